@@ -165,10 +165,10 @@ class Batched(Tensor):
     _batch: Batch
 
     # An operation whose kernel has asked for no values learns here, at the latest, that it must.
-    _requires_grad = _edge = _view = _past = property(no_values, no_values)
+    _history = _view = _past = property(no_values, no_values)
 
     @property
-    def _cell(self) -> Any:  # type: ignore[override]
+    def _writes(self) -> Any:  # type: ignore[override]
         return self._whole._cell
 
     @property

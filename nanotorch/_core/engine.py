@@ -4,7 +4,7 @@ import sys
 import threading
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from heapq import heappop, heappush
+from heapq import heappop, heappush, heappushpop
 from typing import Any
 
 import numpy as np
@@ -12,16 +12,20 @@ import numpy as np
 from nanotorch._core.anomaly import check_gradients, report
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import (
+    LEAF,
     AccumulateGrad,
     Edge,
-    Folded,
     FreedValues,
     Node,
     NodeHooks,
+    Unusual,
     accumulate_into,
     accumulating,
     anomaly,
-    folding,
+    copy_like,
+    edge_to,
+    is_alone,
+    references,
 )
 from nanotorch._core.sums import sum_over, sum_rows
 from nanotorch._core.tensor import Tensor, wrap
@@ -333,18 +337,18 @@ class Sweep:
         root: Edge,
         freed: FreedValues | None,
         waiting: dict[Node, Any],
-        leaves: dict[Node, Any],
+        leaves: dict[Tensor, Any],
         done: float,
     ) -> "Sweep":
         """The sweep that `quick_sweep` has begun, in the state that this one would be in.
 
         Args:
             waiting, leaves: what has arrived at nodes, as a list where they may have several
-                outputs, and at accumulators.
+                outputs, and at leaves.
             done: the nodes with a higher sequence number have run.
         """
         self = cls([(root, None)], freed, False)
-        found = {**waiting, **leaves}
+        found: dict[Any, Any] = {**waiting, **{edge_to(leaf)[0]: g for leaf, g in leaves.items()}}
         self.waiting = {n: held if n.multi else [held, False] for n, held in found.items()}
         for held in self.waiting.values():
             for k in range(0, len(held), 2):
@@ -539,99 +543,83 @@ current = _Current()
 # the very state that it would be in by then.
 
 
-def quick_sweep(root: Edge, first: Any, freed: FreedValues | None) -> None:
-    """Add to the leaves' ``grad`` what ``first``, the gradient at ``root``, makes of them.
+def quick_sweep(root: Any, number: int, first: Any, freed: FreedValues | None) -> None:
+    """Add to the leaves' ``grad`` what ``first``, the gradient of a node's output, makes of them.
 
     Args:
         first: an ndarray or NumPy scalar; it is not written to.
         freed: what takes the place of saved values once they are used; None to keep them.
     """
-    node: Any = root[0]
-    # The node that runs next and what has arrived at it: a list where it may have several outputs.
-    following: Any = node
-    arriving: Any = start_of(node, root[1], first) if node.multi else first
-    waiting: dict[Any, Any] = {}  # what has arrived at other nodes
-    others: list[tuple[int, Any]] = []  # these nodes: a heap
-    leaves: dict[Any, Any] = {}
-    lent: set[Any] = set()  # the leaves whose gradient others may hold too
-    watched = not node._sequence
-    grads: Any = None
-    g = new = None  # where all edges lead nowhere
+    # What has arrived at nodes: a list where they may have several outputs.
+    waiting: dict[Node, Any] = {root: start_of(root, number, first) if root.multi else first}
+    todo: list[tuple[int, Any]] = []  # those of them, but for the one that runs: a heap
+    leaves: dict[Tensor, Any] = {}  # what has arrived at leaves
+    watched: list[Any] = []  # what somebody looks at
+    node: Any = root
+    g = None
     try:
-        while following is not None and following.plain and not watched:
-            node, following, g, grads = following, None, arriving, None
-            edges = node._edges
-            if node.multi:
-                grads, g = node.apply(g[0::2], False), g[0]
-            elif node.folded:
-                with folding:  # another thread may look at the node, which turns then
-                    edges, grads = node._edges, node.apply_bare(g)
-                    if freed is not None and node.keeps_values:
-                        node._saved = freed
+        while node is not None:
+            g = waiting.pop(node)
+            following = node._back(node, g, waiting, todo, leaves, watched, freed)
+            if watched:
+                break
+            if not todo:
+                node = following
+            elif following is None:
+                node = heappop(todo)[1]
             else:
-                grads = node.apply_bare(g)
-            if freed is not None and node.keeps_values:
-                node._saved = freed
-            position = -1
-            for target, number in edges:
-                position += 1
-                if target is None or (new := grads[position]) is None:
-                    watched = watched or target is not None  # it may have to run all the same
-                    continue
-                shape, dtype = target._outputs[number]
-                if new.shape != shape or new.dtype is not dtype:
-                    new = fit(new, node, position, shape, dtype)
-                if not target._sequence:
-                    if target in leaves:
-                        held = [leaves[target], target not in lent]
-                        add(held, 0, new, True)
-                        leaves[target] = held[0]
-                        lent.discard(target)
-                    else:
-                        leaves[target] = new
-                        watched = watched or target.is_watched()
-                        if new is g or not node.fresh_gradients:
-                            lent.add(target)
-                elif target is following:
-                    arriving = joined(target, arriving, number, new)
-                elif target in waiting:
-                    waiting[target] = joined(target, waiting[target], number, new)
-                else:
-                    held = start_of(target, number, new) if target.multi else new
-                    if following is None:
-                        following, arriving = target, held
-                    else:
-                        waiting[target] = held
-                        heappush(others, (-target._sequence, target))
-            if others and (following is None or -others[0][0] > following._sequence):
-                if following is not None:
-                    waiting[following] = arriving
-                    heappush(others, (-following._sequence, following))
-                following = heappop(others)[1]
-                arriving = waiting.pop(following)
-    except Folded:
-        waiting[node], watched = g, True
-    except BaseException:
-        if grads is None:
-            waiting[node] = g
-        # Leaves that were done by now have their gradients, as if each had been served at once.
-        Sweep.instead(root, freed, waiting, leaves, node._sequence).catch_up()
-        raise
-    if following is None and not watched:
-        del new, grads, g, arriving  # a leaf takes over what nobody else holds
-        settle(leaves, lent)
+                node = heappushpop(todo, (-following._sequence, following))[1]
+    except BaseException as error:
+        waiting[node] = g
+        sweep = Sweep.instead((root, number), freed, waiting, leaves, node._sequence)
+        if not isinstance(error, Unusual):
+            # Leaves that were done by now have their gradients, as if each had been served at once.
+            sweep.catch_up()
+            raise
     else:
-        if following is not None:
-            waiting[following] = arriving
-        Sweep.instead(root, freed, waiting, leaves, node._sequence - (node not in waiting)).run()
+        if not watched:
+            del g  # a leaf takes over what nobody else holds
+            settle(leaves)
+            return
+        done = node._sequence - (node not in waiting)
+        sweep = Sweep.instead((root, number), freed, waiting, leaves, done)
+    sweep.run()
 
 
-def joined(target: Any, held: Any, number: int, g: Any) -> Any:
-    """What waits for a node, with one gradient more."""
-    if not target.multi:
-        return held + g
-    add(held, 2 * number, g, False)
-    return held
+def send(
+    g: Any, node: Node, position: int, history: Any, waiting: dict[Any, Any],
+    todo: list[tuple[int, Any]], leaves: dict[Tensor, Any], watched: list[Any],
+) -> None:  # fmt: skip
+    """Let the gradient for input ``position`` of ``node`` wait where ``history`` leads."""
+    if isinstance(history, Tensor):
+        leaf, shape, dtype = history, history._array.shape, history._array.dtype
+        if leaf._history is not LEAF:
+            if g.dtype in leaf._former_dtypes:  # a graph from before `data` was set
+                dtype = g.dtype
+            elif leaf._is_watched() or not leaf.is_leaf:
+                watched.append(leaf)
+    else:
+        target, number = history if history.__class__ is tuple else (history, 0)
+        if target is None:
+            return
+        shape, dtype = target._outputs[number]
+        if not isinstance(target, AccumulateGrad):
+            if g.shape != shape or g.dtype is not dtype:
+                g = fit(g, node, position, shape, dtype)
+            if target not in waiting:
+                waiting[target] = start_of(target, number, g) if target.multi else g
+                heappush(todo, (-target._sequence, target))
+            elif target.multi:
+                add(waiting[target], 2 * number, g, False)
+            else:
+                waiting[target] = waiting[target] + g
+            return
+        leaf = target.variable
+        if leaf._history is not LEAF and (leaf._is_watched() or not leaf.is_leaf):
+            watched.append(leaf)
+    if g.shape != shape or g.dtype is not dtype:
+        g = fit(g, node, position, shape, dtype)
+    leaves[leaf] = leaves[leaf] + g if leaf in leaves else g
 
 
 def start_of(target: Any, number: int, g: Any) -> list[Any]:
@@ -641,11 +629,37 @@ def start_of(target: Any, number: int, g: Any) -> list[Any]:
     return held
 
 
-def settle(leaves: dict[Any, Any], lent: set[Any]) -> None:
+def pass_back(
+    node: Node, g: Any, waiting: dict[Any, Any], todo: list[tuple[int, Any]],
+    leaves: dict[Tensor, Any], watched: list[Any], freed: FreedValues | None,
+) -> None:  # fmt: skip
+    """What `quick_sweep` does at a node that is not as it was recorded."""
+    if not node.plain or not node._sequence:
+        waiting[node] = g
+        watched.append(node)
+        return
+    grads = node.apply(g[0::2], False) if node.multi else node.apply_bare(g)
+    if freed is not None and node.keeps_values:
+        node._saved = freed
+    for position, edge in enumerate(node._edges):
+        if edge[0] is not None:
+            x = grads[position]
+            if x is None:
+                watched.append(node)  # its target may have to run all the same
+            else:
+                send(x, node, position, edge, waiting, todo, leaves, watched)
+
+
+Node._back = staticmethod(pass_back)
+
+
+def settle(leaves: dict[Tensor, Any]) -> None:
     """Add the sums to the gradients of the leaves."""
     with accumulating:
         while leaves:
             leaf, g = leaves.popitem()
-            variable = leaf.variable
-            if variable._requires_grad:  # it did when the graph was made
-                accumulate_into(variable, g, leaf not in lent)
+            # Two hold what nobody else knows: the local variable and the call.
+            if leaf._history is LEAF and leaf._grad is None and references(g) == 2:
+                leaf._grad = wrap(g if is_alone(g, leaf._array) else copy_like(g, leaf._array))
+            elif leaf._history is not None:  # it required grad when the graph was made
+                accumulate_into(leaf, g, False)

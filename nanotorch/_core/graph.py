@@ -5,15 +5,17 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from types import CodeType
 from typing import Any
 
 import numpy as np
 
-from nanotorch._core.call_site import Site, at, here, paragraph, warn, wrote
+from nanotorch._core.call_site import Site, at, climb, ours, paragraph, warn, wrote
 from nanotorch._core.dtypes import C_NAMES, OF_NUMPY, can_cast, of_array
-from nanotorch._core.grad_mode import InferenceCell, mode, refuse_write
+from nanotorch._core.grad_mode import InferenceCell, mode, of_inference, refuse_write
 from nanotorch._core.layout import EXPANDED, check_places, is_dense, repeats
 
+new_object = object.__new__  # makes one without the call of its `__init__`
 Tensor = Any  # that of the module `tensor`, which imports this one
 
 # Hooks: functions kept in the order of their registration, each with a handle that removes it.
@@ -152,9 +154,7 @@ class FreedValues:
     """Stands for the saved values of nodes that a backward pass has used and freed."""
 
     __slots__ = ("site",)
-
-    def __init__(self) -> None:
-        self.site = here()
+    site: Site | None  # of the call
 
     def error(self, node: "Node") -> RuntimeError:
         """The error for using them again."""
@@ -163,15 +163,24 @@ class FreedValues:
         return RuntimeError(FREED + paragraph(saved, freed))
 
 
-# Held while a node that stands for several runs, or turns into one of them.
+def freed_here() -> FreedValues:
+    """What stands for values that the pass which begins frees."""
+    freed: FreedValues = new_object(FreedValues)
+    site: Any = mode.enabled
+    if site.__class__ is not tuple:
+        frame = sys._getframe(2)  # that of the caller is our own
+        code = frame.f_code
+        site = climb(frame) if ours[code.co_filename] else (code, frame.f_lasti)
+    freed.site = site
+    return freed
+
+
+# Held while a node turns into the one that is shown.
 folding = threading.RLock()
 
 
-class Folded(Exception):  # noqa: N818 - it is no error, but says which way to go
-    """A node that stands for several cannot run: those are to say why.
-
-    Only the quick sweep runs such nodes, and hands over then; the other looks at all nodes first.
-    """
+class Unusual(Exception):  # noqa: N818 - it is no error, but says which way to go
+    """A node cannot run as it was recorded: the sweep for all cases is to run it, or to say why."""
 
 
 class NodeHooks:
@@ -195,7 +204,6 @@ class Node:
         _seen: the number of outputs that users know, if it is another.
         _saved: what the formulas need; a `FreedValues` once freed.
         plain: whether no user can see the node run: no hooks, no user's function.
-        folded: whether it stands for several, which are made when somebody looks.
         multi: whether it may have several outputs.
         keeps_values: whether it has values to free.
     """
@@ -203,12 +211,13 @@ class Node:
     # Class attributes are the defaults: a new node sets only what differs. What is the engine's own
     # has an underscore, since users of `autograd.Function` put attributes of theirs on its nodes.
     _sequence = 0
-    _edges: tuple[Edge, ...] = ()
+    _edges: tuple[Any, ...] = ()
+    _back: Any  # how an ordinary pass runs it
     _outputs: tuple[tuple[tuple[int, ...], Any], ...] = ()
     _seen = 0
     _saved: "tuple[Any, ...] | FreedValues" = ()
     _hooks: NodeHooks | None = None
-    _site: Site | None = None  # where in the user's source it was made
+    _site: Any = None  # where in the user's source it was made: a `Site`, if that is known
     # Of a write to a view: the node that leads from the view to its base, as long as it is needed.
     _view_node: "weakref.ref[Node] | None" = None
     together = False  # whether all gradients are made if one is wanted: those of a list of tensors
@@ -216,7 +225,7 @@ class Node:
     fresh_gradients = False
     # Whether `apply` is called though no gradient has arrived.
     runs_on_nothing = False
-    plain = folded = False
+    plain = False
     multi = True
     keeps_values = True
 
@@ -246,11 +255,11 @@ class Node:
     def next_functions(self) -> tuple[Edge, ...]:
         """One edge per differentiable input: a node, or None for a constant, and which output."""
         for node, _ in self._edges:
-            if node is not None and node.folded:
-                node.unfolded()
+            if node.__class__ is Recorded:
+                node.seen()
         return self._edges
 
-    def unfolded(self) -> "Node":
+    def seen(self) -> "Node":
         """The node as it is shown."""
         return self
 
@@ -288,6 +297,64 @@ class Node:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
 
+def turning(*args: Any) -> None:
+    """What stands for `Recorded._back` while the node turns into the one that is shown."""
+    raise Unusual
+
+
+class Recorded(Node):
+    """The node of an operation with one output, as long as nobody looks: it is made fast, and its
+    function `_back` does all that an ordinary backward pass asks for.
+
+    Attributes:
+        _back: makes the gradients of the inputs and sends them on; its attribute `kind` is the
+            class of the node that is shown.
+        _edges: the history of each differentiable input: None, the leaf itself, a node, or an edge.
+        _shape, _dtype: those of the output.
+        _offset: the instruction of the call, if `_site` is its code alone.
+    """
+
+    plain = True
+    multi = False
+    _shape: tuple[int, ...]
+    _dtype: np.dtype
+    _back: Any
+    _offset: int
+
+    @property
+    def _outputs(self) -> Any:  # type: ignore[override]
+        return ((self._shape, self._dtype),)
+
+    @property
+    def next_functions(self) -> tuple[Edge, ...]:
+        return self.seen().next_functions
+
+    def name(self) -> str:
+        return self.seen().name()
+
+    def seen(self) -> Node:
+        with folding:
+            if self.__class__ is Recorded:
+                kind, self._back = self._back.kind, turning
+                self._edges = tuple([edge_to(history, self._dtype) for history in self._edges])
+                if self._saved.__class__ is tuple:
+                    self._saved = kind.op.by_name(self._saved)
+                if isinstance(self._site, CodeType):
+                    self._site = (self._site, self._offset)
+                if kind.op.unfold is not None:
+                    kind.op.unfold(self)
+                else:
+                    self.__class__ = kind
+                del self._back
+        return self
+
+
+# The history of a tensor is a node, whose only output it is, or an edge; None for a constant; or
+# one of these: a leaf that requires grad, and what `history_of` knows - that of a view, of a leaf
+# with hooks, of one made in inference mode.
+LEAF, ASK = object(), object()
+
+
 # Held while a leaf's gradient is read and replaced, since other threads may add to the same leaf.
 # One for all leaves: an accumulator lives as short as its graph, too short to own a lock.
 accumulating = threading.RLock()
@@ -297,30 +364,36 @@ references = sys.getrefcount
 def accumulate_into(variable: Any, g: Any, mine: bool) -> None:
     """Add a bare gradient to that of a leaf, which must be called with the lock held.
 
-    The first one is taken over if nobody else holds its memory and it lies there as the leaf does;
-    else it is copied so, or in order for a leaf with gaps or elements that share a place.
+    The first one is taken over if nobody else holds it (``mine``) nor its memory, and it lies there
+    as the leaf does; else it is copied so, or in order for a leaf with gaps.
     """
     held = variable._grad
     array = (variable if held is None else held)._array
     if g.shape != array.shape:  # `t_` or its kin has reshaped the leaf since
         add_reshaped(variable, variable._lift(g))
-        return
-    if held is not None:
+    elif held is not None:
         np.add(array, g, out=array, casting="same_kind")
         held._cell[0] += 1
-        return
-    if mine and g.__class__ is np.ndarray and g.strides == array.strides:
-        whole = g.base
-        # Three hold a base that nobody else knows: its view, the local variable and the call.
-        if whole is None or (references(whole) == 3 and whole.nbytes == g.nbytes):
-            variable._grad = variable._lift(g)
-            return
-    if array.ndim < 2 or (g.strides == array.strides and g.flags.c_contiguous):
-        copy = np.array(g)
     else:
-        copy = np.empty_like(array, g.dtype, "K" if is_dense(array) else "C")
-        copy[...] = g
-    variable._grad = variable._lift(copy)
+        variable._grad = variable._lift(g if mine and is_alone(g, array) else copy_like(g, array))
+
+
+def is_alone(g: Any, array: np.ndarray) -> bool:
+    """Whether the memory of ``g`` is nobody else's, and it lies there as ``array`` does."""
+    if g.__class__ is not np.ndarray or g.strides != array.strides or g.shape != array.shape:
+        return False
+    whole = g.base
+    # Three hold a base that nobody else knows: its view, the local variable and the call.
+    return whole is None or (references(whole) == 3 and whole.nbytes == g.nbytes)
+
+
+def copy_like(g: Any, array: np.ndarray) -> np.ndarray:
+    """A copy of ``g`` that lies in memory as ``array`` does, in order if that has gaps."""
+    if array.ndim < 2 or (g.strides == array.strides and g.flags.c_contiguous):
+        return np.array(g)
+    copy = np.empty_like(array, g.dtype, "K" if is_dense(array) else "C")
+    copy[...] = g
+    return copy
 
 
 def add_reshaped(variable: Any, grad: Any) -> None:
@@ -357,10 +430,15 @@ class AccumulateGrad(Node):
         super().__call__(*grads)
         return ()
 
+    def own_hooks(self) -> NodeHooks:
+        if self.variable._history is LEAF:
+            self.variable._history = ASK
+        return super().own_hooks()
+
     def accumulate(self, grad: Any, mine: bool) -> None:
         """Add a bare gradient to the leaf's; take it over if nobody else holds it (``mine``)."""
         variable = self.variable
-        if variable._requires_grad:  # as it did when the graph was made
+        if variable.requires_grad:  # as it did when the graph was made
             self.check_leaf()
             with accumulating:
                 if grad is not None:
@@ -370,7 +448,7 @@ class AccumulateGrad(Node):
     def accumulate_tensor(self, grad: Tensor | None) -> None:
         """Add a recorded gradient, out of place, so that its own graph stays whole."""
         variable = self.variable
-        if variable._requires_grad:
+        if variable.requires_grad:
             self.check_leaf()
             with accumulating:
                 held = variable._grad
@@ -389,15 +467,6 @@ class AccumulateGrad(Node):
         """Whether the leaf has a history by now; a view of what was written to asks its base."""
         variable = self.variable
         return variable._edge is not None or (variable._view is not None and not variable.is_leaf)
-
-    def is_watched(self) -> bool:
-        """Whether somebody may see when the gradient arrives, or it is to be refused."""
-        variable = self.variable
-        return (
-            self._hooks is not None
-            or variable._post_accumulate_hooks is not None
-            or self.is_moved()
-        )
 
     def call_post_hooks(self) -> None:
         """Call the leaf's post-accumulate hooks in order."""
@@ -470,7 +539,7 @@ def about_operands(operands: dict[str, Any]) -> str:
     parts = []
     for name, t in operands.items():
         node = t.grad_fn
-        maker = "a leaf" if t._requires_grad else "not made by a recorded operation"
+        maker = "a leaf" if t.requires_grad else "not made by a recorded operation"
         if node is not None:
             maker = f"made by {operation(node)}{at(node._site)}"
         parts.append(f"{name} has shape {list(t._array.shape)}, {maker}")
@@ -547,9 +616,10 @@ VIEW_OF_LEAF_WRITE = (
 
 
 class View:
-    """What a view remembers: its base, the way from there, and the version it last saw."""
+    """What a view remembers: its base, the way from there, the version it last saw, and its own
+    history by then."""
 
-    __slots__ = ("base", "origin", "shaped", "steps", "version")
+    __slots__ = ("base", "history", "origin", "shaped", "steps", "version")
 
     def __init__(
         self,
@@ -560,6 +630,7 @@ class View:
         shaped: np.ndarray | None = None,
     ) -> None:
         self.base, self.steps, self.version, self.origin = base, steps, version, origin
+        self.history: Any = None
         # The base's array when the first step was taken: `t_` and its kin may change it.
         self.shaped = base._array if shaped is None else shaped
 
@@ -574,26 +645,26 @@ class View:
         return (*undone, *self.steps)
 
 
-new_view = object.__new__
-
-
-def make_view(out: Tensor, source: Tensor, step: Step) -> None:
-    """Declare ``out`` a view of ``source``, which `step` makes."""
-    view = source._view
-    if mode.enabled:
+def make_view(out: Tensor, source: Tensor, step: Step) -> View | None:
+    """Declare ``out`` a view of ``source``, which `step` makes; None for an inference tensor."""
+    view, cell, enabled = source._view, source._writes, mode.enabled
+    if cell is None:
+        cell = source._writes = [0, None]
+    out._writes = cell
+    if cell.__class__ is InferenceCell:  # an inference tensor has no history to follow
+        return None
+    made: View = new_object(View)
+    out._view, out._history, made.history, made.version = made, ASK, None, cell[0]
+    if enabled:
         origin = TRACKED if step[2] is None else MULTI_OUTPUT
     else:
-        origin = INFERENCE if mode.enabled is None else NO_GRAD
-    out._cell = cell = source._cell
-    if cell.__class__ is InferenceCell:  # an inference tensor has no history to follow
-        return
-    out._view = made = new_view(View)  # without the call of its `__init__`
-    made.version = cell[0]
+        origin = INFERENCE if enabled is None else NO_GRAD
     if view is None:
         made.base, made.steps, made.shaped, made.origin = source, (step,), source._array, origin
     else:
         made.base, made.steps, made.shaped = view.base, (*view.steps, step), view.shaped
         made.origin = view.origin if origin is TRACKED else origin
+    return made
 
 
 def replay(steps: Sequence[Step], start: Any) -> Any:
@@ -605,40 +676,83 @@ def replay(steps: Sequence[Step], start: Any) -> Any:
     return start
 
 
-def leaf_edge(tensor: Tensor) -> Edge:
-    """The edge to the accumulator of a leaf that requires grad."""
-    reference = tensor._accumulator_ref
-    node = None if reference is None else reference()
-    return (tensor._new_accumulator() if node is None else node, 0)
+def history_of(tensor: Tensor, *others: Tensor | None, copies: bool = False) -> Any:
+    """What a new node keeps as the history of an operand that is marked with `ASK`: up to date for
+    views, the leaf itself for leaves.
+
+    Args:
+        others: the other operands. What is made of inference tensors alone is not recorded.
+        copies: but it is, if this is set.
+    """
+    if tensor._view is not None:
+        return view_history(tensor)
+    alone = not copies and tensor.is_inference() and of_inference(*others)
+    return None if alone else tensor
 
 
-def edge_of(tensor: Tensor) -> Edge:
-    """Where the gradient of ``tensor`` goes: up to date for views, an accumulator for leaves."""
-    edge = tensor._edge if tensor._view is None else view_edge(tensor)
-    if edge is not None:
-        return edge
-    # The flag, not the property: a view made under `no_grad` is cut off from its base for good.
-    if tensor._requires_grad:
-        return leaf_edge(tensor)
-    return CUT_OFF if tensor.requires_grad else NO_EDGE
+def version_of(tensor: Tensor) -> Any:
+    """How often the memory of a tensor was written to."""
+    cell = tensor._writes
+    return 0 if cell is None else cell[0]
 
 
-def view_edge(tensor: Tensor) -> Edge | None:
-    """The edge of a view, taken anew from its base if anything wrote to their memory since."""
-    view = tensor._view
-    assert view is not None
-    version = tensor._cell[0]
-    if version != view.version and (tensor._edge is not None or view.base.requires_grad):
+def view_history(tensor: Tensor) -> Any:
+    """The history of a view, taken anew from its base if anything wrote to their memory since."""
+    view, version = tensor._view, tensor._writes[0]
+    own = view.history is not None and view.history is not LEAF
+    if version != view.version and (own or view.base.requires_grad):
         if view.origin is not TRACKED:
             raise refused_write(view.origin, tensor._edge, indirect=True)
-        former, tensor._edge = tensor._edge, (AsStridedBackward0(view), 0)
-        tensor._requires_grad = True
+        former = tensor._edge
+        view.history = AsStridedBackward0(view)
         if tensor._leaf_hooks is not None:
             tensor._leaf_hooks.clear()  # it is no leaf any more
         if tensor._retains_grad:
             retain_anew(tensor, former)
         view.version = version
-    return tensor._edge
+    history = view.history
+    if history is None:
+        # A view made under `no_grad` is cut off from its base for good.
+        return CUT_OFF if view.base.requires_grad else None
+    return tensor if history is LEAF else history
+
+
+def edge_to(history: Any, kind: np.dtype | None = None) -> Edge:
+    """The edge that leads to a history as a node keeps it.
+
+    Args:
+        kind: the dtype of the node's output: that of a leaf before another was set by `data`,
+            which is another leaf to graphs made before.
+    """
+    if history.__class__ is tuple:
+        return history
+    if history is None:
+        return NO_EDGE
+    if isinstance(history, Node):
+        return (history, 0)
+    if kind in history._former_dtypes and kind != history._array.dtype:
+        return (history._new_accumulator(kind), 0)
+    reference = history._accumulator_ref
+    node = None if reference is None else reference()
+    return (history._new_accumulator() if node is None else node, 0)
+
+
+def edge_of(tensor: Tensor) -> Edge:
+    """Where the gradient of ``tensor`` goes: up to date for views, an accumulator for leaves."""
+    history = tensor._history
+    if history is LEAF:
+        return edge_to(tensor)
+    if history is ASK:
+        history = tensor if tensor._view is None else view_history(tensor)
+    return seen_edge(history)
+
+
+def seen_edge(history: Any) -> Edge:
+    """`edge_to`, to a node as it is shown."""
+    edge = edge_to(history)
+    if edge[0].__class__ is Recorded:
+        edge[0].seen()
+    return edge
 
 
 class AsStridedBackward0(Node):
@@ -651,7 +765,7 @@ class AsStridedBackward0(Node):
         base = view.base
         self.shape = base._array.shape
         stand_in = base._alias()
-        stand_in._requires_grad = True
+        stand_in._set_flag(True)
         before, mode.enabled = mode.enabled, True
         try:
             out = replay(view.way(), stand_in)
@@ -770,7 +884,7 @@ def refuse_history(tensor: Tensor) -> None:
     """Refuse a write that is to be recorded to a leaf, a view of one, or a view cut off."""
     view = tensor._view
     if view is None:
-        if tensor._requires_grad and tensor._edge is None:
+        if tensor.requires_grad and tensor._edge is None:
             raise RuntimeError(LEAF_WRITE)
         return
     if view.origin is not TRACKED and tensor.requires_grad:
@@ -815,21 +929,21 @@ def rebase(tensor: Tensor, node: Node, number: int = 0, position: int = 0) -> No
     """
     view = tensor._view
     if view is None:
-        before, tensor._edge = tensor._edge, (node, number)
-        tensor._requires_grad = True
+        before = tensor._edge
+        tensor._come_from((node, number))
         if tensor._retains_grad:
             retain_anew(tensor, before)
         return
     refuse_rebase(tensor)
     base = view.base
-    before, base._edge = base._edge, (CopySlices(base, node, view.way(), position), 0)
-    base._requires_grad = True
+    before = base._edge
+    base._come_from((CopySlices(base, node.seen(), view.way(), position), 0))
     if base._retains_grad:
         retain_anew(base, before)
     view.version = -1  # the view's own history is now its base's
-    now = view_edge(tensor)
-    if now is not None and now[0] is not None:
-        node._view_node = weakref.ref(now[0])
+    now = edge_of(tensor)[0]
+    if now is not None:
+        node._view_node = weakref.ref(now)
 
 
 def refuse_rebase(tensor: Tensor) -> None:

@@ -201,8 +201,9 @@ for _name in ("is_complex", "is_shared", "is_pinned"):
 # What the engine keeps in a tensor; everything else is its user's.
 OWN = frozenset(
     (
-        "_array", "_cell", "_requires_grad", "_edge", "_grad", "_view", "_past", "_accumulator_ref",
+        "_array", "_writes", "_history", "_view", "_grad", "_past", "_accumulator_ref",
         "_leaf_hooks", "_post_accumulate_hooks", "_retains_grad", "_is_number",
+        "_former_dtypes",
     )
 )  # fmt: skip
 LEAVES_ONLY = (
@@ -283,7 +284,7 @@ def deep_copy(tensor: Any, memo: dict[Any, Any]) -> Any:
         raise RuntimeError(LEAVES_ONLY)
     out = memo[id(tensor)] = object.__new__(type(tensor))
     out._array, out._cell = copied(tensor._array, memo), new_cell(1)
-    out._requires_grad = tensor.requires_grad
+    out._set_flag(tensor.requires_grad)
     if tensor._grad is not None:
         out._grad = copy.deepcopy(tensor._grad, memo)
     vars(out).update(copy.deepcopy(attributes_of(tensor), memo))
@@ -325,7 +326,7 @@ def rebuilt(
     else:
         out._array = np.ndarray(shape, segment.dtype, segment, 0, strides)
     out._cell = new_cell(1)  # PyTorch counts the filling
-    out._requires_grad = requires_grad
+    out._set_flag(requires_grad)
     return out
 
 
@@ -586,7 +587,6 @@ class Exchange:
     _lift: Any
     _cell: list[Any]
     _grad: Any
-    _requires_grad: bool
     requires_grad: Any
     grad_fn: Any
 

@@ -4,12 +4,11 @@ import linecache
 import re
 import sys
 import threading
-import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
+from heapq import heappush
 from types import FunctionType
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -38,86 +37,39 @@ from nanotorch._core.arguments import (
 from nanotorch._core.batched import NoValues, Shadow, in_batch
 from nanotorch._core.call_site import ours
 from nanotorch._core.dtypes import Number
+from nanotorch._core.engine import fit, send
 from nanotorch._core.grad_mode import InferenceCell, mode, of_inference, refuse_write
 from nanotorch._core.graph import (
+    ASK,
+    CUT_OFF,
     DETACHED,
+    LEAF,
     NO_EDGE,
-    AccumulateGrad,
-    Edge,
-    Folded,
     FreedValues,
     Node,
+    Recorded,
+    Unusual,
     about_operands,
     anomaly,
     check_memory,
     edge_of,
-    folding,
+    edge_to,
+    history_of,
     is_since,
-    leaf_edge,
     make_view,
     modified_error,
     next_sequence,
     rebase,
     refuse_history,
     refuse_rebase,
+    version_of,
     write,
 )
 from nanotorch._core.layout import refuse_overlap
 from nanotorch._core.op_source import OPTIONS, SCALES, Options, former_order
 from nanotorch._core.out import CONVERTED, Out
 from nanotorch._core.sums import HALF, SINGLE
-from nanotorch._core.tensor import Tensor, wrap
-
-# What may happen to a node as it is made: its saved values packed by the user's functions.
-#
-# Recording an operation looks only at whether `observers` is empty, so neither this nor anomaly
-# mode costs anything while it is off.
-
-
-PACK_WRITES = (
-    "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack "
-    "hook cannot be modified by in-place operations as this can lead to unexpected side-effects. "
-    "Please open an issue if you need to perform in-place operations on the input to a pack hook."
-)
-
-# One entry for each thread's context of packing, and for everyone else who looks on.
-observers: list[object] = []
-
-
-@contextmanager
-def one_node_each() -> Iterator[None]:
-    """Make a node for every operation in the block, none that stands for several."""
-    looking = object()
-    observers.append(looking)
-    try:
-        yield
-    finally:
-        observers.remove(looking)
-
-
-class _Hooks(threading.local):
-    """Per thread: the pairs (pack, unpack), innermost last, and why there may be none."""
-
-    def __init__(self) -> None:
-        self.stack: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = []
-        self.refusal: str | None = None
-
-
-hooks = _Hooks()
-
-
-class Packed(tuple[Any, ...]):
-    """The saved values of a node, some of them as `PackedValue`."""
-
-
-class PackedValue(NamedTuple):
-    """One saved tensor as the user's function packed it, with its place in the graph."""
-
-    value: Any
-    unpack: Callable[[Any], Any]
-    of_output: bool
-    edge: Edge
-    requires_grad: bool
+from nanotorch._core.tensor import Tensor, hooks, observers, opened, pack_all, wrap
 
 
 def observe(node: Node, out: Any) -> None:
@@ -126,6 +78,7 @@ def observe(node: Node, out: Any) -> None:
     Args:
         out: the tensor it belongs to, or several.
     """
+    node = node.seen()
     if anomaly.enabled:
         note_origin(node)
     if hooks.stack:
@@ -143,82 +96,6 @@ def observe(node: Node, out: Any) -> None:
             edge[0].plain = False  # the history of a base whose view was written to runs the node
 
 
-def pack_all(values: Sequence[Any], kinds: Sequence[str], outputs: Sequence[Any]) -> Packed:
-    """Put the saved tensors among ``values`` through the innermost pack function.
-
-    Args:
-        kinds: for each value, "out" for an output's array with its version, "input" or "aux" for
-            a tensor with its version, and anything else for what is no tensor.
-        outputs: the tensors that entries of kind "out" stand for, in their order.
-    """
-    packed = list(values)
-    remaining = iter(outputs)
-    for position, (value, kind) in enumerate(zip(values, kinds, strict=True)):
-        if kind in ("out", "input", "aux"):
-            tensor = next(remaining) if kind == "out" else value and value[0]
-            if value is not None and not tensor._is_number:
-                packed[position] = pack(tensor, kind == "out")
-    return Packed(packed)
-
-
-def pack(tensor: Tensor, of_output: bool) -> PackedValue:
-    """One tensor, packed.
-
-    Raises:
-        RuntimeError: if the function writes to the tensor.
-    """
-    pack_hook, unpack_hook = hooks.stack[-1]
-    version = tensor._cell[0]
-    before, mode.enabled = mode.enabled, False
-    try:
-        value = pack_hook(tensor)
-    finally:
-        mode.enabled = before
-    if tensor._cell[0] != version:
-        raise RuntimeError(PACK_WRITES)
-    # An output leads to its own node, which must not hold itself.
-    edge = NO_EDGE if of_output else edge_of(tensor)
-    return PackedValue(value, unpack_hook, of_output, edge, tensor.requires_grad)
-
-
-def opened(node: Node) -> tuple[Any, ...]:
-    """The saved values of a node as operations save them, packed ones unpacked.
-
-    Raises:
-        RuntimeError: if they have been freed.
-        TypeError: if an unpack function returns no tensor.
-    """
-    saved = node._saved
-    if isinstance(saved, FreedValues):
-        raise saved.error(node)
-    return tuple(unpack(v) if isinstance(v, PackedValue) else v for v in saved)
-
-
-def unpack(packed: PackedValue) -> tuple[Any, ...]:
-    """A tensor that was packed, as operations save it."""
-    result = packed.unpack(packed.value)
-    if not isinstance(result, Tensor):
-        raise TypeError(
-            "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
-            f"{type(result).__name__}"
-        )
-    if packed.of_output:
-        return (result._array, [0, None], 0)
-    return (with_history(result._array, packed.edge, packed.requires_grad), 0)
-
-
-def with_history(array: np.ndarray, edge: Edge, requires_grad: bool) -> Tensor:
-    """A tensor of ``array`` that stands where ``edge`` leads."""
-    out = wrap(array)
-    out._requires_grad = requires_grad
-    node, _ = edge
-    if isinstance(node, AccumulateGrad):
-        out._accumulator_ref = weakref.ref(node)
-    else:
-        out._edge = edge
-    return out
-
-
 # What the generated functions of operations call: promotion, saved values, and errors.
 
 
@@ -227,12 +104,15 @@ Array = np.ndarray
 
 def constant(value: Number, kind: np.dtype) -> Tensor:
     """A Python number as a 0-d tensor of the dtype an operation computes in; cached."""
-    key = (value or repr(value), kind)  # 0.0 == -0.0, but they divide differently
-    found = CONSTANTS.get(key)
+    known = CONSTANTS.get(kind.char)
+    if known is None:
+        known = CONSTANTS[kind.char] = {}
+    key = value or repr(value)  # 0.0 == -0.0, but they divide differently
+    found = known.get(key)
     if found is None:
-        if len(CONSTANTS) > 1000:
-            CONSTANTS.clear()
-        found = CONSTANTS[key] = wrap(dtypes.array_of_number(value, kind))
+        if len(known) > 1000:
+            known.clear()
+        found = known[key] = wrap(dtypes.array_of_number(value, kind))
         found._is_number = True
     return found
 
@@ -242,7 +122,7 @@ def number(value: Number, kind: np.dtype) -> Array:
     return constant(value, kind)._array
 
 
-CONSTANTS: dict[tuple[Number | str, np.dtype], Tensor] = {}
+CONSTANTS: dict[str, dict[Number | str, Tensor]] = {}
 
 
 # The dtype of a result, by the dtypes of tensors, and whether those have no dimensions.
@@ -438,9 +318,9 @@ def in_words(o: "Op", operands: Sequence[Any], error: Exception, inplace: bool) 
 def unpack_input(kept: tuple[Tensor, int], node: Node, graph: bool) -> Any:
     """A saved input, if nothing has written to it since, or cut it off from its history."""
     tensor, version = kept
-    if node.folded:
-        raise Folded
-    now = tensor._cell[0]
+    now = version_of(tensor)
+    if now == version:
+        return tensor if graph else tensor._array
     if is_since(now, version) and hasattr(node, "op"):  # users' functions may go on
         raise RuntimeError(DETACHED)
     if int(now) != int(version):
@@ -468,14 +348,16 @@ def unpack_out(kept: tuple[Array, list[int], int], node: Node, graph: bool, numb
     if not graph:
         return array
     out = wrap(array)
-    out._cell, out._edge, out._requires_grad = cell, (node, number), True
+    out._writes = cell
+    out._come_from((node, number))
     return out
 
 
 def stand_in(tensor: Tensor) -> Tensor:
     """A copy of a tensor that is about to be overwritten, with its history, to be saved."""
     out = wrap(tensor._array.copy())
-    out._edge, out._requires_grad = edge_of(tensor), tensor.requires_grad
+    if tensor.requires_grad:
+        out._come_from(edge_of(tensor))
     return out
 
 
@@ -511,8 +393,9 @@ def in_half(result: Any) -> Any:
 CALLED: tuple[Any, ...] = (
     bare, NoValues, in_batch, constant, explain, in_half, in_single, widened, again, promote,
     not_a_tensor, unpack_input, unpack_out, stand_in, InferenceCell, observe, opened, edge_of,
-    leaf_edge, of_inference, make_view, check_memory, refuse_history, refuse_write, write, rebase,
-    refuse_overlap, refuse_rebase, wrap,
+    of_inference, make_view, check_memory, refuse_history, refuse_write, write, rebase,
+    refuse_overlap, refuse_rebase, wrap, edge_to, history_of, version_of, fit, send, heappush,
+    Recorded, Unusual,
 )  # fmt: skip
 RUNTIME: dict[str, Any] = {
     "ABSENT": ABSENT,
@@ -526,6 +409,9 @@ RUNTIME: dict[str, Any] = {
     "mode": mode,
     "default": dtypes.default,
     "NO_EDGE": NO_EDGE,
+    "CUT_OFF": CUT_OFF,
+    "LEAF": LEAF,
+    "ASK": ASK,
     "next_sequence": next_sequence,
     "observers": observers,
     "ours": ours,
@@ -573,8 +459,18 @@ class OpNode(Node):
     op: "Op"
     _name: str
     fresh_gradients = plain = True
+    _shape: tuple[int, ...]
+    _dtype: np.dtype
     apply_bare: Any  # methods made from the formulas: `g -> gradients of the inputs`
     apply_recorded: Any
+
+    @property
+    def _outputs(self) -> Any:
+        return ((self._shape, self._dtype),)
+
+    @_outputs.setter
+    def _outputs(self, outputs: Any) -> None:
+        ((self._shape, self._dtype),) = outputs
 
     def apply(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
         if all(g is None for g in grads):
@@ -609,22 +505,6 @@ class OpNode(Node):
         if name.startswith("_saved_"):
             return self.op.saved_value(self, name.removeprefix("_saved_"))
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-
-
-class FoldedNode(OpNode):
-    """A node that stands for several until somebody looks: then it turns into the last of them."""
-
-    folded = True
-
-    @property
-    def next_functions(self) -> tuple[Edge, ...]:
-        return self.unfolded().next_functions
-
-    def unfolded(self) -> Node:
-        with folding:
-            if self.folded:
-                self.op.unfold(self)  # type: ignore[misc]
-        return self
 
 
 class Declared:
@@ -766,6 +646,16 @@ class Op(Declared, Options):
             return what
         raise TypeError(f"op {self.name}: a formula asks for '{name}', which it has not")
 
+    def by_name(self, recorded: tuple[Any, ...]) -> tuple[Any, ...]:
+        """What a node has saved as it is recorded, one value for each name of the recipe."""
+        left = iter(recorded)
+        saved = []
+        for name, kind in self.recipe:
+            value = tuple([next(left) for _ in op_source.places(name, kind)])
+            several = kind in op_source.RECORDED_AS
+            saved.append((None if value[0] is None else value) if several else value[0])
+        return tuple(saved)
+
     def number_of(self, name: str) -> int:
         """Which of the outputs goes by this name."""
         return self.results.index(name) if self.results else 0
@@ -896,14 +786,20 @@ def complete(o: Op) -> None:
     """Make the op's node class, before its first call."""
     base = {"op": o, "together": bool(o.variadic), "multi": o.multi or bool(o.results)}
     base["_seen"] = o.seen
-    of = FoldedNode if o.unfold else OpNode
-    kind = inplace_kind = node_class(o.node_name, of, keeps_values=o.keeps_values, **base)
+    if base["multi"]:
+        base["_outputs"] = ()
+    kind = inplace_kind = node_class(o.node_name, OpNode, keeps_values=o.keeps_values, **base)
     if o.inplace_node is not None:
         refusal = {"apply": without_derivative, "apply_bare": Node.apply_bare}
         inplace_kind = node_class(o.inplace_node, kind, keeps_values=False, **refusal)
     if o.formulas:
         kind.apply_bare = generated(o, "apply_bare")
         kind.apply_recorded = generated(o, "apply_recorded")
+        if not (base["multi"] or o.variadic):
+            # Under a name that no argument has.
+            backs = [generated(o, name) for name in ("back", "careful_back")]
+            backs[0].kind = backs[1].kind = kind
+            o.namespace["this_back"], o.namespace["careful_back"] = backs
     o.namespace.update({f"default_{n}": a.default for n, a in o.arguments.items()})
     o.namespace |= {"NewNode": kind, "NewNodeInPlace": inplace_kind}
     o.namespace |= {"own_dims": o.dims, "check": o.check}

@@ -49,8 +49,8 @@ class Options:
         wide: the kernel takes numbers of half precision in single, and its result is rounded
             once; formulas take them so, too.
         one_step: formulas do at most one operation, and take numbers of half precision as they are.
-        arithmetic: formulas are arithmetic, which takes an array without dimensions longer than
-            a number.
+        arithmetic: kernel and formulas are arithmetic, which takes an array without dimensions
+            longer than a number.
         unrounded: operands that beside half precision keep their digits in single, if they are
             Python numbers or have no dimensions.
         refuse_bool: the error for a bool tensor beside an operand of another dtype.
@@ -167,25 +167,43 @@ def former_order(
 
 
 def unpack(o: Op, name: str, kind: str, *, graph: bool) -> list[str]:
-    """Open one saved value, if its memory is at the version that was saved."""
-    if kind == "out" and graph:
-        lines = [f"{name} = unpack_out({name}, node, True, {o.number_of(name)})"]
-    elif kind == "out":
-        lines = [
-            f"_array, _cell, _version = {name}",
-            f"{name} = _array if _cell[0] == _version else "
-            f"unpack_out({name}, node, False, {o.number_of(name)})",
-        ]
+    """Open one saved value of a node that is shown, if its memory is at the version saved."""
+    if kind == "out":
+        lines = [f"{name} = unpack_out({name}, node, {graph}, {o.number_of(name)})"]
     else:
-        opened = "_tensor" if graph else "_tensor._array"
+        lines = [f"{name} = unpack_input({name}, node, {graph})"]
+    lines += as_the_kernel_saw(o, name, kind, graph=graph)
+    return [f"if {name} is not None:", *("    " + line for line in lines)]
+
+
+def unpack_recorded(o: Op, name: str, kind: str, *, careful: bool) -> list[str]:
+    """The same of a node as it was recorded, which keeps versions beside what they are of."""
+    if kind == "out":
+        lines = [f"if c_{name}[0] != v_{name}: raise Unusual"]
+    else:
         lines = [
-            f"_tensor, _version = {name}",
-            f"{name} = {opened} if _tensor._cell[0] == _version else "
-            f"unpack_input({name}, node, {graph})",
+            f"cell, {name} = {name}._writes, {name}._array",
+            f"if cell is not None and cell[0] != v_{name}: raise Unusual",
         ]
+    lines += as_the_kernel_saw(o, name, kind, graph=False, careful=careful)
+    users = [n for n, needs in o.needs.items() if name in needs]
+    if len(users) == len(o.formulas) and name not in o.optional:
+        return lines
+    return [f"if {name} is not None:", *("    " + line for line in lines)]
+
+
+def as_the_kernel_saw(
+    o: Op, name: str, kind: str, *, graph: bool, careful: bool = True
+) -> list[str]:
+    """Bring a value to the form in which the kernel saw it.
+
+    Args:
+        careful: to its dtype, too.
+    """
+    lines = []
     if not graph and kind != "aux" and o.arithmetic:
         lines.append(f"if g.__class__ is not ndarray and not {name}.ndim: {name} = {name}[()]")
-    if kind != "aux" and o.cast and len(o.inputs) > 1:  # as the kernel saw it
+    if careful and kind != "aux" and has_careful(o):  # as the kernel saw it
         held, cast = (f"{name}._array", "_cast") if graph else (name, "astype")
         other = "g._array" if graph else "g"
         # A write in place may have rounded what was computed with more digits.
@@ -194,45 +212,129 @@ def unpack(o: Op, name: str, kind: str, *, graph: bool) -> list[str]:
             f"({held}.dtype.kind != 'f' or {held}.itemsize < {other}.itemsize):",
             f"    {name} = {name}.{cast}({other}.dtype)",
         ]
-    return [f"if {name} is not None:", *("    " + line for line in lines)]
+    return lines
 
 
-def apply(o: Op, *, graph: bool) -> str:
-    """Call the formulas of the inputs that need a gradient with what they name."""
-    lines = [f"def apply_{'recorded' if graph else 'bare'}(node, g):"]
-    if o.recipe:
+def has_careful(o: Op) -> bool:
+    """Whether the formulas run apart where operands are of several dtypes, or of half precision."""
+    return o.cast is not None and len(o.inputs) > 1
+
+
+def opening(o: Op, *, graph: bool, careful: bool = True, recorded: bool = False) -> list[str]:
+    """Open what a node has saved.
+
+    Args:
+        recorded: the node is as it was recorded.
+    """
+    lines = []
+    if o.recipe and recorded:
         lines += [
-            "    saved = node._saved",
-            "    if saved.__class__ is not tuple: saved = opened(node)",
-            f"    {', '.join(n for n, _ in o.recipe)}, = saved",
+            "if saved.__class__ is not tuple: raise Unusual",
+            f"{', '.join(n for name, kind in o.recipe for n in places(name, kind))}, = saved",
+        ]
+    elif o.recipe:
+        lines += [
+            "saved = node._saved",
+            "if saved.__class__ is not tuple: saved = opened(node)",
+            f"{', '.join(n for n, _ in o.recipe)}, = saved",
         ]
     for name, kind in o.recipe:
-        if kind in ("input", "aux", "out"):
-            lines += ["    " + line for line in unpack(o, name, kind, graph=graph)]
-    if not (o.view or o.one_step):
+        if kind not in RECORDED_AS:
+            continue
+        if recorded:
+            lines += unpack_recorded(o, name, kind, careful=careful)
+        else:
+            lines += unpack(o, name, kind, graph=graph)
+    if not (o.view or o.one_step) and (careful or not has_careful(o)):
         kept = [n for n, kind in o.recipe if kind in ("input", "aux", "out")]
         grads, size = ("*g", "node._outputs[0][1]") if o.multi or o.results else ("g", "g")
         if graph and grads == "g":
             size = "g._array"
-        lines.append(f"    if {size}.itemsize == 2:")
+        lines.append(f"if {size}.itemsize == 2:")
         if grads == "*g":
-            lines.append("        g = widened(*g)")
+            lines.append("    g = widened(*g)")
             grads = ""
         names = ", ".join([*kept, grads] if grads else kept)
         if names:
-            lines.append(f"        {names}, = widened({names})")
+            lines.append(f"    {names}, = widened({names})")
+    return lines
+
+
+# What a node keeps, as it is recorded: of a value `x` of such a kind its version `v_x`, and of a
+# result the version cell `c_x`.
+RECORDED_AS = {"input": ("", "v_"), "aux": ("", "v_"), "out": ("", "c_", "v_")}
+
+
+def places(name: str, kind: str) -> list[str]:
+    """The names of what a node keeps of one value as it is recorded."""
+    return [prefix + name for prefix in RECORDED_AS.get(kind, ("",))]
+
+
+def calls(o: Op) -> dict[str, str]:
+    """The calls of an operation's formulas, by input."""
+    return {n: f"grad_{n}({', '.join(needs)})" for n, needs in o.needs.items()}
+
+
+def apply(o: Op, *, graph: bool) -> str:
+    """Give the gradients of all inputs, None for those that need none."""
+    lines, call = opening(o, graph=graph), list(calls(o).values())
     if o.variadic or o.joint:
-        first, needs = next(iter(o.needs.items()))
-        lines.append(f"    return grad_{first}({', '.join(needs)})")
-        return "\n".join(lines) + "\n"
-    calls = [f"grad_{n}({', '.join(needs)})" for n, needs in o.needs.items()]
-    if len(calls) == 1:
-        lines.append(f"    return ({calls[0]},)")
+        lines.append(f"return {call[0]}")
+    elif len(call) == 1:
+        lines.append(f"return ({call[0]},)")
     else:
-        lines.append("    edges = node._edges")
-        parts = [f"{c} if edges[{i}][0] is not None else None" for i, c in enumerate(calls)]
-        lines.append(f"    return ({', '.join(parts)})")
-    return "\n".join(lines) + "\n"
+        parts = [f"{c} if edges[{k}][0] is not None else None" for k, c in enumerate(call)]
+        lines += ["edges = node._edges", f"return ({', '.join(parts)})"]
+    return function_of(f"apply_{'recorded' if graph else 'bare'}(node, g)", lines)
+
+
+def back(o: Op, called: str) -> str:
+    """Run the formulas of a node and send what they give along its edges.
+
+    What waits for nodes is noted in `waiting`, and the nodes in the heap `todo`, but for the one
+    returned; `watched` gets what asks for the other sweep.
+    """
+    call, several = calls(o), len(o.formulas) > 1
+    lines = [
+        "follow = None",
+        f"saved = node._saved; {', '.join('e_' + n for n in call)}, = node._edges",
+        # Another thread may have looked at the node in between.
+        f"if node._back is not {'this_back' if called == 'back' else called}: raise Unusual",
+    ]
+    lines += opening(o, graph=False, careful=called != "back", recorded=True)
+    if o.joint:
+        lines.append(f"{', '.join('x_' + n for n in call)}, = {next(iter(call.values()))}")
+    else:
+        lines += [f"x_{n} = {c}" + f" if {leading(n)} else None" * several for n, c in call.items()]
+    if o.keeps_values:
+        lines.append("if freed is not None and node.keeps_values: node._saved = freed")
+    for k, n in enumerate(call):
+        e, x = f"e_{n}", f"x_{n}"
+        lines += [
+            f"if {x} is None:",
+            f"    if {leading(n)}: watched.append(node)",  # which may have to run all the same
+            f"elif {e}.__class__ is Recorded:",
+            f"    if {x}.shape != {e}._shape or {x}.dtype is not {e}._dtype:",
+            f"        {x} = fit({x}, node, {k}, {e}._shape, {e}._dtype)",
+            f"    if {e} in waiting: waiting[{e}] = waiting[{e}] + {x}",
+            "    else:",
+            f"        waiting[{e}] = {x}",
+            f"        if follow is None: follow = {e}",
+            f"        else: heappush(todo, (-{e}._sequence, {e}))",
+            f"elif isinstance({e}, Tensor) and {e}._history is LEAF:",
+            f"    a = {e}._array",
+            f"    if {x}.shape != a.shape or {x}.dtype is not a.dtype:",
+            f"        {x} = fit({x}, node, {k}, a.shape, a.dtype)",
+            f"    leaves[{e}] = leaves[{e}] + {x} if {e} in leaves else {x}",
+            f"else: send({x}, node, {k}, {e}, waiting, todo, leaves, watched)",
+        ]
+    head = f"{called}(node, g, waiting, todo, leaves, watched, freed)"
+    return function_of(head, [*lines, "return follow"])
+
+
+def function_of(head: str, lines: Sequence[str]) -> str:
+    """The source of a function."""
+    return f"def {head}:\n" + "".join(f"    {line}\n" for line in lines)
 
 
 # The source that takes arrays out of an operation's operands.
@@ -298,12 +400,14 @@ def taken(o: Op, inplace: bool) -> tuple[list[str], list[str]]:
         lines = [
             f"if {same}:",
             *(f"    a_{n} = {n}._array" for n in inputs),
+            *([f"    alike = a_{first}.itemsize != 2"] if o.formulas else []),
             *(with_number(o) if len(inputs) == 2 and o.numbers else ()),
             *(no_tensors(o) if not inplace else ()),
             "else:",
             *("    " + line for line in first_tensor(o)),
             f"    ({names}), ({held}) = "
             f"promote(this_op, ({names}), {o.cast == 'float'}, {inplace})",
+            *(["    alike = False"] if o.formulas else []),
         ]
         if o.unrounded and not o.wide:
             lines = ["half = False", *lines, f"    half = a_{first}.dtype != a_{rest[0]}.dtype"]
@@ -335,6 +439,7 @@ def with_number(o: Op) -> list[str]:
         f"    a_{a} = {a}._array",
         f"    {b} = constant({b}, a_{a}.dtype)",
         f"    a_{b} = {b}._array",
+        *([f"    alike = a_{a}.itemsize != 2"] if o.formulas else []),
     ]
 
 
@@ -355,17 +460,23 @@ def no_tensors(o: Op) -> list[str]:
 #         (arrays of the inputs, in their common dtype)
 #         r = kernel(a_input, a_other)
 #         out = (a new Tensor of r)
-#         if recording and (some input requires grad):
-#             e_input, e_other = edge_of(input), edge_of(other)
-#             node = NewNode(); node._edges = (e_input, e_other)
+#         e_input, e_other = input._history, other._history
+#         if recording and (e_input is not None or e_other is not None):
+#             (brought up to date; the history of a leaf is itself)
+#             node = new(Recorded); node._edges = (e_input, e_other); node._back = this_back
 #             node._saved = (other and its version if e_input leads somewhere, input ...)
-#             out._edge = (node, 0)
+#             out._history = node
 #         return out
 #
-#     def apply_bare(node, g):  # the formulas on ndarrays
-#         k_other, k_input = node._saved
+#     def back(node, g, waiting, ...):  # in an ordinary pass, on ndarrays
+#         e_input, e_other = node._edges
+#         other, v_other, input, v_input = node._saved
+#         (their arrays, if nothing has written to them)
+#         x_input = grad_input(g, other)
+#         waiting[e_input] = x_input
 #         ...
-#         return (grad_input(g, other), grad_other(g, input))
+#
+# `apply_bare` and `apply_recorded` give the gradients only, for the sweep that hooks may watch.
 
 
 def source(o: Op, called: str) -> str:
@@ -376,6 +487,8 @@ def source(o: Op, called: str) -> str:
         called: the name among the functions of the op.
     """
     name = called.removeprefix(METHOD)
+    if name in ("back", "careful_back"):
+        return back(o, name)
     if name.startswith("apply_"):
         return apply(o, graph=name == "apply_recorded")
     if name.startswith("__"):
@@ -484,7 +597,7 @@ def function(o: Op, *, inplace: bool) -> list[str]:
     if not inplace and not o.view and not o.multi:
         test = "elif recording" if o.formulas else "if mode.enabled"
         names = [f"out[{k}]" for k in range(len(o.results))] or ["out", *(f"o_{n}" for n in o.aux)]
-        new = "".join(f"{n}._cell = " for n in names)
+        new = "".join(f"{n}._writes = " for n in names)
         lines.append(f"    {test} is None: {new}InferenceCell()")
     result = f"(out, {', '.join('o_' + n for n in o.aux)})" if o.aux else "out"
     lines.append(f"    return {'named_result' * bool(o.fields)}({result})")
@@ -507,6 +620,10 @@ def arrays(o: Op, inplace: bool) -> list[str]:
     """Take the arrays out of the inputs, bring them to one dtype, call the kernel."""
     lines, take = taken(o, inplace)
     kernel = [f"r = kernel({', '.join(call_arguments(o, 'a_{}'))})"]
+    if o.arithmetic:
+        numbers = ", ".join(call_arguments(o, "a_{}[()]"))
+        dimensions = " or ".join(f"a_{n}.ndim" for n in o.inputs)
+        kernel = [f"if {dimensions}: {kernel[0]}", f"else: r = kernel({numbers})"]
     if o.wide:
         first, held = next(iter(o.formulas), o.inputs[0]), ", ".join("a_" + n for n in o.inputs)
         if o.unrounded:
@@ -550,12 +667,12 @@ def outputs(o: Op) -> list[str]:
             f"    make_view(part, input, (this_function, ({statics}), number))",
         ]
     lines = [
-        "out = new(Tensor); out._array = r; out._view = None"
-        + ("" if o.view else "; out._cell = [0, None]")
+        "out = new(Tensor); out._array = r",
+        "out._history = out._view = out._writes = out._grad = None",
     ]
     if o.view:
         statics = "".join(f"{n}, " for n in o.statics)
-        lines.append(f"make_view(out, input, (this_function, ({statics}), None))")
+        lines.append(f"view = make_view(out, input, (this_function, ({statics}), None))")
     lines += [f"o_{n} = wrap(asarray(x_{n}))" for n in o.aux]
     return lines
 
@@ -581,7 +698,7 @@ def before_write(o: Op) -> list[str]:
         lines.append(f"    if input._view is not None and ({recorded}): refuse_rebase(input)")
     # The version of an operand that shares the memory to be written to is the one before.
     lines += [
-        f"    v_{n} = {if_given(o, n, '0')}{n}._cell[0] if {leads} else 0"
+        f"    v_{n} = {if_given(o, n, '0')}version_of({n}) if {leads} else 0"
         for n, kind in o.recipe
         if kind == "input" and n != "input"
     ]
@@ -594,6 +711,15 @@ def before_write(o: Op) -> list[str]:
 
 
 # Where the user's call stands; see `call_site`. Of a call from C nothing is known.
+SITE_OF_RECORDED = (
+    "        if recording is True:",
+    "            try:",
+    "                frame = getframe(1); code = frame.f_code",
+    "                while ours[code.co_filename]: frame = frame.f_back; code = frame.f_code",
+    "                node._site = code; node._offset = frame.f_lasti",
+    "            except (ValueError, AttributeError): node._site = None",
+    "        else: node._site = recording",
+)
 SITE = (
     "        if recording is True:",
     "            try:",
@@ -617,62 +743,68 @@ COPIES = ("clone", "to_copy")  # also those of inference tensors have a history
 
 def record(o: Op, *, inplace: bool) -> list[str]:
     """Make the node, if some input requires grad."""
-    names = list(o.formulas)
     if o.variadic:
         return record_variadic(o)
-    asks = " or ".join(f"{n}._requires_grad or {n}._view" for n in names if n not in o.optional)
-    asks += "".join(
-        f" or {n} is not None and ({n}._requires_grad or {n}._view)"
-        for n in names
-        if n in o.optional
-    )
-    if inplace:
-        # An integer that a float was written to has no gradient.
-        lines = ["if recording and r.dtype.kind == 'f':"]
-    else:
-        lines = [f"if recording and ({asks}):"]
+    names = list(o.formulas)
+    lines = ["if recording and r.dtype.kind == 'f':"]  # that of an integer is none
+    fast = not (inplace or o.results or o.multi)
+    if not inplace:
+        lines = [f"e_{n} = {if_given(o, n, 'None')}{n}._history" for n in names]
+        lines.append(f"if recording and ({' or '.join(f'e_{n} is not None' for n in names)}):")
         for n in names:
-            if n in o.optional:
-                lines.append(f"    e_{n} = {if_given(o, n, 'NO_EDGE')}edge_of({n})")
-            else:
-                lines += [
-                    f"    e_{n} = {n}._edge",
-                    f"    if {n}._view is not None: e_{n} = edge_of({n})",
-                    f"    elif e_{n} is None:",
-                    f"        if not {n}._requires_grad or {alone(o, n)}: e_{n} = NO_EDGE",
-                    f"        else: e_{n} = leaf_edge({n})",
-                ]
+            others = "".join(f", {m}" for m in o.inputs if m != n)
+            lines += [
+                f"    if e_{n} is LEAF: e_{n} = {n}",
+                f"    elif e_{n} is ASK: e_{n} = history_of({n}{others}"
+                f"{', copies=True' if o.name in COPIES else ''})",
+            ]
+            if not fast:
+                lines.append(f"    e_{n} = edge_to(e_{n})")
+    leads, nothing = (leading, "None") if fast else (leading_edge, "NO_EDGE")
+    made = "NewNodeInPlace()" if inplace else "NewNode()"
     lines += [
-        f"    if {' or '.join(f'e_{n} is not NO_EDGE' for n in names)}:",
+        f"    if {' or '.join(f'e_{n} is not {nothing}' for n in names)}:",
         *(KEPT_DTYPE if "src" in names and not inplace else ()),
-        f"        node = {'NewNodeInPlace' if inplace else 'NewNode'}()",
+        f"        node = {'new(Recorded)' if fast else made}",
         # The number left out is that of a node that `unfold` makes.
         *(["        next_sequence()"] if o.unfold else []),
         "        node._sequence = next_sequence()",
-        *SITE,
+        *(SITE_OF_RECORDED if fast else SITE),
         f"        node._edges = ({', '.join('e_' + n for n in names)},)",
-        f"        node._outputs = {out_metadata(o)}",
     ]
-    if o.recipe:
+    if fast:
+        which = "this_back if alike else careful_back" if has_careful(o) else "this_back"
+        lines += [
+            f"        node._back = {which}",
+            "        node._shape = r.shape; node._dtype = r.dtype",
+        ]
+    else:
+        lines.append(f"        node._outputs = {out_metadata(o)}")
+    if fast and o.recipe:
+        lines += ["        " + line for line in keep(o)]
+    elif o.recipe:
         lines.append(f"        node._saved = ({', '.join(saved(o, inplace=inplace))},)")
+    if o.recipe:
         keepers = keeping(o)
         # Those of a product are kept one for the other; and views that were cut off lead nowhere.
         needed = [n for needs in o.needs.values() for n in needs if n != "g"]
         apart = len(names) > 1 and len(set(needed)) == len(needed)
         if keepers and (apart or len(keepers) < len(names)):
-            none = " and ".join(f"e_{n}[0] is None" for n in keepers)
-            lines.append(f"        if {none}: node.keeps_values = False")
+            some = " or ".join(map(leads, keepers))
+            lines.append(f"        if not ({some}): node.keeps_values = False")
     lines += ["        " + line for line in attach(o, inplace=inplace)]
     lines.append("        if observers: observe(node, out)")
     return lines
 
 
-def alone(o: Op, name: str) -> str:
-    """Whether an input is an inference tensor, and so are the others, of which none is recorded."""
-    if o.name in COPIES:
-        return "False"
-    others = ", ".join([n for n in o.inputs if n != name])
-    return f"{name}._cell.__class__ is InferenceCell" + (others and f" and of_inference({others})")
+def leading(name: str) -> str:
+    """Whether the history of an input leads somewhere."""
+    return f"(e_{name} is not None and e_{name} is not CUT_OFF)"
+
+
+def leading_edge(name: str) -> str:
+    """The same of an edge."""
+    return f"e_{name}[0] is not None"
 
 
 def keeping(o: Op) -> list[str]:
@@ -685,8 +817,7 @@ def record_variadic(o: Op) -> list[str]:
     """As `record`, for one input that is a sequence of tensors."""
     n = o.variadic
     return [
-        f"if recording and any([t._requires_grad or t._view for t in {n}]) "
-        f"and not of_inference(*{n}):",
+        f"if recording and any([t._history is not None for t in {n}]) and not of_inference(*{n}):",
         f"    edges = tuple([edge_of(t) for t in {n}])",
         "    if any([edge is not NO_EDGE for edge in edges]):",
         "        node = NewNode()",
@@ -711,40 +842,70 @@ def attach(o: Op, *, inplace: bool) -> list[str]:
     if inplace:
         return ["rebase(input, node)"]
     if o.multi or o.results:
-        return [
-            "for number, part in enumerate(out):",
-            "    part._requires_grad = True; part._edge = (node, number)",
-        ]
-    return ["out._requires_grad = True", "out._edge = (node, 0)"]
+        return ["for number, part in enumerate(out): part._come_from((node, number))"]
+    if o.view:
+        return ["if view is None: out._history = node", "else: view.history = node"]
+    return ["out._history = node"]
 
 
 def saved(o: Op, *, inplace: bool) -> list[str]:
-    """What the node keeps; None for what only formulas of inputs that need no gradient ask for."""
+    """What a node that is shown keeps; None for what no formula asks for that is called."""
     values = []
     for name, kind in o.recipe:
-        if kind == "static":
-            value = name
-        elif kind == "shape":
-            n = name.removesuffix("_shape")
-            value = f"tuple([a.shape for a in a_{n}])" if n == o.variadic else f"a_{n}.shape"
-        elif kind == "strides":
-            value = f"a_{name.removesuffix('_strides')}.strides"
+        if kind not in RECORDED_AS:
+            value = kept_of_shape(o, name, kind)
         elif kind == "out":
             part = f"[{o.number_of(name)}]" if o.results else ""
-            version = f"out{part}._cell[0]" if inplace or o.view else "0"
-            value = f"(r{part}, out{part}._cell, {version})"
+            value = f"(r{part}, out{part}._cell, {f'out{part}._cell[0]' if inplace else '0'})"
         elif kind == "aux":
             value = f"(o_{name}, 0)"
         elif inplace and name == "input":
             value = "(before, 0)"
         else:
-            value = f"({name}, {f'v_{name}' if inplace else f'{name}._cell[0]'})"
+            value = f"({name}, {f'v_{name}' if inplace else f'version_of({name})'})"
             if name in o.optional:
                 value = f"({if_given(o, name, 'None')}{value})"
-        if kind in ("input", "out", "aux") and not o.variadic:
+        if kind in RECORDED_AS and not o.variadic:
             users = [n for n, needs in o.needs.items() if name in needs]
             if len(users) < len(o.formulas) or (inplace and name == "input"):
-                wanted = " or ".join(f"e_{n}[0] is not None" for n in users)
-                value = f"{value} if {wanted} else None"
+                value += " if " + " or ".join(leading_edge(n) for n in users) + " else None"
         values.append(value)
     return values
+
+
+def kept_of_shape(o: Op, name: str, kind: str) -> str:
+    """What a node keeps of an argument that is no array, or of the form of one."""
+    if kind == "static":
+        return name
+    n = name.removesuffix(f"_{kind}")
+    return f"tuple([a.{kind} for a in a_{n}])" if n == o.variadic else f"a_{n}.{kind}"
+
+
+def keep(o: Op) -> list[str]:
+    """Keep what the formulas of a node ask for that is made fast; None for what none does."""
+    lines, kept = [], []
+    for name, kind in o.recipe:
+        if kind not in RECORDED_AS:
+            kept.append(kept_of_shape(o, name, kind))
+            continue
+        own = [f"k_{name}", *places(name, kind)[1:]]
+        kept += own
+        values = f"o_{name}, 0"
+        if kind == "input":
+            values = f"{name}, 0 if (cell := {name}._writes) is None else cell[0]"
+        elif kind == "out":
+            lines.append("cell = out._cell" if o.view else "out._writes = cell = [0, None]")
+            values = f"r, cell, {'cell[0]' if o.view else 0}"
+        users = [n for n, needs in o.needs.items() if name in needs]
+        wanted = [] if len(users) == len(o.formulas) else [" or ".join(map(leading, users))]
+        if name in o.optional:
+            wanted.append(f"{name} is not None")
+        found = f"{', '.join(own)} = {values}"
+        if wanted:
+            lines += [
+                f"if {' and '.join(f'({test})' for test in wanted)}: {found}",
+                f"else: {' = '.join(own)} = None",
+            ]
+        else:
+            lines.append(found)
+    return [*lines, f"node._saved = ({', '.join(kept)},)"]

@@ -1,8 +1,10 @@
 """The tensor: an array with a history. Its operations are declared in `nanotorch.ops`."""
 
+import threading
 import weakref
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,9 +14,13 @@ from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import C_NAMES, Shown, whole
 from nanotorch._core.grad_mode import REQUIRES_GRAD, RETAIN_GRAD, mode, refuse_inside
 from nanotorch._core.graph import (
+    ASK,
+    LEAF,
+    NO_EDGE,
     AccumulateGrad,
     DetachedCell,
     Edge,
+    FreedValues,
     HookDict,
     Node,
     RemovableHandle,
@@ -22,7 +28,8 @@ from nanotorch._core.graph import (
     View,
     add_hook,
     edge_of,
-    view_edge,
+    seen_edge,
+    view_history,
 )
 from nanotorch._core.layout import Exchange, Layout
 from nanotorch.names.lookup import OutOfScope
@@ -62,14 +69,15 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
     _shown = "torch.Tensor"
     # Class attributes are the defaults: a new tensor sets only what differs.
     _array: np.ndarray  # the values; an ndarray always, for 0-d tensors too
-    # How often this memory was written to, and by whom last; shared by all views of it.
-    _cell: list[Any]
-    _requires_grad = False
-    _edge: Edge | None = None  # (node, output number) that made it; None for a leaf
-    _grad: "Tensor | None" = None
+    # The version cell, of how often this memory was written to and by whom last: one for all views
+    # of it, made when it is first shared or written to.
+    _writes: list[Any] | None = None
+    _history: Any = None  # where it comes from; see `LEAF`
     _view: View | None = None
+    _grad: "Tensor | None" = None
     _past: tuple[tuple[np.ndarray, Step], ...] = ()  # arrays before `t_` and its kin, the ways back
     _accumulator_ref: "weakref.ref[AccumulateGrad] | None" = None
+    _former_dtypes: tuple[np.dtype, ...] = ()  # those of its data before others were set
     _leaf_hooks: HookDict | None = None
     _post_accumulate_hooks: HookDict | None = None
     _retains_grad = False
@@ -85,9 +93,10 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
     @property
     def requires_grad(self) -> bool:
         """Whether operations on this tensor are recorded."""
-        if self._requires_grad:
-            return True
-        return self._view is not None and self._view.base._requires_grad
+        view = self._view
+        if view is None:
+            return self._history is not None
+        return view.history is not None or view.base.requires_grad
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -121,19 +130,62 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
             raise RuntimeError(grad_mode.REQUIRED)
         if not requires_grad and self._edge is not None:
             raise RuntimeError(FLAG_OF_LEAVES + USE_DETACH)
-        self._requires_grad = requires_grad
+        if self._edge is None:
+            self._set_flag(requires_grad)
         return self
+
+    def _set_flag(self, requires_grad: bool) -> None:
+        """Let a leaf require grad or not."""
+        self._come_from(LEAF if requires_grad else None)
+
+    def _come_from(self, history: Any) -> None:
+        """Give the tensor a history: `LEAF`, an edge, or None."""
+        if history is not LEAF and history is not None:
+            node, number = history
+            history = history if number or node is None or node.multi else node
+        if self._view is not None:
+            self._view.history = history
+        elif history is LEAF and (self._former_dtypes or self._is_watched()):
+            self._history = ASK
+        else:
+            self._history = history
+
+    def _is_watched(self) -> bool:
+        """Whether a leaf takes more than an ordinary pass does for it."""
+        node = None if self._accumulator_ref is None else self._accumulator_ref()
+        hooks = self._leaf_hooks, self._post_accumulate_hooks, node and node._hooks
+        return hooks != (None, None, None) or self.is_inference()
+
+    @property
+    def _edge(self) -> Edge | None:
+        """The edge to the node that made this tensor, as far as it knows; None for a leaf."""
+        history = self._history if self._view is None else self._view.history
+        return None if history is None or history is LEAF or history is ASK else seen_edge(history)
+
+    @property
+    def _cell(self) -> list[Any]:
+        """The version cell."""
+        if self._writes is None:
+            self._writes = [0, None]
+        return self._writes
+
+    @_cell.setter
+    def _cell(self, cell: list[Any]) -> None:
+        self._writes = cell
 
     @property
     def grad_fn(self) -> Node | None:
         """The node that made this tensor; None for a leaf."""
-        edge = self._edge if self._view is None else view_edge(self)
-        return None if edge is None or edge[0] is None else edge[0].unfolded()
+        if self._view is not None:
+            view_history(self)
+        edge = self._edge
+        return None if edge is None or edge[0] is None else edge[0].seen()
 
     @property
     def output_nr(self) -> int:
         """Which output of `grad_fn` this tensor is."""
-        return 0 if self._edge is None else self._edge[1]
+        edge = self._edge
+        return 0 if edge is None else edge[1]
 
     @property
     def is_leaf(self) -> bool:
@@ -170,7 +222,7 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
         if value is self:
             raise RuntimeError("can't assign Variable as its own grad")
         if self._view is not None:
-            view_edge(self)  # which refuses a view whose history is lost
+            view_history(self)  # which refuses a view whose history is lost
         if value._array.shape != self._array.shape:
             raise RuntimeError(
                 f"attempting to assign a gradient of size '{list(value._array.shape)}' to a tensor "
@@ -188,11 +240,16 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
                 "that assume they match."
             )
 
-    def _new_accumulator(self) -> AccumulateGrad:
-        """The one node that adds to this leaf's gradient, for as long as some graph holds it."""
+    def _new_accumulator(self, former: np.dtype | None = None) -> AccumulateGrad:
+        """The one node that adds to this leaf's gradient, for as long as some graph holds it.
+
+        Args:
+            former: the dtype of the leaf that it was before.
+        """
         array, node = self._array, new_node(AccumulateGrad)
-        node.variable, node._outputs = self, ((array.shape, array.dtype),)
-        self._accumulator_ref = weakref.ref(node)
+        node.variable, node._outputs = self, ((array.shape, former or array.dtype),)
+        if former is None:
+            self._accumulator_ref = weakref.ref(node)
         if self._leaf_hooks is not None:
             node.own_hooks().tensor[0] = self._leaf_hooks
         return node
@@ -201,8 +258,8 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
     def data(self) -> "Tensor":
         """A tensor with the same memory, no history, and version counts of its own."""
         out = wrap(self._array)
-        if self._cell.__class__ is grad_mode.InferenceCell:
-            out._cell = grad_mode.InferenceCell(mode.enabled is not None)
+        if self._writes.__class__ is grad_mode.InferenceCell:
+            out._writes = grad_mode.InferenceCell(mode.enabled is not None)
         return out
 
     @data.setter
@@ -216,9 +273,12 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
             )
         if value._array.dtype != self._array.dtype:
             self._accumulator_ref = None  # that of the former type
+            self._former_dtypes = (*self._former_dtypes, self._array.dtype)
         self._array = value._array
         if self.is_inference() is not value.is_inference():
             self._cell = grad_mode.InferenceCell(True) if value.is_inference() else [0, None]
+        if self._history is LEAF or (self._history is ASK and self._view is None):
+            self._set_flag(True)
 
     def detach(self) -> "Tensor":
         """A tensor with the same memory and no history; writes to either are seen by both."""
@@ -248,12 +308,12 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
             )
         if self._edge is not None:
             self._cell = DetachedCell(self._cell)
-        self._edge, self._requires_grad = None, False
+        self._history = None
         return self
 
     def is_inference(self) -> bool:
         """Whether the tensor was made in inference mode."""
-        return isinstance(self._cell, grad_mode.InferenceCell)
+        return isinstance(self._writes, grad_mode.InferenceCell)
 
     @property
     def _version(self) -> int:
@@ -285,6 +345,7 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
         if node is None or isinstance(node, AccumulateGrad):
             if self._leaf_hooks is None:
                 self._leaf_hooks = HookDict()
+                self._set_flag(node is not None)
             if node is None:  # a view cut off from its base: no gradient will come
                 return add_hook(self._leaf_hooks, hook)
             node.own_hooks().tensor[0] = self._leaf_hooks  # so that hooks outlive the graph
@@ -304,6 +365,7 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
             raise RuntimeError(text)
         if self._post_accumulate_hooks is None:
             self._post_accumulate_hooks = HookDict()
+            self._set_flag(True)
         return add_hook(self._post_accumulate_hooks, hook)
 
     def retain_grad(self) -> None:
@@ -341,7 +403,7 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
 
     @staticmethod
     def _lift(array: Any) -> "Tensor":
-        return wrap(np.asarray(array))
+        return wrap(array if array.__class__ is np.ndarray else np.asarray(array))
 
     def _alias(self) -> "Tensor":
         """A stand-in with the same memory and no history."""
@@ -360,9 +422,7 @@ def wrap(array: np.ndarray) -> Tensor:
     """A tensor of ``array``, without a copy."""
     out = object.__new__(Tensor)
     out._array = array
-    out._cell = [0, None]
-    out._view = out._edge = None
-    out._requires_grad = False
+    out._history = out._view = out._writes = out._grad = None
     return out
 
 
@@ -386,3 +446,131 @@ def typename(obj: Any) -> str:
     module = getattr(named, "__module__", "") or ""
     name: str = named.__qualname__
     return name if module in ("", "builtins", "__builtin__") else f"{module}.{name}"
+
+
+# What may happen to a node as it is made: its saved values packed by the user's functions.
+#
+# Recording an operation looks only at whether `observers` is empty, so neither this nor anomaly
+# mode costs anything while it is off.
+
+
+PACK_WRITES = (
+    "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack "
+    "hook cannot be modified by in-place operations as this can lead to unexpected side-effects. "
+    "Please open an issue if you need to perform in-place operations on the input to a pack hook."
+)
+
+# One entry for each thread's context of packing, and for everyone else who looks on.
+observers: list[object] = []
+
+
+@contextmanager
+def one_node_each() -> Iterator[None]:
+    """Make a node for every operation in the block, none that stands for several."""
+    looking = object()
+    observers.append(looking)
+    try:
+        yield
+    finally:
+        observers.remove(looking)
+
+
+class _Hooks(threading.local):
+    """Per thread: the pairs (pack, unpack), innermost last, and why there may be none."""
+
+    def __init__(self) -> None:
+        self.stack: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = []
+        self.refusal: str | None = None
+
+
+hooks = _Hooks()
+
+
+class Packed(tuple[Any, ...]):
+    """The saved values of a node, some of them as `PackedValue`."""
+
+
+class PackedValue(NamedTuple):
+    """One saved tensor as the user's function packed it, with its place in the graph."""
+
+    value: Any
+    unpack: Callable[[Any], Any]
+    of_output: bool
+    edge: Edge
+    requires_grad: bool
+
+
+def pack_all(values: Sequence[Any], kinds: Sequence[str], outputs: Sequence[Any]) -> Packed:
+    """Put the saved tensors among ``values`` through the innermost pack function.
+
+    Args:
+        kinds: for each value, "out" for an output's array with its version, "input" or "aux" for
+            a tensor with its version, and anything else for what is no tensor.
+        outputs: the tensors that entries of kind "out" stand for, in their order.
+    """
+    packed = list(values)
+    remaining = iter(outputs)
+    for position, (value, kind) in enumerate(zip(values, kinds, strict=True)):
+        if kind in ("out", "input", "aux"):
+            tensor = next(remaining) if kind == "out" else value and value[0]
+            if value is not None and not tensor._is_number:
+                packed[position] = pack(tensor, kind == "out")
+    return Packed(packed)
+
+
+def pack(tensor: Tensor, of_output: bool) -> PackedValue:
+    """One tensor, packed.
+
+    Raises:
+        RuntimeError: if the function writes to the tensor.
+    """
+    pack_hook, unpack_hook = hooks.stack[-1]
+    version = tensor._cell[0]
+    before, mode.enabled = mode.enabled, False
+    try:
+        value = pack_hook(tensor)
+    finally:
+        mode.enabled = before
+    if tensor._cell[0] != version:
+        raise RuntimeError(PACK_WRITES)
+    # An output leads to its own node, which must not hold itself.
+    edge = NO_EDGE if of_output else edge_of(tensor)
+    return PackedValue(value, unpack_hook, of_output, edge, tensor.requires_grad)
+
+
+def opened(node: Node) -> tuple[Any, ...]:
+    """The saved values of a node as operations save them, packed ones unpacked.
+
+    Raises:
+        RuntimeError: if they have been freed.
+        TypeError: if an unpack function returns no tensor.
+    """
+    saved = node._saved
+    if isinstance(saved, FreedValues):
+        raise saved.error(node)
+    return tuple(unpack(v) if isinstance(v, PackedValue) else v for v in saved)
+
+
+def unpack(packed: PackedValue) -> tuple[Any, ...]:
+    """A tensor that was packed, as operations save it."""
+    result = packed.unpack(packed.value)
+    if not isinstance(result, Tensor):
+        raise TypeError(
+            "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+            f"{type(result).__name__}"
+        )
+    if packed.of_output:
+        return (result._array, [0, None], 0)
+    return (with_history(result._array, packed.edge, packed.requires_grad), 0)
+
+
+def with_history(array: np.ndarray, edge: Edge, requires_grad: bool) -> Tensor:
+    """A tensor of ``array`` that stands where ``edge`` leads."""
+    out = wrap(array)
+    node, _ = edge
+    if isinstance(node, AccumulateGrad):
+        out._accumulator_ref = weakref.ref(node)
+        out._set_flag(requires_grad)
+    elif node is not None or requires_grad:
+        out._come_from(edge)
+    return out

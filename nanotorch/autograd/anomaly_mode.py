@@ -9,7 +9,8 @@ from nanotorch._core.anomaly import NonFiniteWarning as NonFiniteWarning
 from nanotorch._core.anomaly import Range as Range
 from nanotorch._core.call_site import warn
 from nanotorch._core.graph import anomaly
-from nanotorch._core.op import OPS, observers
+from nanotorch._core.op import OPS
+from nanotorch._core.tensor import observers
 
 
 class Setting:

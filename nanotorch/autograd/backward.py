@@ -13,7 +13,7 @@ from nanotorch._core.call_site import warn, warn_once
 from nanotorch._core.dtypes import Size
 from nanotorch._core.engine import Sweep, sum_to
 from nanotorch._core.grad_mode import BACKWARD, mode, refuse_inside
-from nanotorch._core.graph import Edge, FreedValues, Node, anomaly, edge_of
+from nanotorch._core.graph import Edge, Node, Recorded, anomaly, edge_of, freed_here
 from nanotorch._core.op import method
 from nanotorch._core.tensor import Tensor, wrap
 
@@ -47,7 +47,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
         )
     node, number = edge_of(tensor)
     assert node is not None
-    return GradientEdge(node.unfolded(), number)
+    return GradientEdge(node.seen(), number)
 
 
 def place_of(target: Tensor | GradientEdge) -> Edge:
@@ -110,10 +110,11 @@ def backward(
     if create_graph:
         warn_once(CYCLE)
     keep = create_graph if retain_graph is None else retain_graph
-    freed = None if keep else FreedValues()
+    freed = None if keep else freed_here()
     if inputs is None:
         if len(roots) == 1 and not create_graph and not anomaly.enabled:
-            engine.quick_sweep(*roots[0], freed)
+            (node, number), first = roots[0]
+            engine.quick_sweep(node, number, first, freed)
         else:
             Sweep(roots, freed, create_graph).run()
         return
@@ -146,10 +147,10 @@ def tensor_backward(
         RuntimeError: see `nanotorch.autograd.backward`.
     """
     if gradient is inputs is None and not (create_graph or anomaly.enabled or mode.transforms):
-        edge = self._edge
-        if edge is not None and self._view is None and not self._array.ndim:  # the usual case
-            freed = None if retain_graph else FreedValues()
-            engine.quick_sweep(edge, ONES[self._array.dtype], freed)
+        node = self._history
+        if node.__class__ is Recorded and not self._array.ndim:  # the usual case
+            freed = None if retain_graph else freed_here()
+            engine.quick_sweep(node, 0, ONES[self._array.dtype.char], freed)
             return
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
@@ -196,7 +197,7 @@ def grad(
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     keep = create_graph if retain_graph is None else retain_graph
     edges = [place_of(t) for t in wanted]
-    freed = None if keep else FreedValues()
+    freed = None if keep else freed_here()
     captured = Sweep(roots, freed, create_graph, edges, accumulate=False).run()
     results: list[Tensor | None] = []
     for position, (target, edge) in enumerate(zip(wanted, edges, strict=True)):
@@ -238,7 +239,7 @@ def listed(targets: Tensors) -> list[Tensor | GradientEdge]:
 
 
 # The gradient of a scalar by itself.
-ONES = {np.dtype(kind): kind(1) for kind in (np.float16, np.float32, np.float64)}
+ONES = {np.dtype(kind).char: kind(1) for kind in (np.float16, np.float32, np.float64)}
 
 
 def start(tensors: Tensors, weights: Any, create_graph: bool) -> list[tuple[Edge, Any]]:
@@ -246,7 +247,7 @@ def start(tensors: Tensors, weights: Any, create_graph: bool) -> list[tuple[Edge
     if isinstance(tensors, Tensor) and weights is None and not create_graph:
         array, place = tensors._array, edge_of(tensors)
         if not array.ndim and array.dtype.kind == "f" and place[0] is not None:  # the usual case
-            return [(place, ONES[array.dtype])]
+            return [(place, ONES[array.dtype.char])]
     roots = listed(tensors)
     given = [weights] if weights is None or isinstance(weights, Tensor) else list(weights)
     if weights is None:

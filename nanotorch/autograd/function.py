@@ -25,8 +25,8 @@ from nanotorch._core.graph import (
     next_sequence,
     rebase,
 )
-from nanotorch._core.op import hooks, opened, pack_all, unpack_input, unpack_out
-from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.op import unpack_input, unpack_out
+from nanotorch._core.tensor import Tensor, hooks, opened, pack_all, wrap
 from nanotorch.ops.shape import view_in
 
 # How the outputs of a user's function take their place in the graph.
@@ -168,7 +168,7 @@ def attach(out: Tensor, node: Node, number: int, is_input: bool) -> Tensor:
         out = seen_anew(out)
     if out._view is not None:
         out._view.version = out._cell[0]  # what `forward` has written is the node's own affair
-    out._edge, out._requires_grad = (node, number), True
+    out._come_from((node, number))
     return out
 
 

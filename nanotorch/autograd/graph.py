@@ -9,8 +9,7 @@ from nanotorch._core.call_site import wrote
 from nanotorch._core.engine import Sweep, current
 from nanotorch._core.graph import Node as Node
 from nanotorch._core.graph import edge_of
-from nanotorch._core.op import hooks, observers
-from nanotorch._core.tensor import Tensor
+from nanotorch._core.tensor import Tensor, hooks, observers
 from nanotorch.autograd.backward import GradientEdge as GradientEdge
 from nanotorch.autograd.backward import get_gradient_edge as get_gradient_edge
 

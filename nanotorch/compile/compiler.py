@@ -10,7 +10,7 @@ from typing import Any
 from nanotorch._core import dtypes
 from nanotorch._core.call_site import warn
 from nanotorch._core.grad_mode import mode as grad_mode
-from nanotorch._core.op import observers
+from nanotorch._core.tensor import observers
 from nanotorch.compile.guards import (
     KNOWN_OPTIMIZERS,
     Arguments,

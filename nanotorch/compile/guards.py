@@ -455,7 +455,7 @@ OPTIONS = {
 # Attributes of a module that it looks up by text, whatever its forward names.
 OF_MODULES = {"_parameters", "_buffers", "_modules", "training"}
 # What of a tensor must be as it was.
-FLAGS = ("_requires_grad", "_edge", "_view", "_leaf_hooks", "_post_accumulate_hooks")
+FLAGS = ("_history", "_view", "_leaf_hooks", "_post_accumulate_hooks")
 
 
 class Guards:
@@ -719,7 +719,7 @@ class Guards:
         """Its array, flags and hooks; its gradient is the replay's own concern."""
         self.tensors[id(tensor)] = tensor
         self.hold(type(tensor), path)
-        if tensor._edge is not None and tensor._requires_grad:
+        if tensor._edge is not None:
             raise Refused(f"`{path}` is a tensor with a history")
         own = vars(tensor)
         self.users_attributes(own, path)

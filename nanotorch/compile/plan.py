@@ -12,8 +12,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import changes
 from nanotorch._core.layout import address
-from nanotorch._core.op import observers
-from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.tensor import Tensor, observers, wrap
 from nanotorch.compile.codegen import Calls, Names, Pieces, Rollback, bundle, lower
 from nanotorch.compile.guards import (
     BY_VALUE,
@@ -528,12 +527,11 @@ class Plan:
         value = self.calls.operand(result.ref)
         local = self.calls.is_local(result.ref)
         made = f"asarray({value})" if local else f"{value}.copy('K')"
-        cell = list(wrap(result.ref.array)._cell)
-        kind = f"{self.names.of(result.cell)}()" if result.cell is not list else repr(cell)
-        lines += [f"{name} = new(Tensor)", f"{name}._array = {made}", f"{name}._cell = {kind}"]
+        lines.append(f"{name} = wrap({made})")
+        if result.cell is not list:
+            lines.append(f"{name}._writes = {self.names.of(result.cell)}()")
         if result.edge is not None:
-            lines.append(f"{name}._requires_grad = True")
-            lines.append(f"{name}._edge = {self.names.of(result.edge)}")
+            lines.append(f"{name}._come_from({self.names.of(result.edge)})")
         return name
 
     def path(self, slot: Slot) -> str:

@@ -16,9 +16,9 @@ import numpy.random  # a watched step must not be the first to load it
 
 from nanotorch._core import dtypes, random
 from nanotorch._core.grad_mode import InferenceCell, mode
-from nanotorch._core.op import OPS, observers
+from nanotorch._core.op import OPS
 from nanotorch._core.random import Generator, Twister
-from nanotorch._core.tensor import Tensor
+from nanotorch._core.tensor import Tensor, observers
 from nanotorch.compile.guards import (
     KNOWN_OPTIMIZERS,
     MISSING,
@@ -403,7 +403,7 @@ def fingerprint(array: np.ndarray) -> tuple[Any, ...]:
     return array.shape, array.dtype.str, strides, digest
 
 
-META = ("_requires_grad", "_edge", "_view", "_retains_grad", "_leaf_hooks", "_past")
+META = ("_history", "_edge", "_view", "_retains_grad", "_leaf_hooks", "_past")
 
 
 HAS_GRAPH = "it returns a tensor whose graph can still be used"

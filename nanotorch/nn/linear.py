@@ -81,6 +81,9 @@ class Linear(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """``input @ weight.T + bias``."""
+        own = self._parameters  # where `self.weight` looks last
+        if "weight" in own and "bias" in own:
+            return linear(input, own["weight"], own["bias"])
         return linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:

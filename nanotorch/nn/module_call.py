@@ -10,6 +10,7 @@ from nanotorch._core.call_site import climb, ours, warn
 from nanotorch._core.engine import check_replacements, lift, lower
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import (
+    ASK,
     CUSTOM,
     NO_EDGE,
     HookDict,
@@ -338,10 +339,10 @@ def stand_in(tensor: Tensor, node: Node, number: int) -> Tensor:
     """A view of the whole tensor as output ``number`` of ``node``, which must not be written to."""
     out = tensor.detach()
     if tensor.requires_grad:
-        out._requires_grad, out._edge = True, (node, number)
         view = tensor._view
         base, steps = (tensor, ()) if view is None else (view.base, view.steps)
-        out._view = View(base, steps, out._cell[0], CUSTOM)
+        out._view, out._history = View(base, steps, out._cell[0], CUSTOM), ASK
+        out._come_from((node, number))
     return out
 
 
@@ -409,7 +410,10 @@ class ModuleCall:
         recording = mode.enabled
         if recording is True and self._is_ours:
             # Nodes made in there come from the user's call of this module.
-            mode.enabled = site = climb(getframe(1)) or True
+            frame = getframe(1)
+            code = frame.f_code
+            site = climb(frame) or True if ours[code.co_filename] else (code, frame.f_lasti)
+            mode.enabled = site
         elif recording.__class__ is tuple and not self._is_ours:
             mode.enabled = site = True  # the user's own code
         else:

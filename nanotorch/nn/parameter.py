@@ -36,8 +36,9 @@ class Parameter(Tensor):
             if mode.enabled is not None and data.is_inference():
                 raise RuntimeError(REQUIRED)
         self: Parameter = object.__new__(cls)
-        self._array, self._cell = data._array, data._cell
-        self._requires_grad = requires_grad
+        self._array, self._writes = data._array, data._cell
+        self._view = self._grad = None
+        self._set_flag(requires_grad)
         return self
 
     def __repr__(self) -> str:
@@ -51,12 +52,12 @@ class Parameter(Tensor):
     def __deepcopy__(self, memo: dict[int, Any]) -> "Parameter":
         """A parameter of copied values; its gradient and attributes are not copied."""
         if id(self) not in memo:
-            memo[id(self)] = type(self)(wrap(like(self._array)), self._requires_grad)
+            memo[id(self)] = type(self)(wrap(like(self._array)), self.requires_grad)
         return memo[id(self)]
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         attributes = attributes_of(self) or None
-        return rebuilt, (type(self), self.data, self._requires_grad), attributes
+        return rebuilt, (type(self), self.data, self.requires_grad), attributes
 
 
 def rebuilt(kind: type[Parameter], data: Tensor, requires_grad: bool) -> Parameter:

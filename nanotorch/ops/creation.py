@@ -76,7 +76,6 @@ def constructed(cls: type[Tensor], *given: Any, device: Any = None) -> Any:
         out.__class__ = cls
         return out
     out = object.__new__(cls)
-    out._cell = [0, None]
     if len(given) == 1 and integer(given[0]) is None and not isinstance(given[0], Size):
         out._array = array_from(given[0])
     else:
@@ -158,11 +157,11 @@ def leaf(
         raise refused(layout, "torch.layout", place and (place[0], "layout", 0))
     out = wrap(array)
     if mode.enabled is None:
-        out._cell = InferenceCell()
+        out._writes = InferenceCell()
     if requires_grad is not False and requires_grad is not None:
         require_flag(requires_grad)
         require_float(array)
-        out._requires_grad = True
+        out._set_flag(True)
     return out
 
 

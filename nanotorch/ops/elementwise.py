@@ -50,6 +50,7 @@ NO_BOOLS = (
     dunder="add",
     inplace=True,
     one_step=True,
+    arithmetic=True,
 )
 def add(input: Array, other: Array, *, alpha: float = 1) -> Array:
     """``input + alpha * other``, broadcasting.
@@ -68,6 +69,7 @@ def add(input: Array, other: Array, *, alpha: float = 1) -> Array:
     cast="promote",
     refuse_bool=NO_BOOL,
     inplace=True,
+    arithmetic=True,
 )
 def sub(input: Array, other: Array, *, alpha: float = 1) -> Array:
     """``input - alpha * other``, broadcasting.
@@ -76,8 +78,10 @@ def sub(input: Array, other: Array, *, alpha: float = 1) -> Array:
         NotImplementedError: for bools.
         RuntimeError: for a float ``alpha`` with integers.
     """
+    if alpha == 1 and alpha is not True and input.dtype.kind != "b":
+        return input - other
     refuse_bool(input, NO_BOOLS)
-    return input - other if alpha == 1 and alpha is not True else sum_with(input, other, alpha, -1)
+    return sum_with(input, other, alpha, -1)
 
 
 def sum_with(input: Array, other: Array, alpha: float, sign: int = 1) -> Array:

@@ -228,8 +228,9 @@ def become(self: Tensor, view: Any, undo: Step) -> Tensor:
         # Unless it is recorded, a view takes its history from its base when next asked for it.
         version = self._cell[0] if mode.enabled and self.requires_grad else known.version
         self._view = View(known.base, view._view.steps, version, known.origin, known.shaped)
-    if mode.enabled:
-        self._edge = view._edge
+        self._view.history = known.history
+    if mode.enabled and view._edge is not None:
+        self._come_from(view._edge)
     return self
 
 
@@ -268,7 +269,7 @@ def inplace_view(function: Any) -> None:
             except (RuntimeError, TypeError) as error:
                 raise type(error)(str(error).replace(f"{name}()", f"{name}_()", 1)) from None
             if view._edge is not None:
-                node = view._edge[0]
+                node: Any = view.grad_fn
                 kind: Any = type(node)
                 node.__class__ = in_place_class(kind)
             return become(self, view, undo)
@@ -398,7 +399,7 @@ def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None
 def relaid_in_place(self: Tensor, view: Tensor, own: Any, there: Any) -> Tensor:
     """Make ``self`` what its ``view`` is, which lies as ``there``."""
     if view._edge is not None:
-        node: Any = view._edge[0]
+        node: Any = view.grad_fn
         kind: Any = type(node)
         node.__class__ = in_place_class(kind)
     return become(self, view, (strided_view, (own, there), None))

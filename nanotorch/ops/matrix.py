@@ -12,10 +12,10 @@ from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import NO_EDGE, Edge, make_view
 from nanotorch._core.layout import own_dim
-from nanotorch._core.op import Array, hidden_op, method, new_node, observers, op
+from nanotorch._core.op import Array, hidden_op, method, new_node, op
 from nanotorch._core.out import SAME, Out
-from nanotorch._core.sums import OF_BLAS, sum_over
-from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.sums import OF_BLAS, sum_over, sum_rows
+from nanotorch._core.tensor import Tensor, observers, wrap
 from nanotorch.ops.arguments import need_tensors, number_in, tensors_given, unsupported
 from nanotorch.ops.elementwise import check_factor
 from nanotorch.ops.joining import cannot_expand, common_shape, expand_to
@@ -560,20 +560,18 @@ def addr(input: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Num
     return added(scaled(np.multiply.outer(vec1, vec2), alpha), input, beta)
 
 
-def is_layer(input: Tensor, weight: Tensor, bias: Any) -> bool:
-    """Whether `linear` of a matrix can be one operation."""
-    if not isinstance(bias, Tensor) or observers or mode.transforms:
-        return False
-    x, w, b = input._array, weight._array, bias._array
+def is_layer(x: Array, w: Array, b: Array) -> bool:
+    """Whether `linear` can be one operation: of matrices of one dtype, which fit."""
     kind = x.dtype
     return (
-        kind in OF_BLAS
+        x.ndim == w.ndim == 2
         and kind == w.dtype == b.dtype
-        and w.ndim == 2
-        and w.shape[1] == x.shape[1]
-        and w.shape[:1] == b.shape
+        and kind in OF_BLAS
+        and w.shape == (*b.shape, x.shape[1])
         and x.strides[0] >= x.strides[1]
         and w.strides[0] > w.strides[1]  # as PyTorch, `addmm` lays out gradients by their operands
+        and not observers
+        and not mode.transforms
     )
 
 
@@ -606,12 +604,12 @@ def turned_weight(weight: Tensor, version: int, matrix: Array, edge: Edge) -> Te
     if out._view is not None:
         out._view.version = version
     if edge is not NO_EDGE:
-        out._requires_grad, out._edge = True, edge
+        out._come_from(edge)
     return out
 
 
 @op(
-    bias=lambda g: g,
+    bias=lambda g: sum_rows(g),
     # The version of the weight is asked for, but its values are those that it had.
     input=lambda g, weight, matrix: product(g, matrix),
     weight=lambda g, input: product(g.T, input),
@@ -619,6 +617,7 @@ def turned_weight(weight: Tensor, version: int, matrix: Array, edge: Edge) -> Te
     public=False,
     node="AddmmBackward0",
     unfold=unfold,
+    one_step=True,
 )
 def layer(bias: Array, input: Array, weight: Array, matrix: Any) -> Array:
     """``input @ weight.T + bias`` of matrices that `is_layer` accepts.
@@ -652,10 +651,10 @@ def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Any
         return LINEAR_OUT.fill(linear, out, (input, weight, bias), {})
     if not (isinstance(input, Tensor) and isinstance(weight, Tensor)):
         need_tensors(input, weight)
+    if isinstance(bias, Tensor) and is_layer(input._array, weight._array, bias._array):
+        return layer(bias, input, weight, weight._array)
     ndim = input.ndim
     if ndim == 2 and bias is not None:
-        if is_layer(input, weight, bias):
-            return layer(bias, input, weight, weight._array)
         return addmm(bias, input, t(weight))
     if not ndim or not weight.ndim:
         raise RuntimeError(

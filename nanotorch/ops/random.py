@@ -680,7 +680,7 @@ def recorded(out: Tensor, kind: Any, *inputs: Tensor) -> Tensor:
     if mode.enabled and any(t.requires_grad for t in inputs):
         node = zero_node(kind, inputs, tuple(edge_of(t) for t in inputs))
         node._outputs = ((out._array.shape, out._array.dtype),)
-        out._requires_grad, out._edge = True, (node, 0)
+        out._come_from((node, 0))
     return out
 
 

@@ -430,7 +430,7 @@ def view(self: Tensor, *shape: Any, size: Sequence[int] | None = None) -> Tensor
     if len(shape) == 1 and isinstance(shape[0], DType):
         check_width(self._array, shape[0]._numpy)
         out = wrap(self._array.view(shape[0]._numpy))
-        out._cell = self._cell
+        out._writes = self._cell
         return out
     return view_in(self, ints("view", "size", shape, size))
 

@@ -564,7 +564,7 @@ def read(self: Tensor, given: Any) -> Tensor:
         ValueError: for a slice with a step that is not positive.
     """
     kind, array = type(given), self._array
-    recorded = mode.enabled and self.requires_grad
+    recorded = mode.enabled and (mode.transforms or self._history is not None)
     if recorded and kind is int and array.ndim and -array.shape[0] <= given < array.shape[0]:
         return select(self, 0, given)
     if kind is Tensor and given._array.ndim and given._array.dtype == np.int64 and self._array.ndim:

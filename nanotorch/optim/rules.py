@@ -309,7 +309,7 @@ class SGD(Rule):
                     if rate is None or array.dtype != kind:
                         kind, rate = array.dtype, factor(lr, array.dtype)
                     np.subtract(array, g * rate, out=array)
-                    cell = p._cell
+                    cell = p._writes or p._cell
                     cell[0] += 1
                     cell[1] = writer
         return loss

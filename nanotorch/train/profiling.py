@@ -13,7 +13,7 @@ from typing import Any
 import nanotorch as torch
 from nanotorch import nn, optim
 from nanotorch._core.graph import Node
-from nanotorch._core.op import one_node_each
+from nanotorch._core.tensor import one_node_each
 from nanotorch.utils.tensorboard.graph import evaluation, trace
 
 from .metrics import aligned

@@ -3,7 +3,7 @@
 import pytest
 
 import nanotorch as torch
-from nanotorch._core.op import hooks, observers
+from nanotorch._core.tensor import hooks, observers
 
 
 def test_hooks_have_to_be_functions() -> None:

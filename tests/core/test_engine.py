@@ -33,7 +33,7 @@ class Wrong(Node):
 def test_gradients_that_do_not_fit(returned: list[np.ndarray], message: str) -> None:
     x = torch.ones(2, requires_grad=True)
     y = x.sum()
-    y._edge = (Wrong(returned, x), 0)
+    y._come_from((Wrong(returned, x), 0))
     with pytest.raises(RuntimeError, match=message):
         y.backward()
     assert x.grad is None
@@ -42,7 +42,7 @@ def test_gradients_that_do_not_fit(returned: list[np.ndarray], message: str) -> 
 def test_gradients_are_cast_to_the_dtype_of_their_input() -> None:
     x = torch.ones(2, requires_grad=True)
     y = x.sum()
-    y._edge = (Wrong([np.ones(2)], x), 0)
+    y._come_from((Wrong([np.ones(2)], x), 0))
     y.backward()
     assert x.grad.dtype is torch.float32
 

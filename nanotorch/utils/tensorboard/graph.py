@@ -18,8 +18,7 @@ import numpy as np
 
 from nanotorch._core.grad_mode import enable_grad
 from nanotorch._core.graph import AccumulateGrad, Edge, Node, edge_of, next_sequence
-from nanotorch._core.op import one_node_each
-from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.tensor import Tensor, one_node_each, wrap
 from nanotorch.autograd.backward import grad
 from nanotorch.nn.module import Module
 from nanotorch.utils.tensorboard.files import OpStats, protos, run_metadata, shape_proto
@@ -33,7 +32,7 @@ from nanotorch.utils.tensorboard.files import OpStats, protos, run_metadata, sha
 
 PACKAGE = f"{Path(__file__).parents[2]}{os.sep}"
 GENERATED = "<nanotorch op "
-FORMULAS = ("apply_bare", "apply_recorded")
+FORMULAS = ("apply_bare", "apply_recorded", "back", "careful_back")
 # Of a node, `apply` and its kin; of a leaf without hooks, the function that adds to its gradient.
 LEAF = "accumulate_into"
 BACKWARD = ("apply", "accumulate", "accumulate_tensor", LEAF, *FORMULAS)
