@@ -1,9 +1,9 @@
 """Golden cases: functions of the framework, and PyTorch's answers to them.
 
-A case returns what it saw: texts, numbers, lists and dicts of them. Each is a public function of
-``torch`` alone in some `tests/*/golden_*.py`. `scripts/golden/cases.py` puts it to PyTorch and
-`tests/test_golden.py` to nanotorch. Tensors answer by their `repr`; `bits` gives their exact
-content, `numbers` their values to be compared up to rounding.
+A case returns or yields what it saw: texts, numbers, lists and dicts of them. Each is a public
+function of ``torch`` alone in some `tests/*/golden_*.py`. `scripts/golden/cases.py` puts it to
+PyTorch and `tests/test_golden.py` to nanotorch. Tensors answer by their `repr`; `bits` gives their
+exact content, `numbers` their values to be compared up to rounding.
 """
 
 import hashlib
@@ -60,7 +60,9 @@ def golden(name: str) -> dict[str, Any]:
 
 
 def told(value: Any) -> Any:
-    """An answer as the golden file holds it."""
+    """An answer as the golden file holds it; what a case yields is told after its last line."""
+    if inspect.isgenerator(value):
+        value = list(value)
     if isinstance(value, dict):
         return {str(k): told(v) for k, v in value.items()}
     if isinstance(value, list) or type(value) is tuple:

@@ -83,11 +83,9 @@ def user_functions(torch: Any) -> Any:
         raise ValueError("inside")
 
     return [
-        attempt(lambda ctx, g: (g * nan, g)),
-        attempt(lambda ctx, g: (g, g * nan)),
-        attempt(lambda ctx, g: g),
-        attempt(fail),
-    ]
+        attempt(lambda ctx, g: (g * nan, g)), attempt(lambda ctx, g: (g, g * nan)),
+        attempt(lambda ctx, g: g), attempt(fail),
+    ]  # fmt: skip
 
 
 def writes(torch: Any) -> Any:
@@ -181,17 +179,17 @@ def gradients_of_inputs(torch: Any) -> Any:
 
 
 def switching(torch: Any) -> Any:
-    seen = [torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()]
+    yield from [torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()]
     with torch.autograd.set_detect_anomaly(True, check_nan=False):
-        seen += [torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()]
+        yield from [torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()]
         with torch.autograd.set_detect_anomaly(False):
-            seen += [torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()]
-        seen += [torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()]
+            yield from [torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()]
+        yield from [torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()]
     torch.autograd.set_detect_anomaly(True)
-    seen.append(torch.is_anomaly_enabled())
+    yield torch.is_anomaly_enabled()
     torch.autograd.set_detect_anomaly(False)
-    seen.append(torch.is_anomaly_enabled())
-    return [*seen, raised(torch.autograd.set_detect_anomaly, "yes")]
+    yield torch.is_anomaly_enabled()
+    yield raised(torch.autograd.set_detect_anomaly, "yes")
 
 
 def notes(torch: Any) -> Any:
@@ -218,12 +216,10 @@ def where_warnings_are_errors(torch: Any) -> Any:
         x = torch.tensor([1.0, 2.0], requires_grad=True)
         make(torch, lambda ctx, x: x * 1, lambda ctx, g: 1 / 0).apply(x).sum().backward()
 
-    answers = []
     for failing in (changed, nan, of_a_function):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             mode = torch.autograd.detect_anomaly()
             warnings.simplefilter("error")
             with mode:
-                answers.append(raised(failing))
-    return answers
+                yield raised(failing)

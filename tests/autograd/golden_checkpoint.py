@@ -30,15 +30,13 @@ def checkpoint_of(framework: Any) -> Any:
 
 def values_and_gradients(torch: Any) -> Any:
     checkpoint = checkpoint_of(torch).checkpoint
-    answers = []
     for way in BOTH:
         function, runs = counted(lambda x, w: (x * w).sin() * x)
         x, w = leaf(torch, 1.0, 2.0), leaf(torch, 3.0, 4.0)
         y = checkpoint(function, x, w, use_reentrant=way)
         before = runs[0]
         y.sum().backward()
-        answers.append([y, before, runs[0], x.grad, w.grad])
-    return answers
+        yield [y, before, runs[0], x.grad, w.grad]
 
 
 def default_way(torch: Any) -> Any:
@@ -84,7 +82,6 @@ def nothing_requires_grad(torch: Any) -> Any:
 def random_numbers(torch: Any) -> Any:
     """The second run draws what the first drew, and the stream goes on as if it had not run."""
     checkpoint = checkpoint_of(torch).checkpoint
-    answers = []
     for way in BOTH:
         for preserve in BOTH:
             torch.manual_seed(0)
@@ -98,21 +95,18 @@ def random_numbers(torch: Any) -> Any:
             y = checkpoint(function, x, use_reentrant=way, preserve_rng_state=preserve)
             torch.rand(3)
             y.sum().backward()
-            answers.append([torch.equal(drawn[0], drawn[1]), x.grad, torch.rand(1)])
-    return answers
+            yield [torch.equal(drawn[0], drawn[1]), x.grad, torch.rand(1)]
 
 
 def second_passes(torch: Any) -> Any:
     checkpoint = checkpoint_of(torch).checkpoint
-    answers = []
     for way in BOTH:
         function, runs = counted(lambda x: x.exp())
         x = leaf(torch, 1.0)
         y = checkpoint(function, x, use_reentrant=way)
         y.backward(retain_graph=True)
         y.backward()
-        answers.append([runs, x.grad, raised(y.backward)])
-    return answers
+        yield [runs, x.grad, raised(y.backward)]
 
 
 def gradients_of_inputs(torch: Any) -> Any:
@@ -127,30 +121,25 @@ def gradients_of_inputs(torch: Any) -> Any:
 
 def what_is_no_tensor(torch: Any) -> Any:
     checkpoint = checkpoint_of(torch).checkpoint
-    answers = []
     for way in BOTH:
         x = leaf(torch, 1.0)
         y = checkpoint(lambda x, k, d: (x * k, d, 3), x, 2, {"a": 1}, use_reentrant=way)
         y[0].backward()
-        answers.append([y[1:], x.grad])
-    return answers
+        yield [y[1:], x.grad]
 
 
 def constant_outputs(torch: Any) -> Any:
     checkpoint = checkpoint_of(torch).checkpoint
-    answers = []
     for way in BOTH:
         x = leaf(torch, 2.0)
         y = checkpoint(lambda x: (x * 2, x.detach()), x, use_reentrant=way)
         y[0].backward()
         none = checkpoint(lambda x: x.detach(), x, use_reentrant=way)
-        answers.append([x.grad, y[1].requires_grad, raised(none.backward)])
-    return answers
+        yield [x.grad, y[1].requires_grad, raised(none.backward)]
 
 
 def nested(torch: Any) -> Any:
     checkpoint = checkpoint_of(torch).checkpoint
-    answers = []
     for way in BOTH:
         inner, runs = counted(lambda x: x.exp().sin())
         outer, outer_runs = counted(
@@ -159,20 +148,17 @@ def nested(torch: Any) -> Any:
         x = leaf(torch, 1.0)
         y = checkpoint(outer, x, use_reentrant=way)
         y.backward()
-        answers.append([y.detach(), runs, outer_runs, x.grad])
-    return answers
+        yield [y.detach(), runs, outer_runs, x.grad]
 
 
 def writes_in_between(torch: Any) -> Any:
     """Inputs are saved like any tensor: a write to them is found."""
     checkpoint = checkpoint_of(torch).checkpoint
-    answers = []
     for way in BOTH:
         x = leaf(torch, 2.0) * 1
         y = checkpoint(lambda x: x.exp(), x, use_reentrant=way)
         x.add_(1)
-        answers.append(raised(y.backward))
-    return answers
+        yield raised(y.backward)
 
 
 def errors(torch: Any) -> Any:
@@ -201,11 +187,9 @@ def another_second_run(torch: Any) -> Any:
         return x[:1].exp().expand(2)
 
     return [
-        attempt(once, twice),
-        attempt(twice, once),
-        attempt(once, narrow),
+        attempt(once, twice), attempt(twice, once), attempt(once, narrow),
         attempt(once, narrow, determinism_check="none"),
-    ]
+    ]  # fmt: skip
 
 
 def early_stops(torch: Any) -> Any:
@@ -223,10 +207,10 @@ def early_stops(torch: Any) -> Any:
         module.checkpoint(function, leaf(torch, 1.0), use_reentrant=False).backward()
         return log
 
-    answers = [attempt()]
+    yield attempt()
     with module.set_checkpoint_early_stop(False):
-        answers.append(attempt())
-    return [*answers, attempt()]
+        yield attempt()
+    yield attempt()
 
 
 def contexts(torch: Any) -> Any:
@@ -239,18 +223,15 @@ def contexts(torch: Any) -> Any:
         log.append(f"end of {name}")
 
     y = checkpoint_of(torch).checkpoint(
-        lambda x: x.exp(),
-        leaf(torch, 1.0),
-        use_reentrant=False,
+        lambda x: x.exp(), leaf(torch, 1.0), use_reentrant=False,
         context_fn=lambda: (noting("first"), noting("second")),
-    )
+    )  # fmt: skip
     y.backward()
     return log
 
 
 def sequences(torch: Any) -> Any:
     sequential = checkpoint_of(torch).checkpoint_sequential
-    answers = []
     for way in BOTH:
         torch.manual_seed(0)
         layers = [torch.nn.Linear(2, 3), torch.nn.Tanh(), torch.nn.Linear(3, 2), torch.nn.Tanh()]
@@ -261,5 +242,4 @@ def sequences(torch: Any) -> Any:
         functions = [counted(lambda x, k=k: x * k) for k in (2, 3, 4)]
         z = sequential([f for f, _ in functions], 2, leaf(torch, 1.0), use_reentrant=way)
         z.backward()
-        answers.append([y, x.grad, model[0].weight.grad, z, [runs for _, runs in functions]])
-    return answers
+        yield [y, x.grad, model[0].weight.grad, z, [runs for _, runs in functions]]

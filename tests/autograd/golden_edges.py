@@ -26,7 +26,7 @@ def edges_as_inputs(torch: Any) -> Any:
     x, unused = leaf(torch, 1.0, 2.0), leaf(torch, 3.0)
     y = x * 2
     s = (y * y).sum()
-    answers = [
+    yield from [
         grad(s, edge_of(y), retain_graph=True),
         grad(s, [edge_of(x), y], retain_graph=True),
         raised(grad, s, [edge_of(unused)], retain_graph=True),
@@ -35,21 +35,21 @@ def edges_as_inputs(torch: Any) -> Any:
         raised(grad, s, [edge_of(unused)], retain_graph=True, materialize_grads=True),
     ]
     s.backward(inputs=[edge_of(x)])
-    return [*answers, x.grad]
+    yield x.grad
 
 
 def edges_as_roots(torch: Any) -> Any:
     edge_of, grad = torch.autograd.graph.get_gradient_edge, torch.autograd.grad
     x = leaf(torch, 1.0, 2.0)
     y = x * 2
-    answers = [
+    yield from [
         grad(edge_of(y), x, torch.tensor([1.0, 3.0]), retain_graph=True),
         raised(grad, edge_of(y), x),
         grad(torch.autograd.graph.GradientEdge(y.grad_fn, 0), x, torch.ones(2), retain_graph=True),
         grad(edge_of(y.sum()), x, retain_graph=True),
     ]
     torch.autograd.backward([edge_of(y)], [torch.ones(2)])
-    return [*answers, x.grad]
+    yield x.grad
 
 
 def watched(torch: Any, mode: str, use: Callable[[Any, Any, Any], Any]) -> list[Any]:

@@ -132,11 +132,9 @@ def keywords(torch: Any) -> Any:
     function = make(torch, forward, lambda ctx, g: (g, None, None)[: len(ctx.needs_input_grad)])
     x = leaf(torch, 1.0)
     outs = [
-        function.apply(x),
-        function.apply(x, a=1.0),
-        function.apply(x, b=5.0, a=1.0),
+        function.apply(x), function.apply(x, a=1.0), function.apply(x, b=5.0, a=1.0),
         function.apply(a=4.0, x=x),
-    ]
+    ]  # fmt: skip
     for out in outs:
         out.backward()
     only = make(torch, lambda ctx, x, *, k: x * k, lambda ctx, g: (g, None))
@@ -163,11 +161,9 @@ def separate_context(torch: Any) -> Any:
     function = make(torch, lambda x, k=2.0: x * k, backward, setup_context=setup)
     answers = []
     for call in (
-        lambda x: function.apply(x),
-        lambda x: function.apply(x, 3.0),
-        lambda x: function.apply(x, k=4.0),
-        lambda x: function.apply(k=5.0, x=x),
-    ):
+        lambda x: function.apply(x), lambda x: function.apply(x, 3.0),
+        lambda x: function.apply(x, k=4.0), lambda x: function.apply(k=5.0, x=x),
+    ):  # fmt: skip
         x = leaf(torch, 1.0)
         call(x).backward()
         answers.append(x.grad)
@@ -219,12 +215,10 @@ def errors_inside(torch: Any) -> Any:
 
     x = leaf(torch, 1.0)
     return [
-        raised(make(torch, fail).apply, x),
-        torch.is_grad_enabled(),
-        raised(gradients, make(torch, double, fail), x),
-        torch.is_grad_enabled(),
+        raised(make(torch, fail).apply, x), torch.is_grad_enabled(),
+        raised(gradients, make(torch, double, fail), x), torch.is_grad_enabled(),
         raised(gradients, make(torch, double, lambda ctx, g: ctx.nothing), x),
-    ]
+    ]  # fmt: skip
 
 
 def second_order(torch: Any) -> Any:
@@ -301,7 +295,6 @@ def graph_inside(torch: Any) -> Any:
 
 def nothing_arrives(torch: Any) -> Any:
     """A user's backward runs even where no gradient arrives; zeros stand in, if wanted."""
-    answers = []
     for materialize in (True, False):
         seen: list[Any] = []
 
@@ -316,8 +309,7 @@ def nothing_arrives(torch: Any) -> Any:
         x = leaf(torch, 1.0, 2.0)
         y = make(torch, forward, backward).apply(x)
         make(torch, double, lambda ctx, g: None).apply(y).sum().backward()
-        answers.append([seen, x.grad])
-    return answers
+        yield [seen, x.grad]
 
 
 def writing_to_the_gradient(torch: Any) -> Any:
@@ -357,18 +349,15 @@ def names(torch: Any) -> Any:
     node = function._backward_cls
     classes = torch.autograd.function
     return [
-        node.__name__,
-        issubclass(node, classes.FunctionCtx),
-        issubclass(node, classes.BackwardCFunction),
-        torch.autograd.Function is classes.Function,
+        node.__name__, issubclass(node, classes.FunctionCtx),
+        issubclass(node, classes.BackwardCFunction), torch.autograd.Function is classes.Function,
         issubclass(node, torch.autograd.graph.Node),
         isinstance(function.apply(leaf(torch, 1.0)).grad_fn, torch.autograd.graph.Node),
-    ]
+    ]  # fmt: skip
 
 
 def once_differentiable_without_all_gradients(torch: Any) -> Any:
     once = torch.autograd.function.once_differentiable
-    answers = []
     for results in (lambda g: (g * 2, None), lambda g: (None, g * 2), lambda g: (None, None)):
         function = make(
             torch, lambda ctx, a, b: a + b, once(lambda ctx, g, results=results: results(g))
@@ -383,7 +372,6 @@ def once_differentiable_without_all_gradients(torch: Any) -> Any:
                 following = [
                     n if n is None else type(n).__name__ for n, _ in g.grad_fn.next_functions
                 ]
-                answers.append([type(g.grad_fn).__name__, following])
-                answers.append(raised(torch.autograd.grad, g, leaves, allow_unused=True))
-        answers.append([g is None for g in grads])
-    return answers
+                yield [type(g.grad_fn).__name__, following]
+                yield raised(torch.autograd.grad, g, leaves, allow_unused=True)
+        yield [g is None for g in grads]

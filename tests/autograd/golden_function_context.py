@@ -67,22 +67,17 @@ def freed(torch: Any) -> Any:
     def asking(ctx: Any, g: Any) -> Any:
         return g * len(ctx.saved_tensors)
 
-    answers = []
     for forward in (double, saving):
         for backward in (lambda ctx, g: g, asking):
             x = leaf(torch, 1.0)
             y = make(torch, forward, backward).apply(x)
             y.backward(retain_graph=True)
             y.backward()
-            answers.append(
-                [raised(y.backward), x.grad, raised(lambda y=y: y.grad_fn.saved_tensors)]
-            )
-    return answers
+            yield [raised(y.backward), x.grad, raised(lambda y=y: y.grad_fn.saved_tensors)]
 
 
 def modified(torch: Any) -> Any:
     """Writes to saved tensors are found, whatever they are to the function."""
-    answers = []
     kept: list[Any] = []
 
     def keep(which: str) -> Any:
@@ -98,8 +93,7 @@ def modified(torch: Any) -> Any:
         x = leaf(torch, 1.0) * 1
         y = keep(which).apply(x)
         {"input": x, "output": y, "between": kept[0]}[which].add_(1)
-        answers.append(raised(y.backward))
-    return answers
+        yield raised(y.backward)
 
 
 def attributes(torch: Any) -> Any:
@@ -127,15 +121,13 @@ def attributes(torch: Any) -> Any:
 
 def read_only(torch: Any) -> Any:
     """What the engine owns cannot be replaced."""
-    answers = []
     for name in ("metadata", "saved_tensors", "requires_grad"):
 
         def forward(ctx: Any, x: Any, name: str = name) -> Any:
             setattr(ctx, name, 1)
             return x
 
-        answers.append(raised(make(torch, forward).apply, leaf(torch, 1.0)).split(":")[0])
-    return answers
+        yield raised(make(torch, forward).apply, leaf(torch, 1.0)).split(":")[0]
 
 
 def context_is_the_node(torch: Any) -> Any:

@@ -28,12 +28,10 @@ def inputs_returned(torch: Any) -> Any:
 
 
 def views_returned(torch: Any) -> Any:
-    answers = []
     for view in (lambda x: x[:1], lambda x: x.view_as(x), lambda x: x.detach(), lambda x: x.t()):
         x = leaf(torch, 1.0, 2.0) * 2
         y = make(torch, lambda ctx, x, view=view: view(x), passing).apply(x)
-        answers.append(facts(y, x))
-    return answers
+        yield facts(y, x)
 
 
 def writing_to_returned_views(torch: Any) -> Any:
@@ -53,11 +51,9 @@ def writing_to_returned_views(torch: Any) -> Any:
         return y.grad_fn
 
     forwards = [
-        lambda ctx, x: x,
-        lambda ctx, x: x[:1],
-        lambda ctx, x: (x[:1], x[1:]),
+        lambda ctx, x: x, lambda ctx, x: x[:1], lambda ctx, x: (x[:1], x[1:]),
         lambda ctx, x: (x[:1], x * 2),
-    ]
+    ]  # fmt: skip
     texts = [attempt(forward, write) for forward in forwards for write in (below, above)]
     return [*texts, raised(lambda: attempt(lambda ctx, x: x.detach(), below))]
 
@@ -183,17 +179,13 @@ def written_inputs(torch: Any) -> Any:
 
 def written_inputs_without_recording(torch: Any) -> Any:
     function = make(torch, writing, twice)
-    answers = []
     for make_input in (
-        lambda: torch.ones(1),
-        lambda: leaf(torch, 1.0),
-        lambda: leaf(torch, 1.0) * 2,
-    ):
+        lambda: torch.ones(1), lambda: leaf(torch, 1.0), lambda: leaf(torch, 1.0) * 2,
+    ):  # fmt: skip
         x = make_input()
         with torch.no_grad():
             y = function.apply(x)
-        answers.append([y is x, y, x, x._version])
-    return answers
+        yield [y is x, y, x, x._version]
 
 
 def marks_that_do_not_fit(torch: Any) -> Any:
@@ -217,11 +209,9 @@ def marks_that_do_not_fit(torch: Any) -> Any:
     y = make(torch, unmarked, twice).apply(x)
     fresh = leaf(torch, 1.0)
     return [
-        [y is x, y, x, y._is_view()],
-        raised(make(torch, unreturned).apply, x),
-        raised(make(torch, no_tensor).apply, x),
-        warned(lambda: make(torch, no_input).apply(fresh)),
-    ]
+        [y is x, y, x, y._is_view()], raised(make(torch, unreturned).apply, x),
+        raised(make(torch, no_tensor).apply, x), warned(lambda: make(torch, no_input).apply(fresh)),
+    ]  # fmt: skip
 
 
 def written_and_more(torch: Any) -> Any:
@@ -243,7 +233,6 @@ def written_and_more(torch: Any) -> Any:
 
 def written_and_saved(torch: Any) -> Any:
     """Saved before or after the write, it is the output that is kept."""
-    answers = []
     for first in (True, False):
         seen: list[Any] = []
 
@@ -262,8 +251,7 @@ def written_and_saved(torch: Any) -> Any:
 
         x = leaf(torch, 1.0)
         make(torch, forward, backward).apply(x * 2).sum().backward()
-        answers.append([seen, x.grad])
-    return answers
+        yield [seen, x.grad]
 
 
 def written_views(torch: Any) -> Any:
@@ -298,9 +286,9 @@ def written_bases(torch: Any) -> Any:
     base = x * 2
     view = base[:1]
     make(torch, writing, twice).apply(base)
-    answer = [view, tree(view.grad_fn)]
+    yield from [view, tree(view.grad_fn)]
     view.backward()
-    return [*answer, x.grad]
+    yield x.grad
 
 
 def views_that_must_not_be_written_to(torch: Any) -> Any:
@@ -311,24 +299,21 @@ def views_that_must_not_be_written_to(torch: Any) -> Any:
         untracked = base[:1]
     custom = make(torch, lambda ctx, x: x[:1], passing).apply(base)
     return [
-        raised(function.apply, leaf(torch, 1.0, 2.0)[:1]),
-        raised(pair.apply, base[:1]),
+        raised(function.apply, leaf(torch, 1.0, 2.0)[:1]), raised(pair.apply, base[:1]),
         raised(function.apply, (leaf(torch, 1.0, 2.0) * 2).unbind(0)[0]),
-        raised(function.apply, custom),
-        raised(function.apply, untracked),
-    ]
+        raised(function.apply, custom), raised(function.apply, untracked),
+    ]  # fmt: skip
 
 
 def tensors_from_elsewhere(torch: Any) -> Any:
     """A tensor that is no input, returned, becomes the output itself."""
     x = leaf(torch, 1.0)
-    answers = []
     for elsewhere in (torch.ones(1), leaf(torch, 1.0), leaf(torch, 1.0) * 2):
         y = make(torch, lambda ctx, x, elsewhere=elsewhere: elsewhere, passing).apply(x)
-        answers.append([y is elsewhere, y])
+        yield [y is elsewhere, y]
     kept = leaf(torch, 1.0) * 2
     z = make(torch, lambda ctx, x: kept, passing).apply(torch.ones(1))
-    return [*answers, [z is kept, z]]
+    yield [z is kept, z]
 
 
 def parameters(torch: Any) -> Any:

@@ -70,13 +70,9 @@ def _afterwards(torch: Any, t: Any) -> list[Any]:
 def written_inside(torch: Any) -> Any:
     answers: dict[str, Any] = {}
     for body in (
-        _written_part,
-        _written_part_of_input,
-        _written_detached,
-        _filled,
-        _base_and_view,
+        _written_part, _written_part_of_input, _written_detached, _filled, _base_and_view,
         _dirty_view,
-    ):
+    ):  # fmt: skip
         for leaf in (True, False):
             x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
             function = make(torch, lambda ctx, a, body=body: body(torch, ctx, a), _sum_back(torch))
@@ -95,13 +91,10 @@ def written_inside(torch: Any) -> Any:
 
 def _kinds(torch: Any) -> Any:
     return {
-        "same": lambda a: a,
-        "view": lambda a: a.view(3),
-        "part": lambda a: a[:2],
-        "parts": lambda a: (a[:1], a[1:]),
-        "view and copy": lambda a: (a.view(3), a.clone()),
+        "same": lambda a: a, "view": lambda a: a.view(3), "part": lambda a: a[:2],
+        "parts": lambda a: (a[:1], a[1:]), "view and copy": lambda a: (a.view(3), a.clone()),
         "part of a copy": lambda a: a.clone()[:2],
-    }
+    }  # fmt: skip
 
 
 def _given(torch: Any) -> Any:
@@ -109,11 +102,9 @@ def _given(torch: Any) -> Any:
         return torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 
     return {
-        "leaf": leaf,
-        "result": lambda: leaf() * 1,
-        "view": lambda: leaf().view(3),
+        "leaf": leaf, "result": lambda: leaf() * 1, "view": lambda: leaf().view(3),
         "constant": lambda: leaf().detach(),
-    }
+    }  # fmt: skip
 
 
 def returned_views(torch: Any) -> Any:
@@ -138,11 +129,9 @@ def returned_views(torch: Any) -> Any:
 
 def written_to_later(torch: Any) -> Any:
     """The input, after a view of it was returned under `no_grad`."""
-    answers = []
     for what in ("result", "constant"):
         a = _given(torch)[what]()
         function = make(torch, lambda ctx, a: a[:2], _sum_back(torch))
         view = torch.no_grad()(function.apply)(a)
         a.mul_(torch.ones(1, requires_grad=True))
-        answers.append([_raised(lambda v=view: _seen(v)), _seen(a)])
-    return answers
+        yield [_raised(lambda v=view: _seen(v)), _seen(a)]

@@ -82,16 +82,12 @@ def products_on_the_right(torch: Any) -> Any:
 def products_with_hessians(torch: Any) -> Any:
     x, a, b = points(torch)
     ones = torch.ones(2)
-    answers = []
     for product in (torch.autograd.functional.vhp, torch.autograd.functional.hvp):
-        answers += [
-            product(cubes, x, torch.ones(2, 2)),
-            product(mixed, (a, b), (ones, b)),
-            product(lambda x: x**3, torch.tensor(2.0)),
-            product(lambda x: x.sum(), a, ones),
+        yield from [
+            product(cubes, x, torch.ones(2, 2)), product(mixed, (a, b), (ones, b)),
+            product(lambda x: x**3, torch.tensor(2.0)), product(lambda x: x.sum(), a, ones),
             product(lambda x: torch.tensor(1.0), a, ones),
-        ]
-    return answers
+        ]  # fmt: skip
 
 
 def results_are_detached(torch: Any) -> Any:
@@ -109,19 +105,15 @@ def results_with_a_graph(torch: Any) -> Any:
     """With `create_graph` the results lead back to the caller's tensors, and to the vector."""
     functional, grad = torch.autograd.functional, torch.autograd.grad
     x, v = leaf(torch, 1.0, 2.0), leaf(torch, 1.0, 1.0)
-    answers = []
     jacobian = functional.jacobian(lambda x: x**3, x, create_graph=True)
     hessian = functional.hessian(lambda x: (x**4).sum(), x, create_graph=True)
-    answers += [grad(jacobian.sum(), x), grad(hessian.sum(), x)]
+    yield from [grad(jacobian.sum(), x), grad(hessian.sum(), x)]
     for product, func in (
-        (functional.vjp, lambda x: x**3),
-        (functional.jvp, lambda x: x**3),
-        (functional.vhp, lambda x: (x**4).sum()),
-        (functional.hvp, lambda x: (x**4).sum()),
-    ):
+        (functional.vjp, lambda x: x**3), (functional.jvp, lambda x: x**3),
+        (functional.vhp, lambda x: (x**4).sum()), (functional.hvp, lambda x: (x**4).sum()),
+    ):  # fmt: skip
         out, result = product(func, x, v, create_graph=True)
-        answers.append([out, result.detach(), grad(result.sum(), (x, v))])
-    return answers
+        yield [out, result.detach(), grad(result.sum(), (x, v))]
 
 
 def grad_mode_does_not_matter(torch: Any) -> Any:
@@ -137,24 +129,20 @@ def grad_mode_does_not_matter(torch: Any) -> Any:
 def wrong_inputs(torch: Any) -> Any:
     functional = torch.autograd.functional
     x, a, _ = points(torch)
-    answers = []
     for name in ("jacobian", "hessian", "vjp", "jvp", "vhp", "hvp"):
         f = getattr(functional, name)
-        answers += [
-            raised(f, rows, [x]),
-            raised(f, rows, 3.0),
-            raised(f, cubes, (a, 3.0)),
+        yield from [
+            raised(f, rows, [x]), raised(f, rows, 3.0), raised(f, cubes, (a, 3.0)),
             raised(f, lambda x: 3.0, torch.tensor(1.0)),
             raised(f, lambda x: [x], torch.tensor(1.0)),
             raised(f, lambda x: (x, 3.0), torch.tensor(1.0)),
-        ]
-    return answers
+        ]  # fmt: skip
 
 
 def wrong_vectors(torch: Any) -> Any:
     functional = torch.autograd.functional
     x, a, b = points(torch)
-    answers = [
+    yield from [
         raised(functional.vjp, rows, x),
         raised(functional.vjp, lambda x: (x.sum(), x.sum()), x),
         raised(functional.vjp, rows, x, torch.ones(3)),
@@ -165,8 +153,7 @@ def wrong_vectors(torch: Any) -> Any:
     ]
     for name in ("jvp", "vhp", "hvp"):
         f = getattr(functional, name)
-        answers += [raised(f, cubes, x), raised(f, cubes, x, torch.ones(2)), raised(f, cubes, x, 3)]
-    return answers
+        yield from [raised(f, cubes, x), raised(f, cubes, x, torch.ones(2)), raised(f, cubes, x, 3)]
 
 
 def wrong_outputs(torch: Any) -> Any:

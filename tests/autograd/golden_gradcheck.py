@@ -25,23 +25,18 @@ def passing(torch: Any) -> Any:
     x, y = leaf64(torch, 1.0, 2.0), leaf64(torch, 3.0, 4.0)
     constant = torch.tensor([1.0, 2.0], dtype=torch.float64)
     return [
-        check(lambda x: x**2, x),
-        check(lambda x, y: x * y, (x, y)),
-        check(lambda x, y: (x * y, x + y), [x, y]),
-        check(lambda x, k: x * k, (x, 3.0)),
+        check(lambda x: x**2, x), check(lambda x, y: x * y, (x, y)),
+        check(lambda x, y: (x * y, x + y), [x, y]), check(lambda x, k: x * k, (x, 3.0)),
         check(lambda x, i: x * i, (x, torch.tensor([1, 2]))),
-        check(lambda x: (x * 2, torch.tensor([1, 2])), x),
-        check(lambda c, x: c * x, (constant, x)),
-        check(lambda x: (torch.ones(2), x * 2), x),
-        check(lambda x: torch.ones(2), x),
-        check(lambda x: x.clone().mul_(2), x),
-        check(lambda x: x * 2, x * 3),
+        check(lambda x: (x * 2, torch.tensor([1, 2])), x), check(lambda c, x: c * x, (constant, x)),
+        check(lambda x: (torch.ones(2), x * 2), x), check(lambda x: torch.ones(2), x),
+        check(lambda x: x.clone().mul_(2), x), check(lambda x: x * 2, x * 3),
         check(lambda x: x * 2, leaf64(torch)),
         check(lambda x: x * 2, torch.tensor(2.0, dtype=torch.float64, requires_grad=True)),
         check(lambda x: x**2, x, fast_mode=True),
         check(torch.nn.Linear(2, 3).double(), x.reshape(1, 2)),
         check(square_wrong_by(torch, 1.0), x),
-    ]
+    ]  # fmt: skip
 
 
 def failing(torch: Any) -> Any:
@@ -56,7 +51,7 @@ def failing(torch: Any) -> Any:
         raised(check, lambda x: x.sqrt(), leaf64(torch, -1.0)),
         raised(check, make(torch, lambda ctx, x: x * 2, lambda ctx, g: None).apply, x),
         raised(
-            check, make(torch, lambda ctx, x: x * 2, lambda ctx, g: g * 0 + 2).apply, x, atol=10,
+            check, make(torch, lambda ctx, x: x * 2, lambda ctx, g: g * 0 + 2).apply, x, atol=10
         ),
         raised(check, lambda x: 1 / 0, x),
         raised(check, lambda x: x.mul_(2), x),
@@ -78,11 +73,9 @@ def undefined_gradients(torch: Any) -> Any:
     function = make(torch, forward, inventing).apply
     failing = make(torch, forward, lambda ctx, g: g * 2).apply
     return [
-        raised(check, function, x),
-        check(function, x, check_undefined_grad=False),
-        raised(check, failing, x),
-        check(failing, x, check_undefined_grad=False),
-    ]
+        raised(check, function, x), check(function, x, check_undefined_grad=False),
+        raised(check, failing, x), check(failing, x, check_undefined_grad=False),
+    ]  # fmt: skip
 
 
 def unfit_inputs(torch: Any) -> Any:
@@ -95,26 +88,22 @@ def unfit_inputs(torch: Any) -> Any:
 
     return [
         raised(check, lambda x: x**2, torch.ones(2, dtype=torch.float64)),
-        raised(check, lambda x: x, 3),
-        raised(check, lambda x: x * 2, wide),
-        warned(imprecise),
+        raised(check, lambda x: x, 3), raised(check, lambda x: x * 2, wide), warned(imprecise),
         raised(check, lambda x: x, leaf64(torch, 1.0), check_backward_ad=False),
-    ]
+    ]  # fmt: skip
 
 
 def second_order(torch: Any) -> Any:
     check = torch.autograd.gradgradcheck
     x, y = leaf64(torch, 1.0, 2.0), leaf64(torch, 3.0, 4.0)
     return [
-        check(lambda x: x**3, x),
-        check(lambda x, y: x**3 * y, (x, y)),
-        check(lambda x, y: x**3, (x, y)),
-        check(lambda x: x * 2, x),
+        check(lambda x: x**3, x), check(lambda x, y: x**3 * y, (x, y)),
+        check(lambda x, y: x**3, (x, y)), check(lambda x: x * 2, x),
         check(lambda x: x**3, x, leaf64(torch, 1.0, 2.0)),
         check(lambda x: x**3, x, gen_non_contig_grad_outputs=True),
         check(lambda x, y: (x * y, x.exp()), (x, y)),
         raised(check, lambda x: x**3, torch.ones(2, dtype=torch.float64)),
-    ]
+    ]  # fmt: skip
 
 
 def second_order_wrong(torch: Any) -> Any:
@@ -159,13 +148,11 @@ def outputs_that_depend_on_values(torch: Any) -> Any:
     check = torch.autograd.gradcheck
     x = leaf64(torch, 0.0, 1.0, 2.0)
     functions = [
-        lambda x: x if x[0] > 0 else x[:2],
-        lambda x: x * 2 if x[0] > 0 else (x * 2)[None],
+        lambda x: x if x[0] > 0 else x[:2], lambda x: x * 2 if x[0] > 0 else (x * 2)[None],
         lambda x: (x * 2, (x if x[0] > 0 else x[:2]).detach()),
-        lambda x: (x * 2, (x > 0).nonzero()),
-        lambda x: x * 2 if x[0] > 0 else (x * 2).float(),
+        lambda x: (x * 2, (x > 0).nonzero()), lambda x: x * 2 if x[0] > 0 else (x * 2).float(),
         lambda x: (x * 2, x.argmax()),
-    ]
+    ]  # fmt: skip
     return [raised(check, f, x) for f in functions]
 
 
@@ -188,16 +175,14 @@ def no_gradient_of_any_output(torch: Any) -> Any:
         lambda ctx, *tensors: tuple([t.clone() for t in tensors]),
         lambda ctx, *grads: (None,) * len(grads),
     ).apply
-    answers = []
     for f in (torch.std_mean, torch.aminmax, torch.linalg.qr, lambda x: x.unbind(), torch.sort):
         x = torch.tensor([[3.0, 1.0], [0.5, 2.0]], requires_grad=True)
         outputs = stop(*[t for t in f(x) if t.requires_grad])
         for recorded in (False, True):
-            answers += torch.autograd.grad(
+            yield from torch.autograd.grad(
                 outputs, x, [torch.ones_like(t) for t in outputs], allow_unused=True,
                 retain_graph=True, create_graph=recorded,
             )  # fmt: skip
-    return answers
 
 
 def empty_batches(torch: Any) -> Any:

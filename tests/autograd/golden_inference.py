@@ -121,11 +121,9 @@ def views_made_inside(torch: Any) -> Any:
         of_plain, of_leaf, of_inner, of_other = plain[:1], x[:1], inner[:1], other[:1]
     inner.add_(1)
     return [
-        of_plain.add_(1),
-        raised(of_leaf.add_, 1),
-        raised(lambda: of_inner.grad_fn),
+        of_plain.add_(1), raised(of_leaf.add_, 1), raised(lambda: of_inner.grad_fn),
         raised(of_other.add_, 1),
-    ]
+    ]  # fmt: skip
 
 
 def requiring_grad(torch: Any) -> Any:
@@ -184,11 +182,9 @@ def leaves_outside(torch: Any) -> Any:
     (a + w).sum().backward()
     return [
         [[t.requires_grad, t.grad_fn is None, t.is_inference()] for t in alone],
-        [t.requires_grad for t in kept],
-        [a.grad, w.grad],
-        raised(lambda: a.sum().backward()),
+        [t.requires_grad for t in kept], [a.grad, w.grad], raised(lambda: a.sum().backward()),
         raised(lambda: a * w),
-    ]
+    ]  # fmt: skip
 
 
 def parameters(torch: Any) -> Any:

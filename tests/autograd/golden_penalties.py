@@ -44,16 +44,14 @@ def of_the_weight(torch: Any) -> Any:
 def pools(torch: Any) -> Any:
     functional, picture = torch.nn.functional, (1, 1, 4, 4)
     layers = [
-        lambda x: functional.max_pool2d(x, 2),
-        lambda x: functional.avg_pool2d(x, 2),
+        lambda x: functional.max_pool2d(x, 2), lambda x: functional.avg_pool2d(x, 2),
         lambda x: functional.adaptive_avg_pool2d(x, 3),
-        lambda x: functional.adaptive_max_pool2d(x, 2),
-        lambda x: functional.max_pool1d(x[0], 2),
+        lambda x: functional.adaptive_max_pool2d(x, 2), lambda x: functional.max_pool1d(x[0], 2),
         lambda x: functional.avg_pool1d(x[0], 2),
         lambda x: functional.max_pool3d(x[None], (1, 2, 2)),
         lambda x: functional.avg_pool3d(x[None], (1, 2, 2)),
         lambda x: functional.interpolate(x, (2, 2), mode="area"),
-    ]
+    ]  # fmt: skip
     return [_penalised(torch, layer, picture) for layer in layers]
 
 
@@ -98,13 +96,11 @@ def a_critic(torch: Any) -> Any:
     critic = nn.Sequential(
         nn.Conv2d(1, 2, 2), nn.LeakyReLU(0.2, inplace=True), nn.MaxPool2d(2), nn.Flatten()
     )
-    answers = []
     for frozen in (False, True):
         for p in critic.parameters():
             p.requires_grad_(not frozen)
         x = torch.linspace(-1, 1, 25).view(1, 1, 5, 5).requires_grad_()
         (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
         penalty = (g.norm() - 1).square()
-        answers.append(raised(penalty.backward))
-        answers.append(None if x.grad is None else x.grad.abs().sum().item())
-    return answers
+        yield raised(penalty.backward)
+        yield None if x.grad is None else x.grad.abs().sum().item()

@@ -53,17 +53,12 @@ def in_which_order_values_are_packed(torch: Any) -> Any:
         lambda: torch.addmm(ones(2, 4), ones(2, 3), ones(3, 4)),
         lambda: torch.nn.functional.linear(ones(2, 3), ones(4, 3), ones(4)),
         lambda: torch.addmv(ones(2), ones(2, 3), ones(3)),
-        lambda: torch.addcdiv(ones(1, 1), column, row),
-        lambda: torch.lerp(column, row, ones(2, 3)),
-        lambda: column**row,
-        lambda: torch.atan2(column, row),
-        lambda: torch.hypot(column, row),
-        lambda: torch.dist(column, row),
-        lambda: column / row,
-        lambda: ones(2, 3).gather(1, first),
+        lambda: torch.addcdiv(ones(1, 1), column, row), lambda: torch.lerp(column, row, ones(2, 3)),
+        lambda: column**row, lambda: torch.atan2(column, row), lambda: torch.hypot(column, row),
+        lambda: torch.dist(column, row), lambda: column / row, lambda: ones(2, 3).gather(1, first),
         lambda: ones(2, 3).max(1),
         lambda: torch.nn.functional.conv1d(ones(1, 2, 5), ones(3, 2, 2), ones(3)),
-    ]
+    ]  # fmt: skip
     packed: list[list[Any]] = []
     for build in builds:
         packed.append([])
@@ -86,20 +81,15 @@ def nothing_recorded(torch: Any) -> Any:
 
 def values_unpacked(torch: Any) -> Any:
     """The gradient is computed with what is unpacked."""
-    answers = []
     for unpack in (
-        lambda a: torch.tensor(a) * 10,
-        lambda a: torch.tensor(5.0),
-        lambda a: torch.ones(2, dtype=torch.float64),
-        lambda a: None,
-        lambda a: 3,
-    ):
+        lambda a: torch.tensor(a) * 10, lambda a: torch.tensor(5.0),
+        lambda a: torch.ones(2, dtype=torch.float64), lambda a: None, lambda a: 3,
+    ):  # fmt: skip
         x = leaf(torch, 1.0, 2.0)
         with torch.autograd.graph.saved_tensors_hooks(lambda t: t.detach().numpy().copy(), unpack):
             y = x * x
         error = raised(y.sum().backward)
-        answers.append([error, x.grad])
-    return answers
+        yield [error, x.grad]
 
 
 def refusals(torch: Any) -> Any:
@@ -128,7 +118,6 @@ def refusals(torch: Any) -> Any:
 
 def second_order(torch: Any) -> Any:
     """Unpacked values keep their place in the graph."""
-    answers = []
     for pack in (same, lambda t: t.detach().clone()):
         for build in (lambda x: x * x * x, lambda x: x.exp(), lambda x: x.sin().exp()):
             x = leaf(torch, 1.0, 2.0)
@@ -136,8 +125,7 @@ def second_order(torch: Any) -> Any:
                 y = build(x)
             (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)
             (h,) = torch.autograd.grad(g.sum(), x)
-            answers.append([g, h])
-    return answers
+            yield [g, h]
 
 
 def writes_after_packing(torch: Any) -> Any:

@@ -60,12 +60,10 @@ def _written(torch: Any, of: Any, which: int | None, frozen: tuple[int, ...]) ->
 
 def writes_between(torch: Any) -> Any:
     forms = {
-        "copysign": torch.copysign,
-        "to zero": lambda a, b: torch.div(a, b, rounding_mode="trunc"),
+        "copysign": torch.copysign, "to zero": lambda a, b: torch.div(a, b, rounding_mode="trunc"),
         "down": lambda a, b: torch.div(a, b, rounding_mode="floor"),
-        "addcdiv": lambda a, b: torch.addcdiv(a, a, b),
-        "maximum": torch.maximum,
-    }
+        "addcdiv": lambda a, b: torch.addcdiv(a, a, b), "maximum": torch.maximum,
+    }  # fmt: skip
     return {
         f"{name} {which} {frozen}": _written(torch, form, which, frozen)
         for name, form in forms.items()
@@ -75,24 +73,22 @@ def writes_between(torch: Any) -> Any:
 
 
 def indices_changed(torch: Any) -> Any:
-    answers = []
     for index in (torch.tensor([True, False, True]), torch.tensor([0, 2])):
         for value in (0.0, torch.zeros(1), torch.zeros(2, requires_grad=True)):
             at = index.clone()
             x = _leaf(torch) * 1
             x[at] = value
             at.copy_(at.flip(0) if at.dtype == torch.int64 else at.logical_not())
-            answers.append(_raised(lambda x=x: x.sum().backward()))
-    return answers
+            yield _raised(lambda x=x: x.sum().backward())
 
 
 def arrays_under_no_grad(torch: Any) -> Any:
     x = _leaf(torch)
-    answers = [_raised(lambda: x.numpy()), _raised(lambda: (x * 2).numpy())]
+    yield from [_raised(lambda: x.numpy()), _raised(lambda: (x * 2).numpy())]
     for mode in (torch.no_grad, torch.inference_mode):
         with mode():
-            answers += [x.numpy().tolist(), x.view(3).numpy().tolist(), x.__array__().tolist()]
-            answers.append(bool((x.numpy() == x.detach().numpy()).all()))
+            yield from [x.numpy().tolist(), x.view(3).numpy().tolist(), x.__array__().tolist()]
+            yield bool((x.numpy() == x.detach().numpy()).all())
     with torch.no_grad():
         x.numpy()[0] = 7.0
-    return [*answers, x]
+    yield x

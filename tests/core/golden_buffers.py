@@ -33,14 +33,11 @@ def from_numpy(torch: Any) -> Any:
     fixed = np.arange(3)
     fixed.setflags(write=False)
     return [
-        [x, y, y.stride(), z],
-        torch.from_dlpack(fixed),
-        warned(lambda: torch.from_dlpack(fixed)),
+        [x, y, y.stride(), z], torch.from_dlpack(fixed), warned(lambda: torch.from_dlpack(fixed)),
         [torch.from_dlpack(np.ones(2, kind)).dtype for kind in ("f2", "i1", "u1", "i8", "?")],
         raised(torch.from_dlpack, np.array(["a"])).partition(" dtypes")[0],
-        raised(torch.from_dlpack, 3),
-        raised(torch.from_dlpack, [1.0]),
-    ]
+        raised(torch.from_dlpack, 3), raised(torch.from_dlpack, [1.0]),
+    ]  # fmt: skip
 
 
 def between_tensors(torch: Any) -> Any:
@@ -63,18 +60,15 @@ def buffers(torch: Any) -> Any:
     held[0] = 0
     frombuffer, byte, whole = torch.frombuffer, torch.uint8, torch.int32
     return [
-        x,
-        frombuffer(held, dtype=whole, count=1, offset=4),
+        x, frombuffer(held, dtype=whole, count=1, offset=4),
         frombuffer(held, dtype=torch.int16, count=2, offset=1),
         frombuffer(np.arange(3.0), dtype=torch.float64),
         frombuffer(held, dtype=torch.float32, requires_grad=True).requires_grad,
-        frombuffer(held, dtype=byte, count=-2),
-        raised(frombuffer, held, dtype=whole, offset=3),
+        frombuffer(held, dtype=byte, count=-2), raised(frombuffer, held, dtype=whole, offset=3),
         raised(frombuffer, held, dtype=whole, offset=9),
         raised(frombuffer, held, dtype=byte, offset=-1),
         raised(frombuffer, held, dtype=whole, count=3),
-        raised(frombuffer, held, dtype=byte, count=0),
-        raised(frombuffer, bytearray(), dtype=byte),
+        raised(frombuffer, held, dtype=byte, count=0), raised(frombuffer, bytearray(), dtype=byte),
         raised(frombuffer, "text", dtype=byte),
         raised(frombuffer, held, dtype=whole, requires_grad=True),
-    ]
+    ]  # fmt: skip

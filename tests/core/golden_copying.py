@@ -19,17 +19,16 @@ WAYS = {"copy": copy.copy, "deepcopy": copy.deepcopy, "pickle": _pickled}
 def shared_memory(torch: Any) -> Any:
     """What is copied together stays on one memory."""
     b = torch.arange(6.0).reshape(2, 3)
-    told = []
     for several in ([b, b[:1]], [b[1:], b], [b.detach(), b.data], [b.t(), b[:, 1]], [b, b]):
         first, second = copy.deepcopy(several)
         first[0, 0] = -5
         second[-1] = 7
-        told += [first, second, first is second, second._is_view(), list(second.stride())]
+        yield from [first, second, first is second, second._is_view(), list(second.stride())]
     for way in WAYS.values():
         whole, part = way([b, b[1:]])
         whole[1, 0] = 77
-        told.append(part)
-    return [*told, b]
+        yield part
+    yield b
 
 
 def shared_by_a_module(torch: Any) -> Any:
@@ -89,18 +88,16 @@ def not_leaves(torch: Any) -> Any:
     leaf = torch.ones(2, requires_grad=True)
     made = leaf * 2
     part = torch.ones(2, 2, requires_grad=True)[0]
-    told: list[Any] = []
     for x in (made, part):
         for way in WAYS.values():
-            told.append(raised(way, x))
+            yield raised(way, x)
     y = copy.copy(made)
     y.detach()[0] = 9
-    return [*told, y.is_leaf, y.grad_fn is None, made]
+    yield from [y.is_leaf, y.grad_fn is None, made]
 
 
 def hooks(torch: Any) -> Any:
     """Hooks are lost, with a warning where they are on a plain tensor."""
-    told: list[Any] = []
     for kind in (torch.Tensor.clone, torch.nn.Parameter):
         for called, way in WAYS.items():
             x = kind(torch.ones(2)).requires_grad_()
@@ -111,5 +108,4 @@ def hooks(torch: Any) -> Any:
                 warnings.simplefilter("ignore")
                 y = way(x)
             (y * 1).sum().backward()
-            told.append([called, texts, y.grad])
-    return told
+            yield [called, texts, y.grad]

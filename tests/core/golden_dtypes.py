@@ -65,25 +65,23 @@ def by_operation(torch: Any) -> Any:
 def other_default(torch: Any) -> Any:
     """With another default dtype, Python floats and divided integers follow it."""
     before = torch.get_default_dtype()
-    answers = []
     for name in ("float64", "float16", "float32"):
         torch.set_default_dtype(getattr(torch, name))
         try:
             n, half = torch.ones(2, dtype=torch.int64), torch.ones(2, dtype=torch.float16)
             row = [torch.ones(1), torch.tensor(1.0), torch.tensor([1]), n / 2, n + 1.5, half + 1.5]
             row += [torch.zeros(1), torch.arange(3), torch.arange(3.0), torch.Tensor([1, 2])]
-            answers.append([short(r.dtype) for r in row] + [repr(torch.ones(2)), repr(half)])
+            yield [short(r.dtype) for r in row] + [repr(torch.ones(2)), repr(half)]
         finally:
             torch.set_default_dtype(before)
-    return answers
 
 
 def refused_defaults(torch: Any) -> Any:
-    answers = [
+    yield from [
         raised(lambda: torch.set_default_dtype(torch.int64)),
         raised(lambda: torch.set_default_dtype("float32")),
     ]
-    return [*answers, torch.get_default_dtype()]
+    yield torch.get_default_dtype()
 
 
 def promote_types(torch: Any) -> Any:

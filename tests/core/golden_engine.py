@@ -21,21 +21,17 @@ def seed_examples(torch: Any) -> Any:
     x, y = torch.tensor(4.0, requires_grad=True), torch.tensor(3.14159265, requires_grad=True)
     z = x * x + torch.sin(2 * y)
     z.backward()
-    answers = [z, x.grad, y.grad]
+    yield from [z, x.grad, y.grad]
     for make in (
-        lambda x: torch.tensor(3.0, requires_grad=True),
-        lambda x: x,
-        lambda x: torch.tensor(1.0),
-        lambda x: x.detach().clone(),
-        lambda x: x.clone(),
-    ):
+        lambda x: torch.tensor(3.0, requires_grad=True), lambda x: x, lambda x: torch.tensor(1.0),
+        lambda x: x.detach().clone(), lambda x: x.clone(),
+    ):  # fmt: skip
         x = torch.tensor(3.0, requires_grad=True)
         y = make(x)
         z = x + y * y
         z.backward()
         y_grad = y.grad if y.is_leaf else None
-        answers += [z, x.grad, y_grad, y.requires_grad]
-    return answers
+        yield from [z, x.grad, y_grad, y.requires_grad]
 
 
 def gradient_shares_nothing(torch: Any) -> Any:
@@ -69,13 +65,11 @@ def roots_without_history(torch: Any) -> Any:
     with torch.no_grad():
         y = leaf * 2
     return [
-        raised(x.backward),
-        raised(y.backward),
+        raised(x.backward), raised(y.backward),
         raised(lambda: torch.autograd.backward([leaf * 2, x])),
-        raised(lambda: torch.autograd.grad(x, leaf)),
-        leaf.grad,
+        raised(lambda: torch.autograd.grad(x, leaf)), leaf.grad,
         raised(torch.ones(1, dtype=torch.int64).backward),
-    ]
+    ]  # fmt: skip
 
 
 def weights_are_cast(torch: Any) -> Any:
@@ -152,15 +146,12 @@ def grad_of_unused(torch: Any) -> Any:
         return (x * 2).sum()
 
     return [
-        raised(lambda: grad(y(), [x, u])),
-        raised(lambda: grad(y(), [u])),
-        grad(y(), [x, u], allow_unused=True),
-        grad(y(), [u, x], materialize_grads=True),
+        raised(lambda: grad(y(), [x, u])), raised(lambda: grad(y(), [u])),
+        grad(y(), [x, u], allow_unused=True), grad(y(), [u, x], materialize_grads=True),
         raised(lambda: grad(y(), [u], allow_unused=False, materialize_grads=True)),
-        raised(lambda: grad(y(), [x, torch.ones(2)])),
-        raised(lambda: grad(y(), [])),
+        raised(lambda: grad(y(), [x, torch.ones(2)])), raised(lambda: grad(y(), [])),
         raised(lambda: grad(y(), [x, torch.ones(2)], allow_unused=True)),
-    ]
+    ]  # fmt: skip
 
 
 def grad_leaves_grad_alone(torch: Any) -> Any:
@@ -208,15 +199,13 @@ def backward_to_inner_inputs(torch: Any) -> Any:
 def higher_orders(torch: Any) -> Any:
     """Derivatives of x**5 and of sin up to the fifth."""
     x = torch.tensor(2.0, dtype=torch.float64, requires_grad=True)
-    answers = []
     for function in (lambda x: x**5, lambda x: x * x * x * x * x, torch.sin, torch.exp):
         y = function(x)
         column = []
         for _ in range(5):
             (y,) = torch.autograd.grad(y, x, create_graph=True)
             column.append(f"{y.item():.10g}")
-        answers.append(column)
-    return answers
+        yield column
 
 
 def second_backward_into_grad(torch: Any) -> Any:
@@ -275,13 +264,11 @@ def mixed_dtypes(torch: Any) -> Any:
 
 def broadcast_gradients(torch: Any) -> Any:
     shapes = [(), (1,), (3,), (2, 1), (1, 3), (2, 3), (1, 1, 1)]
-    answers = []
     for a in shapes:
         for b in shapes:
             x, y = torch.ones(a, requires_grad=True), torch.full(b, 2.0, requires_grad=True)
             (x * y).sum().backward()
-            answers.append([told(x.grad), told(y.grad)])
-    return answers
+            yield [told(x.grad), told(y.grad)]
 
 
 def views_of_grads(torch: Any) -> Any:
@@ -315,8 +302,6 @@ def integer_and_bool_leaves(torch: Any) -> Any:
 
 def operations_without_derivative(torch: Any) -> Any:
     x = torch.tensor([1.5, -2.5], requires_grad=True)
-    answers: list[Any] = []
     in_place = [getattr(x * 0.1 + 1.5, name)() for name in ("asinh_", "acosh_")]
     for y in (x // 2, 2 // x, 2 % x, *in_place, (x * 0.1).atanh_()):
-        answers += [y, name_of(y.grad_fn), raised(y.sum().backward), x.grad]
-    return answers
+        yield from [y, name_of(y.grad_fn), raised(y.sum().backward), x.grad]

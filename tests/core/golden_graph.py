@@ -67,11 +67,9 @@ def output_numbers(torch: Any) -> Any:
     parts = x.split(2)
     y = parts[2] * parts[1]
     return [
-        [p.output_nr for p in parts],
-        [k for _, k in y.grad_fn.next_functions],
-        parts[0].grad_fn is parts[2].grad_fn,
-        x.output_nr,
-    ]
+        [p.output_nr for p in parts], [k for _, k in y.grad_fn.next_functions],
+        parts[0].grad_fn is parts[2].grad_fn, x.output_nr,
+    ]  # fmt: skip
 
 
 def saved_values(torch: Any) -> Any:
@@ -91,22 +89,12 @@ def freed_only_where_saved(torch: Any) -> Any:
     x = torch.ones(2, requires_grad=True)
     answers = []
     for function in (
-        lambda: (x + x).sum(),
-        lambda: (x + 1).sum(),
-        lambda: (x * 2).sum(),
-        lambda: (x * x).sum(),
-        lambda: x.exp().sum(),
-        lambda: x.reshape(1, 2).t().sum(),
-        lambda: -x.sum(),
-        lambda: x.sum().clone(),
-        lambda: torch.cat([x, x]).sum(),
-        lambda: x.sum() / 2,
-        lambda: x.max(),
-        lambda: x[0],
-        lambda: x.expand(3, 2).sum(),
-        lambda: x.mean(),
+        lambda: (x + x).sum(), lambda: (x + 1).sum(), lambda: (x * 2).sum(), lambda: (x * x).sum(),
+        lambda: x.exp().sum(), lambda: x.reshape(1, 2).t().sum(), lambda: -x.sum(),
+        lambda: x.sum().clone(), lambda: torch.cat([x, x]).sum(), lambda: x.sum() / 2,
+        lambda: x.max(), lambda: x[0], lambda: x.expand(3, 2).sum(), lambda: x.mean(),
         lambda: x.relu().sum(),
-    ):
+    ):  # fmt: skip
         y = function()
         y.backward()
         answers.append(raised(y.backward).split(" (or directly")[0])

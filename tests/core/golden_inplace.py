@@ -123,14 +123,12 @@ def modified_where_nothing_is_saved(torch: Any) -> Any:
 
 def the_seed_slice_example(torch: Any) -> Any:
     """`s[1] = s[0] * x` fails in the backward pass, and works with a clone."""
-    answers = []
     for copy in (False, True):
         x = torch.tensor(1.0, requires_grad=True)
         s = torch.ones(2)
         s[1] = (s[0].clone() if copy else s[0]) * x
         z = s.sum()
-        answers.append([name_of(s.grad_fn), raised(z.backward), told(x.grad)])
-    return answers
+        yield [name_of(s.grad_fn), raised(z.backward), told(x.grad)]
 
 
 def refused_on_leaves(torch: Any) -> Any:
@@ -195,7 +193,6 @@ def chains(torch: Any) -> Any:
 
 def trees(torch: Any) -> Any:
     """The graphs that writes leave."""
-    results = []
 
     def fresh() -> Any:
         return torch.ones(2, 2, requires_grad=True) * 1
@@ -203,38 +200,37 @@ def trees(torch: Any) -> Any:
     x = torch.ones(2, requires_grad=True)
     y = fresh()
     y.mul_(2)
-    results.append(tree(y.grad_fn))
+    yield tree(y.grad_fn)
     y = fresh()
     y.zero_()
-    results.append(tree(y.grad_fn))
+    yield tree(y.grad_fn)
     y = fresh()
     y[0] = x
-    results.append(tree(y.grad_fn))
+    yield tree(y.grad_fn)
     y = fresh()
     y[0, 0] = 3.0
-    results.append(tree(y.grad_fn))
+    yield tree(y.grad_fn)
     y = torch.zeros(2, 2)
     y[1] = x
-    results.append(tree(y.grad_fn))
+    yield tree(y.grad_fn)
     y = torch.zeros(2)
     y.copy_(x)
-    results.append(tree(y.grad_fn))
+    yield tree(y.grad_fn)
     y = fresh()
     v = y[0]
     v.mul_(3)
-    results.append([tree(y.grad_fn), tree(v.grad_fn)])
+    yield [tree(y.grad_fn), tree(v.grad_fn)]
     y = fresh()
     v = y.t()
     y.add_(1)
-    results.append([tree(y.grad_fn), tree(v.grad_fn)])
+    yield [tree(y.grad_fn), tree(v.grad_fn)]
     y = torch.zeros(2, 2)
     v = y[1]
     y.mul_(torch.ones(2, 2, requires_grad=True))
-    results.append([tree(y.grad_fn), tree(v.grad_fn), v.requires_grad])
+    yield [tree(y.grad_fn), tree(v.grad_fn), v.requires_grad]
     y = torch.zeros(3)
     y += torch.ones(3, requires_grad=True)
-    results.append(tree(y.grad_fn))
-    return results
+    yield tree(y.grad_fn)
 
 
 def writing_to_what_is_saved_out_of_sight(torch: Any) -> Any:
@@ -249,19 +245,15 @@ def writing_to_what_is_saved_out_of_sight(torch: Any) -> Any:
 
 def self_writes(torch: Any) -> Any:
     """Operands that are the tensor itself."""
-    answers = []
     for step in (
-        lambda y: y.add_(y),
-        lambda y: y.mul_(y),
-        lambda y: y.sub_(y * 2),
+        lambda y: y.add_(y), lambda y: y.mul_(y), lambda y: y.sub_(y * 2),
         lambda y: y.copy_(y.flip(0)),
-    ):
+    ):  # fmt: skip
         x = torch.tensor([1.0, 2.0], requires_grad=True)
         y = x * 1
         step(y)
         text = raised(lambda y=y: y.sum().backward())
-        answers.append([told(y), text, told(x.grad)])
-    return answers
+        yield [told(y), text, told(x.grad)]
 
 
 def detaching_in_place(torch: Any) -> Any:
@@ -294,8 +286,6 @@ def swapped_data(torch: Any) -> Any:
     y = (x * x).sum()
     y.backward()
     return [
-        x,
-        x.grad,
-        raised(lambda: setattr(x, "data", [1.0])),
+        x, x.grad, raised(lambda: setattr(x, "data", [1.0])),
         raised(lambda: setattr(x, "data", torch.ones(2, dtype=torch.int64))),
-    ]
+    ]  # fmt: skip

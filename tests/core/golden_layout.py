@@ -82,27 +82,23 @@ def results(torch: Any) -> Any:
 
 def gradients(torch: Any) -> Any:
     """A leaf's gradient lies as the leaf does, if that has no gaps."""
-    told = []
     for leaf in (torch.ones(2, 3), torch.ones(3, 2).t(), torch.ones(2, 6)[:, ::2]):
         leaf = leaf.detach().requires_grad_()
         columns = leaf[:, [0, 2]]
         for used in (leaf, (leaf * 2).t().exp(), leaf @ leaf.t(), columns, leaf.expand(2, 2, 3)):
             leaf.grad = None
             used.sum().backward()
-            told.append(_lies(leaf.grad)[1:3])
-    return told
+            yield _lies(leaf.grad)[1:3]
 
 
 def gradients_of_leaves_that_are_views(torch: Any) -> Any:
     """They lie as a leaf does that fills its memory, else in order."""
     views = {
-        "turned": lambda x: x.t(),
-        "with gaps": lambda x: x[:, ::2],
-        "with gaps, turned": lambda x: x[:, ::2].t(),
-        "repeated": lambda x: x[:1].expand(4, 6),
+        "turned": lambda x: x.t(), "with gaps": lambda x: x[:, ::2],
+        "with gaps, turned": lambda x: x[:, ::2].t(), "repeated": lambda x: x[:1].expand(4, 6),
         "repeated, turned": lambda x: x[:, :1].expand(4, 6).t(),
         "permuted": lambda x: x.reshape(2, 2, 6).permute(2, 0, 1),
-    }
+    }  # fmt: skip
     uses = [
         lambda w: w.sum(), lambda w: w.exp().sum(), lambda w: w.t().mean(), lambda w: w[0].sum(),
     ]  # fmt: skip

@@ -8,20 +8,19 @@ from tests.answers import raised
 
 def nesting(torch: Any) -> Any:
     on = torch.is_grad_enabled
-    seen = [on()]
+    yield on()
     with torch.no_grad():
-        seen.append(on())
+        yield on()
         with torch.enable_grad():
-            seen.append(on())
+            yield on()
             with torch.no_grad():
-                seen.append(on())
-            seen.append(on())
-        seen.append(on())
+                yield on()
+            yield on()
+        yield on()
         with torch.set_grad_enabled(True):
-            seen.append(on())
-        seen.append(on())
-    seen.append(on())
-    return seen
+            yield on()
+        yield on()
+    yield on()
 
 
 def results(torch: Any) -> Any:
@@ -37,45 +36,39 @@ def results(torch: Any) -> Any:
 
 
 def exceptions(torch: Any) -> Any:
-    seen = []
     for manager in (torch.no_grad(), torch.enable_grad(), torch.set_grad_enabled(True)):
         try:
             with manager:
                 raise ValueError("inside")
         except ValueError:
-            seen.append(torch.is_grad_enabled())
-    return seen
+            yield torch.is_grad_enabled()
 
 
 def reused_objects(torch: Any) -> Any:
     """One object may be entered again, also inside itself."""
     on = torch.is_grad_enabled
     guard = torch.no_grad()
-    seen = []
     for _ in range(2):
         with guard:
-            seen.append(on())
-        seen.append(on())
-    return seen
+            yield on()
+        yield on()
 
 
 def set_grad_enabled_as_function(torch: Any) -> Any:
     on = torch.is_grad_enabled
-    seen = []
     torch.set_grad_enabled(False)
-    seen.append(on())
+    yield on()
     torch.set_grad_enabled(True)
-    seen.append(on())
+    yield on()
     for mode in (False, True):
         with torch.set_grad_enabled(mode):
-            seen.append(on())
-        seen.append(on())
-    return seen
+            yield on()
+        yield on()
 
 
 def refused_modes(torch: Any) -> Any:
-    answers = [raised(lambda: torch.set_grad_enabled("yes")), raised(torch.set_grad_enabled)]
-    return [*answers, torch.is_grad_enabled()]
+    yield from [raised(lambda: torch.set_grad_enabled("yes")), raised(torch.set_grad_enabled)]
+    yield torch.is_grad_enabled()
 
 
 def decorators(torch: Any) -> Any:
@@ -98,10 +91,10 @@ def decorators(torch: Any) -> Any:
     def switched(a: Any) -> Any:
         return (a * 2).requires_grad
 
-    seen = [off(x), bare(x), on(x), switched(x), torch.is_grad_enabled()]
+    yield from [off(x), bare(x), on(x), switched(x), torch.is_grad_enabled()]
     with torch.no_grad():
-        seen += [off(x, b=3), on(x), torch.is_grad_enabled()]
-    return [*seen, off.__name__, off.__doc__]
+        yield from [off(x, b=3), on(x), torch.is_grad_enabled()]
+    yield from [off.__name__, off.__doc__]
 
 
 def decorated_methods(torch: Any) -> Any:
@@ -208,8 +201,6 @@ def inference_mode(torch: Any) -> Any:
 
 def modes_are_classes(torch: Any) -> Any:
     return [
-        torch.autograd.no_grad is torch.no_grad,
-        torch.autograd.enable_grad is torch.enable_grad,
-        isinstance(torch.no_grad(), torch.no_grad),
-        torch.no_grad.__name__,
-    ]
+        torch.autograd.no_grad is torch.no_grad, torch.autograd.enable_grad is torch.enable_grad,
+        isinstance(torch.no_grad(), torch.no_grad), torch.no_grad.__name__,
+    ]  # fmt: skip

@@ -25,7 +25,6 @@ def node_hooks(torch: Any) -> Any:
 
 
 def node_hooks_replace(torch: Any) -> Any:
-    answers = []
     for where in ("before", "after", "both"):
         x = torch.tensor([1.0, 2.0], requires_grad=True)
         y = x * 3
@@ -35,8 +34,7 @@ def node_hooks_replace(torch: Any) -> Any:
             y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0] + 1, *inputs[1:]))
             y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0] * 2, *inputs[1:]))
         y.sum().backward()
-        answers.append(x.grad)
-    return answers
+        yield x.grad
 
 
 def node_hooks_of_constants(torch: Any) -> Any:
@@ -50,7 +48,6 @@ def node_hooks_of_constants(torch: Any) -> Any:
 
 
 def node_hooks_refuse(torch: Any) -> Any:
-    texts = []
     for result in (3, (torch.ones(2), None, None), [torch.ones(2), None]):
         x = torch.ones(2, requires_grad=True)
         y = x * 2
@@ -59,7 +56,7 @@ def node_hooks_refuse(torch: Any) -> Any:
             return result
 
         y.grad_fn.register_hook(hook)
-        texts.append(raised(y.sum().backward))
+        yield raised(y.sum().backward)
     for result in (3, (torch.ones(2), None)):
         x = torch.ones(2, requires_grad=True)
         y = x * 2
@@ -68,8 +65,7 @@ def node_hooks_refuse(torch: Any) -> Any:
             return result
 
         y.grad_fn.register_prehook(prehook)
-        texts.append(raised(y.sum().backward))
-    return texts
+        yield raised(y.sum().backward)
 
 
 def accumulator_hooks(torch: Any) -> Any:
@@ -91,7 +87,6 @@ def replacements_must_fit(torch: Any) -> Any:
     """What hooks of nodes and of modules return stands where a gradient stood."""
     nn = torch.nn
     ones = torch.ones
-    texts = []
 
     def exp(x: Any) -> Any:
         return (x * 1).exp()
@@ -112,13 +107,12 @@ def replacements_must_fit(torch: Any) -> Any:
             return result
 
         getattr(y.grad_fn, register)(hook)
-        texts.append(raised(y.sum().backward))
+        yield raised(y.sum().backward)
     for register in ("register_full_backward_hook", "register_full_backward_pre_hook"):
         for result in ((ones(3),), "a", ones(1, 2), (ones(1, 2).double(),)):
             layer = nn.Linear(2, 2)
             getattr(layer, register)(lambda *_, result=result: result)
-            texts.append(raised(layer(ones(1, 2, requires_grad=True)).sum().backward))
-    return texts
+            yield raised(layer(ones(1, 2, requires_grad=True)).sum().backward)
 
 
 def outputs_that_users_know(torch: Any) -> Any:

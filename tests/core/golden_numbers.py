@@ -80,15 +80,13 @@ def scaled(torch: Any) -> Any:
 
 def factors_of_another_category(torch: Any) -> Any:
     whole, real, truth = torch.ones(2).long(), torch.ones(2), torch.ones(2).bool()
-    answers = []
     for factor in (True, False, 2, 0, 1.5):
         for x in (whole, real, truth):
             for call in (torch.add, torch.sub, torch.rsub):
-                answers.append(raised(call, x, x, alpha=factor))
-            answers.append(raised(torch.addr, x, x, x, alpha=factor))
-            answers.append(raised(torch.addr, x, x, x, beta=factor))
-            answers.append(raised(x.clone().expand(2, 2).clone().addr_, x, x, beta=factor))
-    return answers
+                yield raised(call, x, x, alpha=factor)
+            yield raised(torch.addr, x, x, x, alpha=factor)
+            yield raised(torch.addr, x, x, x, beta=factor)
+            yield raised(x.clone().expand(2, 2).clone().addr_, x, x, beta=factor)
 
 
 def subtracted_from(torch: Any) -> Any:
@@ -108,13 +106,12 @@ def limits_of_a_half(torch: Any) -> Any:
 
 
 def digits_of_integers(torch: Any) -> Any:
-    answers = []
     for x in (torch.tensor([11, 25]), torch.tensor([True]), torch.tensor([11, 25]).to(torch.uint8)):
         for digits in (0, 1, -1):
-            answers += [raised(torch.round, x, decimals=digits), raised(x.round_, decimals=digits)]
-        answers.append(raised(torch.round, x))
+            yield from [raised(torch.round, x, decimals=digits), raised(x.round_, decimals=digits)]
+        yield raised(torch.round, x)
     y = torch.tensor([1.25, -0.5], requires_grad=True)
-    return [*answers, y.round(decimals=0), y.round(), y.round(decimals=1)]
+    yield from [y.round(decimals=0), y.round(), y.round(decimals=1)]
 
 
 def remainders_of_bools(torch: Any) -> Any:
@@ -126,14 +123,13 @@ def remainders_of_bools(torch: Any) -> Any:
 
 def weights_without_dimensions(torch: Any) -> Any:
     x, y = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0, 5.0])
-    answers: list[Any] = []
     for kind in (torch.half, torch.float64, torch.int64, torch.bool):
         weight = torch.tensor(0.25).to(kind)
-        answers += [torch.lerp(x, y, weight), y.clone().lerp_(y + 1, weight)]
-        answers.append(raised(torch.lerp, y, y, torch.tensor([0.25]).to(kind)))
+        yield from [torch.lerp(x, y, weight), y.clone().lerp_(y + 1, weight)]
+        yield raised(torch.lerp, y, y, torch.tensor([0.25]).to(kind))
     weight = torch.tensor(0.25, dtype=torch.half, requires_grad=True)
     torch.lerp(x, y, weight).sum().backward()
-    return [*answers, x.grad, weight.grad]
+    yield from [x.grad, weight.grad]
 
 
 def one_tensor_in_place_of_several(torch: Any) -> Any:
@@ -163,16 +159,14 @@ def lists_that_hold_themselves(torch: Any) -> Any:
 
 def gradients_of_products(torch: Any) -> Any:
     nan, inf = math.nan, math.inf
-    answers: list[Any] = []
     for values in ([1.0, nan, 2.0], [1.0, inf, 2.0], [2.0, 3.0, 4.0], [1.0, 0.0, nan], [2.0, 0.0]):
         for dim in ((), (0,)):
             x = torch.tensor(values, requires_grad=True)
             (slope,) = torch.autograd.grad(x.prod(*dim), x)
-            answers.append(slope)
+            yield slope
             if 0.0 not in values and inf not in values:
                 (slope,) = torch.autograd.grad(x.prod(*dim), x, create_graph=True)
-                answers += [slope, torch.autograd.grad(slope.sum(), x)]
-    return answers
+                yield from [slope, torch.autograd.grad(slope.sum(), x)]
 
 
 def gradients_near_zero(torch: Any) -> Any:
@@ -194,10 +188,9 @@ def where_windows_lie(torch: Any) -> Any:
 
 def dtypes_that_functions_take(torch: Any) -> Any:
     f, kinds = torch.nn.functional, (torch.bool, torch.int32, torch.int64, torch.float32)
-    answers = []
     for kind in kinds:
         square, row = torch.ones(1, 1, 4, 4, dtype=kind), torch.tensor([1, 2]).to(kind)
-        answers += [
+        yield from [
             raised(f.unfold, square, 3), raised(f.fold, square[0].reshape(1, 4, 4), (3, 3), 2),
             raised(f.avg_pool1d, square[0], 2), raised(f.avg_pool2d, square, 2),
             raised(f.avg_pool3d, square, 2), raised(torch.repeat_interleave, row),
@@ -207,8 +200,8 @@ def dtypes_that_functions_take(torch: Any) -> Any:
             raised(torch.tensordot, square[0, 0], square[0, 0, :1], dims=([0], [0])),
             raised(torch.tensordot, square[0, 0, :1].int(), square[0, 0], dims=([0], [0])),
         ]  # fmt: skip
-    answers += [raised(torch.repeat_interleave, torch.tensor(n)) for n in (2, [[2]], [1, -2])]
-    return [*answers, raised(torch.repeat_interleave, torch.arange(2), torch.tensor([[1, 2]]))]
+    yield from [raised(torch.repeat_interleave, torch.tensor(n)) for n in (2, [[2]], [1, -2])]
+    yield raised(torch.repeat_interleave, torch.arange(2), torch.tensor([[1, 2]]))
 
 
 def numbers_among_elements(torch: Any) -> Any:

@@ -34,7 +34,7 @@ NAMES = (
     "sgn", "sigmoid", "sign", "signbit", "sin", "sinc", "sinh", "slogdet",
     "softmax", "softplus", "softshrink", "sort", "sqrt", "square", "stack", "std", "sub",
     "take", "take_along_dim", "tan", "tanh", "tensordot", "topk", "tril",
-    "triu", "true_divide", "trunc", "var", "vdot", "vstack", "where", "xlogy", "zeros",
+    "triu", "true_divide", "trunc", "var", "vdot", "vstack", "where", "xlogy", "zeros"
 )
 # fmt: on
 
@@ -126,14 +126,14 @@ def memory(torch: Any) -> Any:
     a, b = torch.arange(6.0).reshape(2, 3), torch.ones(2, 3)
     view = base[:2, :3]
     torch.add(a, b, out=view)
-    first = [base.tolist(), base._version, view._base is base]
+    yield from [base.tolist(), base._version, view._base is base]
     part = base[::2, :2]
     told = warned(lambda: torch.add(a, b, out=part))
     across = torch.zeros(3, 2).t()
     torch.exp(a, out=across)
     row = torch.zeros(12)
     torch.add(a, b, out=row[::2][:0])
-    return [*first, told, part, part.stride(), base.tolist(), across, across.stride(), row.tolist()]
+    yield from [told, part, part.stride(), base.tolist(), across, across.stride(), row.tolist()]
 
 
 def shared(torch: Any) -> Any:
@@ -164,7 +164,6 @@ def several(torch: Any) -> Any:
 
 
 def made(torch: Any) -> Any:
-    answers: list[Any] = []
     for dtype in (torch.float32, torch.float64, torch.int64):
         torch.manual_seed(3)
         outs = [torch.empty(0, dtype=dtype) for _ in range(6)]
@@ -174,14 +173,14 @@ def made(torch: Any) -> Any:
         torch.eye(2, out=outs[3])
         torch.randperm(4, out=outs[4])
         torch.randint(9, (3,), out=outs[5])
-        answers += outs
+        yield from outs
         if dtype is not torch.int64:
             drawn = [torch.empty(0, dtype=dtype) for _ in range(3)]
             torch.rand(3, out=drawn[0])
             torch.randn(3, out=drawn[1])
             torch.linspace(0, 1, 3, out=drawn[2])
-            answers += [numbers(d) for d in drawn]
-    return [*answers, raised(torch.zeros, 2, dtype=torch.float64, out=torch.zeros(2))]
+            yield from [numbers(d) for d in drawn]
+    yield raised(torch.zeros, 2, dtype=torch.float64, out=torch.zeros(2))
 
 
 def in_modes(torch: Any) -> Any:
@@ -235,7 +234,6 @@ def resizing(torch: Any) -> Any:
 
 def resized_beside_views(torch: Any) -> Any:
     """Views see what they saw, and what is written to them has its gradient."""
-    answers = []
     for size in ((2, 2), (1, 4)):
         base = torch.arange(4.0)
         part = base[1:3]
@@ -243,7 +241,7 @@ def resized_beside_views(torch: Any) -> Any:
         x = torch.ones(2, requires_grad=True)
         part.mul_(x)
         (base * base).sum().backward()
-        answers.append([x.grad, part, base])
+        yield [x.grad, part, base]
     base = torch.arange(4.0)
     part = base[1:3]
     part.resize_(3)
@@ -255,13 +253,13 @@ def resized_beside_views(torch: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.ones(3, 2, out=wide)
-    return [*answers, x.grad, base.grad_fn is not None, few, wide]
+    yield from [x.grad, base.grad_fn is not None, few, wide]
 
 
 def refused_before_anything_is_written(torch: Any) -> Any:
     x = torch.tensor([[3.0, 1.0]])
     values, a = torch.zeros(1), torch.ones(3)
-    asked = [
+    yield from [
         raised(torch.max, x, 1, out=(values, torch.zeros(1))),
         raised(torch.add, a, torch.ones(2, 3), out=a), raised(torch.add, a, 1, out=(a,)),
         *(raised(getattr(torch, name), a, 0, dtype=torch.float64, out=torch.zeros(()))
@@ -269,7 +267,7 @@ def refused_before_anything_is_written(torch: Any) -> Any:
     ]  # fmt: skip
     flagged = torch.zeros(2)
     torch.ones(2, requires_grad=True, out=flagged)
-    return [*asked, values, values._version, a, flagged.requires_grad]
+    yield from [values, values._version, a, flagged.requires_grad]
 
 
 def places_in_order(torch: Any) -> Any:

@@ -140,22 +140,20 @@ def of_linear_algebra(torch: Any) -> Any:
 
 def of_several_results(torch: Any) -> Any:
     m = torch.tensor([[4.0, 1.0], [1.0, 3.0]])
-    answers: list[Any] = []
     for name in ("median", "nanmedian", "max", "min", "cummax", "mode"):
         function = getattr(torch, name)
         empty = torch.empty(0).long()
-        answers.append(function(m, 0, out=(torch.empty(0), empty)))
-        answers.append(raised(function, m, 0, out=(torch.empty(0).double(), empty)))
+        yield function(m, 0, out=(torch.empty(0), empty))
+        yield raised(function, m, 0, out=(torch.empty(0).double(), empty))
     for name in ("sum", "prod"):
         outs = [torch.empty(0, dtype=d) for d in (torch.float32, torch.float64)]
-        answers += [getattr(torch, name)(m, 1, out=out) for out in outs]
-        answers.append(raised(getattr(torch, name), m, 1, out=torch.empty(0).int()))
-    answers.append(torch.svd(m * 0 + torch.eye(2), out=tuple(torch.empty(0) for _ in range(3))))
+        yield from [getattr(torch, name)(m, 1, out=out) for out in outs]
+        yield raised(getattr(torch, name), m, 1, out=torch.empty(0).int())
+    yield torch.svd(m * 0 + torch.eye(2), out=tuple(torch.empty(0) for _ in range(3)))
     unpacked = torch.linalg.lu_factor(m)
-    answers.append(torch.lu_unpack(*unpacked, out=tuple(torch.empty(0) for _ in range(3))))
+    yield torch.lu_unpack(*unpacked, out=tuple(torch.empty(0) for _ in range(3)))
     mixed = (torch.float64, torch.float32, torch.int32, torch.float32)
     out = tuple(torch.empty(0, dtype=dtype) for dtype in mixed)
-    answers.append(torch.linalg.lstsq(torch.eye(2), m, out=out))
+    yield torch.linalg.lstsq(torch.eye(2), m, out=out)
     refused = tuple(torch.empty(0).int() for _ in range(4))
-    answers.append(raised(torch.linalg.lstsq, torch.eye(2), m, out=refused))
-    return answers
+    yield raised(torch.linalg.lstsq, torch.eye(2), m, out=refused)

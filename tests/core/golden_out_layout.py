@@ -100,10 +100,8 @@ def of_dtypes(torch: Any) -> Any:
 
 def that_required_grad(torch: Any) -> Any:
     """What makes a tensor decides anew whether its `out` requires grad."""
-    answers = []
     for requires_grad in (False, True):
         out = torch.ones(3, requires_grad=True)
         with torch.no_grad():
             torch.full((3,), 2.0, out=out, requires_grad=requires_grad)
-        answers.append(out.requires_grad)
-    return answers
+        yield out.requires_grad

@@ -82,10 +82,8 @@ def call(torch: Any, rng: random.Random, loss: Any, tensors: list[Any]) -> Any:
 
     text = raised(grad)
     return [
-        text[:90],
-        [summed(g) for g in found],
-        [g is not None and g.requires_grad for g in found],
-    ]
+        text[:90], [summed(g) for g in found], [g is not None and g.requires_grad for g in found],
+    ]  # fmt: skip
 
 
 def run_graph(torch: Any, seed: int) -> Any:

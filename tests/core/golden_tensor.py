@@ -19,7 +19,7 @@ def attributes(torch: Any) -> Any:
         [
             t.shape, t.size(), t.dtype, t.ndim, t.dim(), t.numel(), t.nelement(), list(t.stride()),
             t.is_contiguous(), t.itemsize, t.element_size(), t.nbytes, t.is_floating_point(),
-            t.is_complex(), str(t.device), t.is_cuda, t.requires_grad, t.is_leaf,
+            t.is_complex(), str(t.device), t.is_cuda, t.requires_grad, t.is_leaf
         ]
         for t in tensors
     ]  # fmt: skip
@@ -214,12 +214,10 @@ def numpy_operands(torch: Any) -> Any:
 def data_pointers(torch: Any) -> Any:
     x = torch.ones(4)
     return [
-        x.data_ptr() == x.view(2, 2).data_ptr(),
-        x[1:].data_ptr() - x.data_ptr(),
-        x.clone().data_ptr() == x.data_ptr(),
-        x.detach().data_ptr() == x.data_ptr(),
+        x.data_ptr() == x.view(2, 2).data_ptr(), x[1:].data_ptr() - x.data_ptr(),
+        x.clone().data_ptr() == x.data_ptr(), x.detach().data_ptr() == x.data_ptr(),
         x.data.data_ptr() == x.data_ptr(),
-    ]
+    ]  # fmt: skip
 
 
 def devices(torch: Any) -> Any:

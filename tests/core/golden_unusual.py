@@ -30,12 +30,10 @@ def relaid_in_place(torch: Any) -> Any:
 
 
 def anomaly_mode_by_its_other_name(torch: Any) -> Any:
-    answers = []
     for given in ((True,), (True, False), (False,)):
-        answers.append(torch.set_anomaly_enabled(*given))
-        answers += [torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()]
+        yield torch.set_anomaly_enabled(*given)
+        yield from [torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()]
     torch.set_anomaly_enabled(False, True)
-    return answers
 
 
 def a_flag_that_is_no_bool(torch: Any) -> Any:

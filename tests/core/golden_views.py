@@ -88,15 +88,13 @@ def _writes_of_every_kind(torch: Any) -> list[Write]:
 
 def writing_to_views(torch: Any) -> Any:
     """Gradients through writes to views of a tensor with history."""
-    answers = []
     for write in _writes_to_parts(torch) + _writes_of_every_kind(torch):
         x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
         w = torch.tensor([5.0, 6.0], requires_grad=True)
         y = x * 1
         write(y, w)
         (y * torch.tensor([[1.0, 10.0], [100.0, 1000.0]])).sum().backward()
-        answers.append([told(y.detach()), told(x.grad), told(w.grad)])
-    return answers
+        yield [told(y.detach()), told(x.grad), told(w.grad)]
 
 
 def reading_views_after_writes(torch: Any) -> Any:
@@ -152,11 +150,9 @@ def outputs_of_many_views(torch: Any) -> Any:
     """Views that `split`, `unbind` and `chunk` return cannot be written to."""
     texts = []
     for make in (
-        lambda y: y.split(1)[1],
-        lambda y: y.unbind()[0],
-        lambda y: y.chunk(2)[1],
+        lambda y: y.split(1)[1], lambda y: y.unbind()[0], lambda y: y.chunk(2)[1],
         lambda y: y.unbind()[0][:1],
-    ):
+    ):  # fmt: skip
         x = torch.ones(2, 2, requires_grad=True)
         y = x * 1
         part = make(y)

@@ -40,33 +40,28 @@ def gradients(torch: Any) -> Any:
         return (p["w"] @ p["x"][0]).sum()
 
     return [
-        _values(f.grad(loss)(w, x)),
-        _values(f.grad(loss, argnums=1)(w, x, scale=2.0)),
-        _values(f.grad(loss, argnums=(1, 0))(w, x)),
-        _values(f.grad(loss, argnums=-1)(w, x)),
+        _values(f.grad(loss)(w, x)), _values(f.grad(loss, argnums=1)(w, x, scale=2.0)),
+        _values(f.grad(loss, argnums=(1, 0))(w, x)), _values(f.grad(loss, argnums=-1)(w, x)),
         _values(f.grad_and_value(loss, argnums=(0,))(w, x)),
         _values(f.grad(both, has_aux=True)(w, x)),
         _values(f.grad_and_value(both, has_aux=True)(w, x)),
         _values(f.grad(tree)({"w": w, "x": [x]})),
         _values(f.grad(lambda p: p.a.sum() * 2 + p.b)(Pair(x, x[0]))),
-        _values(f.grad(lambda x: w.sum())(x)),
-        _values(f.grad(lambda x: x.detach().sum())(x)),
-    ]
+        _values(f.grad(lambda x: w.sum())(x)), _values(f.grad(lambda x: x.detach().sum())(x)),
+    ]  # fmt: skip
 
 
 def gradients_refused(torch: Any) -> Any:
     x, _ = _points(torch)
     grad = torch.func.grad
     return [
-        raised(grad(lambda x: x), x),
-        raised(grad(lambda x: 3), x),
+        raised(grad(lambda x: x), x), raised(grad(lambda x: 3), x),
         raised(grad(lambda x: x.sum(), has_aux=True), x),
         raised(grad(lambda x: x.sum(), argnums=1), x),
         raised(grad(lambda x: x.sum(), argnums=(0, 0)), x),
         raised(grad(lambda x: x.sum(), argnums=()), x),
-        raised(grad(lambda x: x.sum(), argnums="x"), x),
-        raised(grad(lambda x: x * 2), 3.0),
-    ]
+        raised(grad(lambda x: x.sum(), argnums="x"), x), raised(grad(lambda x: x * 2), 3.0),
+    ]  # fmt: skip
 
 
 def nested(torch: Any) -> Any:
@@ -100,22 +95,17 @@ def jacobians(torch: Any) -> Any:
     def product(w: Any, x: Any) -> Any:
         return {"y": w @ x, "z": (x.sum(), w[0])}
 
-    found = []
     for transform in (f.jacrev, f.jacfwd):
-        found.append(
-            [
-                _values(transform(torch.sin)(x)),
-                _values(transform(product)(w, x)),
-                _values(transform(product, argnums=(0, 1))(w, x)),
-                _values(transform(lambda x: (x * 2, x.sum()), has_aux=True)(x)),
-                _values(transform(lambda p: p["a"] * p["b"][0])({"a": x, "b": [x]})),
-                _values(transform(lambda x: x.sum())(x)),
-                raised(transform(lambda x: 3), x),
-                raised(transform(lambda x: x, argnums=2), x),
-            ]
-        )
+        yield [
+            _values(transform(torch.sin)(x)), _values(transform(product)(w, x)),
+            _values(transform(product, argnums=(0, 1))(w, x)),
+            _values(transform(lambda x: (x * 2, x.sum()), has_aux=True)(x)),
+            _values(transform(lambda p: p["a"] * p["b"][0])({"a": x, "b": [x]})),
+            _values(transform(lambda x: x.sum())(x)), raised(transform(lambda x: 3), x),
+            raised(transform(lambda x: x, argnums=2), x),
+        ]  # fmt: skip
     chunked = _values(f.jacrev(torch.sin, chunk_size=2)(x))
-    return [*found, chunked, raised(f.jacrev, torch.sin, chunk_size=0)]
+    yield from [chunked, raised(f.jacrev, torch.sin, chunk_size=0)]
 
 
 def products(torch: Any) -> Any:
@@ -170,8 +160,7 @@ def batches(torch: Any) -> Any:
     y = torch.arange(4.0)
     vmap = torch.vmap
     return [
-        _values(vmap(torch.dot)(x, x)),
-        _values(vmap(torch.mul, in_dims=(0, None))(x, y)),
+        _values(vmap(torch.dot)(x, x)), _values(vmap(torch.mul, in_dims=(0, None))(x, y)),
         _values(vmap(lambda r: r.sum(), in_dims=1)(x)),
         _values(vmap(lambda r: r.sum(), in_dims=-1)(x)),
         _values(vmap(lambda r: r * 2, out_dims=1)(x)),
@@ -183,11 +172,10 @@ def batches(torch: Any) -> Any:
         _values(vmap(lambda r: (r.sum(), 3.0), out_dims=(0, None))(x)),
         _values(vmap(torch.sin)(torch.zeros(0, 3))),
         _values(vmap(lambda r, scale: r * scale)(x, scale=3)),
-        _values(vmap(lambda r: r.sum(), chunk_size=2)(x)),
-        _values(vmap(lambda r: r.max(0))(x)),
+        _values(vmap(lambda r: r.sum(), chunk_size=2)(x)), _values(vmap(lambda r: r.max(0))(x)),
         _values(vmap(lambda r: r[:, None] * r)(x)),
         _values(vmap(lambda r: torch.stack([r, r]).reshape(-1))(x)),
-    ]
+    ]  # fmt: skip
 
 
 def written_anew(torch: Any) -> Any:
@@ -289,8 +277,7 @@ def modules(torch: Any) -> Any:
     first = f.functional_call(tied, {"0.weight": ones}, x) - inner.bias @ ones.T - inner.bias
     linear = torch.nn.Linear(2, 1)
     return [
-        _values(out),
-        told(state),
+        _values(out), told(state),
         all(torch.equal(t, before[name]) for name, t in model.state_dict().items()),
         (single - x @ model[0].weight.T).round(decimals=3).tolist(),
         first.round(decimals=3).tolist(),
@@ -298,12 +285,11 @@ def modules(torch: Any) -> Any:
         raised(f.functional_call, linear, {"nope": ones}, x, strict=True),
         f.functional_call(linear, {"nope": ones}, x).shape,
         raised(f.functional_call, linear, ({"bias": ones}, {"bias": ones}), x),
-        raised(f.functional_call, linear, 3, x),
-        raised(f.functional_call, linear, [3], x),
+        raised(f.functional_call, linear, 3, x), raised(f.functional_call, linear, [3], x),
         raised(f.stack_module_state, []),
         raised(f.stack_module_state, [linear, torch.nn.Linear(2, 1).eval()]),
         raised(f.stack_module_state, [linear, torch.nn.Tanh()]),
-    ]
+    ]  # fmt: skip
 
 
 def nests(torch: Any) -> Any:

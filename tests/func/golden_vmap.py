@@ -30,22 +30,17 @@ def nested(torch: Any) -> Any:
     x, y, _ = _points(torch)
     f, vmap = torch.func, torch.vmap
     return [
-        _told(vmap(f.hessian(_scalar))(x)),
-        _told(f.hessian(_scalar)(y)),
-        _told(f.jacrev(f.jacfwd(_scalar))(y)),
-        _told(f.jacrev(f.jacrev(_scalar))(y)),
-        _told(f.jacfwd(f.jacfwd(_scalar))(y)),
-        _told(f.grad(lambda a: vmap(_scalar)(a).prod())(x)),
-        _told(f.jacrev(vmap(torch.sin))(x[:2])),
-        _told(f.jacfwd(vmap(torch.sin))(x[:2])),
-        _told(vmap(vmap(f.grad(lambda a: a**3)))(x)),
-        _told(vmap(f.vjp(torch.sin, y)[1])(x)),
+        _told(vmap(f.hessian(_scalar))(x)), _told(f.hessian(_scalar)(y)),
+        _told(f.jacrev(f.jacfwd(_scalar))(y)), _told(f.jacrev(f.jacrev(_scalar))(y)),
+        _told(f.jacfwd(f.jacfwd(_scalar))(y)), _told(f.grad(lambda a: vmap(_scalar)(a).prod())(x)),
+        _told(f.jacrev(vmap(torch.sin))(x[:2])), _told(f.jacfwd(vmap(torch.sin))(x[:2])),
+        _told(vmap(vmap(f.grad(lambda a: a**3)))(x)), _told(vmap(f.vjp(torch.sin, y)[1])(x)),
         _told(vmap(lambda v: f.jvp(torch.sin, (y,), (v,))[1])(x)),
         _told(vmap(f.grad_and_value(lambda a: (_scalar(a), a * 2), has_aux=True))(x)),
         _told(f.hessian(lambda a, b: (a * b**2).sum(), argnums=(0, 1))(y, y * 2)),
         _told(f.hessian(lambda d: (d["a"] ** 2 * d["b"]).sum())({"a": y, "b": y + 1})),
         _told(f.jacrev(torch.sin, chunk_size=3)(y)),
-    ]
+    ]  # fmt: skip
 
 
 def refused_values(torch: Any) -> Any:
@@ -102,12 +97,10 @@ def in_place(torch: Any) -> Any:
         lambda b: torch.zeros(4).double().__setitem__(0, b[0]),
     ]
     return [
-        numbers(written),
-        [_told(vmap(f)(x)) for f in (blank, strided, parts)],
-        _told(vmap(strided, in_dims=1)(x.repeat(2, 1))),
-        [raised(vmap(f), x) for f in writes],
+        numbers(written), [_told(vmap(f)(x)) for f in (blank, strided, parts)],
+        _told(vmap(strided, in_dims=1)(x.repeat(2, 1))), [raised(vmap(f), x) for f in writes],
         _told(vmap(lambda a, b: a.copy_(b), in_dims=(0, None))(x.clone(), y)),
-    ]
+    ]  # fmt: skip
 
 
 def indexed(torch: Any) -> Any:
@@ -117,18 +110,13 @@ def indexed(torch: Any) -> Any:
     return [
         _told(vmap(lambda a, j: a[j])(x, i)),
         _told(vmap(lambda a, j: a[j], in_dims=(None, 0))(y, i)),
-        _told(vmap(lambda a, j: a[:, j])(m, i)),
-        _told(vmap(lambda a, j: a[j, j])(m, i)),
-        _told(vmap(lambda a, j: a[j, :, None])(m, i)),
-        _told(vmap(lambda a, j: a[j])(x, i[:, 0])),
-        _told(vmap(lambda a: a[..., 0])(m)),
-        _told(vmap(lambda a: a[[0, 2]])(m)),
+        _told(vmap(lambda a, j: a[:, j])(m, i)), _told(vmap(lambda a, j: a[j, j])(m, i)),
+        _told(vmap(lambda a, j: a[j, :, None])(m, i)), _told(vmap(lambda a, j: a[j])(x, i[:, 0])),
+        _told(vmap(lambda a: a[..., 0])(m)), _told(vmap(lambda a: a[[0, 2]])(m)),
         _told(vmap(lambda a, j: a.scatter(0, j, 1.0))(x, i)),
-        _told(vmap(lambda a, j: a.take(j))(x, i)),
-        raised(vmap(lambda a: a[5]), x),
-        raised(vmap(lambda a: a[:, 0]), x),
-        raised(vmap(lambda a: a.sum(1)), x),
-    ]
+        _told(vmap(lambda a, j: a.take(j))(x, i)), raised(vmap(lambda a: a[5]), x),
+        raised(vmap(lambda a: a[:, 0]), x), raised(vmap(lambda a: a.sum(1)), x),
+    ]  # fmt: skip
 
 
 def dims_refused(torch: Any) -> Any:
@@ -143,8 +131,7 @@ def dims_refused(torch: Any) -> Any:
         _told(vmap(lambda d: d["a"] * d["b"], in_dims=({"a": 0, "b": -1},))({"a": x, "b": x.T})),
         raised(vmap(f, in_dims=([0, (0,)],)), [x, [x]]),
         raised(vmap(f, in_dims=({"a": 0},)), {"b": x}),
-        raised(vmap(f, in_dims=({"a": 0},)), {"a": x, "b": x}),
-        raised(vmap(f, in_dims=(0,)), x, x),
+        raised(vmap(f, in_dims=({"a": 0},)), {"a": x, "b": x}), raised(vmap(f, in_dims=(0,)), x, x),
         raised(vmap(f, in_dims=((0, 0),)), Pair(x, x)).partition("but inputs")[0],
         raised(vmap(lambda a: (a, a), out_dims=[0, 1]), x),
         raised(vmap(lambda a: [a, a], out_dims=(0, 1)), x),
@@ -152,9 +139,8 @@ def dims_refused(torch: Any) -> Any:
         raised(vmap(lambda a: a, out_dims=None), x),
         raised(vmap(lambda a: {"u": a, "v": 3}, out_dims={"u": 1, "v": 0}), x),
         _told(vmap(lambda a: {"u": a, "v": (a, a)}, out_dims={"u": 1, "v": (0, -1)})(x)),
-        _told(vmap(lambda a: a * 2, chunk_size=2, out_dims=-1)(x)),
-        raised(vmap, f, chunk_size=-1),
-    ]
+        _told(vmap(lambda a: a * 2, chunk_size=2, out_dims=-1)(x)), raised(vmap, f, chunk_size=-1),
+    ]  # fmt: skip
 
 
 def derivatives_refused(torch: Any) -> Any:
@@ -162,19 +148,16 @@ def derivatives_refused(torch: Any) -> Any:
     f = torch.func
     whole = torch.tensor([1])
     return [
-        raised(f.jacrev(lambda a: a.long()), y),
-        _told(f.jacfwd(lambda a: a.long())(y)),
-        raised(f.jacfwd(torch.sin), whole),
-        raised(f.jvp, torch.sin, (whole,), (whole,)),
-        _told(f.jvp(lambda a: a.argmax(), (y,), (y,))),
-        raised(f.jvp, torch.sin, (y,), (x,)),
+        raised(f.jacrev(lambda a: a.long()), y), _told(f.jacfwd(lambda a: a.long())(y)),
+        raised(f.jacfwd(torch.sin), whole), raised(f.jvp, torch.sin, (whole,), (whole,)),
+        _told(f.jvp(lambda a: a.argmax(), (y,), (y,))), raised(f.jvp, torch.sin, (y,), (x,)),
         raised(f.jvp, torch.sin, (y,), (y, y)),
         raised(f.jvp, lambda a: torch.ones(3), (y,), (y,), strict=True),
         raised(f.jvp, lambda a: (a.detach(), a), (y,), (y,), strict=True),
         _told(f.jvp(lambda a: a * 2, (y,), (y,), strict=True)),
         raised(f.jacfwd(lambda a: a * torch.rand(4)), y),
         torch.manual_seed(1) and _told(f.jacfwd(lambda a: a * torch.rand(4), randomness="same")(y)),
-    ]
+    ]  # fmt: skip
 
 
 def ensembling(torch: Any) -> Any:
@@ -230,15 +213,13 @@ def per_sample_gradients(torch: Any) -> Any:
         return torch.vmap(f.grad(loss), in_dims=(None, 0, 0), **options)(params, data, target)
 
     return [
-        _told(gradients(cnn, pictures)),
-        _told(gradients(cnn, pictures, chunk_size=2)),
-        _told(gradients(mlp, rows)),
-        _told(gradients(encoder, words)),
+        _told(gradients(cnn, pictures)), _told(gradients(cnn, pictures, chunk_size=2)),
+        _told(gradients(mlp, rows)), _told(gradients(encoder, words)),
         _told(gradients(f.replace_all_batch_norm_modules_(normed), pictures)),
         _told(gradients(nn.Sequential(nn.Dropout(), mlp), rows, randomness="different")),
         _told(gradients(nn.Sequential(nn.Dropout(), mlp), rows, randomness="same")),
         raised(gradients, nn.Sequential(nn.Dropout(), mlp), rows),
-    ]
+    ]  # fmt: skip
 
 
 def jacobians_and_hessians(torch: Any) -> Any:
@@ -260,14 +241,12 @@ def jacobians_and_hessians(torch: Any) -> Any:
         return output, output
 
     return [
-        _told(vmap(pull)(torch.eye(4))),
-        _told(f.jacrev(predict, argnums=2)(weight, bias, x)),
+        _told(vmap(pull)(torch.eye(4))), _told(f.jacrev(predict, argnums=2)(weight, bias, x)),
         _told(f.jacfwd(predict, argnums=2)(weight, bias, x)),
-        _told(f.jacrev(predict, argnums=0)(weight, bias, x)),
-        _told(hessian(weight, bias, x)),
+        _told(f.jacrev(predict, argnums=0)(weight, bias, x)), _told(hessian(weight, bias, x)),
         _told(f.jacrev(f.jacrev(predict, argnums=2), argnums=2)(weight, bias, x)),
         _told(every(weight, bias, batch)),
         _told(vmap(hessian, in_dims=(None, None, 0))(weight, bias, batch)),
         _told(vmap(f.jacrev(with_output, 2, has_aux=True), (None, None, 0))(weight, bias, batch)),
         _told(f.jacrev(lambda w, b, x: predict(w, b, x), argnums=(0, 1))(weight, bias, x)),
-    ]
+    ]  # fmt: skip

@@ -31,19 +31,17 @@ def reprs(torch: Any) -> Any:
 
 
 def values(torch: Any) -> Any:
-    answers = []
     for layer in layers(torch):
         x = ramp(torch, 2, 4, 2).requires_grad_()
         out = layer(x)
         out.sin().sum().backward()
         grads = [numbers(p.grad) for p in layer.parameters()]
-        answers.append([type(out.grad_fn).__name__, numbers(out), numbers(x.grad), grads])
-    return [*answers, torch.rand(2)]
+        yield [type(out.grad_fn).__name__, numbers(out), numbers(x.grad), grads]
+    yield torch.rand(2)
 
 
 def in_place(torch: Any) -> Any:
     nn = torch.nn
-    answers = []
     for layer in (nn.CELU(0.5, True), nn.Hardsigmoid(True), nn.Hardswish(True), nn.Mish(True),
                   nn.Threshold(0.5, 2, True), nn.ELU(inplace=True), nn.SELU(True),
                   nn.LeakyReLU(inplace=True), nn.SiLU(True), nn.Hardtanh(inplace=True),
@@ -54,9 +52,8 @@ def in_place(torch: Any) -> Any:
         out.sin().sum().backward()
         node = out.grad_fn
         inner = type(node.next_functions[0][0]).__name__
-        answers += [[out is x, type(node).__name__, inner, numbers(out), numbers(leaf.grad)],
+        yield from [[out is x, type(node).__name__, inner, numbers(out), numbers(leaf.grad)],
                     raised(layer, leaf)]  # fmt: skip
-    return answers
 
 
 def states(torch: Any) -> Any:
@@ -67,14 +64,13 @@ def states(torch: Any) -> Any:
 
 def gumbel(torch: Any) -> Any:
     F = torch.nn.functional
-    answers = []
     for hard in (False, True):
         for dim in (-1, 0):
             x = ramp(torch, 3, 4).requires_grad_()
             out = F.gumbel_softmax(x, 0.7, hard, dim=dim)
             (out * ramp(torch, 3, 4)).sum().backward()
-            answers.append([numbers(out), numbers(x.grad), type(out.grad_fn).__name__])
-    return [*answers, warned(lambda: F.gumbel_softmax(ramp(torch, 2), eps=1e-3)), torch.rand(1)]
+            yield [numbers(out), numbers(x.grad), type(out.grad_fn).__name__]
+    yield from [warned(lambda: F.gumbel_softmax(ramp(torch, 2), eps=1e-3)), torch.rand(1)]
 
 
 def softmax_of_pictures(torch: Any) -> Any:
@@ -106,7 +102,6 @@ def refusals(torch: Any) -> Any:
 
 
 def second_derivatives(torch: Any) -> Any:
-    answers = []
     for layer in layers(torch):
         layer = layer.double()
         if type(layer).__name__ == "Hardsigmoid":
@@ -114,5 +109,4 @@ def second_derivatives(torch: Any) -> Any:
         x = ramp(torch, 2, 4, 2).double().requires_grad_()
         (g,) = torch.autograd.grad((layer(x) ** 3).sum(), x, create_graph=True)
         (g**2).sum().backward()
-        answers.append([numbers(g), numbers(x.grad)])
-    return answers
+        yield [numbers(g), numbers(x.grad)]

@@ -28,7 +28,6 @@ def _outcome(torch: Any, function: Any, *inputs: Any, **options: Any) -> list[An
 
 def products(torch: Any) -> Any:
     attention = torch.nn.functional.scaled_dot_product_attention
-    answers = []
     for dtype in ("float32", "float64"):
         q, k, v = (_wave(torch, 2, 3, n, 4, shift=s, dtype=dtype)
                    for n, s in ((4, 0.1), (5, 0.2), (5, 0.9)))  # fmt: skip
@@ -40,21 +39,21 @@ def products(torch: Any) -> Any:
             {"attn_mask": _wave(torch, 2, 1, 4, 5, dtype=dtype)},
             {"attn_mask": _wave(torch, 2, 3, 4, 5, dtype=dtype).requires_grad_()},
         ]  # fmt: skip
-        answers += [_outcome(torch, attention, q, k, v, **some) for some in options]
-        answers += [
+        yield from [_outcome(torch, attention, q, k, v, **some) for some in options]
+        yield from [
             _outcome(torch, attention, q, k, _wave(torch, 2, 3, 5, 6, dtype=dtype), **some)
             for some in ({}, {"is_causal": True}, {"attn_mask": keep})
         ]
-        answers += [
+        yield from [
             _outcome(torch, attention, q[0], k[0], v[0]),
             _outcome(torch, attention, q[0, 0], k[0, 0], v[0, 0]),
             _outcome(torch, attention, q[:1], k, v),
         ]  # fmt: skip
         many = _wave(torch, 2, 6, 4, 4, dtype=dtype)
-        answers.append(_outcome(torch, attention, many, k, v, enable_gqa=True))
+        yield _outcome(torch, attention, many, k, v, enable_gqa=True)
     swapped = _wave(torch, 2, 4, 3, 4).transpose(1, 2)
     out = attention(swapped, swapped, swapped)
-    return [*answers, out.stride(), attention(*[_wave(torch, 2, 3, 0, 4)] * 3).shape]
+    yield from [out.stride(), attention(*[_wave(torch, 2, 3, 0, 4)] * 3).shape]
 
 
 def dropped_products(torch: Any) -> Any:
@@ -90,14 +89,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def made(torch: Any) -> Any:
-    answers = []
     for options in OPTIONS.values():
         torch.manual_seed(1)
         layer = torch.nn.MultiheadAttention(8, 2, **options)
         held = {name: bits(tensor) for name, tensor in layer.state_dict().items()}
         absent = [name for name, p in layer._parameters.items() if p is None]
-        answers.append([layer, held, absent, layer.bias_k is None, layer.head_dim, layer.kdim])
-    return answers
+        yield [layer, held, absent, layer.bias_k is None, layer.head_dim, layer.kdim]
 
 
 def _heads(torch: Any, layer: Any, q: Any, k: Any, v: Any, **options: Any) -> list[Any]:
@@ -137,7 +134,6 @@ def heads(torch: Any) -> Any:
 
 def self_attention(torch: Any) -> Any:
     """One tensor as query, key and value."""
-    answers = []
     for batch_first in (False, True):
         torch.manual_seed(3)
         layer = torch.nn.MultiheadAttention(8, 2, batch_first=batch_first)
@@ -154,20 +150,18 @@ def self_attention(torch: Any) -> Any:
                 (out * _wave(torch, *out.shape)).sum().backward()
                 grads = [x.grad, *[p.grad for p in layer.parameters()]]
                 node = type(out.grad_fn).__name__
-                answers.append([node, out.stride(), numbers(out), numbers(weights),
-                                *map(numbers, grads)])  # fmt: skip
-    return answers
+                yield [node, out.stride(), numbers(out), numbers(weights),
+                                *map(numbers, grads)]  # fmt: skip
 
 
 def dropped_heads(torch: Any) -> Any:
     layer = torch.nn.MultiheadAttention(8, 2, dropout=0.5)
     x = _wave(torch, 3, 2, 8)
-    answers = []
     for how in ({}, {"need_weights": False}):
         torch.manual_seed(4)
-        answers.append(_heads(torch, layer, x, x, x, **how))
+        yield _heads(torch, layer, x, x, x, **how)
     layer.eval()
-    return [*answers, numbers(layer(x, x, x)[0]), bits(torch.rand(2))]
+    yield from [numbers(layer(x, x, x)[0]), bits(torch.rand(2))]
 
 
 def function(torch: Any) -> Any:

@@ -16,7 +16,6 @@ def every_option(torch: Any) -> Any:
     weight = _values(torch, 4, seed=1).abs()
     options = itertools.product((None, weight), (-100, 1), ("none", "mean", "sum"), (0.0, 0.3, 1.0))
     shapes: list[Any] = [((5, 4), (5,)), ((4,), ()), ((2, 4, 3), (2, 3)), ((2, 4, 2, 2), (2, 2, 2))]
-    answers = []
     for w, ignored, reduction, smoothing in options:
         loss = nn.CrossEntropyLoss(
             w, ignore_index=ignored, reduction=reduction, label_smoothing=smoothing
@@ -24,34 +23,29 @@ def every_option(torch: Any) -> Any:
         for shape, targets in shapes:
             count = torch.ones(targets).numel()
             y = (torch.arange(count) * 3 % 4).reshape(targets)
-            answers.append(gradient(lambda x: loss(x, y), _values(torch, *shape)))
-    return answers
+            yield gradient(lambda x: loss(x, y), _values(torch, *shape))
 
 
 def probabilities(torch: Any) -> Any:
     nn = torch.nn
     weight = _values(torch, 4, seed=1).abs()
     options = itertools.product((None, weight), ("none", "mean", "sum"), (0.0, 0.3, 1.0))
-    answers = []
     for w, reduction, smoothing in options:
         loss = nn.CrossEntropyLoss(w, reduction=reduction, label_smoothing=smoothing)
         for shape in ((5, 4), (4,), (2, 4, 3)):
             p = _values(torch, *shape, seed=2).softmax(0 if len(shape) == 1 else 1)
-            answers.append(gradient(loss, _values(torch, *shape), p))
-    return answers
+            yield gradient(loss, _values(torch, *shape), p)
 
 
 def second_derivatives(torch: Any) -> Any:
     F = torch.nn.functional
     x, w = _values(torch, 5, 4).requires_grad_(), _values(torch, 4, seed=1).abs()
     y, p = torch.tensor([0, 3, 1, 1, 2]), _values(torch, 5, 4, seed=2).softmax(1)
-    answers = []
     for target, more in ((y, {"ignore_index": 1}), (p, {})):
         loss = F.cross_entropy(x, target, w, label_smoothing=0.2, **more)
         (g,) = torch.autograd.grad(loss, x, create_graph=True)
         (h,) = torch.autograd.grad((g**2).sum(), x)
-        answers.append([numbers(g), numbers(h)])
-    return answers
+        yield [numbers(g), numbers(h)]
 
 
 def all_ignored(torch: Any) -> Any:

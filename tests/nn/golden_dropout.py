@@ -24,7 +24,6 @@ def kinds(torch: Any) -> list[Any]:
 
 
 def values(torch: Any) -> Any:
-    answers = []
     for kind, shape in kinds(torch):
         for p in (0.0, 0.3, 0.5, 0.9, 1.0):
             for x in (ramp(torch, *shape), ramp(torch, *shape).double()):
@@ -32,13 +31,11 @@ def values(torch: Any) -> Any:
                 out = kind(p)(leaf)
                 out.sum().backward()
                 node = type(out.grad_fn).__name__
-                answers.append([node, numbers(out), numbers(leaf.grad), out is leaf])
-        answers.append(bits(torch.rand(2)))
-    return answers
+                yield [node, numbers(out), numbers(leaf.grad), out is leaf]
+        yield bits(torch.rand(2))
 
 
 def in_place(torch: Any) -> Any:
-    answers = []
     for kind, shape in kinds(torch):
         for p in (0.3, 1.0):
             leaf = ramp(torch, *shape).requires_grad_()
@@ -46,8 +43,8 @@ def in_place(torch: Any) -> Any:
             out = kind(p, inplace=True)(x)
             out.sum().backward()
             node = type(out.grad_fn).__name__
-            answers.append([out is x, tuple(out.shape), node, numbers(out), numbers(leaf.grad)])
-    return [*answers, bits(torch.rand(2))]
+            yield [out is x, tuple(out.shape), node, numbers(out), numbers(leaf.grad)]
+    yield bits(torch.rand(2))
 
 
 def other_layouts(torch: Any) -> Any:
@@ -60,12 +57,10 @@ def other_layouts(torch: Any) -> Any:
 
 
 def evaluation(torch: Any) -> Any:
-    answers = []
     for kind, shape in kinds(torch):
         x = ramp(torch, *shape)
         layer = kind(0.3)
-        answers.append([layer, layer.eval()(x) is x])
-    return answers
+        yield [layer, layer.eval()(x) is x]
 
 
 def refusals(torch: Any) -> Any:

@@ -28,7 +28,6 @@ def made(torch: Any) -> Any:
 
 def looked_up(torch: Any) -> Any:
     F = torch.nn.functional
-    answers = []
     for padding in (None, 1, -2):
         for scale in (False, True):
             for indices in (
@@ -38,13 +37,13 @@ def looked_up(torch: Any) -> Any:
                 index = torch.tensor(indices, dtype=torch.int64)
                 out = F.embedding(index, weight, padding, scale_grad_by_freq=scale)
                 (out**2).sum().backward()
-                answers.append([numbers(out), numbers(weight.grad), type(out.grad_fn).__name__])
+                yield [numbers(out), numbers(weight.grad), type(out.grad_fn).__name__]
     short = F.embedding(torch.tensor([1], dtype=torch.int32), _table(torch))
     weight = _table(torch).double().requires_grad_()
     out = F.embedding(torch.tensor([1, 1, 4]), weight, 4)
     (g,) = torch.autograd.grad((out**3).sum(), weight, create_graph=True)
     (g**2).sum().backward()
-    return [*answers, short, numbers(weight.grad), type(g.grad_fn).__name__]
+    yield from [short, numbers(weight.grad), type(g.grad_fn).__name__]
 
 
 def many(torch: Any) -> Any:
@@ -57,21 +56,19 @@ def many(torch: Any) -> Any:
 
 def renormalized(torch: Any) -> Any:
     F = torch.nn.functional
-    answers = []
     for norm in (1.0, 2.0, float("inf")):
         weight = _table(torch)
         F.embedding(torch.tensor([1, 1, 4]), weight, None, 5.0, norm)
-        answers.append([numbers(weight), weight._version])
+        yield [numbers(weight), weight._version]
     weight = _table(torch)
     F.embedding_bag(torch.tensor([[1, 1, 4]]), weight, max_norm=5.0)
     layer = torch.nn.Embedding(4, 3, max_norm=0.5)
     layer(torch.tensor([0, 2])).sum().backward()
-    return [*answers, numbers(weight), numbers(layer.weight), numbers(layer.weight.grad)]
+    yield from [numbers(weight), numbers(layer.weight), numbers(layer.weight.grad)]
 
 
 def bags(torch: Any) -> Any:
     F, tensor = torch.nn.functional, torch.tensor
-    answers = []
     for mode in ("sum", "mean", "max"):
         for padding in (None, 2):
             for scale in (False, True)[: 1 if mode == "max" else 2]:
@@ -85,11 +82,11 @@ def bags(torch: Any) -> Any:
                     (out**2).sum().backward()
                     grads = [weight.grad, factors.grad if weighted else None]
                     node = type(out.grad_fn).__name__
-                    answers.append([numbers(out), *map(numbers, grads), node])
+                    yield [numbers(out), *map(numbers, grads), node]
     weight = _table(torch)
     some = tensor([1, 2])
-    return [
-        *answers, F.embedding_bag(tensor([[1, 2], [3, 3]]), weight),
+    yield from [
+        F.embedding_bag(tensor([[1, 2], [3, 3]]), weight),
         F.embedding_bag(some, weight, tensor([0, 0, 2]), mode="max"),
         F.embedding_bag(some, weight, tensor([0, 2]), include_last_offset=True, mode="sum"),
         F.embedding_bag(some, weight, tensor([0]), include_last_offset=True).shape,

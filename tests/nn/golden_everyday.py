@@ -66,7 +66,6 @@ def convolutions(torch: Any) -> Any:
 
 def depthwise(torch: Any) -> Any:
     """Each channel by itself: result and gradients."""
-    answers = []
     for stride, padding, dilation, size in [(1, 1, 1, 3), (1, 0, 2, 3), (2, 1, 1, 3), (1, 3, 1, 2)]:
         conv = torch.nn.Conv2d(4, 4, size, stride, padding, dilation, groups=4)
         with torch.no_grad():
@@ -75,8 +74,7 @@ def depthwise(torch: Any) -> Any:
         x = torch.linspace(-2, 1, 2 * 4 * 6 * 7).reshape(2, 4, 6, 7).requires_grad_()
         out = conv(x)
         out.pow(2).sum().backward()
-        answers.append([numbers(t) for t in (out, x.grad, conv.weight.grad, conv.bias.grad)])
-    return answers
+        yield [numbers(t) for t in (out, x.grad, conv.weight.grad, conv.bias.grad)]
 
 
 def rows_and_steps(torch: Any) -> Any:
@@ -133,17 +131,17 @@ def hooks_of_all_modules(torch: Any) -> Any:
         module.register_module_full_backward_hook(note("backward")),
         module.register_module_full_backward_pre_hook(note("backward pre")),
     ]
-    answers = [raised(module.register_module_backward_hook, note("former"))]
+    yield from [raised(module.register_module_backward_hook, note("former"))]
     net(torch.ones(1, 2, requires_grad=True)).sum().backward()
     for handle in handles:
         handle.remove()
     seen.append("removed")
     net(torch.ones(1, 2))
     doubled = module.register_module_forward_hook(lambda m, args, out: out * 2)
-    answers.append(torch.nn.Identity()(torch.ones(1)).tolist())
+    yield torch.nn.Identity()(torch.ones(1)).tolist()
     doubled.remove()
     shifted = module.register_module_forward_pre_hook(lambda m, args: args[0] + 1)
-    answers.append(torch.nn.Identity()(torch.ones(1)).tolist())
+    yield torch.nn.Identity()(torch.ones(1)).tolist()
     shifted.remove()
 
     class Fails(torch.nn.Module):  # type: ignore[name-defined, misc]
@@ -153,13 +151,13 @@ def hooks_of_all_modules(torch: Any) -> Any:
     always = module.register_module_forward_hook(
         lambda m, args, out: seen.append([len(args), out]), always_call=True
     )
-    answers.append(raised(Fails(), torch.ones(1), scale=3))
+    yield raised(Fails(), torch.ones(1), scale=3)
     always.remove()
     with module.register_module_forward_hook(
         lambda m, args, kwargs, out: seen.append([kwargs, out]), with_kwargs=True
     ):
         torch.nn.Identity()(input=3)
-    return [*answers, seen]
+    yield seen
 
 
 def hooks_of_registration(torch: Any) -> Any:

@@ -17,12 +17,11 @@ def fills(torch: Any) -> Any:
         lambda t: init.kaiming_normal_(t, nonlinearity="relu"),
         lambda t: init.kaiming_uniform_(t, nonlinearity="tanh", mode="FAN_IN"), init.eye_,
     ]  # fmt: skip
-    answers = []
     for fill in functions:
         for shape in ((3, 4), (17, 23)):
             for tensor in (torch.empty(shape), torch.empty(shape).double(), torch.empty(shape).t()):
-                answers.append([fill(tensor) is tensor, bits(tensor)])
-    return [*answers, torch.rand(3)]
+                yield [fill(tensor) is tensor, bits(tensor)]
+    yield torch.rand(3)
 
 
 def higher_dimensions(torch: Any) -> Any:

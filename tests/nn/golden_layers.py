@@ -9,16 +9,15 @@ from tests.nn.golden_activation import ramp
 def linear(torch: Any) -> Any:
     nn = torch.nn
     layer = nn.Linear(3, 2)
-    answers = []
     for shape in ((3,), (4, 3), (2, 4, 3), (0, 3)):
         x = ramp(torch, *shape).requires_grad_()
         layer.zero_grad()
         out = layer(x)
         out.sum().backward()
-        answers.append([numbers(out), numbers(x.grad), numbers(layer.weight.grad)])
+        yield [numbers(out), numbers(x.grad), numbers(layer.weight.grad)]
     plain = nn.Linear(3, 2, bias=False, dtype=torch.float64)
-    return [
-        *answers, layer, plain, plain.bias, plain(ramp(torch, 1, 3).double()).dtype,
+    yield from [
+        layer, plain, plain.bias, plain(ramp(torch, 1, 3).double()).dtype,
         raised(layer, ramp(torch, 2, 4)), raised(plain, ramp(torch, 1, 3)),
         raised(layer, torch.ones(1, 3, dtype=torch.int64)),
         raised(nn.Linear, -1, 2), warned(lambda: nn.Linear(0, 2)), list(layer.__dict__)[-2:],
@@ -49,25 +48,21 @@ def activations(torch: Any) -> Any:
         nn.ELU(0.7), nn.SELU(), nn.GELU(), nn.GELU("tanh"), nn.SiLU(), nn.Softplus(2, 3),
         nn.Hardtanh(-0.5, 2),
     ]  # fmt: skip
-    answers = []
     for module in modules:
         for scale in (1.0, 100.0):
             x = (ramp(torch, 3, 4) * scale).requires_grad_()
             out = module(x)
             out.pow(2).sum().backward()
-            answers.append([type(out.grad_fn).__name__, numbers(out), numbers(x.grad)])
-    return answers
+            yield [type(out.grad_fn).__name__, numbers(out), numbers(x.grad)]
 
 
 def activations_in_place(torch: Any) -> Any:
     nn = torch.nn
-    answers = []
     for module in (nn.ReLU(True), nn.LeakyReLU(0.2, True), nn.ELU(1.0, True), nn.SELU(True),
                    nn.SiLU(True), nn.Hardtanh(-1, 1, True), nn.ReLU6(True)):  # fmt: skip
         x = ramp(torch, 4)
         same = module(x) is x
-        answers.append([same, numbers(x), x._version > 0])
-    return answers
+        yield [same, numbers(x), x._version > 0]
 
 
 def activation_errors(torch: Any) -> Any:
@@ -93,10 +88,9 @@ def shapes(torch: Any) -> Any:
 
 def dropout(torch: Any) -> Any:
     nn = torch.nn
-    answers: list[Any] = []
     x = torch.rand(40, 30)
     for p in (0.1, 0.25, 0.5, 0.9, 1.0):
-        answers += [bits(nn.functional.dropout(x, p)), bits(nn.Dropout(p)(x.t())),
+        yield from [bits(nn.functional.dropout(x, p)), bits(nn.Dropout(p)(x.t())),
                     bits(nn.Dropout(p)(x.double()))]  # fmt: skip
     layer = nn.Dropout(0.4)
     leaf = torch.ones(10, requires_grad=True)
@@ -105,8 +99,8 @@ def dropout(torch: Any) -> Any:
     layer.eval()
     written = torch.ones(8)
     same = nn.Dropout(0.5, inplace=True)(written) is written
-    return [
-        *answers, bits(out), bits(leaf.grad), type(out.grad_fn).__name__, layer(leaf) is leaf,
+    yield from [
+        bits(out), bits(leaf.grad), type(out.grad_fn).__name__, layer(leaf) is leaf,
         nn.Dropout(0.0)(leaf) is leaf, same, bits(written), torch.rand(2),
         raised(nn.Dropout, 1.5), raised(nn.functional.dropout, x, -0.1),
         tuple(nn.Dropout()(torch.ones(0, 3)).shape),
@@ -115,7 +109,6 @@ def dropout(torch: Any) -> Any:
 
 def batch_norm_options(torch: Any) -> Any:
     nn = torch.nn
-    answers = []
     for momentum in (0.1, 0.7, None):
         for affine in (True, False):
             for track in (True, False):
@@ -129,8 +122,7 @@ def batch_norm_options(torch: Any) -> Any:
                     (out * ramp(torch, 4, 3)).sum().backward()
                     grads = [p.grad for p in layer.parameters()]
                     seen.append([numbers(t) for t in (out, x.grad, *grads, *layer.buffers())])
-                answers.append(seen)
-    return answers
+                yield seen
 
 
 def batch_norm_shapes(torch: Any) -> Any:
@@ -176,7 +168,6 @@ def batch_norm_reset(torch: Any) -> Any:
 def second_derivatives(torch: Any) -> Any:
     """Gradients of gradients through whole layers."""
     nn = torch.nn
-    answers = []
     for module in (nn.Linear(2, 3), nn.BatchNorm1d(2), nn.BatchNorm1d(2).eval(), nn.GELU(),
                    nn.Softplus(), nn.SiLU(), nn.ELU()):  # fmt: skip
         module = module.double()
@@ -184,15 +175,13 @@ def second_derivatives(torch: Any) -> Any:
         out = (module(x) ** 3).sum()
         (g,) = torch.autograd.grad(out, x, create_graph=True)
         (g**2).sum().backward()
-        answers.append([numbers(g), numbers(x.grad)])
-    return answers
+        yield [numbers(g), numbers(x.grad)]
 
 
 def layer_norm(torch: Any) -> Any:
     nn = torch.nn
     F = nn.functional
     x = ramp(torch, 2, 3, 4).sin()
-    answers = []
     for layer in (nn.LayerNorm(4), nn.LayerNorm((3, 4), 1e-2), nn.LayerNorm(4, bias=False),
                   nn.LayerNorm([4], elementwise_affine=False)):  # fmt: skip
         leaf = x.clone().requires_grad_()
@@ -200,9 +189,9 @@ def layer_norm(torch: Any) -> Any:
         (out * x.cos()).sum().backward()
         grads = [numbers(p.grad) for p in layer.parameters()]
         node = type(out.grad_fn).__name__
-        answers.append([layer, dict(layer.state_dict()), node, numbers(out), grads])
-    return [
-        *answers, raised(F.layer_norm, x, (2,)), raised(F.layer_norm, x, (9, 2, 3, 4)),
+        yield [layer, dict(layer.state_dict()), node, numbers(out), grads]
+    yield from [
+        raised(F.layer_norm, x, (2,)), raised(F.layer_norm, x, (9, 2, 3, 4)),
         raised(F.layer_norm, x, (4,), torch.ones(2)), raised(F.layer_norm, x, ()),
         raised(F.layer_norm, x, (4,), None, torch.ones(2)), raised(F.layer_norm, x, 4),
         raised(F.layer_norm, x.long(), (4,)), nn.LayerNorm(3).normalized_shape,
@@ -218,11 +207,9 @@ def gradients_of_activations_in_place(torch: Any) -> Any:
         nn.SiLU(inplace=True), nn.ELU(inplace=True), nn.SELU(inplace=True),
         nn.Hardtanh(inplace=True),
     ]  # fmt: skip
-    answers = []
     for layer in layers:
         x = torch.tensor([1.0, 2.0, 4.5], requires_grad=True)
         y = x * 2 - 3
         z = layer(y)
         z.sum().backward()
-        answers.append([z is y, numbers(z), numbers(x.grad)])
-    return answers
+        yield [z is y, numbers(z), numbers(x.grad)]

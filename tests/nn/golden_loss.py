@@ -23,15 +23,13 @@ def gradient(loss: Any, *inputs: Any) -> Any:
 def of_numbers(torch: Any) -> Any:
     nn = torch.nn
     x, y = values(torch, 4, 3), values(torch, 4, 3, seed=1)
-    answers = []
     for reduction in REDUCTIONS:
         for loss in (nn.MSELoss(reduction=reduction), nn.L1Loss(reduction=reduction),
                      nn.SmoothL1Loss(reduction=reduction), nn.HuberLoss(reduction=reduction),
                      nn.SmoothL1Loss(reduction=reduction, beta=0.3),
                      nn.SmoothL1Loss(reduction=reduction, beta=0.0),
                      nn.HuberLoss(reduction=reduction, delta=0.3)):  # fmt: skip
-            answers.append(gradient(loss, x, y))
-    return answers
+            yield gradient(loss, x, y)
 
 
 def weights_of_elements(torch: Any) -> Any:
@@ -52,64 +50,56 @@ def of_two_classes(torch: Any) -> Any:
     x, p = values(torch, 4, 3), values(torch, 4, 3, seed=1).sigmoid()
     y = (values(torch, 4, 3, seed=2) > 0).float()
     w, row = values(torch, 4, 3, seed=3).abs(), values(torch, 3, seed=4).abs()
-    answers = []
     for reduction in REDUCTIONS:
         for loss in (nn.BCEWithLogitsLoss(reduction=reduction),
                      nn.BCEWithLogitsLoss(w, reduction=reduction),
                      nn.BCEWithLogitsLoss(row, pos_weight=row, reduction=reduction),
                      nn.BCEWithLogitsLoss(pos_weight=row, reduction=reduction)):  # fmt: skip
-            answers += [gradient(lambda a: loss(a, y), x), gradient(loss, x, p)]
+            yield from [gradient(lambda a: loss(a, y), x), gradient(loss, x, p)]
         for loss in (nn.BCELoss(reduction=reduction), nn.BCELoss(w, reduction=reduction),
                      nn.BCELoss(row, reduction=reduction)):  # fmt: skip
-            answers.append(gradient(lambda a: loss(a, y), p))
-    return answers
+            yield gradient(lambda a: loss(a, y), p)
 
 
 def of_classes(torch: Any) -> Any:
     nn = torch.nn
     x, w = values(torch, 5, 4), values(torch, 4, seed=1).abs()
     y = torch.tensor([0, 3, 1, 1, 2])
-    answers = []
     for reduction in REDUCTIONS:
         for weight in (None, w):
             for ignored in (-100, 1):
                 for smoothing in (0.0, 0.2):
                     loss = nn.CrossEntropyLoss(weight, ignore_index=ignored, reduction=reduction,
                                                label_smoothing=smoothing)  # fmt: skip
-                    answers.append(gradient(lambda a: loss(a, y), x))
+                    yield gradient(lambda a: loss(a, y), x)
                 likelihood = nn.NLLLoss(weight, ignore_index=ignored, reduction=reduction)
-                answers.append(gradient(lambda a: likelihood(a, y), x.log_softmax(1)))
-    return answers
+                yield gradient(lambda a: likelihood(a, y), x.log_softmax(1))
 
 
 def of_class_probabilities(torch: Any) -> Any:
     nn = torch.nn
     x, w = values(torch, 5, 4), values(torch, 4, seed=1).abs()
     p = values(torch, 5, 4, seed=2).softmax(1)
-    answers = []
     for reduction in REDUCTIONS:
         for weight in (None, w):
             for smoothing in (0.0, 0.3):
                 loss = nn.CrossEntropyLoss(weight, reduction=reduction, label_smoothing=smoothing)
-                answers.append(gradient(loss, x, p))
-    return answers
+                yield gradient(loss, x, p)
 
 
 def other_shapes(torch: Any) -> Any:
     F = torch.nn.functional
-    answers = []
     for shape, target in (((4,), ()), ((2, 4, 3), (2, 3)), ((2, 4, 3, 2), (2, 3, 2)),
                           ((1, 4, 2, 1, 2), (1, 2, 1, 2))):  # fmt: skip
         x = values(torch, *shape)
         y = torch.arange(2 * 3 * 2)[: max(1, torch.ones(target).numel())].reshape(target) % 4
         for reduction in REDUCTIONS:
             for smoothing in (0.0, 0.1):
-                answers.append(gradient(
+                yield gradient(
                     lambda a: F.cross_entropy(a, y, reduction=reduction,
-                                              label_smoothing=smoothing), x))  # fmt: skip
+                                              label_smoothing=smoothing), x)  # fmt: skip
         p = values(torch, *shape, seed=5).softmax(0 if len(shape) == 1 else 1)
-        answers.append(gradient(F.cross_entropy, x, p))
-    return answers
+        yield gradient(F.cross_entropy, x, p)
 
 
 def extremes(torch: Any) -> Any:
@@ -144,15 +134,14 @@ def all_ignored(torch: Any) -> Any:
 def sizes_that_differ(torch: Any) -> Any:
     F = torch.nn.functional
     x, column = values(torch, 3), values(torch, 3, 1, seed=1)
-    answers = []
     for loss in (F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss):
-        answers += [
+        yield from [
             warned(lambda: loss(x, column)),
             raised(loss, x, 1.0),
             gradient_of_broadcast(loss, x, column),
         ]
-    return [
-        *answers, raised(F.binary_cross_entropy, x.sigmoid(), column.sigmoid()),
+    yield from [
+        raised(F.binary_cross_entropy, x.sigmoid(), column.sigmoid()),
         raised(F.binary_cross_entropy_with_logits, x, column),
         raised(F.binary_cross_entropy_with_logits, x, x.sigmoid(), pos_weight=torch.ones(2)),
         raised(F.binary_cross_entropy, x.sigmoid(), x.sigmoid(), torch.ones(2)),
@@ -228,7 +217,6 @@ def second_derivatives(torch: Any) -> Any:
     F = torch.nn.functional
     x, y = values(torch, 4, 3).double(), values(torch, 4, 3, seed=1).double()
     classes = torch.tensor([0, 2, 1, 1])
-    answers = []
     for loss in (lambda a: F.mse_loss(a, y), lambda a: F.smooth_l1_loss(a, y),
                  lambda a: F.huber_loss(a, y), lambda a: F.cross_entropy(a, classes),
                  lambda a: F.binary_cross_entropy_with_logits(a, y.sigmoid()),
@@ -236,5 +224,4 @@ def second_derivatives(torch: Any) -> Any:
         leaf = x.clone().requires_grad_()
         (g,) = torch.autograd.grad(loss(leaf), leaf, create_graph=True)
         (g**2).sum().backward()
-        answers.append([numbers(g), numbers(leaf.grad)])
-    return answers
+        yield [numbers(g), numbers(leaf.grad)]

@@ -16,14 +16,13 @@ def of_distributions(torch: Any) -> Any:
     nn = torch.nn
     x, y = values(torch, 4, 3), values(torch, 4, 3, seed=1)
     p, v = y.softmax(1), values(torch, 4, 3, seed=2).exp()
-    answers = []
     for r in (*REDUCTIONS, "batchmean"):
-        answers += [
+        yield from [
             gradient(lambda a: nn.KLDivLoss(reduction=r)(a, p), x),
             gradient(lambda a: nn.KLDivLoss(reduction=r, log_target=True)(a, y), x),
         ]
     for r in REDUCTIONS:
-        answers += [
+        yield from [
             gradient(lambda a: nn.PoissonNLLLoss(reduction=r)(a, v), x),
             gradient(lambda a: nn.PoissonNLLLoss(full=True, reduction=r)(a, v * 3), x),
             gradient(lambda a: nn.PoissonNLLLoss(False, eps=0.1, reduction=r)(a, v), p),
@@ -31,16 +30,14 @@ def of_distributions(torch: Any) -> Any:
             gradient(lambda a: nn.GaussianNLLLoss(full=True, eps=1.0, reduction=r)(a, y, v), x),
             gradient(lambda a: nn.GaussianNLLLoss(reduction=r)(a, y, 0.5), x),
         ]
-    return answers
 
 
 def of_places(torch: Any) -> Any:
     nn = torch.nn
     a, b, c = [values(torch, 4, 3, seed=n) for n in range(3)]
     t, signs = torch.tensor([1.0, -1.0, -1.0, 1.0]), c.sign()
-    answers = []
     for r in REDUCTIONS:
-        answers += [
+        yield from [
             gradient(lambda x: nn.HingeEmbeddingLoss(0.5, reduction=r)(x, signs), a),
             gradient(lambda x, y: nn.CosineEmbeddingLoss(0.1, reduction=r)(x, y, t), a, b),
             gradient(lambda x, y: nn.MarginRankingLoss(0.1, reduction=r)(x, y, signs), a, b),
@@ -50,7 +47,6 @@ def of_places(torch: Any) -> Any:
                 distance_function=nn.CosineSimilarity(), swap=True, reduction=r), a, b, c),
             gradient(nn.TripletMarginWithDistanceLoss(margin=2.0, reduction=r), a, b, c),
         ]  # fmt: skip
-    return answers
 
 
 def of_margins(torch: Any) -> Any:
@@ -58,13 +54,11 @@ def of_margins(torch: Any) -> Any:
     x, w = values(torch, 4, 3), values(torch, 3, seed=1).abs()
     signs = values(torch, 4, 3, seed=2).sign()
     yes = (signs > 0).float()
-    answers = []
     for r in REDUCTIONS:
-        answers += [
+        yield from [
             gradient(lambda a: nn.MultiLabelSoftMarginLoss(w, reduction=r)(a, yes), x),
             gradient(lambda a: nn.SoftMarginLoss(reduction=r)(a, signs), x),
         ]
-    return answers
 
 
 def reprs_and_states(torch: Any) -> Any:

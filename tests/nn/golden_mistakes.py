@@ -114,18 +114,15 @@ def targets(torch: Any) -> Any:
 def of_one_number(torch: Any) -> Any:
     """A loss of logits without dimensions."""
     F, x = torch.nn.functional, torch.tensor(0.5, requires_grad=True)
-    answers = []
     for more in ({}, {"pos_weight": torch.tensor(3.0)}, {"weight": torch.tensor(2.0)}):
         loss = F.binary_cross_entropy_with_logits(x, torch.tensor(0.25), **more)
         (slope,) = torch.autograd.grad(loss, x)
-        answers.append([numbers(loss), numbers(slope)])
-    return answers
+        yield [numbers(loss), numbers(slope)]
 
 
 def of_nothing(torch: Any) -> Any:
     """Norms of batches without samples, and what they learn from them."""
     nn = torch.nn
-    answers = []
     for layer, shape in [
         (nn.BatchNorm1d(4), (0, 4)), (nn.BatchNorm1d(4), (0, 4, 3)), (nn.BatchNorm1d(4), (2, 4, 0)),
         (nn.BatchNorm2d(4, affine=False), (0, 4, 5, 5)), (nn.InstanceNorm1d(4), (0, 4, 3)),
@@ -139,10 +136,7 @@ def of_nothing(torch: Any) -> Any:
         grads = [p.grad.tolist() for p in layer.parameters()]
         buffers = [b.tolist() for b in layer.buffers()]
         evaluated = list(layer.eval()(x).shape)
-        answers.append(
-            [list(out.shape), str(out.dtype), list(x.grad.shape), grads, buffers, evaluated]
-        )
-    return answers
+        yield [list(out.shape), str(out.dtype), list(x.grad.shape), grads, buffers, evaluated]
 
 
 def attention(torch: Any) -> Any:

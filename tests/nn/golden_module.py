@@ -129,11 +129,10 @@ def registration_errors(torch: Any) -> Any:
     nn = torch.nn
     module = nn.Module()
     product = torch.ones(1, requires_grad=True) * 2
-    answers = []
     for name in ("a.b", "", 1, "train"):
         for register in (module.register_buffer, module.register_parameter, module.add_module):
-            answers.append(raised(register, name, None))
-    answers += [
+            yield raised(register, name, None)
+    yield from [
         raised(module.register_buffer, "a", 1), raised(module.register_parameter, "a", 1),
         raised(module.register_parameter, "a", torch.ones(1)),
         raised(module.register_parameter, "a", product), raised(module.add_module, "a", 1),
@@ -143,30 +142,28 @@ def registration_errors(torch: Any) -> Any:
     with torch.no_grad():
         pass
     module.p, module.l = leafless, nn.Linear(1, 1)
-    answers += [
+    yield from [
         raised(setattr, module, "p", torch.ones(1)), raised(setattr, module, "p", 3),
         raised(setattr, module, "l", 3), raised(setattr, module, "l", torch.ones(1)),
     ]  # fmt: skip
     module.p = module.l = None
-    return [*answers, module._parameters, module._modules, module]
+    yield from [module._parameters, module._modules, module]
 
 
 def reassignment(torch: Any) -> Any:
     """A name that moves from one kind of member to another."""
     nn = torch.nn
     module = nn.Module()
-    seen = []
     for value in (3, nn.Parameter(torch.ones(1)), nn.ReLU(), None, 4):
-        seen.append(raised(setattr, module, "x", value))
+        yield raised(setattr, module, "x", value)
         kinds = ("_parameters", "_buffers", "_modules")
-        seen.append([type(module.x).__name__, [list(getattr(module, kind)) for kind in kinds]])
-        seen.append("x" in module.__dict__)
+        yield [type(module.x).__name__, [list(getattr(module, kind)) for kind in kinds]]
+        yield "x" in module.__dict__
     module.register_buffer("y", torch.ones(1), persistent=False)
     module.y = nn.Parameter(torch.zeros(1))
-    seen.append(sorted(module._non_persistent_buffers_set))
+    yield sorted(module._non_persistent_buffers_set)
     del module.x, module.y
-    seen.append([raised(lambda: module.x), raised(delattr, module, "x")])
-    return seen
+    yield [raised(lambda: module.x), raised(delattr, module, "x")]
 
 
 def traversal(torch: Any) -> Any:
@@ -208,12 +205,12 @@ def by_name(torch: Any) -> Any:
 
 def modes(torch: Any) -> Any:
     model = net(torch)
-    seen = [[m.training for m in model.modules()]]
+    yield from [[m.training for m in model.modules()]]
     model[1].eval()
-    seen.append([m.training for m in model.modules()])
+    yield [m.training for m in model.modules()]
     model.train()
-    seen.append([m.training for m in model.modules()])
-    return [*seen, model.eval() is model, raised(model.train, 1)]
+    yield [m.training for m in model.modules()]
+    yield from [model.eval() is model, raised(model.train, 1)]
 
 
 def gradients(torch: Any) -> Any:
@@ -234,7 +231,6 @@ def conversion(torch: Any) -> Any:
     model = net(torch)
     weight = model[0].weight
     model(torch.ones(2, 2)).sum().backward()
-    seen = []
     for convert in (
         lambda: model.double(), lambda: model.float(), lambda: model.half(),
         lambda: model.to(torch.float64), lambda: model.to("cpu", torch.float32),
@@ -245,8 +241,8 @@ def conversion(torch: Any) -> Any:
     ):  # fmt: skip
         same = convert() is model
         dtypes = sorted({str(t.dtype) for t in model.state_dict().values()})
-        seen.append([same, weight is model[0].weight, dtypes, weight.grad.dtype, weight.is_leaf])
-    return [*seen, raised(model.to, torch.int32), raised(model.to, torch.int64)]
+        yield [same, weight is model[0].weight, dtypes, weight.grad.dtype, weight.is_leaf]
+    yield from [raised(model.to, torch.int32), raised(model.to, torch.int64)]
 
 
 def functions(torch: Any) -> Any:
@@ -259,14 +255,12 @@ def functions(torch: Any) -> Any:
 def copies(torch: Any) -> Any:
     model = shared(torch)
     model.register_buffer("mean", torch.ones(1), persistent=False)
-    answers = []
     for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model)), copy.copy(model)):
-        answers.append([
+        yield [
             other.a is other.b, other.p is other.q, other.a is model.a, other.p is model.p,
             other, list(other.state_dict()), sorted(other._non_persistent_buffers_set),
             bits(other.a.weight) == bits(model.a.weight), other.training,
-        ])  # fmt: skip
-    return answers
+        ]  # fmt: skip
 
 
 def printing(torch: Any) -> Any:

@@ -26,11 +26,9 @@ def former_initializers(torch: Any) -> Any:
     names = ["uniform", "normal", "constant", "eye", "xavier_uniform", "xavier_normal",
              "kaiming_uniform", "kaiming_normal", "orthogonal", "sparse", "dirac"]  # fmt: skip
     more = {"constant": (0.5,), "sparse": (0.5,)}
-    answers = []
     for name in names:
         t = torch.empty(2, 2, 3) if name == "dirac" else torch.empty(3, 2)
-        answers.append(warned(lambda: getattr(init, name)(t, *more.get(name, ()))))
-    return answers
+        yield warned(lambda: getattr(init, name)(t, *more.get(name, ())))
 
 
 def empty(torch: Any) -> Any:

@@ -47,7 +47,6 @@ def states(torch: Any) -> Any:
 
 def steps(torch: Any) -> Any:
     """Two steps of training, then evaluation, with gradients of inputs and parameters."""
-    answers = []
     for layer, shape in layers(torch):
         torch.manual_seed(3)
         for p in layer.parameters():
@@ -61,12 +60,10 @@ def steps(torch: Any) -> Any:
             grads = [numbers(p.grad) for p in layer.parameters()]
             state = [numbers(b) for b in layer.buffers()]
             node = type(out.grad_fn).__name__
-            answers.append([node, numbers(out), numbers(x.grad), grads, state])
-    return answers
+            yield [node, numbers(out), numbers(x.grad), grads, state]
 
 
 def second_derivatives(torch: Any) -> Any:
-    answers = []
     for layer, shape in layers(torch):
         layer = layer.double()
         torch.manual_seed(4)
@@ -80,8 +77,7 @@ def second_derivatives(torch: Any) -> Any:
             first = torch.autograd.grad((layer(x) ** 3).sum(), inputs, create_graph=True)
             total = sum((g**2).sum() for g in first)
             second = torch.autograd.grad(total, inputs)
-            answers.append([[numbers(g) for g in first], [numbers(g) for g in second]])
-    return answers
+            yield [[numbers(g) for g in first], [numbers(g) for g in second]]
 
 
 def layouts(torch: Any) -> Any:
@@ -105,29 +101,25 @@ def half_precision(torch: Any) -> Any:
 def in_place_afterwards(torch: Any) -> Any:
     """The result may be written to: it is not what the gradient needs."""
     nn = torch.nn
-    answers = []
     for layer in (nn.BatchNorm1d(4), nn.BatchNorm1d(4, affine=False), nn.GroupNorm(2, 4),
                   nn.GroupNorm(2, 4, affine=False), nn.LayerNorm(3),
                   nn.LayerNorm(3, elementwise_affine=False)):  # fmt: skip
         x = wave(torch, 2, 4, 3).requires_grad_()
         out = layer(x).relu_()
         (out * wave(torch, 2, 4, 3)).sum().backward()
-        answers.append(numbers(x.grad))
-    return answers
+        yield numbers(x.grad)
 
 
 def twice_backward(torch: Any) -> Any:
     nn = torch.nn
-    answers = []
     for layer in (nn.BatchNorm1d(4), nn.GroupNorm(2, 4), nn.LayerNorm(3)):
         x, g = wave(torch, 2, 4, 3).double().requires_grad_(), wave(torch, 2, 4, 3).double().cos()
         out = layer.double()(x)
         out.backward(g, retain_graph=True)
         out.backward(g, retain_graph=True)
         out.backward(g * 2)
-        answers += [numbers(x.grad), numbers(layer.weight.grad), raised(out.backward, g),
+        yield from [numbers(x.grad), numbers(layer.weight.grad), raised(out.backward, g),
                     layer.weight.grad is not layer.bias.grad]  # fmt: skip
-    return answers
 
 
 def written_inputs(torch: Any) -> Any:
@@ -142,9 +134,9 @@ def written_inputs(torch: Any) -> Any:
 def refusals(torch: Any) -> Any:
     nn, F = torch.nn, torch.nn.functional
     x = wave(torch, 2, 4, 3)
-    eps = [raised(F.instance_norm, x, torch.zeros(3), torch.ones(4))]
-    return [
-        *eps, raised(nn.GroupNorm, 3, 4), raised(F.group_norm, x, 0),
+    yield from [raised(F.instance_norm, x, torch.zeros(3), torch.ones(4))]
+    yield from [
+        raised(nn.GroupNorm, 3, 4), raised(F.group_norm, x, 0),
         raised(F.group_norm, x, 2, torch.ones(4).double()),
         raised(F.group_norm, x, 2, torch.ones(4), torch.ones(4).double()),
         raised(nn.InstanceNorm1d(3), torch.ones(2)), raised(nn.InstanceNorm2d(3), torch.ones(2, 3)),

@@ -45,7 +45,7 @@ def registered(torch: Any) -> Any:
     same = P.register_parametrization(layer, "weight", k["Symmetric"]()) is layer
     out = layer(torch.ones(1, 3))
     out.sum().backward()
-    answers = [
+    yield from [
         same, repr(layer), list(layer.state_dict()), [n for n, _ in layer.named_parameters()],
         [n for n, _ in layer.named_modules()], numbers(layer.weight), numbers(out),
         numbers(layer.parametrizations.weight.original.grad), type(layer.weight.grad_fn).__name__,
@@ -54,16 +54,16 @@ def registered(torch: Any) -> Any:
         P.type_before_parametrizations(layer).__name__, "weight" in layer._parameters,
     ]  # fmt: skip
     layer.weight = torch.arange(9.0).reshape(3, 3)
-    answers += [numbers(layer.weight), numbers(layer.parametrizations.weight.original)]
+    yield from [numbers(layer.weight), numbers(layer.parametrizations.weight.original)]
     P.register_parametrization(layer, "weight", k["Twice"]())
     refused = raised(setattr, layer, "weight", torch.ones(3, 3))
-    answers += [repr(layer), numbers(layer.weight), refused]
+    yield from [repr(layer), numbers(layer.weight), refused]
     with P.cached():
-        answers.append(layer.weight is layer.weight)
+        yield layer.weight is layer.weight
         with P.cached():
             first = layer.weight
-        answers.append(first is layer.weight)
-    return [*answers, layer.weight is layer.weight, len(layer.parametrizations.weight)]
+        yield first is layer.weight
+    yield from [layer.weight is layer.weight, len(layer.parametrizations.weight)]
 
 
 def removed(torch: Any) -> Any:
@@ -74,9 +74,9 @@ def removed(torch: Any) -> Any:
     value = layer.weight.detach().clone()
     P.register_parametrization(layer, "bias", k["Twice"]())
     P.remove_parametrizations(layer, "bias")
-    answers = [type(layer).__name__, repr(layer), list(layer.state_dict())]
+    yield from [type(layer).__name__, repr(layer), list(layer.state_dict())]
     P.remove_parametrizations(layer, "weight")
-    answers += [
+    yield from [
         type(layer).__name__, repr(layer), list(layer.state_dict()), layer.weight is weight,
         torch.equal(layer.weight, value), layer.weight.requires_grad,
     ]  # fmt: skip
@@ -84,7 +84,7 @@ def removed(torch: Any) -> Any:
     P.register_parametrization(other, "weight", k["Symmetric"]())
     original = other.parametrizations.weight.original
     P.remove_parametrizations(other, "weight", leave_parametrized=False)
-    return [*answers, other.weight is original, numbers(other.weight)]
+    yield from [other.weight is original, numbers(other.weight)]
 
 
 def several_originals(torch: Any) -> Any:
@@ -93,20 +93,20 @@ def several_originals(torch: Any) -> Any:
     P.register_parametrization(layer, "weight", k["Sum"]())
     layer(torch.ones(1, 2)).sum().backward()
     grads = {n: numbers(p.grad) for n, p in layer.named_parameters()}
-    answers = [repr(layer), list(layer.state_dict()), grads,
+    yield from [repr(layer), list(layer.state_dict()), grads,
                raised(P.remove_parametrizations, layer, "weight", False)]  # fmt: skip
     layer.weight = torch.ones(2, 2)
     P.remove_parametrizations(layer, "weight")
-    return [*answers, list(layer.state_dict()), layer.weight, layer.weight.requires_grad]
+    yield from [list(layer.state_dict()), layer.weight, layer.weight.requires_grad]
 
 
 def of_buffers(torch: Any) -> Any:
     P, k = _kinds(torch)
     norm = torch.nn.BatchNorm1d(2)
     P.register_parametrization(norm, "running_mean", k["Twice"]())
-    answers = [repr(norm), list(norm.state_dict()), [n for n, _ in norm.named_buffers()]]
+    yield from [repr(norm), list(norm.state_dict()), [n for n, _ in norm.named_buffers()]]
     P.remove_parametrizations(norm, "running_mean")
-    return [*answers, list(norm.state_dict())]
+    yield list(norm.state_dict())
 
 
 def copies(torch: Any) -> Any:
@@ -141,7 +141,6 @@ def refusals(torch: Any) -> Any:
 
 def former_weight_norm(torch: Any) -> Any:
     utils = torch.nn.utils
-    answers = []
     for dim in (0, 1, None):
         torch.manual_seed(3)
         layer = utils.weight_norm(torch.nn.Linear(4, 3).double(), "weight", dim)
@@ -149,12 +148,12 @@ def former_weight_norm(torch: Any) -> Any:
         out = layer(torch.ones(2, 4).double()).sin()
         out.sum().backward()
         grads = [numbers(p.grad) for p in layer.parameters()]
-        answers += [repr(layer), list(layer.state_dict()), numbers(out), grads,
+        yield from [repr(layer), list(layer.state_dict()), numbers(out), grads,
                     isinstance(layer.weight, torch.nn.Parameter)]  # fmt: skip
     twice = raised(utils.weight_norm, layer)
     utils.remove_weight_norm(layer)
-    return [
-        *answers, twice, list(layer.state_dict()), numbers(layer.weight),
+    yield from [
+        twice, list(layer.state_dict()), numbers(layer.weight),
         layer._forward_pre_hooks == {},
         raised(utils.remove_weight_norm, layer),
         warned(lambda: utils.weight_norm(torch.nn.Linear(2, 2))),
@@ -165,19 +164,19 @@ def former_spectral_norm(torch: Any) -> Any:
     utils = torch.nn.utils
     torch.manual_seed(3)
     layer = utils.spectral_norm(torch.nn.Linear(4, 3).double())
-    answers = [repr(layer), list(layer.state_dict()), layer.state_dict()._metadata]
+    yield from [repr(layer), list(layer.state_dict()), layer.state_dict()._metadata]
     for training in (True, True, False):
         layer.train(training)
         layer.zero_grad()
         out = layer(torch.ones(2, 4).double()).sin()
         out.sum().backward()
         grads = [numbers(p.grad) for p in layer.parameters()]
-        answers += [numbers(out), grads, [numbers(b) for b in layer.buffers()]]
+        yield from [numbers(out), grads, [numbers(b) for b in layer.buffers()]]
     other = torch.nn.Linear(2, 2)
-    answers.append(raised(utils.spectral_norm, layer))
-    answers.append(raised(utils.spectral_norm, other, n_power_iterations=0))
+    yield raised(utils.spectral_norm, layer)
+    yield raised(utils.spectral_norm, other, n_power_iterations=0)
     utils.remove_spectral_norm(layer)
-    return [
-        *answers, list(layer.state_dict()), numbers(layer.weight), layer.state_dict()._metadata,
+    yield from [
+        list(layer.state_dict()), numbers(layer.weight), layer.state_dict()._metadata,
         raised(utils.remove_spectral_norm, layer),
     ]  # fmt: skip

@@ -33,19 +33,18 @@ def like(torch: Any) -> Any:
 
 
 def fills(torch: Any) -> Any:
-    answers = []
     for shape in ((3,), (5, 8)):
         for tensor in (torch.empty(shape), torch.empty(shape).double(), torch.empty(shape).half()):
             for layout in (tensor, tensor.t() if len(shape) == 2 else tensor):
-                answers += [
+                yield from [
                     bits(layout.normal_()), bits(layout.normal_(1, 2)), bits(layout.uniform_()),
                     bits(layout.uniform_(-2, 3)), bits(layout.random_(2, 9)),
                     bits(layout.random_()), bits(layout.random_(5)), bits(layout.bernoulli_()),
                     bits(layout.bernoulli_(0.2)), bits(layout.geometric_(0.3)),
                 ]  # fmt: skip
     whole = torch.empty(4, dtype=torch.int64)
-    return [
-        *answers, whole.random_().clone(), whole.random_(10).clone(), whole.random_(3, 5).clone(),
+    yield from [
+        whole.random_().clone(), whole.random_(10).clone(), whole.random_(3, 5).clone(),
         whole.random_(**{"from": 2, "to": 4}).clone(), whole.bernoulli_(0.5).clone(),
         whole.random_(**{"from": 2, "to": None}).clone(),
         torch.empty(2).uniform_(**{"from": 0.5, "to": 2.0}), torch.empty(2).uniform_(to=0.5),
@@ -63,7 +62,6 @@ def approximate_fills(torch: Any) -> Any:
 
 
 def recorded(torch: Any) -> Any:
-    answers = []
     chance = torch.tensor(0.3)
     for name, args in (("normal_", ()), ("uniform_", ()), ("random_", ()), ("random_", (5,)),
                        ("random_", (2, 5)), ("bernoulli_", ()), ("bernoulli_", (chance,)),
@@ -75,8 +73,7 @@ def recorded(torch: Any) -> Any:
         edges = [type(n).__name__ for n, _ in out.grad_fn.next_functions]
         node = type(out.grad_fn).__name__
         (g,) = torch.autograd.grad(out.sum(), leaf)
-        answers += [out is x, node, edges, g, x._version, raised(getattr(leaf, name), *args)]
-    return answers
+        yield from [out is x, node, edges, g, x._version, raised(getattr(leaf, name), *args)]
 
 
 def from_tensors(torch: Any) -> Any:

@@ -42,24 +42,23 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "batch first": {"batch_first": True},
     "bidirectional": {"bidirectional": True},
     "two layers, bidirectional, batch first": {
-        "num_layers": 2, "bidirectional": True, "batch_first": True,
+        "num_layers": 2, "bidirectional": True, "batch_first": True
     },
 }  # fmt: skip
 
 
 def made(torch: Any) -> Any:
     """Names, shapes, first values, and how the layers print."""
-    answers: list[Any] = []
     for kind in _layers(torch):
         for options in OPTIONS.values():
             torch.manual_seed(1)
             layer = kind(3, 4, **options)
             held = {name: bits(tensor) for name, tensor in layer.state_dict().items()}
-            answers.append([layer, held])
+            yield [layer, held]
     torch.manual_seed(1)
     projected = torch.nn.LSTM(3, 4, 2, proj_size=2, bidirectional=True, dtype=torch.float64)
-    return [
-        *answers, projected, {n: bits(t) for n, t in projected.state_dict().items()},
+    yield from [
+        projected, {n: bits(t) for n, t in projected.state_dict().items()},
         [len(w) for w in projected.all_weights], projected._flat_weights_names,
         projected.flatten_parameters(), torch.nn.RNN(3, 4, 2, "relu", False, True).mode,
         torch.nn.RNN(3, 4, nonlinearity="relu").nonlinearity,
@@ -79,31 +78,26 @@ def computed(torch: Any) -> Any:
 
 
 def from_a_state(torch: Any) -> Any:
-    answers = []
     for kind in _layers(torch):
         torch.manual_seed(3)
         layer = kind(3, 4, 2, bidirectional=True, dtype=torch.float64)
         states = [wave(torch, 4, 2, 4, dtype="float64") * k for k in (1, 2)]
         hx = tuple(states) if kind is torch.nn.LSTM else states[0]
-        answers.append(_outcome(torch, layer, wave(torch, 3, 2, 3, dtype="float64"), hx))
-    return answers
+        yield _outcome(torch, layer, wave(torch, 3, 2, 3, dtype="float64"), hx)
 
 
 def projections(torch: Any) -> Any:
-    answers = []
     for bidirectional in (False, True):
         torch.manual_seed(4)
         layer = torch.nn.LSTM(3, 4, 2, proj_size=2, bidirectional=bidirectional)
         count = 4 if bidirectional else 2
         hx = (wave(torch, count, 2, 2), wave(torch, count, 2, 4))
-        answers += [_outcome(torch, layer, wave(torch, 3, 2, 3)),
+        yield from [_outcome(torch, layer, wave(torch, 3, 2, 3)),
                     _outcome(torch, layer, wave(torch, 3, 2, 3), hx)]  # fmt: skip
-    return answers
 
 
 def single_sequences(torch: Any) -> Any:
     """Without a dimension of the batch."""
-    answers = []
     for kind in _layers(torch):
         for batch_first in (False, True):
             torch.manual_seed(5)
@@ -111,35 +105,29 @@ def single_sequences(torch: Any) -> Any:
             state = wave(torch, 1, 4)
             hx = (state, wave(torch, 1, 4)) if kind is torch.nn.LSTM else state
             output, _ = layer(wave(torch, 5, 3))
-            answers += [_outcome(torch, layer, wave(torch, 5, 3)), type(output.grad_fn).__name__,
+            yield from [_outcome(torch, layer, wave(torch, 5, 3)), type(output.grad_fn).__name__,
                         _outcome(torch, layer, wave(torch, 5, 3), hx)]  # fmt: skip
-    return answers
 
 
 def empty_batches(torch: Any) -> Any:
-    answers = []
     for kind in _layers(torch):
         output, state = kind(3, 4)(torch.zeros(2, 0, 3))
-        answers.append([output.shape, state[0].shape])
-    return answers
+        yield [output.shape, state[0].shape]
 
 
 def dropped(torch: Any) -> Any:
     """Between layers, with PyTorch's random numbers."""
-    answers = []
     for kind in _layers(torch):
         for options in ({}, {"batch_first": True}, {"bidirectional": True}):
             torch.manual_seed(6)
             layer = kind(3, 4, 3, dropout=0.4, **options)
-            answers.append(_outcome(torch, layer, wave(torch, 5, 2, 3)))
+            yield _outcome(torch, layer, wave(torch, 5, 2, 3))
             output, _ = layer.eval()(wave(torch, 5, 2, 3))
-            answers.append([numbers(output), bits(torch.rand(3))])
-    return answers
+            yield [numbers(output), bits(torch.rand(3))]
 
 
 def twice(torch: Any) -> Any:
     """Gradients of gradients."""
-    answers = []
     for kind in _layers(torch):
         torch.manual_seed(7)
         layer = kind(2, 3, bidirectional=True, dtype=torch.float64)
@@ -147,16 +135,12 @@ def twice(torch: Any) -> Any:
         output, _ = layer(x)
         (g,) = torch.autograd.grad((output**2).sum(), x, create_graph=True)
         (g**2).sum().backward()
-        answers.append(
-            [numbers(g), numbers(x.grad), *[numbers(p.grad) for p in layer.parameters()]]
-        )
-    return answers
+        yield [numbers(g), numbers(x.grad), *[numbers(p.grad) for p in layer.parameters()]]
 
 
 def packed(torch: Any) -> Any:
     """Sequences of different lengths through the layers."""
     rnn = torch.nn.utils.rnn
-    answers = []
     for kind in _layers(torch):
         for options in (
             {}, {"num_layers": 2, "bidirectional": True}, {"num_layers": 2, "dropout": 0.5}
@@ -172,7 +156,7 @@ def packed(torch: Any) -> Any:
                 parts = (padded, *states)
                 sum((p * wave(torch, *p.shape)).sum() for p in parts).backward()
                 grads = [x.grad, *[p.grad for p in layer.parameters()]]
-                answers.append([*map(numbers, parts), counts, *map(numbers, grads)])
+                yield [*map(numbers, parts), counts, *map(numbers, grads)]
     torch.manual_seed(9)
     layer = torch.nn.LSTM(2, 3, proj_size=2, bidirectional=True, dtype=torch.float64)
     hx = (wave(torch, 2, 3, 2, dtype="float64"), wave(torch, 2, 3, 3, dtype="float64"))
@@ -180,7 +164,7 @@ def packed(torch: Any) -> Any:
         wave(torch, 4, 3, 2, dtype="float64"), [1, 4, 2], enforce_sorted=False
     )
     output, (h, c) = layer(sequence, hx)
-    return [*answers, numbers(output.data), output.batch_sizes, numbers(h), numbers(c)]
+    yield from [numbers(output.data), output.batch_sizes, numbers(h), numbers(c)]
 
 
 def packing(torch: Any) -> Any:
@@ -189,23 +173,23 @@ def packing(torch: Any) -> Any:
     leaf = x.clone().requires_grad_()
     fixed = rnn.pack_padded_sequence(leaf, [4, 2, 1])
     (fixed.data**2).sum().backward()
-    answers = [fixed, leaf.grad, type(fixed.data.grad_fn).__name__]
+    yield from [fixed, leaf.grad, type(fixed.data.grad_fn).__name__]
     free = rnn.pack_padded_sequence(x, torch.tensor([2, 4, 1]), enforce_sorted=False)
     first = rnn.pack_padded_sequence(x, [3, 2, 2, 1], batch_first=True)
-    answers += [free, first, first.data.shape, rnn.pad_packed_sequence(free),
+    yield from [free, first, first.data.shape, rnn.pad_packed_sequence(free),
                 rnn.pad_packed_sequence(free, True, -1.0, 6), free.batch_sizes.dtype]  # fmt: skip
     leaf = torch.ones(7, requires_grad=True)
     padded, _ = rnn.pad_packed_sequence(rnn.PackedSequence(leaf, torch.tensor([3, 2, 1, 1])))
     (padded * torch.arange(12.0).reshape(4, 3)).sum().backward()
-    answers += [leaf.grad, type(padded.grad_fn).__name__]
+    yield from [leaf.grad, type(padded.grad_fn).__name__]
     tensors = [torch.ones(2, 2, requires_grad=True), torch.ones(3, 2) * 2, torch.ones(1, 2) * 3]
-    answers += [rnn.pad_sequence(tensors, *how) for how in ((), (True, -1.0), (True, 9.0, "left"))]
+    yield from [rnn.pad_sequence(tensors, *how) for how in ((), (True, -1.0), (True, 9.0, "left"))]
     rnn.pad_sequence(tensors).sum().backward()
     unpacked = rnn.unpad_sequence(rnn.pad_sequence(tensors[1:], True), torch.tensor([3, 1]), True)
     short = [torch.ones(2), torch.ones(3)]
     packed = rnn.pack_sequence(short, enforce_sorted=False)
-    return [
-        *answers, tensors[0].grad, unpacked, packed, rnn.unpack_sequence(packed),
+    yield from [
+        tensors[0].grad, unpacked, packed, rnn.unpack_sequence(packed),
         rnn.invert_permutation(torch.tensor([2, 0, 1])), rnn.invert_permutation(None),
         rnn.PackedSequence(torch.ones(3), torch.tensor([2, 1]), torch.tensor([1, 0])),
         packed.double().data.dtype, packed.to(torch.float64).data.dtype, packed.cpu() is packed,
@@ -235,7 +219,6 @@ def packing_errors(torch: Any) -> Any:
 
 def errors(torch: Any) -> Any:
     nn, ones = torch.nn, torch.ones
-    answers = []
     for kind in _layers(torch):
         pair = kind is nn.LSTM
 
@@ -243,7 +226,7 @@ def errors(torch: Any) -> Any:
             return (ones(*shape), ones(*shape)) if pair else ones(*shape)
 
         layer = kind(3, 4, 2)
-        answers += [
+        yield from [
             raised(kind), raised(kind, 3), raised(kind, 3, 4, dropout=1.5), raised(kind, 3, 0),
             raised(kind, 3, 4, dropout=True), raised(kind, 3, 4, dropout="a"), raised(kind, 0, 4),
             warned(lambda kind=kind: kind(3, 4, dropout=0.5)), raised(kind, 3.0, 4),
@@ -256,8 +239,8 @@ def errors(torch: Any) -> Any:
             raised(layer, ones(2, 5, 3).double()), raised(layer, ones(2, 5, 3).long()),
         ]  # fmt: skip
     layer = nn.LSTM(3, 4, 2)
-    return [
-        *answers, raised(nn.RNN, 3, 4, nonlinearity="x"), raised(nn.GRU, 3, 4, nonlinearity="tanh"),
+    yield from [
+        raised(nn.RNN, 3, 4, nonlinearity="x"), raised(nn.GRU, 3, 4, nonlinearity="tanh"),
         raised(layer, ones(2, 5, 3), (ones(2, 5, 4), ones(2, 4, 4))),
         raised(layer, ones(2, 5, 3), (ones(2, 5, 4), ones(2, 4))),
         raised(layer, ones(2, 3), (ones(2, 4), ones(2, 5, 4))),
@@ -267,7 +250,6 @@ def errors(torch: Any) -> Any:
 
 def cells(torch: Any) -> Any:
     nn = torch.nn
-    answers: list[Any] = []
     for kind, options in (
         (nn.RNNCell, {}), (nn.RNNCell, {"nonlinearity": "relu"}), (nn.LSTMCell, {}),
         (nn.GRUCell, {}), (nn.GRUCell, {"bias": False}),
@@ -275,7 +257,7 @@ def cells(torch: Any) -> Any:
         torch.manual_seed(10)
         cell = kind(3, 4, **options)
         held = {name: bits(tensor) for name, tensor in cell.state_dict().items()}
-        answers += [cell, held]
+        yield from [cell, held]
         for shape, width in (((2, 3), (2, 4)), ((3,), (4,))):
             state = wave(torch, *width)
             for hx in (None, (state, state * 2) if kind is nn.LSTMCell else state):
@@ -286,13 +268,11 @@ def cells(torch: Any) -> Any:
                 sum((o * wave(torch, *o.shape)).sum() for o in outs).backward()
                 grads = [x.grad, *[p.grad for p in cell.parameters()]]
                 nodes = [type(o.grad_fn).__name__ for o in outs]
-                answers.append([*map(numbers, outs), *map(numbers, grads), nodes])
-    return answers
+                yield [*map(numbers, outs), *map(numbers, grads), nodes]
 
 
 def errors_of_cells(torch: Any) -> Any:
     nn, ones = torch.nn, torch.ones
-    answers = []
     for kind in (nn.RNNCell, nn.LSTMCell, nn.GRUCell):
         pair = kind is nn.LSTMCell
 
@@ -300,11 +280,11 @@ def errors_of_cells(torch: Any) -> Any:
             return (ones(*shape), ones(*shape)) if pair else ones(*shape)
 
         cell = kind(3, 4)
-        answers += [
+        yield from [
             raised(kind, 3, -1), raised(cell, ones(2, 4)), raised(cell, ones(1, 2, 3)),
             raised(cell, ones(2, 3), state(2, 3)), raised(cell, ones(2, 3), state(3, 4)),
             raised(cell, ones(2, 3), state(4)), raised(cell, ones(3), state(2, 4)),
             raised(cell, ones(2, 3), state(1, 2, 4)), raised(cell, ones(2, 3).double()),
         ]  # fmt: skip
     strange = nn.RNNCell(3, 4, nonlinearity="x")
-    return [*answers, strange, raised(strange, ones(2, 3)), kind(3, 0)]
+    yield from [strange, raised(strange, ones(2, 3)), kind(3, 0)]

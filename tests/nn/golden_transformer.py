@@ -148,18 +148,17 @@ def padded_steps(torch: Any) -> Any:
 
 def warnings_of_encoders(torch: Any) -> Any:
     nn = torch.nn
-    answers = []
     for options in (
         {}, {"norm_first": True}, {"batch_first": True}, {"batch_first": True, "norm_first": True},
         {"batch_first": True, "bias": False}, {"batch_first": True, "activation": torch.tanh},
     ):  # fmt: skip
         layer = nn.TransformerEncoderLayer(8, 2, 16, **options)
-        answers.append(warned(lambda layer=layer: nn.TransformerEncoder(layer, 2)))
+        yield warned(lambda layer=layer: nn.TransformerEncoder(layer, 2))
     odd = nn.TransformerEncoderLayer(9, 3, 16, batch_first=True)
-    answers += [warned(lambda: nn.TransformerEncoder(odd, 2))]
-    answers += [warned(lambda: nn.TransformerEncoder(odd, 2, enable_nested_tensor=False))]
-    return [*answers, warned(lambda: odd(torch.ones(2, 3, 9), torch.zeros(3, 3),
-                                         torch.zeros(2, 3).bool()))]  # fmt: skip
+    yield from [warned(lambda: nn.TransformerEncoder(odd, 2))]
+    yield from [warned(lambda: nn.TransformerEncoder(odd, 2, enable_nested_tensor=False))]
+    yield warned(lambda: odd(torch.ones(2, 3, 9), torch.zeros(3, 3),
+                                         torch.zeros(2, 3).bool()))  # fmt: skip
 
 
 def errors(torch: Any) -> Any:

@@ -22,29 +22,27 @@ def grads(params: list[Any]) -> list[Any]:
 
 def norms(torch: Any) -> Any:
     u = torch.nn.utils
-    answers = []
     for dtype in (torch.float32, torch.float64):
         for order in (2, 1, 3.5, 0, math.inf, "inf", -math.inf, 0.5):
             for most in (0.5, 100):
                 params = start(torch, dtype)
                 norm = u.clip_grad_norm_(params, most, norm_type=order)
                 assert not norm.requires_grad
-                answers.append([numbers(norm), grads(params), [
+                yield [numbers(norm), grads(params), [
                     p.grad._version for p in params if p.grad is not None
-                ]])  # fmt: skip
-    return answers
+                ]]  # fmt: skip
 
 
 def several_kinds(torch: Any) -> Any:
     """One tensor, generators, mixed dtypes, nothing at all."""
     u = torch.nn.utils
     params = start(torch)
-    answers: list[Any] = [u.clip_grad_norm_(params[0], 0.1), u.clip_grad_norm_(iter(params), 0.1),
+    yield from [u.clip_grad_norm_(params[0], 0.1), u.clip_grad_norm_(iter(params), 0.1),
                           grads(params)]  # fmt: skip
     mixed = [start(torch)[0], start(torch, torch.float64)[1]]
-    answers += [numbers(u.clip_grad_norm_(mixed, 0.1, foreach=False)), grads(mixed)]
+    yield from [numbers(u.clip_grad_norm_(mixed, 0.1, foreach=False)), grads(mixed)]
     empty = torch.nn.Parameter(torch.ones(2))
-    answers += [
+    yield from [
         u.clip_grad_norm_([], 1.0), u.clip_grad_norm_([empty], 1.0), u.clip_grad_norm_(empty, 1.0),
         warned(lambda: u.clip_grad_norm_((p for p in []), 1.0)),
         warned(lambda: u.clip_grad_norm(params, 1.0)), grads(params),
@@ -52,36 +50,34 @@ def several_kinds(torch: Any) -> Any:
         numbers(u.get_total_norm([p.grad for p in params[:2]], 1)),
     ]  # fmt: skip
     u.clip_grads_with_norm_(params, 1.0, torch.tensor(10.0))
-    answers.append(grads(params))
+    yield grads(params)
     u.clip_grads_with_norm_(params[0], 1.0, torch.tensor(0.1))
     u.clip_grads_with_norm_(empty, 1.0, torch.tensor(0.1))
-    return [*answers, grads(params)]
+    yield grads(params)
 
 
 def not_finite(torch: Any) -> Any:
     u = torch.nn.utils
-    answers = []
     for bad in (math.nan, math.inf):
         p = torch.nn.Parameter(torch.zeros(2))
         p.grad = torch.tensor([1.0, bad])
-        answers += [raised(u.clip_grad_norm_, p, 1.0, error_if_nonfinite=True),
+        yield from [raised(u.clip_grad_norm_, p, 1.0, error_if_nonfinite=True),
                     raised(u.get_total_norm, p.grad, math.inf, True), repr(p.grad)]  # fmt: skip
-        answers += [u.clip_grad_norm_(p, 1.0), repr(p.grad)]
+        yield from [u.clip_grad_norm_(p, 1.0), repr(p.grad)]
     zero = torch.nn.Parameter(torch.zeros(2))
     zero.grad = torch.zeros(2)
-    return [*answers, u.clip_grad_norm_(zero, 0.0), repr(zero.grad)]
+    yield from [u.clip_grad_norm_(zero, 0.0), repr(zero.grad)]
 
 
 def bounds(torch: Any) -> Any:
     u = torch.nn.utils
-    answers = []
     for bound in (0.5, 1, 0):
         params = start(torch)
-        answers.append([u.clip_grad_value_(params, bound), grads(params), params[0].grad._version])
+        yield [u.clip_grad_value_(params, bound), grads(params), params[0].grad._version]
     params = start(torch)
     u.clip_grad_value_(params[0], 0.25, foreach=False)
     u.clip_grad_value_((p for p in params[1:]), 0.125)
-    return [*answers, grads(params), params[0].grad._version]
+    yield from [grads(params), params[0].grad._version]
 
 
 def recorded_gradients(torch: Any) -> Any:
@@ -98,16 +94,16 @@ def vectors(torch: Any) -> Any:
     model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Linear(3, 1))
     vector = u.parameters_to_vector(model.parameters())
     (vector**2).sum().backward()
-    answers = [vector, [numbers(p.grad) for p in model.parameters()]]
+    yield from [vector, [numbers(p.grad) for p in model.parameters()]]
     before = [id(p) for p in model.parameters()]
     new = torch.arange(float(vector.numel()))
     u.vector_to_parameters(new, model.parameters())
-    answers += [list(model.parameters()), before == [id(p) for p in model.parameters()]]
+    yield from [list(model.parameters()), before == [id(p) for p in model.parameters()]]
     with torch.no_grad():
         new.zero_()
-    answers += [list(model.parameters()), [p.requires_grad for p in model.parameters()]]
-    return [
-        *answers, raised(u.vector_to_parameters, [1.0], model.parameters()),
+    yield from [list(model.parameters()), [p.requires_grad for p in model.parameters()]]
+    yield from [
+        raised(u.vector_to_parameters, [1.0], model.parameters()),
         raised(u.vector_to_parameters, torch.zeros(3), model.parameters()),
         raised(u.parameters_to_vector, []),
         raised(u.parameters_to_vector, [torch.ones(2, 3).t()]),

@@ -32,27 +32,24 @@ def convolutions(torch: Any) -> Any:
 
 
 def padding_modes(torch: Any) -> Any:
-    answers = []
     for mode in ("zeros", "reflect", "replicate", "circular"):
         for padding in (1, (2, 1), "same"):
             layer = torch.nn.Conv2d(2, 2, (3, 2), padding=padding, padding_mode=mode)
             x = ramp(torch, 1, 2, 4, 4).sin()
             around = list(layer._reversed_padding_repeated_twice)
-            answers.append([layer, around, numbers(layer(x))])
-    return answers
+            yield [layer, around, numbers(layer(x))]
 
 
 def initial_values(torch: Any) -> Any:
     nn = torch.nn
-    answers = []
     for layer in (
         nn.Conv1d(3, 4, 3), nn.Conv2d(3, 8, (3, 5)), nn.Conv2d(4, 8, 3, groups=4),
         nn.Conv3d(2, 2, 2),
         nn.ConvTranspose1d(3, 4, 3), nn.ConvTranspose2d(4, 2, 3, groups=2),
         nn.ConvTranspose3d(2, 3, 2), nn.Conv2d(1, 1, 1, bias=False, dtype=torch.float64),
     ):  # fmt: skip
-        answers.append({name: bits(value) for name, value in layer.state_dict().items()})
-    return [*answers, torch.rand(2)]
+        yield {name: bits(value) for name, value in layer.state_dict().items()}
+    yield torch.rand(2)
 
 
 def reprs(torch: Any) -> Any:
@@ -155,12 +152,11 @@ def infinite_and_missing(torch: Any) -> Any:
     F = torch.nn.functional
     low, nan = -float("inf"), float("nan")
     x = torch.tensor([[[low, low, 1.0, nan], [low, low, nan, 3.0], [2.0, 5.0, 0.0, 1.0]]])
-    answers = []
     for args in ((2, 1), (3, 2, 1), (2, 2, 1)):
         values, indices = F.max_pool2d(x, *args, return_indices=True)
-        answers += [values, indices]
+        yield from [values, indices]
     x = torch.tensor([[1.0, nan, 2.0, float("inf"), 0.0]])
-    return [*answers, F.avg_pool1d(x, 2), F.adaptive_avg_pool1d(x, 3), F.adaptive_max_pool1d(x, 3)]
+    yield from [F.avg_pool1d(x, 2), F.adaptive_avg_pool1d(x, 3), F.adaptive_max_pool1d(x, 3)]
 
 
 def few_large_windows(torch: Any) -> Any:
@@ -169,13 +165,11 @@ def few_large_windows(torch: Any) -> Any:
     x = (ramp(torch, 1, 3, 12, 13).sin() * 3).round()
     x[0, 1, 5, 5], x[0, 1, 7, 2] = float("nan"), float("nan")
     x[0, 2] = -float("inf")
-    answers = []
     for args in ((12,), ((12, 13), 1), (9, 3, 4), (9, 1, 4, (1, 2), True)):
         leaf = x.clone().requires_grad_()
         values, indices = F.max_pool2d(leaf, *args, return_indices=True)
         values.sum().backward()
-        answers += [values.detach(), indices, leaf.grad.nonzero()]
-    return answers
+        yield from [values.detach(), indices, leaf.grad.nonzero()]
 
 
 def training(torch: Any) -> Any:

@@ -94,7 +94,6 @@ def rprop(torch: Any) -> Any:
 
 def a_decay_that_it_has_not(torch: Any) -> Any:
     """A group's option of another optimizer is kept, and has no effect."""
-    answers = []
     for later in (False, True):
         p = torch.tensor([1.0, -2.0, 0.05, 0.3], dtype=torch.float64, requires_grad=True)
         optimizer = torch.optim.Rprop([{"params": [p], **({} if later else {"weight_decay": 0.9})}])
@@ -103,22 +102,18 @@ def a_decay_that_it_has_not(torch: Any) -> Any:
                 optimizer.param_groups[0]["weight_decay"] = 0.9
             p.grad = torch.cos(p.detach() * 3)
             optimizer.step()
-        answers.append([numbers(p), optimizer.param_groups[0]["weight_decay"]])
-    return answers
+        yield [numbers(p), optimizer.param_groups[0]["weight_decay"]]
 
 
 def rates_as_tensors(torch: Any) -> Any:
-    answers = []
     for kind, options in FULL.items():
         make = getattr(torch.optim, kind)
         for lr in (torch.tensor(0.02), torch.tensor([0.02])):
-            answers.append(last(torch, lambda ps: make(ps, lr=lr, **options), 8))
-    return answers
+            yield last(torch, lambda ps: make(ps, lr=lr, **options), 8)
 
 
 def changed_options(torch: Any) -> Any:
     """What schedulers change between steps; one parameter joins late."""
-    answers = []
     for kind, options in FULL.items():
         params, optimizer = made(torch, kind, steps=1, **options)
         for step, lr in enumerate((0.5, 0.25, 1e-3), 1):
@@ -130,12 +125,10 @@ def changed_options(torch: Any) -> Any:
             if step > 1:
                 params[2].grad = torch.ones(2)
             optimizer.step()
-        answers.append([numbers(p) for p in params])
-    return answers
+        yield [numbers(p) for p in params]
 
 
 def groups(torch: Any) -> Any:
-    answers = []
     for kind in KINDS:
         a, b, c = start(torch)
         optimizer = getattr(torch.optim, kind)([{"params": a}, {"params": b, "lr": 0.5}], lr=0.1)
@@ -144,24 +137,20 @@ def groups(torch: Any) -> Any:
             feed(torch, [a, b], step)
             c.grad = torch.ones(2)
             optimizer.step()
-        answers.append([optimizer, [numbers(p) for p in (a, b, c)], plain(optimizer.state_dict())])
-    return answers
+        yield [optimizer, [numbers(p) for p in (a, b, c)], plain(optimizer.state_dict())]
 
 
 def structures(torch: Any) -> Any:
-    answers = []
     for kind, options in FULL.items():
         for given in ({}, options):
             _, optimizer = made(torch, kind, **given)
-            answers.append([optimizer, plain(optimizer.state_dict())])
+            yield [optimizer, plain(optimizer.state_dict())]
         fresh = getattr(torch.optim, kind)(start(torch))
-        answers.append([fresh, plain(fresh.state_dict())])
-    return answers
+        yield [fresh, plain(fresh.state_dict())]
 
 
 def round_trips(torch: Any) -> Any:
     """A restored or copied optimizer goes on as the first would have."""
-    answers = []
     for kind, options in FULL.items():
         params, optimizer = made(torch, kind, **options)
         copied = [torch.nn.Parameter(p.detach().clone()) for p in params]
@@ -174,13 +163,11 @@ def round_trips(torch: Any) -> Any:
             for step in (7, 8):
                 feed(torch, ps, step)
                 o.step()
-            answers.append([o, [numbers(p) for p in ps]])
-    return answers
+            yield [o, [numbers(p) for p in ps]]
 
 
 def older_states(torch: Any) -> Any:
     """Numbers in place of tensors, options that did not exist; doubles from floats."""
-    answers = []
     for kind, options in FULL.items():
         _, optimizer = made(torch, kind, **options)
         state = copy.deepcopy(optimizer.state_dict())
@@ -196,35 +183,29 @@ def older_states(torch: Any) -> Any:
         other.load_state_dict(state)
         held = other.state[doubles[0]]
         feed(torch, doubles, 1)
-        answers.append([other, list(other.param_groups[0]),
-                        {name: [t.dtype, list(t.shape)] for name, t in held.items()}])  # fmt: skip
-    return answers
+        yield [other, list(other.param_groups[0]),
+                        {name: [t.dtype, list(t.shape)] for name, t in held.items()}]  # fmt: skip
 
 
 def default_dtypes(torch: Any) -> Any:
     """Counts take the default dtype."""
-    answers = []
     torch.set_default_dtype(torch.float64)
     try:
         for kind in (*KINDS, "Adam"):
             params, optimizer = made(torch, kind, steps=1)
-            answers.append({n: t.dtype for n, t in optimizer.state[params[0]].items()})
+            yield {n: t.dtype for n, t in optimizer.state[params[0]].items()}
     finally:
         torch.set_default_dtype(torch.float32)
-    return answers
 
 
 def layouts(torch: Any) -> Any:
     """Parameters and gradients that are not contiguous, empty, or of no dimension."""
-    answers = []
     for kind, options in FULL.items():
         values = torch.arange(12.0).reshape(3, 4)
         params = [
-            torch.nn.Parameter(values.t()),
-            torch.nn.Parameter(torch.tensor(2.0)),
-            torch.nn.Parameter(torch.empty(0, 3)),
-            torch.nn.Parameter(torch.ones(4, 3)),
-        ]
+            torch.nn.Parameter(values.t()), torch.nn.Parameter(torch.tensor(2.0)),
+            torch.nn.Parameter(torch.empty(0, 3)), torch.nn.Parameter(torch.ones(4, 3)),
+        ]  # fmt: skip
         optimizer = getattr(torch.optim, kind)(params, lr=0.1, **options)
         for _ in range(3):
             for p in params:
@@ -232,12 +213,10 @@ def layouts(torch: Any) -> Any:
             params[3].grad = torch.ones(3, 4).t()
             optimizer.step()
         state = [numbers(t) for s in optimizer.state.values() for t in s.values()]
-        answers.append([[numbers(p) for p in params], state, numbers(values)])
-    return answers
+        yield [[numbers(p) for p in params], state, numbers(values)]
 
 
 def not_finite(torch: Any) -> Any:
-    answers = []
     for kind, options in FULL.items():
         p = torch.nn.Parameter(torch.tensor([1.0, 2.0, 3.0, 4.0]))
         optimizer = getattr(torch.optim, kind)([p], lr=0.1, **options)
@@ -245,8 +224,7 @@ def not_finite(torch: Any) -> Any:
             bad = float("nan") if step == 1 else float("inf")
             p.grad = torch.tensor([0.5, -0.5, bad, -bad if step == 2 else 0.0])
             optimizer.step()
-        answers.append([repr(p), [repr(t) for t in optimizer.state[p].values()]])
-    return answers
+        yield [repr(p), [repr(t) for t in optimizer.state[p].values()]]
 
 
 def closures(torch: Any) -> Any:
@@ -284,11 +262,9 @@ def arguments(torch: Any) -> Any:
 
 def capturable(torch: Any) -> Any:
     """Only accelerators capture steps."""
-    answers = []
     for kind in (*(k for k in KINDS if k != "Adagrad"), "Adam", "AdamW"):
         p = torch.nn.Parameter(torch.ones(1))
         optimizer = getattr(torch.optim, kind)([p], capturable=True)
-        answers.append(raised(optimizer.step))
+        yield raised(optimizer.step)
         p.grad = torch.ones(1)
-        answers.append([raised(optimizer.step), numbers(p)])
-    return answers
+        yield [raised(optimizer.step), numbers(p)]

@@ -77,7 +77,6 @@ def searching(torch: Any) -> Any:
 
 def bounded_searches(torch: Any) -> Any:
     """Functions of which a search finds the far wall, a cliff, or no end."""
-    answers = []
     for power, shift in ((2, 50.0), (4, 3.0), (6, -2.0), (8, 1.5)):
         p = torch.nn.Parameter(torch.tensor([0.1], dtype=torch.float64))
         optimizer = torch.optim.LBFGS([p], line_search_fn="strong_wolfe", max_iter=4)
@@ -89,7 +88,7 @@ def bounded_searches(torch: Any) -> Any:
             return loss
 
         loss = optimizer.step(closure)
-        answers.append([numbers(loss), numbers(p), optimizer.state[p]["func_evals"]])
+        yield [numbers(loss), numbers(p), optimizer.state[p]["func_evals"]]
     p = torch.nn.Parameter(torch.tensor([1.0], dtype=torch.float64))
     optimizer = torch.optim.LBFGS([p], line_search_fn="strong_wolfe", max_iter=3)
 
@@ -100,12 +99,11 @@ def bounded_searches(torch: Any) -> Any:
         return loss
 
     optimizer.step(falling)
-    return [*answers, numbers(p), optimizer.state[p]["func_evals"]]
+    yield from [numbers(p), optimizer.state[p]["func_evals"]]
 
 
 def states(torch: Any) -> Any:
     """A restored or copied optimizer goes on as the first would have."""
-    answers = []
     for options in ({"lr": 0.1, "max_iter": 4}, {"max_iter": 4, "line_search_fn": "strong_wolfe"}):
         first, closure, _ = problem(torch, 1.0, **options)
         first.step(closure)
@@ -115,11 +113,10 @@ def states(torch: Any) -> Any:
             for a, b in zip(first.param_groups[0]["params"], other.param_groups[0]["params"],
                             strict=True):  # fmt: skip
                 b.copy_(a)
-        answers.append([numbers(first.step(closure)), numbers(other.step(again)), other])
-        answers.append([numbers(p) for p in other.param_groups[0]["params"]])
+        yield [numbers(first.step(closure)), numbers(other.step(again)), other]
+        yield [numbers(p) for p in other.param_groups[0]["params"]]
         single = first.state_dict()["state"][0]
-        answers.append([list(single), single["al"][-1], single["n_iter"]])
-    return answers
+        yield [list(single), single["al"][-1], single["n_iter"]]
 
 
 def single_precision(torch: Any) -> Any:

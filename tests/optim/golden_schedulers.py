@@ -123,17 +123,15 @@ def cycles(torch: Any) -> Any:
         {"total_steps": 12, "pct_start": 0.5, "div_factor": 10, "final_div_factor": 100,
          "base_momentum": 0.7, "max_momentum": [0.8, 0.9]},
     ]  # fmt: skip
-    answers = []
     for kind in ("SGD", "Adam"):
-        answers += [
+        yield from [
             drive(torch, lambda o: s.CyclicLR(o, [0.01, 0.02], [0.1, 0.3], **given[i]), kind=kind)
             for i in range(len(given))
         ]
-        answers += [
+        yield from [
             drive(torch, lambda o: s.OneCycleLR(o, [0.1, 0.3], **one[i]), kind=kind)
             for i in range(len(one))
         ]
-    return answers
 
 
 def closed_forms(torch: Any) -> Any:
@@ -155,17 +153,15 @@ def closed_forms(torch: Any) -> Any:
 
 def fractions(torch: Any) -> Any:
     """Restarts between epochs."""
-    answers = []
     for factor in (1, 2, 3):
         optimizer = optimizer_of(torch)
         scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, 2, factor)
         for epoch in (0.25, 1.5, 2, 3.75, 5.5, 14.25, 1):
             scheduler.step(epoch)
             state = [scheduler.last_epoch, digits(scheduler.T_cur), digits(scheduler.T_i)]
-            answers.append([rates(optimizer), state])
+            yield [rates(optimizer), state]
         scheduler.step()
-        answers.append([rates(optimizer), raised(scheduler.step, -1)])
-    return answers
+        yield [rates(optimizer), raised(scheduler.step, -1)]
 
 
 def plateaus(torch: Any) -> Any:
@@ -179,7 +175,6 @@ def plateaus(torch: Any) -> Any:
         {"patience": 1, "mode": "max", "threshold": 0.1, "threshold_mode": "abs"},
         {"patience": 0, "eps": 0.04}, {},
     ]  # fmt: skip
-    answers = []
     for options in given:
         for tensor in (False, True):
             optimizer = optimizer_of(torch, tensor=tensor)
@@ -188,9 +183,9 @@ def plateaus(torch: Any) -> Any:
             for metric in metrics:
                 scheduler.step(torch.tensor(metric) if tensor else metric)
                 seen.append([f"{float(g['lr']):.5g}" for g in optimizer.param_groups])
-            answers.append([seen, list(scheduler.state_dict()), scheduler.in_cooldown])
+            yield [seen, list(scheduler.state_dict()), scheduler.in_cooldown]
             if not tensor:
-                answers.append(shown(scheduler.state_dict()))
+                yield shown(scheduler.state_dict())
     optimizer = optimizer_of(torch)
     scheduler = make(optimizer, patience=0, min_lr=[0.1, 0.1])
     other = make(optimizer, patience=0)
@@ -198,8 +193,8 @@ def plateaus(torch: Any) -> Any:
     for metric in (1.0, 2.0):
         other.step(metric)
     scheduler.step(1.0)
-    return [
-        *answers, rates(optimizer), raised(scheduler.step, 2.0), warned(lambda: other.step(0, 7)),
+    yield from [
+        rates(optimizer), raised(scheduler.step, 2.0), warned(lambda: other.step(0, 7)),
         other.last_epoch, raised(other.get_lr), raised(make, optimizer, factor=1.0),
         raised(make, optimizer, mode="less"), raised(make, optimizer, threshold_mode="less"),
         raised(make, optimizer, min_lr=[1.0]), raised(make, 3),
@@ -234,7 +229,6 @@ def resumed(torch: Any) -> Any:
 def beginning_late(torch: Any) -> Any:
     """Schedulers made for a later epoch."""
     s = torch.optim.lr_scheduler
-    answers = []
     for make in (
         lambda o: s.StepLR(o, 3, last_epoch=4), lambda o: s.ExponentialLR(o, 0.9, last_epoch=4),
         lambda o: s.CosineAnnealingLR(o, 7, last_epoch=4), lambda o: s.LinearLR(o, last_epoch=2),
@@ -253,8 +247,7 @@ def beginning_late(torch: Any) -> Any:
         for _ in range(3):
             scheduler.step()
             seen.append(rates(optimizer))
-        answers.append([error, seen])
-    return answers
+        yield [error, seen]
 
 
 def combinations(torch: Any) -> Any:
@@ -263,7 +256,7 @@ def combinations(torch: Any) -> Any:
     inner = lambda o: s.SequentialLR(o, [s.LinearLR(o, 0.1, total_iters=2), s.StepLR(o, 2)], [2])  # noqa: E731
     chain = lambda o: s.ChainedScheduler([s.StepLR(o, 2), s.ExponentialLR(o, 0.9)])  # noqa: E731
     late = lambda o: s.SequentialLR(o, [s.StepLR(o, 2), s.ExponentialLR(o, 0.5)], [0])  # noqa: E731
-    answers = [
+    yield from [
         drive(torch, lambda o: s.SequentialLR(o, [inner(o), s.ExponentialLR(o, 0.5)], [5])),
         raised(
             drive, torch, lambda o: s.SequentialLR(o, [s.ConstantLR(o, 0.1, 2), inner(o)], [4])
@@ -277,7 +270,7 @@ def combinations(torch: Any) -> Any:
         optimizer.step()
         first.step()
         second.step()
-    return [*answers, rates(optimizer), first.get_last_lr() == second.get_last_lr()]
+    yield from [rates(optimizer), first.get_last_lr() == second.get_last_lr()]
 
 
 def callables(torch: Any) -> Any:
@@ -291,53 +284,50 @@ def callables(torch: Any) -> Any:
         def __call__(self, epoch: float) -> float:
             return self.by**epoch
 
-    answers = []
     for make in (lambda o, f: s.LambdaLR(o, [f, lambda e: 1.0]),
                  lambda o, f: s.MultiplicativeLR(o, f),
                  lambda o, f: s.CyclicLR(o, 0.1, 0.2, 2, scale_fn=f)):  # fmt: skip
         scheduler = make(optimizer_of(torch), Falling(0.5))
         state = scheduler.state_dict()
-        answers.append(shown(state))
+        yield shown(state)
         optimizer = optimizer_of(torch)
         other = make(optimizer, Falling(0.1))
         other.load_state_dict(dict(state))
         optimizer.step()
         other.step()
-        answers.append(rates(optimizer))
-    return answers
+        yield rates(optimizer)
 
 
 def order_of_calls(torch: Any) -> Any:
     """Who steps first, and who has replaced `step`."""
     make = torch.optim.lr_scheduler.StepLR
-    answers = []
     optimizer = optimizer_of(torch)
     scheduler = make(optimizer, 2)
-    answers += [warned(scheduler.step), warned(scheduler.step)]
+    yield from [warned(scheduler.step), warned(scheduler.step)]
     optimizer = optimizer_of(torch)
     optimizer.step()  # before anybody looks
     scheduler = make(optimizer, 2)
-    answers.append(warned(scheduler.step))
+    yield warned(scheduler.step)
     optimizer = optimizer_of(torch)
     scheduler, other = make(optimizer, 2), make(optimizer, 3)
     optimizer.step()
-    answers += [warned(scheduler.step), warned(other.step)]
+    yield from [warned(scheduler.step), warned(other.step)]
     optimizer = optimizer_of(torch)
     scheduler = make(optimizer, 2)
     optimizer.step = lambda: None
-    answers += [warned(scheduler.step), warned(scheduler.step)]
+    yield from [warned(scheduler.step), warned(scheduler.step)]
     optimizer = optimizer_of(torch)
     called = []
     optimizer.step = types.MethodType(lambda self: called.append(1), optimizer)
     scheduler = make(optimizer, 2)
     optimizer.step()
-    answers += [warned(scheduler.step), called]
+    yield from [warned(scheduler.step), called]
     hooked: list[Any] = []
     optimizer = optimizer_of(torch)
     optimizer.register_step_post_hook(lambda *_: hooked.append(1))
     scheduler = make(optimizer, 2)
     result = optimizer.step(lambda: 3)
-    return [*answers, hooked, result, warned(scheduler.get_lr), optimizer.step.__name__]
+    yield from [hooked, result, warned(scheduler.get_lr), optimizer.step.__name__]
 
 
 def own_schedulers(torch: Any) -> Any:

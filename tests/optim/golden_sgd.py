@@ -40,18 +40,16 @@ def trajectory(torch: Any, make: Any, steps: int = 6, dtype: Any = None) -> Any:
 
 
 def sgd(torch: Any) -> Any:
-    answers = []
     for momentum, dampening, decay, nesterov, maximize in itertools.product(
         (0, 0.9), (0, 0.3), (0, 0.1), (False, True), (False, True)
     ):
         if nesterov and (dampening or not momentum):
             continue
-        answers.append(trajectory(
+        yield trajectory(
             torch, lambda ps: torch.optim.SGD(
                 ps, lr=0.1, momentum=momentum, dampening=dampening, weight_decay=decay,
                 nesterov=nesterov, maximize=maximize,
-            )))  # fmt: skip
-    return answers
+            ))  # fmt: skip
 
 
 def sgd_double(torch: Any) -> Any:
@@ -65,14 +63,13 @@ def sgd_double(torch: Any) -> Any:
 
 
 def adam(torch: Any) -> Any:
-    answers = []
     for decay, amsgrad, maximize in itertools.product((0, 0.1), (False, True), (False, True)):
         for kind in (torch.optim.Adam, torch.optim.AdamW):
-            answers.append(trajectory(
+            yield trajectory(
                 torch, lambda ps: kind(ps, lr=0.01, weight_decay=decay, amsgrad=amsgrad,
-                                       maximize=maximize)))  # fmt: skip
+                                       maximize=maximize))  # fmt: skip
     betas = (torch.tensor(0.5), torch.tensor(0.75))
-    return [*answers, trajectory(torch, lambda ps: torch.optim.Adam(ps, 0.1, betas))]
+    yield trajectory(torch, lambda ps: torch.optim.Adam(ps, 0.1, betas))
 
 
 def adam_double(torch: Any) -> Any:
@@ -87,16 +84,13 @@ def adam_double(torch: Any) -> Any:
 
 def layouts(torch: Any) -> Any:
     """Parameters and gradients that are not contiguous, empty, or of no dimension."""
-    answers = []
     for make in (lambda ps: torch.optim.SGD(ps, 0.1, 0.9, nesterov=True, weight_decay=0.1),
                  lambda ps: torch.optim.Adam(ps, 0.1, amsgrad=True)):  # fmt: skip
         values = torch.arange(12.0).reshape(3, 4)
         params = [
-            torch.nn.Parameter(values.t()),
-            torch.nn.Parameter(torch.tensor(2.0)),
-            torch.nn.Parameter(torch.empty(0, 3)),
-            torch.nn.Parameter(torch.ones(4, 3)),
-        ]
+            torch.nn.Parameter(values.t()), torch.nn.Parameter(torch.tensor(2.0)),
+            torch.nn.Parameter(torch.empty(0, 3)), torch.nn.Parameter(torch.ones(4, 3)),
+        ]  # fmt: skip
         optimizer = make(params)
         for _ in range(3):
             for p in params:
@@ -104,8 +98,7 @@ def layouts(torch: Any) -> Any:
             params[3].grad = torch.ones(3, 4).t()
             optimizer.step()
         state = [numbers(t) for s in optimizer.state.values() for t in s.values()]
-        answers.append([[numbers(p) for p in params], state, numbers(values)])
-    return answers
+        yield [[numbers(p) for p in params], state, numbers(values)]
 
 
 def arguments(torch: Any) -> Any:
@@ -134,9 +127,9 @@ def groups(torch: Any) -> Any:
     a, b, c = start(torch)
     optimizer = torch.optim.SGD([{"params": [a]}, {"params": b, "lr": 0.5, "note": "mine"}], lr=0.1,
                                 momentum=0.9)  # fmt: skip
-    answers = [optimizer, [sorted(g) for g in optimizer.param_groups]]
+    yield from [optimizer, [sorted(g) for g in optimizer.param_groups]]
     optimizer.add_param_group({"params": c, "weight_decay": 0.2})
-    answers += [
+    yield from [
         optimizer, raised(optimizer.add_param_group, {"params": [a]}),
         raised(optimizer.add_param_group, [a]), raised(optimizer.add_param_group, {"params": [1]}),
         raised(optimizer.add_param_group, {"params": [("n", torch.ones(1, requires_grad=True))]}),
@@ -144,7 +137,7 @@ def groups(torch: Any) -> Any:
     ]  # fmt: skip
     a.grad, b.grad = torch.ones(3, 2), torch.ones(4)
     optimizer.step()
-    return [*answers, numbers(a), numbers(b), numbers(c), torch.optim.Adam([a]),
+    yield from [numbers(a), numbers(b), numbers(c), torch.optim.Adam([a]),
             torch.optim.AdamW([a], lr=torch.tensor(0.5))]  # fmt: skip
 
 
@@ -152,18 +145,14 @@ def names(torch: Any) -> Any:
     layer = torch.nn.Linear(2, 1)
     optimizer = torch.optim.SGD(layer.named_parameters(), lr=0.1)
     other = torch.nn.Linear(1, 1)
-    answers = [
+    yield from [
         optimizer.param_groups[0]["param_names"], optimizer, optimizer.state_dict(),
         raised(optimizer.add_param_group, {"params": list(other.parameters())}),
     ]  # fmt: skip
     optimizer.add_param_group({"params": list(other.named_parameters("other"))})
     plain = torch.optim.SGD(layer.parameters(), lr=0.1)
     plain.load_state_dict({"state": {}, "param_groups": optimizer.state_dict()["param_groups"][:1]})
-    return [
-        *answers,
-        [g["param_names"] for g in optimizer.param_groups],
-        plain.param_groups[0].keys(),
-    ]
+    yield from [[g["param_names"] for g in optimizer.param_groups], plain.param_groups[0].keys()]
 
 
 def zeroing(torch: Any) -> Any:
@@ -172,17 +161,16 @@ def zeroing(torch: Any) -> Any:
     feed(torch, params, 0)
     kept = params[0].grad
     optimizer.zero_grad(set_to_none=False)
-    answers = [params[0].grad is kept, kept, params[2].grad]
+    yield from [params[0].grad is kept, kept, params[2].grad]
     optimizer.zero_grad()
     (g,) = torch.autograd.grad((params[0] ** 3).sum(), params[0], create_graph=True)
     params[0].grad = g
     optimizer.zero_grad(set_to_none=False)
-    return [*answers, [p.grad for p in params[1:]], params[0].grad]
+    yield from [[p.grad for p in params[1:]], params[0].grad]
 
 
 def with_closures(torch: Any, *makes: Callable[[Any], Any]) -> Any:
     """Three steps with a closure, and one without, of each optimizer."""
-    answers = []
     for make in makes:
         p = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
         optimizer = make([p])
@@ -195,8 +183,7 @@ def with_closures(torch: Any, *makes: Callable[[Any], Any]) -> Any:
 
         with torch.no_grad():
             losses = [optimizer.step(closure) for _ in range(3)]
-        answers.append([[numbers(loss) for loss in losses], numbers(p), optimizer.step()])
-    return answers
+        yield [[numbers(loss) for loss in losses], numbers(p), optimizer.step()]
 
 
 def closures(torch: Any) -> Any:
@@ -245,15 +232,14 @@ def hooks_of_subclasses(torch: Any) -> Any:
                         p.add_(p.grad, alpha=-group["lr"])
                         self.state[p]["count"] = self.state[p].get("count", 0) + 1
 
-    answers = []
     params = start(torch)
     optimizer = Own(params, lr=0.1)
     optimizer.register_step_pre_hook(lambda *_: log.append("pre"))
     optimizer.register_step_post_hook(lambda *_: log.append("post"))
     feed(torch, params, 0)
     optimizer.step()
-    answers += [optimizer, numbers(params[0]), list(optimizer.state_dict()["state"])]
-    return [*answers, log]
+    yield from [optimizer, numbers(params[0]), list(optimizer.state_dict()["state"])]
+    yield log
 
 
 def required(torch: Any) -> Any:
@@ -268,7 +254,6 @@ def required(torch: Any) -> Any:
 
 
 def copies(torch: Any) -> Any:
-    answers = []
     for make in (lambda ps: torch.optim.SGD(ps, 0.1, momentum=0.9),
                  lambda ps: torch.optim.Adam(ps, 0.1)):  # fmt: skip
         params = start(torch)
@@ -280,16 +265,14 @@ def copies(torch: Any) -> Any:
             for step in (1, 2):
                 feed(torch, copied, step)
                 other.step()
-            answers.append([other, [numbers(p) for p in copied], copied[0] is params[0],
-                            list(other.state_dict()["state"])])  # fmt: skip
-        answers.append([numbers(p) for p in params])
-    return answers
+            yield [other, [numbers(p) for p in copied], copied[0] is params[0],
+                            list(other.state_dict()["state"])]  # fmt: skip
+        yield [numbers(p) for p in params]
 
 
 def training(torch: Any) -> Any:
     """Whole models: every parameter's trajectory over thirty steps."""
     nn = torch.nn
-    answers = []
     for make in (lambda ps: torch.optim.SGD(ps, 0.05, momentum=0.9, nesterov=True),
                  lambda ps: torch.optim.Adam(ps, 1e-2),
                  lambda ps: torch.optim.AdamW(ps, 1e-2, amsgrad=True)):  # fmt: skip
@@ -305,5 +288,4 @@ def training(torch: Any) -> Any:
             loss.backward()
             optimizer.step()
             losses.append(loss.detach())
-        answers.append([numbers(torch.stack(losses)), [numbers(p) for p in model.parameters()]])
-    return answers
+        yield [numbers(torch.stack(losses)), [numbers(p) for p in model.parameters()]]

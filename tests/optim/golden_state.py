@@ -25,7 +25,6 @@ def plain(state: Any) -> Any:
 
 
 def structures(torch: Any) -> Any:
-    answers = []
     for kind, options in (("SGD", {}), ("SGD", {"momentum": 0.9}), ("Adam", {}), ("AdamW", {}),
                           ("Adam", {"amsgrad": True})):  # fmt: skip
         params, optimizer = made(torch, kind, **options)
@@ -34,13 +33,11 @@ def structures(torch: Any) -> Any:
             state["state"][i][n] is t
             for i, p in enumerate(params) for n, t in optimizer.state.get(p, {}).items()
         )  # fmt: skip
-        answers.append([list(state), plain(state), shared])
-    return answers
+        yield [list(state), plain(state), shared]
 
 
 def round_trips(torch: Any) -> Any:
     """A restored optimizer goes on as the first would have."""
-    answers = []
     for kind, options in (("SGD", {"momentum": 0.9, "nesterov": True}), ("Adam", {"amsgrad": True}),
                           ("AdamW", {"weight_decay": 0.3})):  # fmt: skip
         params, optimizer = made(torch, kind, **options)
@@ -51,8 +48,7 @@ def round_trips(torch: Any) -> Any:
             for ps, o in ((params, optimizer), (copied, other)):
                 feed(torch, ps, step)
                 o.step()
-        answers.append([[numbers(p) for p in copied], other])
-    return answers
+        yield [[numbers(p) for p in copied], other]
 
 
 def conversions(torch: Any) -> Any:
@@ -123,12 +119,10 @@ def hooks(torch: Any) -> Any:
 
 def changed_options(torch: Any) -> Any:
     """Learning rates changed between steps, as schedulers do."""
-    answers = []
     for kind in ("SGD", "Adam"):
         params, optimizer = made(torch, kind, steps=1)
         for step, lr in enumerate((0.5, 0.25, 1e-3), 1):
             optimizer.param_groups[0]["lr"] = lr
             feed(torch, params, step)
             optimizer.step()
-        answers.append([numbers(p) for p in params])
-    return answers
+        yield [numbers(p) for p in params]

@@ -49,20 +49,18 @@ def structure(torch: Any) -> Any:
     u = torch.optim.swa_utils
     model = _model_of(torch)
     average = u.AveragedModel(model)
-    answers = [average, list(average.state_dict()), average.n_averaged]
-    answers.append(
-        [
-            bits(p) == bits(q) and p is not q and p.requires_grad
-            for p, q in zip(average.parameters(), model.parameters(), strict=True)
-        ]
-    )
+    yield from [average, list(average.state_dict()), average.n_averaged]
+    yield [
+        bits(p) == bits(q) and p is not q and p.requires_grad
+        for p, q in zip(average.parameters(), model.parameters(), strict=True)
+    ]
     train(torch, model, [average], 3)
     other = u.AveragedModel(_model_of(torch))
     other.load_state_dict(average.state_dict())
     train(torch, model, [other, average], 2)
     same = [bits(p) == bits(q) for p, q in zip(average.parameters(), other.parameters(),
                                                strict=True)]  # fmt: skip
-    return [*answers, same, other.n_averaged]
+    yield from [same, other.n_averaged]
 
 
 def functions(torch: Any) -> Any:
@@ -70,18 +68,17 @@ def functions(torch: Any) -> Any:
     u = torch.optim.swa_utils
     old, new = torch.tensor([1.0, 2.0]), torch.tensor([3.0, -2.0])
     few, many = torch.tensor([1, 2]), torch.tensor([7, 9])
-    answers: list[Any] = []
     for count in (1, 3, torch.tensor(3)):
-        answers += [u.get_swa_avg_fn()(old, new, count), u.get_ema_avg_fn(0.75)(old, new, count)]
+        yield from [u.get_swa_avg_fn()(old, new, count), u.get_ema_avg_fn(0.75)(old, new, count)]
         for function in (u.get_swa_multi_avg_fn(), u.get_ema_multi_avg_fn(0.75)):
             kept = [old.clone(), new.clone()]
             function(kept, [new, old], count)
-            answers.append(kept)
+            yield kept
     kept = [few.clone()]
     u.get_ema_multi_avg_fn(0.5)(kept, [many], 1)
     error = raised(u.get_swa_multi_avg_fn(), [few.clone()], [many], torch.tensor(1))
-    return [
-        *answers, kept, error.split(",")[0], raised(u.get_ema_avg_fn, 1.5),
+    yield from [
+        kept, error.split(",")[0], raised(u.get_ema_avg_fn, 1.5),
         raised(u.get_ema_multi_avg_fn, -0.5),
         raised(u.AveragedModel, _model_of(torch), None, abs, abs),
     ]  # fmt: skip
@@ -111,15 +108,14 @@ def batch_statistics(torch: Any) -> Any:
     u = torch.optim.swa_utils
     g = torch.Generator().manual_seed(2)
     batches = [torch.randn(n, 3, generator=g, dtype=torch.float64) for n in (4, 6, 5)]
-    answers = []
     for loader in (batches, [(b, 1) for b in batches], [[b] for b in batches]):
         model = _model_of(torch)
         train(torch, model, [], 2)
         model.eval()
         u.update_bn(loader, model, device="cpu")
         layer = model[1]
-        answers.append([numbers(layer.running_mean), numbers(layer.running_var),
+        yield [numbers(layer.running_mean), numbers(layer.running_var),
                         layer.num_batches_tracked, layer.momentum, model.training,
-                        layer.running_mean.requires_grad])  # fmt: skip
+                        layer.running_mean.requires_grad]  # fmt: skip
     plain = torch.nn.Linear(3, 1)
-    return [*answers, u.update_bn([1, 2], plain)]
+    yield u.update_bn([1, 2], plain)

@@ -106,21 +106,21 @@ def scaler_on(torch: Any) -> Any:
     weight = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
     optimizer = torch.optim.SGD([weight], lr=0.1)
     scaler = torch.amp.GradScaler("cpu", init_scale=8.0, growth_interval=2)
-    seen = [raised(scaler.update)]
+    yield raised(scaler.update)
     for factor in (1.0, 1.0, float("inf"), 1.0):
         optimizer.zero_grad()
         loss = (weight**2).sum() * factor
         scaler.scale(loss).backward()
         scaler.unscale_(optimizer)
-        seen.append([weight.grad, raised(scaler.unscale_, optimizer)])
+        yield [weight.grad, raised(scaler.unscale_, optimizer)]
         scaler.step(optimizer)
         scaler.update()
-        seen.append([weight.detach().clone(), scaler.get_scale(), scaler.state_dict()])
+        yield [weight.detach().clone(), scaler.get_scale(), scaler.state_dict()]
     other = torch.amp.GradScaler("cpu")
     other.load_state_dict(scaler.state_dict())
     scaler.update(3.0)
-    return [
-        *seen, other.state_dict(), told(scaler.scale([loss.detach(), (loss.detach(),)])),
+    yield from [
+        other.state_dict(), told(scaler.scale([loss.detach(), (loss.detach(),)])),
         scaler.get_scale(), raised(scaler.scale, 3), raised(other.load_state_dict, {}),
         raised(scaler.step, optimizer, closure=lambda: 0),
         raised(torch.amp.GradScaler, "cpu", growth_factor=1.0),

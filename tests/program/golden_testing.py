@@ -15,26 +15,18 @@ def tensors(torch: Any) -> Any:
     o, nan = torch.ones(2, 2), float("nan")
     part = torch.tensor([[1.0, 1.5], [0.0, 3.0]])
     return [
-        _told(torch, o, o + 1e-6),
-        _told(torch, o, o * 1.1),
-        _told(torch, o, part),
-        _told(torch, part, o),
-        _told(torch, o, torch.ones(2)),
-        _told(torch, o, o.double()),
-        _told(torch, o, o.double(), check_dtype=False),
-        _told(torch, o * nan, o * nan),
-        _told(torch, o * nan, o * nan, equal_nan=True),
-        _told(torch, o.long(), o.long() * 2),
-        _told(torch, o.bool(), ~o.bool()),
-        _told(torch, torch.tensor(1.0), torch.tensor(2.0)),
-        _told(torch, torch.tensor(1), torch.tensor(2)),
-        _told(torch, o.half(), o.half() * 1.01),
+        _told(torch, o, o + 1e-6), _told(torch, o, o * 1.1), _told(torch, o, part),
+        _told(torch, part, o), _told(torch, o, torch.ones(2)), _told(torch, o, o.double()),
+        _told(torch, o, o.double(), check_dtype=False), _told(torch, o * nan, o * nan),
+        _told(torch, o * nan, o * nan, equal_nan=True), _told(torch, o.long(), o.long() * 2),
+        _told(torch, o.bool(), ~o.bool()), _told(torch, torch.tensor(1.0), torch.tensor(2.0)),
+        _told(torch, torch.tensor(1), torch.tensor(2)), _told(torch, o.half(), o.half() * 1.01),
         _told(torch, o.double(), o.double() + 1e-6),
         _told(torch, torch.zeros(2, 3).t(), torch.zeros(3, 2), check_stride=True),
         _told(torch, o, torch.nn.Parameter(o)),
         _told(torch, o, torch.nn.Parameter(o), allow_subclasses=False).partition(" of type")[0],
         _told(torch, torch.zeros(0, 2), torch.zeros(0, 2)),
-    ]
+    ]  # fmt: skip
 
 
 def other_values(torch: Any) -> Any:

@@ -21,20 +21,16 @@ def attributes_of_tensors(torch: Any) -> Any:
 
 def two_ways_to_call_it(torch: Any) -> Any:
     """``autograd.backward(z)`` is ``z.backward()``, and that is ``z.backward(tensor(1.))``."""
-    answers = []
     for call in (
-        lambda z: z.backward(),
-        lambda z: torch.autograd.backward(z),
-        lambda z: torch.autograd.backward([z]),
-        lambda z: z.backward(torch.tensor(1.0)),
+        lambda z: z.backward(), lambda z: torch.autograd.backward(z),
+        lambda z: torch.autograd.backward([z]), lambda z: z.backward(torch.tensor(1.0)),
         lambda z: torch.autograd.backward(tensors=z, grad_tensors=torch.tensor(1.0)),
-    ):
+    ):  # fmt: skip
         x = torch.tensor(2.0, requires_grad=True)
         y = torch.tensor(3.0, requires_grad=True)
         z = x**2 + y
         call(z)
-        answers.append([z, x.grad, y.grad])
-    return answers
+        yield [z, x.grad, y.grad]
 
 
 def former_names(torch: Any) -> Any:
@@ -62,13 +58,13 @@ def roots_of_several_elements(torch: Any) -> Any:
     text = raised((x + 2).backward)
     z = x + 2
     z.backward(torch.ones_like(z))
-    answers = [text, x.grad.clone()]
+    yield from [text, x.grad.clone()]
     (x * 2).sum().backward()
-    answers.append(x.grad.clone())
+    yield x.grad.clone()
     weights = torch.tensor([0.5, 4.0])
     ((x * 3) * weights).sum().backward()
     (x * 3).backward(weights)
-    return [*answers, x.grad]
+    yield x.grad
 
 
 def gradients_without_accumulating(torch: Any) -> Any:
@@ -134,12 +130,12 @@ def a_small_graph(torch: Any) -> Any:
     c = a * b
     d = c.exp()
     f = d + e
-    answers = [
+    yield from [
         f, [t.is_leaf for t in (a, b, c, d, e, f)], [name_of(t.grad_fn) for t in (f, d, c, a)],
         [[name_of(n), k] for n, k in f.grad_fn.next_functions], tree(f.grad_fn),
     ]  # fmt: skip
     f.backward(retain_graph=True)
-    return [*answers, a.grad, b.grad, e.grad]
+    yield from [a.grad, b.grad, e.grad]
 
 
 def hooks_of_tensors(torch: Any) -> Any:

@@ -18,9 +18,9 @@ def network(torch: Any) -> tuple[Any, ...]:
 def one_layer(torch: Any) -> Any:
     w, b, z, loss = network(torch)
     text = f"Gradient function for z = {z.grad_fn}".split(" object at")[0]
-    answers = [z, loss, text, name_of(loss.grad_fn), tree(loss.grad_fn)]
+    yield from [z, loss, text, name_of(loss.grad_fn), tree(loss.grad_fn)]
     loss.backward()
-    return [*answers, w.grad, b.grad]
+    yield from [w.grad, b.grad]
 
 
 def requiring_grad_later(torch: Any) -> Any:
@@ -56,32 +56,29 @@ def not_tracking(torch: Any) -> Any:
 
 def control_flow(torch: Any) -> Any:
     """The graph is built anew in each pass, so its shape may depend on the values."""
-    answers = []
     for start in (1.0, 3.0, 50.0):
         x = torch.tensor(start, requires_grad=True)
         y, steps = x, 0
         while y < 100:
             y, steps = y * 3 if steps % 2 else y**2 + 1, steps + 1
         y.backward()
-        answers.append([y.item(), steps, x.grad])
-    return answers
+        yield [y.item(), steps, x.grad]
 
 
 def jacobian_products(torch: Any) -> Any:
     """A weighted backward pass; repeated, it accumulates until the gradient is set to zero."""
     inp = torch.eye(5, requires_grad=True)
     out = (inp + 1).pow(2)
-    seen = []
     for _ in range(2):
         out.backward(torch.ones_like(inp), retain_graph=True)
-        seen.append(repr(inp.grad))
+        yield repr(inp.grad)
     inp.grad.zero_()
     out.backward(torch.ones_like(inp), retain_graph=True)
-    seen.append(repr(inp.grad))
+    yield repr(inp.grad)
     scalar = torch.tensor(3.0, requires_grad=True)
     (scalar**2).backward()
     (scalar**2).backward(torch.tensor(1.0))
-    return [*seen, raised(out.backward), scalar.grad]
+    yield from [raised(out.backward), scalar.grad]
 
 
 def rectangular_jacobian_products(torch: Any) -> Any:

@@ -14,9 +14,9 @@ def built_as_the_code_runs(torch: Any) -> Any:
     Y_hat = X @ w.t() + b
     values = repr(Y_hat.data)
     loss = torch.mean(torch.pow(Y_hat - Y, 2))
-    answers = [values == repr(Y_hat.data), loss.data, Y_hat.data]
+    yield from [values == repr(Y_hat.data), loss.data, Y_hat.data]
     loss.backward()
-    return [*answers, w.grad, b.grad, raised(loss.backward)]
+    yield from [w.grad, b.grad, raised(loss.backward)]
 
 
 def kept_for_a_second_pass(torch: Any) -> Any:

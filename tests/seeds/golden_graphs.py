@@ -25,10 +25,10 @@ def where_a_graph_begins(torch: Any) -> Any:
     y = torch.empty(2).fill_(3)
     y.requires_grad = True
     z = (y * y).sum()
-    answers = [x, y, z, y.is_leaf, z.is_leaf, y.requires_grad, y.grad_fn, z.requires_grad]
-    answers += [name_of(z.grad_fn), y.grad]
+    yield from [x, y, z, y.is_leaf, z.is_leaf, y.requires_grad, y.grad_fn, z.requires_grad]
+    yield from [name_of(z.grad_fn), y.grad]
     z.backward()
-    return [*answers, y.grad]
+    yield y.grad
 
 
 def one_pass_per_graph(torch: Any) -> Any:
@@ -67,27 +67,25 @@ def gradients_inside_the_graph(torch: Any) -> Any:
 
 def a_graph_for_every_step(torch: Any) -> Any:
     """Three ways to new values in a leaf: a new leaf, writing unrecorded, and writing to `data`."""
-    answers = []
     for i in range(1, 3):
         x = torch.empty(2).fill_(i).requires_grad_(True)
         z = x.dot(x)
         z.backward()
-        answers.append([z.item(), x.grad])
+        yield [z.item(), x.grad]
     x = torch.empty(2).requires_grad_(True)
     for i in range(1, 3):
         with torch.no_grad():
             x.fill_(i)
         z = x.dot(x)
         z.backward()
-        answers.append([z.item(), x.grad.numpy().tolist(), name_of(z.grad_fn)])
+        yield [z.item(), x.grad.numpy().tolist(), name_of(z.grad_fn)]
         x.grad.zero_()
     for i in range(1, 3):
         x.data.fill_(i)
         z = x.dot(x)
         z.backward()
-        answers.append([z.item(), x.grad.clone(), x._version])
+        yield [z.item(), x.grad.clone(), x._version]
         x.grad.zero_()
-    return answers
 
 
 def pausing(torch: Any) -> Any:
@@ -106,35 +104,29 @@ def detaching(torch: Any) -> Any:
     y = x.detach()
     before = [repr(x), repr(y)]
     y[0] = 5
-    answers = [before, x, y]
+    yield from [before, x, y]
     x = torch.empty(2).requires_grad_(True)
     detached = x.detach()
     for i in range(1, 3):
         detached.fill_(i)
         z = x.dot(x)
         z.backward()
-        answers.append([z.item(), x.grad.clone()])
+        yield [z.item(), x.grad.clone()]
         x.grad.zero_()
-    return answers
 
 
 def one_value_five_histories(torch: Any) -> Any:
     """``z = x + y y`` is 12 whatever `y` is; the gradients tell how `y` came about."""
-    answers = []
     for build in (
-        lambda x: torch.tensor(3.0).requires_grad_(True),
-        lambda x: x,
-        lambda x: torch.tensor(3.0),
-        lambda x: x.detach().clone(),
-        lambda x: x.clone(),
-    ):
+        lambda x: torch.tensor(3.0).requires_grad_(True), lambda x: x, lambda x: torch.tensor(3.0),
+        lambda x: x.detach().clone(), lambda x: x.clone(),
+    ):  # fmt: skip
         x = torch.tensor(3.0).requires_grad_(True)
         y = build(x)
         z = x + y * y
         z.backward()
         y_grad = y.grad if y.is_leaf else None
-        answers.append([z.item(), x.grad, y_grad, y.requires_grad, name_of(y.grad_fn)])
-    return answers
+        yield [z.item(), x.grad, y_grad, y.requires_grad, name_of(y.grad_fn)]
 
 
 def cloning(torch: Any) -> Any:
@@ -244,11 +236,9 @@ def minimizing(torch: Any) -> Any:
     """Gradient descent with momentum on ``x0^2 + (x1 - 1)^2``."""
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     optimizer = torch.optim.SGD([x], lr=1, momentum=0.5)
-    path = []
     for _ in range(20):
         optimizer.zero_grad()
         y = x[0] ** 2 + (x[1] - 1) ** 2
         y.backward()
         optimizer.step()
-        path.append([y.item(), x.detach().numpy().tolist()])
-    return path
+        yield [y.item(), x.detach().numpy().tolist()]

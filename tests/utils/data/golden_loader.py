@@ -99,13 +99,12 @@ def collation(torch: Any) -> Any:
         [torch.ones(0, 2)], [torch.ones(2, requires_grad=True)],
         [torch.ones(2), torch.zeros(2).double()],
     ]  # fmt: skip
-    answers = []
     for batch in batches:
         result = collate(batch)
-        answers.append([type(result).__name__, result])
+        yield [type(result).__name__, result]
     bad = [[None], [object()], [[1, 2], [1]], [torch.ones(2), torch.ones(3)], [np.array("a")], [],
            [{"a": 1}, {"b": 1}], [np.array([None])]]  # fmt: skip
-    return [*answers, *[raised(collate, batch).split(" at 0x")[0] for batch in bad]]
+    yield from [*[raised(collate, batch).split(" at 0x")[0] for batch in bad]]
 
 
 def conversion(torch: Any) -> Any:
@@ -136,7 +135,7 @@ def loaders(torch: Any) -> Any:
     empty = d.TensorDataset(torch.ones(0, 2))
     part = d.Subset(whole, [6, 1, 1, 3, 0])
     leaf = d.TensorDataset(torch.arange(4.0, requires_grad=True))
-    answers = [
+    yield from [
         list(d.DataLoader(whole, batch_size=3)), list(d.DataLoader(whole, 3, drop_last=True)),
         list(d.DataLoader(part, batch_size=2)), list(d.DataLoader(empty, batch_size=2)),
         list(d.DataLoader(leaf, batch_size=3)), list(d.DataLoader(whole, 2, sampler=[3, 3, -1])),
@@ -151,7 +150,7 @@ def loaders(torch: Any) -> Any:
     loader = d.DataLoader(whole, batch_size=3)
     first = next(iter(loader))
     first[0].zero_()
-    return [*answers, next(iter(loader))[0], type(first).__name__, loader.batch_size,
+    yield from [next(iter(loader))[0], type(first).__name__, loader.batch_size,
             type(loader.sampler).__name__, type(loader.batch_sampler).__name__]  # fmt: skip
 
 
@@ -222,12 +221,10 @@ def signatures(torch: Any) -> Any:
         d.TensorDataset, d.random_split, d.default_collate, d.default_convert,
         d.get_worker_info,
     ]  # fmt: skip
-    answers = []
     for kind in kinds:
         parameters = inspect.signature(kind).parameters.values()
         plain = (bool, int, float, str, type(None))
-        answers.append([
+        yield [
             [p.name, p.kind.name, p.default if isinstance(p.default, plain) else ""]
             for p in parameters
-        ])  # fmt: skip
-    return answers
+        ]  # fmt: skip

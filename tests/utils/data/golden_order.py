@@ -9,25 +9,21 @@ def epochs(torch: Any, loader: Any, count: int = 3) -> Any:
 
 def shuffled(torch: Any) -> Any:
     d = torch.utils.data
-    answers = []
     sizes = ((10, 3, False), (12, 4, False), (7, 7, True), (9, 2, True), (5, 1, False))
     for size, batch, drop in (*sizes, (300, 64, False)):
         torch.manual_seed(size)
         whole = d.TensorDataset(torch.arange(size))
         loader = d.DataLoader(whole, batch, shuffle=True, drop_last=drop)
-        answers.append([epochs(torch, loader), torch.rand(2)])
-    return answers
+        yield [epochs(torch, loader), torch.rand(2)]
 
 
 def with_generators(torch: Any) -> Any:
     d = torch.utils.data
-    answers = []
     for size, batch, drop in ((10, 3, False), (12, 4, False), (9, 2, True)):
         g = torch.Generator().manual_seed(size)
         whole = d.TensorDataset(torch.arange(size))
         loader = d.DataLoader(whole, batch, shuffle=True, drop_last=drop, generator=g)
-        answers.append([epochs(torch, loader), torch.rand(2, generator=g), torch.rand(2)])
-    return answers
+        yield [epochs(torch, loader), torch.rand(2, generator=g), torch.rand(2)]
 
 
 def unshuffled(torch: Any) -> Any:
@@ -169,14 +165,13 @@ def drawn_by_the_dataset(torch: Any) -> Any:
 
 def distributed(torch: Any) -> Any:
     d = torch.utils.data
-    answers = []
     options = [{}, {"shuffle": False}, {"drop_last": True}, {"seed": 3}]
     for size, count in ((10, 3), (12, 4), (2, 5), (1, 4), (0, 2), (7, 1)):
         for given in options:
             samplers = [d.DistributedSampler(range(size), count, i, **given) for i in range(count)]
-            answers.append([[list(s), len(s), s.num_samples, s.total_size] for s in samplers])
+            yield [[list(s), len(s), s.num_samples, s.total_size] for s in samplers]
     sampler = d.DistributedSampler(range(9), 2, 1)
     sampler.set_epoch(4)
     whole = d.TensorDataset(torch.arange(9))
-    answers.append([list(sampler), epochs(torch, d.DataLoader(whole, 2, sampler=sampler))])
-    return [*answers, torch.rand(1)]
+    yield [list(sampler), epochs(torch, d.DataLoader(whole, 2, sampler=sampler))]
+    yield torch.rand(1)

@@ -40,7 +40,6 @@ class _Rows:
 def orders(torch: Any) -> Any:
     """The order, the default generator's numbers meanwhile, and those afterwards."""
     d = torch.utils.data
-    answers = []
     for size, batch, drop in ((10, 3, False), (12, 4, False), (7, 7, True), (9, 2, True)):
         for generator in (None, torch.Generator().manual_seed(size)):
             torch.manual_seed(size)
@@ -48,9 +47,8 @@ def orders(torch: Any) -> Any:
             given = {"shuffle": True, "drop_last": drop, "generator": generator}
             loader = _loader(torch, whole, batch, **given)
             for _ in range(2):
-                answers.append([[batch, torch.rand(1)] for batch in loader])
-            answers.append([torch.rand(2), generator and torch.rand(2, generator=generator)])
-    return answers
+                yield [[batch, torch.rand(1)] for batch in loader]
+            yield [torch.rand(2), generator and torch.rand(2, generator=generator)]
 
 
 def samplers(torch: Any) -> Any:
@@ -89,7 +87,6 @@ def kept_workers(torch: Any) -> Any:
 
 def prefetched(torch: Any) -> Any:
     """How much of the order is drawn when the pass begins."""
-    answers = []
     for factor in (1, 3):
         drawn = []
 
@@ -104,8 +101,8 @@ def prefetched(torch: Any) -> Any:
         for _ in range(4):
             next(batches)
             counts.append(len(drawn))
-        answers.append([counts, loader.prefetch_factor])
-    return [*answers, _loader(torch, [1]).prefetch_factor]
+        yield [counts, loader.prefetch_factor]
+    yield _loader(torch, [1]).prefetch_factor
 
 
 def knowledge(torch: Any) -> Any:
@@ -148,19 +145,18 @@ def streams(torch: Any) -> Any:
         def __len__(self) -> int:
             return 5
 
-    answers: list[Any] = []
     for sizes in ((5, 5), (0, 4), (6, 1), (0, 0), (2, 7)):
         for keep in (False, True):
             loader = _loader(torch, Stream(sizes), 2, persistent_workers=keep)
             passes = [[batch.tolist() for batch in loader] for _ in range(2)]
-            answers.append(passes if sizes != (6, 1) else sorted(map(str, passes)))
+            yield passes if sizes != (6, 1) else sorted(map(str, passes))
     loader = _loader(torch, Stream((2, 2)), None)
-    answers.append([list(loader), list(_loader(torch, Stream((3, 3)), 2, drop_last=True))])
+    yield [list(loader), list(_loader(torch, Stream((3, 3)), 2, drop_last=True))]
     loader = _loader(torch, Stream((8, 8)), 2)
     told = len(loader)
     # On a machine with a single processor, two workers are warned of as well.
     told_of = [w for w in warned(lambda: list(loader)) if "Length of Iterable" in w]
-    return [*answers, told, [w.split("<")[0] + w[-60:] for w in told_of]]
+    yield from [told, [w.split("<")[0] + w[-60:] for w in told_of]]
 
 
 def kinds_of_batches(torch: Any) -> Any:
@@ -211,14 +207,13 @@ def _first_and_last(text: str) -> list[str]:
 
 def errors(torch: Any) -> Any:
     """Errors of workers come where the batch would; the loop may go on after them."""
-    answers: list[Any] = []
     several = [
         ValueError("no"), KeyError("k"), IndexError("out"), _ToldError("x"), OSError(2, "file"),
         UnicodeDecodeError("utf8", b"a", 0, 1, "bad"), AssertionError(),
     ]  # fmt: skip
     for error in several:
         told = raised(list, _loader(torch, _Bad(error), 2))
-        answers.append([*_first_and_last(told), "in __getitem__" in told])
+        yield [*_first_and_last(told), "in __getitem__" in told]
     batches = iter(_loader(torch, _Bad(ValueError("no")), 2))
     around = [next(batches), raised(next, batches)[:60], next(batches), next(batches)]
 
@@ -228,8 +223,8 @@ def errors(torch: Any) -> Any:
     def by_worker(batch: Any) -> Any:
         raise TypeError("collate")
 
-    return [
-        *answers, around, raised(next, batches),
+    yield from [
+        around, raised(next, batches),
         _first_and_last(raised(list, _loader(torch, range(4), worker_init_fn=fail))),
         _first_and_last(raised(list, _loader(torch, range(4), collate_fn=by_worker))),
     ]  # fmt: skip
