@@ -88,11 +88,39 @@ def raised(call: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
 
 def warned(call: Callable[[], Any]) -> list[str]:
     """The texts of the warnings that the call gives."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         call()
     # PyTorch adds the line of its own source to some.
     return [f"{w.category.__name__}: {str(w.message).split(' (Triggered')[0]}" for w in caught]
+
+
+def expressions(text: str) -> list[str]:
+    """The expressions of a table: `|` and the ends of lines part them."""
+    return text.strip().replace("\n", "|").split("|")
+
+
+def tables(
+    names: Callable[[Any], dict[str, Any]], shown: Callable[[str], str] = str
+) -> Callable[[str], Case]:
+    """What makes cases of tables of expressions: what each gives or raises.
+
+    Args:
+        names: what the expressions know besides ``torch``, made anew for each.
+        shown: the part of an answer that counts.
+    """
+
+    def table(text: str) -> Case:
+        def case(torch: Any) -> Any:
+            with warnings.catch_warnings(action="ignore"):
+                return {
+                    call: shown(raised(eval, call, {"torch": torch} | names(torch)))
+                    for call in expressions(text)
+                }
+
+        case.__module__ = names.__module__
+        return case
+
+    return table
 
 
 def bits(tensor: Any) -> str:

@@ -27,8 +27,9 @@ def test_answer_is_pytorchs(name: str, case: Case, expected: Any) -> None:
     if rounding is None and not name.startswith(ROUNDED):
         assert told(case(torch)) == expected
         return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # as when PyTorch was asked; `warned` sees them all
+    with warnings.catch_warnings(
+        action="ignore"
+    ):  # as when PyTorch was asked; `warned` sees them all
         answer = told(case(torch))
     assert_same(answer, expected, **rounding or {})
 

@@ -13,8 +13,7 @@ def told_by(call: Callable[[], Any]) -> list[Any]:
 
     Without those of values that are not finite, which PyTorch does not give.
     """
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         error = raised(call)
     texts = []
     for warning in caught:
@@ -217,8 +216,7 @@ def where_warnings_are_errors(torch: Any) -> Any:
         make(torch, lambda ctx, x: x * 1, lambda ctx, g: 1 / 0).apply(x).sum().backward()
 
     for failing in (changed, nan, of_a_function):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             mode = torch.autograd.detect_anomaly()
             warnings.simplefilter("error")
             with mode:

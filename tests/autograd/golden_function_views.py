@@ -77,8 +77,9 @@ def written_inside(torch: Any) -> Any:
             x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
             function = make(torch, lambda ctx, a, body=body: body(torch, ctx, a), _sum_back(torch))
             try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # of a tensor that is dirty and no input
+                with warnings.catch_warnings(
+                    action="ignore"
+                ):  # of a tensor that is dirty and no input
                     out = function.apply(x if leaf else x * 1)
             except RuntimeError as error:
                 answers[f"{body.__name__} {leaf}"] = str(error)

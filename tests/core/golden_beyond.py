@@ -5,14 +5,26 @@ import re
 import warnings
 from typing import Any
 
-from tests.answers import raised
+from tests.answers import expressions, tables
 
-LARGE = """
+
+def _names(torch: Any) -> dict[str, Any]:
+    names = {"x": torch.ones(3), "n": 2**62, "tree": torch.utils._pytree}
+    return names | {"wide": torch.zeros(1).expand(2**50), "picture": torch.zeros(1, 1, 3)}
+
+
+def _shown(answer: str) -> str:
+    """Without numbers of bytes, and sizes, that are beyond all means."""
+    return re.sub(r"allocate \d+ bytes", "allocate bytes", re.split(r" with sizes|\n", answer)[0])
+
+
+table = tables(_names, _shown)
+too_large = table("""
 torch.Tensor(n)|torch.Tensor(2**45)|torch.Tensor(2**40, 2**40)|torch.rand_like(wide)
 torch.tril_indices(2**40, 2**40)|torch.triu_indices(2**45, 2**45)
 torch.nn.functional.dropout(wide)|torch.nn.functional.interpolate(picture, 2**45)
-"""
-HIGHER = """
+""")
+of_a_higher_kind = table("""
 x.int().clamp_(0.5, 2)|x.byte().clamp_(0.5, 2)|x.long().clamp_(max=0.5)|x.short().clamp_(min=0.5)
 x.int().clamp_(x)|x.int().clamp_min_(0.5)|x.int().clamp_max_(0.5)|x.int().clamp_max_(0)
 x.bool().clamp_(0, 1)|x.int().clamp_(True, 2)|x.int().bitwise_and_(x)|x.int().bitwise_and_(1.5)
@@ -26,13 +38,7 @@ torch.nn.functional.pad(x.byte(), (1, 1), value=-1)
 torch.nn.functional.pad(x.long(), (1, 1), value=2**62 + 1)
 torch.tensor(eval("[" * 64 + "1.0" + "]" * 64)).ndim
 torch.tensor(eval("[" * 129 + "1.0" + "]" * 129))
-"""
-WARNING = """
-torch.ones(1).std()|torch.ones(1, 3).var(0)|torch.std_mean(torch.ones(1))|torch.ones(0).std()
-torch.var_mean(torch.ones(1, 2), 0)|torch.std(torch.ones(2, 2), 0, correction=5)
-torch.std(torch.ones(2, 2), 0, correction=2)|torch.std(torch.ones(0, 3), 1)|torch.ones(2).var()
-torch.ones(1).std(unbiased=False)
-"""
+""")
 NORMS = """
 torch.norm(x, 2, 0, False, None, torch.float64)|torch.norm(x, 2, 0, False, torch.zeros(()))
 torch.norm(x, 2, 0, False, torch.float64)|x.norm(2, 0, False, torch.float64)
@@ -47,42 +53,24 @@ tree.tree_unflatten([4, 5], tree.tree_flatten([1, {"b": 2}])[1])
 torch.addmv_(2, x, torch.ones(3, 3), x * 1)|torch.addmv_(2, x, 3, torch.ones(3, 3), x * 1)
 torch.compiler.disable(len)([1])|torch.compiler.disable(recursive=False)(len)([1])
 """
-
-
-def _listed(text: str) -> list[str]:
-    return text.strip().replace("\n", "|").split("|")
-
-
-def _asked(torch: Any, text: str) -> dict[str, str]:
-    """Results, and errors without numbers of bytes, and sizes, that are beyond all means."""
-    names = {"torch": torch, "x": torch.ones(3), "n": 2**62, "tree": torch.utils._pytree}
-    names |= {"wide": torch.zeros(1).expand(2**50), "picture": torch.zeros(1, 1, 3)}
-    answers = {}
-    for call in _listed(text):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            found = raised(eval, call, names).partition(" with sizes")[0].partition("\n")[0]
-        answers[call] = re.sub(r"allocate \d+ bytes", "allocate bytes", found)
-    return answers
-
-
-def too_large(torch: Any) -> Any:
-    return _asked(torch, LARGE)
-
-
-def of_a_higher_kind(torch: Any) -> Any:
-    return _asked(torch, HIGHER)
+WARNING = """
+torch.ones(1).std()|torch.ones(1, 3).var(0)|torch.std_mean(torch.ones(1))|torch.ones(0).std()
+torch.var_mean(torch.ones(1, 2), 0)|torch.std(torch.ones(2, 2), 0, correction=5)
+torch.std(torch.ones(2, 2), 0, correction=2)|torch.std(torch.ones(0, 3), 1)|torch.ones(2).var()
+torch.ones(1).std(unbiased=False)
+"""
 
 
 def of_forms(torch: Any) -> Any:
-    return [_asked(torch, NORMS), _asked(torch, FORMS)]
+    names = _names(torch)  # the last of the forms is given what the one before has written
+    table = tables(lambda torch: names, _shown)
+    return [table(NORMS)(torch), table(FORMS)(torch)]
 
 
 def of_too_few_elements(torch: Any) -> Any:
     answers = {}
-    for call in _listed(WARNING):
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always")
+    for call in expressions(WARNING):
+        with warnings.catch_warnings(record=True, action="always") as told:
             found = eval(call, {"torch": torch})
         answers[call] = [str(found), [str(w.message).partition(" (Trig")[0] for w in told]]
     return answers

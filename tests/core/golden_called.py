@@ -1,12 +1,18 @@
 """Calls in forms that older programs have, and names that programs ask for by the way."""
 
-import warnings
-from collections.abc import Callable
 from typing import Any
 
-from tests.answers import raised
+from tests.answers import raised, tables
 
-FORMER = """
+
+def _names(torch: Any) -> dict[str, Any]:
+    x = torch.arange(4.0).reshape(2, 2)
+    b = torch.arange(8.0).reshape(2, 2, 2)
+    return {"x": x, "y": x + 1, "v": torch.arange(2.0), "b": b}
+
+
+table = tables(_names)
+arguments_in_their_former_order = table("""
 torch.add(x,2,x)|x.add(2,x)|x.clone().add_(2,x)|torch.sub(x,2,x)|x.sub(2,x)|x.clone().sub_(2,x)
 torch.addcmul(x,2,x,x)|x.addcmul(2,x,x)|x.clone().addcmul_(2,x,x)|torch.addcdiv(x,2,y,y)
 x.addcdiv(2,y,y)|x.clone().addcdiv_(2,y,y)|torch.addmm(2,x,x,y)|torch.addmm(2,x,3,x,y)
@@ -20,55 +26,25 @@ torch.baddbmm(2,b,3,b,b)|b.baddbmm(2,b,b)|b.baddbmm(2,3,b,b)|b.clone().baddbmm_(
 b.clone().baddbmm_(2,3,b,b)|torch.add(x,2,x,out=y.clone())|torch.addmm(2,x,x,y,out=y.clone())
 x.add(x,x)|x.addmm(2,x)|x.addmm(2,3,x)|x.addmm(x,x,x)|x.addmm(1.5,x,x)|x.addmm(True,x,x)
 x.addmm(2,x,x,alpha=3)|torch.add(x,2,1)|x.clone().add_(2,1)
-"""
-NUMBERS = """
+""")
+two_numbers = table("""
 torch.add(1.0,2.0)|torch.add(1,2)|torch.add(1.0,2)|torch.mul(2,3)|torch.sub(1.0,2)|torch.div(1,2)
 torch.add(1.0,2.0,alpha=2)|torch.true_divide(1,2)|torch.floor_divide(7,2)|torch.add(True,False)
 torch.sub(True,False)|torch.multiply(2,3)|torch.subtract(2,3)|torch.divide(2,3)
 torch.add(1.0,2.0,out=torch.empty(()))|torch.pow(2,3)|torch.exp(1.0)|torch.div(1,2).dtype
-"""
-TYPES = """
+""")
+types_and_methods = table("""
 x.long().type(torch.Tensor)|x.double().type(torch.Tensor).dtype|x.type('torch.Tensor').dtype
 x.type(torch.DoubleTensor).dtype|x.type(torch.tensor)|x.type(3)|x.type('torch.NoTensor')
 x.hardshrink()|x.hardshrink(1.5)|x.hardshrink(lambd=0.5)|x.__rmatmul__(y)
 torch.Tensor.__rmatmul__(x, 2)|x.is_same_size(y)|torch.Tensor.is_same_size(x, v)
-"""
-RANGES = """
+""")
+closed_ranges = table("""
 torch.range(0,4)|torch.range(1,2,.5)|torch.range(0,3,dtype=torch.int64)|torch.range(5)
 torch.range(start=1,end=3)|torch.range(1,0)|torch.range(0,1,0)|torch.range(0,4).dtype
 torch.range(0,2,out=torch.empty(0))|torch.range(0,1,requires_grad=True)|torch.range(0,0.3,0.1)
 torch.range(3,0,-1)|torch.range(0,-1)|torch.range(0,float('inf'))|torch.range(1,10,4)
-"""
-
-
-def _answers(torch: Any, calls: str) -> dict[str, Any]:
-    """What each call returns, or the error that it raises."""
-    x = torch.arange(4.0).reshape(2, 2)
-    known = {"torch": torch, "x": x, "y": x + 1, "v": torch.arange(2.0)}
-    known["b"] = torch.arange(8.0).reshape(2, 2, 2)
-    answers: dict[str, Any] = {}
-    for call in calls.replace("\n", "|").strip("|").split("|"):
-        do: Callable[[], Any] = eval(f"lambda: {call}", known)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            answers[call] = raised(do)
-    return answers
-
-
-def arguments_in_their_former_order(torch: Any) -> Any:
-    return _answers(torch, FORMER)
-
-
-def two_numbers(torch: Any) -> Any:
-    return _answers(torch, NUMBERS)
-
-
-def types_and_methods(torch: Any) -> Any:
-    return _answers(torch, TYPES)
-
-
-def closed_ranges(torch: Any) -> Any:
-    return _answers(torch, RANGES)
+""")
 
 
 def versions(torch: Any) -> Any:

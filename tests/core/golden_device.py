@@ -4,9 +4,14 @@ import copy
 import pickle
 from typing import Any
 
-from tests.answers import raised
+from tests.answers import tables
 
-CALLS = """
+
+def _names(torch: Any) -> dict[str, Any]:
+    return {"D": torch.device, "copy": copy, "pickle": pickle}
+
+
+calls = tables(_names)("""
 D('cuda')|D('cuda:0')|D('cuda', 1)|D('cpu')|D('cpu:0')|D('cpu', 0)|D(D('cuda'))|D(type='cuda')
 D(1)|D('mps')|D('meta')|D(type='cuda', index=1)|D('cuda', None)|D('cuda:1').index|D('cuda').type
 D('cuda') == D('cuda:0')|D('cpu') == D('cpu:0')|D('cuda:1') == D('cuda', 1)|D('cpu') == 'cpu'
@@ -27,15 +32,7 @@ torch.cuda.memory_allocated()|torch.cuda.max_memory_allocated()|torch.cuda.is_bf
 torch.accelerator.is_available()|torch.accelerator.device_count()
 torch.backends.mps.is_available()|torch.backends.mps.is_built()|torch.backends.cudnn.enabled
 torch.backends.cudnn.deterministic|torch.backends.cudnn.benchmark|torch.backends.cudnn.allow_tf32
-"""
-
-
-def calls(torch: Any) -> Any:
-    names = {"torch": torch, "D": torch.device, "copy": copy, "pickle": pickle}
-    return {
-        text: raised(eval, text, dict(names))
-        for text in CALLS.strip().replace("\n", "|").split("|")
-    }
+""")
 
 
 def switches(torch: Any) -> Any:

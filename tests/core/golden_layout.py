@@ -3,7 +3,7 @@
 import itertools
 from typing import Any
 
-from tests.answers import raised
+from tests.answers import expressions, raised
 
 
 def _lies(tensor: Any) -> Any:
@@ -76,8 +76,7 @@ def results(torch: Any) -> Any:
     """Operations on a transposed matrix."""
     x = torch.arange(6.0).reshape(2, 3)
     names = {"torch": torch, "x": x, "i": torch.arange(6).reshape(2, 3), "n": torch.tensor([0])}
-    texts = RESULTS.strip().replace("\n", "|").split("|")
-    return {text: _lies(eval(text, names))[1:4] for text in texts}
+    return {text: _lies(eval(text, names))[1:4] for text in expressions(RESULTS)}
 
 
 def gradients(torch: Any) -> Any:

@@ -4,14 +4,31 @@ from typing import Any
 
 import numpy as np
 
-from tests.answers import raised
+from tests.answers import expressions, raised, tables
 
 OPERATORS = ("+", "-", "*", "/", "//", "%", "**", "@", "==")
 PAIRS = """
 x a|a x|g a|a g|x z|z x|z g|i k|k i|n a|a n|x single|single x|x double|double x|i whole|whole i
 i single|single i|g single|single g
 """
-CALLS = """
+
+
+def _names(torch: Any) -> dict[str, Any]:
+    x = torch.tensor([1.0, 2.0])
+    return {
+        "np": np, "x": x, "g": x.clone().requires_grad_(),
+        "i": torch.tensor([1, 0]), "n": torch.tensor(2.0), "a": np.array([3.0, 4.0]),
+        "k": np.array([1, 0]), "z": np.array(2.0), "single": np.float32(2),
+        "double": np.float64(2), "whole": np.int64(2),
+    }  # fmt: skip
+
+
+table = tables(_names)
+# An array on the right is computed by NumPy and wrapped; one on the left is an error.
+operators = table(
+    "|".join(pair.replace(" ", f" {o} ") for pair in expressions(PAIRS) for o in OPERATORS)
+)
+calls = table("""
 np.sin(x)|np.sin(g)|np.asarray(x)|np.asarray(g)|np.array(x)|np.array([n, n])|np.add(x, a)
 np.add(a, x)|np.add(x, x)|np.multiply(x, 2)|np.dot(a, x)|np.matmul(a, x)|np.argmax(x)
 np.concatenate([x, a])|np.stack([x, x])|np.allclose(x, a)|np.exp(i)|np.abs(x)|np.sqrt(n)
@@ -23,33 +40,7 @@ x.__array__()|x.__array__(np.float64)|x.__array_wrap__(a)|x.__array_wrap__(a > 3
 single in x|max(x)|sum(x)|x.__iadd__(a)|a.__iadd__(x)|np.add.reduce(x)|np.less(x, a)
 np.add(x, 1, out=a.copy())|np.multiply.outer(a, x)|x == np.ones(3)|x != a|x == np.array(["a", "b"])
 x < a|x.__eq__(a)|np.unique(i)
-"""
-
-
-def _names(torch: Any) -> dict[str, Any]:
-    x = torch.tensor([1.0, 2.0])
-    return {
-        "torch": torch, "np": np, "x": x, "g": x.clone().requires_grad_(),
-        "i": torch.tensor([1, 0]), "n": torch.tensor(2.0), "a": np.array([3.0, 4.0]),
-        "k": np.array([1, 0]), "z": np.array(2.0), "single": np.float32(2),
-        "double": np.float64(2), "whole": np.int64(2),
-    }  # fmt: skip
-
-
-def operators(torch: Any) -> Any:
-    """An array on the right is computed by NumPy and wrapped; one on the left is an error."""
-    told = {}
-    for pair in PAIRS.strip().replace("\n", "|").split("|"):
-        left, right = pair.split()
-        for operator in OPERATORS:
-            text = f"{left} {operator} {right}"
-            told[text] = raised(eval, text, _names(torch))
-    return told
-
-
-def calls(torch: Any) -> Any:
-    texts = CALLS.strip().replace("\n", "|").split("|")
-    return {text: raised(eval, text, _names(torch)) for text in texts}
+""")
 
 
 def in_place(torch: Any) -> Any:

@@ -65,8 +65,7 @@ def each(torch: Any, ask: Callable[[str, Any], Any], but: tuple[str, ...] = ()) 
     for name in NAMES:
         if name in but:
             continue
-        with torch.no_grad(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with torch.no_grad(), warnings.catch_warnings(action="ignore"):
             answers[name] = ask(name, results(torch, name))
     return answers
 
@@ -250,8 +249,7 @@ def resized_beside_views(torch: Any) -> Any:
     (base * base).sum().backward()
     wide = torch.zeros(8)
     few = wide[:6:2]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         torch.ones(3, 2, out=wide)
     yield from [x.grad, base.grad_fn is not None, few, wide]
 

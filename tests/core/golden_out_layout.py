@@ -3,7 +3,7 @@
 import warnings
 from typing import Any
 
-from tests.answers import raised
+from tests.answers import expressions, raised, tables
 
 ROUNDING: dict[str, int] = {}  # numbers agree up to it
 
@@ -25,23 +25,12 @@ torch.cat([m, m], out=out)|torch.stack([m, m], out=out)|torch.cumsum(m, 0, out=o
 torch.nonzero(m > 1, out=out.long())|torch.tril(m, out=out)|torch.gather(m, 0, i, out=out)
 torch.clamp(m, 0, 2, out=out)|torch.lerp(m, n, 0.5, out=out)|torch.full((2, 3), 1.0, out=out)
 """
-DTYPES = """
-torch.any(x, 0, out=torch.zeros(4).byte())|torch.all(x, out=torch.zeros(()).byte())
-torch.any(x.byte(), 0, out=torch.zeros(4).bool())|torch.any(x, out=torch.zeros(()).int())
-torch.nansum(x, 0, out=torch.zeros(4).int())|torch.nansum(x.int(), 0, out=torch.zeros(4))
-torch.nansum(x, 0, out=torch.zeros(4).double())|torch.cumsum(x, 0, dtype=torch.bool)
-torch.cumprod(x, 0, out=x.bool())|torch.cumsum(x, 0, out=x.bool())|x.bool().cumprod_(0)
-"""
-
-
-def _listed(text: str) -> list[str]:
-    return text.strip().replace("\n", "|").split("|")
 
 
 def without_elements(torch: Any) -> Any:
     """A slice of none has its place, where something larger is written."""
     answers = {}
-    for text in _listed(EMPTY):
+    for text in expressions(EMPTY):
         base = torch.zeros(12)
         out = eval(text, {"base": base})
         first = out.storage_offset()
@@ -53,12 +42,11 @@ def without_elements(torch: Any) -> Any:
 def beyond_shared_memory(torch: Any) -> Any:
     """All tensors in the memory that becomes too small are in the larger one."""
     answers = {}
-    for text in _listed(SHARED):
+    for text in expressions(SHARED):
         for grows in ("base", "out"):
             base = torch.arange(12.0)
             out = eval(text, {"base": base})
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with warnings.catch_warnings(action="ignore"):
                 torch.add(torch.ones(14), 1, out=out if grows == "out" else base)
             first = [base.tolist(), out.tolist()]
             base[3:5] = 7
@@ -78,24 +66,29 @@ def beyond_shared_memory(torch: Any) -> Any:
 
 def in_the_order_of_the_inputs(torch: Any) -> Any:
     answers = {}
-    for text in _listed(ORDERED):
+    for text in expressions(ORDERED):
         for size in (0, 7):
             names = {"torch": torch, "out": torch.zeros(size), "i": torch.zeros(2, 3).long()}
             names["m"] = torch.arange(6.0).view(3, 2).t()
             names["n"] = torch.ones(3, 2).t()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with warnings.catch_warnings(action="ignore"):
                 names["out"] = names["out"].bool() if ".gt" in text else names["out"]
                 got = eval(text, names)
             answers[f"{text}, {size}"] = [got.stride(), got.tolist()]
     return answers
 
 
-def of_dtypes(torch: Any) -> Any:
-    answers = {}
-    for text in _listed(DTYPES):
-        answers[text] = raised(eval, text, {"torch": torch, "x": torch.ones(3, 4)})
-    return answers
+def _names(torch: Any) -> dict[str, Any]:
+    return {"x": torch.ones(3, 4)}
+
+
+of_dtypes = tables(_names)("""
+torch.any(x, 0, out=torch.zeros(4).byte())|torch.all(x, out=torch.zeros(()).byte())
+torch.any(x.byte(), 0, out=torch.zeros(4).bool())|torch.any(x, out=torch.zeros(()).int())
+torch.nansum(x, 0, out=torch.zeros(4).int())|torch.nansum(x.int(), 0, out=torch.zeros(4))
+torch.nansum(x, 0, out=torch.zeros(4).double())|torch.cumsum(x, 0, dtype=torch.bool)
+torch.cumprod(x, 0, out=x.bool())|torch.cumsum(x, 0, out=x.bool())|x.bool().cumprod_(0)
+""")
 
 
 def that_required_grad(torch: Any) -> Any:

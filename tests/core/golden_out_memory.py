@@ -3,7 +3,7 @@
 import warnings
 from typing import Any
 
-from tests.answers import raised, warned
+from tests.answers import expressions, raised, warned
 
 ROUNDING: dict[str, int] = {}  # numbers agree up to it
 
@@ -54,10 +54,6 @@ torch.arange(3, out=p.double())
 """
 
 
-def _listed(text: str) -> list[str]:
-    return text.strip().replace("\n", "|").split("|")
-
-
 def _layouts(torch: Any) -> dict[str, tuple[Any, Any]]:
     """For each layout: all of the memory, and the view of it that is written to."""
     whole, rows, few, larger = torch.zeros(5, 5), torch.zeros(13), torch.zeros(2, 1), torch.zeros(9)
@@ -70,15 +66,14 @@ def _layouts(torch: Any) -> dict[str, tuple[Any, Any]]:
 
 def written_to_views(torch: Any) -> Any:
     answers = {}
-    for call in _listed(FILLING):
+    for call in expressions(FILLING):
         for layout in _layouts(torch):
             base, out = _layouts(torch)[layout]
             # Only the base of a view that grows is known.
             base = out if layout == "behind" else base
             names = {"torch": torch, "out": out, "m": torch.arange(6.0).view(3, 2)}
             torch.manual_seed(1)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with warnings.catch_warnings(action="ignore"):
                 found = raised(eval, call, names)
             answers[f"{call}, {layout}"] = [found, list(out.stride()), base.tolist()]
     return answers
@@ -97,7 +92,7 @@ def _names(torch: Any) -> dict[str, Any]:
 def sharing(torch: Any) -> Any:
     """The warnings, and the first words of the error, if there is one; else what is there then."""
     answers = {}
-    for call in _listed(SHARING):
+    for call in expressions(SHARING):
         names, found = _names(torch), []
         told = warned(lambda: found.append(raised(exec, call, names)))
         found = [text[:80] for text in found]
@@ -109,7 +104,7 @@ def sharing(torch: Any) -> Any:
 
 def of_dtypes(torch: Any) -> Any:
     answers = {}
-    for call in _listed(DTYPES):
+    for call in expressions(DTYPES):
         with warnings.catch_warnings():
             warnings.simplefilter("error", UserWarning)
             answers[call] = raised(eval, call, _names(torch)).partition(" (Triggered")[0]
@@ -120,8 +115,7 @@ def that_requires_grad(torch: Any) -> Any:
     """Outside grad mode it is written to, and given another shape."""
     leaf = torch.zeros(2, requires_grad=True)
     held = torch.zeros(1, 2)
-    with torch.no_grad(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with torch.no_grad(), warnings.catch_warnings(action="ignore"):
         torch.add(torch.ones(2, 3), 1, out=leaf)
         few = held.t()
         torch.ones(2, 3, out=few)

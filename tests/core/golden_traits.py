@@ -1,12 +1,20 @@
 """What tensors are asked about themselves; conversions; what is reversed."""
 
 import copy
-import warnings
 from typing import Any
 
-from tests.answers import raised, warned
+from tests.answers import tables, warned
 
-TO = """
+
+def _names(torch: Any) -> dict[str, Any]:
+    return {
+        "copy": copy, "x": torch.arange(6.0).reshape(2, 3), "s": torch.tensor(2.0),
+        "g": torch.ones(2, 3, requires_grad=True), "i": torch.tensor([1, 2]),
+    }  # fmt: skip
+
+
+table = tables(_names)
+conversions = table("""
 x.to(None) is x|x.to(None, copy=True) is x|x.to() is x|x.to(dtype=None) is x|x.to(None, None) is x
 x.to("cpu", torch.float64).dtype|x.to(device=None) is x
 x.to(torch.float32, False, True) is x|x.to("a")|x.to([1])|x.to(i).dtype
@@ -17,12 +25,22 @@ x.t().to(torch.float64).stride()|x.t().to(torch.float32, copy=True).stride()
 x.t().to(torch.float64, memory_format=torch.contiguous_format).stride()|x.t().double().stride()
 x.t().int().stride()|x[:, ::2].double().stride()|x.expand(2, 2, 3).double().stride()
 x.expand(2, 2, 3).int().stride()
-"""
-REVERSED = """
+""")
+_REVERSED = table("""
 reversed(x)|reversed(i)|reversed(s)|reversed(g)|list(reversed(i))|s.adjoint()|x.adjoint()
 i.adjoint()|torch.adjoint(x)
-"""
-KINDS = """
+""")
+
+
+def reversed_and_adjoint(torch: Any) -> Any:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = reversed(x)
+    (y * torch.tensor([3.0, 5.0])).sum().backward()
+    once = warned(torch.tensor(2.0).adjoint)
+    return [once, _REVERSED(torch), type(y.grad_fn).__name__, x.grad]
+
+
+kinds = table("""
 x.layout|torch.strided|x.layout is torch.strided|isinstance(torch.strided, torch.layout)
 torch.layout()|copy.deepcopy(torch.strided) is torch.strided|x.is_cpu|x.is_cuda|x.is_sparse
 x.is_meta|x.is_mps|x.is_quantized|x.is_mkldnn|x.is_xpu|x.is_nested|x.is_sparse_csr|x.is_xla
@@ -32,8 +50,8 @@ x.t().dim_order()|x.is_contiguous(memory_format=torch.contiguous_format)|x.real 
 torch.real(x) is x|x.imag|torch.imag(x)|x.conj() is x|torch.conj(x) is x|x.resolve_conj() is x
 x.resolve_neg() is x|torch.conj(1)|torch.is_floating_point(x)
 torch.is_floating_point(i)|torch.is_floating_point(1)
-"""
-STORAGE = """
+""")
+storage = table("""
 x.storage_offset()|x[1:].storage_offset()|x[1, 1].storage_offset()|x.t()[1].storage_offset()
 x.untyped_storage().data_ptr() == x.data_ptr()|x.untyped_storage().nbytes()
 x[1:].untyped_storage().nbytes()|len(x.untyped_storage())|x.untyped_storage().size()
@@ -41,36 +59,4 @@ x.untyped_storage().device|x.untyped_storage()[7]|x.untyped_storage().element_si
 x.untyped_storage().data_ptr() == x[1].untyped_storage().data_ptr()
 x.untyped_storage() == x[1].untyped_storage()|x.untyped_storage() == x.clone().untyped_storage()
 x.expand(3, 2, 3).untyped_storage().nbytes()|x.untyped_storage() == 3
-"""
-
-
-def _told(torch: Any, texts: str) -> dict[str, str]:
-    x = torch.arange(6.0).reshape(2, 3)
-    names = {
-        "torch": torch, "copy": copy, "x": x, "g": torch.ones(2, 3, requires_grad=True),
-        "s": torch.tensor(2.0), "i": torch.tensor([1, 2]),
-    }  # fmt: skip
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        split = texts.strip().replace("\n", "|").split("|")
-        return {text: raised(eval, text, names) for text in split}
-
-
-def conversions(torch: Any) -> Any:
-    return _told(torch, TO)
-
-
-def reversed_and_adjoint(torch: Any) -> Any:
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    y = reversed(x)
-    (y * torch.tensor([3.0, 5.0])).sum().backward()
-    once = warned(torch.tensor(2.0).adjoint)
-    return [once, _told(torch, REVERSED), type(y.grad_fn).__name__, x.grad]
-
-
-def kinds(torch: Any) -> Any:
-    return _told(torch, KINDS)
-
-
-def storage(torch: Any) -> Any:
-    return _told(torch, STORAGE)
+""")

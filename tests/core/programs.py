@@ -166,8 +166,7 @@ class Machine:
 
     def run(self, statement: str) -> str | None:
         """Run one statement; the type and first line of its error, if it raises one."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             try:
                 exec(compile(statement, "<program>", "exec"), self.names)
             except Exception as error:
@@ -182,8 +181,7 @@ class Machine:
 
     def state(self) -> dict[str, Any]:
         """All that can be seen of each variable, and what the hooks noted."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             tensors = self.tensors()
             seen: dict[str, Any] = {n: self.told(t, tensors) for n, t in tensors.items()}
         others = [n for n, v in self.names.items() if re.fullmatch(r"t\d+", n) and n not in tensors]

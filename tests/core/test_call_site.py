@@ -202,8 +202,7 @@ def _as_if_new(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def given(*causes: Cause) -> list[warnings.WarningMessage]:
     """The warnings that calls give, each of which Python shows once a line."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("default")
+    with warnings.catch_warnings(record=True, action="default") as caught:
         for cause in causes:
             cause()
     return [w for w in caught if "gave nan" not in str(w.message)]
@@ -226,8 +225,7 @@ def test_some_are_told_once(name: str) -> None:
     cause = ONCE[name]
     places = [(w.filename, w.lineno) for w in given(cause, cause)]
     assert places == [(__file__, cause.__code__.co_firstlineno)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         cause()
 
 

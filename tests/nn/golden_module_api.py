@@ -77,8 +77,7 @@ def former_hooks(torch: Any) -> Any:
 
     def run(module: Any, call: Any) -> None:
         module.register_backward_hook(note)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with warnings.catch_warnings(record=True, action="always") as caught:
             call(module).sum().backward()
         texts.append([f"{w.category.__name__}: {w.message}" for w in caught])
 

@@ -163,8 +163,7 @@ def warnings_of_encoders(torch: Any) -> Any:
 
 def errors(torch: Any) -> Any:
     nn, ones, zeros = torch.nn, torch.ones, torch.zeros
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         whole = nn.Transformer(8, 2, 1, 1, 16)
         encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16), 2)
     x = ones(3, 2, 8)

@@ -42,8 +42,7 @@ def former_names(torch: Any) -> Any:
         torch.autograd.backward(x * 2, grad_variables=weights)
 
     def both() -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             torch.autograd.backward(x * 2, weights, grad_variables=weights)
 
     def not_only_inputs() -> None:

@@ -24,8 +24,7 @@ def _writer(torch: Any, directory: str) -> Any:
 
 def _written(torch: Any, add: Callable[[Any], None], below: str = "") -> list[str]:
     """The summaries of the events, in protobuf's text format, pictures as their pixels."""
-    with tempfile.TemporaryDirectory() as directory, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with tempfile.TemporaryDirectory() as directory, warnings.catch_warnings(action="ignore"):
         writer = _writer(torch, directory)
         add(writer)
         writer.close()
@@ -158,8 +157,7 @@ def signatures(torch: Any) -> Any:
 
 def refusals(torch: Any) -> Any:
     picture = torch.rand(3, 3, 3)
-    with tempfile.TemporaryDirectory() as directory, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with tempfile.TemporaryDirectory() as directory, warnings.catch_warnings(action="ignore"):
         w = _writer(torch, directory)
         answers = [
             raised(w.add_custom_scalars_marginchart, ["a"]),
