@@ -8,8 +8,7 @@ from tests.autograd.golden_function import leaf
 
 
 def edges(torch: Any) -> Any:
-    edge_of = torch.autograd.graph.get_gradient_edge
-    x = leaf(torch, 1.0, 2.0)
+    edge_of, x = torch.autograd.graph.get_gradient_edge, leaf(torch, 1.0, 2.0)
     y = x * 2
     part = y.unbind(0)[1]
     edge = edge_of(y)
@@ -88,8 +87,7 @@ def order_of_hooks(torch: Any) -> Any:
 
 
 def refused_hooks(torch: Any) -> Any:
-    register = torch.autograd.graph.register_multi_grad_hook
-    x = leaf(torch, 1.0)
+    register, x = torch.autograd.graph.register_multi_grad_hook, leaf(torch, 1.0)
     register((x,), lambda grads: 3)
     (x * 2).backward()
     return [

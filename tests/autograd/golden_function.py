@@ -47,10 +47,8 @@ def rectifier(torch: Any) -> Any:
             grad_input[input < 0] = 0
             return grad_input
 
-    w = torch.tensor([[3.0, 1.0]], requires_grad=True)
-    b = torch.tensor([[3.0]], requires_grad=True)
-    x = torch.tensor([[-1.0, -1.0], [1.0, 1.0]])
-    y = torch.tensor([[2.0, 3.0]])
+    w, b = torch.tensor([[3.0, 1.0]], requires_grad=True), torch.tensor([[3.0]], requires_grad=True)
+    x, y = torch.tensor([[-1.0, -1.0], [1.0, 1.0]]), torch.tensor([[2.0, 3.0]])
     out = MyReLU.apply(x @ w.t() + b)
     loss = torch.mean(torch.pow(out - y, 2))
     loss.backward()

@@ -64,11 +64,8 @@ def freed(torch: Any) -> Any:
         ctx.save_for_backward(x)
         return x * 2
 
-    def asking(ctx: Any, g: Any) -> Any:
-        return g * len(ctx.saved_tensors)
-
     for forward in (double, saving):
-        for backward in (lambda ctx, g: g, asking):
+        for backward in (lambda ctx, g: g, lambda ctx, g: g * len(ctx.saved_tensors)):
             x = leaf(torch, 1.0)
             y = make(torch, forward, backward).apply(x)
             y.backward(retain_graph=True)

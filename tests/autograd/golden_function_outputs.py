@@ -189,9 +189,6 @@ def written_inputs_without_recording(torch: Any) -> Any:
 
 
 def marks_that_do_not_fit(torch: Any) -> Any:
-    def unmarked(ctx: Any, x: Any) -> Any:
-        return x.mul_(2)
-
     def unreturned(ctx: Any, x: Any) -> Any:
         ctx.mark_dirty(x.mul_(2))
         return x * 1
@@ -206,7 +203,7 @@ def marks_that_do_not_fit(torch: Any) -> Any:
         return y
 
     x = leaf(torch, 1.0) * 2
-    y = make(torch, unmarked, twice).apply(x)
+    y = make(torch, lambda ctx, x: x.mul_(2), twice).apply(x)
     fresh = leaf(torch, 1.0)
     return [
         [y is x, y, x, y._is_view()], raised(make(torch, unreturned).apply, x),

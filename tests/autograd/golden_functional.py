@@ -91,8 +91,7 @@ def products_with_hessians(torch: Any) -> Any:
 
 
 def results_are_detached(torch: Any) -> Any:
-    functional = torch.autograd.functional
-    x, ones = leaf(torch, 1.0, 2.0), torch.ones(2)
+    functional, x, ones = torch.autograd.functional, leaf(torch, 1.0, 2.0), torch.ones(2)
     results = [
         functional.jacobian(lambda x: x**3, x), functional.hessian(cubes, x),
         *functional.vjp(lambda x: x**3, x, ones), *functional.jvp(lambda x: x**3, x, ones),

@@ -71,21 +71,17 @@ def linear_functions(torch: Any) -> Any:
 
 
 def constant_jacobians_with_a_graph(torch: Any) -> Any:
-    functional = torch.autograd.functional
-    x, ones = leaf(torch, 1.0, 2.0), torch.ones(2)
+    functional, x, ones = torch.autograd.functional, leaf(torch, 1.0, 2.0), torch.ones(2)
     options = {"strict": True, "create_graph": True}
 
     def linear(x: Any) -> Any:
         return x * 2
 
-    def square(x: Any) -> Any:
-        return (x**2).sum()
-
     return [
         raised(functional.jacobian, linear, x, **options),
         raised(functional.vjp, linear, x, ones, **options),
         raised(functional.jvp, linear, x, ones, **options),
-        raised(functional.hessian, square, x, **options),
+        raised(functional.hessian, lambda x: (x**2).sum(), x, **options),
     ]
 
 

@@ -21,8 +21,7 @@ def square_wrong_by(torch: Any, factor: float) -> Any:
 
 
 def passing(torch: Any) -> Any:
-    check = torch.autograd.gradcheck
-    x, y = leaf64(torch, 1.0, 2.0), leaf64(torch, 3.0, 4.0)
+    check, x, y = torch.autograd.gradcheck, leaf64(torch, 1.0, 2.0), leaf64(torch, 3.0, 4.0)
     constant = torch.tensor([1.0, 2.0], dtype=torch.float64)
     return [
         check(lambda x: x**2, x), check(lambda x, y: x * y, (x, y)),
@@ -40,8 +39,7 @@ def passing(torch: Any) -> Any:
 
 
 def failing(torch: Any) -> Any:
-    check = torch.autograd.gradcheck
-    x, y = leaf64(torch, 1.0, 2.0), leaf64(torch, 3.0, 4.0)
+    check, x, y = torch.autograd.gradcheck, leaf64(torch, 1.0, 2.0), leaf64(torch, 3.0, 4.0)
     wrong = square_wrong_by(torch, 1.01)
     return [
         raised(check, wrong, x),
@@ -68,8 +66,7 @@ def undefined_gradients(torch: Any) -> Any:
     def inventing(ctx: Any, g: Any) -> Any:
         return torch.ones(2, dtype=torch.float64) if g is None else g * 2
 
-    check = torch.autograd.gradcheck
-    x = leaf64(torch, 1.0, 2.0)
+    check, x = torch.autograd.gradcheck, leaf64(torch, 1.0, 2.0)
     function = make(torch, forward, inventing).apply
     failing = make(torch, forward, lambda ctx, g: g * 2).apply
     return [
@@ -79,8 +76,7 @@ def undefined_gradients(torch: Any) -> Any:
 
 
 def unfit_inputs(torch: Any) -> Any:
-    check = torch.autograd.gradcheck
-    single = torch.tensor([1.0, 2.0], requires_grad=True)
+    check, single = torch.autograd.gradcheck, torch.tensor([1.0, 2.0], requires_grad=True)
     wide = torch.ones(1, dtype=torch.float64, requires_grad=True).expand(3)
 
     def imprecise() -> None:
@@ -94,8 +90,7 @@ def unfit_inputs(torch: Any) -> Any:
 
 
 def second_order(torch: Any) -> Any:
-    check = torch.autograd.gradgradcheck
-    x, y = leaf64(torch, 1.0, 2.0), leaf64(torch, 3.0, 4.0)
+    check, x, y = torch.autograd.gradgradcheck, leaf64(torch, 1.0, 2.0), leaf64(torch, 3.0, 4.0)
     return [
         check(lambda x: x**3, x), check(lambda x, y: x**3 * y, (x, y)),
         check(lambda x, y: x**3, (x, y)), check(lambda x: x * 2, x),
@@ -123,8 +118,7 @@ def second_order_wrong(torch: Any) -> Any:
 
     slope = make(torch, slope_forward, slope_backward).apply
     cube = make(torch, cube_forward, lambda ctx, g: slope(ctx.saved_tensors[0], g)).apply
-    x = leaf64(torch, 1.0, 2.0)
-    check = torch.autograd.gradgradcheck
+    x, check = leaf64(torch, 1.0, 2.0), torch.autograd.gradgradcheck
     return [
         torch.autograd.gradcheck(cube, x),
         raised(check, cube, x, leaf64(torch, 1.0, 1.0)),
@@ -145,8 +139,7 @@ def error_class(torch: Any) -> Any:
 
 
 def outputs_that_depend_on_values(torch: Any) -> Any:
-    check = torch.autograd.gradcheck
-    x = leaf64(torch, 0.0, 1.0, 2.0)
+    check, x = torch.autograd.gradcheck, leaf64(torch, 0.0, 1.0, 2.0)
     functions = [
         lambda x: x if x[0] > 0 else x[:2], lambda x: x * 2 if x[0] > 0 else (x * 2)[None],
         lambda x: (x * 2, (x if x[0] > 0 else x[:2]).detach()),

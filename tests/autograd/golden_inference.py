@@ -232,8 +232,7 @@ def of_inference_tensors_alone(torch: Any) -> Any:
 
 
 def made_by_copying(torch: Any) -> Any:
-    array = torch.ones(2).numpy()
-    x = leaf(torch, 1.0, 2.0)
+    array, x = torch.ones(2).numpy(), leaf(torch, 1.0, 2.0)
     with torch.inference_mode():
         i = torch.ones(2)
         made = [torch.from_numpy(array), copy.deepcopy(i), copy.deepcopy(x)]

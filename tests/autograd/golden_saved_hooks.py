@@ -150,8 +150,7 @@ def nested(torch: Any) -> Any:
 
         return pack
 
-    x = leaf(torch, 1.0)
-    hooks = torch.autograd.graph.saved_tensors_hooks
+    x, hooks = leaf(torch, 1.0), torch.autograd.graph.saved_tensors_hooks
     with hooks(noting("outer"), same):
         a = x.exp()
         with hooks(noting("inner"), same):

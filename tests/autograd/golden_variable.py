@@ -19,8 +19,7 @@ def multi_task(torch: Any) -> Any:
 
 
 def wrapping(torch: Any) -> Any:
-    variable = torch.autograd.Variable
-    data = torch.tensor([1.0, 2.0])
+    variable, data = torch.autograd.Variable, torch.tensor([1.0, 2.0])
     leaf_of = variable(data, requires_grad=True)
     with torch.no_grad():
         leaf_of.fill_(7)

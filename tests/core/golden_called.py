@@ -6,8 +6,7 @@ from tests.answers import raised, tables
 
 
 def _names(torch: Any) -> dict[str, Any]:
-    x = torch.arange(4.0).reshape(2, 2)
-    b = torch.arange(8.0).reshape(2, 2, 2)
+    x, b = torch.arange(4.0).reshape(2, 2), torch.arange(8.0).reshape(2, 2, 2)
     return {"x": x, "y": x + 1, "v": torch.arange(2.0), "b": b}
 
 

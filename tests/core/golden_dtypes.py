@@ -146,8 +146,7 @@ def inference(torch: Any) -> Any:
 
 def conversions(torch: Any) -> Any:
     """Values that lose something on the way."""
-    x = torch.tensor([2.7, -2.7, 0.0, 300.0])
-    n = torch.tensor([300, -1, 0, 127])
+    x, n = torch.tensor([2.7, -2.7, 0.0, 300.0]), torch.tensor([300, -1, 0, 127])
     return [
         x.to(torch.int64), x.int(), x.bool(), x.half(), x.double(), n.to(torch.uint8),
         n.to(torch.int8), n.bool(), n.float(), torch.tensor(1e30, dtype=torch.float64).float(),

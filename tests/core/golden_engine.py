@@ -36,8 +36,7 @@ def seed_examples(torch: Any) -> Any:
 
 def gradient_shares_nothing(torch: Any) -> Any:
     """A leaf's gradient belongs to it: writing to it changes nobody else's."""
-    x = torch.ones(2, requires_grad=True)
-    y = torch.ones(2, requires_grad=True)
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
     weight = torch.tensor([1.0, 2.0])
     (x + y).backward(weight)
     x.grad.zero_()
@@ -59,8 +58,7 @@ def non_scalar_roots(torch: Any) -> Any:
 
 
 def roots_without_history(torch: Any) -> Any:
-    x = torch.ones(1)
-    leaf = torch.ones(1, requires_grad=True)
+    x, leaf = torch.ones(1), torch.ones(1, requires_grad=True)
     leaf.backward()
     with torch.no_grad():
         y = leaf * 2
@@ -73,8 +71,7 @@ def roots_without_history(torch: Any) -> Any:
 
 
 def weights_are_cast(torch: Any) -> Any:
-    x = torch.ones(2, requires_grad=True)
-    answers = []
+    x, answers = torch.ones(2, requires_grad=True), []
     for weight in (torch.tensor([1.0, 2.0], dtype=torch.float64), torch.tensor([1, 2])):
         answers.append(raised(lambda weight=weight: (x * 2).backward(weight)))
     return [answers, x.grad]
@@ -138,8 +135,7 @@ def grad_of_shared_intermediates(torch: Any) -> Any:
 
 
 def grad_of_unused(torch: Any) -> Any:
-    x = torch.ones(2, requires_grad=True)
-    u = torch.ones(3, requires_grad=True)
+    x, u = torch.ones(2, requires_grad=True), torch.ones(3, requires_grad=True)
     grad = torch.autograd.grad
 
     def y() -> Any:
@@ -155,8 +151,7 @@ def grad_of_unused(torch: Any) -> Any:
 
 
 def grad_leaves_grad_alone(torch: Any) -> Any:
-    x = torch.ones(2, requires_grad=True)
-    w = torch.ones(2, requires_grad=True)
+    x, w = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
     (g,) = torch.autograd.grad((x * w).sum(), x)
     return [g, x.grad, w.grad]
 

@@ -8,8 +8,7 @@ from tests.answers import name_of, raised, told, tree
 def _arithmetic(torch: Any) -> list[Any]:
     """Expressions of operators."""
     x = torch.tensor([1.0, 2.0], requires_grad=True)
-    w = torch.tensor([3.0, 4.0], requires_grad=True)
-    m = torch.ones(2, 2, requires_grad=True)
+    w, m = torch.tensor([3.0, 4.0], requires_grad=True), torch.ones(2, 2, requires_grad=True)
     c = torch.tensor([5.0, 6.0])
     return [
         x * w, x * c, c * x, 2 * x, x * 2, x + 1, 1 + x, x - w, 1 - x, x / w, 1 / x, -x, x**2, 2**x,
@@ -20,8 +19,7 @@ def _arithmetic(torch: Any) -> list[Any]:
 def _functions(torch: Any) -> list[Any]:
     """Expressions of functions and methods."""
     x = torch.tensor([1.0, 2.0], requires_grad=True)
-    w = torch.tensor([3.0, 4.0], requires_grad=True)
-    m = torch.ones(2, 2, requires_grad=True)
+    w, m = torch.tensor([3.0, 4.0], requires_grad=True), torch.ones(2, 2, requires_grad=True)
     c = torch.tensor([5.0, 6.0])
     return [
         (x * w).sum(), x.mean(), m.sum(0), m.t(), m[0], m[0, 1], m[:, 1], m[None], m.reshape(4),
@@ -86,8 +84,7 @@ def saved_values(torch: Any) -> Any:
 
 def freed_only_where_saved(torch: Any) -> Any:
     """A second pass fails at the first node that saved something, not before."""
-    x = torch.ones(2, requires_grad=True)
-    answers = []
+    x, answers = torch.ones(2, requires_grad=True), []
     for function in (
         lambda: (x + x).sum(), lambda: (x + 1).sum(), lambda: (x * 2).sum(), lambda: (x * x).sum(),
         lambda: x.exp().sum(), lambda: x.reshape(1, 2).t().sum(), lambda: -x.sum(),

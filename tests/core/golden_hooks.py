@@ -49,8 +49,7 @@ def random_graphs(torch: Any) -> Any:
 
 def replacing(torch: Any) -> Any:
     """Hooks of one tensor run in the order of registration, each on what the last returned."""
-    log = Log()
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    log, x = Log(), torch.tensor([1.0, 2.0], requires_grad=True)
     y = x * 3
     y.register_hook(log.hook("first", lambda g: g * 2))
     y.register_hook(log.hook("second"))
@@ -61,8 +60,7 @@ def replacing(torch: Any) -> Any:
 
 
 def removing(torch: Any) -> Any:
-    log = Log()
-    x = torch.ones(1, requires_grad=True)
+    log, x = Log(), torch.ones(1, requires_grad=True)
     y = x * 2
     handle = y.register_hook(log.hook("removed"))
     y.register_hook(log.hook("kept"))
@@ -75,8 +73,7 @@ def removing(torch: Any) -> Any:
 
 
 def removing_while_running(torch: Any) -> Any:
-    log = Log()
-    x = torch.ones(1, requires_grad=True)
+    log, x = Log(), torch.ones(1, requires_grad=True)
     y = x * 2
     handles: list[Any] = []
 
@@ -92,8 +89,7 @@ def removing_while_running(torch: Any) -> Any:
 
 
 def leaf_hooks_outlive_graphs(torch: Any) -> Any:
-    log = Log()
-    x = torch.ones(2, requires_grad=True)
+    log, x = Log(), torch.ones(2, requires_grad=True)
     (x * 2).sum().backward()
     x.register_hook(log.hook("before any new graph", lambda g: g * 10))
     (x * 3).sum().backward()
@@ -102,8 +98,7 @@ def leaf_hooks_outlive_graphs(torch: Any) -> Any:
 
 
 def leaf_hook_sees_the_total(torch: Any) -> Any:
-    log = Log()
-    x = torch.tensor([1.0], requires_grad=True)
+    log, x = Log(), torch.tensor([1.0], requires_grad=True)
     x.register_hook(log.hook("x"))
     (x * 2 + x * 3 + x.sin() * 0).sum().backward()
     return log
@@ -136,8 +131,7 @@ def refused_registrations(torch: Any) -> Any:
 
 def order_at_one_tensor(torch: Any) -> Any:
     """Tensor hooks, then `retain_grad`, then the node's prehooks, its formulas, its hooks."""
-    log = Log()
-    x = torch.ones(1, requires_grad=True)
+    log, x = Log(), torch.ones(1, requires_grad=True)
     y = x * 2
     y.retain_grad()
     y.grad_fn.register_prehook(log.name("prehook"))
@@ -150,8 +144,7 @@ def order_at_one_tensor(torch: Any) -> Any:
 
 
 def post_accumulate(torch: Any) -> Any:
-    log = Log()
-    x = torch.ones(2, requires_grad=True)
+    log, x = Log(), torch.ones(2, requires_grad=True)
 
     def step(t: Any) -> None:
         log.append(["step", told(t.grad)])
@@ -217,8 +210,7 @@ def retaining_through_a_write(torch: Any) -> Any:
 
 def hooks_before_and_after_a_write(torch: Any) -> Any:
     """A hook sees the gradient of the value the tensor had when the hook was registered."""
-    log = Log()
-    x = torch.ones(2, requires_grad=True)
+    log, x = Log(), torch.ones(2, requires_grad=True)
     y = x * 2
     y.register_hook(log.hook("before"))
     y.mul_(3)
@@ -229,8 +221,7 @@ def hooks_before_and_after_a_write(torch: Any) -> Any:
 
 def hooks_of_outputs(torch: Any) -> Any:
     """Each output of a node has hooks of its own; those of unused ones are not called."""
-    log = Log()
-    x = torch.arange(6.0).requires_grad_()
+    log, x = Log(), torch.arange(6.0).requires_grad_()
     a, b, c = x.split(2)
     for name, part in (("a", a), ("b", b), ("c", c)):
         part.register_hook(log.hook(name))
@@ -239,8 +230,7 @@ def hooks_of_outputs(torch: Any) -> Any:
 
 
 def hooks_of_views(torch: Any) -> Any:
-    log = Log()
-    x = torch.ones(3, requires_grad=True)
+    log, x = Log(), torch.ones(3, requires_grad=True)
     y = x * 1
     v = y[1:]
     v.register_hook(log.hook("view"))
@@ -251,9 +241,7 @@ def hooks_of_views(torch: Any) -> Any:
 
 def hooks_under_grad(torch: Any) -> Any:
     """`autograd.grad` calls the tensor hooks on its way, and returns what they return."""
-    log = Log()
-    x = torch.ones(2, requires_grad=True)
-    w = torch.ones(2, requires_grad=True)
+    log, x, w = Log(), torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
     y = x * w
     x.register_hook(log.hook("x", lambda g: g * 2))
     w.register_hook(log.hook("w"))
@@ -278,8 +266,7 @@ def retaining_under_grad(torch: Any) -> Any:
 
 def hooks_with_create_graph(torch: Any) -> Any:
     """Under `create_graph` the gradient a hook sees is recorded, and so is what it returns."""
-    seen = []
-    x = torch.tensor([2.0], requires_grad=True)
+    seen, x = [], torch.tensor([2.0], requires_grad=True)
     y = x * x
 
     def hook(g: Any) -> Any:
@@ -293,8 +280,7 @@ def hooks_with_create_graph(torch: Any) -> Any:
 
 
 def hooks_run_without_grad_mode(torch: Any) -> Any:
-    seen = []
-    x = torch.ones(1, requires_grad=True)
+    seen, x = [], torch.ones(1, requires_grad=True)
     y = x * 2
     y.register_hook(lambda g: seen.append([torch.is_grad_enabled(), g.requires_grad]))
     y.backward(retain_graph=True)

@@ -124,8 +124,7 @@ def modified_where_nothing_is_saved(torch: Any) -> Any:
 def the_seed_slice_example(torch: Any) -> Any:
     """`s[1] = s[0] * x` fails in the backward pass, and works with a clone."""
     for copy in (False, True):
-        x = torch.tensor(1.0, requires_grad=True)
-        s = torch.ones(2)
+        x, s = torch.tensor(1.0, requires_grad=True), torch.ones(2)
         s[1] = (s[0].clone() if copy else s[0]) * x
         z = s.sum()
         yield [name_of(s.grad_fn), raised(z.backward), told(x.grad)]
@@ -160,8 +159,7 @@ def allowed_on_leaves(torch: Any) -> Any:
 
 
 def shapes_and_types_that_do_not_fit(torch: Any) -> Any:
-    x, n = torch.ones(3), torch.ones(3, dtype=torch.int64)
-    b = torch.ones(3, dtype=torch.bool)
+    x, n, b = torch.ones(3), torch.ones(3, dtype=torch.int64), torch.ones(3, dtype=torch.bool)
     return [
         raised(lambda: x.add_(torch.ones(2, 3))), raised(lambda: x.add_(torch.ones(4))),
         raised(lambda: n.add_(1.5)), raised(lambda: n.mul_(x)), raised(lambda: b.add_(1)),

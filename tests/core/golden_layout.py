@@ -16,8 +16,7 @@ def _lies(tensor: Any) -> Any:
 
 def brackets(torch: Any) -> Any:
     """Indices of every kind, in tensors whose dimensions lie in memory in every order."""
-    base = torch.arange(24).reshape(2, 3, 4)
-    flags = torch.tensor([True, False, True, True])
+    base, flags = torch.arange(24).reshape(2, 3, 4), torch.tensor([True, False, True, True])
     square = torch.tensor([[0, 1], [1, 0], [1, 1]])
     row, column = torch.tensor([[1, 0, 1]]), torch.tensor([[0], [1]])
     told = {}
@@ -41,8 +40,7 @@ def brackets(torch: Any) -> Any:
 
 
 def brackets_that_repeat(torch: Any) -> Any:
-    i = torch.tensor([1, 0, 1])
-    expanded = torch.arange(6).reshape(1, 2, 3).expand(2, 2, 3)
+    i, expanded = torch.tensor([1, 0, 1]), torch.arange(6).reshape(1, 2, 3).expand(2, 2, 3)
     part = torch.arange(60).reshape(3, 4, 5)[:, ::2, 1:4]
     return [_lies(x[key]) for x in (expanded, part) for key in ((i % 2,), (slice(None), i % 2))]
 

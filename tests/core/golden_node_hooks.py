@@ -6,8 +6,7 @@ from tests.answers import Log, raised, told
 
 
 def node_hooks(torch: Any) -> Any:
-    log = Log()
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    log, x = Log(), torch.tensor([1.0, 2.0], requires_grad=True)
     w = torch.tensor([3.0, 4.0], requires_grad=True)
     y = x * w
 
@@ -39,8 +38,7 @@ def node_hooks_replace(torch: Any) -> Any:
 
 def node_hooks_of_constants(torch: Any) -> Any:
     """Inputs that need no gradient show as None."""
-    seen = []
-    x = torch.ones(2, requires_grad=True)
+    seen, x = [], torch.ones(2, requires_grad=True)
     y = x * torch.tensor([5.0, 6.0])
     y.grad_fn.register_hook(lambda inputs, outputs: seen.append(told(inputs)))
     y.sum().backward()
@@ -69,8 +67,7 @@ def node_hooks_refuse(torch: Any) -> Any:
 
 
 def accumulator_hooks(torch: Any) -> Any:
-    log = Log()
-    x = torch.ones(2, requires_grad=True)
+    log, x = Log(), torch.ones(2, requires_grad=True)
     y = x * 2
     accumulator = y.grad_fn.next_functions[0][0]
     accumulator.register_prehook(lambda grads: log.append(["prehook", told(grads), told(x.grad)]))
@@ -85,8 +82,7 @@ def accumulator_hooks(torch: Any) -> Any:
 
 def replacements_must_fit(torch: Any) -> Any:
     """What hooks of nodes and of modules return stands where a gradient stood."""
-    nn = torch.nn
-    ones = torch.ones
+    nn, ones = torch.nn, torch.ones
 
     def exp(x: Any) -> Any:
         return (x * 1).exp()

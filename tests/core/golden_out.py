@@ -121,8 +121,7 @@ def of_what_requires_grad(torch: Any) -> Any:
 
 
 def memory(torch: Any) -> Any:
-    base = torch.zeros(4, 6)
-    a, b = torch.arange(6.0).reshape(2, 3), torch.ones(2, 3)
+    base, a, b = torch.zeros(4, 6), torch.arange(6.0).reshape(2, 3), torch.ones(2, 3)
     view = base[:2, :3]
     torch.add(a, b, out=view)
     yield from [base.tolist(), base._version, view._base is base]
@@ -198,8 +197,7 @@ def in_modes(torch: Any) -> Any:
 
 
 def saved_by_a_graph(torch: Any) -> Any:
-    x = torch.ones(2, requires_grad=True)
-    factor = torch.ones(2)
+    x, factor = torch.ones(2, requires_grad=True), torch.ones(2)
     y = (x * factor).sum()
     torch.add(factor, 1, out=factor)
     return raised(y.backward).partition(" Hint")[0]
@@ -255,8 +253,7 @@ def resized_beside_views(torch: Any) -> Any:
 
 
 def refused_before_anything_is_written(torch: Any) -> Any:
-    x = torch.tensor([[3.0, 1.0]])
-    values, a = torch.zeros(1), torch.ones(3)
+    x, values, a = torch.tensor([[3.0, 1.0]]), torch.zeros(1), torch.ones(3)
     yield from [
         raised(torch.max, x, 1, out=(values, torch.zeros(1))),
         raised(torch.add, a, torch.ones(2, 3), out=a), raised(torch.add, a, 1, out=(a,)),

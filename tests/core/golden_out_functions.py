@@ -11,8 +11,7 @@ ROUNDING: dict[str, int] = {}  # numbers agree up to it
 
 def sharing(torch: Any) -> Any:
     """Which inputs are refused whose memory lies in what is written to, all or in part."""
-    first = torch.tensor([[0, 1, 2], [2, 0, 1], [1, 2, 0]])
-    row = torch.tensor([2, 0, 1])
+    first, row = torch.tensor([[0, 1, 2], [2, 0, 1], [1, 2, 0]]), torch.tensor([2, 0, 1])
 
     def along_first(name: str) -> Callable[..., Any]:
         return lambda x, out: getattr(torch, name)(x, 0, out=out)

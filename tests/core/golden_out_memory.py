@@ -113,8 +113,7 @@ def of_dtypes(torch: Any) -> Any:
 
 def that_requires_grad(torch: Any) -> Any:
     """Outside grad mode it is written to, and given another shape."""
-    leaf = torch.zeros(2, requires_grad=True)
-    held = torch.zeros(1, 2)
+    leaf, held = torch.zeros(2, requires_grad=True), torch.zeros(1, 2)
     with torch.no_grad(), warnings.catch_warnings(action="ignore"):
         torch.add(torch.ones(2, 3), 1, out=leaf)
         few = held.t()

@@ -13,8 +13,7 @@ def names_of_no_complex_numbers(torch: Any) -> Any:
 
 
 def relaid_in_place(torch: Any) -> Any:
-    x = torch.arange(6.0).reshape(3, 2)
-    base = torch.arange(6.0)
+    x, base = torch.arange(6.0).reshape(3, 2), torch.arange(6.0)
     part = base[1:4]
     same = torch.as_strided_(base, (2, 2), (1, 2)) is base
     leaf = torch.ones(3, 2, requires_grad=True)
@@ -65,8 +64,7 @@ def dropout_of_integers(torch: Any) -> Any:
 
 
 def tolerances_below_zero(torch: Any) -> Any:
-    check = torch.autograd.gradcheck
-    x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    check, x = torch.autograd.gradcheck, torch.ones(2, dtype=torch.float64, requires_grad=True)
     return [
         raised(check, torch.sin, (x,), atol=-1.0), raised(check, torch.sin, (x,), rtol=-1e-3),
         raised(check, torch.sin, (x,), atol=float("nan")),
@@ -76,8 +74,7 @@ def tolerances_below_zero(torch: Any) -> Any:
 
 
 def a_word_that_no_checkpoint_knows(torch: Any) -> Any:
-    checkpoint = torch.utils.checkpoint.checkpoint
-    x = torch.ones(2, requires_grad=True)
+    checkpoint, x = torch.utils.checkpoint.checkpoint, torch.ones(2, requires_grad=True)
     return [
         raised(checkpoint, torch.sin, x, use_reentrant=False, determinism_check=word)
         for word in ("none", "default", "x", 3)

@@ -7,8 +7,7 @@ from tests.answers import name_of, raised, told
 
 
 def views_of_a_base(torch: Any) -> Any:
-    x = torch.ones(2, 3)
-    r = torch.ones(2, 3, requires_grad=True)
+    x, r = torch.ones(2, 3), torch.ones(2, 3, requires_grad=True)
     views = [
         x[0], x[:, 1:], x.t(), x.view(6), x.reshape(3, 2), x.unsqueeze(0), x.expand(2, 2, 3),
         x.unbind()[1], x.split(1)[0], x[0][1], x.t()[1], x.detach(), r.detach(),

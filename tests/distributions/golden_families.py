@@ -91,8 +91,7 @@ def gradients(torch: Any) -> Any:
 def divergences(torch: Any) -> Any:
     d = torch.distributions
     loc, scale = torch.tensor([0.5, -1.0, 2.0]), torch.tensor([0.3, 1.5, 2.0])
-    probs = torch.tensor([0.0, 0.4, 1.0])
-    table = torch.tensor([[0.2, 0.3, 0.5], [0.0, 1.0, 2.0]])
+    probs, table = torch.tensor([0.0, 0.4, 1.0]), torch.tensor([[0.2, 0.3, 0.5], [0.0, 1.0, 2.0]])
     pairs = [
         (d.Normal(loc, scale), d.Normal(0.0, 1.0)),
         (d.Uniform(loc, loc + scale), d.Uniform(-2.0, 3.0)),

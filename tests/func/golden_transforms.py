@@ -36,16 +36,13 @@ def gradients(torch: Any) -> Any:
         y = w @ x
         return (y**2).sum(), {"y": y}
 
-    def tree(p: Any) -> Any:
-        return (p["w"] @ p["x"][0]).sum()
-
     return [
         _values(f.grad(loss)(w, x)), _values(f.grad(loss, argnums=1)(w, x, scale=2.0)),
         _values(f.grad(loss, argnums=(1, 0))(w, x)), _values(f.grad(loss, argnums=-1)(w, x)),
         _values(f.grad_and_value(loss, argnums=(0,))(w, x)),
         _values(f.grad(both, has_aux=True)(w, x)),
         _values(f.grad_and_value(both, has_aux=True)(w, x)),
-        _values(f.grad(tree)({"w": w, "x": [x]})),
+        _values(f.grad(lambda p: (p["w"] @ p["x"][0]).sum())({"w": w, "x": [x]})),
         _values(f.grad(lambda p: p.a.sum() * 2 + p.b)(Pair(x, x[0]))),
         _values(f.grad(lambda x: w.sum())(x)), _values(f.grad(lambda x: x.detach().sum())(x)),
     ]  # fmt: skip
@@ -156,9 +153,7 @@ def recording(torch: Any) -> Any:
 
 
 def batches(torch: Any) -> Any:
-    x = torch.arange(12.0).reshape(3, 4)
-    y = torch.arange(4.0)
-    vmap = torch.vmap
+    x, y, vmap = torch.arange(12.0).reshape(3, 4), torch.arange(4.0), torch.vmap
     return [
         _values(vmap(torch.dot)(x, x)), _values(vmap(torch.mul, in_dims=(0, None))(x, y)),
         _values(vmap(lambda r: r.sum(), in_dims=1)(x)),
@@ -180,8 +175,7 @@ def batches(torch: Any) -> Any:
 
 def written_anew(torch: Any) -> Any:
     """What `new_zeros` and its kin make of a sample can be written to, by other samples, too."""
-    x = torch.arange(12.0).reshape(3, 4)
-    vmap, grad = torch.vmap, torch.func.grad
+    x, vmap, grad = torch.arange(12.0).reshape(3, 4), torch.vmap, torch.func.grad
 
     def placed(r: Any) -> Any:
         out = r.new_zeros(2, 2)
@@ -206,8 +200,7 @@ def written_anew(torch: Any) -> Any:
 
 
 def batches_refused(torch: Any) -> Any:
-    x = torch.arange(12.0).reshape(3, 4)
-    vmap = torch.vmap
+    x, vmap = torch.arange(12.0).reshape(3, 4), torch.vmap
 
     def f(*args: Any) -> Any:
         return args[0]
@@ -242,8 +235,7 @@ def samples(torch: Any) -> Any:
         torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2)
     ).double()
     params = {name: p.detach() for name, p in model.named_parameters()}
-    x = torch.randn(5, 3, dtype=torch.float64)
-    target = torch.tensor([0, 1, 1, 0, 1])
+    x, target = torch.randn(5, 3, dtype=torch.float64), torch.tensor([0, 1, 1, 0, 1])
 
     def loss(params: Any, x: Any, target: Any) -> Any:
         out = f.functional_call(model, params, (x[None],))

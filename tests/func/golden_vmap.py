@@ -65,8 +65,7 @@ def refused_values(torch: Any) -> Any:
 
 def in_place(torch: Any) -> Any:
     x, y, _ = _points(torch)
-    vmap = torch.vmap
-    at = torch.tensor([0, 1])
+    vmap, at = torch.vmap, torch.tensor([0, 1])
 
     def blank(a: Any) -> Any:
         b = a.new_zeros(4)
@@ -105,8 +104,7 @@ def in_place(torch: Any) -> Any:
 
 def indexed(torch: Any) -> Any:
     x, y, m = _points(torch)
-    i = torch.tensor([[0, 2], [1, 1], [3, 0]])
-    vmap = torch.vmap
+    i, vmap = torch.tensor([[0, 2], [1, 1], [3, 0]]), torch.vmap
     return [
         _told(vmap(lambda a, j: a[j])(x, i)),
         _told(vmap(lambda a, j: a[j], in_dims=(None, 0))(y, i)),
@@ -145,8 +143,7 @@ def dims_refused(torch: Any) -> Any:
 
 def derivatives_refused(torch: Any) -> Any:
     x, y, _ = _points(torch)
-    f = torch.func
-    whole = torch.tensor([1])
+    f, whole = torch.func, torch.tensor([1])
     return [
         raised(f.jacrev(lambda a: a.long()), y), _told(f.jacfwd(lambda a: a.long())(y)),
         raised(f.jacfwd(torch.sin), whole), raised(f.jvp, torch.sin, (whole,), (whole,)),

@@ -82,8 +82,7 @@ def softmax_of_pictures(torch: Any) -> Any:
 
 
 def refusals(torch: Any) -> Any:
-    nn, F = torch.nn, torch.nn.functional
-    x = torch.ones(2, requires_grad=True)
+    nn, F, x = torch.nn, torch.nn.functional, torch.ones(2, requires_grad=True)
     whole = torch.ones(2, dtype=torch.int64)
 
     def backward(function: Any, *args: Any) -> str:

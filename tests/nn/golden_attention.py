@@ -57,8 +57,7 @@ def products(torch: Any) -> Any:
 
 
 def dropped_products(torch: Any) -> Any:
-    attention = torch.nn.functional.scaled_dot_product_attention
-    x = _wave(torch, 2, 3, 4, 4)
+    attention, x = torch.nn.functional.scaled_dot_product_attention, _wave(torch, 2, 3, 4, 4)
     return [
         _outcome(torch, attention, x, x, x, dropout_p=0.4),
         _outcome(torch, attention, x, x, x, dropout_p=0.4, is_causal=True),
@@ -166,8 +165,7 @@ def dropped_heads(torch: Any) -> Any:
 
 def function(torch: Any) -> Any:
     """Keys and values that are given, and what does not fit."""
-    ones = torch.ones
-    x = _wave(torch, 3, 2, 8)
+    ones, x = torch.ones, _wave(torch, 3, 2, 8)
 
     def call(heads: int = 2, size: int = 8, **options: Any) -> Any:
         weight = options.pop("weight", _wave(torch, 24, 8))

@@ -49,8 +49,7 @@ def second_derivatives(torch: Any) -> Any:
 
 
 def all_ignored(torch: Any) -> Any:
-    F = torch.nn.functional
-    y = torch.tensor([1, 1])
+    F, y = torch.nn.functional, torch.tensor([1, 1])
     return [
         gradient(lambda x: F.cross_entropy(x, y, ignore_index=1, reduction=r), _values(torch, 2, 3))
         for r in ("none", "mean", "sum")

@@ -48,8 +48,7 @@ def in_place(torch: Any) -> Any:
 
 
 def other_layouts(torch: Any) -> Any:
-    x = ramp(torch, 3, 4, 5).permute(2, 1, 0)
-    nn = torch.nn
+    x, nn = ramp(torch, 3, 4, 5).permute(2, 1, 0), torch.nn
     return [
         numbers(layer(x))
         for layer in (nn.Dropout(0.4), nn.Dropout1d(0.4))
@@ -64,8 +63,7 @@ def evaluation(torch: Any) -> Any:
 
 
 def refusals(torch: Any) -> Any:
-    nn, F = torch.nn, torch.nn.functional
-    x = ramp(torch, 2, 4, 3)
+    nn, F, x = torch.nn, torch.nn.functional, ramp(torch, 2, 4, 3)
     return [
         *[raised(kind, 1.5) for kind, _ in kinds(torch)], nn.Dropout2d(0.1, True),
         raised(F.dropout1d, ramp(torch, 2, 3, 4, 5)),

@@ -51,8 +51,7 @@ def classes(torch: Any) -> Any:
 
 
 def convolutions(torch: Any) -> Any:
-    F = torch.nn.functional
-    x, w = torch.ones(1, 3, 4, 4), torch.ones(1, 3, 2, 2)
+    F, x, w = torch.nn.functional, torch.ones(1, 3, 4, 4), torch.ones(1, 3, 2, 2)
     return [
         raised(F.conv2d, x, torch.ones(1, 3, 2)), raised(F.conv2d, x, torch.ones(3)),
         raised(F.conv2d, x[0], torch.ones(1, 3, 2)), raised(F.conv1d, x[0], w),

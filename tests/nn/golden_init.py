@@ -32,8 +32,7 @@ def higher_dimensions(torch: Any) -> Any:
 
 
 def generators(torch: Any) -> Any:
-    init = torch.nn.init
-    g = torch.Generator().manual_seed(3)
+    init, g = torch.nn.init, torch.Generator().manual_seed(3)
     functions = (init.uniform_, init.normal_, init.trunc_normal_, init.xavier_uniform_,
                  init.xavier_normal_, init.kaiming_uniform_, init.kaiming_normal_)  # fmt: skip
     return [*[bits(fill(torch.empty(5, 7), generator=g)) for fill in functions], torch.rand(2)]

@@ -66,8 +66,7 @@ def activations_in_place(torch: Any) -> Any:
 
 
 def activation_errors(torch: Any) -> Any:
-    nn = torch.nn
-    x = ramp(torch, 2, 3)
+    nn, x = torch.nn, ramp(torch, 2, 3)
     return [
         warned(lambda: nn.Softmax()(x)), warned(lambda: nn.LogSoftmax()(x[0])),
         warned(lambda: nn.Softmin()(ramp(torch, 2, 2, 2))), warned(
@@ -77,8 +76,7 @@ def activation_errors(torch: Any) -> Any:
 
 
 def shapes(torch: Any) -> Any:
-    nn = torch.nn
-    x = ramp(torch, 2, 3, 4)
+    nn, x = torch.nn, ramp(torch, 2, 3, 4)
     return [
         tuple(nn.Flatten()(x).shape), tuple(nn.Flatten(0, 1)(x).shape),
         tuple(nn.Unflatten(1, (3, 1))(x).shape), tuple(nn.Unflatten(-1, [2, -1])(x).shape),
@@ -87,8 +85,7 @@ def shapes(torch: Any) -> Any:
 
 
 def dropout(torch: Any) -> Any:
-    nn = torch.nn
-    x = torch.rand(40, 30)
+    nn, x = torch.nn, torch.rand(40, 30)
     for p in (0.1, 0.25, 0.5, 0.9, 1.0):
         yield from [bits(nn.functional.dropout(x, p)), bits(nn.Dropout(p)(x.t())),
                     bits(nn.Dropout(p)(x.double()))]  # fmt: skip
@@ -180,8 +177,7 @@ def second_derivatives(torch: Any) -> Any:
 
 def layer_norm(torch: Any) -> Any:
     nn = torch.nn
-    F = nn.functional
-    x = ramp(torch, 2, 3, 4).sin()
+    F, x = nn.functional, ramp(torch, 2, 3, 4).sin()
     for layer in (nn.LayerNorm(4), nn.LayerNorm((3, 4), 1e-2), nn.LayerNorm(4, bias=False),
                   nn.LayerNorm([4], elementwise_affine=False)):  # fmt: skip
         leaf = x.clone().requires_grad_()

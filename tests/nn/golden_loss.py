@@ -104,12 +104,10 @@ def other_shapes(torch: Any) -> Any:
 
 def extremes(torch: Any) -> Any:
     """Logits of ±1000: values and gradients stay right."""
-    nn = torch.nn
-    x = torch.tensor([-1000.0, 1000.0, -1000.0, 1000.0, 88.0, -88.0, 0.0])
+    nn, x = torch.nn, torch.tensor([-1000.0, 1000.0, -1000.0, 1000.0, 88.0, -88.0, 0.0])
     y = torch.tensor([0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 0.5])
     pairs = torch.stack([x, -x], 1)
-    classes = torch.tensor([0, 1, 1, 0, 0, 1, 1])
-    saturated = torch.tensor([0.0, 1.0, 0.0, 1.0])
+    classes, saturated = torch.tensor([0, 1, 1, 0, 0, 1, 1]), torch.tensor([0.0, 1.0, 0.0, 1.0])
     return [
         gradient(lambda a: nn.BCEWithLogitsLoss(reduction="none")(a, y), x),
         gradient(lambda a: nn.BCEWithLogitsLoss(pos_weight=torch.tensor(3.0))(a, y), x),
@@ -169,8 +167,7 @@ def dtypes_that_differ(torch: Any) -> Any:
 
 
 def refusals(torch: Any) -> Any:
-    F = torch.nn.functional
-    x, y = torch.ones(4, 3), torch.tensor([0, 1, 2, 1])
+    F, x, y = torch.nn.functional, torch.ones(4, 3), torch.tensor([0, 1, 2, 1])
     bad = [
         torch.ones(3, dtype=torch.int64), torch.tensor([0, 1, 2, 3]), torch.tensor([0, 1, 2, -1]),
         torch.ones(4), torch.ones(4, dtype=torch.int32), torch.ones(4, 2),
@@ -206,8 +203,7 @@ def former_arguments(torch: Any) -> Any:
 
 
 def buffers(torch: Any) -> Any:
-    nn = torch.nn
-    w = torch.ones(2)
+    nn, w = torch.nn, torch.ones(2)
     losses = (nn.CrossEntropyLoss(w), nn.NLLLoss(w), nn.BCELoss(w), nn.BCEWithLogitsLoss(w),
               nn.BCEWithLogitsLoss(pos_weight=w), nn.MSELoss())  # fmt: skip
     return [dict(loss.state_dict()) for loss in losses]

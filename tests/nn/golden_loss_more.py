@@ -62,8 +62,7 @@ def of_margins(torch: Any) -> Any:
 
 
 def reprs_and_states(torch: Any) -> Any:
-    nn = torch.nn
-    w = torch.ones(4)
+    nn, w = torch.nn, torch.ones(4)
     losses = [
         nn.KLDivLoss(), nn.PoissonNLLLoss(), nn.GaussianNLLLoss(full=True),
         nn.HingeEmbeddingLoss(), nn.CosineEmbeddingLoss(), nn.MarginRankingLoss(),

@@ -141,8 +141,7 @@ def of_nothing(torch: Any) -> Any:
 
 def attention(torch: Any) -> Any:
     """Masks of other shapes and dtypes."""
-    sdpa = torch.nn.functional.scaled_dot_product_attention
-    q = torch.ones(1, 2, 3, 4)
+    sdpa, q = torch.nn.functional.scaled_dot_product_attention, torch.ones(1, 2, 3, 4)
     masks = [
         torch.ones(3, 4), torch.ones(2, 2), torch.ones(5, 1, 1, 3, 3), torch.ones(3, 3).double(),
         torch.ones(1, 3).bool(), torch.ones(3, 3).long(),

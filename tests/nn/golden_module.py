@@ -34,8 +34,7 @@ def parameters(torch: Any) -> Any:
     p.grad = torch.ones(2)
     copied = copy.deepcopy(p)
     pickled = pickle.loads(pickle.dumps(torch.nn.Linear(1, 1)))
-    made = Parameter(torch.ones(2, requires_grad=True) * 2)
-    base = torch.ones(2)
+    made, base = Parameter(torch.ones(2, requires_grad=True) * 2), torch.ones(2)
     view = Parameter(base)
     with torch.no_grad():
         view.add_(1)

@@ -7,8 +7,7 @@ from tests.answers import bits, raised, warned
 
 
 def sparse_and_dirac(torch: Any) -> Any:
-    init = torch.nn.init
-    g = torch.Generator().manual_seed(5)
+    init, g = torch.nn.init, torch.Generator().manual_seed(5)
     return [
         *[bits(init.sparse_(torch.empty(*shape), share, std)) for shape, share, std in
           (((5, 4), 0.5, 0.01), ((30, 7), 0.1, 2.0), ((3, 3), 0.0, 1.0), ((3, 3), 1.0, 1.0))],
@@ -72,8 +71,7 @@ def former_hooks(torch: Any) -> Any:
         def forward(self, x: Any, n: int) -> Any:
             return x * n
 
-    x = torch.ones(3, 2, requires_grad=True)
-    texts = []
+    x, texts = torch.ones(3, 2, requires_grad=True), []
 
     def run(module: Any, call: Any) -> None:
         module.register_backward_hook(note)

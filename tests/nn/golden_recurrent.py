@@ -168,8 +168,7 @@ def packed(torch: Any) -> Any:
 
 
 def packing(torch: Any) -> Any:
-    rnn = torch.nn.utils.rnn
-    x = torch.arange(24.0).reshape(4, 3, 2)
+    rnn, x = torch.nn.utils.rnn, torch.arange(24.0).reshape(4, 3, 2)
     leaf = x.clone().requires_grad_()
     fixed = rnn.pack_padded_sequence(leaf, [4, 2, 1])
     (fixed.data**2).sum().backward()
@@ -201,8 +200,7 @@ def packing(torch: Any) -> Any:
 
 
 def packing_errors(torch: Any) -> Any:
-    rnn = torch.nn.utils.rnn
-    x = torch.ones(4, 3)
+    rnn, x = torch.nn.utils.rnn, torch.ones(4, 3)
     pack, pad = rnn.pack_padded_sequence, rnn.pad_sequence
     packed = pack(x, [4, 2, 1])
     ones = torch.ones

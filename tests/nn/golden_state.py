@@ -91,8 +91,7 @@ def assigning(torch: Any) -> Any:
     model = net(torch)
     model[0].weight.requires_grad_(False)
     weight = torch.zeros(3, 2, dtype=torch.float64)
-    bias = torch.nn.Parameter(torch.ones(3), requires_grad=False)
-    state = net(torch).state_dict()
+    bias, state = torch.nn.Parameter(torch.ones(3), requires_grad=False), net(torch).state_dict()
     state["0.weight"], state["0.bias"] = weight, bias
     state["1.0.running_mean"] = torch.full((3,), 7.0)
     keys = model.load_state_dict(state, assign=True)

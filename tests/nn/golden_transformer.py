@@ -136,8 +136,7 @@ def padded_steps(torch: Any) -> Any:
     layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
     encoder = torch.nn.TransformerEncoder(layer, 2).eval()
     padding = torch.tensor([[False, False, True], [False, True, True]])
-    between = torch.tensor([[False, True, False], [False, True, True]])
-    x = _wave(torch, 2, 3, 8)
+    between, x = torch.tensor([[False, True, False], [False, True, True]]), _wave(torch, 2, 3, 8)
     answers = [encoder(x, src_key_padding_mask=padding)]
     with torch.no_grad():
         answers += [encoder(x, src_key_padding_mask=padding)]

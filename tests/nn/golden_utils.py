@@ -35,8 +35,7 @@ def norms(torch: Any) -> Any:
 
 def several_kinds(torch: Any) -> Any:
     """One tensor, generators, mixed dtypes, nothing at all."""
-    u = torch.nn.utils
-    params = start(torch)
+    u, params = torch.nn.utils, start(torch)
     yield from [u.clip_grad_norm_(params[0], 0.1), u.clip_grad_norm_(iter(params), 0.1),
                           grads(params)]  # fmt: skip
     mixed = [start(torch)[0], start(torch, torch.float64)[1]]

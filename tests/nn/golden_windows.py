@@ -123,8 +123,7 @@ def output_sizes(torch: Any) -> Any:
 
 
 def wrong_layers(torch: Any) -> Any:
-    nn = torch.nn
-    x = ramp(torch, 2, 4, 6, 6)
+    nn, x = torch.nn, ramp(torch, 2, 4, 6, 6)
     return [
         raised(nn.Conv2d, 3, 4, 3, groups=2), raised(nn.Conv2d, 4, 3, 3, groups=2),
         raised(nn.Conv2d, 4, 4, 3, groups=0), raised(nn.Conv2d, 4, 4, 3, 2, "same"),

@@ -65,8 +65,7 @@ def structure(torch: Any) -> Any:
 
 def functions(torch: Any) -> Any:
     """The functions by themselves, with numbers and tensors for the count; integers."""
-    u = torch.optim.swa_utils
-    old, new = torch.tensor([1.0, 2.0]), torch.tensor([3.0, -2.0])
+    u, old, new = torch.optim.swa_utils, torch.tensor([1.0, 2.0]), torch.tensor([3.0, -2.0])
     few, many = torch.tensor([1, 2]), torch.tensor([7, 9])
     for count in (1, 3, torch.tensor(3)):
         yield from [u.get_swa_avg_fn()(old, new, count), u.get_ema_avg_fn(0.75)(old, new, count)]
@@ -105,8 +104,7 @@ def groups_of_dtypes(torch: Any) -> Any:
 
 
 def batch_statistics(torch: Any) -> Any:
-    u = torch.optim.swa_utils
-    g = torch.Generator().manual_seed(2)
+    u, g = torch.optim.swa_utils, torch.Generator().manual_seed(2)
     batches = [torch.randn(n, 3, generator=g, dtype=torch.float64) for n in (4, 6, 5)]
     for loader in (batches, [(b, 1) for b in batches], [[b] for b in batches]):
         model = _model_of(torch)

@@ -55,8 +55,7 @@ def default_tensor_type(torch: Any) -> Any:
 
 
 def tensor_types(torch: Any) -> Any:
-    x = torch.zeros(2)
-    array = np.arange(3.0)
+    x, array = torch.zeros(2), np.arange(3.0)
     return [
         torch.FloatTensor, torch.FloatTensor([1, 2]), torch.LongTensor([[1.5, 2]]),
         torch.LongTensor(2, 3).shape, torch.FloatTensor(torch.Size([4])).shape,

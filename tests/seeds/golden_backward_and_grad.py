@@ -8,8 +8,7 @@ from tests.answers import Log, name_of, raised, told, tree, warned
 
 def attributes_of_tensors(torch: Any) -> Any:
     """`requires_grad` is off for leaves of the user's and on for a network's weights."""
-    x = torch.tensor(2.0)
-    p = torch.nn.Parameter(torch.ones(2))
+    x, p = torch.tensor(2.0), torch.nn.Parameter(torch.ones(2))
     y = (p * x).sum()
     return [
         [x.data, x.requires_grad, x.grad, x.grad_fn, x.is_leaf],
@@ -26,8 +25,7 @@ def two_ways_to_call_it(torch: Any) -> Any:
         lambda z: torch.autograd.backward([z]), lambda z: z.backward(torch.tensor(1.0)),
         lambda z: torch.autograd.backward(tensors=z, grad_tensors=torch.tensor(1.0)),
     ):  # fmt: skip
-        x = torch.tensor(2.0, requires_grad=True)
-        y = torch.tensor(3.0, requires_grad=True)
+        x, y = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
         z = x**2 + y
         call(z)
         yield [z, x.grad, y.grad]
@@ -35,8 +33,7 @@ def two_ways_to_call_it(torch: Any) -> Any:
 
 def former_names(torch: Any) -> Any:
     """The weights were called `grad_variables` once."""
-    x = torch.ones(2, requires_grad=True)
-    weights = torch.tensor([1.0, 3.0])
+    x, weights = torch.ones(2, requires_grad=True), torch.tensor([1.0, 3.0])
 
     def former() -> None:
         torch.autograd.backward(x * 2, grad_variables=weights)
@@ -84,8 +81,7 @@ def higher_derivatives(torch: Any) -> Any:
 
 
 def accumulating(torch: Any) -> Any:
-    x = torch.tensor(2.0, requires_grad=True)
-    seen = []
+    x, seen = torch.tensor(2.0, requires_grad=True), []
     for _ in range(3):
         (x**2).backward()
         seen.append(x.grad.item())
@@ -96,8 +92,7 @@ def accumulating(torch: Any) -> Any:
 
 def product_and_sum(torch: Any) -> tuple[Any, Any, Any]:
     torch.manual_seed(6)
-    x = torch.randn(4, 4, requires_grad=True)
-    y = torch.randn(4, 4, requires_grad=True)
+    x, y = torch.randn(4, 4, requires_grad=True), torch.randn(4, 4, requires_grad=True)
     return x, y, (x * y).sum()
 
 
@@ -123,8 +118,7 @@ def nodes_by_hand(torch: Any) -> Any:
 
 def a_small_graph(torch: Any) -> Any:
     """``exp(a b) + e``: what is a leaf, which node made what, and where the edges lead."""
-    a = torch.tensor(2.0, requires_grad=True)
-    b = torch.tensor(0.5, requires_grad=True)
+    a, b = torch.tensor(2.0, requires_grad=True), torch.tensor(0.5, requires_grad=True)
     e = torch.tensor(1.0, requires_grad=True)
     c = a * b
     d = c.exp()
@@ -157,8 +151,7 @@ def hooks_of_tensors(torch: Any) -> Any:
 
 def hooks_of_operations(torch: Any) -> Any:
     """A tensor's hook is called for every graph, a node's for its own."""
-    log = Log()
-    w = torch.nn.Parameter(torch.ones(2, 2))
+    log, w = Log(), torch.nn.Parameter(torch.ones(2, 2))
     w.register_hook(log.name("parameter"))
     y = w + 1
     y.grad_fn.register_hook(log.name("operation"))

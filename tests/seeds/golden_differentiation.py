@@ -7,8 +7,7 @@ from tests.answers import name_of, raised, tree
 
 def network(torch: Any) -> tuple[Any, ...]:
     torch.manual_seed(0)
-    x, y = torch.ones(5), torch.zeros(3)
-    w = torch.randn(5, 3, requires_grad=True)
+    x, y, w = torch.ones(5), torch.zeros(3), torch.randn(5, 3, requires_grad=True)
     b = torch.randn(3, requires_grad=True)
     z = torch.matmul(x, w) + b
     loss = torch.nn.functional.binary_cross_entropy_with_logits(z, y)

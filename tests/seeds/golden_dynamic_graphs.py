@@ -8,8 +8,7 @@ from tests.answers import Log, raised
 def built_as_the_code_runs(torch: Any) -> Any:
     """Values are there at once, whatever is built on them later."""
     torch.manual_seed(0)
-    w = torch.tensor([[3.0, 1.0]], requires_grad=True)
-    b = torch.tensor([[3.0]], requires_grad=True)
+    w, b = torch.tensor([[3.0, 1.0]], requires_grad=True), torch.tensor([[3.0]], requires_grad=True)
     X, Y = torch.randn(10, 2), torch.randn(10, 1)
     Y_hat = X @ w.t() + b
     values = repr(Y_hat.data)
@@ -41,10 +40,8 @@ def function_with_its_own_gradient(torch: Any) -> Any:
             grad_input[input < 0] = 0
             return grad_input
 
-    w = torch.tensor([[3.0, 1.0]], requires_grad=True)
-    b = torch.tensor([[3.0]], requires_grad=True)
-    X = torch.tensor([[-1.0, -1.0], [1.0, 1.0]])
-    Y = torch.tensor([[2.0, 3.0]])
+    w, b = torch.tensor([[3.0, 1.0]], requires_grad=True), torch.tensor([[3.0]], requires_grad=True)
+    X, Y = torch.tensor([[-1.0, -1.0], [1.0, 1.0]]), torch.tensor([[2.0, 3.0]])
     clipped = Clipped.apply
     Y_hat = clipped(X @ w.t() + b)
     loss = torch.mean(torch.pow(Y_hat - Y, 2))
@@ -89,8 +86,7 @@ def looking_inside(torch: Any) -> Any:
 
 
 def gradients_are_not_cleared(torch: Any) -> Any:
-    x = torch.tensor(3.0, requires_grad=True)
-    seen = []
+    x, seen = torch.tensor(3.0, requires_grad=True), []
     for _ in range(3):
         (x * 2).backward()
         seen.append(x.grad.item())

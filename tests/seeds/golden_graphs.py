@@ -7,8 +7,7 @@ from tests.answers import name_of, raised, tree, warned
 
 def forward_and_backward(torch: Any) -> Any:
     """``z = x x + sin 2y`` at x = 4, y = pi: the total gradients at the leaves are 8 and 2."""
-    x = torch.tensor(4.0, requires_grad=True)
-    y = torch.tensor(3.14159265, requires_grad=True)
+    x, y = torch.tensor(4.0, requires_grad=True), torch.tensor(3.14159265, requires_grad=True)
     z = x * x + torch.sin(2 * y)
     z.backward()
     return [z, x.grad, y.grad, tree(z.grad_fn)]
@@ -21,8 +20,7 @@ def a_tensor_before_any_graph(torch: Any) -> Any:
 
 def where_a_graph_begins(torch: Any) -> Any:
     """A leaf can be declared when it is made or later; what depends on one is part of a graph."""
-    x = torch.ones(2, requires_grad=True)
-    y = torch.empty(2).fill_(3)
+    x, y = torch.ones(2, requires_grad=True), torch.empty(2).fill_(3)
     y.requires_grad = True
     z = (y * y).sum()
     yield from [x, y, z, y.is_leaf, z.is_leaf, y.requires_grad, y.grad_fn, z.requires_grad]
@@ -44,8 +42,7 @@ def one_pass_per_graph(torch: Any) -> Any:
 
 
 def constants(torch: Any) -> Any:
-    x = torch.ones(1, requires_grad=True)
-    a = torch.tensor(-4.0)
+    x, a = torch.ones(1, requires_grad=True), torch.tensor(-4.0)
     z = 8 * x + a
     z.backward()
     return [x, x.grad, a, a.grad, z]
@@ -186,8 +183,7 @@ def writing_to_inner_nodes(torch: Any) -> Any:
 
 def slices(torch: Any) -> Any:
     """An element that is read, multiplied and written back has to be cloned."""
-    x = torch.tensor(1.0, requires_grad=True)
-    s = torch.ones(2)
+    x, s = torch.tensor(1.0, requires_grad=True), torch.ones(2)
     s[1] = s[0] * x
     z = s.sum()
     text = raised(z.backward)

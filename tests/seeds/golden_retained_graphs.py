@@ -49,8 +49,7 @@ def several_tasks(torch: Any) -> Any:
 
 def a_graph_per_iteration(torch: Any) -> Any:
     """After a pass a new forward makes a new graph; nothing of the former is left to fail."""
-    w = torch.tensor([1.0, 2.0], requires_grad=True)
-    losses = []
+    w, losses = torch.tensor([1.0, 2.0], requires_grad=True), []
     for _ in range(3):
         loss = (w * w).sum()
         loss.backward()

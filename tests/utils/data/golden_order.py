@@ -52,8 +52,7 @@ def other_datasets(torch: Any) -> Any:
 
 def interrupted(torch: Any) -> Any:
     """A pass that is left early has drawn no more than what was needed."""
-    d = torch.utils.data
-    g = torch.Generator().manual_seed(1)
+    d, g = torch.utils.data, torch.Generator().manual_seed(1)
     whole = d.TensorDataset(torch.arange(8))
     loader = d.DataLoader(whole, 3, shuffle=True, generator=g)
     seen = []
@@ -76,8 +75,7 @@ def two_loaders_at_once(torch: Any) -> Any:
 
 
 def samplers(torch: Any) -> Any:
-    d = torch.utils.data
-    g = torch.Generator().manual_seed(3)
+    d, g = torch.utils.data, torch.Generator().manual_seed(3)
     made = [
         d.RandomSampler(range(7)), d.RandomSampler(range(7), True, 50),
         d.RandomSampler(range(7), True), d.RandomSampler(range(7), False, 20),
@@ -94,8 +92,7 @@ def samplers(torch: Any) -> Any:
 
 
 def samplers_in_loaders(torch: Any) -> Any:
-    d = torch.utils.data
-    g = torch.Generator().manual_seed(3)
+    d, g = torch.utils.data, torch.Generator().manual_seed(3)
     whole = d.TensorDataset(torch.arange(20))
     made = [
         d.RandomSampler(whole, True, 45), d.RandomSampler(whole, False, 50),
@@ -136,8 +133,7 @@ def own_samplers(torch: Any) -> Any:
 
 
 def splits(torch: Any) -> Any:
-    d = torch.utils.data
-    g = torch.Generator().manual_seed(42)
+    d, g = torch.utils.data, torch.Generator().manual_seed(42)
     whole = d.TensorDataset(torch.arange(11))
     parts = [d.random_split(whole, [0.7, 0.3], generator=g), d.random_split(whole, [5, 4, 2]),
              d.random_split(range(10), [0.3, 0.3, 0.4])]  # fmt: skip
