@@ -6,6 +6,7 @@ PyTorch and `tests/test_golden.py` to nanotorch. Tensors answer by their `repr`;
 exact content, `numbers` their values to be compared up to rounding.
 """
 
+import functools
 import hashlib
 import importlib
 import inspect
@@ -84,6 +85,19 @@ def raised(call: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
         text = first if first.endswith("expected one of:") else text
         return f"{type(error).__name__}: {text}"
     return f"no error, but {told(result)}"
+
+
+def seen_by(look: Callable[..., Any]) -> Callable[[Case], Case]:
+    """A decorator of programs: the case is what ``look``, `raised` for one, sees in a run."""
+
+    def made(program: Case) -> Case:
+        @functools.wraps(program)
+        def case(torch: Any) -> Any:
+            return look(lambda: program(torch))
+
+        return case
+
+    return made
 
 
 def warned(call: Callable[[], Any]) -> list[str]:

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from tests.answers import raised
+from tests.answers import raised, seen_by
 from tests.autograd.golden_function import leaf, make
 
 
@@ -36,26 +36,20 @@ def nan_in_a_gradient(torch: Any) -> Any:
     return [told_by(run), x.grad, torch.is_anomaly_enabled()]
 
 
+@seen_by(told_by)
 def nan_unchecked(torch: Any) -> Any:
     x = leaf(torch, 0.0)
-
-    def run() -> Any:
-        with torch.autograd.detect_anomaly(check_nan=False):
-            (x.sqrt() * 0).backward()
-        return x.grad
-
-    return told_by(run)
+    with torch.autograd.detect_anomaly(check_nan=False):
+        (x.sqrt() * 0).backward()
+    return x.grad
 
 
-def forward_outside(torch: Any) -> Any:
+@seen_by(told_by)
+def forward_outside(torch: Any) -> None:
     x = leaf(torch, 0.0)
     y = x.sqrt() * 0
-
-    def run() -> None:
-        with torch.autograd.set_detect_anomaly(True):
-            y.backward()
-
-    return told_by(run)
+    with torch.autograd.set_detect_anomaly(True):
+        y.backward()
 
 
 def backward_outside(torch: Any) -> Any:
@@ -87,39 +81,32 @@ def user_functions(torch: Any) -> Any:
     ]  # fmt: skip
 
 
-def writes(torch: Any) -> Any:
+@seen_by(told_by)
+def writes(torch: Any) -> None:
     """The hint differs in anomaly mode, since the warning says more."""
-
-    def run() -> None:
-        with torch.autograd.set_detect_anomaly(True):
-            x = leaf(torch, 1.0)
-            y = x * 1
-            z = y * y
-            y.add_(1)
-            z.backward()
-
-    return told_by(run)
+    with torch.autograd.set_detect_anomaly(True):
+        x = leaf(torch, 1.0)
+        y = x * 1
+        z = y * y
+        y.add_(1)
+        z.backward()
 
 
-def writes_to_views(torch: Any) -> Any:
-    def run() -> None:
-        with torch.autograd.set_detect_anomaly(True):
-            base = leaf(torch, 1.0, 2.0) * 2
-            base[:1].mul_(float("nan"))
-            base.sum().backward()
-
-    return told_by(run)
+@seen_by(told_by)
+def writes_to_views(torch: Any) -> None:
+    with torch.autograd.set_detect_anomaly(True):
+        base = leaf(torch, 1.0, 2.0) * 2
+        base[:1].mul_(float("nan"))
+        base.sum().backward()
 
 
-def freed_graphs(torch: Any) -> Any:
-    def run() -> None:
-        with torch.autograd.set_detect_anomaly(True):
-            x = leaf(torch, 1.0)
-            y = x * x
-            y.backward()
-            y.backward()
-
-    return told_by(run)
+@seen_by(told_by)
+def freed_graphs(torch: Any) -> None:
+    with torch.autograd.set_detect_anomaly(True):
+        x = leaf(torch, 1.0)
+        y = x * x
+        y.backward()
+        y.backward()
 
 
 def hooks(torch: Any) -> Any:
@@ -167,14 +154,12 @@ def calculations_in_a_backward_pass(torch: Any) -> Any:
     return [told_by(lambda: run(True)), told_by(lambda: run(False))]
 
 
-def gradients_of_inputs(torch: Any) -> Any:
-    def run() -> None:
-        x = leaf(torch, 1.0)
-        with torch.autograd.set_detect_anomaly(True):
-            y = x * 1
-            torch.autograd.grad(y, x, torch.tensor([float("nan")]))
-
-    return told_by(run)
+@seen_by(told_by)
+def gradients_of_inputs(torch: Any) -> None:
+    x = leaf(torch, 1.0)
+    with torch.autograd.set_detect_anomaly(True):
+        y = x * 1
+        torch.autograd.grad(y, x, torch.tensor([float("nan")]))
 
 
 def switching(torch: Any) -> Any:

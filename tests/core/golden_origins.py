@@ -6,165 +6,142 @@ Each case answers with the error. The comments at the ends of lines name the pla
 
 from typing import Any
 
-from tests.answers import raised
+from tests.answers import raised, seen_by
 
 
-def result_changed(torch: Any) -> Any:
-    def fail() -> None:
-        x = torch.ones(3, requires_grad=True)
-        y = x.exp()  # saved
-        y.add_(1)  # changed
-        y.sum().backward()
-
-    return raised(fail)
+@seen_by(raised)
+def result_changed(torch: Any) -> None:
+    x = torch.ones(3, requires_grad=True)
+    y = x.exp()  # saved
+    y.add_(1)  # changed
+    y.sum().backward()
 
 
-def input_changed_by_a_view(torch: Any) -> Any:
-    def fail() -> None:
-        w = torch.ones(3, requires_grad=True) * 1
-        part = w[1:]
-        loss = torch.sin(w).sum()  # saved
-        part[0] = 5.0  # changed
-        loss.backward()
-
-    return raised(fail)
+@seen_by(raised)
+def input_changed_by_a_view(torch: Any) -> None:
+    w = torch.ones(3, requires_grad=True) * 1
+    part = w[1:]
+    loss = torch.sin(w).sum()  # saved
+    part[0] = 5.0  # changed
+    loss.backward()
 
 
-def changed_without_a_graph(torch: Any) -> Any:
-    def fail() -> None:
-        x = torch.ones(3, requires_grad=True)
-        scale = torch.full((3,), 2.0)
-        loss = (x * scale).sum()  # saved
-        with torch.no_grad():
-            scale.zero_()  # changed
-        loss.backward()
-
-    return raised(fail)
+@seen_by(raised)
+def changed_without_a_graph(torch: Any) -> None:
+    x = torch.ones(3, requires_grad=True)
+    scale = torch.full((3,), 2.0)
+    loss = (x * scale).sum()  # saved
+    with torch.no_grad():
+        scale.zero_()  # changed
+    loss.backward()
 
 
-def weights_stepped(torch: Any) -> Any:
+@seen_by(raised)
+def weights_stepped(torch: Any) -> None:
     """A step of the optimizer between two passes through one graph."""
-
-    def fail() -> None:
-        torch.manual_seed(0)
-        model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Tanh(), torch.nn.Linear(2, 1))
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-        loss = model(torch.ones(4, 3)).sum()  # saved
-        loss.backward(retain_graph=True)
-        optimizer.step()  # changed
-        loss.backward()
-
-    return raised(fail)
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Tanh(), torch.nn.Linear(2, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    loss = model(torch.ones(4, 3)).sum()  # saved
+    loss.backward(retain_graph=True)
+    optimizer.step()  # changed
+    loss.backward()
 
 
-def saved_in_a_users_module(torch: Any) -> Any:
+@seen_by(raised)
+def saved_in_a_users_module(torch: Any) -> None:
     """The line in the user's own `forward`, not that of the call of the container."""
 
     class Square(torch.nn.Module):  # type: ignore[misc, name-defined]
         def forward(self, x: Any) -> Any:
             return x * x  # saved
 
-    def fail() -> None:
-        x = torch.ones(3, requires_grad=True) * 2
-        y = torch.nn.Sequential(Square())(x).sum()
-        x.mul_(2)  # changed
-        y.backward()
-
-    return raised(fail)
+    x = torch.ones(3, requires_grad=True) * 2
+    y = torch.nn.Sequential(Square())(x).sum()
+    x.mul_(2)  # changed
+    y.backward()
 
 
-def saved_in_a_hook_of_a_child(torch: Any) -> Any:
+@seen_by(raised)
+def saved_in_a_hook_of_a_child(torch: Any) -> None:
     """A hook is the user's own code, also where the container is not."""
 
     def square(module: Any, args: Any, out: Any) -> Any:
         return out * out  # saved
 
-    def fail() -> None:
-        x = torch.ones(3, requires_grad=True) * 2
-        child = torch.nn.Identity()
-        child.register_forward_hook(square)
-        y = torch.nn.Sequential(child)(x).sum()
-        x.mul_(2)  # changed
-        y.backward()
-
-    return raised(fail)
+    x = torch.ones(3, requires_grad=True) * 2
+    child = torch.nn.Identity()
+    child.register_forward_hook(square)
+    y = torch.nn.Sequential(child)(x).sum()
+    x.mul_(2)  # changed
+    y.backward()
 
 
-def saved_in_a_forward_put_on_a_layer(torch: Any) -> Any:
+@seen_by(raised)
+def saved_in_a_forward_put_on_a_layer(torch: Any) -> None:
     def square(x: Any) -> Any:
         return x * x  # saved
 
-    def fail() -> None:
-        x = torch.ones(3, requires_grad=True) * 2
-        child = torch.nn.Identity()
-        child.forward = square
-        y = torch.nn.Sequential(child)(x).sum()
-        x.mul_(2)  # changed
-        y.backward()
-
-    return raised(fail)
+    x = torch.ones(3, requires_grad=True) * 2
+    child = torch.nn.Identity()
+    child.forward = square
+    y = torch.nn.Sequential(child)(x).sum()
+    x.mul_(2)  # changed
+    y.backward()
 
 
-def saved_in_a_part_of_a_layer_put_anew(torch: Any) -> Any:
+@seen_by(raised)
+def saved_in_a_part_of_a_layer_put_anew(torch: Any) -> None:
     """A subclass of a layer is the user's, whatever it overrides."""
 
     class Layer(torch.nn.BatchNorm1d):  # type: ignore[misc, name-defined]
         def _check_input_dim(self, input: Any) -> None:
             self.seen = torch.sigmoid(input)  # saved
 
-    def fail() -> None:
-        layer = Layer(2)
-        torch.nn.Sequential(layer)(torch.ones(3, 2, requires_grad=True) * 2)
-        layer.seen.add_(1)  # changed
-        layer.seen.sum().backward()
-
-    return raised(fail)
+    layer = Layer(2)
+    torch.nn.Sequential(layer)(torch.ones(3, 2, requires_grad=True) * 2)
+    layer.seen.add_(1)  # changed
+    layer.seen.sum().backward()
 
 
-def saved_in_a_function_given_to_a_layer(torch: Any) -> Any:
+@seen_by(raised)
+def saved_in_a_function_given_to_a_layer(torch: Any) -> None:
     def distance(a: Any, b: Any) -> Any:
         return (a * a * b).sum(1)  # saved
 
-    def fail() -> None:
-        a = torch.ones(3, 2, requires_grad=True) * 2
-        loss = torch.nn.TripletMarginWithDistanceLoss(distance_function=distance)
-        total = loss(a, torch.ones(3, 2), torch.zeros(3, 2) + 3 * torch.ones(3, 2))
-        with torch.no_grad():
-            a.mul_(2)  # changed
-        total.backward()
-
-    return raised(fail)
+    a = torch.ones(3, 2, requires_grad=True) * 2
+    loss = torch.nn.TripletMarginWithDistanceLoss(distance_function=distance)
+    total = loss(a, torch.ones(3, 2), torch.zeros(3, 2) + 3 * torch.ones(3, 2))
+    with torch.no_grad():
+        a.mul_(2)  # changed
+    total.backward()
 
 
-def saved_after_a_switch_left_by_a_hook(torch: Any) -> Any:
+@seen_by(raised)
+def saved_after_a_switch_left_by_a_hook(torch: Any) -> None:
     """What a hook has entered may be left long after its module's call."""
-
-    def fail() -> None:
-        x = torch.ones(3, requires_grad=True) * 2
-        switch = torch.enable_grad()
-        child = torch.nn.Identity()
-        child.register_forward_pre_hook(lambda module, args: switch.__enter__())
-        torch.nn.Sequential(child)(x)
-        switch.__exit__(None, None, None)
-        y = (x * x).sum()  # saved
-        x.mul_(2)  # changed
-        y.backward()
-
-    return raised(fail)
+    x = torch.ones(3, requires_grad=True) * 2
+    switch = torch.enable_grad()
+    child = torch.nn.Identity()
+    child.register_forward_pre_hook(lambda module, args: switch.__enter__())
+    torch.nn.Sequential(child)(x)
+    switch.__exit__(None, None, None)
+    y = (x * x).sum()  # saved
+    x.mul_(2)  # changed
+    y.backward()
 
 
-def index_changed(torch: Any) -> Any:
-    def fail() -> None:
-        x = torch.ones(3, requires_grad=True)
-        at = torch.tensor([0, 2])
-        loss = x[at].sum()
-        at.zero_()  # changed
-        loss.backward()
-
-    return raised(fail)
+@seen_by(raised)
+def index_changed(torch: Any) -> None:
+    x = torch.ones(3, requires_grad=True)
+    at = torch.tensor([0, 2])
+    loss = x[at].sum()
+    at.zero_()  # changed
+    loss.backward()
 
 
-def saved_by_a_users_function(torch: Any) -> Any:
+@seen_by(raised)
+def saved_by_a_users_function(torch: Any) -> None:
     class Cube(torch.autograd.Function):  # type: ignore[misc, name-defined]
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
@@ -176,97 +153,75 @@ def saved_by_a_users_function(torch: Any) -> Any:
             (x,) = ctx.saved_tensors
             return 3 * x * x * g
 
-    def fail() -> None:
-        x = torch.ones(3, requires_grad=True) * 1
-        y = Cube.apply(x).sum()  # saved
-        x.add_(1)  # changed
-        y.backward()
-
-    return raised(fail)
+    x = torch.ones(3, requires_grad=True) * 1
+    y = Cube.apply(x).sum()  # saved
+    x.add_(1)  # changed
+    y.backward()
 
 
-def second_backward(torch: Any) -> Any:
-    def fail() -> None:
-        x = torch.ones(3, requires_grad=True)
-        loss = (x * x).sum()  # saved
-        loss.backward()  # freed
-        loss.backward()
-
-    return raised(fail)
+@seen_by(raised)
+def second_backward(torch: Any) -> None:
+    x = torch.ones(3, requires_grad=True)
+    loss = (x * x).sum()  # saved
+    loss.backward()  # freed
+    loss.backward()
 
 
-def backward_after_grad(torch: Any) -> Any:
-    def fail() -> None:
-        x = torch.ones(3, requires_grad=True)
-        loss = x.exp().sum()  # saved
-        torch.autograd.grad(loss, x)  # freed
-        loss.backward()
-
-    return raised(fail)
+@seen_by(raised)
+def backward_after_grad(torch: Any) -> None:
+    x = torch.ones(3, requires_grad=True)
+    loss = x.exp().sum()  # saved
+    torch.autograd.grad(loss, x)  # freed
+    loss.backward()
 
 
-def state_kept_over_steps(torch: Any) -> Any:
+@seen_by(raised)
+def state_kept_over_steps(torch: Any) -> None:
     """A value carried from one step of a loop to the next: the usual way to a second backward."""
-
-    def fail() -> None:
-        w = torch.ones(2, requires_grad=True)
-        state = torch.zeros(2)
-        for _ in range(2):
-            state = torch.tanh(state + w)  # saved
-            state.sum().backward()  # freed
-
-    return raised(fail)
+    w = torch.ones(2, requires_grad=True)
+    state = torch.zeros(2)
+    for _ in range(2):
+        state = torch.tanh(state + w)  # saved
+        state.sum().backward()  # freed
 
 
-def freed_values_asked_for(torch: Any) -> Any:
-    def fail() -> None:
-        x = torch.ones(3, requires_grad=True)
-        y = x.exp()  # saved
-        y.sum().backward()  # freed
-        _ = y.grad_fn._saved_result
-
-    return raised(fail)
+@seen_by(raised)
+def freed_values_asked_for(torch: Any) -> None:
+    x = torch.ones(3, requires_grad=True)
+    y = x.exp()  # saved
+    y.sum().backward()  # freed
+    _ = y.grad_fn._saved_result
 
 
-def shapes_that_do_not_broadcast(torch: Any) -> Any:
-    def fail() -> None:
-        x = torch.ones(2, 3, requires_grad=True)
-        y = x.exp()  # made
-        _ = y + torch.ones(4)
-
-    return raised(fail)
+@seen_by(raised)
+def shapes_that_do_not_broadcast(torch: Any) -> None:
+    x = torch.ones(2, 3, requires_grad=True)
+    y = x.exp()  # made
+    _ = y + torch.ones(4)
 
 
-def matrices_that_do_not_fit(torch: Any) -> Any:
-    def fail() -> None:
-        a = torch.ones(2, 3, requires_grad=True)
-        b = a.t() * 2  # made
-        _ = torch.mm(b, b)
-
-    return raised(fail)
+@seen_by(raised)
+def matrices_that_do_not_fit(torch: Any) -> None:
+    a = torch.ones(2, 3, requires_grad=True)
+    b = a.t() * 2  # made
+    _ = torch.mm(b, b)
 
 
-def a_layer_of_another_size(torch: Any) -> Any:
-    def fail() -> None:
-        first, second = torch.nn.Linear(3, 4), torch.nn.Linear(5, 1)
-        hidden = first(torch.ones(2, 3))  # made
-        second(hidden)  # call
-
-    return raised(fail)
+@seen_by(raised)
+def a_layer_of_another_size(torch: Any) -> None:
+    first, second = torch.nn.Linear(3, 4), torch.nn.Linear(5, 1)
+    hidden = first(torch.ones(2, 3))  # made
+    second(hidden)  # call
 
 
-def tensors_that_cannot_be_joined(torch: Any) -> Any:
-    def fail() -> None:
-        x = torch.ones(2, 3, requires_grad=True)
-        y = x * 2  # made
-        torch.cat([y, torch.ones(2, 4)])
-
-    return raised(fail)
+@seen_by(raised)
+def tensors_that_cannot_be_joined(torch: Any) -> None:
+    x = torch.ones(2, 3, requires_grad=True)
+    y = x * 2  # made
+    torch.cat([y, torch.ones(2, 4)])
 
 
-def a_target_of_another_size(torch: Any) -> Any:
-    def fail() -> None:
-        score = torch.ones(3, 4, requires_grad=True) * 2  # made
-        torch.nn.NLLLoss()(score, torch.ones(5).long())
-
-    return raised(fail)
+@seen_by(raised)
+def a_target_of_another_size(torch: Any) -> None:
+    score = torch.ones(3, 4, requires_grad=True) * 2  # made
+    torch.nn.NLLLoss()(score, torch.ones(5).long())

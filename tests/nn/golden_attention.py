@@ -150,7 +150,7 @@ def self_attention(torch: Any) -> Any:
                 grads = [x.grad, *[p.grad for p in layer.parameters()]]
                 node = type(out.grad_fn).__name__
                 yield [node, out.stride(), numbers(out), numbers(weights),
-                                *map(numbers, grads)]  # fmt: skip
+                       *map(numbers, grads)]  # fmt: skip
 
 
 def dropped_heads(torch: Any) -> Any:

@@ -34,7 +34,7 @@ def growing(torch: Any) -> Any:
     model.insert(-1, nn.Identity())
     model.insert(4, nn.ELU())
     yield from [same, inserted, model, raised(model.insert, 9, nn.ReLU()),
-               raised(model.insert, -9, nn.ReLU()), raised(model.insert, 0, 1)]  # fmt: skip
+                raised(model.insert, -9, nn.ReLU()), raised(model.insert, 0, 1)]  # fmt: skip
     model.extend([nn.SELU(), nn.GELU()])
     both = nn.Sequential(nn.ReLU()) + nn.Sequential(nn.Tanh())
     both += nn.Sequential(nn.ELU())
@@ -118,7 +118,7 @@ def parameter_list(torch: Any) -> Any:
     values[0] = torch.zeros(1, dtype=torch.float64)
     values.extend(nn.ParameterList([torch.ones(1)]))
     yield from [values, nn.ParameterList(), raised(values.__setitem__, 9, torch.ones(1)),
-            raised(nn.ParameterList, [torch.tensor([1])])]  # fmt: skip
+                raised(nn.ParameterList, [torch.tensor([1])])]  # fmt: skip
 
 
 def parameter_dict(torch: Any) -> Any:

@@ -94,7 +94,7 @@ def several_originals(torch: Any) -> Any:
     layer(torch.ones(1, 2)).sum().backward()
     grads = {n: numbers(p.grad) for n, p in layer.named_parameters()}
     yield from [repr(layer), list(layer.state_dict()), grads,
-               raised(P.remove_parametrizations, layer, "weight", False)]  # fmt: skip
+                raised(P.remove_parametrizations, layer, "weight", False)]  # fmt: skip
     layer.weight = torch.ones(2, 2)
     P.remove_parametrizations(layer, "weight")
     yield from [list(layer.state_dict()), layer.weight, layer.weight.requires_grad]

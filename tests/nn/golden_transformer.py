@@ -157,7 +157,7 @@ def warnings_of_encoders(torch: Any) -> Any:
     yield from [warned(lambda: nn.TransformerEncoder(odd, 2))]
     yield from [warned(lambda: nn.TransformerEncoder(odd, 2, enable_nested_tensor=False))]
     yield warned(lambda: odd(torch.ones(2, 3, 9), torch.zeros(3, 3),
-                                         torch.zeros(2, 3).bool()))  # fmt: skip
+                 torch.zeros(2, 3).bool()))  # fmt: skip
 
 
 def errors(torch: Any) -> Any:

@@ -37,7 +37,7 @@ def several_kinds(torch: Any) -> Any:
     """One tensor, generators, mixed dtypes, nothing at all."""
     u, params = torch.nn.utils, start(torch)
     yield from [u.clip_grad_norm_(params[0], 0.1), u.clip_grad_norm_(iter(params), 0.1),
-                          grads(params)]  # fmt: skip
+                grads(params)]  # fmt: skip
     mixed = [start(torch)[0], start(torch, torch.float64)[1]]
     yield from [numbers(u.clip_grad_norm_(mixed, 0.1, foreach=False)), grads(mixed)]
     empty = torch.nn.Parameter(torch.ones(2))

@@ -184,7 +184,7 @@ def older_states(torch: Any) -> Any:
         held = other.state[doubles[0]]
         feed(torch, doubles, 1)
         yield [other, list(other.param_groups[0]),
-                        {name: [t.dtype, list(t.shape)] for name, t in held.items()}]  # fmt: skip
+               {name: [t.dtype, list(t.shape)] for name, t in held.items()}]  # fmt: skip
 
 
 def default_dtypes(torch: Any) -> Any:

@@ -138,7 +138,7 @@ def groups(torch: Any) -> Any:
     a.grad, b.grad = torch.ones(3, 2), torch.ones(4)
     optimizer.step()
     yield from [numbers(a), numbers(b), numbers(c), torch.optim.Adam([a]),
-            torch.optim.AdamW([a], lr=torch.tensor(0.5))]  # fmt: skip
+                torch.optim.AdamW([a], lr=torch.tensor(0.5))]  # fmt: skip
 
 
 def names(torch: Any) -> Any:
@@ -266,7 +266,7 @@ def copies(torch: Any) -> Any:
                 feed(torch, copied, step)
                 other.step()
             yield [other, [numbers(p) for p in copied], copied[0] is params[0],
-                            list(other.state_dict()["state"])]  # fmt: skip
+                   list(other.state_dict()["state"])]  # fmt: skip
         yield [numbers(p) for p in params]
 
 

@@ -113,7 +113,7 @@ def batch_statistics(torch: Any) -> Any:
         u.update_bn(loader, model, device="cpu")
         layer = model[1]
         yield [numbers(layer.running_mean), numbers(layer.running_var),
-                        layer.num_batches_tracked, layer.momentum, model.training,
-                        layer.running_mean.requires_grad]  # fmt: skip
+               layer.num_batches_tracked, layer.momentum, model.training,
+               layer.running_mean.requires_grad]  # fmt: skip
     plain = torch.nn.Linear(3, 1)
     yield u.update_bn([1, 2], plain)

@@ -151,7 +151,7 @@ def loaders(torch: Any) -> Any:
     first = next(iter(loader))
     first[0].zero_()
     yield from [next(iter(loader))[0], type(first).__name__, loader.batch_size,
-            type(loader.sampler).__name__, type(loader.batch_sampler).__name__]  # fmt: skip
+                type(loader.sampler).__name__, type(loader.batch_sampler).__name__]  # fmt: skip
 
 
 def loader_arguments(torch: Any) -> Any:
