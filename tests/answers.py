@@ -14,7 +14,7 @@ import json
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -144,16 +144,28 @@ def bits(tensor: Any) -> str:
     return f"{array.dtype} {array.shape} {content[:12]}"
 
 
-def numbers(tensor: Any) -> Any:
-    """The values of a tensor, which need to agree up to rounding only."""
-    if tensor is None:
+def digests(module: Any) -> dict[str, str]:
+    """The exact content of a module's state."""
+    return {name: bits(tensor) for name, tensor in module.state_dict().items()}
+
+
+def numbers(tensors: Any) -> Any:
+    """The values of a tensor or of several, which need to agree up to rounding only."""
+    if tensors is None:
         return None
-    array = tensor.detach().numpy()
+    if not hasattr(tensors, "detach"):
+        return [numbers(tensor) for tensor in tensors]
+    array = tensors.detach().numpy()
     return {
         "dtype": str(array.dtype),
         "shape": list(array.shape),
         "numbers": array.ravel().tolist(),
     }
+
+
+def slopes(leaves: Iterable[Any]) -> Any:
+    """The gradients of tensors, as numbers."""
+    return numbers(leaf.grad for leaf in leaves)
 
 
 def assert_same(

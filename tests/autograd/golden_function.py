@@ -370,6 +370,6 @@ def once_differentiable_without_all_gradients(torch: Any) -> Any:
                 following = [
                     n if n is None else type(n).__name__ for n, _ in g.grad_fn.next_functions
                 ]
-                yield [type(g.grad_fn).__name__, following]
+                yield [name_of(g.grad_fn), following]
                 yield raised(torch.autograd.grad, g, leaves, allow_unused=True)
         yield [g is None for g in grads]

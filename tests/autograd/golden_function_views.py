@@ -3,6 +3,7 @@
 import warnings
 from typing import Any
 
+from tests.answers import name_of
 from tests.answers import raised as whole_text
 from tests.autograd.golden_function import make
 
@@ -16,8 +17,7 @@ def _sum_back(torch: Any) -> Any:
 
 
 def _seen(t: Any) -> Any:
-    name = None if t.grad_fn is None else type(t.grad_fn).__name__
-    return [t, t.requires_grad, name, t._is_view(), t._version]
+    return [t, t.requires_grad, name_of(t.grad_fn), t._is_view(), t._version]
 
 
 def _written_part(torch: Any, ctx: Any, a: Any) -> Any:

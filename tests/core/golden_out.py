@@ -177,7 +177,7 @@ def made(torch: Any) -> Any:
             torch.rand(3, out=drawn[0])
             torch.randn(3, out=drawn[1])
             torch.linspace(0, 1, 3, out=drawn[2])
-            yield from [numbers(d) for d in drawn]
+            yield from numbers(drawn)
     yield raised(torch.zeros, 2, dtype=torch.float64, out=torch.zeros(2))
 
 

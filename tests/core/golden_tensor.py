@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.answers import raised, told, warned
+from tests.answers import name_of, raised, told, warned
 
 
 def attributes(torch: Any) -> Any:
@@ -104,7 +104,7 @@ def lengths_and_iteration(torch: Any) -> Any:
     rows = list(t)
     a, b, c = t
     return [
-        len(t), rows, [type(r.grad_fn).__name__ for r in (a, b, c)],
+        len(t), rows, [name_of(r.grad_fn) for r in (a, b, c)],
         raised(lambda: len(torch.tensor(1.0))), raised(lambda: iter(torch.tensor(1.0))), 2.0 in t,
         9 in t, torch.tensor(3.0) in t, raised(lambda: "x" in t), list(torch.ones(0)),
     ]  # fmt: skip

@@ -3,7 +3,7 @@
 import copy
 from typing import Any
 
-from tests.answers import tables, warned
+from tests.answers import name_of, tables, warned
 
 
 def _names(torch: Any) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def reversed_and_adjoint(torch: Any) -> Any:
     y = reversed(x)
     (y * torch.tensor([3.0, 5.0])).sum().backward()
     once = warned(torch.tensor(2.0).adjoint)
-    return [once, _REVERSED(torch), type(y.grad_fn).__name__, x.grad]
+    return [once, _REVERSED(torch), name_of(y.grad_fn), x.grad]
 
 
 kinds = table("""

@@ -66,7 +66,7 @@ def samples(torch: Any) -> Any:
         torch.manual_seed(3)
         drawn = [p.sample(), p.sample((2,)), p.sample(torch.Size([20]))]
         drawn += [p.rsample((2, 2))] if p.has_rsample else []
-        found[name] = [numbers(t) for t in drawn]
+        found[name] = numbers(drawn)
     return found
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.answers import bits, numbers, raised, warned
+from tests.answers import bits, digests, name_of, numbers, raised, slopes, warned
 
 
 def _wave(torch: Any, *shape: int, shift: float = 0.3, dtype: str = "float32") -> Any:
@@ -23,7 +23,7 @@ def _outcome(torch: Any, function: Any, *inputs: Any, **options: Any) -> list[An
     leaves = [x.clone().requires_grad_() for x in inputs]
     out = function(*leaves, **options)
     (out * _wave(torch, *out.shape, shift=1.0).to(out.dtype)).sum().backward()
-    return [type(out.grad_fn).__name__, numbers(out), *[numbers(x.grad) for x in leaves]]
+    return [name_of(out.grad_fn), numbers(out), *slopes(leaves)]
 
 
 def products(torch: Any) -> Any:
@@ -91,7 +91,7 @@ def made(torch: Any) -> Any:
     for options in OPTIONS.values():
         torch.manual_seed(1)
         layer = torch.nn.MultiheadAttention(8, 2, **options)
-        held = {name: bits(tensor) for name, tensor in layer.state_dict().items()}
+        held = digests(layer)
         absent = [name for name, p in layer._parameters.items() if p is None]
         yield [layer, held, absent, layer.bias_k is None, layer.head_dim, layer.kdim]
 
@@ -105,9 +105,9 @@ def _heads(torch: Any, layer: Any, q: Any, k: Any, v: Any, **options: Any) -> li
     if weights is not None:
         total = total + (weights * _wave(torch, *weights.shape)).sum()
     total.backward()
-    nodes = [type(out.grad_fn).__name__, weights is not None and type(weights.grad_fn).__name__]
+    nodes = [name_of(out.grad_fn), weights is not None and name_of(weights.grad_fn)]
     grads = [x.grad for x in (*leaves, *layer.parameters())]
-    return [nodes, numbers(out), numbers(weights), *map(numbers, grads)]
+    return [nodes, numbers(out), numbers(weights), *numbers(grads)]
 
 
 def heads(torch: Any) -> Any:
@@ -148,9 +148,9 @@ def self_attention(torch: Any) -> Any:
                 out, weights = layer(x, x, x, **how)
                 (out * _wave(torch, *out.shape)).sum().backward()
                 grads = [x.grad, *[p.grad for p in layer.parameters()]]
-                node = type(out.grad_fn).__name__
+                node = name_of(out.grad_fn)
                 yield [node, out.stride(), numbers(out), numbers(weights),
-                       *map(numbers, grads)]  # fmt: skip
+                       *numbers(grads)]  # fmt: skip
 
 
 def dropped_heads(torch: Any) -> Any:
@@ -178,7 +178,7 @@ def function(torch: Any) -> Any:
     separate = {f"{name}_proj_weight": _wave(torch, 8, 8) for name in "qkv"}
     apart = call(use_separate_proj_weight=True, weight=None, **separate)
     return [
-        *map(numbers, (*given, *apart)), raised(call, 3), raised(call, 2, 7),
+        *numbers((*given, *apart)), raised(call, 3), raised(call, 2, 7),
         raised(call, static_k=ones(3, 3, 4)), raised(call, static_k=ones(4, 3, 5)),
         raised(call, bias_k=ones(1, 1, 8)), raised(call, use_separate_proj_weight=True),
         raised(call, bias_k=ones(1, 1, 8), bias_v=ones(1, 1, 8), static_k=ones(4, 3, 4)),

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.answers import bits, numbers, raised, warned
+from tests.answers import bits, name_of, numbers, raised, warned
 
 
 def ramp(torch: Any, *shape: int) -> Any:
@@ -30,8 +30,7 @@ def values(torch: Any) -> Any:
                 leaf = x.requires_grad_()
                 out = kind(p)(leaf)
                 out.sum().backward()
-                node = type(out.grad_fn).__name__
-                yield [node, numbers(out), numbers(leaf.grad), out is leaf]
+                yield [type(out.grad_fn).__name__, numbers(out), numbers(leaf.grad), out is leaf]
         yield bits(torch.rand(2))
 
 
@@ -42,7 +41,7 @@ def in_place(torch: Any) -> Any:
             x = leaf * 2
             out = kind(p, inplace=True)(x)
             out.sum().backward()
-            node = type(out.grad_fn).__name__
+            node = name_of(out.grad_fn)
             yield [out is x, tuple(out.shape), node, numbers(out), numbers(leaf.grad)]
     yield bits(torch.rand(2))
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.answers import bits, numbers, raised, warned
+from tests.answers import bits, name_of, numbers, raised, warned
 
 
 def _table(torch: Any) -> Any:
@@ -37,13 +37,13 @@ def looked_up(torch: Any) -> Any:
                 index = torch.tensor(indices, dtype=torch.int64)
                 out = F.embedding(index, weight, padding, scale_grad_by_freq=scale)
                 (out**2).sum().backward()
-                yield [numbers(out), numbers(weight.grad), type(out.grad_fn).__name__]
+                yield [numbers(out), numbers(weight.grad), name_of(out.grad_fn)]
     short = F.embedding(torch.tensor([1], dtype=torch.int32), _table(torch))
     weight = _table(torch).double().requires_grad_()
     out = F.embedding(torch.tensor([1, 1, 4]), weight, 4)
     (g,) = torch.autograd.grad((out**3).sum(), weight, create_graph=True)
     (g**2).sum().backward()
-    yield from [short, numbers(weight.grad), type(g.grad_fn).__name__]
+    yield from [short, numbers(weight.grad), name_of(g.grad_fn)]
 
 
 def many(torch: Any) -> Any:
@@ -81,8 +81,7 @@ def bags(torch: Any) -> Any:
                     )  # fmt: skip
                     (out**2).sum().backward()
                     grads = [weight.grad, factors.grad if weighted else None]
-                    node = type(out.grad_fn).__name__
-                    yield [numbers(out), *map(numbers, grads), node]
+                    yield [numbers(out), *numbers(grads), name_of(out.grad_fn)]
     weight = _table(torch)
     some = tensor([1, 2])
     yield from [

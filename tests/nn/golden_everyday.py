@@ -73,7 +73,7 @@ def depthwise(torch: Any) -> Any:
         x = torch.linspace(-2, 1, 2 * 4 * 6 * 7).reshape(2, 4, 6, 7).requires_grad_()
         out = conv(x)
         out.pow(2).sum().backward()
-        yield [numbers(t) for t in (out, x.grad, conv.weight.grad, conv.bias.grad)]
+        yield numbers((out, x.grad, conv.weight.grad, conv.bias.grad))
 
 
 def rows_and_steps(torch: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.answers import bits, numbers, raised, warned
+from tests.answers import bits, digests, numbers, raised, warned
 
 
 def fills(torch: Any) -> Any:
@@ -84,12 +84,12 @@ def whole_models(torch: Any) -> Any:
         nn.Linear(784, 256), nn.BatchNorm1d(256), nn.ReLU(), nn.Linear(256, 128), nn.Tanh(),
         nn.Linear(128, 10, bias=False), nn.Linear(2, 3, dtype=torch.float64),
     )  # fmt: skip
-    first = {name: bits(tensor) for name, tensor in model.state_dict().items()}
+    first = digests(model)
     torch.manual_seed(1234)
     for layer in model:
         if hasattr(layer, "reset_parameters"):
             layer.reset_parameters()
-    again = {name: bits(tensor) for name, tensor in model.state_dict().items()}
+    again = digests(model)
     return [first, again, torch.rand(2)]
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.answers import bits, numbers, raised, warned
+from tests.answers import bits, name_of, numbers, raised, slopes, warned
 from tests.nn.golden_activation import ramp
 
 
@@ -53,7 +53,7 @@ def activations(torch: Any) -> Any:
             x = (ramp(torch, 3, 4) * scale).requires_grad_()
             out = module(x)
             out.pow(2).sum().backward()
-            yield [type(out.grad_fn).__name__, numbers(out), numbers(x.grad)]
+            yield [name_of(out.grad_fn), numbers(out), numbers(x.grad)]
 
 
 def activations_in_place(torch: Any) -> Any:
@@ -97,7 +97,7 @@ def dropout(torch: Any) -> Any:
     written = torch.ones(8)
     same = nn.Dropout(0.5, inplace=True)(written) is written
     yield from [
-        bits(out), bits(leaf.grad), type(out.grad_fn).__name__, layer(leaf) is leaf,
+        bits(out), bits(leaf.grad), name_of(out.grad_fn), layer(leaf) is leaf,
         nn.Dropout(0.0)(leaf) is leaf, same, bits(written), torch.rand(2),
         raised(nn.Dropout, 1.5), raised(nn.functional.dropout, x, -0.1),
         tuple(nn.Dropout()(torch.ones(0, 3)).shape),
@@ -118,7 +118,7 @@ def batch_norm_options(torch: Any) -> Any:
                     out = layer(x)
                     (out * ramp(torch, 4, 3)).sum().backward()
                     grads = [p.grad for p in layer.parameters()]
-                    seen.append([numbers(t) for t in (out, x.grad, *grads, *layer.buffers())])
+                    seen.append(numbers((out, x.grad, *grads, *layer.buffers())))
                 yield seen
 
 
@@ -132,7 +132,7 @@ def batch_norm_shapes(torch: Any) -> Any:
     layer.eval()
     return [
         numbers(out), numbers(x.grad), numbers(single), list(layer.state_dict()),
-        type(out.grad_fn).__name__, nn.BatchNorm1d(2, dtype=torch.float64).state_dict(),
+        name_of(out.grad_fn), nn.BatchNorm1d(2, dtype=torch.float64).state_dict(),
         numbers(layer(torch.ones(1, 3))), nn.BatchNorm1d(2, bias=False).state_dict(),
         nn.BatchNorm1d(2, affine=False, track_running_stats=False).state_dict(),
     ]  # fmt: skip
@@ -156,9 +156,9 @@ def batch_norm_errors(torch: Any) -> Any:
 def batch_norm_reset(torch: Any) -> Any:
     layer = torch.nn.BatchNorm1d(2)
     layer(ramp(torch, 4, 2))
-    before = [numbers(b) for b in layer.buffers()]
+    before = numbers(layer.buffers())
     layer.reset_running_stats()
-    after = [numbers(b) for b in layer.buffers()]
+    after = numbers(layer.buffers())
     return [before, after, layer.num_batches_tracked.dtype, layer.running_mean._version > 0]
 
 
@@ -183,9 +183,8 @@ def layer_norm(torch: Any) -> Any:
         leaf = x.clone().requires_grad_()
         out = layer(leaf)
         (out * x.cos()).sum().backward()
-        grads = [numbers(p.grad) for p in layer.parameters()]
-        node = type(out.grad_fn).__name__
-        yield [layer, dict(layer.state_dict()), node, numbers(out), grads]
+        grads = slopes(layer.parameters())
+        yield [layer, dict(layer.state_dict()), name_of(out.grad_fn), numbers(out), grads]
     yield from [
         raised(F.layer_norm, x, (2,)), raised(F.layer_norm, x, (9, 2, 3, 4)),
         raised(F.layer_norm, x, (4,), torch.ones(2)), raised(F.layer_norm, x, ()),

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.answers import numbers, raised, warned
+from tests.answers import name_of, numbers, raised, slopes, warned
 
 REDUCTIONS = ("none", "mean", "sum")
 
@@ -17,7 +17,7 @@ def gradient(loss: Any, *inputs: Any) -> Any:
     leaves = [x.detach().clone().requires_grad_() for x in inputs]
     out = loss(*leaves)
     out.sum().backward()
-    return [numbers(out), type(out.grad_fn).__name__, [numbers(x.grad) for x in leaves]]
+    return [numbers(out), name_of(out.grad_fn), slopes(leaves)]
 
 
 def of_numbers(torch: Any) -> Any:

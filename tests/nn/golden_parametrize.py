@@ -4,7 +4,7 @@ import copy
 import pickle
 from typing import Any
 
-from tests.answers import numbers, raised, warned
+from tests.answers import name_of, numbers, raised, slopes, warned
 
 
 def _kinds(torch: Any) -> Any:
@@ -48,7 +48,7 @@ def registered(torch: Any) -> Any:
     yield from [
         same, repr(layer), list(layer.state_dict()), [n for n, _ in layer.named_parameters()],
         [n for n, _ in layer.named_modules()], numbers(layer.weight), numbers(out),
-        numbers(layer.parametrizations.weight.original.grad), type(layer.weight.grad_fn).__name__,
+        numbers(layer.parametrizations.weight.original.grad), name_of(layer.weight.grad_fn),
         P.is_parametrized(layer), P.is_parametrized(layer, "weight"), type(layer).__name__,
         P.is_parametrized(layer, "bias"), P.is_parametrized(torch.nn.ReLU()),
         P.type_before_parametrizations(layer).__name__, "weight" in layer._parameters,
@@ -147,7 +147,7 @@ def former_weight_norm(torch: Any) -> Any:
         layer.weight_g.data *= 2
         out = layer(torch.ones(2, 4).double()).sin()
         out.sum().backward()
-        grads = [numbers(p.grad) for p in layer.parameters()]
+        grads = slopes(layer.parameters())
         yield from [repr(layer), list(layer.state_dict()), numbers(out), grads,
                     isinstance(layer.weight, torch.nn.Parameter)]  # fmt: skip
     twice = raised(utils.weight_norm, layer)
@@ -170,8 +170,7 @@ def former_spectral_norm(torch: Any) -> Any:
         layer.zero_grad()
         out = layer(torch.ones(2, 4).double()).sin()
         out.sum().backward()
-        grads = [numbers(p.grad) for p in layer.parameters()]
-        yield from [numbers(out), grads, [numbers(b) for b in layer.buffers()]]
+        yield from [numbers(out), slopes(layer.parameters()), numbers(layer.buffers())]
     other = torch.nn.Linear(2, 2)
     yield raised(utils.spectral_norm, layer)
     yield raised(utils.spectral_norm, other, n_power_iterations=0)

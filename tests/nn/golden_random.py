@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.answers import bits, raised
+from tests.answers import bits, name_of, numbers, raised
 
 
 def shapes(torch: Any) -> Any:
@@ -54,7 +54,6 @@ def fills(torch: Any) -> Any:
 
 
 def approximate_fills(torch: Any) -> Any:
-    from tests.answers import numbers
 
     x = torch.empty(4, 5)
     return [numbers(x.exponential_()), numbers(x.exponential_(2.5)), numbers(x.cauchy_(1, 2)),
@@ -71,7 +70,7 @@ def recorded(torch: Any) -> Any:
         x = leaf * 1
         out = getattr(x, name)(*args)
         edges = [type(n).__name__ for n, _ in out.grad_fn.next_functions]
-        node = type(out.grad_fn).__name__
+        node = name_of(out.grad_fn)
         (g,) = torch.autograd.grad(out.sum(), leaf)
         yield from [out is x, node, edges, g, x._version, raised(getattr(leaf, name), *args)]
 
@@ -84,7 +83,7 @@ def from_tensors(torch: Any) -> Any:
     normal = [torch.normal(leaf, 1.0), torch.normal(0.0, leaf), torch.normal(leaf, leaf)]
     grads = [torch.autograd.grad(out.sum(), leaf)[0] for out in normal]
     return [
-        bits(drawn), type(drawn.grad_fn).__name__, [type(t.grad_fn).__name__ for t in normal],
+        bits(drawn), name_of(drawn.grad_fn), [name_of(t.grad_fn) for t in normal],
         [bits(t) for t in (*normal, *grads)], bits(torch.normal(mean, std)),
         bits(torch.normal(mean, std[0])), bits(torch.normal(mean.t(), 2.0)),
         bits(torch.normal(1.0, 2.0, (3, 7))), torch.normal(mean.double(), std).dtype,

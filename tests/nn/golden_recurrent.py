@@ -3,7 +3,7 @@
 import pickle
 from typing import Any
 
-from tests.answers import bits, numbers, raised, warned
+from tests.answers import bits, digests, name_of, numbers, raised, slopes, warned
 
 
 def wave(torch: Any, *shape: int, dtype: str = "float32") -> Any:
@@ -30,9 +30,9 @@ def _outcome(torch: Any, layer: Any, x: Any, hx: Any = None) -> list[Any]:
     states = state if isinstance(state, tuple) else (state,)
     total = sum((out * wave(torch, *out.shape).to(out.dtype)).sum() for out in (output, *states))
     total.backward()
-    nodes = [type(out.grad_fn).__name__ for out in states]
+    nodes = [name_of(out.grad_fn) for out in states]
     grads = [leaf.grad for leaf in (*leaves, *layer.parameters())]
-    return [*map(numbers, (output, *states)), *map(numbers, grads), nodes]
+    return [*numbers((output, *states)), *numbers(grads), nodes]
 
 
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -53,12 +53,11 @@ def made(torch: Any) -> Any:
         for options in OPTIONS.values():
             torch.manual_seed(1)
             layer = kind(3, 4, **options)
-            held = {name: bits(tensor) for name, tensor in layer.state_dict().items()}
-            yield [layer, held]
+            yield [layer, digests(layer)]
     torch.manual_seed(1)
     projected = torch.nn.LSTM(3, 4, 2, proj_size=2, bidirectional=True, dtype=torch.float64)
     yield from [
-        projected, {n: bits(t) for n, t in projected.state_dict().items()},
+        projected, digests(projected),
         [len(w) for w in projected.all_weights], projected._flat_weights_names,
         projected.flatten_parameters(), torch.nn.RNN(3, 4, 2, "relu", False, True).mode,
         torch.nn.RNN(3, 4, nonlinearity="relu").nonlinearity,
@@ -105,7 +104,7 @@ def single_sequences(torch: Any) -> Any:
             state = wave(torch, 1, 4)
             hx = (state, wave(torch, 1, 4)) if kind is torch.nn.LSTM else state
             output, _ = layer(wave(torch, 5, 3))
-            yield from [_outcome(torch, layer, wave(torch, 5, 3)), type(output.grad_fn).__name__,
+            yield from [_outcome(torch, layer, wave(torch, 5, 3)), name_of(output.grad_fn),
                         _outcome(torch, layer, wave(torch, 5, 3), hx)]  # fmt: skip
 
 
@@ -135,7 +134,7 @@ def twice(torch: Any) -> Any:
         output, _ = layer(x)
         (g,) = torch.autograd.grad((output**2).sum(), x, create_graph=True)
         (g**2).sum().backward()
-        yield [numbers(g), numbers(x.grad), *[numbers(p.grad) for p in layer.parameters()]]
+        yield [numbers(g), numbers(x.grad), *slopes(layer.parameters())]
 
 
 def packed(torch: Any) -> Any:
@@ -156,7 +155,7 @@ def packed(torch: Any) -> Any:
                 parts = (padded, *states)
                 sum((p * wave(torch, *p.shape)).sum() for p in parts).backward()
                 grads = [x.grad, *[p.grad for p in layer.parameters()]]
-                yield [*map(numbers, parts), counts, *map(numbers, grads)]
+                yield [*numbers(parts), counts, *numbers(grads)]
     torch.manual_seed(9)
     layer = torch.nn.LSTM(2, 3, proj_size=2, bidirectional=True, dtype=torch.float64)
     hx = (wave(torch, 2, 3, 2, dtype="float64"), wave(torch, 2, 3, 3, dtype="float64"))
@@ -172,7 +171,7 @@ def packing(torch: Any) -> Any:
     leaf = x.clone().requires_grad_()
     fixed = rnn.pack_padded_sequence(leaf, [4, 2, 1])
     (fixed.data**2).sum().backward()
-    yield from [fixed, leaf.grad, type(fixed.data.grad_fn).__name__]
+    yield from [fixed, leaf.grad, name_of(fixed.data.grad_fn)]
     free = rnn.pack_padded_sequence(x, torch.tensor([2, 4, 1]), enforce_sorted=False)
     first = rnn.pack_padded_sequence(x, [3, 2, 2, 1], batch_first=True)
     yield from [free, first, first.data.shape, rnn.pad_packed_sequence(free),
@@ -180,7 +179,7 @@ def packing(torch: Any) -> Any:
     leaf = torch.ones(7, requires_grad=True)
     padded, _ = rnn.pad_packed_sequence(rnn.PackedSequence(leaf, torch.tensor([3, 2, 1, 1])))
     (padded * torch.arange(12.0).reshape(4, 3)).sum().backward()
-    yield from [leaf.grad, type(padded.grad_fn).__name__]
+    yield from [leaf.grad, name_of(padded.grad_fn)]
     tensors = [torch.ones(2, 2, requires_grad=True), torch.ones(3, 2) * 2, torch.ones(1, 2) * 3]
     yield from [rnn.pad_sequence(tensors, *how) for how in ((), (True, -1.0), (True, 9.0, "left"))]
     rnn.pad_sequence(tensors).sum().backward()
@@ -254,8 +253,7 @@ def cells(torch: Any) -> Any:
     ):  # fmt: skip
         torch.manual_seed(10)
         cell = kind(3, 4, **options)
-        held = {name: bits(tensor) for name, tensor in cell.state_dict().items()}
-        yield from [cell, held]
+        yield from [cell, digests(cell)]
         for shape, width in (((2, 3), (2, 4)), ((3,), (4,))):
             state = wave(torch, *width)
             for hx in (None, (state, state * 2) if kind is nn.LSTMCell else state):
@@ -265,8 +263,7 @@ def cells(torch: Any) -> Any:
                 outs = out if isinstance(out, tuple) else (out,)
                 sum((o * wave(torch, *o.shape)).sum() for o in outs).backward()
                 grads = [x.grad, *[p.grad for p in cell.parameters()]]
-                nodes = [type(o.grad_fn).__name__ for o in outs]
-                yield [*map(numbers, outs), *map(numbers, grads), nodes]
+                yield [*numbers(outs), *numbers(grads), [name_of(o.grad_fn) for o in outs]]
 
 
 def errors_of_cells(torch: Any) -> Any:

@@ -3,7 +3,7 @@
 import warnings
 from typing import Any
 
-from tests.answers import bits, numbers, raised, warned
+from tests.answers import bits, digests, name_of, numbers, raised, warned
 
 ROUNDING = {"depth": 4}
 
@@ -27,7 +27,7 @@ def _outcome(torch: Any, module: Any, *inputs: Any, **options: Any) -> list[Any]
     out = module(*leaves, **options)
     (out * _wave(torch, *out.shape, shift=1.0).to(out.dtype)).sum().backward()
     grads = [x.grad for x in (*leaves, *module.parameters())]
-    return [type(out.grad_fn).__name__, numbers(out), *map(numbers, grads)]
+    return [name_of(out.grad_fn), numbers(out), *numbers(grads)]
 
 
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -44,11 +44,11 @@ def made(torch: Any) -> Any:
         for options in OPTIONS.values():
             torch.manual_seed(1)
             layer = kind(8, 2, 16, **options)
-            held = {name: bits(tensor) for name, tensor in layer.state_dict().items()}
+            held = digests(layer)
             answers.append([layer, held])
     torch.manual_seed(1)
     whole = nn.Transformer(8, 2, 1, 2, 16, batch_first=True)
-    held = {name: bits(tensor) for name, tensor in whole.state_dict().items()}
+    held = digests(whole)
     decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(8, 2, 16), 2, nn.LayerNorm(8))
     activations = [
         nn.TransformerEncoderLayer(8, 2, 4, activation=f).activation_relu_or_gelu
@@ -142,7 +142,7 @@ def padded_steps(torch: Any) -> Any:
         answers += [encoder(x, src_key_padding_mask=padding)]
         answers += [encoder(x, torch.zeros(3, 3).bool(), padding), encoder(x)]
         answers += [encoder(x, src_key_padding_mask=between)]
-    return [numbers(answer) for answer in answers]
+    return numbers(answers)
 
 
 def warnings_of_encoders(torch: Any) -> Any:

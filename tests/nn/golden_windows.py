@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.answers import bits, numbers, raised, warned
+from tests.answers import digests, name_of, numbers, raised, slopes, warned
 from tests.nn.golden_layers import ramp
 
 
@@ -11,8 +11,7 @@ def answer(layer: Any, x: Any) -> Any:
     x = x.clone().requires_grad_()
     out = layer(x)
     (out * out.detach().cos()).sum().backward()
-    grads = [numbers(p.grad) for p in layer.parameters()]
-    return [type(out.grad_fn).__name__, numbers(out), numbers(x.grad), grads]
+    return [name_of(out.grad_fn), numbers(out), numbers(x.grad), slopes(layer.parameters())]
 
 
 def convolutions(torch: Any) -> Any:
@@ -48,7 +47,7 @@ def initial_values(torch: Any) -> Any:
         nn.ConvTranspose1d(3, 4, 3), nn.ConvTranspose2d(4, 2, 3, groups=2),
         nn.ConvTranspose3d(2, 3, 2), nn.Conv2d(1, 1, 1, bias=False, dtype=torch.float64),
     ):  # fmt: skip
-        yield {name: bits(value) for name, value in layer.state_dict().items()}
+        yield digests(layer)
     yield torch.rand(2)
 
 

@@ -125,7 +125,7 @@ def changed_options(torch: Any) -> Any:
             if step > 1:
                 params[2].grad = torch.ones(2)
             optimizer.step()
-        yield [numbers(p) for p in params]
+        yield numbers(params)
 
 
 def groups(torch: Any) -> Any:
@@ -137,7 +137,7 @@ def groups(torch: Any) -> Any:
             feed(torch, [a, b], step)
             c.grad = torch.ones(2)
             optimizer.step()
-        yield [optimizer, [numbers(p) for p in (a, b, c)], plain(optimizer.state_dict())]
+        yield [optimizer, numbers((a, b, c)), plain(optimizer.state_dict())]
 
 
 def structures(torch: Any) -> Any:
@@ -163,7 +163,7 @@ def round_trips(torch: Any) -> Any:
             for step in (7, 8):
                 feed(torch, ps, step)
                 o.step()
-            yield [o, [numbers(p) for p in ps]]
+            yield [o, numbers(ps)]
 
 
 def older_states(torch: Any) -> Any:
@@ -213,7 +213,7 @@ def layouts(torch: Any) -> Any:
             params[3].grad = torch.ones(3, 4).t()
             optimizer.step()
         state = [numbers(t) for s in optimizer.state.values() for t in s.values()]
-        yield [[numbers(p) for p in params], state, numbers(values)]
+        yield [numbers(params), state, numbers(values)]
 
 
 def not_finite(torch: Any) -> Any:

@@ -43,7 +43,7 @@ def run(torch: Any, steep: float, steps: int, sign: float = 1.0, **options: Any)
     params = optimizer.param_groups[0]["params"]
     state = optimizer.state_dict()["state"]
     return [
-        numbers(torch.stack(losses)), [numbers(p) for p in params], [p._version for p in params],
+        numbers(torch.stack(losses)), numbers(params), [p._version for p in params],
         len(calls), {str(k): {n: kinds(v) for n, v in s.items()} for k, s in state.items()},
         [state[0]["func_evals"], state[0]["n_iter"]] if state else None,
     ]  # fmt: skip
@@ -114,7 +114,7 @@ def states(torch: Any) -> Any:
                             strict=True):  # fmt: skip
                 b.copy_(a)
         yield [numbers(first.step(closure)), numbers(other.step(again)), other]
-        yield [numbers(p) for p in other.param_groups[0]["params"]]
+        yield numbers(other.param_groups[0]["params"])
         single = first.state_dict()["state"][0]
         yield [list(single), single["al"][-1], single["n_iter"]]
 

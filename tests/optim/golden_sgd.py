@@ -33,7 +33,7 @@ def trajectory(torch: Any, make: Any, steps: int = 6, dtype: Any = None) -> Any:
         feed(torch, params, step)
         optimizer.step()
         if step in (0, 1, steps - 1):
-            seen.append([numbers(p) for p in params])
+            seen.append(numbers(params))
     state = {str(k): {n: numbers(t) for n, t in v.items()}
              for k, v in optimizer.state_dict()["state"].items()}  # fmt: skip
     return [seen, state, [p._version for p in params]]
@@ -98,7 +98,7 @@ def layouts(torch: Any) -> Any:
             params[3].grad = torch.ones(3, 4).t()
             optimizer.step()
         state = [numbers(t) for s in optimizer.state.values() for t in s.values()]
-        yield [[numbers(p) for p in params], state, numbers(values)]
+        yield [numbers(params), state, numbers(values)]
 
 
 def arguments(torch: Any) -> Any:
@@ -183,7 +183,7 @@ def with_closures(torch: Any, *makes: Callable[[Any], Any]) -> Any:
 
         with torch.no_grad():
             losses = [optimizer.step(closure) for _ in range(3)]
-        yield [[numbers(loss) for loss in losses], numbers(p), optimizer.step()]
+        yield [numbers(losses), numbers(p), optimizer.step()]
 
 
 def closures(torch: Any) -> Any:
@@ -265,9 +265,9 @@ def copies(torch: Any) -> Any:
             for step in (1, 2):
                 feed(torch, copied, step)
                 other.step()
-            yield [other, [numbers(p) for p in copied], copied[0] is params[0],
+            yield [other, numbers(copied), copied[0] is params[0],
                    list(other.state_dict()["state"])]  # fmt: skip
-        yield [numbers(p) for p in params]
+        yield numbers(params)
 
 
 def training(torch: Any) -> Any:
@@ -288,4 +288,4 @@ def training(torch: Any) -> Any:
             loss.backward()
             optimizer.step()
             losses.append(loss.detach())
-        yield [numbers(torch.stack(losses)), [numbers(p) for p in model.parameters()]]
+        yield [numbers(torch.stack(losses)), numbers(model.parameters())]

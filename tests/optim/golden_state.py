@@ -48,7 +48,7 @@ def round_trips(torch: Any) -> Any:
             for ps, o in ((params, optimizer), (copied, other)):
                 feed(torch, ps, step)
                 o.step()
-        yield [[numbers(p) for p in copied], other]
+        yield [numbers(copied), other]
 
 
 def conversions(torch: Any) -> Any:
@@ -125,4 +125,4 @@ def changed_options(torch: Any) -> Any:
             optimizer.param_groups[0]["lr"] = lr
             feed(torch, params, step)
             optimizer.step()
-        yield [numbers(p) for p in params]
+        yield numbers(params)

@@ -39,7 +39,7 @@ def averages(torch: Any) -> Any:
     train(torch, model, several)
     x = torch.ones(2, 3, dtype=torch.float64)
     return [
-        [[numbers(t) for t in average.state_dict().values()], average.n_averaged,
+        [numbers(average.state_dict().values()), average.n_averaged,
          numbers(average.eval()(x)), [t._version for t in average.parameters()]]
         for average in several
     ]  # fmt: skip
