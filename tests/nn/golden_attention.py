@@ -1,17 +1,15 @@
 """Attention, and layers of several heads."""
 
+import math
 from typing import Any
 
 from tests.answers import bits, digests, name_of, numbers, raised, slopes, warned
 
 
-def _wave(torch: Any, *shape: int, shift: float = 0.3, dtype: str = "float32") -> Any:
+def wave(torch: Any, *shape: int, shift: float = 0.3, dtype: str = "float32") -> Any:
     """Numbers between -1 and 1 that do not repeat."""
-    count = 1
-    for n in shape:
-        count *= n
-    kind = getattr(torch, dtype)
-    return (torch.arange(count, dtype=torch.float64) * 0.7 + shift).sin().reshape(shape).to(kind)
+    places = torch.arange(math.prod(shape), dtype=torch.float64).reshape(shape)
+    return (places * 0.7 + shift).sin().to(getattr(torch, dtype))
 
 
 def _triangle(torch: Any, size: int) -> Any:
@@ -22,26 +20,26 @@ def _outcome(torch: Any, function: Any, *inputs: Any, **options: Any) -> list[An
     """A result, its node, and the gradients of the inputs."""
     leaves = [x.clone().requires_grad_() for x in inputs]
     out = function(*leaves, **options)
-    (out * _wave(torch, *out.shape, shift=1.0).to(out.dtype)).sum().backward()
+    (out * wave(torch, *out.shape, shift=1.0).to(out.dtype)).sum().backward()
     return [name_of(out.grad_fn), numbers(out), *slopes(leaves)]
 
 
 def products(torch: Any) -> Any:
     attention = torch.nn.functional.scaled_dot_product_attention
     for dtype in ("float32", "float64"):
-        q, k, v = (_wave(torch, 2, 3, n, 4, shift=s, dtype=dtype)
+        q, k, v = (wave(torch, 2, 3, n, 4, shift=s, dtype=dtype)
                    for n, s in ((4, 0.1), (5, 0.2), (5, 0.9)))  # fmt: skip
         keep = torch.ones(4, 5, dtype=torch.bool).tril()
         keep[1] = False
         options: list[dict[str, Any]] = [
             {}, {"is_causal": True}, {"scale": 0.3}, {"attn_mask": keep}, {"scale": -2.0},
-            {"attn_mask": _wave(torch, 4, 5, dtype=dtype)},
-            {"attn_mask": _wave(torch, 2, 1, 4, 5, dtype=dtype)},
-            {"attn_mask": _wave(torch, 2, 3, 4, 5, dtype=dtype).requires_grad_()},
+            {"attn_mask": wave(torch, 4, 5, dtype=dtype)},
+            {"attn_mask": wave(torch, 2, 1, 4, 5, dtype=dtype)},
+            {"attn_mask": wave(torch, 2, 3, 4, 5, dtype=dtype).requires_grad_()},
         ]  # fmt: skip
         yield from [_outcome(torch, attention, q, k, v, **some) for some in options]
         yield from [
-            _outcome(torch, attention, q, k, _wave(torch, 2, 3, 5, 6, dtype=dtype), **some)
+            _outcome(torch, attention, q, k, wave(torch, 2, 3, 5, 6, dtype=dtype), **some)
             for some in ({}, {"is_causal": True}, {"attn_mask": keep})
         ]
         yield from [
@@ -49,15 +47,15 @@ def products(torch: Any) -> Any:
             _outcome(torch, attention, q[0, 0], k[0, 0], v[0, 0]),
             _outcome(torch, attention, q[:1], k, v),
         ]  # fmt: skip
-        many = _wave(torch, 2, 6, 4, 4, dtype=dtype)
+        many = wave(torch, 2, 6, 4, 4, dtype=dtype)
         yield _outcome(torch, attention, many, k, v, enable_gqa=True)
-    swapped = _wave(torch, 2, 4, 3, 4).transpose(1, 2)
+    swapped = wave(torch, 2, 4, 3, 4).transpose(1, 2)
     out = attention(swapped, swapped, swapped)
-    yield from [out.stride(), attention(*[_wave(torch, 2, 3, 0, 4)] * 3).shape]
+    yield from [out.stride(), attention(*[wave(torch, 2, 3, 0, 4)] * 3).shape]
 
 
 def dropped_products(torch: Any) -> Any:
-    attention, x = torch.nn.functional.scaled_dot_product_attention, _wave(torch, 2, 3, 4, 4)
+    attention, x = torch.nn.functional.scaled_dot_product_attention, wave(torch, 2, 3, 4, 4)
     return [
         _outcome(torch, attention, x, x, x, dropout_p=0.4),
         _outcome(torch, attention, x, x, x, dropout_p=0.4, is_causal=True),
@@ -101,9 +99,9 @@ def _heads(torch: Any, layer: Any, q: Any, k: Any, v: Any, **options: Any) -> li
     leaves = [x.clone().requires_grad_() for x in (q, k, v)]
     layer.zero_grad()
     out, weights = layer(*leaves, **options)
-    total = (out * _wave(torch, *out.shape)).sum()
+    total = (out * wave(torch, *out.shape)).sum()
     if weights is not None:
-        total = total + (weights * _wave(torch, *weights.shape)).sum()
+        total = total + (weights * wave(torch, *weights.shape)).sum()
     total.backward()
     nodes = [name_of(out.grad_fn), weights is not None and name_of(weights.grad_fn)]
     grads = [x.grad for x in (*leaves, *layer.parameters())]
@@ -117,15 +115,15 @@ def heads(torch: Any) -> Any:
         layer = torch.nn.MultiheadAttention(4, 2, **options)
         sizes = options.get("kdim", 4), options.get("vdim", 4)
         first, second = (2, 5) if options.get("batch_first") else (5, 2)
-        q = _wave(torch, *((2, 4) if first == 2 else (4, 2)), 4)
-        k, v = (_wave(torch, first, second, size) for size in sizes)
+        q = wave(torch, *((2, 4) if first == 2 else (4, 2)), 4)
+        k, v = (wave(torch, first, second, size) for size in sizes)
         padding = torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
         mask = torch.ones(4, 5, dtype=torch.bool).triu(1)
         for how in (
             {}, {"need_weights": False}, {"average_attn_weights": False},
             {"key_padding_mask": padding}, {"attn_mask": mask},
             {"key_padding_mask": padding, "attn_mask": mask, "need_weights": False},
-            {"attn_mask": _wave(torch, 4, 4, 5), "need_weights": False},
+            {"attn_mask": wave(torch, 4, 4, 5), "need_weights": False},
         ):  # fmt: skip
             answers[f"{name}, {' '.join(how)}"] = _heads(torch, layer, q, k, v, **how)
     return answers
@@ -143,10 +141,10 @@ def self_attention(torch: Any) -> Any:
                 {"attn_mask": mask, "is_causal": True, "need_weights": False},
                 {"attn_mask": torch.zeros(3, 3), "is_causal": True, "need_weights": False},
             ):  # fmt: skip
-                x = _wave(torch, *shape).requires_grad_()
+                x = wave(torch, *shape).requires_grad_()
                 layer.zero_grad()
                 out, weights = layer(x, x, x, **how)
-                (out * _wave(torch, *out.shape)).sum().backward()
+                (out * wave(torch, *out.shape)).sum().backward()
                 grads = [x.grad, *[p.grad for p in layer.parameters()]]
                 node = name_of(out.grad_fn)
                 yield [node, out.stride(), numbers(out), numbers(weights),
@@ -155,7 +153,7 @@ def self_attention(torch: Any) -> Any:
 
 def dropped_heads(torch: Any) -> Any:
     layer = torch.nn.MultiheadAttention(8, 2, dropout=0.5)
-    x = _wave(torch, 3, 2, 8)
+    x = wave(torch, 3, 2, 8)
     for how in ({}, {"need_weights": False}):
         torch.manual_seed(4)
         yield _heads(torch, layer, x, x, x, **how)
@@ -165,17 +163,17 @@ def dropped_heads(torch: Any) -> Any:
 
 def function(torch: Any) -> Any:
     """Keys and values that are given, and what does not fit."""
-    ones, x = torch.ones, _wave(torch, 3, 2, 8)
+    ones, x = torch.ones, wave(torch, 3, 2, 8)
 
     def call(heads: int = 2, size: int = 8, **options: Any) -> Any:
-        weight = options.pop("weight", _wave(torch, 24, 8))
+        weight = options.pop("weight", wave(torch, 24, 8))
         return torch.nn.functional.multi_head_attention_forward(
-            x, x, x, size, heads, weight, _wave(torch, 24), options.pop("bias_k", None),
-            options.pop("bias_v", None), False, 0.0, _wave(torch, 8, 8), _wave(torch, 8), **options,
+            x, x, x, size, heads, weight, wave(torch, 24), options.pop("bias_k", None),
+            options.pop("bias_v", None), False, 0.0, wave(torch, 8, 8), wave(torch, 8), **options,
         )  # fmt: skip
 
-    given = call(static_k=_wave(torch, 4, 5, 4), static_v=_wave(torch, 4, 5, 4))
-    separate = {f"{name}_proj_weight": _wave(torch, 8, 8) for name in "qkv"}
+    given = call(static_k=wave(torch, 4, 5, 4), static_v=wave(torch, 4, 5, 4))
+    separate = {f"{name}_proj_weight": wave(torch, 8, 8) for name in "qkv"}
     apart = call(use_separate_proj_weight=True, weight=None, **separate)
     return [
         *numbers((*given, *apart)), raised(call, 3), raised(call, 2, 7),

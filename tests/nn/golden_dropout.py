@@ -1,15 +1,13 @@
 """Dropout of elements and channels: the same seed drops the same."""
 
+import math
 from typing import Any
 
 from tests.answers import bits, name_of, numbers, raised, warned
 
 
 def ramp(torch: Any, *shape: int) -> Any:
-    count = 1
-    for n in shape:
-        count *= n
-    return torch.arange(count).reshape(shape) / 8 + 1
+    return torch.arange(math.prod(shape)).reshape(shape) / 8 + 1
 
 
 def kinds(torch: Any) -> list[Any]:

@@ -3,13 +3,7 @@
 from typing import Any
 
 from tests.answers import raised, warned
-from tests.nn.golden_loss import gradient
-
-REDUCTIONS = ("none", "mean", "sum")
-
-
-def values(torch: Any, *shape: int, seed: int = 0) -> Any:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+from tests.nn.golden_loss import REDUCTIONS, gradient, values
 
 
 def of_distributions(torch: Any) -> Any:

@@ -1,15 +1,13 @@
 """Normalizations as modules: what they print, hold, compute in both modes, and refuse."""
 
+import math
 from typing import Any
 
 from tests.answers import name_of, numbers, raised, slopes, warned
 
 
 def wave(torch: Any, *shape: int) -> Any:
-    count = 1
-    for n in shape:
-        count *= n
-    places = torch.arange(count, dtype=torch.float64).reshape(shape)
+    places = torch.arange(math.prod(shape), dtype=torch.float64).reshape(shape)
     return ((places * 0.7).sin() * 2 + 0.5).float()
 
 

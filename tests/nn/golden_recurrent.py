@@ -4,15 +4,7 @@ import pickle
 from typing import Any
 
 from tests.answers import bits, digests, name_of, numbers, raised, slopes, warned
-
-
-def wave(torch: Any, *shape: int, dtype: str = "float32") -> Any:
-    """Numbers between -1 and 1 that do not repeat."""
-    count = 1
-    for n in shape:
-        count *= n
-    kind = getattr(torch, dtype)
-    return (torch.arange(count, dtype=torch.float64) * 0.7 + 0.3).sin().reshape(shape).to(kind)
+from tests.nn.golden_attention import wave
 
 
 def _layers(torch: Any) -> list[Any]:

@@ -4,16 +4,13 @@ import warnings
 from typing import Any
 
 from tests.answers import bits, digests, name_of, numbers, raised, warned
+from tests.nn.golden_attention import wave
 
 ROUNDING = {"depth": 4}
 
 
 def _wave(torch: Any, *shape: int, shift: float = 0.3) -> Any:
-    count = 1
-    for n in shape:
-        count *= n
-    values = (torch.arange(count, dtype=torch.float64) * 0.7 + shift).sin() * 2
-    return values.reshape(shape).to(torch.float32)
+    return 2 * wave(torch, *shape, shift=shift)
 
 
 def _causal(torch: Any, size: int) -> Any:

@@ -1,12 +1,13 @@
 """Optimizers of a step size for every element: options, states, layouts, refusals."""
 
 import copy
+import functools
 import itertools
 import pickle
 from typing import Any
 
 from tests.answers import numbers, raised
-from tests.optim.golden_sgd import feed, start, trajectory, with_closures
+from tests.optim.golden_sgd import feed, laid_out, start, trajectory, with_closures
 from tests.optim.golden_state import made, plain
 
 KINDS = ("Adadelta", "Adagrad", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop")
@@ -199,21 +200,9 @@ def default_dtypes(torch: Any) -> Any:
 
 
 def layouts(torch: Any) -> Any:
-    """Parameters and gradients that are not contiguous, empty, or of no dimension."""
-    for kind, options in FULL.items():
-        values = torch.arange(12.0).reshape(3, 4)
-        params = [
-            torch.nn.Parameter(values.t()), torch.nn.Parameter(torch.tensor(2.0)),
-            torch.nn.Parameter(torch.empty(0, 3)), torch.nn.Parameter(torch.ones(4, 3)),
-        ]  # fmt: skip
-        optimizer = getattr(torch.optim, kind)(params, lr=0.1, **options)
-        for _ in range(3):
-            for p in params:
-                p.grad = torch.ones(p.shape) * 0.5
-            params[3].grad = torch.ones(3, 4).t()
-            optimizer.step()
-        state = [numbers(t) for s in optimizer.state.values() for t in s.values()]
-        yield [numbers(params), state, numbers(values)]
+    optim = torch.optim
+    makes = [functools.partial(getattr(optim, kind), lr=0.1, **FULL[kind]) for kind in FULL]
+    return laid_out(torch, *makes)
 
 
 def not_finite(torch: Any) -> Any:

@@ -21,6 +21,13 @@ def optimizer_of(torch: Any, kind: str = "SGD", tensor: bool = False, **options:
     return getattr(torch.optim, kind)(groups, lr=rates[0], **options)
 
 
+def advance(*stepping: Any, times: int = 1) -> None:
+    """Let an optimizer and its schedulers step."""
+    for _ in range(times):
+        for each in stepping:
+            each.step()
+
+
 def rates(optimizer: Any) -> list[str]:
     return [digits(group["lr"]) for group in optimizer.param_groups]
 
@@ -41,8 +48,7 @@ def drive(torch: Any, make: Any, steps: int = 12, **options: Any) -> Any:
     scheduler = make(optimizer)
     seen = [rates(optimizer)]
     for _ in range(steps):
-        optimizer.step()
-        scheduler.step()
+        advance(optimizer, scheduler)
         seen.append(rates(optimizer))
         assert [digits(lr) for lr in scheduler.get_last_lr()] == seen[-1]
     groups = [{k: v for k, v in g.items() if k != "params"} for g in optimizer.param_groups]
@@ -97,8 +103,7 @@ def tensors_as_rates(torch: Any) -> Any:
         scheduler = make(optimizer)
         seen = []
         for _ in range(6):
-            optimizer.step()
-            scheduler.step()
+            advance(optimizer, scheduler)
             seen.append([f"{float(g['lr']):.5g}" for g in optimizer.param_groups])
         last = scheduler.get_last_lr()
         same = [g["lr"] is t for g, t in zip(optimizer.param_groups, held, strict=True)]
@@ -207,9 +212,7 @@ def resumed(torch: Any) -> Any:
     for name, make in _makers(torch).items():
         first = optimizer_of(torch)
         scheduler = make(first)
-        for _ in range(4):
-            first.step()
-            scheduler.step()
+        advance(first, scheduler, times=4)
         second = optimizer_of(torch)
         other = make(second)
         second.load_state_dict(first.state_dict())
@@ -217,9 +220,7 @@ def resumed(torch: Any) -> Any:
         other.load_state_dict(state)
         seen = []
         for _ in range(5):
-            for o, s in ((first, scheduler), (second, other)):
-                o.step()
-                s.step()
+            advance(first, scheduler, second, other)
             assert rates(first) == rates(second)
             seen.append(rates(second))
         answers[name] = [seen, list(other.state_dict())]
@@ -266,10 +267,7 @@ def combinations(torch: Any) -> Any:
     ]  # fmt: skip
     optimizer = optimizer_of(torch)
     first, second = s.StepLR(optimizer, 2), s.ExponentialLR(optimizer, 0.9)
-    for _ in range(5):
-        optimizer.step()
-        first.step()
-        second.step()
+    advance(optimizer, first, second, times=5)
     yield from [rates(optimizer), first.get_last_lr() == second.get_last_lr()]
 
 
@@ -293,8 +291,7 @@ def callables(torch: Any) -> Any:
         optimizer = optimizer_of(torch)
         other = make(optimizer, Falling(0.1))
         other.load_state_dict(dict(state))
-        optimizer.step()
-        other.step()
+        advance(optimizer, other)
         yield rates(optimizer)
 
 

@@ -82,10 +82,9 @@ def adam_double(torch: Any) -> Any:
     return [trajectory(torch, make, 12, torch.float64) for make in makers]
 
 
-def layouts(torch: Any) -> Any:
+def laid_out(torch: Any, *makes: Callable[[Any], Any]) -> Any:
     """Parameters and gradients that are not contiguous, empty, or of no dimension."""
-    for make in (lambda ps: torch.optim.SGD(ps, 0.1, 0.9, nesterov=True, weight_decay=0.1),
-                 lambda ps: torch.optim.Adam(ps, 0.1, amsgrad=True)):  # fmt: skip
+    for make in makes:
         values = torch.arange(12.0).reshape(3, 4)
         params = [
             torch.nn.Parameter(values.t()), torch.nn.Parameter(torch.tensor(2.0)),
@@ -99,6 +98,13 @@ def layouts(torch: Any) -> Any:
             optimizer.step()
         state = [numbers(t) for s in optimizer.state.values() for t in s.values()]
         yield [numbers(params), state, numbers(values)]
+
+
+def layouts(torch: Any) -> Any:
+    return laid_out(
+        torch, lambda ps: torch.optim.SGD(ps, 0.1, 0.9, nesterov=True, weight_decay=0.1),
+        lambda ps: torch.optim.Adam(ps, 0.1, amsgrad=True),
+    )  # fmt: skip
 
 
 def arguments(torch: Any) -> Any:
