@@ -118,8 +118,7 @@ def one_tensor_for_several_results(torch: Any) -> Any:
     x, out = torch.tensor([[1.0, 2.0], [0.0, 3.0]]), torch.empty(0)
     calls = [(torch.median, 0), (torch.mode, 0), (torch.kthvalue, 1)]
     return [
-        *(raised(f, x, n, out=out) for f, n in calls),
-        raised(torch.sum, x, 0, out=(out, out)),
+        *(raised(f, x, n, out=out) for f, n in calls), raised(torch.sum, x, 0, out=(out, out)),
     ]  # fmt: skip
 
 

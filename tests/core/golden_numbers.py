@@ -41,9 +41,8 @@ def held_between_bools(torch: Any) -> Any:
     x, f = torch.tensor([True, False]), torch.nn.functional
     return [
         raised(x.clamp, False, True), raised(x.clamp, min=True), raised(x.clamp, max=False),
-        x.clamp(0, True), x.clamp(True, 1), x.clamp(max=1), x.clamp(0, 0.5),
-        raised(f.hardtanh, x), raised(f.hardtanh_, x), raised(f.threshold, x, 1, 0),
-        raised(f.threshold_, x, 1, 0),
+        x.clamp(0, True), x.clamp(True, 1), x.clamp(max=1), x.clamp(0, 0.5), raised(f.hardtanh, x),
+        raised(f.hardtanh_, x), raised(f.threshold, x, 1, 0), raised(f.threshold_, x, 1, 0),
     ]  # fmt: skip
 
 

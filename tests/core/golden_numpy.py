@@ -16,10 +16,9 @@ i single|single i|g single|single g
 def _names(torch: Any) -> dict[str, Any]:
     x = torch.tensor([1.0, 2.0])
     return {
-        "np": np, "x": x, "g": x.clone().requires_grad_(),
-        "i": torch.tensor([1, 0]), "n": torch.tensor(2.0), "a": np.array([3.0, 4.0]),
-        "k": np.array([1, 0]), "z": np.array(2.0), "single": np.float32(2),
-        "double": np.float64(2), "whole": np.int64(2),
+        "np": np, "x": x, "g": x.clone().requires_grad_(), "i": torch.tensor([1, 0]),
+        "n": torch.tensor(2.0), "a": np.array([3.0, 4.0]), "k": np.array([1, 0]),
+        "z": np.array(2.0), "single": np.float32(2), "double": np.float64(2), "whole": np.int64(2),
     }  # fmt: skip
 
 

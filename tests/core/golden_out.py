@@ -272,7 +272,6 @@ def places_in_order(torch: Any) -> Any:
     got = torch.argsort(x, stable=True, descending=True, out=held)
     leaf = x.clone().requires_grad_()
     return [
-        held, got is held,
-        raised(lambda: torch.argsort(x, stable=True, out=floats)),
+        held, got is held, raised(lambda: torch.argsort(x, stable=True, out=floats)),
         raised(lambda: torch.argsort(leaf, stable=True, out=held)),
     ]  # fmt: skip

@@ -100,8 +100,7 @@ def of_special_functions(torch: Any) -> Any:
         leaf = (args[0].clone().requires_grad_(), *args[1:])
         answers[name] = [
             function(*args, out=out) is out, numbers(out), out._version,
-            raised(function, *args, out=out.int()),
-            str(function(*args, out=out.double()).dtype),
+            raised(function, *args, out=out.int()), str(function(*args, out=out.double()).dtype),
             raised(function, *leaf, out=out).partition(", but ")[0][:90],
         ]  # fmt: skip
     return answers

@@ -19,6 +19,10 @@ def _values(tree: Any) -> Any:
     return told(tree)
 
 
+def _each(*trees: Any) -> list[Any]:
+    return [_values(tree) for tree in trees]
+
+
 def _points(torch: Any) -> tuple[Any, Any]:
     x = torch.tensor([0.3, -1.2, 2.0], dtype=torch.float64)
     w = torch.tensor([[0.5, 1.0, -0.2], [1.5, 0.1, 0.4]], dtype=torch.float64)
@@ -36,16 +40,15 @@ def gradients(torch: Any) -> Any:
         y = w @ x
         return (y**2).sum(), {"y": y}
 
-    return [
-        _values(f.grad(loss)(w, x)), _values(f.grad(loss, argnums=1)(w, x, scale=2.0)),
-        _values(f.grad(loss, argnums=(1, 0))(w, x)), _values(f.grad(loss, argnums=-1)(w, x)),
-        _values(f.grad_and_value(loss, argnums=(0,))(w, x)),
-        _values(f.grad(both, has_aux=True)(w, x)),
-        _values(f.grad_and_value(both, has_aux=True)(w, x)),
-        _values(f.grad(lambda p: (p["w"] @ p["x"][0]).sum())({"w": w, "x": [x]})),
-        _values(f.grad(lambda p: p.a.sum() * 2 + p.b)(Pair(x, x[0]))),
-        _values(f.grad(lambda x: w.sum())(x)), _values(f.grad(lambda x: x.detach().sum())(x)),
-    ]  # fmt: skip
+    return _each(
+        f.grad(loss)(w, x), f.grad(loss, argnums=1)(w, x, scale=2.0),
+        f.grad(loss, argnums=(1, 0))(w, x), f.grad(loss, argnums=-1)(w, x),
+        f.grad_and_value(loss, argnums=(0,))(w, x), f.grad(both, has_aux=True)(w, x),
+        f.grad_and_value(both, has_aux=True)(w, x),
+        f.grad(lambda p: (p["w"] @ p["x"][0]).sum())({"w": w, "x": [x]}),
+        f.grad(lambda p: p.a.sum() * 2 + p.b)(Pair(x, x[0])), f.grad(lambda x: w.sum())(x),
+        f.grad(lambda x: x.detach().sum())(x),
+    )  # fmt: skip
 
 
 def gradients_refused(torch: Any) -> Any:
@@ -69,20 +72,20 @@ def nested(torch: Any) -> Any:
         return (t**3).sum()
 
     point = torch.tensor(2.0)
-    return [
-        _values(f.grad(f.grad(torch.sin))(point)),
-        _values(f.grad(f.grad(f.grad(lambda t: t**4)))(point)),
-        _values(f.grad(lambda t: f.grad(cube)(t).sum())(x)),
-        _values(f.hessian(cube)(x)),
-        _values(f.hessian(lambda w: (w.sum(0) * x).prod())(w)),
-        _values(f.jacrev(f.jacrev(torch.sin))(x)),
-        _values(f.jacfwd(f.jacfwd(torch.exp))(x)),
-        _values(f.jvp(f.grad(cube), (x,), (torch.ones_like(x),))),
-        _values(f.grad(lambda t: f.jvp(torch.sin, (t,), (torch.ones_like(t),))[1].sum())(x)),
-        _values(f.vjp(f.grad(cube), x)[1](torch.ones_like(x))),
+    return _each(
+        f.grad(f.grad(torch.sin))(point),
+        f.grad(f.grad(f.grad(lambda t: t**4)))(point),
+        f.grad(lambda t: f.grad(cube)(t).sum())(x),
+        f.hessian(cube)(x),
+        f.hessian(lambda w: (w.sum(0) * x).prod())(w),
+        f.jacrev(f.jacrev(torch.sin))(x),
+        f.jacfwd(f.jacfwd(torch.exp))(x),
+        f.jvp(f.grad(cube), (x,), (torch.ones_like(x),)),
+        f.grad(lambda t: f.jvp(torch.sin, (t,), (torch.ones_like(t),))[1].sum())(x),
+        f.vjp(f.grad(cube), x)[1](torch.ones_like(x)),
         # The inner function sees the outer's variable.
-        _values(f.grad(lambda t: f.grad(lambda s: s * t)(t) * t)(point)),
-    ]
+        f.grad(lambda t: f.grad(lambda s: s * t)(t) * t)(point),
+    )
 
 
 def jacobians(torch: Any) -> Any:
@@ -93,14 +96,14 @@ def jacobians(torch: Any) -> Any:
         return {"y": w @ x, "z": (x.sum(), w[0])}
 
     for transform in (f.jacrev, f.jacfwd):
-        yield [
-            _values(transform(torch.sin)(x)), _values(transform(product)(w, x)),
-            _values(transform(product, argnums=(0, 1))(w, x)),
-            _values(transform(lambda x: (x * 2, x.sum()), has_aux=True)(x)),
-            _values(transform(lambda p: p["a"] * p["b"][0])({"a": x, "b": [x]})),
-            _values(transform(lambda x: x.sum())(x)), raised(transform(lambda x: 3), x),
+        yield _each(
+            transform(torch.sin)(x), transform(product)(w, x),
+            transform(product, argnums=(0, 1))(w, x),
+            transform(lambda x: (x * 2, x.sum()), has_aux=True)(x),
+            transform(lambda p: p["a"] * p["b"][0])({"a": x, "b": [x]}),
+            transform(lambda x: x.sum())(x), raised(transform(lambda x: 3), x),
             raised(transform(lambda x: x, argnums=2), x),
-        ]  # fmt: skip
+        )  # fmt: skip
     chunked = _values(f.jacrev(torch.sin, chunk_size=2)(x))
     yield from [chunked, raised(f.jacrev, torch.sin, chunk_size=0)]
 
@@ -111,17 +114,17 @@ def products(torch: Any) -> Any:
     output, pull = f.vjp(lambda w, x: {"y": w @ x}, w, x)
     weights = {"y": torch.ones(2, dtype=torch.float64)}
     one, back = f.vjp(lambda x: (x * 2, x.sum()), x)
-    return [
-        _values(output), _values(pull(weights)), _values(pull({"y": weights["y"] * 2})),
-        _values([one, back((x, x[0]))]), _values(f.vjp(lambda x: (x * 2, x), x, has_aux=True)[2]),
-        _values(f.jvp(lambda w, x: [w @ x], (w, x), (w, x))),
-        _values(f.jvp(lambda x: (x * 2, x + 1), (x,), (x,), has_aux=True)),
-        _values(f.jvp(lambda x: x.detach() * 2, (x,), (x,))), raised(back, x),
+    return _each(
+        output, pull(weights), pull({"y": weights["y"] * 2}),
+        [one, back((x, x[0]))], f.vjp(lambda x: (x * 2, x), x, has_aux=True)[2],
+        f.jvp(lambda w, x: [w @ x], (w, x), (w, x)),
+        f.jvp(lambda x: (x * 2, x + 1), (x,), (x,), has_aux=True),
+        f.jvp(lambda x: x.detach() * 2, (x,), (x,)), raised(back, x),
         raised(f.vjp, lambda x: 3, x), raised(f.vjp, lambda x: x.long(), x),
         raised(f.vjp, lambda x: x, x, has_aux=True), raised(f.jvp, torch.sin, x, x),
         raised(f.jvp, torch.sin, (x,), (x, x)).partition(" Got primals")[0],
         raised(f.jvp, torch.sin, (), ()), raised(f.jvp, torch.sin, (1.0,), (1.0,)),
-    ]  # fmt: skip
+    )  # fmt: skip
 
 
 def recording(torch: Any) -> Any:
@@ -154,23 +157,18 @@ def recording(torch: Any) -> Any:
 
 def batches(torch: Any) -> Any:
     x, y, vmap = torch.arange(12.0).reshape(3, 4), torch.arange(4.0), torch.vmap
-    return [
-        _values(vmap(torch.dot)(x, x)), _values(vmap(torch.mul, in_dims=(0, None))(x, y)),
-        _values(vmap(lambda r: r.sum(), in_dims=1)(x)),
-        _values(vmap(lambda r: r.sum(), in_dims=-1)(x)),
-        _values(vmap(lambda r: r * 2, out_dims=1)(x)),
-        _values(vmap(lambda r: (r.sum(), r * 2), out_dims=(0, 1))(x)),
-        _values(vmap(lambda r: {"a": r, "b": [r.sum()]})(x)),
-        _values(vmap(lambda d, k: d["r"] * k, in_dims=({"r": 0}, None))({"r": x}, 2.0)),
-        _values(vmap(vmap(lambda a, b: a * b, in_dims=(None, 0)), in_dims=(0, None))(y, y)),
-        _values(vmap(lambda r: torch.zeros(2))(x)),
-        _values(vmap(lambda r: (r.sum(), 3.0), out_dims=(0, None))(x)),
-        _values(vmap(torch.sin)(torch.zeros(0, 3))),
-        _values(vmap(lambda r, scale: r * scale)(x, scale=3)),
-        _values(vmap(lambda r: r.sum(), chunk_size=2)(x)), _values(vmap(lambda r: r.max(0))(x)),
-        _values(vmap(lambda r: r[:, None] * r)(x)),
-        _values(vmap(lambda r: torch.stack([r, r]).reshape(-1))(x)),
-    ]  # fmt: skip
+    return _each(
+        vmap(torch.dot)(x, x), vmap(torch.mul, in_dims=(0, None))(x, y),
+        vmap(lambda r: r.sum(), in_dims=1)(x), vmap(lambda r: r.sum(), in_dims=-1)(x),
+        vmap(lambda r: r * 2, out_dims=1)(x), vmap(lambda r: (r.sum(), r * 2), out_dims=(0, 1))(x),
+        vmap(lambda r: {"a": r, "b": [r.sum()]})(x),
+        vmap(lambda d, k: d["r"] * k, in_dims=({"r": 0}, None))({"r": x}, 2.0),
+        vmap(vmap(lambda a, b: a * b, in_dims=(None, 0)), in_dims=(0, None))(y, y),
+        vmap(lambda r: torch.zeros(2))(x), vmap(lambda r: (r.sum(), 3.0), out_dims=(0, None))(x),
+        vmap(torch.sin)(torch.zeros(0, 3)), vmap(lambda r, scale: r * scale)(x, scale=3),
+        vmap(lambda r: r.sum(), chunk_size=2)(x), vmap(lambda r: r.max(0))(x),
+        vmap(lambda r: r[:, None] * r)(x), vmap(lambda r: torch.stack([r, r]).reshape(-1))(x),
+    )  # fmt: skip
 
 
 def written_anew(torch: Any) -> Any:
@@ -185,18 +183,16 @@ def written_anew(torch: Any) -> Any:
     def add(made: Any, r: Any) -> Any:
         return made.add_(r)
 
-    return [
-        _values(vmap(placed)(x)),
-        _values(vmap(lambda r: add(r.new_zeros(4), r))(x)),
-        _values(vmap(lambda r: add(r.new_ones(size=(2, 4)), r), in_dims=1)(x.T)),
-        _values(vmap(lambda r: add(r.new_full((4,), 2.5), r))(x)),
-        _values(vmap(lambda r: add(r.new_empty(4).zero_(), r))(x)),
-        _values(vmap(lambda r: r.new_ones(2, dtype=torch.int64))(x)),
-        _values(vmap(lambda r: r.new_ones(2, requires_grad=True))(x)),
-        _values(vmap(lambda r: r.new_zeros(2))(x[:0])),
-        _values(vmap(grad(lambda r: add(r.new_zeros(4), r * r).sum()))(x)),
-        _values(vmap(lambda a: vmap(lambda b: add((a * b).new_zeros(4), a * b))(x))(x)),
-    ]
+    return _each(
+        vmap(placed)(x), vmap(lambda r: add(r.new_zeros(4), r))(x),
+        vmap(lambda r: add(r.new_ones(size=(2, 4)), r), in_dims=1)(x.T),
+        vmap(lambda r: add(r.new_full((4,), 2.5), r))(x),
+        vmap(lambda r: add(r.new_empty(4).zero_(), r))(x),
+        vmap(lambda r: r.new_ones(2, dtype=torch.int64))(x),
+        vmap(lambda r: r.new_ones(2, requires_grad=True))(x), vmap(lambda r: r.new_zeros(2))(x[:0]),
+        vmap(grad(lambda r: add(r.new_zeros(4), r * r).sum()))(x),
+        vmap(lambda a: vmap(lambda b: add((a * b).new_zeros(4), a * b))(x))(x),
+    )  # fmt: skip
 
 
 def batches_refused(torch: Any) -> Any:
@@ -247,11 +243,10 @@ def samples(torch: Any) -> Any:
     models = [torch.nn.Linear(3, 2).double() for _ in range(3)]
     stacked, buffers = f.stack_module_state(models)
     ensemble = f.vmap(lambda p, b, v: f.functional_call(models[0], (p, b), (v,)), (0, 0, None))
-    return [
-        _values(each), _values(jacobians), _values(hessians), _values(stacked), _values(buffers),
-        _values(ensemble(stacked, buffers, x)),
-        _values(f.vmap(lambda m: f.grad(lambda v: (v**2).sum())(m))(x)),
-    ]  # fmt: skip
+    return _each(
+        each, jacobians, hessians, stacked, buffers, ensemble(stacked, buffers, x),
+        f.vmap(lambda m: f.grad(lambda v: (v**2).sum())(m))(x),
+    )  # fmt: skip
 
 
 def modules(torch: Any) -> Any:

@@ -29,18 +29,17 @@ def _scalar(a: Any) -> Any:
 def nested(torch: Any) -> Any:
     x, y, _ = _points(torch)
     f, vmap = torch.func, torch.vmap
-    return [
-        _told(vmap(f.hessian(_scalar))(x)), _told(f.hessian(_scalar)(y)),
-        _told(f.jacrev(f.jacfwd(_scalar))(y)), _told(f.jacrev(f.jacrev(_scalar))(y)),
-        _told(f.jacfwd(f.jacfwd(_scalar))(y)), _told(f.grad(lambda a: vmap(_scalar)(a).prod())(x)),
-        _told(f.jacrev(vmap(torch.sin))(x[:2])), _told(f.jacfwd(vmap(torch.sin))(x[:2])),
-        _told(vmap(vmap(f.grad(lambda a: a**3)))(x)), _told(vmap(f.vjp(torch.sin, y)[1])(x)),
-        _told(vmap(lambda v: f.jvp(torch.sin, (y,), (v,))[1])(x)),
-        _told(vmap(f.grad_and_value(lambda a: (_scalar(a), a * 2), has_aux=True))(x)),
-        _told(f.hessian(lambda a, b: (a * b**2).sum(), argnums=(0, 1))(y, y * 2)),
-        _told(f.hessian(lambda d: (d["a"] ** 2 * d["b"]).sum())({"a": y, "b": y + 1})),
-        _told(f.jacrev(torch.sin, chunk_size=3)(y)),
-    ]  # fmt: skip
+    return _told([
+        vmap(f.hessian(_scalar))(x), f.hessian(_scalar)(y), f.jacrev(f.jacfwd(_scalar))(y),
+        f.jacrev(f.jacrev(_scalar))(y), f.jacfwd(f.jacfwd(_scalar))(y),
+        f.grad(lambda a: vmap(_scalar)(a).prod())(x), f.jacrev(vmap(torch.sin))(x[:2]),
+        f.jacfwd(vmap(torch.sin))(x[:2]), vmap(vmap(f.grad(lambda a: a**3)))(x),
+        vmap(f.vjp(torch.sin, y)[1])(x), vmap(lambda v: f.jvp(torch.sin, (y,), (v,))[1])(x),
+        vmap(f.grad_and_value(lambda a: (_scalar(a), a * 2), has_aux=True))(x),
+        f.hessian(lambda a, b: (a * b**2).sum(), argnums=(0, 1))(y, y * 2),
+        f.hessian(lambda d: (d["a"] ** 2 * d["b"]).sum())({"a": y, "b": y + 1}),
+        f.jacrev(torch.sin, chunk_size=3)(y),
+    ])  # fmt: skip
 
 
 def refused_values(torch: Any) -> Any:
@@ -105,16 +104,15 @@ def in_place(torch: Any) -> Any:
 def indexed(torch: Any) -> Any:
     x, y, m = _points(torch)
     i, vmap = torch.tensor([[0, 2], [1, 1], [3, 0]]), torch.vmap
-    return [
-        _told(vmap(lambda a, j: a[j])(x, i)),
-        _told(vmap(lambda a, j: a[j], in_dims=(None, 0))(y, i)),
-        _told(vmap(lambda a, j: a[:, j])(m, i)), _told(vmap(lambda a, j: a[j, j])(m, i)),
-        _told(vmap(lambda a, j: a[j, :, None])(m, i)), _told(vmap(lambda a, j: a[j])(x, i[:, 0])),
-        _told(vmap(lambda a: a[..., 0])(m)), _told(vmap(lambda a: a[[0, 2]])(m)),
-        _told(vmap(lambda a, j: a.scatter(0, j, 1.0))(x, i)),
-        _told(vmap(lambda a, j: a.take(j))(x, i)), raised(vmap(lambda a: a[5]), x),
-        raised(vmap(lambda a: a[:, 0]), x), raised(vmap(lambda a: a.sum(1)), x),
-    ]  # fmt: skip
+    return _told([
+        vmap(lambda a, j: a[j])(x, i), vmap(lambda a, j: a[j], in_dims=(None, 0))(y, i),
+        vmap(lambda a, j: a[:, j])(m, i), vmap(lambda a, j: a[j, j])(m, i),
+        vmap(lambda a, j: a[j, :, None])(m, i), vmap(lambda a, j: a[j])(x, i[:, 0]),
+        vmap(lambda a: a[..., 0])(m), vmap(lambda a: a[[0, 2]])(m),
+        vmap(lambda a, j: a.scatter(0, j, 1.0))(x, i), vmap(lambda a, j: a.take(j))(x, i),
+        raised(vmap(lambda a: a[5]), x), raised(vmap(lambda a: a[:, 0]), x),
+        raised(vmap(lambda a: a.sum(1)), x),
+    ])  # fmt: skip
 
 
 def dims_refused(torch: Any) -> Any:
@@ -124,9 +122,9 @@ def dims_refused(torch: Any) -> Any:
     def f(*args: Any) -> Any:
         return args[0]
 
-    return [
-        _told(vmap(lambda d: d["a"] * d["b"][0], in_dims=({"a": 0, "b": None},))({"a": x, "b": x})),
-        _told(vmap(lambda d: d["a"] * d["b"], in_dims=({"a": 0, "b": -1},))({"a": x, "b": x.T})),
+    return _told([
+        vmap(lambda d: d["a"] * d["b"][0], in_dims=({"a": 0, "b": None},))({"a": x, "b": x}),
+        vmap(lambda d: d["a"] * d["b"], in_dims=({"a": 0, "b": -1},))({"a": x, "b": x.T}),
         raised(vmap(f, in_dims=([0, (0,)],)), [x, [x]]),
         raised(vmap(f, in_dims=({"a": 0},)), {"b": x}),
         raised(vmap(f, in_dims=({"a": 0},)), {"a": x, "b": x}), raised(vmap(f, in_dims=(0,)), x, x),
@@ -136,25 +134,25 @@ def dims_refused(torch: Any) -> Any:
         raised(vmap(lambda a: {"u": a, "v": 3}, out_dims={"u": 1}), x),
         raised(vmap(lambda a: a, out_dims=None), x),
         raised(vmap(lambda a: {"u": a, "v": 3}, out_dims={"u": 1, "v": 0}), x),
-        _told(vmap(lambda a: {"u": a, "v": (a, a)}, out_dims={"u": 1, "v": (0, -1)})(x)),
-        _told(vmap(lambda a: a * 2, chunk_size=2, out_dims=-1)(x)), raised(vmap, f, chunk_size=-1),
-    ]  # fmt: skip
+        vmap(lambda a: {"u": a, "v": (a, a)}, out_dims={"u": 1, "v": (0, -1)})(x),
+        vmap(lambda a: a * 2, chunk_size=2, out_dims=-1)(x), raised(vmap, f, chunk_size=-1),
+    ])  # fmt: skip
 
 
 def derivatives_refused(torch: Any) -> Any:
     x, y, _ = _points(torch)
     f, whole = torch.func, torch.tensor([1])
-    return [
-        raised(f.jacrev(lambda a: a.long()), y), _told(f.jacfwd(lambda a: a.long())(y)),
+    return _told([
+        raised(f.jacrev(lambda a: a.long()), y), f.jacfwd(lambda a: a.long())(y),
         raised(f.jacfwd(torch.sin), whole), raised(f.jvp, torch.sin, (whole,), (whole,)),
-        _told(f.jvp(lambda a: a.argmax(), (y,), (y,))), raised(f.jvp, torch.sin, (y,), (x,)),
+        f.jvp(lambda a: a.argmax(), (y,), (y,)), raised(f.jvp, torch.sin, (y,), (x,)),
         raised(f.jvp, torch.sin, (y,), (y, y)),
         raised(f.jvp, lambda a: torch.ones(3), (y,), (y,), strict=True),
         raised(f.jvp, lambda a: (a.detach(), a), (y,), (y,), strict=True),
-        _told(f.jvp(lambda a: a * 2, (y,), (y,), strict=True)),
+        f.jvp(lambda a: a * 2, (y,), (y,), strict=True),
         raised(f.jacfwd(lambda a: a * torch.rand(4)), y),
         torch.manual_seed(1) and _told(f.jacfwd(lambda a: a * torch.rand(4), randomness="same")(y)),
-    ]  # fmt: skip
+    ])  # fmt: skip
 
 
 def ensembling(torch: Any) -> Any:
@@ -209,14 +207,13 @@ def per_sample_gradients(torch: Any) -> Any:
 
         return torch.vmap(f.grad(loss), in_dims=(None, 0, 0), **options)(params, data, target)
 
-    return [
-        _told(gradients(cnn, pictures)), _told(gradients(cnn, pictures, chunk_size=2)),
-        _told(gradients(mlp, rows)), _told(gradients(encoder, words)),
-        _told(gradients(f.replace_all_batch_norm_modules_(normed), pictures)),
-        _told(gradients(nn.Sequential(nn.Dropout(), mlp), rows, randomness="different")),
-        _told(gradients(nn.Sequential(nn.Dropout(), mlp), rows, randomness="same")),
+    return _told([
+        gradients(cnn, pictures), gradients(cnn, pictures, chunk_size=2), gradients(mlp, rows),
+        gradients(encoder, words), gradients(f.replace_all_batch_norm_modules_(normed), pictures),
+        gradients(nn.Sequential(nn.Dropout(), mlp), rows, randomness="different"),
+        gradients(nn.Sequential(nn.Dropout(), mlp), rows, randomness="same"),
         raised(gradients, nn.Sequential(nn.Dropout(), mlp), rows),
-    ]  # fmt: skip
+    ])  # fmt: skip
 
 
 def jacobians_and_hessians(torch: Any) -> Any:
@@ -237,13 +234,12 @@ def jacobians_and_hessians(torch: Any) -> Any:
         output = predict(weight, bias, x)
         return output, output
 
-    return [
-        _told(vmap(pull)(torch.eye(4))), _told(f.jacrev(predict, argnums=2)(weight, bias, x)),
-        _told(f.jacfwd(predict, argnums=2)(weight, bias, x)),
-        _told(f.jacrev(predict, argnums=0)(weight, bias, x)), _told(hessian(weight, bias, x)),
-        _told(f.jacrev(f.jacrev(predict, argnums=2), argnums=2)(weight, bias, x)),
-        _told(every(weight, bias, batch)),
-        _told(vmap(hessian, in_dims=(None, None, 0))(weight, bias, batch)),
-        _told(vmap(f.jacrev(with_output, 2, has_aux=True), (None, None, 0))(weight, bias, batch)),
-        _told(f.jacrev(lambda w, b, x: predict(w, b, x), argnums=(0, 1))(weight, bias, x)),
-    ]  # fmt: skip
+    return _told([
+        vmap(pull)(torch.eye(4)), f.jacrev(predict, argnums=2)(weight, bias, x),
+        f.jacfwd(predict, argnums=2)(weight, bias, x),
+        f.jacrev(predict, argnums=0)(weight, bias, x), hessian(weight, bias, x),
+        f.jacrev(f.jacrev(predict, argnums=2), argnums=2)(weight, bias, x),
+        every(weight, bias, batch), vmap(hessian, in_dims=(None, None, 0))(weight, bias, batch),
+        vmap(f.jacrev(with_output, 2, has_aux=True), (None, None, 0))(weight, bias, batch),
+        f.jacrev(lambda w, b, x: predict(w, b, x), argnums=(0, 1))(weight, bias, x),
+    ])  # fmt: skip

@@ -31,8 +31,7 @@ def reprs(torch: Any) -> Any:
     nn = torch.nn
     return [
         *layers(torch), nn.CELU(2.0, True), nn.Hardsigmoid(True), nn.Hardswish(True), nn.Mish(True),
-        nn.Threshold(1, 2, True), nn.Softmax2d(),
-        nn.Hardtanh(min_value=-3, max_value=2),
+        nn.Threshold(1, 2, True), nn.Softmax2d(), nn.Hardtanh(min_value=-3, max_value=2),
     ]  # fmt: skip
 
 
@@ -95,13 +94,12 @@ def refusals(torch: Any) -> Any:
 
     return [
         raised(nn.Hardtanh, 2, 1), warned(lambda: nn.Hardtanh(min_value=-3, max_value=2)),
-        raised(F.softshrink, x, -1), raised(F.celu, x, 0),
-        backward(F.elu_, -1.0), backward(F.leaky_relu_, -1.0), backward(F.celu_, -1.0),
-        raised(F.elu, whole), raised(F.silu, whole),
-        raised(F.leaky_relu, whole), raised(F.gelu, whole), raised(F.softplus, whole),
-        raised(F.logsigmoid, whole), raised(F.selu, whole), F.hardtanh(whole),
-        raised(F.prelu, x, 0.5), raised(F.prelu, x, torch.ones(3)), raised(F.glu, torch.ones(3)),
-        raised(F.relu_, x), raised(F.threshold_, x, 0.0, 1.0),
+        raised(F.softshrink, x, -1), raised(F.celu, x, 0), backward(F.elu_, -1.0),
+        backward(F.leaky_relu_, -1.0), backward(F.celu_, -1.0), raised(F.elu, whole),
+        raised(F.silu, whole), raised(F.leaky_relu, whole), raised(F.gelu, whole),
+        raised(F.softplus, whole), raised(F.logsigmoid, whole), raised(F.selu, whole),
+        F.hardtanh(whole), raised(F.prelu, x, 0.5), raised(F.prelu, x, torch.ones(3)),
+        raised(F.glu, torch.ones(3)), raised(F.relu_, x), raised(F.threshold_, x, 0.0, 1.0),
     ]  # fmt: skip
 
 

@@ -39,9 +39,8 @@ def growing(torch: Any) -> Any:
     both = nn.Sequential(nn.ReLU()) + nn.Sequential(nn.Tanh())
     both += nn.Sequential(nn.ELU())
     yield from [
-        model, both, both * 2, 2 * nn.Sequential(nn.ReLU()),
-        raised(both.__add__, [nn.ReLU()]), raised(lambda: both * 0), raised(lambda: both * "a"),
-        raised(lambda: both.__iadd__(3)),
+        model, both, both * 2, 2 * nn.Sequential(nn.ReLU()), raised(both.__add__, [nn.ReLU()]),
+        raised(lambda: both * 0), raised(lambda: both * "a"), raised(lambda: both.__iadd__(3)),
     ]  # fmt: skip
 
 
@@ -97,8 +96,7 @@ def module_dict(torch: Any) -> Any:
     yield from [
         raised(modules.update, 3), raised(modules.update, [3]), raised(modules.update, [(1, 2, 3)]),
         raised(modules.__setitem__, "a.b", nn.ReLU()), raised(modules.__setitem__, "k", 3),
-        raised(modules.__setitem__, "keys", nn.ReLU()), raised(modules.pop, "nope"),
-        list(modules),
+        raised(modules.__setitem__, "keys", nn.ReLU()), raised(modules.pop, "nope"), list(modules),
     ]  # fmt: skip
     modules.clear()
     yield from [modules, nn.ModuleDict([["x", nn.ReLU()]])]

@@ -16,8 +16,7 @@ def kinds(torch: Any) -> list[Any]:
     return [
         (nn.Dropout1d, (3, 4, 5)), (nn.Dropout1d, (4, 5)), (nn.Dropout2d, (3, 4, 2, 3)),
         (nn.Dropout2d, (3, 4, 5)), (nn.Dropout2d, (3, 4)), (nn.Dropout3d, (3, 4, 2, 1, 2)),
-        (nn.Dropout3d, (4, 2, 1, 2)), (nn.Dropout3d, (4, 2, 3)),
-        (nn.Dropout, (5, 6)),
+        (nn.Dropout3d, (4, 2, 1, 2)), (nn.Dropout3d, (4, 2, 3)), (nn.Dropout, (5, 6)),
     ]  # fmt: skip
 
 
@@ -63,9 +62,8 @@ def refusals(torch: Any) -> Any:
     nn, F, x = torch.nn, torch.nn.functional, ramp(torch, 2, 4, 3)
     return [
         *[raised(kind, 1.5) for kind, _ in kinds(torch)], nn.Dropout2d(0.1, True),
-        raised(F.dropout1d, ramp(torch, 2, 3, 4, 5)),
-        raised(F.dropout2d, x, 2), raised(F.dropout3d, x, 2), raised(F.dropout1d, x, 2),
-        warned(lambda: F.dropout2d(x)), warned(lambda: F.dropout2d(x[0])),
-        warned(lambda: F.dropout3d(x)), raised(F.dropout2d, x[0, 0]),
-        tuple(F.dropout1d(torch.ones(2, 0, 3)).shape),
+        raised(F.dropout1d, ramp(torch, 2, 3, 4, 5)), raised(F.dropout2d, x, 2),
+        raised(F.dropout3d, x, 2), raised(F.dropout1d, x, 2), warned(lambda: F.dropout2d(x)),
+        warned(lambda: F.dropout2d(x[0])), warned(lambda: F.dropout3d(x)),
+        raised(F.dropout2d, x[0, 0]), tuple(F.dropout1d(torch.ones(2, 0, 3)).shape),
     ]  # fmt: skip

@@ -138,8 +138,7 @@ def backward_replacements(torch: Any) -> Any:
         gradients(lambda m, gi, go: (gi[0] * 10,)), gradients(pre=lambda m, go: (go[0] * 3,)),
         gradients(lambda m, gi, go: (gi[0] + 1,), lambda m, go: (go[0] * 3,)),
         raised(gradients, lambda m, gi, go: (gi[0], gi[0])),
-        raised(gradients, None, lambda m, go: (go[0], go[0])),
-        gradients(lambda m, gi, go: None),
+        raised(gradients, None, lambda m, go: (go[0], go[0])), gradients(lambda m, gi, go: None),
     ]  # fmt: skip
 
 

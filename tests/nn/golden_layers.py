@@ -98,9 +98,8 @@ def dropout(torch: Any) -> Any:
     same = nn.Dropout(0.5, inplace=True)(written) is written
     yield from [
         bits(out), bits(leaf.grad), name_of(out.grad_fn), layer(leaf) is leaf,
-        nn.Dropout(0.0)(leaf) is leaf, same, bits(written), torch.rand(2),
-        raised(nn.Dropout, 1.5), raised(nn.functional.dropout, x, -0.1),
-        tuple(nn.Dropout()(torch.ones(0, 3)).shape),
+        nn.Dropout(0.0)(leaf) is leaf, same, bits(written), torch.rand(2), raised(nn.Dropout, 1.5),
+        raised(nn.functional.dropout, x, -0.1), tuple(nn.Dropout()(torch.ones(0, 3)).shape),
     ]  # fmt: skip
 
 

@@ -196,8 +196,7 @@ def by_name(torch: Any) -> Any:
         raised(model.get_parameter, "1.0.foo"), raised(model.get_parameter, "1.0.running_mean"),
         raised(model.get_buffer, "0.weight"), raised(model.get_buffer, "0.foo"),
         raised(model.set_submodule, "", model), raised(model.set_submodule, "a", 1),
-        raised(model.set_submodule, "mean", model),
-        raised(model.set_submodule, "x.y", model),
+        raised(model.set_submodule, "mean", model), raised(model.set_submodule, "x.y", model),
         raised(lambda: model.set_submodule("z", model, strict=True)),
     ]  # fmt: skip
 

@@ -153,8 +153,7 @@ def former_weight_norm(torch: Any) -> Any:
     twice = raised(utils.weight_norm, layer)
     utils.remove_weight_norm(layer)
     yield from [
-        twice, list(layer.state_dict()), numbers(layer.weight),
-        layer._forward_pre_hooks == {},
+        twice, list(layer.state_dict()), numbers(layer.weight), layer._forward_pre_hooks == {},
         raised(utils.remove_weight_norm, layer),
         warned(lambda: utils.weight_norm(torch.nn.Linear(2, 2))),
     ]  # fmt: skip

@@ -21,8 +21,7 @@ def convolutions(torch: Any) -> Any:
         (nn.Conv2d(3, 4, 3), (2, 3, 5, 6)), (nn.Conv2d(2, 2, (3, 2), (1, 2), (1, 0)), (2, 5, 6)),
         (nn.Conv2d(4, 6, 2, padding="same", groups=2), (1, 4, 3, 4)),
         (nn.Conv2d(2, 2, 3, padding="valid", dilation=2), (1, 2, 6, 6)),
-        (nn.Conv3d(1, 2, 2, 1, 1), (1, 1, 2, 3, 2)),
-        (nn.ConvTranspose1d(2, 3, 3, 2), (2, 2, 4)),
+        (nn.Conv3d(1, 2, 2, 1, 1), (1, 1, 2, 3, 2)), (nn.ConvTranspose1d(2, 3, 3, 2), (2, 2, 4)),
         (nn.ConvTranspose2d(2, 4, 3, 2, 1, 1, 2), (1, 2, 3, 2)),
         (nn.ConvTranspose2d(2, 2, 2, 1, 0, 0, 1, False, 2), (2, 3, 3)),
         (nn.ConvTranspose3d(1, 1, 2, 2), (1, 1, 1, 2, 2)),
@@ -43,8 +42,7 @@ def initial_values(torch: Any) -> Any:
     nn = torch.nn
     for layer in (
         nn.Conv1d(3, 4, 3), nn.Conv2d(3, 8, (3, 5)), nn.Conv2d(4, 8, 3, groups=4),
-        nn.Conv3d(2, 2, 2),
-        nn.ConvTranspose1d(3, 4, 3), nn.ConvTranspose2d(4, 2, 3, groups=2),
+        nn.Conv3d(2, 2, 2), nn.ConvTranspose1d(3, 4, 3), nn.ConvTranspose2d(4, 2, 3, groups=2),
         nn.ConvTranspose3d(2, 3, 2), nn.Conv2d(1, 1, 1, bias=False, dtype=torch.float64),
     ):  # fmt: skip
         yield digests(layer)
@@ -56,16 +54,15 @@ def reprs(torch: Any) -> Any:
     return [
         nn.MaxPool1d(2), nn.MaxPool2d((2, 3), 1, 1, 2, True, True), nn.MaxPool3d(2),
         nn.AvgPool1d(2), nn.AvgPool1d((2,), (1,)), nn.AvgPool2d(2, 1, 1, True, False, 3),
-        nn.AvgPool3d(2),
-        nn.AdaptiveAvgPool1d(3), nn.AdaptiveAvgPool2d((3, None)), nn.AdaptiveAvgPool3d(3),
-        nn.AdaptiveMaxPool1d(3), nn.AdaptiveMaxPool2d(3, True), nn.AdaptiveMaxPool3d(3),
-        nn.ZeroPad1d(2), nn.ZeroPad2d((1, 2, 3, 4)), nn.ZeroPad3d(1), nn.ConstantPad1d(2, 3.5),
-        nn.ConstantPad2d(2, 3), nn.ConstantPad3d((1,) * 6, 3.5), nn.ReflectionPad1d(2),
-        nn.ReflectionPad2d(2), nn.ReflectionPad3d(2), nn.ReplicationPad1d(2),
+        nn.AvgPool3d(2), nn.AdaptiveAvgPool1d(3), nn.AdaptiveAvgPool2d((3, None)),
+        nn.AdaptiveAvgPool3d(3), nn.AdaptiveMaxPool1d(3), nn.AdaptiveMaxPool2d(3, True),
+        nn.AdaptiveMaxPool3d(3), nn.ZeroPad1d(2), nn.ZeroPad2d((1, 2, 3, 4)), nn.ZeroPad3d(1),
+        nn.ConstantPad1d(2, 3.5), nn.ConstantPad2d(2, 3), nn.ConstantPad3d((1,) * 6, 3.5),
+        nn.ReflectionPad1d(2), nn.ReflectionPad2d(2), nn.ReflectionPad3d(2), nn.ReplicationPad1d(2),
         nn.ReplicationPad2d(2), nn.ReplicationPad3d(2), nn.CircularPad1d(2), nn.CircularPad2d(2),
         nn.CircularPad3d(2), nn.Unfold(2), nn.Unfold((2, 3), 1, 1, 2), nn.Fold(6, 2),
-        nn.Fold((6, 6), 2, 1, 0, 1), nn.PixelShuffle(2), nn.PixelUnshuffle(2),
-        nn.Upsample(3), nn.Upsample(scale_factor=2),
+        nn.Fold((6, 6), 2, 1, 0, 1), nn.PixelShuffle(2), nn.PixelUnshuffle(2), nn.Upsample(3),
+        nn.Upsample(scale_factor=2),
         nn.Upsample(scale_factor=(2, 3), mode="bilinear", align_corners=True),
         nn.Upsample((2, 3), mode="nearest"), nn.UpsamplingNearest2d(3),
         nn.UpsamplingNearest2d(scale_factor=2), nn.UpsamplingBilinear2d(scale_factor=2),

@@ -218,8 +218,7 @@ def signatures(torch: Any) -> Any:
     kinds = [
         d.DataLoader, d.DistributedSampler, d.RandomSampler, d.SubsetRandomSampler, d.BatchSampler,
         d.WeightedRandomSampler, d.SequentialSampler, d.Subset, d.ConcatDataset, d.ChainDataset,
-        d.TensorDataset, d.random_split, d.default_collate, d.default_convert,
-        d.get_worker_info,
+        d.TensorDataset, d.random_split, d.default_collate, d.default_convert, d.get_worker_info,
     ]  # fmt: skip
     for kind in kinds:
         parameters = inspect.signature(kind).parameters.values()
