@@ -38,43 +38,36 @@ class Hooks:
         self.torch = torch
         self.log: list[Any] = []
 
-    def see(self, number: int) -> Callable[..., None]:
-        """Look only; of any kind."""
+    def see(self, number: int, then: Callable[[Any], Any] = lambda seen: None) -> Any:
+        """A hook of any kind, which notes what it saw and returns what ``then`` makes of that."""
 
-        def hook(*seen: Any) -> None:
+        def hook(*seen: Any) -> Any:
             self.log.append([number, short(seen)])
+            return then(seen[0])
 
         return hook
 
-    def scale(self, number: int, factor: float) -> Callable[..., Any]:
+    def scale(self, number: int, factor: float) -> Any:
         """Replace the gradients by multiples; of any kind but post-accumulate."""
 
-        def hook(*seen: Any) -> Any:
-            self.log.append([number, short(seen)])
-            first = seen[0]
-            if isinstance(first, tuple):
-                return tuple(None if g is None else g * factor for g in first)
-            return None if first is None else first * factor
+        def scaled(grads: Any) -> Any:
+            if isinstance(grads, tuple):
+                return tuple(None if g is None else g * factor for g in grads)
+            return None if grads is None else grads * factor
 
-        return hook
+        return self.see(number, scaled)
 
-    def summed(self, number: int) -> Callable[..., Any]:
+    def summed(self, number: int) -> Any:
         """Replace the gradient by its sum, whose shape is mostly wrong."""
+        return self.see(number, lambda grad: grad.sum())
 
-        def hook(*seen: Any) -> Any:
-            self.log.append([number, short(seen)])
-            return seen[0].sum()
-
-        return hook
-
-    def fail(self, number: int) -> Callable[..., None]:
+    def fail(self, number: int) -> Any:
         """Raise an error."""
 
-        def hook(*seen: Any) -> None:
-            self.log.append([number, short(seen)])
+        def failing(_: Any) -> None:
             raise ValueError(f"hook {number}")
 
-        return hook
+        return self.see(number, failing)
 
     def saw(self, number: int) -> Callable[[Any], None]:
         """A post-accumulate hook that looks at the gradient."""

@@ -24,66 +24,48 @@ from tests.answers import cases
 
 CASES = cases("core_origins")
 # What follows PyTorch's text; @word stands for the line of the case that ends in `# word`.
+MUL = ["mul saved it as `other`@saved", "mul_ changed it@changed"]
+FREED = "a backward pass used and freed them@freed"
+UNRECORDED = "not made by a recorded operation"
 TOLD = {
     "result_changed": ["exp saved it as its result@saved", "add_ changed it@changed"],
     "input_changed_by_a_view": ["sin saved it as `input`@saved", "fill_ changed it@changed"],
-    "changed_without_a_graph": ["mul saved it as `other`@saved", "zero_ changed it@changed"],
+    "changed_without_a_graph": [MUL[0], "zero_ changed it@changed"],
     "weights_stepped": ["addmm saved it as `mat2`@saved", "SGD.step changed it@changed"],
-    "saved_in_a_users_module": ["mul saved it as `other`@saved", "mul_ changed it@changed"],
-    "saved_in_a_hook_of_a_child": ["mul saved it as `other`@saved", "mul_ changed it@changed"],
-    "saved_in_a_forward_put_on_a_layer": [
-        "mul saved it as `other`@saved",
-        "mul_ changed it@changed",
-    ],
-    "saved_after_a_switch_left_by_a_hook": [
-        "mul saved it as `other`@saved",
-        "mul_ changed it@changed",
-    ],
+    "saved_in_a_users_module": MUL,
+    "saved_in_a_hook_of_a_child": MUL,
+    "saved_in_a_forward_put_on_a_layer": MUL,
+    "saved_after_a_switch_left_by_a_hook": MUL,
     "saved_in_a_part_of_a_layer_put_anew": [
-        "sigmoid saved it as its result@saved",
-        "add_ changed it@changed",
+        "sigmoid saved it as its result@saved", "add_ changed it@changed",
     ],
-    "saved_in_a_function_given_to_a_layer": [
-        "mul saved it as `other`@saved",
-        "mul_ changed it@changed",
-    ],
+    "saved_in_a_function_given_to_a_layer": MUL,
     "index_changed": ["zero_ changed it@changed"],
     "saved_by_a_users_function": [
-        "CubeBackward saved it as a value@saved",
-        "add_ changed it@changed",
+        "CubeBackward saved it as a value@saved", "add_ changed it@changed",
     ],
-    "second_backward": ["mul saved values@saved", "a backward pass used and freed them@freed"],
-    "backward_after_grad": ["exp saved values@saved", "a backward pass used and freed them@freed"],
-    "state_kept_over_steps": [
-        "tanh saved values@saved",
-        "a backward pass used and freed them@freed",
-    ],
-    "freed_values_asked_for": [
-        "exp saved values@saved",
-        "a backward pass used and freed them@freed",
-    ],
+    "second_backward": ["mul saved values@saved", FREED],
+    "backward_after_grad": ["exp saved values@saved", FREED],
+    "state_kept_over_steps": ["tanh saved values@saved", FREED],
+    "freed_values_asked_for": ["exp saved values@saved", FREED],
     "shapes_that_do_not_broadcast": [
-        "input has shape [2, 3], made by exp@made",
-        "other has shape [4], not made by a recorded operation",
+        "input has shape [2, 3], made by exp@made", f"other has shape [4], {UNRECORDED}",
     ],
     "matrices_that_do_not_fit": [
-        "input has shape [3, 2], made by mul@made",
-        "mat2 has shape [3, 2], made by mul@made",
+        "input has shape [3, 2], made by mul@made", "mat2 has shape [3, 2], made by mul@made",
     ],
     "a_layer_of_another_size": [
-        "input has shape [1], a leaf",
-        "mat1 has shape [2, 4], made by addmm@made",
+        "input has shape [1], a leaf", "mat1 has shape [2, 4], made by addmm@made",
         "mat2 has shape [5, 1], made by t@call",
     ],
     "a_target_of_another_size": [
-        "input has shape [3, 4], made by mul@made",
-        "target has shape [5], not made by a recorded operation",
+        "input has shape [3, 4], made by mul@made", f"target has shape [5], {UNRECORDED}",
     ],
     "tensors_that_cannot_be_joined": [
         "tensors[0] has shape [2, 3], made by mul@made",
-        "tensors[1] has shape [2, 4], not made by a recorded operation",
+        f"tensors[1] has shape [2, 4], {UNRECORDED}",
     ],
-}
+}  # fmt: skip
 
 
 def located(name: str, part: str) -> str:
