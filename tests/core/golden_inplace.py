@@ -23,76 +23,28 @@ def versions(torch: Any) -> Any:
     return [seen, x, view]
 
 
-def _through_view(x: Any) -> tuple[Any, Any]:
-    y = x + 0
-    return y.sin(), y[0]
-
-
-def _through_base(x: Any) -> tuple[Any, Any]:
-    y = x + 0
-    return y.t().sin(), y
-
-
-def _through_detach(x: Any) -> tuple[Any, Any]:
-    y = x + 0
-    return y.sin(), y.detach()
-
-
-def _second_output(x: Any) -> tuple[Any, Any]:
-    y = (x + 0).max(1).values
-    return y * y, y
-
-
-def _power(x: Any) -> tuple[Any, Any]:
-    y = x + 0
-    return y**2, y
-
-
-def _saved_and_written(torch: Any) -> list[Callable[[Any], tuple[Any, Any]]]:
-    """Functions of a leaf that give a result and what it saved, for the caller to write to."""
-
-    def leaf(x: Any) -> tuple[Any, Any]:
-        y = x * torch.ones(2, 3)
-        c = torch.ones(2, 3)
-        return y * c, c
-
-    def inner(x: Any) -> tuple[Any, Any]:
-        y = x * 2
-        return y * y, y
-
-    def output(x: Any) -> tuple[Any, Any]:
-        y = x.exp()
-        return y * 1, y
-
-    def outputs(x: Any) -> tuple[Any, Any]:
-        y = x.sigmoid()
-        return y.clone(), y
-
-    def product(x: Any) -> tuple[Any, Any]:
-        y = x + 0
-        return y @ torch.ones(3, 2, requires_grad=True), y
-
-    return [
-        leaf, inner, output, outputs, _through_view, _through_base, _through_detach, _second_output,
-        _power, product,
-    ]  # fmt: skip
-
-
 def modified_inputs(torch: Any) -> Any:
     """The whole text of the error, for different saved values and origins."""
-    texts = []
-
-    def attempt(build: Callable[[Any], tuple[Any, Any]], **kwargs: Any) -> None:
-        x = torch.ones(2, 3, requires_grad=True, **kwargs)
-        loss, written = build(x)
-        written.add_(1)
-        texts.append(raised(loss.sum().backward))
-
-    builds = _saved_and_written(torch)
-    for build in builds:
-        attempt(build)
-    attempt(builds[1], dtype=torch.float64)
-    return texts
+    c, w = torch.ones(2, 3), torch.ones(3, 2, requires_grad=True)
+    # A value, what is computed of it, and what is written to afterwards.
+    made = [
+        (lambda x: x * torch.ones(2, 3), lambda y: y * c, lambda y: c),
+        (lambda x: x * 2, lambda y: y * y, lambda y: y),
+        (lambda x: x.exp(), lambda y: y * 1, lambda y: y),
+        (lambda x: x.sigmoid(), lambda y: y.clone(), lambda y: y),
+        (lambda x: x + 0, lambda y: y.sin(), lambda y: y[0]),
+        (lambda x: x + 0, lambda y: y.t().sin(), lambda y: y),
+        (lambda x: x + 0, lambda y: y.sin(), lambda y: y.detach()),
+        (lambda x: (x + 0).max(1).values, lambda y: y * y, lambda y: y),
+        (lambda x: x + 0, lambda y: y**2, lambda y: y),
+        (lambda x: x + 0, lambda y: y @ w, lambda y: y),
+    ]
+    kinds = [torch.float32] * len(made) + [torch.float64]
+    for kind, (value, result, written) in zip(kinds, [*made, made[1]], strict=True):
+        y = value(torch.ones(2, 3, requires_grad=True, dtype=kind))
+        loss = result(y).sum()
+        written(y).add_(1)
+        yield raised(loss.backward)
 
 
 def modified_a_leaf_under_no_grad(torch: Any) -> Any:
@@ -191,29 +143,18 @@ def chains(torch: Any) -> Any:
 
 def trees(torch: Any) -> Any:
     """The graphs that writes leave."""
+    x = torch.ones(2, requires_grad=True)
 
     def fresh() -> Any:
         return torch.ones(2, 2, requires_grad=True) * 1
 
-    x = torch.ones(2, requires_grad=True)
-    y = fresh()
-    y.mul_(2)
-    yield tree(y.grad_fn)
-    y = fresh()
-    y.zero_()
-    yield tree(y.grad_fn)
-    y = fresh()
-    y[0] = x
-    yield tree(y.grad_fn)
-    y = fresh()
-    y[0, 0] = 3.0
-    yield tree(y.grad_fn)
-    y = torch.zeros(2, 2)
-    y[1] = x
-    yield tree(y.grad_fn)
-    y = torch.zeros(2)
-    y.copy_(x)
-    yield tree(y.grad_fn)
+    for y, write in (
+        (fresh(), lambda y: y.mul_(2)), (fresh(), lambda y: y.zero_()),
+        (fresh(), lambda y: y.__setitem__(0, x)), (fresh(), lambda y: y.__setitem__((0, 0), 3.0)),
+        (torch.zeros(2, 2), lambda y: y.__setitem__(1, x)), (torch.zeros(2), lambda y: y.copy_(x)),
+    ):  # fmt: skip
+        write(y)
+        yield tree(y.grad_fn)
     y = fresh()
     v = y[0]
     v.mul_(3)

@@ -1,6 +1,5 @@
 """Views and their bases: who shares memory and history, and what writes to them do."""
 
-from collections.abc import Callable
 from typing import Any
 
 from tests.answers import name_of, raised, told
@@ -17,81 +16,33 @@ def views_of_a_base(torch: Any) -> Any:
     return [[v._is_view(), v._base is x, v._base is r, v._base is None] for v in views]
 
 
-Write = Callable[[Any, Any], None]
-
-
-def _writes_to_parts(torch: Any) -> list[Write]:
-    """Writes of ``w`` to rows and columns of ``y``, some of them twice."""
-
-    def assign(y: Any, w: Any) -> None:
-        y[0] = w
-
-    def assign_column(y: Any, w: Any) -> None:
-        y[:, 1] = w * 2
-
-    def multiply(y: Any, w: Any) -> None:
-        y[1].mul_(w)
-
-    def through_two(y: Any, w: Any) -> None:
-        y.t()[0].mul_(w)
-
-    def twice(y: Any, w: Any) -> None:
-        y[0].mul_(w)
-        y[0].mul_(2)
-
-    def overlapping(y: Any, w: Any) -> None:
-        y[0].mul_(w)
-        y[:, 0].mul_(w)
-
-    def base_then_view(y: Any, w: Any) -> None:
-        v = y[0]
-        y.mul_(3)
-        v.mul_(w)
-
-    return [assign, assign_column, multiply, through_two, twice, overlapping, base_then_view]
-
-
-def _writes_of_every_kind(torch: Any) -> list[Write]:
-    """Writes to ``y`` by other methods, indices and operators."""
-
-    def view_of_view(y: Any, w: Any) -> None:
-        v = y.view(4)
-        u = v[1:3]
-        u.mul_(w)
-        v.add_(1)
-
-    def zero(y: Any, w: Any) -> None:
-        y[0].zero_()
-
-    def fill(y: Any, w: Any) -> None:
-        y[0].fill_(7.0)
-
-    def copy(y: Any, w: Any) -> None:
-        y[0].copy_(w)
-
-    def expanded(y: Any, w: Any) -> None:
-        y.copy_(w)
-
-    def index(y: Any, w: Any) -> None:
-        y[torch.tensor([0]), torch.tensor([1])] = w[:1]
-
-    def mask(y: Any, w: Any) -> None:
-        y[y > 2] = 0.0
-
-    def augmented(y: Any, w: Any) -> None:
-        y[1] += w
-        y[0] *= 2
-
-    return [view_of_view, zero, fill, copy, expanded, index, mask, augmented]
+# Writes of `w` to parts of `y`, some of them twice, by methods, indices and operators.
+WRITES = """
+y[0] = w
+y[:, 1] = w * 2
+y[1].mul_(w)
+y.t()[0].mul_(w)
+y[0].mul_(w); y[0].mul_(2)
+y[0].mul_(w); y[:, 0].mul_(w)
+v = y[0]; y.mul_(3); v.mul_(w)
+v = y.view(4); u = v[1:3]; u.mul_(w); v.add_(1)
+y[0].zero_()
+y[0].fill_(7.0)
+y[0].copy_(w)
+y.copy_(w)
+y[torch.tensor([0]), torch.tensor([1])] = w[:1]
+y[y > 2] = 0.0
+y[1] += w; y[0] *= 2
+"""
 
 
 def writing_to_views(torch: Any) -> Any:
     """Gradients through writes to views of a tensor with history."""
-    for write in _writes_to_parts(torch) + _writes_of_every_kind(torch):
+    for write in WRITES.strip().splitlines():
         x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
         w = torch.tensor([5.0, 6.0], requires_grad=True)
         y = x * 1
-        write(y, w)
+        exec(write, {"torch": torch, "y": y, "w": w})
         (y * torch.tensor([[1.0, 10.0], [100.0, 1000.0]])).sum().backward()
         yield [told(y.detach()), told(x.grad), told(w.grad)]
 
