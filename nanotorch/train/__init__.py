@@ -15,12 +15,12 @@ from .components import (
     register_loss,
 )
 from .config import ConfigError
+from .generators import Generator, Made
 from .load import LoadedConfig, load_config
 from .loop import Callback, Loop, Task
 from .reading import Section
 from .run import RunResult, resume, train
 from .run_directory import CheckpointError
-from .settings import Generator, Made
 
 __all__ = [
     "Callback",

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from .components import CALLBACKS, LAYERS, LOSSES, OPTIMIZERS, Components, members_of
+from .components import CALLBACKS, LAYERS, LOSSES, OPTIMIZERS, SCHEDULES, Components, members_of
 from .config import did_you_mean, quoted
 from .functions import FUNCTIONS
+from .generators import GENERATORS
 from .reading import REQUIRED, Key, Range, Section, described, form, section_keys
-from .schema import SCHEDULES, MinimizationConfig, SupervisedConfig, TextConfig
-from .settings import GENERATORS
+from .schema import MinimizationConfig, SupervisedConfig, TextConfig
 
 # What a configuration may say, for people: every section and every name with its fields.
 

@@ -11,7 +11,7 @@ from nanotorch import optim
 
 from . import commands
 from .catalogue import catalogue, schema_text, unknown
-from .config import Origins
+from .config import refusal
 from .experiment import Experiment
 from .load import dump_config, load_config
 from .loop import Callback, Loop
@@ -24,7 +24,7 @@ from .supervised import Supervised
 
 
 @np.errstate(all="ignore")  # what is not finite is told
-def try_step(experiment: Experiment, origins: Origins) -> str:
+def try_step(experiment: Experiment) -> str:
     """Return what became of one forward and backward pass; nothing is written.
 
     Raises:
@@ -45,10 +45,10 @@ def try_step(experiment: Experiment, origins: Origins) -> str:
         parameters = {name: p for name, p in named if p.requires_grad}
     if not np.isfinite(loss):
         path = "loss" if blamed == "model" else blamed
-        raise origins.error(path, f"{said}: the loss is {loss}")
+        raise refusal(path, f"{said}: the loss is {loss}")
     for name, p in parameters.items():
         if p.grad is not None and not np.isfinite(p.grad.numpy()).all():
-            raise origins.error(blamed, f"{said}: the gradient of {name} is not finite")
+            raise refusal(blamed, f"{said}: the gradient of {name} is not finite")
     unused = [name for name, p in parameters.items() if p.grad is None]
     text = f"{said}: loss {loss:.6g}, all gradients are finite"
     return f"{text}; without gradient: {', '.join(unused)}" if unused else text
@@ -220,12 +220,16 @@ def run(options: argparse.Namespace, command: Sequence[str], program: str) -> in
         print(unknown(options.list) if text is None else text, file=None if text else sys.stderr)
         return 0 if text else 2
     loaded = load_config(options.config, options.overrides)
+    for note in loaded.notes:
+        print(note, file=sys.stderr)
     if options.print_config:
         print(dump_config(loaded), end="")
         return 0
     if options.check:
         experiment = build_experiment(loaded)
-        print(f"{experiment.describe()}\n{try_step(experiment, loaded.origins)}")
+        with loaded.origins.told():
+            tried = try_step(experiment)
+        print(f"{experiment.describe()}\n{tried}")
         return 0
     if options.find_lr:
         print(find_rate(build_experiment(loaded)))

@@ -4,18 +4,19 @@ import inspect
 import json
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, TypeVar
 
 import nanotorch as torch
 from nanotorch import nn, optim
+from nanotorch.optim import lr_scheduler
 
 from . import loop
-from .config import ConfigError, Origins, Problem
+from .config import ConfigError, Noted, Problem
 from .functions import register_function
-from .reading import REQUIRED, Arguments, Component, Key, Range
-from .settings import GENERATORS
+from .generators import GENERATORS
+from .reading import REQUIRED, Arguments, Component, Key, Natural, Positive
 
 # What a configuration may name: layers, losses and optimizers, by PyTorch's names.
 #
@@ -40,8 +41,6 @@ REFUSALS = (
     *(AssertionError, AttributeError, LookupError, MemoryError),
 )
 """What a constructor may raise about arguments it does not like."""
-
-WIDTHS = Range(low=1)
 
 OUTPUT_WIDTHS = {"out_features", "out_channels"}
 
@@ -102,11 +101,11 @@ class Components:
                 default = default.__name__  # which layers accept as well
             if parameter.name in followed:
                 lists = tuple[int, ...] in members_of(hint)  # as of LayerNorm over several
-                hint = Annotated[int, WIDTHS] | None
+                hint = Positive | None
                 hint = hint | tuple[int, ...] if lists else hint
                 default = None
             elif parameter.name in OUTPUT_WIDTHS and hint is int:
-                hint = Annotated[int, WIDTHS]
+                hint = Positive
             if hint is not None:
                 found[parameter.name] = Key(hint, default)
         return found
@@ -119,15 +118,11 @@ class Components:
             if parameter.name in self.inferred and parameter.default is parameter.empty
         }
 
-    def build(
-        self, component: Component, path: str, origins: Origins, *inputs: Any, **inferred: Any
-    ) -> Any:
+    def build(self, component: Component, *inputs: Any, **inferred: Any) -> Any:
         """Return the object a configuration asks for.
 
         Args:
             component: its name and arguments.
-            path: where the configuration has it.
-            origins: where the configuration's values were written.
             inputs: what is handed over in front of the arguments.
             inferred: arguments that follow from what comes in; each component takes its own.
 
@@ -139,17 +134,25 @@ class Components:
         arguments |= {key: value for key, value in inferred.items() if key in known}
         for key, value in arguments.items():
             if isinstance(value, Component):
-                arguments[key] = self.build(value, f"{path}.{key}", origins, *inputs, **inferred)
+                arguments[key] = self.build(value, *inputs, **inferred)
             elif isinstance(value, tuple) and value and isinstance(value[0], Component):
-                arguments[key] = [
-                    self.build(item, f"{path}.{key}[{index}]", origins, *inputs, **inferred)
-                    for index, item in enumerate(value)
-                ]
+                arguments[key] = [self.build(item, *inputs, **inferred) for item in value]
         try:
             return self._construct(component.name, inputs, arguments)
         except REFUSALS:
             pass
-        raise self._blamed(component.name, inputs, arguments, path, origins)
+        raise self._blamed(component, inputs, arguments)
+
+    def attempt(self, component: Component) -> None:
+        """Build a component for next to nothing, to hear what it refuses.
+
+        Raises:
+            ConfigError: if it refuses its arguments.
+        """
+        parts = component.arguments.values()
+        holds_parts = any(isinstance(value, Component | tuple) for value in parts)
+        if not holds_parts and self.followed(component.name) <= {*component.arguments}:
+            self.build(component)
 
     def _construct(self, name: str, inputs: tuple[Any, ...], arguments: dict[str, Any]) -> Any:
         annotations = annotations_of(self.factory(name))
@@ -164,14 +167,10 @@ class Components:
         return self.factory(name)(*inputs, **given)
 
     def _blamed(
-        self,
-        name: str,
-        inputs: tuple[Any, ...],
-        arguments: dict[str, Any],
-        path: str,
-        origins: Origins,
+        self, component: Component, inputs: tuple[Any, ...], arguments: dict[str, Any]
     ) -> ConfigError:
         """Return the error, each complaint placed at the argument without which it is not made."""
+        name, path = component.name, component.path
         problems: list[Problem] = []
         defaults = {k: key.default for k, key in self.keys(name).items() if k in arguments}
         message = self._complaint(name, inputs, arguments)
@@ -182,10 +181,10 @@ class Components:
                 if less != message:
                     break
             else:
-                return ConfigError([*problems, *origins.error(path, message).problems])
+                return ConfigError([*problems, Problem(path, message)])
             default = defaults[key]
             usual = "" if default is None else f"; by default it is {json.dumps(default)}"
-            problems += origins.error(f"{path}.{key}", message + usual).problems
+            problems.append(Problem(f"{path}.{key}", message + usual))
             arguments, message = others, less
         return ConfigError(problems)
 
@@ -233,6 +232,15 @@ class Components:
         if not members or members == [types.NoneType]:
             return None
         return typing.Union[tuple(members)]  # noqa: UP007 - made at run time
+
+
+def refused(components: Iterable[Component]) -> Iterator[Problem]:
+    """Yield what components refuse, each built for next to nothing."""
+    for component in components:
+        noted = Noted()
+        with noted:
+            component.registry.attempt(component)
+        yield from noted.problems
 
 
 def constructor(factory: Callable[..., Any]) -> Callable[..., Any]:
@@ -364,6 +372,9 @@ class Optimizers(Components):
         group = Annotated[Arguments, {"parameters": Key(str), **options}]
         return {**plain, "groups": Key(types.GenericAlias(tuple, (group, ...)), None)}
 
+    def attempt(self, component: Component) -> None:
+        self.build(component.changed(without=["groups"]), [nn.Parameter(torch.zeros(1, 1))])
+
 
 SEARCHING = ("LBFGS",)
 """Optimizers that evaluate loss and gradients several times a step."""
@@ -374,6 +385,63 @@ OPTIMIZERS = Optimizers(
     optim,
     tuple(name for name in classes_in(optim, optim.Optimizer) if name not in SPECIAL_OPTIMIZERS),
     base=optim.Optimizer,
+)
+
+
+# The schedules of the learning rate that a configuration may name, and what they count.
+
+
+EPOCH, STEP = "epoch", "step"
+
+# What the schedule's length is called; if left out, it is the training's.
+LENGTHS = {"CosineAnnealingLR": "T_max", "OneCycleLR": "total_steps", "PolynomialLR": "total_iters"}
+PERIODS = ("step_size", "T_0", "T_mult", "step_size_up", "step_size_down", *LENGTHS.values())
+"""Numbers of epochs or steps, which are not nothing."""
+MOST_TRIED = 10_000
+"""Changes of the rate that are tried before a training: mistakes come to light in the first."""
+# Made for changes after every step.
+BY_STEPS = ("CyclicLR", "OneCycleLR")
+PLATEAU = "ReduceLROnPlateau"
+
+
+@dataclass(frozen=True, eq=False)
+class Schedules(Components):
+    """The schedulers of `optim.lr_scheduler`, each with `interval`: what it counts.
+
+    `warmup` is how many of these the rate rises linearly before.
+    """
+
+    __hash__ = object.__hash__  # of what stands in a union of type hints
+
+    def keys(self, name: str) -> Mapping[str, Key]:
+        found = {
+            key: replace(about, hint=Positive) if key in PERIODS else about
+            for key, about in super().keys(name).items()
+        }
+        if length := LENGTHS.get(name):
+            found[length] = Key(Positive | None, None)
+        if name == "CyclicLR":
+            found["step_size_down"] = Key(Positive | None, None)
+        if name == "MultiStepLR":
+            found["milestones"] = Key(tuple[int, ...])
+        interval = Key(Literal["epoch", "step"], STEP if name in BY_STEPS else EPOCH)
+        return {**found, "interval": interval, "warmup": Key(Natural, 0)}
+
+    def attempt(self, component: Component) -> None:
+        bare = component.changed(without=["interval", "warmup"])
+        if (name := LENGTHS.get(component.name)) and name not in bare.arguments:
+            bare = bare.changed({name: MOST_TRIED})
+        optimizer = optim.SGD([nn.Parameter(torch.zeros(1, 1))], momentum=0.5)
+        self.build(bare, optimizer)  # which has every option
+
+
+SCHEDULES = Schedules(
+    "a scheduler",
+    lr_scheduler,
+    (
+        *("StepLR", "MultiStepLR", "ConstantLR", "LinearLR", "ExponentialLR", "PolynomialLR"),
+        *("CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "OneCycleLR", PLATEAU),
+    ),
 )
 
 

@@ -3,7 +3,8 @@
 import difflib
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -50,11 +51,12 @@ class Place:
 
 @dataclass(frozen=True)
 class Problem:
-    """One mistake: where, in which value, and what is wrong with it."""
+    """One mistake: in which value, what is wrong with it, and where that is written."""
 
-    place: Place | None
     path: str
     message: str
+    place: Place | None = None
+    """None until somebody who knows has said it."""
 
     def __str__(self) -> str:
         parts = [str(self.place)] if self.place else ["configuration"]
@@ -75,49 +77,46 @@ class ConfigError(Exception):
         super().__init__("\n".join(lines))
 
 
-class Origins:
-    """Where each value of a configuration came from, by its path; empty for one made in Python."""
-
-    def __init__(self, places: Mapping[str, Place] | None = None) -> None:
-        self._places = dict(places or {})
-
-    def __getitem__(self, path: str) -> Place | None:
-        """Return where the value at `path` was written, None for a default."""
-        return self._places.get(path)
-
-    def nearest(self, path: str) -> Place | None:
-        """Return the place of `path`, or of the innermost section around it that was written."""
-        around = path
-        while around:
-            if around in self._places and self._places[around].is_of(path):
-                return self._places[around]
-            around = around[: max(around.rfind("."), around.rfind("["), 0)]
-        return self._places.get("")
-
-    def problem(self, path: str, message: str) -> Problem:
-        """Return what is wrong with the value at `path`."""
-        return Problem(self.nearest(path), path, message)
-
-    def error(self, path: str, message: str) -> ConfigError:
-        """Return the error that says `message` about the value at `path`."""
-        return ConfigError([self.problem(path, message)])
-
-    def unreadable(self, path: str, file: Path, reason: str | OSError) -> ConfigError:
-        """Return the error about a file, which the value at `path` names."""
-        why = (reason.strerror or reason) if isinstance(reason, OSError) else reason
-        return self.error(path, f"cannot read {quoted(shown_path(file))}: {why}")
+def refusal(path: str, message: str, place: Place | None = None) -> ConfigError:
+    """Return the error that says `message` about the value at `path`, or about a place."""
+    return ConfigError([Problem(path, message, place)])
 
 
 def usage_error(argument: str, message: str) -> ConfigError:
     """Return the error about one argument of the command line, or about all of it."""
     source = f"{COMMAND_LINE}{argument}" if argument else COMMAND_LINE.rstrip(": ")
-    return ConfigError([Problem(Place(source=source), "", message)])
+    return refusal("", message, Place(source=source))
 
 
-def raise_all(problems: Iterable[Problem]) -> None:
-    """Raise a `ConfigError` of all problems, if there are any."""
-    if found := list(problems):
-        raise ConfigError(found)
+def unreadable(path: str, file: Path, reason: str | OSError) -> ConfigError:
+    """Return the error about a file, which the value at `path` names."""
+    why = (reason.strerror or reason) if isinstance(reason, OSError) else reason
+    return refusal(path, f"cannot read {quoted(shown_path(file))}: {why}")
+
+
+class Origins(dict[str, Place]):
+    """Where each value of a configuration was written, by its path; defaults are nowhere."""
+
+    def nearest(self, path: str) -> Place | None:
+        """Return the place of `path`, or of the innermost section around it that was written."""
+        around = path
+        while around:
+            if around in self and self[around].is_of(path):
+                return self[around]
+            around = around[: max(around.rfind("."), around.rfind("["), 0)]
+        return self.get("")
+
+    def placed(self, problems: Iterable[Problem]) -> list[Problem]:
+        """Return problems that tell where their values were written."""
+        return [replace(p, place=p.place or self.nearest(p.path)) for p in problems]
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Let problems that are found in the block tell where their values were written."""
+        try:
+            yield
+        except ConfigError as error:
+            raise ConfigError(self.placed(error.problems)) from error.__cause__
 
 
 class Noted:
@@ -134,6 +133,15 @@ class Noted:
             return False
         self.problems += error.problems
         return True
+
+
+def raise_all(problems: Iterable[Problem], noted: list[Problem] | None = None) -> None:
+    """Raise a `ConfigError` of all problems, if there are any; add them to `noted` if given."""
+    found = list(problems)
+    if noted is not None:
+        noted += found
+    elif found:
+        raise ConfigError(found)
 
 
 def shown_path(path: Path) -> str:
@@ -271,31 +279,35 @@ def path_text(steps: Sequence[Step]) -> str:
     return text.removeprefix(".")
 
 
-def refuse_loss(old: Tree, steps: Sequence[Step], value: Tree) -> None:
-    """Refuse a bare name in place of a component with arguments, which would be lost unseen."""
+def renamed(old: Tree, steps: Sequence[Step], value: Tree) -> Tree:
+    """Return what takes the place of `old`: of a component's mapping, a bare name the name alone.
+
+    What a layer has besides would be lost unseen, so that this is refused.
+    """
     if not isinstance(old, Table) or not isinstance(value, Scalar) or "name" not in old.entries:
-        return
+        return value
     here = path_text(steps)
     lost = [f"{here}.{key}" for key in old.entries if key != "name"]
-    if lost and isinstance(value.value, str):
-        message = f"would drop {', '.join(lost)}; to keep them, write {here}.name={value.value}"
-        message += f", else {here}={{name: {value.value}}}"
-        raise ConfigError([Problem(value.place, here, message)])
+    if not lost or not isinstance(value.value, str):
+        return value
+    if len(steps) == 1:
+        return replace(old, entries={**old.entries, "name": Entry(value.place, value)})
+    message = f"would drop {', '.join(lost)}; to keep them, write {here}.name={value.value}"
+    raise refusal(here, f"{message}, else {here}={{name: {value.value}}}", value.place)
 
 
 def replaced(tree: Tree, steps: Sequence[Step], value: Tree, done: int = 0) -> Tree:
     """Return `tree` with `value` at the end of `steps`; what aliases share stays as it was."""
     if done == len(steps):
-        refuse_loss(tree, steps, value)
-        return value
+        return renamed(tree, steps, value)
     step, here = steps[done], path_text(steps[:done])
     if isinstance(step, int):
         if not isinstance(tree, Items):
-            raise ConfigError([Problem(value.place, here, f"is {tree}, not a list")])
+            raise refusal(here, f"is {tree}, not a list", value.place)
         if step >= len(tree.items):
             count = len(tree.items)
             message = f"the list has {count} item{'s' * (count != 1)}, counted from [0]"
-            raise ConfigError([Problem(value.place, path_text(steps[: done + 1]), message)])
+            raise refusal(path_text(steps[: done + 1]), message, value.place)
         items = list(tree.items)
         items[step] = replaced(items[step], steps, value, done + 1)
         return replace(tree, items=items)
@@ -304,7 +316,7 @@ def replaced(tree: Tree, steps: Sequence[Step], value: Tree, done: int = 0) -> T
     elif isinstance(tree, Scalar) and isinstance(tree.value, str):
         tree = Table({"name": Entry(tree.place, tree)}, tree.place)  # `- ReLU` for short
     if not isinstance(tree, Table):
-        raise ConfigError([Problem(value.place, here, f"is {tree}, not a section")])
+        raise refusal(here, f"is {tree}, not a section", value.place)
     old = tree.entries.get(step, Entry(value.place, Scalar(None, value.place)))
     new = replaced(old.value, steps, value, done + 1)
     # The key stands where the file has it, unless this very value is what is replaced.
@@ -329,31 +341,39 @@ OVERRIDE_PATH = re.compile(rf"{NAME}(\[[0-9]{{1,6}}\])*(\.{NAME}(\[[0-9]{{1,6}}\
 OVERRIDE_STEP = re.compile(rf"({NAME})|\[([0-9]+)\]", re.ASCII)
 
 
+def place_within(source: str, line: int, text: str, position: int) -> Place:
+    """Return the place of a position in a text that begins in some line of a file."""
+    line += text.count("\n", 0, position)
+    return Place(source=source, line=line, column=position - text.rfind("\n", 0, position))
+
+
+def decoded(data: bytes, source: str, advice: str = "") -> str:
+    """Return text in UTF-8; the mark that some programs put in front of it is left out.
+
+    Raises:
+        ConfigError: if it is something else; says where in the file.
+    """
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8-sig", errors="replace")
+        message = f"is not text in UTF-8 (byte 0x{data[error.start]:02x}){advice}"
+        raise refusal("", message, place_within(source, 1, before, len(before))) from None
+
+
 def read_config_text(path: Path, source: str) -> str:
     """Return the text of a configuration file.
 
     Raises:
         ConfigError: if there is no such file, or it is not text in UTF-8.
     """
-
-    def problem(message: str, line: int = 0, column: int = 0) -> ConfigError:
-        place = Place(source=source, line=line, column=column)
-        return ConfigError([Problem(place, "", message)])
-
     if not source:
-        raise ConfigError([Problem(Place(source="command line"), "", "the file has no name")])
+        raise usage_error("", "the file has no name")
     try:
-        data = contents(path, LARGEST_FILE)
+        return decoded(contents(path, LARGEST_FILE), source)
     except OSError as error:
-        raise problem(f"cannot be read: {error.strerror or error}") from None
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        before = data[: error.start]
-        line_start = before.rfind(b"\n") + 1
-        column = len(before[line_start:].decode("utf-8", errors="replace")) + 1
-        message = f"is not text in UTF-8 (byte 0x{data[error.start]:02x})"
-        raise problem(message, before.count(b"\n") + 1, column) from None
+        message = f"cannot be read: {error.strerror or error}"
+        raise refusal("", message, Place(source=source)) from None
 
 
 def parse_yaml(text: str, start: Place, noted: list[Problem] | None = None) -> Tree:
@@ -376,18 +396,13 @@ def parse_yaml(text: str, start: Place, noted: list[Problem] | None = None) -> T
     except yaml.MarkedYAMLError as error:
         what = ", ".join(part for part in (error.problem, error.context) if part)
         place = builder.place(error.problem_mark or error.context_mark)
-        raise ConfigError([Problem(place, "", f"not valid YAML: {what}")]) from None
+        raise refusal("", f"not valid YAML: {what}", place) from None
     except yaml.reader.ReaderError as error:
         message = f"not valid YAML: the character {chr(error.character)!r} is not allowed"
-        line = text.count("\n", 0, error.position)
-        column = error.position - text.rfind("\n", 0, error.position) - 1
-        place = builder.place(yaml.Mark("", 0, line, column, None, 0))
-        raise ConfigError([Problem(place, "", message)]) from None
+        place = place_within(start.source, 1, text, error.position) if start.line else start
+        raise refusal("", message, place) from None
     tree = builder.result()
-    if noted is None:
-        raise_all(builder.problems)
-    else:
-        noted += builder.problems
+    raise_all(builder.problems, noted)
     return tree
 
 
@@ -397,8 +412,6 @@ class OpenNode:
 
     place: Place
     anchor: str | None
-    steps: list[Step]
-    """The path of this node."""
     items: list[Tree] | None
     """The items so far; None for a mapping."""
     entries: dict[str, Entry] = field(default_factory=dict)
@@ -425,7 +438,7 @@ class TreeBuilder:
         """Return the whole tree; of what has a key twice, the first."""
         if self._root is None:
             what = "the file is empty" if self._start.line else "there is no value"
-            raise ConfigError([Problem(self._start, "", what)])
+            raise refusal("", what, self._start)
         return self._root
 
     def place(self, mark: Any) -> Place:
@@ -444,7 +457,11 @@ class TreeBuilder:
             if self._documents > 1:
                 raise self._error(place, "a second document begins; a configuration is one")
         elif isinstance(event, yaml.AliasEvent):
-            self._attach(*self._aliased(event.anchor, place), place)
+            if any(node.anchor == event.anchor for node in self._stack):
+                raise self._error(place, f"the alias *{event.anchor} stands inside its own anchor")
+            if event.anchor not in self._anchors:
+                raise self._error(place, f"the alias *{event.anchor} has no anchor before it")
+            self._attach(*self._anchors[event.anchor], place)
         elif (tag := getattr(event, "tag", None)) is not None:
             raise self._error(place, f"the tag {quoted(tag)} is not allowed; remove it")
         elif isinstance(event, yaml.ScalarEvent):
@@ -453,14 +470,10 @@ class TreeBuilder:
         elif isinstance(event, yaml.NodeEvent):
             if len(self._stack) >= DEEPEST:
                 raise self._error(place, f"nested more than {DEEPEST} deep")
-            steps: list[Step] = []
-            if self._stack:
-                outer = self._stack[-1]
-                if outer.items is None and outer.key is None:
-                    raise self._error(place, "a key must be plain text")
-                steps = [*outer.steps, outer.key[0] if outer.key else len(outer.items or ())]
+            if self._stack and self._stack[-1].items is None and self._stack[-1].key is None:
+                raise self._error(place, "a key must be plain text")
             items: list[Tree] | None = [] if isinstance(event, yaml.SequenceStartEvent) else None
-            self._stack.append(OpenNode(place, event.anchor, steps, items))
+            self._stack.append(OpenNode(place, event.anchor, items))
         elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
             node = self._stack.pop()
             tree: Tree = Items(tuple(node.items or ()), node.place)
@@ -495,8 +508,8 @@ class TreeBuilder:
             if text in parent.entries:
                 line = parent.entries[text].key_place.line
                 message = "duplicate key" + (f"; it stands on line {line} already" if line else "")
-                path = path_text([*parent.steps, text])
-                self.problems.append(Problem(tree.place, path, message))
+                outer = [n.key[0] if n.key else len(n.items or ()) for n in self._stack[:-1]]
+                self.problems.append(Problem(path_text([*outer, text]), message, tree.place))
             parent.key = (text, tree.place)
         else:
             key, key_place = parent.key
@@ -509,15 +522,8 @@ class TreeBuilder:
             elif key not in parent.entries:
                 parent.entries[key] = Entry(key_place, tree)
 
-    def _aliased(self, name: str | None, place: Place) -> tuple[Tree, int]:
-        if any(node.anchor == name for node in self._stack):
-            raise self._error(place, f"the alias *{name} stands inside its own anchor")
-        if name not in self._anchors:
-            raise self._error(place, f"the alias *{name} has no anchor before it")
-        return self._anchors[str(name)]
-
     def _error(self, place: Place, message: str) -> ConfigError:
-        return ConfigError([*self.problems, Problem(place, "", message)])
+        return ConfigError([*self.problems, Problem("", message, place)])
 
 
 def with_overrides(
@@ -540,10 +546,7 @@ def with_overrides(
     for override in overrides:
         with found:
             tree = replaced(tree, *parse_override(override))
-    if noted is None:
-        raise_all(found.problems)
-    else:
-        noted += found.problems
+    raise_all(found.problems, noted)
     return tree
 
 
@@ -554,9 +557,9 @@ def parse_override(override: str) -> tuple[list[Step], Tree]:
     path, equals, text = override.partition("=")
     if not equals or not OVERRIDE_PATH.fullmatch(path):
         message = "expected key=value, as in train.epochs=5 or model.layers[0].out_features=8"
-        raise ConfigError([Problem(place, "", message)])
+        raise refusal("", message, place)
     if path == "inherit":
-        raise ConfigError([Problem(place, "", "only a file can inherit from another one")])
+        raise refusal("", "only a file can inherit from another one", place)
     steps: list[Step] = [name or int(index) for name, index in OVERRIDE_STEP.findall(path)]
     if not text.strip():
         return steps, Scalar(None, place)

@@ -15,7 +15,16 @@ from numpy.typing import NDArray
 
 from nanotorch.serialization.files import contents
 
-from .config import ConfigError, Place, Problem, quoted, raise_all, shown_path
+from .config import (
+    ConfigError,
+    Problem,
+    decoded,
+    place_within,
+    quoted,
+    raise_all,
+    refusal,
+    shown_path,
+)
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
 """What programs write between cells."""
@@ -136,11 +145,8 @@ class CsvFile:
     def problem(self, row: Row, column: str, message: str) -> Problem:
         """Return what is wrong with one cell."""
         starts = [*cell_starts(row.text, self.delimiter)]
-        return Problem(
-            place_within(self.source, row.line, row.text, starts[self.positions[column]]),
-            f"column {quoted(column)}",
-            message,
-        )
+        place = place_within(self.source, row.line, row.text, starts[self.positions[column]])
+        return Problem(f"column {quoted(column)}", message, place)
 
     def error(self, problems: Sequence[Problem]) -> ConfigError:
         """Return the error of several problems, those of the table in the order of its lines."""
@@ -182,143 +188,15 @@ def cell_starts(text: str, delimiter: str) -> Iterator[int]:
             return
 
 
-def place_within(source: str, line: int, text: str, position: int) -> Place:
-    """Return the place of a position in a text that begins in some line of a file."""
-    line += text.count("\n", 0, position)
-    return Place(source=source, line=line, column=position - text.rfind("\n", 0, position))
-
-
 def mostly_numbers(cells: Sequence[str]) -> bool:
     """Return whether more than half of some cells are numbers."""
     return 2 * sum(bool(NUMBER.fullmatch(cell)) for cell in cells) > len(cells)
 
 
-def other_separator(text: str, delimiter: str) -> str | None:
-    """Return what stands between the cells of a line without delimiters, None if there is one."""
-    bare = QUOTED.sub("", text.strip())
-    return None if delimiter in bare else next((mark for mark in SEPARATORS if mark in bare), None)
-
-
-class Table:
-    """A file that is being read.
-
-    Args:
-        path, delimiter, header, configured: as of `read_csv`.
-    """
-
-    def __init__(self, path: Path, delimiter: str, header: bool, configured: bool) -> None:
-        self._source = shown_path(path)
-        self._delimiter, self._header, self._configured = delimiter, header, configured
-        self._text = self._decoded(contents(path, LARGEST_TABLE))
-
-    def read(self) -> CsvFile:
-        """Return the table."""
-        rows: list[Row] = []
-        for line, text in self._records():
-            if not text.strip():
-                continue
-            if not rows:
-                self._check_delimiter(line, text)
-            try:
-                cells = next(csv.reader([text], strict=True, delimiter=self._delimiter))
-            except csv.Error as error:
-                message = f"not comma-separated values: {error}"
-                raise self._error(message, line=line) from None
-            if rows and len(cells) != len(rows[0].cells):
-                before = "header" if self._header else "first line"
-                message = f"has {len(cells)} cells, but the {before} has {len(rows[0].cells)}"
-                raise self._error(message, line=line)
-            if len(cells) > MOST_COLUMNS:
-                message = f"has {len(cells):,} cells; a table has at most {MOST_COLUMNS:,} columns"
-                raise self._error(message, line=line)
-            rows.append(Row(line, text, cells))
-        if self._header and len(rows) < 2:
-            raise self._error("needs a header and at least one line of values under it")
-        if not rows:
-            raise self._error("needs at least one line of values")
-        names = [f"column{number}" for number in range(1, len(rows[0].cells) + 1)]
-        if self._header:
-            names = [cell.strip() for cell in rows[0].cells]
-            self._check_header(names, rows.pop(0))
-        return CsvFile(self._source, names, rows, self._delimiter, self._configured)
-
-    def _error(self, message: str, text: str = "", position: int = 0, line: int = 1) -> ConfigError:
-        """Return the error about a position in a text that begins in some line."""
-        return ConfigError([Problem(place_within(self._source, line, text, position), "", message)])
-
-    def _decoded(self, data: bytes) -> str:
-        try:
-            text = data.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            before = data[: error.start].decode("utf-8-sig")
-            message = f"is not text in UTF-8 (byte 0x{data[error.start]:02x}); save it as UTF-8"
-            raise self._error(message, before, len(before)) from None
-        return text.replace("\r\n", "\n").replace("\r", "\n")
-
-    def _records(self) -> Iterator[tuple[int, str]]:
-        """Yield rows, each with the number of its first line; line breaks within quotes stay."""
-        text, position, line = self._text, 0, 1
-        while position < len(text):
-            end = text.find("\n", position)
-            end = len(text) if end < 0 else end
-            if '"' in text[position:end]:
-                end = self._end_of_record(position)
-            yield line, text[position:end]
-            line += text.count("\n", position, end) + 1
-            position = end + 1
-
-    def _end_of_record(self, position: int) -> int:
-        text, ends = self._text, re.compile(f"[{re.escape(self._delimiter)}\n]")
-        while True:
-            if text[position : position + 1] == '"':
-                cell = QUOTED.match(text, position)
-                if cell is None:
-                    raise self._error("this quote is not closed", text, position)
-                position = cell.end()
-            found = ends.search(text, position)
-            if found is None:
-                return len(text)
-            if found[0] == "\n":
-                return found.start()
-            position = found.end()
-
-    def _check_delimiter(self, line: int, text: str) -> None:
-        mark = other_separator(text, self._delimiter)
-        if mark is None or (mark == " " and self._has_one_column()):
-            return
-        written = '"\\t"' if mark == "\t" else f"'{mark}'"
-        message = f"the cells are separated by {SEPARATORS[mark]}"
-        expected = SEPARATORS.get(self._delimiter, quoted(self._delimiter))
-        if self._configured:
-            message += f"; write data.delimiter: {written}, or save the table with {expected}"
-        else:
-            message += f", those of the training by {expected}; save the table so"
-        raise self._error(message, text, text.index(mark), line)
-
-    def _has_one_column(self) -> bool:
-        """Return whether a header with blanks is one name, as there are none between values."""
-        _, *values = [line.strip() for line in self._text.split("\n") if line.strip()]
-        return self._header and not any(" " in line for line in values)
-
-    def _check_header(self, header: Sequence[str], row: Row) -> None:
-        """Refuse columns that cannot be told apart."""
-        seen = {""}
-        for name, start in zip(header, cell_starts(row.text, self._delimiter), strict=True):
-            if name not in seen:
-                seen.add(name)
-                continue
-            if mostly_numbers(header):
-                more = "; write data.header: false" if self._configured else ""
-                raise self._error(NO_HEADER + more, line=row.line)
-            message = f"a second column is called {quoted(name)}; rename one"
-            message = message if name else "the column has no name; give it one, or remove it"
-            raise self._error(message, row.text, start, row.line)
-
-
 def read_csv(
     path: Path, delimiter: str = ",", header: bool = True, configured: bool = True
 ) -> CsvFile:
-    """Return the table in a file.
+    """Return the table in a file; blank lines are passed over.
 
     Args:
         path: the file, in UTF-8.
@@ -328,9 +206,74 @@ def read_csv(
 
     Raises:
         OSError: if the file cannot be read.
-        ConfigError: if it is not a table; blank lines are passed over.
+        ConfigError: if it is not a table.
     """
-    return Table(path, delimiter, header, configured).read()
+    source, rows = shown_path(path), list[Row]()
+
+    def error(message: str, line: int = 1, text: str = "", position: int = 0) -> ConfigError:
+        return refusal("", message, place_within(source, line, text, position))
+
+    def check_delimiter(line: int, text: str) -> None:
+        bare = QUOTED.sub("", text.strip())
+        mark = next((mark for mark in SEPARATORS if mark in bare), delimiter)
+        # A header with blanks is one name if there are none between values.
+        values = (inner for inner in lines[line:] if inner.strip())
+        is_name = header and mark == " " and not any(" " in inner.strip() for inner in values)
+        if delimiter in bare or mark == delimiter or is_name:
+            return
+        written = '"\\t"' if mark == "\t" else f"'{mark}'"
+        message = f"the cells are separated by {SEPARATORS[mark]}"
+        expected = SEPARATORS.get(delimiter, quoted(delimiter))
+        if configured:
+            message += f"; write data.delimiter: {written}, or save the table with {expected}"
+        else:
+            message += f", those of the training by {expected}; save the table so"
+        raise error(message, line, text, text.index(mark))
+
+    text = decoded(contents(path, LARGEST_TABLE), source, "; save it as UTF-8")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    lines = [*io.StringIO(text, newline="\n")]
+    reader = csv.reader(lines, strict=True, delimiter=delimiter)
+    while (line := reader.line_num + 1) <= len(lines):
+        if not rows and lines[line - 1].strip():
+            check_delimiter(line, lines[line - 1])
+        try:
+            cells = next(reader)
+        except csv.Error as problem:
+            rest = "".join(lines[line - 1 :])
+            for start in cell_starts(rest, delimiter):
+                if rest[start : start + 1] == '"' and not QUOTED.match(rest, start):
+                    raise error("this quote is not closed", line, rest, start) from None
+            raise error(f"not comma-separated values: {problem}", line) from None
+        row = Row(line, "".join(lines[line - 1 : reader.line_num]).removesuffix("\n"), cells)
+        if not row.text.strip():
+            continue
+        if rows and len(cells) != len(rows[0].cells):
+            before = "header" if header else "first line"
+            raise error(f"has {len(cells)} cells, but the {before} has {len(rows[0].cells)}", line)
+        if len(cells) > MOST_COLUMNS:
+            message = f"has {len(cells):,} cells; a table has at most {MOST_COLUMNS:,} columns"
+            raise error(message, line)
+        rows.append(row)
+    if len(rows) < 1 + header:
+        more = "a header and at least one line of values under it"
+        raise error(f"needs {more if header else 'at least one line of values'}")
+    names = [f"column{number}" for number in range(1, len(rows[0].cells) + 1)]
+    if header:
+        first = rows.pop(0)
+        names = [cell.strip() for cell in first.cells]
+        seen = {""}
+        for name, start in zip(names, cell_starts(first.text, delimiter), strict=True):
+            if name not in seen:
+                seen.add(name)
+                continue
+            if mostly_numbers(names):
+                more = "; write data.header: false" if configured else ""
+                raise error(NO_HEADER + more, first.line)
+            message = f"a second column is called {quoted(name)}; rename one"
+            message = message if name else "the column has no name; give it one, or remove it"
+            raise error(message, first.line, first.text, start)
+    return CsvFile(source, names, rows, delimiter, configured)
 
 
 def csv_text(rows: Iterable[Iterable[Any]]) -> str:

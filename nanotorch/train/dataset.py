@@ -17,16 +17,19 @@ from nanotorch.serialization.files import contents, opened, size_of
 from .config import (
     ConfigError,
     Noted,
-    Origins,
     Place,
     Problem,
+    decoded,
     did_you_mean,
     quoted,
     raise_all,
+    refusal,
     shown_path,
+    unreadable,
 )
 from .csv_file import MISSING, NO_HEADER, NUMBER, CsvFile, read_csv
-from .settings import Data, Generator, PartFiles, Split, TextData
+from .generators import Generator
+from .schema import Data, PartFiles, Split, TextData
 
 # How samples become inputs of a model: what was measured on the training part, kept for later.
 
@@ -129,7 +132,7 @@ class Preprocessing:
             message += did_you_mean(missing[0], table.header)
             if table.lacks_header:
                 message = f"{NO_HEADER}, such as {', '.join(map(quoted, missing[:3]))}{more}"
-            raise ConfigError([Problem(Place(source=table.source), "", message)])
+            raise refusal("", message, Place(source=table.source))
         found, noted = [], Noted()
         for column in self.columns:
             with noted:
@@ -254,11 +257,10 @@ class SampleReader:
     Args:
         data: the configuration's section.
         target_spec: what targets are to be.
-        origins: where the configuration's values were written.
     """
 
-    def __init__(self, data: Data, target_spec: TargetSpec, origins: Origins) -> None:
-        self._data, self._target_spec, self._origins = data, target_spec, origins
+    def __init__(self, data: Data, target_spec: TargetSpec) -> None:
+        self._data, self._target_spec = data, target_spec
 
     def read(self, stream: torch.Generator) -> RawData:
         """Return all samples of the main source; if they are made up, by numbers of `stream`."""
@@ -290,29 +292,29 @@ class SampleReader:
         shape, flat = self._data.shape or x.shape[1:], x.reshape(len(x), -1)
         if math.prod(shape) != flat.shape[1]:
             message = f"{list(shape)} has no place for {flat.shape[1]} numbers"
-            raise self._origins.error("data.shape", message)
+            raise refusal("data.shape", message)
         return RawData(flat, y, replace(preprocessing, shape=tuple(int(size) for size in shape)))
 
     def _table(
         self, path: Path, where: str, like: Preprocessing | None
     ) -> tuple[Array, Array, Preprocessing]:
         """Return the features, the targets, and how the columns became features."""
-        data, origins = self._data, self._origins
+        data = self._data
         assert data.target is not None  # the section's own check
         try:
             table = read_csv(path, data.delimiter, data.header)
         except OSError as error:
-            raise origins.unreadable(where, path, error) from None
+            raise unreadable(where, path, error) from None
         names = data.features or tuple(name for name in table.header if name != data.target)
         if like is not None:
             names = tuple(column.name for column in like.columns)
         if not names:
-            raise origins.error(where, "has no column beside the target")
+            raise refusal(where, "has no column beside the target")
         self._check_columns(table)
         if data.missing == "drop":
             table = table.without([*names, data.target])
             if not table.rows:
-                raise origins.error("data.missing", f"drops every row of {table.source}")
+                raise refusal("data.missing", f"drops every row of {table.source}")
         preprocessing, noted = like or self._columns(table, names), Noted()
         with noted:
             x = preprocessing.rows(table)
@@ -338,7 +340,7 @@ class SampleReader:
             columns = getattr(self._data, option) or ()
             wanted |= {f"data.{option}[{index}]": name for index, name in enumerate(columns)}
         raise_all(
-            self._origins.problem(path, no_column(name, table))
+            Problem(path, no_column(name, table))
             for path, name in wanted.items()
             if name not in table.positions
         )
@@ -365,10 +367,10 @@ class SampleReader:
         if not self._target_spec.binary:
             if positive is not None:
                 message = "is for BCEWithLogitsLoss, which has two classes; remove it"
-                raise self._origins.error("data.positive", message)
+                raise refusal("data.positive", message)
             if len(values) > MOST_CLASSES:
                 message = f"{column} has {len(values)} different values; at most {MOST_CLASSES}"
-                raise self._origins.error("data.target", f"{message} classes are allowed")
+                raise refusal("data.target", f"{message} classes are allowed")
             return values
         if positive is None:
             if {"0", "1"} <= {*values} or {*values} <= {"0", "1"} or len(values) < 2:
@@ -376,13 +378,13 @@ class SampleReader:
             if len(values) == 2:
                 first, second = map(quoted, values)
                 message = f"{column} holds {first} and {second}; write data.positive: {second}"
-                raise self._origins.error("data.target", f"{message} if that is to be class 1")
+                raise refusal("data.target", f"{message} if that is to be class 1")
         elif positive not in values:
             message = f"{column} has no such value{did_you_mean(positive, values[:9])}"
-            raise self._origins.error("data.positive", message)
+            raise refusal("data.positive", message)
         if len(values) > 2:
             message = f"{column} has {len(values)} different values; two classes are needed"
-            raise self._origins.error("data.target", f"{message}, or CrossEntropyLoss for more")
+            raise refusal("data.target", f"{message}, or CrossEntropyLoss for more")
         return next((value for value in values if value != positive), ""), str(positive)
 
     def _arrays(
@@ -392,7 +394,7 @@ class SampleReader:
 
         Without a path they are the arrays of the two files of `data.npy`.
         """
-        data, origins = self._data, self._origins
+        data = self._data
         if path is None:
             assert data.npy is not None  # the section's own check
             input_path, target_path, target = "data.npy.x", "data.npy.y", data.npy.y.stem
@@ -404,13 +406,13 @@ class SampleReader:
             y = self._load(path, data.target, where, target_path)
         if x.ndim < 2 or (not x[:1].size and len(x)):
             message = f"has the shape {x.shape}; it needs samples, and for each at least one"
-            raise origins.error(input_path, f"{message} feature")
+            raise refusal(input_path, f"{message} feature")
         y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
         if y.shape != x.shape[:1]:
             message = f"has the shape {y.shape}, but there are {len(x)} samples"
-            raise origins.error(target_path, message)
+            raise refusal(target_path, message)
         if not len(x):
-            raise origins.error(input_path, "has no samples")
+            raise refusal(input_path, "has no samples")
         inputs, classes = self._numbers(x, input_path), None
         if self._target_spec.classes:
             classes, targets = self._labels(y, target_path, like)
@@ -431,11 +433,11 @@ class SampleReader:
                 if single != (name is None):
                     message = "one array; give it as data.npy"
                     message = message if single else "several arrays; give it as data.npz"
-                    raise self._origins.error(where, f"{quoted(shown)} holds {message}")
+                    raise refusal(where, f"{quoted(shown)} holds {message}")
                 if not single and name not in found:
                     message = f"{shown} has no array {quoted(name)}"
                     message += did_you_mean(str(name), list(found))
-                    raise self._origins.error(where_name, message)
+                    raise refusal(where_name, message)
                 return found if single else found[name]
         except ConfigError:
             raise
@@ -443,19 +445,19 @@ class SampleReader:
             objects = str(error).startswith("Object arrays")
             reason = "it holds objects, which could run code" if objects else ""
             reason = getattr(error, "strerror", None) or reason or "no sound file of NumPy"
-        raise self._origins.unreadable(where, path, reason)
+        raise unreadable(where, path, reason)
 
     def _numbers(self, array: NDArray[np.generic], where: str) -> Array:
         """Return an array in double precision."""
         if array.dtype.kind not in "biuf":
-            raise self._origins.error(where, f"holds {array.dtype}, not numbers")
+            raise refusal(where, f"holds {array.dtype}, not numbers")
         if array.size > MOST_NUMBERS:
             message = f"holds {array.size:,} numbers; at most {MOST_NUMBERS:,}"
-            raise self._origins.error(where, message)
+            raise refusal(where, message)
         values: Array = array.astype(np.float64)
         for wrong in np.argwhere(~np.isfinite(values))[:1]:
             message = f"the number at {wrong.tolist()} is {values[tuple(wrong)]}"
-            raise self._origins.error(where, message)
+            raise refusal(where, message)
         return values
 
     def _labels(
@@ -465,13 +467,13 @@ class SampleReader:
         if array.dtype.kind not in "biuU":
             message = f"holds {array.dtype}; classes are whole numbers or text"
             more = "; save it with .astype(int)" if array.dtype.kind == "f" else ""
-            raise self._origins.error(where, message + more)
+            raise refusal(where, message + more)
         values = np.unique(array)
         names = [str(value) for value in values]
         classes = names if like is None or like.classes is None else list(like.classes)
         for name in [name for name in names if name not in classes]:
             message = f"has the class {quoted(name)}, unknown to the main file"
-            raise self._origins.error(where, message)
+            raise refusal(where, message)
         number = np.array([classes.index(name) for name in names], dtype=np.float64)
         return classes, number[np.searchsorted(values, array)]
 
@@ -541,26 +543,23 @@ class Dataset:
 
 
 @np.errstate(all="ignore")  # what overflows is refused
-def load_dataset(
-    data: Data, target_spec: TargetSpec, generator: torch.Generator, origins: Origins
-) -> Dataset:
+def load_dataset(data: Data, target_spec: TargetSpec, generator: torch.Generator) -> Dataset:
     """Return the samples that a configuration describes.
 
     Args:
         data: the configuration's section.
         target_spec: what targets are to be.
         generator: where all randomness comes from.
-        origins: where the configuration's values were written.
 
     Raises:
         ConfigError: if there are no such samples.
     """
-    reader = SampleReader(data, target_spec, origins)
+    reader = SampleReader(data, target_spec)
     raw = reader.read(generator)
     if target_spec.classes and len(np.unique(raw.y)) < 2:
         names = raw.preprocessing.classes or ()
         message = f"all {len(raw.y)} samples are of class {names[int(raw.y[0])]}"
-        raise origins.error("data.target", message)
+        raise refusal("data.target", message)
     given = data.parts or PartFiles()
     files = {"validation": given.validation, "test": given.test}
     # Parts that have files of their own get nothing else.
@@ -572,7 +571,7 @@ def load_dataset(
     for name, indices in parts.items():
         if not len(indices) and (name == "train" or shares[name] > 0):
             message = f"leaves this part without any of the {len(raw.y)} samples; make it 0,"
-            raise origins.error(f"data.split.{name}", f"{message} or give more of them")
+            raise refusal(f"data.split.{name}", f"{message} or give more of them")
     pieces = {name: (raw.x[indices], raw.y[indices]) for name, indices in parts.items()}
     for name, path in files.items():
         if path is not None:
@@ -581,7 +580,7 @@ def load_dataset(
     try:
         preprocessing = raw.preprocessing.fitted(pieces["train"][0], data.standardize)
     except ValueError as error:
-        raise origins.error("data.missing", str(error)) from None
+        raise refusal("data.missing", str(error)) from None
     many = target_spec.classes and not target_spec.binary
     samples = {
         name: Samples(
@@ -589,13 +588,11 @@ def load_dataset(
         )
         for name, (x, y) in pieces.items()
     }
-    check_finite(samples, preprocessing, origins)
+    check_finite(samples, preprocessing)
     return Dataset(samples, preprocessing)
 
 
-def check_finite(
-    samples: Mapping[str, Samples], preprocessing: Preprocessing, origins: Origins
-) -> None:
+def check_finite(samples: Mapping[str, Samples], preprocessing: Preprocessing) -> None:
     """Refuse numbers that only double precision can hold."""
     finite = np.isfinite(preprocessing.scale)
     for part in samples.values():
@@ -606,7 +603,7 @@ def check_finite(
     if not finite.all():
         name = [*preprocessing.features, preprocessing.target][int(np.argmin(finite))]
         message = f"values of {quoted(name)} are too large for the 32 bits of the model"
-        raise origins.error("data", message)
+        raise refusal("data", message)
 
 
 def divide(strata: Array, order: NDArray[np.int64], split: Split) -> dict[str, NDArray[np.int64]]:
@@ -634,7 +631,7 @@ MOST_PLACES = 50_000_000
 """Characters of all samples of a part together, each counted as often as it occurs in one."""
 
 
-def load_text(data: TextData, origins: Origins) -> Dataset:
+def load_text(data: TextData) -> Dataset:
     """Return the samples of a text: `context` characters, and the same moved on by one.
 
     The parts follow one another, so that nothing of one is in another.
@@ -643,18 +640,14 @@ def load_text(data: TextData, origins: Origins) -> Dataset:
         ConfigError: if there is no such text, or it is too short.
     """
     try:
-        content = contents(data.file, LARGEST_TEXT)
-        text = content.decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        message = f"{quoted(shown_path(data.file))} is not text in UTF-8"
-        line = content.count(b"\n", 0, error.start) + 1
-        raise origins.error("data.file", f"{message} (line {line})") from None
+        text = decoded(contents(data.file, LARGEST_TEXT), shown_path(data.file))
     except OSError as error:
-        raise origins.unreadable("data.file", data.file, error) from None
+        raise unreadable("data.file", data.file, error) from None
+    text = text.replace("\r\n", "\n")
     characters = sorted(set(text))
     if len(characters) > MOST_CHARACTERS:
         message = f"has {len(characters)} different characters; at most {MOST_CHARACTERS}"
-        raise origins.error("data.file", message)
+        raise refusal("data.file", message)
     number = {character: index for index, character in enumerate(characters)}
     codes = np.array([number[character] for character in text], dtype=np.int64)
     fractions = [data.split.train, data.split.validation, data.split.test]
@@ -664,10 +657,10 @@ def load_text(data: TextData, origins: Origins) -> Dataset:
     for name, piece, fraction in zip(PARTS, pieces, fractions, strict=True):
         if fraction and len(piece) <= data.context:
             message = f"leaves {len(piece)} characters, not even one sample of {data.context} and"
-            raise origins.error(f"data.split.{name}", f"{message} the one after it")
+            raise refusal(f"data.split.{name}", f"{message} the one after it")
         if data.context * (len(piece) // (data.stride or data.context) + 1) > MOST_PLACES:
             message = f"makes samples of more than {MOST_PLACES:,} characters"
-            raise origins.error("data.stride", message)
+            raise refusal("data.stride", message)
         parts[name] = windows(piece, data)
     return Dataset(parts, Preprocessing(target="the next character", classes=characters))
 

@@ -46,7 +46,7 @@ REDUCTIONS = ("mean", "sum")
 
 
 class ExpressionError(ValueError):
-    """The text is not arithmetic in x, or has no value where it is needed."""
+    """The text is not arithmetic in x."""
 
 
 @dataclass(frozen=True)
@@ -73,22 +73,17 @@ class Expression:
             return self.evaluate(x)
         return torch.stack([self.evaluate(x[:, k]) for k in range(x.shape[1])])
 
-    def check(self, start: Sequence[float]) -> None:
-        """Make sure that a descent can begin at `start`.
-
-        Raises:
-            ExpressionError: if the value there is not one finite number that depends on x.
-        """
+    def problem(self, start: Sequence[float]) -> str | None:
+        """Return why no descent can begin at `start`, where one finite number is needed."""
         if len(start) < self.dimensions or (len(start) > self.dimensions and not self.any_length):
-            message = f"needs x of length {self.dimensions}, but the start has {len(start)}"
-            raise ExpressionError(message)
+            return f"needs x of length {self.dimensions}, but the start has {len(start)}"
         x = torch.tensor([float(value) for value in start], requires_grad=True)
         with np.errstate(all="ignore"):
             value = self(x)
         if value.dim() > 0:
-            raise ExpressionError(f"gives {value.numel()} numbers, not one; use sum(...)")
-        if not math.isfinite(value.item()):
-            raise ExpressionError(f"is {value.item()} at the start {list(start)}")
+            return f"gives {value.numel()} numbers, not one; use sum(...)"
+        finite = math.isfinite(value.item())
+        return None if finite else f"is {value.item()} at the start {list(start)}"
 
 
 def parse_expression(text: str) -> Expression:

@@ -1,7 +1,6 @@
 """What differs between predicting numbers, one of two classes, one of many, and characters."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import nanotorch as torch
 from nanotorch import nn
 
 from .components import BINARY_LOSSES, PROBABILITIES
+from .config import refusal
 from .dataset import Dataset, TargetSpec
 from .metrics import (
     class_metrics,
@@ -162,37 +162,34 @@ class Characters(ManyClasses):
         return ""
 
 
-@dataclass(frozen=True)
-class Weighing:
-    """What each class counts in the loss, under the name of the argument that takes it."""
-
-    argument: str
-    weights: tuple[float, ...] | float
-
-
-def weighing(given: str | tuple[float, ...] | None, dataset: Dataset, loss: str) -> Weighing | None:
-    """Return the weights of classes; `balanced` makes all of them count alike.
+def class_weights(
+    given: str | tuple[float, ...] | None, dataset: Dataset, loss: str
+) -> dict[str, float | tuple[float, ...]]:
+    """Return what a loss takes for the weights of classes; by `balanced`, all count alike.
 
     These are n / (K·nₖ) for K classes with nₖ of the n samples of the training part; for a loss
     of two classes, n₀ / n₁ for class 1.
 
     Raises:
-        ValueError: if there are not as many weights as classes.
+        ConfigError: if there are not as many weights as classes.
     """
     if given is None:
-        return None
+        return {}
     count = len(dataset.classes or ())
-    labels = dataset.parts["train"].y.reshape(-1).astype(np.int64)
-    counts = np.bincount(labels, minlength=count)
-    if isinstance(given, tuple) and len(given) != count:
-        raise ValueError(f"has {len(given)} weights, but there are {count} classes")
-    present = np.maximum(counts, 1)
-    weights = np.array(given) if isinstance(given, tuple) else counts.sum() / (count * present)
-    if loss in BINARY_LOSSES:
-        if not weights[0]:
-            raise ValueError("class 0 needs a weight that is not 0")
-        return Weighing("pos_weight", float(weights[1] / weights[0]))
-    return Weighing("weight", tuple(float(weight) for weight in weights))
+    if isinstance(given, tuple):
+        weights = np.array(given)
+        if len(given) != count:
+            message = f"has {len(given)} weights, but there are {count} classes"
+            raise refusal("data.class_weights", message)
+    else:
+        labels = dataset.parts["train"].y.reshape(-1).astype(np.int64)
+        counts = np.bincount(labels, minlength=count)
+        weights = counts.sum() / (count * np.maximum(counts, 1))
+    if loss not in BINARY_LOSSES:
+        return {"weight": tuple(float(weight) for weight in weights)}
+    if not weights[0]:
+        raise refusal("data.class_weights", "class 0 needs a weight that is not 0")
+    return {"pos_weight": float(weights[1] / weights[0])}
 
 
 def sigmoid(x: Outputs) -> Array:

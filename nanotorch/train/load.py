@@ -9,7 +9,9 @@ from typing import Any, get_args
 
 from nanotorch.serialization.files import opened
 
+from .components import LOSSES, OPTIMIZERS, SCHEDULES, refused
 from .config import (
+    COMMAND_LINE,
     ConfigError,
     Entry,
     Items,
@@ -23,11 +25,13 @@ from .config import (
     plain_scalar,
     quoted,
     read_config_text,
+    refusal,
     shown_path,
+    unreadable,
     with_overrides,
 )
 from .reading import Component, Reader, Section, form, section_keys
-from .schema import Config, refused, unreadable
+from .schema import Config
 
 # `inherit: base.yaml`: a configuration that says only what differs from another one.
 
@@ -75,7 +79,7 @@ def read_tree(
         inherited = known[file]
         if not isinstance(inherited, Table):
             message = f"expected sections to inherit, got {inherited}"
-            raise ConfigError([Problem(inherited.place, "", message)])
+            raise refusal("", message, inherited.place)
         result = merged(inherited, result)
     return result
 
@@ -83,20 +87,21 @@ def read_tree(
 def base_path(name: Tree, within: tuple[Path, ...]) -> Path:
     """Return the file that an item of `inherit` names."""
 
-    def refusal(message: str) -> ConfigError:
-        return ConfigError([Problem(name.place, KEY, message)])
-
+    problem = ""
     if not isinstance(name, Scalar) or not isinstance(name.value, str) or "\0" in name.value:
-        raise refusal(f"expected a file name, got {name}")
+        raise refusal(KEY, f"expected a file name, got {name}", name.place)
     path = name.place.base / name.value
     if len(within) >= DEEPEST:
-        raise refusal(f"more than {DEEPEST} files inherit from one another")
-    try:
-        opened(path).close()
-    except OSError as error:
-        raise refusal(f"cannot read {quoted(name.value)}: {error.strerror or error}") from None
-    if path.resolve() in within:
-        raise refusal(f"{quoted(name.value)} inherits from itself")
+        problem = f"more than {DEEPEST} files inherit from one another"
+    else:
+        try:
+            opened(path).close()
+        except OSError as error:
+            problem = f"cannot read {quoted(name.value)}: {error.strerror or error}"
+    if not problem and path.resolve() in within:
+        problem = f"{quoted(name.value)} inherits from itself"
+    if problem:
+        raise refusal(KEY, problem, name.place)
     return path
 
 
@@ -165,6 +170,8 @@ class LoadedConfig:
 
     config: Config
     origins: Origins
+    notes: tuple[str, ...] = ()
+    """What the user should know of how the command line changes it, a line each."""
 
 
 def load_config(path: str | Path, overrides: Sequence[str] = ()) -> LoadedConfig:
@@ -180,21 +187,52 @@ def load_config(path: str | Path, overrides: Sequence[str] = ()) -> LoadedConfig
     source, path = str(path), Path(path)
     noted: list[Problem] = []
     written = read_tree(path, source, noted)
-    tree = with_overrides(written, overrides, noted)
+    tree, notes = without_leftovers(with_overrides(written, overrides, noted))
     if not isinstance(tree, Table):
         message = f"expected sections, such as 'model:' and 'train:', got {tree}"
-        raise ConfigError([*noted, Problem(tree.place, "", message)])
+        raise ConfigError([*noted, Problem("", message, tree.place)])
     reader = Reader(homes)
     config = reader.read(tree, Config, "")
     if noted or reader.problems:
-        origins = Origins(reader.places)
         blamed = () if noted else blamed_on_overrides(reader.problems, written, overrides)
-        noted += [*reader.problems, *refused(reader.components, origins)]
-        noted += unreadable(reader.files, origins)
-        raise ConfigError([*sorted(noted, key=partial(position, source=source)), *blamed])
+        noted += [*reader.problems, *refused(reader.components.values())]
+        for data_path, file in reader.files.items():
+            if data_path.startswith("data."):
+                try:
+                    opened(file).close()
+                except OSError as error:
+                    noted += unreadable(data_path, file, error).problems
+        placed = reader.places.placed(noted)
+        raise ConfigError([*sorted(placed, key=partial(position, source=source)), *blamed])
     if config.log.name is None:
         config = replace(config, log=replace(config.log, name=run_name(path.stem)))
-    return LoadedConfig(config, Origins(reader.places))
+    return LoadedConfig(config, reader.places, notes)
+
+
+def without_leftovers(tree: Tree) -> tuple[Tree, tuple[str, ...]]:
+    """Return a tree without what only the optimizer, loss or schedule of the file has a use for.
+
+    Where the command line names another one, arguments of the file that both have stay, and the
+    others are left out. Also what was left out, a line each.
+    """
+    entries, notes = dict(tree.entries) if isinstance(tree, Table) else {}, []
+    registries = {"loss": LOSSES, "optimizer": OPTIMIZERS, "scheduler": SCHEDULES}
+    for section, registry in registries.items():
+        table = entries[section].value if section in entries else None
+        name = table.entries.get("name") if isinstance(table, Table) else None
+        if name is None or not isinstance(name.value, Scalar) or name.value.place.line:
+            continue  # what has a line stands in a file
+        if not isinstance(table, Table) or name.value.value not in registry.names:
+            continue
+        chosen = str(name.value.value)
+        known = {"name", *registry.keys(chosen)}
+        lost = [k for k, entry in table.entries.items() if k not in known and entry.key_place.line]
+        kept = {key: entry for key, entry in table.entries.items() if key not in lost}
+        entries[section] = replace(entries[section], value=replace(table, entries=kept))
+        if lost:
+            listed = ", ".join(f"{section}.{key}" for key in lost)
+            notes.append(f"{chosen} has no use for {listed} of the file: left out")
+    return (replace(tree, entries=entries) if isinstance(tree, Table) else tree), tuple(notes)
 
 
 def blamed_on_overrides(
@@ -207,7 +245,7 @@ def blamed_on_overrides(
     reader.read(written, Config, "")
     if not reader.problems:
         message = "the file alone is right; this makes the mistakes above"
-        yield Problem(Place(source=f"command line: {' '.join(overrides)}"), "", message)
+        yield Problem("", message, Place(source=f"{COMMAND_LINE}{' '.join(overrides)}"))
 
 
 def position(problem: Problem, source: str) -> tuple[bool, bool, str, int, int]:
@@ -241,7 +279,7 @@ def dump_config(loaded: LoadedConfig) -> str:
     lines = ["# What this run used, and where each value came from. It can be run again."]
     for text, path in block(loaded.config, "", ""):
         if path is not None:
-            text = f"{text:<{WIDTH}}  # {loaded.origins[path] or 'default'}"
+            text = f"{text:<{WIDTH}}  # {loaded.origins.get(path, 'default')}"
         lines.append(text)
     return "\n".join(lines) + "\n"
 

@@ -10,17 +10,16 @@ from numpy.typing import NDArray
 import nanotorch as torch
 from nanotorch import nn, optim
 
-from .build import Schedule, build_callbacks
-from .components import OPTIMIZERS
-from .config import ConfigError, Origins
+from .build import Schedule, with_others
+from .components import STEP
+from .config import ConfigError
 from .experiment import Experiment, Recorder, Report
 from .functions import Expression
 from .loop import Callback, Loop, Sink, TraceStep
 from .metrics import aligned
 from .plots import Plot, Records, trajectory, value_curve, way
-from .reading import Component
 from .run_directory import OptimizerState
-from .schema import STEP, MinimizationConfig, Stop, with_others
+from .schema import MinimizationConfig, Stop
 from .step import TrainingStep, searches
 
 MOST_CURVES = 10
@@ -39,7 +38,7 @@ class Minimization(Experiment):
         ConfigError: if the optimizer refuses its arguments.
     """
 
-    def __init__(self, config: MinimizationConfig, origins: Origins) -> None:
+    def __init__(self, config: MinimizationConfig) -> None:
         self.config = config
         torch.manual_seed(config.seed)
         self.function = config.function.known.expression()
@@ -48,25 +47,20 @@ class Minimization(Experiment):
         self.x = torch.tensor(start, requires_grad=True)
         self.steps = config.function.iterations
         try:
-            self.optimizer = OPTIMIZERS.build(config.optimizer, "optimizer", origins, [self.x])
-            self._schedule = self._make_schedule(origins)
-            self._listening = build_callbacks(config.callbacks, origins)
+            self.optimizer = config.optimizer.build([self.x])
+            self._schedule: Schedule | None = None
+            if config.scheduler is not None:  # there is one epoch, so that only steps can be meant
+                by_steps = config.scheduler.changed({"interval": STEP})
+                self._schedule = Schedule(by_steps, self.optimizer, 1, self.steps, "")
+            self._listening = [component.build() for component in config.callbacks]
         except ConfigError as error:
-            raise with_others(error, config, origins) from None
+            raise with_others(error, config) from None
         self._optimizer_state = OptimizerState(self.optimizer)
         self._module = FunctionModule(self.function)
         move = moving(self._module, self.x, self.optimizer)
         self.training_step = TrainingStep(move, self.optimizer, config.function.compile, self.steps)
         self.values = np.full(len(points), math.nan)
         """The value of each point before the latest step, where there are several."""
-
-    def _make_schedule(self, origins: Origins) -> Schedule | None:
-        if self.config.scheduler is None:
-            return None
-        # There is one epoch, so that only steps can be meant.
-        name, arguments = self.config.scheduler.name, self.config.scheduler.arguments
-        by_steps = Component(name, {**arguments, "interval": STEP})
-        return Schedule(by_steps, self.optimizer, 1, self.steps, "", origins)
 
     def batches(self, start: int) -> Iterable[Any]:
         return range(start, self.steps)

@@ -19,7 +19,7 @@ from nanotorch.serialization.files import write
 
 from .build import ModelSpec, build_model
 from .commands import Parser, add_option, exit_code, import_components, lasting_streams
-from .config import ConfigError, Origins, Place, Problem, quoted, usage_error
+from .config import Place, quoted, refusal, usage_error
 from .csv_file import csv_text, read_csv
 from .dataset import Column, Dataset, Preprocessing, PreprocessingRecord, Samples, opened_arrays
 from .kinds import Characters, Kind
@@ -77,7 +77,7 @@ def load_trained(target: str | Path) -> Trained:
     symbols = len(dataset.classes or ()) if isinstance(kind, Characters) else None
     wanted = ModelSpec(torch.from_numpy(example), outputs, reason, symbols)
     state = torch.get_rng_state()  # initial weights are drawn, and thrown away
-    model = build_model(config.model, wanted, Origins())
+    model = build_model(config.model, wanted)
     torch.set_rng_state(state)
     path = directory / WEIGHTS
     try:
@@ -271,7 +271,7 @@ def read_samples(
         return table_samples(trained, path)
     except OSError as error:
         message = f"cannot be read: {error.strerror or error}"
-        raise ConfigError([Problem(Place(source=str(path)), "", message)]) from None
+        raise refusal("", message, Place(source=str(path))) from None
 
 
 def table_samples(
@@ -283,7 +283,7 @@ def table_samples(
         columns = [Column(name) for name in preprocessing.features]
         if not columns:
             message = "is a table, and the model's features have no names; give it an array"
-            raise ConfigError([Problem(Place(source=str(path)), "", message)])
+            raise refusal("", message, Place(source=str(path)))
         preprocessing = replace(preprocessing, columns=columns)
     table = read_csv(path, preprocessing.delimiter, preprocessing.header, configured=False)
     rows = preprocessing.rows(table)
@@ -310,9 +310,9 @@ def array_samples(trained: Trained, path: Path) -> NDArray[np.float64]:
     except OSError:
         raise
     except Exception as error:
-        raise ConfigError([Problem(place, "", f"holds no numbers: {error}")]) from None
+        raise refusal("", f"holds no numbers: {error}", place) from None
     features = int(np.prod(trained.preprocessing.shape))
     if x.shape[1] != features:
         message = f"has {x.shape[1]} numbers for each sample; the model was trained on {features}"
-        raise ConfigError([Problem(place, "", message)])
+        raise refusal("", message, place)
     return x

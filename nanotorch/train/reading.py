@@ -5,9 +5,9 @@ import math
 import re
 import types
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from nanotorch.names.lookup import told as told_why
 from nanotorch.names.scope import why_not
@@ -128,6 +128,21 @@ class Component:
     name: str
     arguments: Mapping[str, Any]
     """What it is built with: what was given, and every default but `None`."""
+    path: str = field(default="", compare=False)
+    """Where the configuration has it."""
+    registry: Any = field(default=None, compare=False, repr=False)
+    """What builds it."""
+
+    def build(self, *inputs: Any, **inferred: Any) -> Any:
+        """Return the object; the arguments are those of the registry's `build`."""
+        return self.registry.build(self, *inputs, **inferred)
+
+    def changed(
+        self, arguments: Mapping[str, Any] | None = None, without: Collection[str] = ()
+    ) -> "Component":
+        """Return the component with some arguments more or other, and without others."""
+        kept = {key: value for key, value in self.arguments.items() if key not in without}
+        return replace(self, arguments={**kept, **(arguments or {})})
 
 
 REQUIRED: Any = inspect.Parameter.empty
@@ -147,26 +162,11 @@ def section_keys(section: type[Section]) -> Mapping[str, Key]:
     """Return the keys of a section."""
     hints = get_type_hints(section, include_extras=True)
     keys = {}
-    for field in fields(section):  # type: ignore[arg-type]
-        default = field.default if field.default is not MISSING else REQUIRED
-        default = default if field.default_factory is MISSING else field.default_factory()
-        keys[field.name] = Key(hints[field.name], default)
+    for own in fields(section):  # type: ignore[arg-type]
+        default = own.default if own.default is not MISSING else REQUIRED
+        default = default if own.default_factory is MISSING else own.default_factory()
+        keys[own.name] = Key(hints[own.name], default)
     return keys
-
-
-class Registry(Protocol):
-    """Knows the components of one kind."""
-
-    @property
-    def kind(self) -> str:
-        """What they are, with an article."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names a configuration may use."""
-
-    def keys(self, name: str) -> Mapping[str, Key]:
-        """Return the arguments that a configuration may give."""
 
 
 class Arguments(Mapping[str, Any]):
@@ -193,6 +193,13 @@ class Range:
         if value >= self.below:
             return f"must be less than {self.below:.15g}, got {quoted(value)}"
         return None
+
+
+Positive = Annotated[int, Range(low=1)]
+Natural = Annotated[int, Range(low=0)]
+Above = Annotated[float, Range(above=0)]
+NotNegative = Annotated[float, Range(low=0)]
+Fraction = Annotated[float, Range(low=0, high=1)]
 
 
 class NotKnownError(Exception):
@@ -233,7 +240,7 @@ class Reader:
         self._homes = homes
         self._sections: Collection[str] = ()
         self.problems: list[Problem] = []
-        self.places: dict[str, Place] = {}
+        self.places = Origins()
         self.components: dict[str, Component] = {}
         self.files: dict[str, Path] = {}
 
@@ -270,7 +277,7 @@ class Reader:
 
     def note(self, place: Place, path: str, message: str) -> Any:
         """Note a problem and return `INVALID`."""
-        self.problems.append(Problem(place, path, message))
+        self.problems.append(Problem(path, message, place))
         return INVALID
 
     def _expected(self, tree: Tree, hint: Any, path: str, more: str = "") -> Any:
@@ -400,10 +407,10 @@ class Reader:
         found = list(told(section))
         for name, message in found:
             inner = f"{path}.{name}".strip(".")
-            self.note(Origins(self.places).nearest(inner) or tree.place, inner, message)
+            self.note(self.places.nearest(inner) or tree.place, inner, message)
         return INVALID if found or unknown else section
 
-    def _component(self, tree: Tree, registry: Registry, path: str) -> Any:
+    def _component(self, tree: Tree, registry: Any, path: str) -> Any:
         if isinstance(tree, Scalar) and isinstance(tree.value, str):
             tree = Table({"name": Entry(tree.place, tree)}, tree.place)  # `- ReLU` for short
         if not isinstance(tree, Table):
@@ -422,7 +429,7 @@ class Reader:
             for key, default in defaults.items()
             if key in values or default is not None
         }
-        self.components[path] = Component(name, arguments)
+        self.components[path] = Component(name, arguments, path, registry)
         return self.components[path]
 
     def _arguments(self, tree: Tree, keys: Mapping[str, Key], path: str) -> Any:

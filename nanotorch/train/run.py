@@ -28,7 +28,7 @@ from nanotorch.serialization.files import contents, opened, remove_unfinished, w
 
 from . import run_directory
 from .commands import as_options, imported
-from .config import ConfigError, Place, Problem, quoted, raise_all
+from .config import ConfigError, Place, Problem, quoted, raise_all, refusal
 from .experiment import Experiment, Recorder, Report
 from .load import LoadedConfig, dump_config, load_config
 from .loop import (
@@ -262,9 +262,10 @@ def build_experiment(loaded: LoadedConfig) -> Experiment:
     Raises:
         ConfigError: if the configuration, or the data it names, cannot be used.
     """
-    if isinstance(loaded.config, MinimizationConfig):
-        return Minimization(loaded.config, loaded.origins)
-    return Supervised(loaded.config, loaded.origins)
+    with loaded.origins.told():
+        if isinstance(loaded.config, MinimizationConfig):
+            return Minimization(loaded.config)
+        return Supervised(loaded.config)
 
 
 def train(loaded: LoadedConfig, command: Sequence[str] = (), program: str = PROGRAM) -> RunResult:
@@ -313,7 +314,8 @@ def make_directory(loaded: LoadedConfig) -> Path:
             if (path.exists() or path.is_symlink()) and not path.is_dir():
                 reason = f"{quoted(str(path))} is no directory"
         message = f"cannot make a run directory in {quoted(str(root / name))}: {reason}"
-        raise loaded.origins.error("log.dir", message) from None
+        with loaded.origins.told():
+            raise refusal("log.dir", message) from None
     return directory
 
 
@@ -584,7 +586,7 @@ def load_own_config(directory: Path, overrides: Sequence[str] = ()) -> LoadedCon
         if not missing:
             raise
         message = f"the run was made with {' '.join(as_options(missing))}; give this again"
-        record = Problem(Place(source=str(directory / RECORD)), "", message)
+        record = Problem("", message, Place(source=str(directory / RECORD)))
         raise ConfigError([*error.problems, record]) from None
 
 
@@ -633,14 +635,14 @@ def check_same(before: Config, now: Config, overrides: Sequence[str]) -> None:
         old, new = ((c.function.formula, c.function.points) for c in (before, now))
         parts.append(("function", old, new))
     problems = [
-        Problem(place, key, "cannot change in a resumed run; begin a new one")
+        Problem(key, "cannot change in a resumed run; begin a new one", place)
         for key, old, new in parts
         if old != new
     ]
     if isinstance(before, TrainedConfig) and isinstance(now, TrainedConfig):
         told = "changes how many steps an epoch has; write train.epochs=null train.steps=N as well"
         problems += [
-            Problem(place, f"train.{key}", told)
+            Problem(f"train.{key}", told, place)
             for key in LENGTHS
             if now.train.epochs and getattr(before.train, key) != getattr(now.train, key)
         ]

@@ -24,7 +24,7 @@ from nanotorch.serialization.files import contents, naming, remove_unfinished, w
 from .config import named, quoted
 from .loop import DIVERGED, Callback, Loop, sign_of
 from .reading import described
-from .settings import Checkpoint
+from .schema import Checkpoint
 
 # The state of a training in a file, written so that one that is sound is always there.
 

@@ -1,14 +1,10 @@
 """What a configuration file may say: one dataclass per section, mirroring it name for name."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
-
-import nanotorch as torch
-from nanotorch import nn, optim
-from nanotorch.optim import lr_scheduler
-from nanotorch.serialization.files import opened
 
 from .components import (
     BINARY_LOSSES,
@@ -20,77 +16,13 @@ from .components import (
     LOSSES,
     OPTIMIZERS,
     REGRESSION_LOSSES,
+    SCHEDULES,
     SEARCHING,
-    Components,
 )
-from .config import ConfigError, Noted, Origins, Problem, did_you_mean, quoted
+from .config import did_you_mean, quoted
 from .functions import FUNCTIONS, ExpressionError, KnownFunction, parse_expression
-from .reading import Component, Key, Range, Section
-from .settings import (
-    GENERATORS,
-    Above,
-    Averaging,
-    Checkpoint,
-    Data,
-    EarlyStopping,
-    Generator,
-    Log,
-    MinimizationLog,
-    Natural,
-    Positive,
-    TextData,
-    Train,
-)
-
-# The schedules of the learning rate that a configuration may name, and what they count.
-
-
-EPOCH, STEP = "epoch", "step"
-
-# What the schedule's length is called; if left out, it is the training's.
-LENGTHS = {"CosineAnnealingLR": "T_max", "OneCycleLR": "total_steps", "PolynomialLR": "total_iters"}
-PERIODS = ("step_size", "T_0", "T_mult", "step_size_up", "step_size_down", *LENGTHS.values())
-"""Numbers of epochs or steps, which are not nothing."""
-MOST_TRIED = 10_000
-"""Changes of the rate that are tried before a training: mistakes come to light in the first."""
-# Made for changes after every step.
-BY_STEPS = ("CyclicLR", "OneCycleLR")
-PLATEAU = "ReduceLROnPlateau"
-
-
-@dataclass(frozen=True, eq=False)
-class Schedules(Components):
-    """The schedulers of `optim.lr_scheduler`, each with `interval`: what it counts.
-
-    `warmup` is how many of these the rate rises linearly before.
-    """
-
-    __hash__ = object.__hash__  # of what stands in a union of type hints
-
-    def keys(self, name: str) -> Mapping[str, Key]:
-        found = {
-            key: replace(about, hint=Positive) if key in PERIODS else about
-            for key, about in super().keys(name).items()
-        }
-        if length := LENGTHS.get(name):
-            found[length] = Key(Positive | None, None)
-        if name == "CyclicLR":
-            found["step_size_down"] = Key(Positive | None, None)
-        if name == "MultiStepLR":
-            found["milestones"] = Key(tuple[int, ...])
-        interval = Key(Literal["epoch", "step"], STEP if name in BY_STEPS else EPOCH)
-        return {**found, "interval": interval, "warmup": Key(Natural, 0)}
-
-
-SCHEDULES = Schedules(
-    "a scheduler",
-    lr_scheduler,
-    (
-        *("StepLR", "MultiStepLR", "ConstantLR", "LinearLR", "ExponentialLR", "PolynomialLR"),
-        *("CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "OneCycleLR", PLATEAU),
-    ),
-)
-
+from .generators import GENERATORS, Generator
+from .reading import Above, Component, Fraction, Natural, NotNegative, Positive, Range, Section
 
 # What a configuration file may say: one dataclass per section, mirroring it name for name.
 #
@@ -106,31 +38,288 @@ Layer = Annotated[Component, LAYERS]
 Listener = Annotated[Component, CALLBACKS]
 
 
-@dataclass(frozen=True)
-class Check:
-    """Marks a value that has further rules."""
-
-    problem: Callable[[str], str | None]
-    """Returns what is wrong with one, if anything is."""
-
-
-def unknown_function(name: str) -> str | None:
-    """Return what is wrong with the name of a function."""
-    known = name in FUNCTIONS
-    return None if known else f"{quoted(name)} is not known{did_you_mean(name, FUNCTIONS)}"
-
-
-def bad_expression(text: str) -> str | None:
-    """Return what is wrong with an expression."""
-    try:
-        parse_expression(text)
-    except ExpressionError as error:
-        return str(error)
-    return None
-
-
 MOST_STARTS = 10_000
 """Points that are moved together."""
+RUN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", re.ASCII)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Train(Section):
+    """How long and in what portions to train."""
+
+    epochs: Positive | None = None
+    """Passes over the training part; or give `steps`."""
+    steps: Positive | None = None
+    """Updates of the weights; or give `epochs`."""
+    batch_size: Positive | None = 32
+    """Samples per batch; `null` for the whole training part."""
+    shuffle: bool = True
+    """Whether each epoch goes through the samples in a new order."""
+    accumulate: Positive = 1
+    """Batches per step; their gradients are added up so that each sample counts alike."""
+    clip_norm: Above | None = None
+    """The greatest norm of all gradients together; longer ones are shortened to it."""
+    clip_value: Above | None = None
+    """The greatest size of a gradient's element."""
+    validate_every: Positive = 1
+    """Epochs between two measurements of the validation part."""
+    time_limit: Above | None = None
+    """Seconds after which the training pauses; a resumed run has as many again."""
+    overfit_batches: Positive | None = None
+    """Train on the first so many batches only, in the same order: their loss should vanish."""
+    fast_dev_run: bool = False
+    """Whether to take two steps only, through all else that a run does, and keep nothing."""
+    compile: bool = True
+    """Whether the step is compiled if there are enough of them to save time; equal to the bit."""
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        if self.epochs is None and self.steps is None:
+            yield "", "needs 'epochs' or 'steps'"
+        if self.epochs is not None and self.steps is not None:
+            yield "steps", "excludes 'epochs'; remove one of the two"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpoint(Section):
+    """What is kept to go on from, and of the best weights."""
+
+    seconds: NotNegative | None = 30.0
+    """Seconds between two checkpoints; `null` for one at the end only."""
+    last: Positive = 2
+    """How many of the newest checkpoints are kept."""
+    every: Positive | None = None
+    """Steps between two checkpoints that are kept for good."""
+    best: Natural = 1
+    """How many of the best weights are kept."""
+    monitor: str = "validation/loss"
+    """The measured value that tells which are best."""
+    mode: Literal["min", "max"] | None = None
+    """Whether less of it is better, or more; if left out, its name tells."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EarlyStopping(Section):
+    """An end before the time, where nothing improves any more."""
+
+    monitor: str = "validation/loss"
+    """The measured value that is to improve."""
+    mode: Literal["min", "max"] | None = None
+    """Whether less of it is better, or more; if left out, its name tells."""
+    patience: Positive = 10
+    """How many measurements in a row may be no better than the best."""
+    min_delta: NotNegative = 0.0
+    """By how much a value must be better to count."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Averaging(Section):
+    """Weights that are averages over the training; they are measured and kept in the end."""
+
+    method: Literal["ema", "swa"] = "ema"
+    """An exponential moving average over steps, or the mean over epochs."""
+    decay: Fraction = 0.99
+    """The share of the average that a step leaves, for `ema`."""
+    start: Natural = 0
+    """Epochs before the first weights that count."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Log(Section):
+    """What a run leaves behind, and where."""
+
+    dir: str = "runs"
+    """Where run directories are made, relative to the current directory."""
+    name: str | None = None
+    """The directory of this experiment's runs; the configuration file's name if left out."""
+    every: Positive = 10
+    """Steps between two records of the training loss."""
+    tensorboard: bool = True
+    """Whether to write TensorBoard events beside the metrics."""
+    histograms: Natural = 10
+    """How often over the run TensorBoard gets histograms of weights and gradients."""
+    plots: bool = True
+    """Whether to draw plots at the end, if matplotlib is installed."""
+    profile: Natural = 0
+    """How many steps are timed operation by operation, for a table at the end."""
+    progress: bool = True
+    """Whether to show progress: a bar on a terminal, a few plain lines elsewhere."""
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        # `runs/latest.txt` names the newest run.
+        name = self.name
+        if name is not None and (not RUN_NAME.fullmatch(name) or name == "latest.txt"):
+            allowed = "letters, digits, '_', '-' and '.', and not 'latest.txt'"
+            yield "name", f"must be {allowed}, got {quoted(self.name)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MinimizationLog(Log):
+    """What a run leaves behind; there are few iterations, and each is of interest."""
+
+    every: Positive = 1
+    """Iterations between two points that are printed and recorded."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Split(Section):
+    """The fractions of the samples that go to each part."""
+
+    train: Annotated[float, Range(above=0, high=1)] = 0.7
+    """What the weights are fitted to."""
+    validation: Fraction = 0.15
+    """What is measured during training."""
+    test: Fraction = 0.15
+    """What is measured once, at the end."""
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        total = self.train + self.validation + self.test
+        if abs(total - 1) > 1e-6:
+            parts = f"train {self.train:g}, validation {self.validation:g} and test {self.test:g}"
+            yield "", f"{parts} add up to {total:g}, not 1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartFiles(Section):
+    """Files of the same form as the main one, in place of a fraction of it."""
+
+    validation: Path | None = None
+    """What is measured during training."""
+    test: Path | None = None
+    """What is measured once, at the end."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Npy(Section):
+    """Two files of one array each, as `numpy.save` writes them."""
+
+    x: Path
+    """The inputs: any shape, samples first."""
+    y: Path
+    """The targets, one for each sample."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Data(Section):
+    """The samples: a table, arrays, or a generator that makes them up."""
+
+    csv: Path | None = None
+    """A table of comma-separated values, relative to the configuration file."""
+    npz: Path | None = None
+    """A file of arrays, as `numpy.savez` writes it; nothing in it is ever executed."""
+    npy: Npy | None = None
+    """Two files of arrays."""
+    generator: Annotated[Section, GENERATORS] | None = None
+    """What makes the samples up."""
+    target: str | None = None
+    """The column, or the array of `npz`, to predict."""
+    features: tuple[str, ...] | None = None
+    """The columns to predict it from; all others if left out."""
+    inputs: str | None = None
+    """The array of `npz` to predict it from."""
+    positive: str | None = None
+    """The value of the target column that is class 1; left out where the column holds 0 and 1."""
+    header: bool = True
+    """Whether the table begins with the names of its columns, else column1, column2 and so on."""
+    delimiter: str = ","
+    """What stands between the cells of the table; a tab is written "\\t"."""
+    missing: Literal["refuse", "drop", "mean"] = "refuse"
+    """What is done about cells that are empty, NA, N/A, NaN, null or ?: `refuse` names them,
+    `drop` leaves out their rows, `mean` puts in the mean of the training part."""
+    categorical: tuple[str, ...] = ()
+    """Columns that hold names: each value becomes a feature that is 1 where it stands, else 0."""
+    shape: tuple[Positive, ...] | None = None
+    """The shape of one sample, such as [1, 8, 8] for images of one channel; kept if left out."""
+    split: Split = field(default_factory=Split)
+    """How the samples are divided, at random but equally for equal seeds."""
+    parts: PartFiles | None = None
+    """Files for parts, whose fractions in `split` then count for nothing."""
+    stratify: bool = False
+    """Whether each part has the classes in the proportions of the whole."""
+    standardize: bool | Literal["together"] = True
+    """Whether features get mean 0 and standard deviation 1, as measured on the training part;
+    `together` for one mean and one deviation of all of them."""
+    class_weights: Literal["balanced"] | tuple[float, ...] | None = None
+    """How much a sample of each class counts in the loss; `balanced` for all classes alike."""
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        known = ("csv", "npz", "npy", "generator")
+        sources = [name for name in known if getattr(self, name) is not None]
+        if not sources:
+            yield "", "needs 'csv', 'npz', 'npy' or 'generator'"
+        for other in sources[1:]:
+            nulls = f"data.{sources[0]}=null or data.{other}=null"
+            yield other, f"excludes '{sources[0]}'; remove one of the two: {nulls}"
+        if sources[:1] in (["csv"], ["npz"]) and self.target is None:
+            yield "target", f"missing; the {'column' if self.csv else 'array'} to predict"
+        if self.npz is not None and self.inputs is None:
+            yield "inputs", "missing; the array to predict from"
+        if self.csv is None:
+            for name in [*(["target"] if self.npz is None else []), "features", "positive"]:
+                if getattr(self, name) is not None:
+                    yield name, "names part of a table, but there is no 'csv'"
+            for name in ("header", "delimiter", "missing", "categorical"):
+                if getattr(self, name) != getattr(Data, name):
+                    yield name, "is about tables, but there is no 'csv'"
+        if self.npz is None and self.inputs is not None:
+            yield "inputs", "names an array, but there is no 'npz'"
+        if self.csv is None and self.npz is None and self.parts is not None:
+            yield "parts", "needs 'csv' or 'npz', whose form the files have"
+        if len(self.delimiter) != 1 or self.delimiter in '"\n\r':
+            yield "delimiter", f"must be one character, got {quoted(self.delimiter)}"
+        if self.features == ():
+            yield "features", "needs at least one column; leave it out for all of them"
+        for option in ("features", "categorical"):
+            columns = getattr(self, option) or ()
+            for index, name in enumerate(columns):
+                if name == self.target:
+                    yield f"{option}[{index}]", f"{quoted(name)} is the target"
+                elif name in columns[:index]:
+                    yield f"{option}[{index}]", f"{quoted(name)} is in the list already"
+                elif self.features and name not in self.features:
+                    yield f"{option}[{index}]", f"{quoted(name)} is not among the features"
+        weights = self.class_weights
+        if isinstance(weights, tuple) and (min(weights, default=0) < 0 or not any(weights)):
+            yield "class_weights", "must be positive numbers"
+
+    @property
+    def source(self) -> str:
+        """What the samples come from, in a word."""
+        if isinstance(self.generator, Generator):
+            return str(getattr(self.generator, "name", "generator"))
+        path = self.csv or self.npz or (self.npy.x if self.npy else None)
+        return path.name if path else ""
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that the samples come from."""
+        both = [self.npy.x, self.npy.y] if self.npy else []
+        parts = [self.parts.validation, self.parts.test] if self.parts else []
+        found = [self.csv, self.npz, *both, *parts]
+        return [path for path in found if path is not None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextData(Section):
+    """A text, read as a sequence of characters, of which each is predicted from those before."""
+
+    file: Path
+    """A file in UTF-8, relative to the configuration file."""
+    context: Annotated[int, Range(low=1, high=100_000)] = 64
+    """How many characters a sample has."""
+    stride: Positive | None = None
+    """Characters between the beginnings of two samples; as many as a sample has if left out."""
+    split: Split = field(default_factory=Split)
+    """How the text is divided; the parts follow one another."""
+
+    @property
+    def source(self) -> str:
+        """What the samples come from, in a word."""
+        return self.file.name
+
+    @property
+    def files(self) -> list[Path]:
+        """The file that the samples come from."""
+        return [self.file]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,9 +356,9 @@ class Stop(Section):
 class Function(Section):
     """What to minimize, and from where."""
 
-    name: Annotated[str, Check(unknown_function)] | None = None
+    name: str | None = None
     """A known function; or give `expression`."""
-    expression: Annotated[str, Check(bad_expression)] | None = None
+    expression: str | None = None
     """Arithmetic in the vector x, such as `x[0]**2 + (x[1] - 1)**2`; or give `name`."""
     start: tuple[float, ...] | tuple[tuple[float, ...], ...]
     """The point to start from, or a list of points, whose descents are taken together."""
@@ -181,28 +370,32 @@ class Function(Section):
     """Whether the step is compiled if there are enough of them to save time; equal to the bit."""
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        points = self.points
-        if not points or not all(points):
+        named, mistakes = self.name is not None, []
+        if self.name is not None and self.name not in FUNCTIONS:
+            meant = did_you_mean(self.name, FUNCTIONS)
+            mistakes.append(("name", f"{quoted(self.name)} is not known{meant}"))
+        if self.expression is not None:
+            try:
+                parse_expression(self.expression)
+            except ExpressionError as error:
+                mistakes.append(("expression", str(error)))
+        if not mistakes and named == (self.expression is not None):
+            mistakes.append(("", "needs either 'name' or 'expression'"))
+        yield from mistakes
+        lengths = {len(point) for point in self.points}
+        if not lengths or 0 in lengths:
             yield "start", "needs at least one coordinate"
-        elif len({len(point) for point in points}) > 1:
+        elif len(lengths) > 1:
             yield "start", "needs points of one length"
-        elif len(points) > MOST_STARTS:
-            yield "start", f"has {len(points)} points; at most {MOST_STARTS}"
-        if (self.name is None) == (self.expression is None):
-            yield "", "needs either 'name' or 'expression'"
-        elif points and len({len(point) for point in points}) == 1 and points[0]:
-            yield from self._value_problems(points)
-
-    def _value_problems(self, points: tuple[tuple[float, ...], ...]) -> Iterator[tuple[str, str]]:
-        place = "start" if self.name is not None else "expression"
-        try:
+        elif len(self.points) > MOST_STARTS:
+            yield "start", f"has {len(self.points)} points; at most {MOST_STARTS}"
+        elif not mistakes:
             function = self.known.expression()
-            for index, point in enumerate(points):
-                if self.name is not None and isinstance(self.start[0], tuple):
-                    place = f"start[{index}]"
-                function.check(point)
-        except ExpressionError as error:
-            yield place, str(error)
+            for index, point in enumerate(self.points):
+                if problem := function.problem(point):
+                    start = f"start[{index}]" if isinstance(self.start[0], tuple) else "start"
+                    yield start if named else "expression", problem
+                    break
 
     @property
     def points(self) -> tuple[tuple[float, ...], ...]:
@@ -353,77 +546,3 @@ class MinimizationConfig(Section):
 
 
 Config = SupervisedConfig | TextConfig | MinimizationConfig
-
-
-# What the parts of a configuration refuse by themselves.
-#
-# A training is made in an order: the data needs a file that is right, the model the data, the
-# optimizer the model. A mistake ends that, and the parts behind it are tried alone, so that their
-# mistakes are told at the same time.
-
-
-def with_others(
-    error: ConfigError, config: TrainedConfig | MinimizationConfig, origins: Origins
-) -> ConfigError:
-    """Return an error that tells as well what parts of the configuration refuse by themselves."""
-    parts = {"optimizer": config.optimizer}
-    if isinstance(config, TrainedConfig):
-        layers = {f"model.layers[{i}]": layer for i, layer in enumerate(config.model.layers)}
-        parts = {**layers, "loss": config.loss, **parts}
-    if config.scheduler is not None:
-        parts["scheduler"] = config.scheduler
-    parts |= {f"callbacks[{index}]": callback for index, callback in enumerate(config.callbacks)}
-    told = {problem.path for problem in error.problems}
-    others = (problem for problem in refused(parts, origins) if problem.path not in told)
-    return ConfigError([*error.problems, *others])
-
-
-def refused(components: Mapping[str, Component], origins: Origins) -> Iterator[Problem]:
-    """Yield what components refuse, each made for next to nothing; by their paths."""
-    for path, component in components.items():
-        noted = Noted()
-        with noted:
-            attempt(component, path, origins)
-        yield from noted.problems
-
-
-def attempt(component: Component, path: str, origins: Origins) -> None:
-    """Make a component that may stand at `path`.
-
-    Raises:
-        ConfigError: if it refuses its arguments.
-    """
-    trial = [nn.Parameter(torch.zeros(1, 1))]
-    arguments = dict(component.arguments)
-    if path == "loss":
-        LOSSES.build(component, path, origins)
-    elif path == "optimizer":
-        arguments.pop("groups", None)
-        OPTIMIZERS.build(Component(component.name, arguments), path, origins, trial)
-    elif path == "scheduler":
-        del arguments["interval"], arguments["warmup"]
-        if name := LENGTHS.get(component.name):
-            arguments.setdefault(name, MOST_TRIED)
-        optimizer = optim.SGD(trial, momentum=0.5)  # which has every option
-        SCHEDULES.build(Component(component.name, arguments), path, origins, optimizer)
-    elif path.startswith("callbacks"):
-        CALLBACKS.build(component, path, origins)
-    elif stands_alone(component):
-        LAYERS.build(component, path, origins)
-
-
-def stands_alone(layer: Component) -> bool:
-    """Return whether a layer can be made without knowing what comes in."""
-    inner = any(isinstance(value, Component | tuple) for value in layer.arguments.values())
-    return not inner and LAYERS.followed(layer.name) <= set(layer.arguments)
-
-
-def unreadable(files: Mapping[str, Path], origins: Origins) -> Iterator[Problem]:
-    """Yield which files of samples cannot be read, by their paths in the configuration."""
-    for path, file in files.items():
-        if not path.startswith("data."):
-            continue
-        try:
-            opened(file).close()
-        except OSError as error:
-            yield from origins.unreadable(path, file, error).problems

@@ -17,17 +17,17 @@ from nanotorch.utils.data import DataLoader, TensorDataset
 from .build import (
     ModelSpec,
     Schedule,
-    build_callbacks,
     build_model,
     build_optimizer,
     dry_run,
     freeze,
+    with_others,
 )
-from .components import BINARY_LOSSES, LOSSES
-from .config import ConfigError, Origins, did_you_mean, quoted, raise_all
+from .components import BINARY_LOSSES
+from .config import ConfigError, Problem, did_you_mean, quoted, raise_all, refusal
 from .dataset import PARTS, Dataset, Samples, load_dataset, load_text
 from .experiment import Experiment, Recorder, Report, TensorBoardEvents
-from .kinds import MOST_SHOWN, Characters, Kind, ManyClasses, Numbers, TwoClasses, weighing
+from .kinds import MOST_SHOWN, Characters, Kind, ManyClasses, Numbers, TwoClasses, class_weights
 from .loop import (
     Callback,
     Loop,
@@ -42,10 +42,8 @@ from .metrics import least_squares_text, metrics_table
 from .plots import Plot, Records, loss_curves, predicted_plots, recall_curves
 from .profiling import OperationProfile, summary
 from .progress import progress
-from .reading import Component
 from .run_directory import OptimizerState
-from .schema import SupervisedConfig, TextConfig, TrainedConfig, with_others
-from .settings import Averaging, Train
+from .schema import Averaging, Checkpoint, SupervisedConfig, TextConfig, TrainedConfig
 from .step import Clip, TrainingStep, fitting, gradient_norm
 
 # Weights that are averages over the training.
@@ -115,36 +113,62 @@ class Supervised(Experiment):
         ConfigError: if they cannot be made as the configuration says, or do not fit each other.
     """
 
-    def __init__(self, config: TrainedConfig, origins: Origins) -> None:
+    def __init__(self, config: TrainedConfig) -> None:
         self.config = config
         self.kind = kind_of(config)
         # A stream of its own for each purpose: more samples do not change the initial weights,
         # which are the ones PyTorch gives the same layers after the same `manual_seed`.
         data_stream, shuffling = streams(config.seed, 2)
         try:
-            dataset = dataset_of(config, self.kind, data_stream, origins)
-            self.dataset = limited(dataset, config.train)
+            self.dataset = self._read(data_stream)
             torch.manual_seed(config.seed)
-            self.model = build_model(config.model, self._wanted(), origins)
-            freeze(self.model, config.model.freeze, origins)
-            self.loss = self.kind.criterion(self._loss(origins))
-            self.optimizer = build_optimizer(config.optimizer, self.model, origins)
+            self.model = build_model(config.model, self._wanted())
+            freeze(self.model, config.model.freeze)
+            self.loss = self.kind.criterion(self._loss())
+            self.optimizer = build_optimizer(config.optimizer, self.model)
             samples = self.dataset.parts["train"]
             x, y = torch.from_numpy(samples.x[:1]), torch.from_numpy(samples.y[:1])
-            dry_run(self.model, lambda x: self.loss(self.model(x), y), x, "loss", origins)
-            self._prepare(shuffling, origins)
-            self._listening = build_callbacks(config.callbacks, origins)
+            dry_run(self.model, lambda x: self.loss(self.model(x), y), x, "loss")
+            self._prepare(shuffling)
+            self._listening = [component.build() for component in config.callbacks]
         except ConfigError as error:
-            raise with_others(error, config, origins) from None
+            raise with_others(error, config) from None
 
-    def _prepare(self, shuffling: torch.Generator, origins: Origins) -> None:
+    def _read(self, stream: torch.Generator) -> Dataset:
+        """Return the samples, those left out that are not to be trained on."""
+        config, train = self.config, self.config.train
+        if isinstance(config, TextConfig):
+            dataset = load_text(config.data)
+        else:
+            assert isinstance(config, SupervisedConfig)
+            dataset = load_dataset(config.data, self.kind.target_spec, stream)
+        count = len(dataset.classes or ())
+        if isinstance(self.kind, TwoClasses) and count != 2:
+            message = f"takes two classes, but there are {count}; CrossEntropyLoss takes any number"
+            raise refusal("loss.name", f"{config.loss.name} {message}")
+        if train.overfit_batches is None or train.batch_size is None:
+            return dataset
+        samples, most = dataset.parts["train"], train.overfit_batches * train.batch_size
+        kept = Samples(samples.x[:most], samples.y[:most])
+        return replace(dataset, parts={**dataset.parts, "train": kept})
+
+    def _prepare(self, shuffling: torch.Generator) -> None:
         """Make what the steps depend on, and what listens to them."""
         config, model, train = self.config, self.model, self.config.train
         samples = self.dataset.parts["train"]
         self._parameters = list(model.parameters())
-        self._batch_size = min(train.batch_size or len(samples), len(samples))
-        self._tensors, self._samples = 2 * train.accumulate, train.accumulate * self._batch_size
-        self.loader = self._loader(samples, shuffling, origins)
+        self._batch_size = size = min(train.batch_size or len(samples), len(samples))
+        self._tensors, self._samples = 2 * train.accumulate, train.accumulate * size
+        normalized = any(layer.name == "BatchNorm1d" for layer in config.model.layers)
+        if normalized and (size == 1 or len(samples) % size == 1):
+            message = "leaves a batch of one sample, whose variance BatchNorm1d cannot know"
+            raise refusal("train.batch_size", message)
+        self.loader = DataLoader(
+            TensorDataset(torch.from_numpy(samples.x), torch.from_numpy(samples.y)),
+            batch_size=size,
+            shuffle=train.shuffle and train.overfit_batches is None,
+            generator=shuffling,
+        )
         per_epoch = -(-len(self.loader) // train.accumulate)
         self.steps = train.steps or per_epoch * (train.epochs or 0)
         if train.fast_dev_run:
@@ -153,7 +177,7 @@ class Supervised(Experiment):
         clip = Clip(train.clip_norm, train.clip_value)
         self._clipped = bool(clip)
         # A smaller last step is one of an epoch, too seldom to be worth a variant of its own.
-        full = self.steps * (len(samples) // self._batch_size // train.accumulate) // per_epoch
+        full = self.steps * (len(samples) // size // train.accumulate) // per_epoch
         step = fitting(model, self.loss, self.optimizer, clip)
         self.training_step = TrainingStep(step, self.optimizer, train.compile, full)
         self._norm: torch.Tensor | None = None
@@ -164,34 +188,21 @@ class Supervised(Experiment):
         if config.scheduler is not None:
             monitor = "validation/loss" if self.measure("validation") else "train/epoch_loss"
             lengths = self.epochs, self.steps
-            self._schedule = Schedule(config.scheduler, self.optimizer, *lengths, monitor, origins)
+            self._schedule = Schedule(config.scheduler, self.optimizer, *lengths, monitor)
         self._optimizer_state = OptimizerState(self.optimizer)
-        self._check_monitors(origins)
+        self._check_monitors()
 
-    def _loader(self, samples: Samples, shuffling: torch.Generator, origins: Origins) -> DataLoader:
-        size, train = self._batch_size, self.config.train
-        normalized = any(layer.name == "BatchNorm1d" for layer in self.config.model.layers)
-        if normalized and (size == 1 or len(samples) % size == 1):
-            message = "leaves a batch of one sample, whose variance BatchNorm1d cannot know"
-            raise origins.error("train.batch_size", message)
-        return DataLoader(
-            TensorDataset(torch.from_numpy(samples.x), torch.from_numpy(samples.y)),
-            batch_size=size,
-            shuffle=train.shuffle and train.overfit_batches is None,
-            generator=shuffling,
-        )
-
-    def _check_monitors(self, origins: Origins) -> None:
+    def _check_monitors(self) -> None:
         """Refuse to wait for what is not measured."""
         watched = {}
-        if origins["checkpoint.monitor"] is not None:
+        if self.config.checkpoint.monitor != Checkpoint.monitor:
             watched["checkpoint.monitor"] = self.config.checkpoint.monitor
         if self.config.early_stopping is not None:
             watched["early_stopping.monitor"] = self.config.early_stopping.monitor
         known = ["train/epoch_loss", *self.measure("validation")] if watched else []
         message = "is not measured in training"
         raise_all(
-            origins.problem(path, f"{quoted(name)} {message}{did_you_mean(name, known)}")
+            Problem(path, f"{quoted(name)} {message}{did_you_mean(name, known)}")
             for path, name in watched.items()
             if name not in known
         )
@@ -202,7 +213,10 @@ class Supervised(Experiment):
             self._begin_pass()
         epoch = iter(self.loader)  # which knows itself how much of it has been taken
         size = self.config.train.accumulate
-        return epoch if size == 1 else grouped(epoch, size)
+        if size == 1:
+            return epoch
+        groups = iter(lambda: [*itertools.islice(epoch, size)], [])
+        return ([tensor for batch in group for tensor in batch] for group in groups)
 
     def _begin_pass(self) -> None:
         """Let the loader begin anew, also where a pass was cut by the end of the training."""
@@ -304,19 +318,14 @@ class Supervised(Experiment):
         symbols = len(self.dataset.classes or ()) if isinstance(self.kind, Characters) else None
         return ModelSpec(example, shape, reason, symbols)
 
-    def _loss(self, origins: Origins) -> nn.Module:
+    def _loss(self) -> nn.Module:
         """Return the loss, with the weights of classes where the configuration wants some."""
         component = self.config.loss
         if isinstance(self.config, SupervisedConfig):
-            given = self.config.data.class_weights
-            try:
-                weights = weighing(given, self.dataset, component.name)
-            except ValueError as error:
-                raise origins.error("data.class_weights", str(error)) from None
-            if weights:
-                arguments = {**component.arguments, weights.argument: weights.weights}
-                component = Component(component.name, arguments)
-        return LOSSES.build(component, "loss", origins)
+            weights = class_weights(self.config.data.class_weights, self.dataset, component.name)
+            component = component.changed(weights)
+        module: nn.Module = component.build()
+        return module
 
     def measure(self, part: str) -> dict[str, float]:
         """Return loss and metrics on a part, `part/loss` and so on; nothing if it is empty."""
@@ -341,22 +350,22 @@ class Supervised(Experiment):
 
     def describe(self) -> str:
         dataset, data = self.dataset, self.config.data
-        features, target = described_inputs(dataset), f"'{dataset.preprocessing.target}'"
+        target, shape = f"'{dataset.preprocessing.target}'", dataset.parts["train"].x.shape[1:]
+        features = f"{shape[0]} feature{'s' if shape[0] > 1 else ''}"
+        if len(shape) > 1:
+            features = f"inputs of shape {' x '.join(map(str, shape))}"
+        elif not dataset.preprocessing.features:
+            features = f"{shape[0]} characters"
         if dataset.classes and self.kind.target_spec.binary and data.files:
             target += f" ({dataset.classes[1]} = 1, {dataset.classes[0]} = 0)"
         elif dataset.classes:
             target += f" ({len(dataset.classes)} classes)" * (not isinstance(self.kind, Characters))
         sizes = ", ".join(f"{name} {len(part)}" for name, part in dataset.parts.items())
-        return "\n".join(
-            [
-                f"{self.config.experiment} of {target} from {features}, {data.source}",
-                f"samples: {sizes}",
-                *(() if isinstance(self.kind, Characters) else lacking(dataset)),
-                f"{self.config.loss.name}, {self.config.optimizer.name}",
-                "",
-                summary(*self.graph()),
-            ]
-        )
+        lines = [f"{self.config.experiment} of {target} from {features}, {data.source}"]
+        lines += [f"samples: {sizes}"]
+        lines += [] if isinstance(self.kind, Characters) else lacking(dataset)
+        lines += [f"{self.config.loss.name}, {self.config.optimizer.name}", ""]
+        return "\n".join([*lines, summary(*self.graph())])
 
     def files(self) -> Iterable[Path]:
         return self.config.data.files
@@ -393,12 +402,6 @@ class Supervised(Experiment):
         return Report(text, results, results["train/loss"])
 
 
-def grouped(batches: Iterator[list[torch.Tensor]], size: int) -> Iterator[list[torch.Tensor]]:
-    """Yield the tensors of several batches at once; of fewer at the end."""
-    while group := list(itertools.islice(batches, size)):
-        yield [tensor for batch in group for tensor in batch]
-
-
 def outputs_of(model: nn.Module, x: NDArray[Any], size: int) -> NDArray[np.float32]:
     """Return what a model gives for inputs, `size` of them at a time."""
     with torch.no_grad():
@@ -426,45 +429,6 @@ def kind_of(config: TrainedConfig) -> Kind:
     if config.experiment == "regression":
         return Numbers(loss)
     return TwoClasses(loss) if loss in BINARY_LOSSES else ManyClasses(loss)
-
-
-def dataset_of(
-    config: TrainedConfig, kind: Kind, stream: torch.Generator, origins: Origins
-) -> Dataset:
-    """Return the samples.
-
-    Raises:
-        ConfigError: if there are none, or of more classes than the loss has.
-    """
-    if isinstance(config, TextConfig):
-        return load_text(config.data, origins)
-    assert isinstance(config, SupervisedConfig)
-    dataset = load_dataset(config.data, kind.target_spec, stream, origins)
-    count = len(dataset.classes or ())
-    if kind.target_spec.classes and kind.target_spec.binary and count != 2:
-        message = f"takes two classes, but there are {count}; CrossEntropyLoss takes any number"
-        raise origins.error("loss.name", f"{config.loss.name} {message}")
-    return dataset
-
-
-def limited(dataset: Dataset, train: Train) -> Dataset:
-    """Return the samples without those of the training part that are not to be trained on."""
-    samples = dataset.parts["train"]
-    if train.overfit_batches is None or train.batch_size is None:
-        return dataset
-    count = train.overfit_batches * train.batch_size
-    kept = Samples(samples.x[:count], samples.y[:count])
-    return replace(dataset, parts={**dataset.parts, "train": kept})
-
-
-def described_inputs(dataset: Dataset) -> str:
-    """Return the inputs of a sample in words."""
-    shape = dataset.parts["train"].x.shape[1:]
-    if len(shape) > 1:
-        return f"inputs of shape {' x '.join(map(str, shape))}"
-    if not dataset.preprocessing.features:
-        return f"{shape[0]} characters"
-    return f"{shape[0]} feature{'s' if shape[0] > 1 else ''}"
 
 
 def streams(seed: int, count: int) -> list[torch.Generator]:

@@ -69,7 +69,8 @@ def loaded(text: str = REGRESSION, *overrides: str) -> LoadedConfig:
 def experiment(text: str = REGRESSION, *overrides: str) -> Supervised:
     read = loaded(text, *overrides)
     assert isinstance(read.config, TrainedConfig)
-    return Supervised(read.config, read.origins)
+    with read.origins.told():
+        return Supervised(read.config)
 
 
 def trained(text: str = REGRESSION, *overrides: str) -> Supervised:

@@ -20,7 +20,8 @@ def dataset(*overrides: str, text: str = REGRESSION) -> Dataset:
     write_example(Path(), text)
     loaded = load_config("x.yaml", overrides)
     assert isinstance(loaded.config, SupervisedConfig)
-    return Supervised(loaded.config, loaded.origins).dataset
+    with loaded.origins.told():
+        return Supervised(loaded.config).dataset
 
 
 refusal = refusal_of(dataset)

@@ -15,9 +15,9 @@ from nanotorch.train.catalogue import (
 )
 from nanotorch.train.cli import main
 from nanotorch.train.functions import FUNCTIONS
+from nanotorch.train.generators import GENERATORS
 from nanotorch.train.reading import Section
 from nanotorch.train.schema import Config
-from nanotorch.train.settings import GENERATORS
 
 SECTIONS = [
     *(inner for config in get_args(Config) for _, inner in sections_within(config, "")),

@@ -8,7 +8,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch.train.components import LAYERS, LOSSES, OPTIMIZERS, Components
-from nanotorch.train.config import ConfigError, Origins
+from nanotorch.train.config import ConfigError
 from nanotorch.train.load import dump_config, load_config
 from nanotorch.train.reading import Component, described
 from nanotorch.train.schema import SupervisedConfig
@@ -60,7 +60,7 @@ def check_defaults(name: str) -> None:
     }
     component = Component(name, {**arguments, **required(registry, name)})
     inferred = dict.fromkeys(registry.followed(name), 2)
-    built = registry.build(component, "here", Origins(), *inputs, **inferred)
+    built = registry.build(component, *inputs, **inferred)
     assert type(built).__name__ == name
 
 
@@ -121,7 +121,7 @@ def test_hints_keep_what_a_file_can_express() -> None:
 
 def test_numbers_become_tensors_where_the_component_wants_them() -> None:
     component = Component("BCEWithLogitsLoss", {"reduction": "mean", "pos_weight": 3.0})
-    loss = LOSSES.build(component, "loss", Origins())
+    loss = LOSSES.build(component)
     zero, one = torch.zeros(1, 1), torch.ones(1, 1)
     assert loss(zero, one).item() == pytest.approx(3 * loss(zero, zero).item())
 
@@ -132,7 +132,7 @@ def test_null_is_handed_over_where_it_is_not_the_default() -> None:
     loaded = load_config("x.yaml")
     assert isinstance(loaded.config, SupervisedConfig)
     layer = loaded.config.model.layers[0]
-    assert LAYERS.build(layer, "here", Origins(), num_features=2).momentum is None
+    assert layer.build(num_features=2).momentum is None
     assert "momentum: null  " in dump_config(loaded)
 
 
@@ -141,7 +141,8 @@ def build_optimizer(text: str) -> Any:
     loaded = load_config("x.yaml")
     assert isinstance(loaded.config, SupervisedConfig)
     parameters = [torch.zeros(2, requires_grad=True)]
-    return OPTIMIZERS.build(loaded.config.optimizer, "optimizer", loaded.origins, parameters)
+    with loaded.origins.told():
+        return loaded.config.optimizer.build(parameters)
 
 
 @pytest.mark.parametrize(

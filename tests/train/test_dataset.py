@@ -9,8 +9,7 @@ import nanotorch as torch
 from nanotorch.train.csv_file import NO_HEADER
 from nanotorch.train.dataset import PARTS, Dataset, TargetSpec, divide, load_dataset, moments
 from nanotorch.train.load import load_config
-from nanotorch.train.schema import SupervisedConfig
-from nanotorch.train.settings import Data, Split
+from nanotorch.train.schema import Data, Split, SupervisedConfig
 from tests.train.examples import CLASSIFICATION, REGRESSION, TABLE, refusal_of, write_example
 
 
@@ -23,7 +22,8 @@ def dataset(data: str, table: str = TABLE, seed: int = 0, classes: bool = False)
     assert isinstance(loaded.config, SupervisedConfig)
     generator = torch.Generator().manual_seed(seed)
     target_spec = TargetSpec(classes=classes)
-    return load_dataset(loaded.config.data, target_spec, generator, loaded.origins)
+    with loaded.origins.told():
+        return load_dataset(loaded.config.data, target_spec, generator)
 
 
 refusal = refusal_of(dataset)

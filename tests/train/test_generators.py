@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import nanotorch as torch
-from nanotorch.train.settings import (
+from nanotorch.train.generators import (
     GENERATORS,
     Blobs,
     Circles,

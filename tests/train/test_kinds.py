@@ -114,7 +114,7 @@ def test_the_loss_counts_every_place_alike() -> None:
     [
         (b"", "leaves 0 characters"),
         (b"abc", "leaves 2 characters, not even one sample of 6 and the one after it"),
-        (b"abc\xff\nx", "'t.txt' is not text in UTF-8 (line 1)"),
+        (b"abc\xff\nx", "t.txt:1:4: is not text in UTF-8 (byte 0xff)"),
     ],
 )
 def test_texts_that_cannot_be_had(content: bytes, message: str) -> None:

@@ -6,9 +6,16 @@ from typing import get_args
 import pytest
 
 from nanotorch.train.config import MOST_PROBLEMS, ConfigError
+from nanotorch.train.generators import Line, Moons
 from nanotorch.train.load import load_config, run_name
-from nanotorch.train.schema import Config, MinimizationConfig, SupervisedConfig, TextConfig
-from nanotorch.train.settings import Data, Line, Moons, Split
+from nanotorch.train.schema import (
+    Config,
+    Data,
+    MinimizationConfig,
+    Split,
+    SupervisedConfig,
+    TextConfig,
+)
 from tests.train.examples import (
     CLASSIFICATION,
     MINIMIZATION,
@@ -323,13 +330,45 @@ def test_a_long_value_is_cut() -> None:
         ("model.layers[0].out_features=1.5", "command line: model.layers[0].out_features=1.5: "
          "expected an integer, got 1.5 (a number)"),
         ("tran.epochs=5", "command line: tran.epochs=5: tran: unknown key; did you mean 'train'?"),
-        ("optimizer=Adam", "command line: optimizer=Adam: would drop optimizer.lr; to keep them, "
-         "write optimizer.name=Adam, else optimizer={name: Adam}"),
+        ("model.layers[0]=ReLU", "command line: model.layers[0]=ReLU: would drop model.layers[0]"
+         ".out_features; to keep them, write model.layers[0].name=ReLU, else model.layers[0]="
+         "{name: ReLU}"),
+        ("optimizer=Adan", "command line: optimizer=Adan: optimizer.name: 'Adan' is not known; "
+         "did you mean 'Adam'?"),
         ("optimizer=1", "command line: optimizer=1: expected a mapping, got 1 (an integer)"),
     ],
 )  # fmt: skip
 def test_mistakes_on_the_command_line(override: str, message: str) -> None:
     assert refusal(REGRESSION, override) == message
+
+
+@pytest.mark.parametrize("override", ["optimizer=Adam", "optimizer.name=Adam"])
+def test_another_optimizer_keeps_the_arguments_that_it_has(override: str) -> None:
+    text = edited(REGRESSION, "lr: 0.1", "lr: 0.1, momentum: 0.9, nesterov: true")
+    write_example(Path(), text)
+    loaded = load_config("x.yaml", [override])
+    assert loaded.config.optimizer.name == "Adam"
+    assert loaded.config.optimizer.arguments["lr"] == 0.1
+    assert loaded.notes == (
+        "Adam has no use for optimizer.momentum, optimizer.nesterov of the file: left out",
+    )
+    assert "unknown key" in refusal(text, override, "optimizer.momentum=0.5")
+
+
+@pytest.mark.parametrize(
+    ("text", "override", "left_out"),
+    [
+        ("loss: {name: SmoothL1Loss, beta: 2}", "loss=MSELoss", "loss.beta"),
+        ("scheduler: {name: StepLR, step_size: 1, gamma: 0.5}", "scheduler.name=ExponentialLR",
+         "scheduler.step_size"),
+    ],
+)  # fmt: skip
+def test_so_do_another_loss_and_schedule(text: str, override: str, left_out: str) -> None:
+    name = override.partition("=")[2]
+    write_example(Path(), REGRESSION.replace("loss: {name: MSELoss}", "") + text
+                  if text.startswith("loss") else REGRESSION + text)  # fmt: skip
+    notes = load_config("x.yaml", [override]).notes
+    assert notes == (f"{name} has no use for {left_out} of the file: left out",)
 
 
 @pytest.mark.parametrize("text", ["- 1", "just text", "3", "~"])

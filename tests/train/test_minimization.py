@@ -46,7 +46,8 @@ def experiment(text: str = MINIMIZATION, *overrides: str) -> Minimization:
     write_example(Path(), text)
     loaded = load_config("x.yaml", overrides)
     assert isinstance(loaded.config, MinimizationConfig)
-    return Minimization(loaded.config, loaded.origins)
+    with loaded.origins.told():
+        return Minimization(loaded.config)
 
 
 def run(minimization: Minimization, sink: Sink) -> None:

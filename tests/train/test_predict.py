@@ -82,7 +82,8 @@ def test_outputs_are_those_that_were_measured(capsys: pytest.CaptureFixture[str]
     assert isinstance(loaded.config, SupervisedConfig)
     result = train(loaded)
     model = load_trained(result.directory)
-    samples = Supervised(loaded.config, loaded.origins).dataset.parts["test"]
+    with loaded.origins.told():
+        samples = Supervised(loaded.config).dataset.parts["test"]
     found = model.kind.measure(model.outputs(samples.x), samples.y)
     assert found == pytest.approx(
         {name: result.results[f"test/{name}"] for name in found}, rel=1e-9, nan_ok=True

@@ -183,7 +183,8 @@ def test_a_class_of_one_sample_is_told_of(stratify: str) -> None:
     more = ("data.target=y", "loss=CrossEntropyLoss", layers, f"data.stratify={stratify}")
     write_example(Path(), text, table)
     loaded = load_config("x.yaml", more)
-    lines = Supervised(loaded.config, loaded.origins).describe().splitlines()
+    with loaded.origins.told():
+        lines = Supervised(loaded.config).describe().splitlines()
     warnings = [line for line in lines if line.startswith("warning: ")]
     assert warnings == [
         f"warning: the {name} part has no sample of class 'w'" for name in ("validation", "test")

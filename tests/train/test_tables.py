@@ -20,7 +20,8 @@ def dataset(text: str, table: str, *overrides: str) -> Dataset:
     write_example(Path(), text, table)
     loaded = load_config("x.yaml", overrides)
     assert isinstance(loaded.config, SupervisedConfig)
-    return Supervised(loaded.config, loaded.origins).dataset
+    with loaded.origins.told():
+        return Supervised(loaded.config).dataset
 
 
 refusal = refusal_of(dataset)
@@ -173,14 +174,16 @@ def test_weights_of_classes() -> None:
     write_example(Path(), CLASSIFICATION, CLASSES)
     loaded = load_config("x.yaml", [*three_classes()[2:], "data.class_weights=[1, 2, 4]"])
     assert isinstance(loaded.config, SupervisedConfig)
-    loss = Supervised(loaded.config, loaded.origins).loss
+    with loaded.origins.told():
+        loss = Supervised(loaded.config).loss
     np.testing.assert_array_equal(loss.weight.numpy(), [1, 2, 4])
     table = "a,y\n" + "1,0\n" * 30 + "2,1\n" * 10
     overrides = ("data={csv: table.csv, target: y, stratify: true, class_weights: balanced}",)
     write_example(Path(), CLASSIFICATION, table)
     loaded = load_config("x.yaml", overrides)
     assert isinstance(loaded.config, SupervisedConfig)
-    assert Supervised(loaded.config, loaded.origins).loss.pos_weight.item() == 3
+    with loaded.origins.told():
+        assert Supervised(loaded.config).loss.pos_weight.item() == 3
 
 
 def test_the_record_of_preprocessing_prepares_the_same_again() -> None:
