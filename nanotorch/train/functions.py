@@ -29,16 +29,12 @@ Part = Number | Callable[[Any], Any]
 """A constant, or what computes a tensor from x."""
 
 BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.Pow: operator.pow,
-}
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
+    ast.Div: operator.truediv, ast.Pow: operator.pow,
+}  # fmt: skip
 UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
-    ast.UAdd: operator.pos,
-    ast.USub: operator.neg,
-}
+    ast.UAdd: operator.pos, ast.USub: operator.neg
+}  # fmt: skip
 CALLS = ("abs", "cos", "exp", "log", "mean", "sin", "sqrt", "sum", "tan", "tanh")
 CONSTANTS = {"pi": math.pi, "e": math.e}
 REDUCTIONS = ("mean", "sum")
@@ -124,21 +120,35 @@ class Parser:
         """Return what `node` means; constants are folded, in floating point."""
         if depth == 0:
             raise ExpressionError("is nested too deeply")
-        if isinstance(node, ast.BinOp) and type(node.op) in BINARY:
-            left, right = self.part(node.left, depth - 1), self.part(node.right, depth - 1)
-            return self._binary(BINARY[type(node.op)], left, right, node)
-        if isinstance(node, ast.UnaryOp) and type(node.op) in UNARY:
-            return self._unary(UNARY[type(node.op)], self.part(node.operand, depth - 1))
-        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-            return self._constant(node)
-        if isinstance(node, ast.Name):
-            return self._name(node)
-        if isinstance(node, ast.Subscript):
-            return self._coordinate(node)
-        if isinstance(node, ast.Call):
-            return self._call(node, depth)
-        power = isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitXor)
-        raise self._error(node, f"is not arithmetic{'; powers are written **' if power else ''}")
+        match node:
+            case ast.BinOp(left, op, right) if type(op) in BINARY:
+                parts = self.part(left, depth - 1), self.part(right, depth - 1)
+                return self._binary(BINARY[type(op)], *parts, node)
+            case ast.UnaryOp(op, operand) if type(op) in UNARY:
+                function, inner = UNARY[type(op)], self.part(operand, depth - 1)
+                return (lambda x: function(inner(x))) if callable(inner) else function(inner)
+            case ast.Constant(int() | float() as value) if not isinstance(value, bool):
+                if abs(value) <= 1e30:
+                    return float(value)  # a tensor takes no integer of more than 64 bits
+                raise self._error(node, "is too large")
+            case ast.Name(name):
+                return self._name(node, name)
+            case ast.Subscript(ast.Name("x"), ast.Constant(number)) if type(number) is int:
+                if number > 1_000_000:
+                    raise self._error(node, "is too far; there are at most a million coordinates")
+                self.dimensions = max(self.dimensions, number + 1)
+                return lambda x: x[number]
+            case ast.Subscript(ast.Name("x")):
+                raise self._error(node, "needs a whole number, as in x[0]")
+            case ast.Subscript():
+                raise self._error(node, "is not arithmetic; only x has coordinates")
+            case ast.Call(ast.Name("x")):
+                raise self._error(node, "calls x; a coordinate is written x[0]")
+            case ast.Call(ast.Name(name)):
+                return self._call(node, name, depth)
+            case ast.BinOp(_, ast.BitXor()):
+                raise self._error(node, "is not arithmetic; powers are written **")
+        raise self._error(node, "is not arithmetic")
 
     def _binary(
         self, function: Callable[[Any, Any], Any], left: Part, right: Part, node: ast.expr
@@ -157,57 +167,28 @@ class Parser:
             raise self._error(node, "is not a finite number")
         return float(value)
 
-    def _unary(self, function: Callable[[Any], Any], operand: Part) -> Part:
-        if callable(operand):
-            return lambda x: function(operand(x))
-        return function(operand)
-
-    def _constant(self, node: ast.Constant) -> float:
-        value = node.value
-        if not isinstance(value, int | float) or not abs(value) <= 1e30:
-            raise self._error(node, "is too large")
-        return float(value)  # a tensor takes no integer of more than 64 bits
-
-    def _name(self, node: ast.Name) -> Part:
-        if node.id == "x":
+    def _name(self, node: ast.expr, name: str) -> Part:
+        if name == "x":
             self.any_length = True
             return lambda x: x
-        if node.id == "i":
+        if name == "i":
             return numbers_like
-        if node.id in CONSTANTS:
-            return CONSTANTS[node.id]
-        if node.id in CALLS:
-            raise self._error(node, f"needs a value, as in {node.id}(x[0])")
+        if name in CONSTANTS:
+            return CONSTANTS[name]
+        if name in CALLS:
+            raise self._error(node, f"needs a value, as in {name}(x[0])")
         known = ["x", "i", *CONSTANTS, *CALLS]
-        raise self._error(node, f"is not known{did_you_mean(node.id, known)}")
+        raise self._error(node, f"is not known{did_you_mean(name, known)}")
 
-    def _coordinate(self, node: ast.Subscript) -> Part:
-        index = node.slice
-        if not isinstance(node.value, ast.Name) or node.value.id != "x":
-            raise self._error(node, "is not arithmetic; only x has coordinates")
-        if not isinstance(index, ast.Constant) or type(index.value) is not int:
-            raise self._error(node, "needs a whole number, as in x[0]")
-        number = index.value
-        if number > 1_000_000:
-            raise self._error(node, "is too far; there are at most a million coordinates")
-        self.dimensions = max(self.dimensions, number + 1)
-        return lambda x: x[number]
-
-    def _call(self, node: ast.Call, depth: int) -> Part:
-        function = node.func
-        if not isinstance(function, ast.Name):
-            raise self._error(node, "is not arithmetic")
-        if function.id == "x":
-            raise self._error(node, "calls x; a coordinate is written x[0]")
-        if function.id not in CALLS:
-            raise self._error(function, f"is not known{did_you_mean(function.id, CALLS)}")
+    def _call(self, node: ast.Call, name: str, depth: int) -> Part:
+        if name not in CALLS:
+            raise self._error(node.func, f"is not known{did_you_mean(name, CALLS)}")
         if len(node.args) != 1 or node.keywords:
-            raise self._error(node, f"is not understood; {function.id} takes one value")
-        operand = self.part(node.args[0], depth - 1)
+            raise self._error(node, f"is not understood; {name} takes one value")
+        operand, apply = self.part(node.args[0], depth - 1), getattr(torch, name)
         if not callable(operand):
             raise self._error(node, "does not depend on x; write its value")
-        apply = getattr(torch, function.id)
-        if function.id not in REDUCTIONS:
+        if name not in REDUCTIONS:
             return lambda x: apply(operand(x))
         if not holds_vector(node.args[0]):
             return operand  # of one number, sum and mean are that number
@@ -288,63 +269,48 @@ class KnownFunction:
 
 FUNCTIONS: dict[str, KnownFunction] = {
     "quadratic": KnownFunction(
-        "A paraboloid about (0, 1, ..., n - 1) in any dimension n.",
-        "sum((x - i)**2)",
-        lambda dimensions: [tuple(float(index) for index in range(dimensions))],
+        "A paraboloid about (0, 1, ..., n - 1) in any dimension n.", "sum((x - i)**2)",
+        lambda dimensions: [tuple(map(float, range(dimensions)))],
     ),
     "sphere": KnownFunction(
         "The squared distance from the origin, in any dimension.", "sum(x**2)", [(0.0,)]
     ),
     "ellipsoid": KnownFunction(
         "A quadratic about (1, ..., 1) in any dimension n, n times as steep along the last "
-        "coordinate as along the first.",
-        "sum((i + 1) * (x - 1)**2)",
-        [(1.0,)],
+        "coordinate as along the first.", "sum((i + 1) * (x - 1)**2)", [(1.0,)],
     ),
     "rosenbrock": KnownFunction(
         "A curved valley, nearly flat along its bottom.",
-        "(1 - x[0])**2 + 100 * (x[1] - x[0]**2)**2",
-        [(1.0, 1.0)],
+        "(1 - x[0])**2 + 100 * (x[1] - x[0]**2)**2", [(1.0, 1.0)],
     ),
     "booth": KnownFunction(
         "A quadratic whose axes are turned.",
-        "(x[0] + 2*x[1] - 7)**2 + (2*x[0] + x[1] - 5)**2",
-        [(1.0, 3.0)],
+        "(x[0] + 2*x[1] - 7)**2 + (2*x[0] + x[1] - 5)**2", [(1.0, 3.0)],
     ),
     "himmelblau": KnownFunction(
-        "Four equal minima.",
-        "(x[0]**2 + x[1] - 11)**2 + (x[0] + x[1]**2 - 7)**2",
-        [
-            (3.0, 2.0),
-            (-2.805118086952745, 3.131312518250573),
-            (-3.779310253377747, -3.283185991286170),
-            (3.584428340330492, -1.848126526964404),
-        ],
+        "Four equal minima.", "(x[0]**2 + x[1] - 11)**2 + (x[0] + x[1]**2 - 7)**2",
+        [(3.0, 2.0), (-2.805118086952745, 3.131312518250573),
+         (-3.779310253377747, -3.283185991286170), (3.584428340330492, -1.848126526964404)],
     ),
     "beale": KnownFunction(
         "Nearly flat around its minimum, steep at the corners.",
         "(1.5 - x[0] + x[0]*x[1])**2 + (2.25 - x[0] + x[0]*x[1]**2)**2"
-        " + (2.625 - x[0] + x[0]*x[1]**3)**2",
-        [(3.0, 0.5)],
+        " + (2.625 - x[0] + x[0]*x[1]**3)**2", [(3.0, 0.5)],
     ),
     "rastrigin": KnownFunction(
         "A bowl full of local minima, about one at each whole number, in any dimension.",
-        "sum(x**2 - 10*cos(2*pi*x) + 10)",
-        [(0.0,)],
+        "sum(x**2 - 10*cos(2*pi*x) + 10)", [(0.0,)],
     ),
     "ackley": KnownFunction(
         "A nearly flat plain of local minima with a hole in the middle, in any dimension.",
-        "-20*exp(-0.2*sqrt(mean(x**2))) - exp(mean(cos(2*pi*x))) + 20 + e",
-        [(0.0,)],
+        "-20*exp(-0.2*sqrt(mean(x**2))) - exp(mean(cos(2*pi*x))) + 20 + e", [(0.0,)],
     ),
     "styblinski_tang": KnownFunction(
         "Two minima along each coordinate, one of them lower, in any dimension.",
-        "sum(x**4 - 16*x**2 + 5*x) / 2",
-        [(-2.903534027771177,)],
-        -39.16616570377142,
+        "sum(x**4 - 16*x**2 + 5*x) / 2", [(-2.903534027771177,)], -39.16616570377142,
         for_each=True,
     ),
-}
+}  # fmt: skip
 
 
 def register_function(

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,7 @@ from .config import Place, quoted, refusal, usage_error
 from .csv_file import csv_text, read_csv
 from .dataset import Column, Dataset, Preprocessing, PreprocessingRecord, Samples, opened_arrays
 from .kinds import Characters, Kind
-from .run import WEIGHTS, find, load_own_config
+from .run import RECORD, WEIGHTS, find, load_own_config
 from .run_directory import CheckpointError, read_json
 from .schema import TextConfig, TrainedConfig
 from .supervised import kind_of, outputs_of
@@ -32,6 +31,8 @@ from .supervised import kind_of, outputs_of
 
 
 BATCH = 1024
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -43,15 +44,6 @@ class Trained:
     kind: Kind
     dataset: Dataset
     """Without samples, but for the shape of one."""
-
-    @property
-    def preprocessing(self) -> Preprocessing:
-        """How rows become inputs."""
-        return self.dataset.preprocessing
-
-    def outputs(self, x: NDArray[Any]) -> NDArray[np.float32]:
-        """Return what the model gives for prepared inputs."""
-        return outputs_of(self.model, x, BATCH)
 
 
 def load_trained(target: str | Path) -> Trained:
@@ -68,10 +60,15 @@ def load_trained(target: str | Path) -> Trained:
     config = load_own_config(directory).config
     if not isinstance(config, TrainedConfig):
         raise CheckpointError(directory, "is the run of a minimization, which has no model")
-    kind, preprocessing = kind_of(config), read_preprocessing(directory / "preprocessing.json")
-    text = isinstance(config, TextConfig)
-    shape = (config.data.context,) if isinstance(config, TextConfig) else preprocessing.shape
-    example = np.zeros((2, *shape), dtype=np.int64 if text else np.float32)
+    path = directory / "preprocessing.json"
+    record = read_json(path, PreprocessingRecord)
+    try:
+        kind, preprocessing = kind_of(config), Preprocessing.from_record(record)
+    except ValueError as error:
+        raise CheckpointError(path, str(error)) from None
+    example = np.zeros((2, *preprocessing.shape), dtype=np.float32)
+    if isinstance(config, TextConfig):
+        example = np.zeros((2, config.data.context), dtype=np.int64)
     dataset = Dataset({"train": Samples(example, example)}, preprocessing)
     outputs, reason = kind.outputs(dataset)
     symbols = len(dataset.classes or ()) if isinstance(kind, Characters) else None
@@ -88,19 +85,6 @@ def load_trained(target: str | Path) -> Trained:
         text_of = str(error).removeprefix(f"{path}").lstrip(": ")
         raise CheckpointError(path, f"is not what this run's model needs: {text_of}") from None
     return Trained(config, model.eval(), kind, dataset)
-
-
-def read_preprocessing(path: Path) -> Preprocessing:
-    """Return how a run prepares inputs.
-
-    Raises:
-        CheckpointError: if it does not say.
-    """
-    record = read_json(path, PreprocessingRecord)
-    try:
-        return Preprocessing.from_record(record)
-    except ValueError as error:
-        raise CheckpointError(path, str(error)) from None
 
 
 def continued(
@@ -122,26 +106,23 @@ def continued(
     characters = list(trained.dataset.classes or ())
     number = {character: index for index, character in enumerate(characters)}
     unknown = [character for character in prompt if character not in number]
-    if unknown or not prompt:
-        raise ValueError(
-            f"training has not seen {unknown[0]!r}" if unknown else "needs a beginning"
-        )
+    if unknown:
+        raise ValueError(f"training has not seen {unknown[0]!r}")
+    if not prompt:
+        raise ValueError("needs a beginning")
     places = trained.dataset.parts["train"].x.shape[1]
     codes = [number[character] for character in prompt]
     for _ in range(length):
         x = np.array([codes[-places:]], dtype=np.int64)
-        scores = trained.outputs(x)[0, -1].astype(np.float64)
-        codes.append(chosen(scores, temperature, generator))
+        scores = outputs_of(trained.model, x, BATCH)[0, -1].astype(np.float64)
+        if not temperature:
+            codes.append(int(scores.argmax()))
+            continue
+        powers = np.exp((scores - scores.max()) / temperature)
+        draw = torch.rand(1, generator=generator, dtype=torch.float64).item()
+        code = np.searchsorted(np.cumsum(powers / powers.sum()), draw)
+        codes.append(min(int(code), len(scores) - 1))
     return "".join(characters[code] for code in codes)
-
-
-def chosen(scores: NDArray[np.float64], temperature: float, generator: torch.Generator) -> int:
-    """Return the number of a character, drawn by its score."""
-    if not temperature:
-        return int(scores.argmax())
-    powers = np.exp((scores - scores.max()) / temperature)
-    draw = torch.rand(1, generator=generator, dtype=torch.float64).item()
-    return int(np.searchsorted(np.cumsum(powers / powers.sum()), draw).clip(max=len(scores) - 1))
 
 
 EXAMPLES = """\
@@ -189,11 +170,10 @@ def run(options: argparse.Namespace) -> int:
         raise usage_error("", "--prompt is for models of text")
     if options.input is None:
         raise usage_error("", "needs a file of samples beside the run")
-    if options.output is not None and same_file(options.output, options.input):
-        message = "--output is the file of samples itself, which would be lost"
-        raise usage_error("", message)
+    if options.output is not None:
+        check_output(options.output, options.input)
     rows, targets = read_samples(trained, Path(options.input))
-    outputs = trained.outputs(trained.preprocessing.inputs(rows))
+    outputs = outputs_of(trained.model, trained.dataset.preprocessing.inputs(rows), BATCH)
     columns = trained.kind.predictions(outputs, trained.dataset)
     values = zip(*(column.tolist() for column in columns.values()), strict=True)
     text = csv_text([columns, *values])
@@ -215,12 +195,18 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def same_file(name: str, other: str) -> bool:
-    """Return whether two names are those of one file that is there."""
+def check_output(name: str, samples: str) -> None:
+    """Refuse to write over what must not be lost."""
     try:
-        return Path(name).samefile(other)
+        lost = Path(name).exists() and Path(name).samefile(samples)
+        folders = Path(name).resolve().parents[:2] if Path(name).exists() else ()
+        of_run = any((folder / RECORD).exists() for folder in folders)
     except (OSError, ValueError):  # one is not there, or no name
-        return False
+        return
+    if lost:
+        raise usage_error("", "--output is the file of samples itself, which would be lost")
+    if of_run:
+        raise usage_error("", f"--output: {quoted(name)} is a file of a run; choose another name")
 
 
 def write_output(name: str, text: str) -> None:
@@ -229,15 +215,13 @@ def write_output(name: str, text: str) -> None:
     Raises:
         ConfigError: if it cannot be written.
     """
-    path = Path(name)
     try:
-        if not name or path.is_dir():
+        if not name or Path(name).is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        write(path, [text.encode()])
+        write(Path(name), [text.encode()])
     except (OSError, ValueError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        message = f"--output: cannot write {quoted(name)}: {reason}"
-        raise usage_error("", message) from None
+        raise usage_error("", f"--output: cannot write {quoted(name)}: {reason}") from None
 
 
 def new_text(trained: Trained, options: argparse.Namespace) -> str:
@@ -255,9 +239,7 @@ def new_text(trained: Trained, options: argparse.Namespace) -> str:
         raise usage_error("", f"--prompt: {error}") from None
 
 
-def read_samples(
-    trained: Trained, path: Path
-) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+def read_samples(trained: Trained, path: Path) -> tuple[Array, Array | None]:
     """Return the features of new samples, shape (samples, features), and their targets if known.
 
     A target that is missing is NaN.
@@ -265,53 +247,43 @@ def read_samples(
     Raises:
         ConfigError: if they cannot be read, or are not what the model was trained on.
     """
+    preprocessing, place = trained.dataset.preprocessing, Place(source=str(path))
     try:
         if path.suffix in (".npy", ".npz"):
             return array_samples(trained, path), None
-        return table_samples(trained, path)
+        if not preprocessing.columns:  # made up, or of arrays: the columns are the features
+            columns = [Column(name) for name in preprocessing.features]
+            if not columns:
+                message = "is a table, and the model's features have no names; give it an array"
+                raise refusal("", message, place)
+            preprocessing = replace(preprocessing, columns=columns)
+        table = read_csv(path, preprocessing.delimiter, preprocessing.header, configured=False)
     except OSError as error:
-        message = f"cannot be read: {error.strerror or error}"
-        raise refusal("", message, Place(source=str(path))) from None
-
-
-def table_samples(
-    trained: Trained, path: Path
-) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-    """Return the features and the targets of a table."""
-    preprocessing = trained.preprocessing
-    if not preprocessing.columns:  # made up, or of arrays: the columns are the features
-        columns = [Column(name) for name in preprocessing.features]
-        if not columns:
-            message = "is a table, and the model's features have no names; give it an array"
-            raise refusal("", message, Place(source=str(path)))
-        preprocessing = replace(preprocessing, columns=columns)
-    table = read_csv(path, preprocessing.delimiter, preprocessing.header, configured=False)
-    rows = preprocessing.rows(table)
-    if not (preprocessing.target in table.header and preprocessing.header):
+        raise refusal("", f"cannot be read: {error.strerror or error}", place) from None
+    rows, target = preprocessing.rows(table), preprocessing.target
+    if not (target in table.header and preprocessing.header):
         return rows, None
-    target, classes = preprocessing.target, trained.dataset.classes
-    if classes is None:
+    if (classes := preprocessing.classes) is None:
         targets = table.numbers(target, missing=True)
     else:
         targets = table.codes(target, classes, "is no class of the training", missing=True)
     return rows, None if np.isnan(targets).all() else targets
 
 
-def array_samples(trained: Trained, path: Path) -> NDArray[np.float64]:
+def array_samples(trained: Trained, path: Path) -> Array:
     """Return the features in a file of NumPy: the array that training took, or the only one."""
     place = Place(source=str(path))
     try:
         with opened_arrays(path) as found:
             if not isinstance(found, np.ndarray):
                 name = getattr(trained.config.data, "inputs", None)
-                name = name if name in found else next(iter(found), "")
-                found = found[name]
-        x = found.astype(np.float64).reshape(len(found), -1)
+                found = found[name if name in found else next(iter(found), "")]
+        x: Array = found.astype(np.float64).reshape(len(found), -1)
     except OSError:
         raise
     except Exception as error:
         raise refusal("", f"holds no numbers: {error}", place) from None
-    features = int(np.prod(trained.preprocessing.shape))
+    features = int(np.prod(trained.dataset.preprocessing.shape))
     if x.shape[1] != features:
         message = f"has {x.shape[1]} numbers for each sample; the model was trained on {features}"
         raise refusal("", message, place)

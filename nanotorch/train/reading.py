@@ -7,7 +7,15 @@ import types
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from nanotorch.names.lookup import told as told_why
 from nanotorch.names.scope import why_not
@@ -114,7 +122,7 @@ SURE = 0.8
 
 
 class Section:
-    """Base of the dataclasses that mirror a section of the file, name for name."""
+    """Base of the frozen dataclasses that mirror a section of the file, name for name."""
 
     def problems(self) -> Iterator[tuple[str, str]]:
         """Yield `(field, message)` for what the fields' types cannot say."""

@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -26,10 +26,9 @@ from nanotorch.autograd.anomaly_mode import first_nonfinite
 from nanotorch.serialization import save
 from nanotorch.serialization.files import contents, opened, remove_unfinished, write_atomically
 
-from . import run_directory
 from .commands import as_options, imported
 from .config import ConfigError, Place, Problem, quoted, raise_all, refusal
-from .experiment import Experiment, Recorder, Report
+from .experiment import Experiment, Recorder
 from .load import LoadedConfig, dump_config, load_config
 from .loop import (
     DIVERGED,
@@ -44,7 +43,25 @@ from .metrics import duration
 from .minimization import Minimization
 from .plots import NO_PLOTS, available, draw
 from .progress import readable_warnings
-from .run_directory import UNFIT, CheckpointError, Checkpoints, LoopState, unreadable
+from .run_directory import (
+    CHECKPOINTS,
+    LATEST,
+    UNFIT,
+    CheckpointError,
+    Checkpoints,
+    LoopState,
+    cannot_read,
+    check_files,
+    create_run_directory,
+    locked,
+    newest_state,
+    note_latest,
+    own_state,
+    read_json,
+    rewrite_json,
+    versions,
+    write_json,
+)
 from .schema import Config, MinimizationConfig, SupervisedConfig, TextConfig, TrainedConfig
 from .step import compilation_text
 from .supervised import Supervised
@@ -89,29 +106,28 @@ class LastSoundState(Callback):
             task.load_training_state(now)
 
     def _repeat(self) -> str:
-        steps = zip(self._rates, self._batches(), strict=False)
-        for number, (due, batch) in enumerate(steps, self._step + 1):
-            for group, rate in zip(self._task.optimizer.param_groups, due, strict=True):
-                group["lr"] = rate
-            try:
-                self._task.plain_step(batch)
-            except RuntimeError as error:  # a backward pass that anomaly mode has ended
-                if first_nonfinite() is None:
-                    return f"step {number}: {error}"
-            if (operation := first_nonfinite()) is not None:
-                return f"step {number}: {operation}"
-            spoilt = [name for name, tensor in self._task.state().items()
-                      if not np.isfinite(tensor.detach().numpy()).all()]  # fmt: skip
-            if spoilt:
-                what = f"{type(self._task.optimizer).__name__}'s update made {', '.join(spoilt)}"
-                return f"step {number}: {what} infinite or nan, of finite gradients"
-        return ""
-
-    def _batches(self) -> Iterator[Any]:
-        start = self._position or 0
+        task, number, position = self._task, self._step, self._position or 0
+        optimizer, rates = task.optimizer, iter(self._rates)
         while True:
-            yield from self._task.batches(start)
-            start = 0
+            for batch in task.batches(position):
+                if (due := next(rates, None)) is None:
+                    return ""
+                number += 1
+                for group, rate in zip(optimizer.param_groups, due, strict=True):
+                    group["lr"] = rate
+                try:
+                    task.plain_step(batch)
+                except RuntimeError as error:  # a backward pass that anomaly mode has ended
+                    if first_nonfinite() is None:
+                        return f"step {number}: {error}"
+                if (operation := first_nonfinite()) is not None:
+                    return f"step {number}: {operation}"
+                spoilt = [name for name, tensor in task.state().items()
+                          if not np.isfinite(tensor.detach().numpy()).all()]  # fmt: skip
+                if spoilt:
+                    what = f"{type(optimizer).__name__}'s update made {', '.join(spoilt)}"
+                    return f"step {number}: {what} infinite or nan, of finite gradients"
+            position = 0
 
     def _remember(self, step: int, position: int | None) -> None:
         self._step, self._position = step, position
@@ -157,7 +173,7 @@ class Record:
 
     def begin(self) -> None:
         """Write what is known when a run begins."""
-        run_directory.write_json(self._path, self.values)
+        write_json(self._path, self.values)
         self._begun = True
 
     def __enter__(self) -> "Record":
@@ -171,7 +187,7 @@ class Record:
             self.values["status"] = "interrupted" if interrupted else "failed"
         self.values["seconds"] = round(self.seconds, 3)
         try:
-            run_directory.rewrite_json(self._path, self.values)
+            rewrite_json(self._path, self.values)
         except OSError:
             if kind is None:
                 raise  # else what ended the run is to be told
@@ -190,7 +206,7 @@ def new_record(directory: Path, experiment: Experiment, command: Sequence[str]) 
         "command": list(command),
         "imports": list(imported),
         "started": now(),
-        "versions": run_directory.versions(),
+        "versions": versions(),
         "data": checksums(experiment),
     }
     return Record(directory, values)
@@ -202,7 +218,7 @@ def read_record(directory: Path) -> dict[str, Any]:
     Raises:
         CheckpointError: if there is none, or it is damaged.
     """
-    values = run_directory.read_json(directory / RECORD, RecordValues)
+    values = read_json(directory / RECORD, RecordValues)
     if values["status"] == FINISHED and not {"steps", "results"} <= values.keys():
         raise CheckpointError(directory / RECORD, "is finished, but lacks steps or results")
     return values
@@ -287,11 +303,14 @@ def train(loaded: LoadedConfig, command: Sequence[str] = (), program: str = PROG
             log = replace(config.log, dir=scratch)
             loaded = replace(loaded, config=replace(config, log=log))
         directory = make_directory(loaded)
-        stack.callback(remove_empty, directory)
-        stack.enter_context(run_directory.locked(directory))
-        record = new_record(directory, experiment, command)
-        with record, np.errstate(all="ignore"):  # a loss that is not finite ends the run by itself
-            result = Run(loaded, experiment, directory, record, program).run()
+        try:
+            record = new_record(directory, experiment, command)
+            # A loss that is not finite ends the run by itself.
+            with locked(directory), record, np.errstate(all="ignore"):
+                result = Run(loaded, experiment, directory, record, program).run()
+        finally:
+            with suppress(OSError):  # there is something in it as soon as the run has begun
+                directory.rmdir()
         if rehearsed:
             print("fast_dev_run: the run directory is removed", flush=True)
         return result
@@ -307,7 +326,7 @@ def make_directory(loaded: LoadedConfig) -> Path:
     root = Path(loaded.config.log.dir)
     name = loaded.config.log.name or "run"  # a configuration made in Python has no file name
     try:
-        directory = run_directory.create_run_directory(root, name)
+        directory = create_run_directory(root, name)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         for path in (root / name).parents:
@@ -317,12 +336,6 @@ def make_directory(loaded: LoadedConfig) -> Path:
         with loaded.origins.told():
             raise refusal("log.dir", message) from None
     return directory
-
-
-def remove_empty(directory: Path) -> None:
-    """Remove the directory of a run that has written nothing."""
-    with suppress(OSError):
-        directory.rmdir()
 
 
 @dataclass
@@ -347,7 +360,10 @@ class Run:
             with self._signals:
                 return self._run()
         except KeyboardInterrupt:  # where there was no step to wait for, or for the second time
-            return self._end_at_once()
+            self.record.values["status"] = INTERRUPTED
+            print(f"\n{INTERRUPTED}", flush=True)
+            self._say_how_to_resume()
+            return RunResult(self.directory, INTERRUPTED, {}, self._code_of_signal())
         except OSError:
             self._say_how_to_resume(", when there is nothing in the way")
             raise
@@ -377,19 +393,16 @@ class Run:
         return self._pause(loop)
 
     def _begin(self) -> None:
-        """Write what is known before the first step; until here nothing has been written.
-
-        The record and the configuration come first: `--resume` needs both.
-        """
+        """Write what is known before the first step; until here nothing has been written."""
+        # The record and the configuration come first: `--resume` needs both.
         if self.saved is not None:
             remove_unfinished(self.directory)
         self.record.begin()
         if self.saved is None or self.saved.fresh:
             write_atomically(self.directory / "config.yaml", dump_config(self.loaded).encode())
-        run_directory.note_latest(Path(self._config.log.dir), self.directory)
-        preprocessing = self.experiment.preprocessing()
-        if preprocessing is not None:
-            run_directory.write_json(self.directory / "preprocessing.json", preprocessing)
+        note_latest(Path(self._config.log.dir), self.directory)
+        if (preprocessing := self.experiment.preprocessing()) is not None:
+            write_json(self.directory / "preprocessing.json", preprocessing)
 
     def make_loop(self, recorder: Recorder) -> Loop:
         """Return the loop with everything that listens to it."""
@@ -403,12 +416,11 @@ class Run:
                 "seconds": self.record.seconds,
             }
 
-        keeping = Checkpoints(
-            self.directory, self._config.checkpoint, gather, self.experiment.state
-        )
+        experiment, settings = self.experiment, self._config.checkpoint
+        keeping = Checkpoints(self.directory, settings, gather, experiment.state)
         first = [StopWhenNotFinite(), self._signals]
-        callbacks = [*first, *self.experiment.callbacks(recorder), self._last_sound, keeping]
-        loop = Loop(self.experiment, self.experiment.steps, callbacks)
+        callbacks = [*first, *experiment.callbacks(recorder), self._last_sound, keeping]
+        loop = Loop(experiment, experiment.steps, callbacks)
         if self.saved is not None and "task" in self.saved.state:
             try:
                 loop.load_state(self.saved.state["loop"])
@@ -423,58 +435,45 @@ class Run:
         return loop
 
     def _finish(self, loop: Loop, recorder: Recorder) -> RunResult:
-        experiment = self.experiment
+        experiment, directory = self.experiment, self.directory
         cause = self._last_sound.explain() if loop.stop_reason == DIVERGED else ""
         experiment.finish()
         report = experiment.report()
-        status = DIVERGED if loop.stop_reason == DIVERGED else FINISHED
         first, last = loop.first_loss, report.loss
-        if not math.isfinite(last) or last - first > LARGEST_RISE * max(abs(first), 1.0):
-            status = DIVERGED
+        diverged = loop.stop_reason == DIVERGED or not math.isfinite(last)
+        diverged = diverged or last - first > LARGEST_RISE * max(abs(first), 1.0)
+        status = DIVERGED if diverged else FINISHED
         final = {f"final/{name}": value for name, value in report.results.items()}
         recorder.write(loop.step, loop.epoch, final)
-        save(experiment.state(), self.directory / WEIGHTS)
+        save(experiment.state(), directory / WEIGHTS)
         if self._config.log.plots and available():
-            draw(self.directory, experiment, recorder.events, loop.step)
+            draw(directory, experiment, recorder.events, loop.step)
         if recorder.events is not None:
             experiment.notes(recorder.events, loop.step)
             recorder.events.outcome(self._config, report.results, loop.step)
-        self._note(loop, status, report)
+        self._note(loop, status, report.results)
 
-        print(f"\n{report.text}")
-        for text in (
-            compilation_text(experiment.training_step.record()),
-            experiment.profile_text(),
-        ):
-            if text:
-                print(text)
+        compiled = compilation_text(experiment.training_step.record())
+        print("\n".join(["", report.text, *filter(None, [compiled, experiment.profile_text()])]))
         early = f": {loop.stop_reason}" if loop.stop_reason not in (None, DIVERGED) else ""
         self._say_how_it_ended(loop, status, early)
-        if status == DIVERGED:
+        if diverged:
             last = report.loss if math.isfinite(loop.loss) else loop.loss
             said = f"the loss, at first {loop.first_loss:.6g}, became {last:.6g}"
             print(f"{said}; a smaller optimizer.lr may help", flush=True)
             if cause:
                 print(f"the first number that was not finite:\n{cause}", flush=True)
-        code = 0 if status == FINISHED else 1
-        return RunResult(self.directory, status, dict(report.results), code)
+        return RunResult(directory, status, dict(report.results), int(diverged))
 
     def _pause(self, loop: Loop) -> RunResult:
         """End for now; the checkpoint has been written."""
         status = loop.pause_reason or INTERRUPTED
         save(self.experiment.state(), self.directory / WEIGHTS)
-        self._note(loop, status, Report(""))
+        self._note(loop, status, {})
         self._say_how_it_ended(loop, status, "")
         self._say_how_to_resume()
         code = 0 if status == OUT_OF_TIME else self._code_of_signal()
         return RunResult(self.directory, status, {}, code)
-
-    def _end_at_once(self) -> RunResult:
-        """End without another step or checkpoint."""
-        self.record.values["status"] = INTERRUPTED
-        print(f"\n{INTERRUPTED}", flush=True)
-        self._say_how_to_resume()
-        return RunResult(self.directory, INTERRUPTED, {}, self._code_of_signal())
 
     def _code_of_signal(self) -> int:
         return 128 + (self._signals.received or signal.SIGINT)
@@ -485,10 +484,10 @@ class Run:
             run = shlex.quote(str(self.directory))
             print(f"to go on{condition}: {self.program} --resume {run}", flush=True)
 
-    def _note(self, loop: Loop, status: str, report: Report) -> None:
+    def _note(self, loop: Loop, status: str, results: Mapping[str, float]) -> None:
         step = self.experiment.training_step.record()
         self.record.values |= {"status": status, "steps": loop.step, "step": step}
-        self.record.values["results"] = dict(report.results)
+        self.record.values["results"] = dict(results)
 
     def _say_how_it_ended(self, loop: Loop, status: str, more: str) -> None:
         spent = duration(self.record.seconds)
@@ -542,16 +541,16 @@ def resume(
         return RunResult(directory, FINISHED, values["results"], 0)
     if overrides:
         check_same(load_config(directory / "config.yaml").config, loaded.config, overrides)
-    with run_directory.locked(directory):
-        run_directory.check_files(directory)
+    with locked(directory):
+        check_files(directory)
         experiment = build_experiment(loaded)
         for name, checksum in checksums(experiment).items():
             if values["data"].get(name) != checksum:
                 raise CheckpointError(Path(name), "is not what it was when the run began")
         if chosen:
-            state = run_directory.own_state(chosen, values["id"])
+            state = own_state(chosen, values["id"])
         else:
-            state, problems = run_directory.newest_state(directory, values["id"])
+            state, problems = newest_state(directory, values["id"])
             for problem in problems:
                 print(f"warning: {problem}; going on from the one before", file=sys.stderr)
             state = state or FROM_THE_BEGINNING
@@ -599,28 +598,24 @@ def find(target: str | Path) -> tuple[Path, Path | None]:
     path = Path(target)
     try:
         if path.name == NEWEST and not path.exists():
-            path = latest(path.parent if path.parent.name else Path("runs"))
+            note = (path.parent if path.parent.name else Path("runs")) / LATEST
+            try:
+                path = note.parent / contents(note, LARGEST_NOTE).decode().strip()
+            except OSError as error:
+                raise cannot_read(note, error) from None
+            except UnicodeDecodeError:
+                raise CheckpointError(note, "is not text in UTF-8") from None
         chosen = path if path.is_file() else None
         directory = path.parent if chosen else path
-        if directory.name == run_directory.CHECKPOINTS:
+        if directory.name == CHECKPOINTS:
             directory = directory.parent
         if not path.exists():
             raise CheckpointError(path, "there is no such run")
         if not (directory / "config.yaml").is_file():
             raise CheckpointError(path, "is not the directory of a run: it has no config.yaml")
     except OSError as error:  # a name may be too long, for one
-        raise unreadable(Path(target), error) from None
+        raise cannot_read(Path(target), error) from None
     return directory, chosen
-
-
-def latest(root: Path) -> Path:
-    """Return the run that is the newest below a directory."""
-    try:
-        return root / contents(root / run_directory.LATEST, LARGEST_NOTE).decode().strip()
-    except OSError as error:
-        raise unreadable(root / run_directory.LATEST, error) from None
-    except UnicodeDecodeError:
-        raise CheckpointError(root / run_directory.LATEST, "is not text in UTF-8") from None
 
 
 def check_same(before: Config, now: Config, overrides: Sequence[str]) -> None:
@@ -630,14 +625,14 @@ def check_same(before: Config, now: Config, overrides: Sequence[str]) -> None:
         ConfigError: naming what has changed.
     """
     place = Place(source=f"command line: {' '.join(overrides)}")
-    parts = [(key, getattr(before, key, None), getattr(now, key, None)) for key in FIXED]
+    fixed = [*FIXED]
     if isinstance(before, MinimizationConfig) and isinstance(now, MinimizationConfig):
-        old, new = ((c.function.formula, c.function.points) for c in (before, now))
-        parts.append(("function", old, new))
+        same = before.function.formula == now.function.formula
+        fixed += [] if same and before.function.points == now.function.points else ["function"]
     problems = [
         Problem(key, "cannot change in a resumed run; begin a new one", place)
-        for key, old, new in parts
-        if old != new
+        for key in fixed
+        if key == "function" or getattr(before, key, None) != getattr(now, key, None)
     ]
     if isinstance(before, TrainedConfig) and isinstance(now, TrainedConfig):
         told = "changes how many steps an epoch has; write train.epochs=null train.steps=N as well"
@@ -664,26 +659,19 @@ def load(experiment: Experiment, state: Any, loop: LoopState, source: Path) -> N
         for batch in chain.from_iterable(experiment.batches(start) for start in starts):
             experiment.plain_step(batch)
             break
-        if loop["step"]:
-            check_kept(state["optimizer"], experiment)
+        tried = experiment.training_state()["optimizer"]
         experiment.load_training_state(state)
     except UNFIT as error:
         text = f"no {error}" if isinstance(error, KeyError) else error
         raise CheckpointError(source, f"does not fit this configuration: {text}") from None
-
-
-def check_kept(state: Any, experiment: Experiment) -> None:
-    """Refuse an optimizer's state that lacks what each step keeps: most would begin it anew.
-
-    Raises:
-        ValueError: if it does, naming one.
-    """
-    tried = experiment.training_state()["optimizer"]
+    # An optimizer begins anew what its state lacks. What is kept may differ from step to step
+    # where it searches, is the user's, or began with other options.
+    kept = state["optimizer"]
     searching = isinstance(experiment.optimizer, optim.LBFGS)
-    if searching or imported or tried["began"] != state["began"]:
-        return  # what is kept may differ from step to step
-    kept = state["state"]["state"]
+    if not loop["step"] or searching or imported or tried["began"] != kept["began"]:
+        return
     for index, entry in tried["state"]["state"].items():
         for name in entry:
-            if kept.get(index, {}).get(name) is None:
-                raise ValueError(f"the optimizer has lost the {name} of parameter {index}")
+            if kept["state"]["state"].get(index, {}).get(name) is None:
+                lost = f"the optimizer has lost the {name} of parameter {index}"
+                raise CheckpointError(source, f"does not fit this configuration: {lost}")

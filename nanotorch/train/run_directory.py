@@ -44,7 +44,7 @@ class CheckpointError(Exception):
         super().__init__(f"{named(str(path))}: {problem}")
 
 
-def unreadable(path: Path, error: OSError) -> CheckpointError:
+def cannot_read(path: Path, error: OSError) -> CheckpointError:
     """Return the error about what the operating system does not let one read."""
     return CheckpointError(path, f"cannot be read: {error.strerror or error}")
 
@@ -195,7 +195,7 @@ def read_json(path: Path, hint: Any) -> Any:
         value = json.loads(contents(path, LARGEST_JSON))
         problem = "is nested too deeply" if is_deep(value) else misfit(value, hint)
     except OSError as error:
-        raise unreadable(path, error) from None
+        raise cannot_read(path, error) from None
     except RecursionError:
         problem = "is nested too deeply"
     except ValueError as error:
@@ -490,7 +490,7 @@ def newest_state(run: Path, identity: str) -> tuple[Any, list[CheckpointError]]:
     try:
         paths = newest_first(run / CHECKPOINTS)
     except OSError as error:
-        raise unreadable(run / CHECKPOINTS, error) from None
+        raise cannot_read(run / CHECKPOINTS, error) from None
     for path in paths:
         try:
             return own_state(path, identity), problems
@@ -512,7 +512,7 @@ def own_state(path: Path, identity: str) -> Any:
     try:
         state = load_checkpoint(path)
     except OSError as error:
-        raise unreadable(path, error) from None
+        raise cannot_read(path, error) from None
     if problem := misfit(state, State):
         raise CheckpointError(path, problem)
     loop, files = state["loop"], state["recorder"]

@@ -10,7 +10,7 @@ import pytest
 from nanotorch.train import load_config, predict, train
 from nanotorch.train.predict import load_trained
 from nanotorch.train.schema import SupervisedConfig
-from nanotorch.train.supervised import Supervised
+from nanotorch.train.supervised import Supervised, outputs_of
 from tests.train.examples import CLASSIFICATION, REGRESSION, write_example
 from tests.train.test_kinds import TEXT, small_embedding
 
@@ -42,8 +42,9 @@ def test_numbers_are_the_training_model_s(capsys: pytest.CaptureFixture[str]) ->
     assert errors == ""
     model = load_trained(directory)
     weight, bias = (tensor.detach().numpy() for tensor in model.model.parameters())
+    prepared = model.dataset.preprocessing
     for row, (a, b) in zip(rows[1:], [(2, 1), (40, 3)], strict=True):
-        x = (np.array([a, b]) - model.preprocessing.mean) / model.preprocessing.scale
+        x = (np.array([a, b]) - prepared.mean) / prepared.scale
         assert float(row[0]) == pytest.approx((weight @ x + bias).item(), rel=1e-5)
 
 
@@ -76,6 +77,18 @@ def test_classes_names_and_missing_cells(capsys: pytest.CaptureFixture[str]) -> 
     )
 
 
+@pytest.mark.parametrize("name", ["run.json", "metrics.jsonl", "checkpoints/new"])
+def test_files_of_a_run_are_not_written_over(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    table = "a,b,y\n" + "1,2,3\n4,5,6\n" * 9
+    output = trained(REGRESSION, table) / name
+    output.touch()
+    before = output.read_bytes()
+    assert predict.main(["latest", "table.csv", "--output", str(output)]) == 2
+    message = f"command line: --output: '{output}' is a file of a run; choose another name\n"
+    assert capsys.readouterr().err == message
+    assert output.read_bytes() == before
+
+
 def test_outputs_are_those_that_were_measured(capsys: pytest.CaptureFixture[str]) -> None:
     write_example(Path(), CLASSIFICATION)
     loaded = load_config("x.yaml", QUIET)
@@ -84,7 +97,7 @@ def test_outputs_are_those_that_were_measured(capsys: pytest.CaptureFixture[str]
     model = load_trained(result.directory)
     with loaded.origins.told():
         samples = Supervised(loaded.config).dataset.parts["test"]
-    found = model.kind.measure(model.outputs(samples.x), samples.y)
+    found = model.kind.measure(outputs_of(model.model, samples.x, 64), samples.y)
     assert found == pytest.approx(
         {name: result.results[f"test/{name}"] for name in found}, rel=1e-9, nan_ok=True
     )
