@@ -4,17 +4,23 @@ import math
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from types import FrameType
 from typing import Any
 
 import nanotorch as torch
 from nanotorch import nn, optim
 from nanotorch._core.graph import Node
-from nanotorch._core.tensor import one_node_each
-from nanotorch.utils.tensorboard.graph import evaluation, trace
+from nanotorch.utils.tensorboard.graph import (
+    Measurements,
+    Scopes,
+    evaluation,
+    label,
+    measuring,
+    operation,
+    trace,
+)
 
 from .metrics import aligned
 from .step import searches
@@ -142,13 +148,13 @@ def summary(model: nn.Module, example: torch.Tensor) -> str:
     rows = observed(model, example)
     samples = len(example)
     lines = [["module", "output", "parameters", "memory / sample", "FLOPs / sample"]]
-    for label, module in tree(model):
+    for branch, module in tree(model):
         row = rows[module]
         within = [rows[inner] for inner in module.modules()]
         own = sum(parameter.numel() for parameter in module.parameters())
         lines.append(
             [
-                label,
+                branch,
                 " ".join(shown(shape, samples) for shape in dict.fromkeys(row.shapes)),
                 f"{own:,}" if own else "",
                 size_text(row.bytes / samples) if row.bytes else "",
@@ -158,21 +164,15 @@ def summary(model: nn.Module, example: torch.Tensor) -> str:
     shown_lines = lines[:MOST_MODULES]
     if len(lines) > MOST_MODULES:
         shown_lines.append([f"and {len(lines) - MOST_MODULES} more", "", "", "", ""])
-    return f"{aligned(shown_lines, left=2)}\n{totals(model, rows, samples)}"
-
-
-def totals(model: nn.Module, rows: dict[nn.Module, Row], samples: int) -> str:
-    """Return the line below the table."""
-    parameters = list(model.parameters())
+    parameters, buffers = list(model.parameters()), list(model.buffers())
     count = sum(parameter.numel() for parameter in parameters)
     frozen = sum(p.numel() for p in parameters if not p.requires_grad)
-    size = sum(p.numel() * p.element_size() for p in parameters)
-    size += sum(buffer.numel() * buffer.element_size() for buffer in model.buffers())
+    size = sum(tensor.numel() * tensor.element_size() for tensor in [*parameters, *buffers])
     kept = sum(rows[module].bytes for module in model.modules() if not list(module.children()))
-    parts = [f"{count:,} parameters" + (f", {frozen:,} of them frozen" if frozen else "")]
-    parts += [f"{size_text(size)} of weights and buffers"]
-    parts += [f"{size_text(kept / samples)} of results per sample"]
-    return "; ".join(parts)
+    total = f"{count:,} parameters" + (f", {frozen:,} of them frozen" if frozen else "")
+    total += f"; {size_text(size)} of weights and buffers"
+    total += f"; {size_text(kept / samples)} of results per sample"
+    return f"{aligned(shown_lines, left=2)}\n{total}"
 
 
 def observed(model: nn.Module, example: torch.Tensor) -> dict[nn.Module, Row]:
@@ -240,13 +240,17 @@ def shown(shape: tuple[int, ...], samples: int) -> str:
 # Where the time of training steps goes: per operation and per module, forward and backward.
 
 
-GENERATED = "<nanotorch op "
 MOST_ROWS = 15
 OUTSIDE = "outside of modules"
 
 
 Cost = list[float]
 """Calls, seconds, and bytes of results."""
+
+
+def size_of(outputs: Iterable[tuple[tuple[int, ...], Any]]) -> int:
+    """Return the bytes of arrays with these shapes and dtypes."""
+    return sum(math.prod(shape) * dtype.itemsize for shape, dtype in outputs)
 
 
 def typical(steps: Sequence[Mapping[str, Cost]]) -> dict[str, Cost]:
@@ -266,9 +270,6 @@ def typical(steps: Sequence[Mapping[str, Cost]]) -> dict[str, Cost]:
 class OperationProfile:
     """Times the operations of some steps, which run uncompiled meanwhile.
 
-    Python's profiling hook sees the functions that were made from the operations' declarations.
-    What an operation calls in turn counts as part of it.
-
     Args:
         model, loss: whose modules are told apart.
         optimizer: whose step is timed as one operation, unless it takes losses in between.
@@ -278,21 +279,14 @@ class OperationProfile:
     def __init__(
         self, model: nn.Module, loss: nn.Module, optimizer: optim.Optimizer, steps: int
     ) -> None:
-        self._optimizer = optimizer
+        self._model, self._loss, self._optimizer, self._left = model, loss, optimizer, steps
         self._names = {loss: f"loss ({type(loss).__name__})"}
         for name, module in model.named_modules():
             self._names[module] = f"{name or 'model'} ({type(module).__name__})"
-        self._left = steps
-        self._lost = 0.0
-        """Seconds that the hook itself has taken, of which no operation is to blame."""
         self._steps: list[float] = []
         """The seconds of each step."""
         self._costs: list[defaultdict[str, Cost]] = []
         """Of each step, by operation and module, with a NUL between them."""
-        self._scopes: list[str] = []
-        self._modules: dict[int, str] = {}
-        """The module in which a node of the present step arose."""
-        self._running: list[tuple[FrameType, float]] = []
 
     @property
     def wanted(self) -> bool:
@@ -302,76 +296,47 @@ class OperationProfile:
     @contextmanager
     def recording(self) -> Iterator[None]:
         """Time the operations of the block, one step."""
+        measured, scopes = Measurements(), Scopes(self._model, OUTSIDE, complete=False)
+        scopes.paths = self._names
         self._costs.append(defaultdict(lambda: [0, 0.0, 0]))
-        hooks = []
-        for module in self._names:
-            hooks.append(module.register_forward_pre_hook(self._enter, prepend=True))
-            hooks.append(module.register_forward_hook(self._leave))
-        if not searches(self._optimizer):
-            hooks.append(self._optimizer.register_step_pre_hook(self._begin_update))
-            hooks.append(self._optimizer.register_step_post_hook(self._end_update))
-        self._lost, start = 0.0, time.perf_counter()
-        sys.setprofile(self._see)
-        try:
-            with one_node_each():
+        start = time.perf_counter()
+        with scopes.following(self._model), scopes.following(self._loss), ExitStack() as stack:
+            if not searches(self._optimizer):
+                stack.enter_context(self._update())
+            with measuring(measured, None):
                 yield
-        finally:
+        self._left -= 1
+        self._steps.append(time.perf_counter() - start - 1e-9 * measured.lost)
+        for node, seen in measured.forward.items():
+            name, module = label(operation(node)), scopes.at(node._sequence)
+            self._add(name, module, 1e-9 * seen.nanoseconds, size_of(node._outputs))
+            if node in measured.backward:
+                given = [edge._outputs[k] for edge, k in node.next_functions if edge is not None]
+                seconds = 1e-9 * measured.backward[node]
+                self._add(f"{name}, backward", module, seconds, size_of(given))
+
+    @contextmanager
+    def _update(self) -> Iterator[None]:
+        """Time what the optimizer does in the block, unobserved."""
+        begun: list[Any] = []
+
+        def begin(*args: Any) -> None:
+            begun[:] = sys.getprofile(), time.perf_counter()
             sys.setprofile(None)
-            self._steps.append(time.perf_counter() - start - self._lost)
-            for hook in hooks:
-                hook.remove()
-            self._modules.clear()
-            self._left -= 1
 
-    def _enter(self, module: nn.Module, args: Any) -> None:
-        self._scopes.append(self._names[module])
+        def end(*args: Any) -> None:
+            seconds = time.perf_counter() - begun[1]
+            self._add(f"{type(self._optimizer).__name__}.step", OUTSIDE, seconds, 0)
+            sys.setprofile(begun[0])
 
-    def _leave(self, module: nn.Module, args: Any, output: Any) -> None:
-        self._scopes.pop()
-
-    def _begin_update(self, *args: Any) -> None:
-        sys.setprofile(None)
-        self._update = time.perf_counter()
-
-    def _end_update(self, *args: Any) -> None:
-        name = f"{type(self._optimizer).__name__}.step"
-        self._add(name, OUTSIDE, time.perf_counter() - self._update, 0)
-        sys.setprofile(self._see)
+        with ExitStack() as stack:
+            stack.callback(self._optimizer.register_step_pre_hook(begin).remove)
+            stack.callback(self._optimizer.register_step_post_hook(end).remove)
+            yield
 
     def _add(self, operation: str, module: str, seconds: float, size: int) -> None:
         cost = self._costs[-1][f"{operation}\0{module}"]
         cost[:] = [a + b for a, b in zip(cost, (1, seconds, size), strict=True)]
-
-    def _see(self, frame: FrameType, event: str, result: Any) -> None:
-        now = time.perf_counter()
-        if event in ("call", "return"):
-            self._note(frame, event, result, now - self._lost)
-        self._lost += time.perf_counter() - now
-
-    def _note(self, frame: FrameType, event: str, result: Any, now: float) -> None:
-        """Note the beginning or the end of an operation, by a clock that is stopped meanwhile."""
-        file = frame.f_code.co_filename
-        if not file.startswith(GENERATED) or frame.f_code.co_name == "<module>":
-            return
-        if event == "call":
-            self._running.append((frame, now))
-            return
-        if not self._running or self._running[-1][0] is not frame:
-            return
-        _, start = self._running.pop()
-        if self._running:  # part of another operation
-            return
-        op = file.removeprefix(GENERATED).partition(":")[0]
-        scope = self._scopes[-1] if self._scopes else OUTSIDE
-        first = frame.f_locals.get(frame.f_code.co_varnames[0]) if frame.f_locals else None
-        if frame.f_code.co_name.startswith("apply"):
-            scope = self._modules.get(id(first), OUTSIDE)
-            op = f"{op}, backward"
-        results = result if isinstance(result, list | tuple) else (result,)
-        for tensor in results:
-            if isinstance(tensor, torch.Tensor) and tensor.grad_fn is not None:
-                self._modules[id(tensor.grad_fn)] = scope
-        self._add(op, scope, now - start, sum(getattr(item, "nbytes", 0) for item in results))
 
     def text(self) -> str:
         """Return two tables: operations, and modules; nothing if no step was timed."""

@@ -110,7 +110,7 @@ def test_operations_are_timed_on_demand(capsys: pytest.CaptureFixture[str]) -> N
     assert "\n3 steps, timed operation by operation" in out
     for row in (r"addmm +0 \(Linear\) +1 ", r"relu, backward +1 \(ReLU\) +1 ",
                 r"Adam\.step +outside of modules +1 ",
-                r"bce_with_logits +loss \(BCEWithLogitsLoss\) +1 ",
+                r"binary_cross_entropy_with_logits +loss \(BCEWithLogitsLoss\) +1 ",
                 r"Python between the operations +1 "):  # fmt: skip
         assert re.search(f"^{row}", out, re.MULTILINE), row
     weights = "weights.safetensors"

@@ -61,11 +61,13 @@ class Measurements:
         forward: by node, of the operation that made it.
         backward: by node, how many nanoseconds its formulas took.
         leaves: by identity of the leaf, how many it took to add to its gradient.
+        lost: how many measuring itself has taken.
     """
 
     forward: dict[Node, Measured] = field(default_factory=dict)
     backward: dict[Node, int] = field(default_factory=dict)
     leaves: dict[int, int] = field(default_factory=dict)
+    lost: int = 0
 
 
 def role(code: CodeType) -> str:
@@ -120,6 +122,7 @@ def measuring(into: Measurements, outermost: CodeType | None) -> Iterator[None]:
             yield
     finally:
         sys.setprofile(before)
+        into.lost += lost
 
 
 def note_forward(
