@@ -15,6 +15,7 @@ from .components import CALLBACKS, LAYERS, LOSSES, OPTIMIZERS, SCHEDULES, Compon
 from .config import did_you_mean, quoted
 from .functions import FUNCTIONS
 from .generators import GENERATORS
+from .load import flow
 from .reading import REQUIRED, Key, Range, Section, described, form, section_keys
 from .schema import MinimizationConfig, SupervisedConfig, TextConfig
 
@@ -33,28 +34,25 @@ COMPONENTS: Mapping[str, Components] = {
     "schedulers": SCHEDULES,
     "callbacks": CALLBACKS,
 }
-
-
-@functools.cache
-def class_bodies(module: str) -> Mapping[str, list[ast.stmt]]:
-    """Return the statements of each class of a module; nothing of one that has no file."""
-    try:
-        tree = ast.parse(inspect.getsource(sys.modules[module]))
-    except (KeyError, OSError, TypeError):
-        return {}
-    return {node.name: node.body for node in tree.body if isinstance(node, ast.ClassDef)}
+parsed = functools.cache(lambda source: ast.parse(source))
+Keys = Mapping[str, Key]
+Texts = Mapping[str, str]
 
 
 def field_sentences(section: type) -> Mapping[str, str]:
     """Return the sentence under each field of a section, those of its bases included."""
     found: dict[str, str] = {}
     for base in reversed(section.__mro__[:-1]):
-        body = class_bodies(base.__module__).get(base.__qualname__, [])
-        for statement, following in itertools.pairwise(body):
-            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                text = getattr(getattr(following, "value", None), "value", None)
-                if isinstance(following, ast.Expr) and isinstance(text, str):
-                    found[statement.target.id] = " ".join(text.split())
+        try:
+            tree = parsed(inspect.getsource(sys.modules[base.__module__]))
+        except (KeyError, OSError, TypeError):  # of one that has no file
+            continue
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and node.name == base.__qualname__:
+                for pair in itertools.pairwise(node.body):
+                    match pair:
+                        case ast.AnnAssign(ast.Name(name)), ast.Expr(ast.Constant(str(text))):
+                            found[name] = " ".join(text.split())
     return found
 
 
@@ -63,40 +61,32 @@ def first_sentence(thing: Any) -> str:
     return inspect.cleandoc(getattr(thing, "__doc__", None) or "").partition("\n")[0]
 
 
-def described_key(key: Key) -> str:
-    """Return type and default of a key in words."""
-    kind, parts = form(key.hint)
-    words = parts.kind if kind == "component" else described(key.hint)
-    if type(None) in members_of(key.hint) and key.default is not None:
-        words += " or null"
-    return words if key.default is REQUIRED else f"{words}; default {shown(key.default)}"
+def about(
+    heading: str, thing: Any, keys: Keys, sentences: Texts | None = None, followed: Any = ()
+) -> Iterator[str]:
+    """Yield what something is, then its keys, each with its type, its default and its sentence."""
+    yield f"{heading}: {first_sentence(thing)}"
+    for name, key in keys.items():
+        kind, parts = form(key.hint)
+        words = parts.kind if kind == "component" else described(key.hint)
+        if name in followed:
+            words += "; follows from what comes in"
+        else:
+            nullable = type(None) in members_of(key.hint) and key.default is not None
+            words += " or null" * nullable
+            if key.default is not REQUIRED:
+                own = isinstance(key.default, Section)
+                words += f"; default {'its own' if own else flow(key.default)}"
+        if sentences is None:
+            yield f"  {name}: {words}"
+        else:
+            text = f"  {name}: {sentences.get(name, '')} ({words})"
+            yield from textwrap.wrap(text, WIDTH, subsequent_indent="    ")
 
 
-def shown(value: Any) -> str:
-    """Return a default as YAML has it."""
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, tuple | list):
-        return f"[{', '.join(shown(item) for item in value)}]"
-    return "its own" if isinstance(value, Section) else str(value)
-
-
-def component_lines(registry: Components, name: str) -> Iterator[str]:
-    """Yield a name with what it is, then its arguments."""
-    yield f"{name}: {first_sentence(registry.factory(name))}"
-    followed = registry.followed(name)
-    for argument, key in registry.keys(name).items():
-        inferred = f"{described(key.hint)}; follows from what comes in"
-        yield f"  {argument}: {inferred if argument in followed else described_key(key)}"
-
-
-def section_lines(section: type[Section], heading: str) -> Iterator[str]:
-    """Yield a section with what it is, then its fields, each with its sentence."""
-    yield f"{heading}: {first_sentence(section)}"
-    sentences = field_sentences(section)
-    for name, key in section_keys(section).items():
-        text = f"  {name}: {sentences.get(name, '')} ({described_key(key)})"
-        yield from textwrap.wrap(text, WIDTH, subsequent_indent="    ", initial_indent="")
+def about_section(section: type[Section], heading: str) -> Iterator[str]:
+    """Yield a section with what it is, then its fields."""
+    return about(heading, section, section_keys(section), field_sentences(section))
 
 
 def sections_within(section: type[Section], path: str) -> Iterator[tuple[str, type[Section]]]:
@@ -117,16 +107,18 @@ def kinds() -> Mapping[str, Mapping[str, Iterable[str]]]:
     }
     found: dict[str, Mapping[str, Iterable[str]]] = {
         "sections": {
-            path: section_lines(inner, path)
+            path: about_section(inner, path)
             for name, section in experiments.items()
             for path, inner in sections_within(section, name)
         }
     }
-    for kind, registry in COMPONENTS.items():
-        found[kind] = {name: component_lines(registry, name) for name in registry.names}
-    found["generators"] = {
-        name: section_lines(section, name) for name, section in GENERATORS.sections.items()
-    }
+    for kind, r in COMPONENTS.items():
+        found[kind] = {
+            name: about(name, r.factory(name), r.keys(name), None, r.followed(name))
+            for name in r.names
+        }
+    sections = GENERATORS.sections.items()
+    found["generators"] = {name: about_section(section, name) for name, section in sections}
     found["functions"] = {
         name: [f"{name}: {known.sentence}", f"  f(x) = {known.shown}"]
         for name, known in FUNCTIONS.items()
@@ -205,11 +197,10 @@ class Builder:
 
     def schema(self) -> Node:
         """Return the whole."""
-        experiments = [SupervisedConfig, TextConfig, MinimizationConfig]
         inherited: Node = {"type": ["string", "array"], "items": {"type": "string"}}
         inherited["description"] = "Files whose values hold where this one says nothing."
         found = []
-        for experiment in experiments:
+        for experiment in (SupervisedConfig, TextConfig, MinimizationConfig):
             node = self._section(experiment)
             node["properties"] = {"inherit": inherited, **node["properties"]}
             found.append(node)
@@ -256,30 +247,29 @@ class Builder:
         return {"$ref": f"#/definitions/{name}"}
 
     def _components(self, registry: Components) -> Node:
-        names = [self._component(registry, name) for name in registry.names]
-        return {"anyOf": [{"enum": list(registry.names)}, *names, NAMELESS]}
-
-    def _component(self, registry: Components, name: str) -> Node:
-        properties: Node = {"name": {"const": name}}
-        for argument, key in registry.keys(name).items():
-            properties[argument] = self._node(key.hint)
-            if isinstance(key.default, bool | int | float | str | list | tuple):
-                properties[argument] = {**properties[argument], "default": key.default}
-        about = first_sentence(registry.factory(name))
-        return {**closed(properties, ["name"]), "description": about}
+        named = [
+            self._closed(registry.factory(name), registry.keys(name), {"name": {"const": name}})
+            for name in registry.names
+        ]
+        return {"anyOf": [{"enum": list(registry.names)}, *named, NAMELESS]}
 
     def _section(self, section: type[Section]) -> Node:
-        sentences = field_sentences(section)
-        properties: Node = {}
-        for name, key in section_keys(section).items():
-            node = self._node(key.hint)
+        return self._closed(section, section_keys(section), {}, field_sentences(section))
+
+    def _closed(
+        self, thing: Any, keys: Keys, properties: Node, sentences: Texts | None = None
+    ) -> Node:
+        """Return a mapping with these keys and no others."""
+        for name, key in keys.items():
+            properties[name] = node = {**self._node(key.hint)}
             if isinstance(key.default, Section):  # all its lines may be comments
-                node = {"anyOf": [node, {"type": "null"}]}
-            properties[name] = {**node, "description": sentences[name]}
-            if isinstance(key.default, bool | int | float | str):
-                properties[name]["default"] = key.default
-        required = [name for name, node in properties.items() if name == "name" and "enum" in node]
-        return {**closed(properties, required), "description": first_sentence(section)}
+                properties[name] = node = {"anyOf": [node, {"type": "null"}]}
+            if sentences is not None:
+                node["description"] = sentences[name]
+            if isinstance(key.default, bool | int | float | str | list | tuple):
+                node["default"] = key.default
+        required = [name for name in ("name",) if {"enum", "const"} & {*properties.get(name, ())}]
+        return closed(properties, required) | {"description": first_sentence(thing)}
 
 
 def closed(properties: Node, required: list[str]) -> Node:
@@ -290,10 +280,6 @@ def closed(properties: Node, required: list[str]) -> Node:
 
 def limits(bounds: Range) -> Node:
     """Return the limits of a number."""
-    words = {
-        "minimum": bounds.low,
-        "exclusiveMinimum": bounds.above,
-        "maximum": bounds.high,
-        "exclusiveMaximum": bounds.below,
-    }
+    words = {"minimum": bounds.low, "exclusiveMinimum": bounds.above}
+    words |= {"maximum": bounds.high, "exclusiveMaximum": bounds.below}
     return {word: value for word, value in words.items() if abs(value) != float("inf")}

@@ -3,9 +3,9 @@
 import difflib
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -389,141 +389,121 @@ def parse_yaml(text: str, start: Place, noted: list[Problem] | None = None) -> T
     """
     import yaml
 
-    builder = TreeBuilder(start)
+    def at(mark: Any) -> Place:
+        """Return the place of a mark of the parser, whose lines and columns count from 0."""
+        if mark is None or not start.line:
+            return start
+        return replace(start, line=mark.line + 1, column=mark.column + 1)
+
+    within: list[str | None] = []
+    """The anchors of the nodes that are being read."""
+
+    class Composer(yaml.BaseLoader):
+        """Makes nodes, all of their scalars text, of what a configuration may have."""
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            """Read the next node, a key of a mapping if it has no index there."""
+            reader: Any = self
+            event, name = reader.peek_event(), reader.peek_event().anchor
+            is_alias, is_scalar = (type(event) is t for t in (yaml.AliasEvent, yaml.ScalarEvent))
+            problem = ""
+            if isinstance(parent, yaml.MappingNode) and index is None and not is_scalar:
+                problem = "a key must be plain text"
+            elif is_alias and name in within:
+                problem = f"the alias *{name} stands inside its own anchor"
+            elif is_alias and name not in self.anchors:
+                problem = f"the alias *{name} has no anchor before it"
+            elif not is_alias and event.tag is not None:
+                problem = f"the tag {quoted(event.tag)} is not allowed; remove it"
+            elif not is_alias and not is_scalar and len(within) >= DEEPEST:
+                problem = f"nested more than {DEEPEST} deep"
+            if problem:
+                raise refusal("", problem, at(event.start_mark))
+            if is_alias:
+                return super().compose_node(parent, index)
+            self.anchors.pop(name, None)
+            within.append(name)
+            node = super().compose_node(parent, index)
+            within.pop()
+            return node
+
     try:
-        for event in yaml.parse(text, Loader=yaml.SafeLoader):
-            builder.add(event)
+        loader: Any = Composer(text)
+        loader.get_event()
+        if loader.check_event(yaml.StreamEndEvent):
+            what = "the file is empty" if start.line else "there is no value"
+            raise refusal("", what, start)
+        node = loader.compose_document()
+        if not loader.check_event(yaml.StreamEndEvent):
+            message = "a second document begins; a configuration is one"
+            raise refusal("", message, at(loader.peek_event().start_mark))
     except yaml.MarkedYAMLError as error:
         what = ", ".join(part for part in (error.problem, error.context) if part)
-        place = builder.place(error.problem_mark or error.context_mark)
+        place = at(error.problem_mark or error.context_mark)
         raise refusal("", f"not valid YAML: {what}", place) from None
     except yaml.reader.ReaderError as error:
         message = f"not valid YAML: the character {chr(error.character)!r} is not allowed"
         place = place_within(start.source, 1, text, error.position) if start.line else start
         raise refusal("", message, place) from None
-    tree = builder.result()
-    raise_all(builder.problems, noted)
+    planter = Planter(at)
+    tree, _ = planter.plant(node, [])
+    raise_all(planter.problems, noted)
     return tree
 
 
-@dataclass
-class OpenNode:
-    """A list or mapping whose end has not been read yet."""
+class Planter:
+    """Turns nodes of the parser into a tree; `problems` collects the keys that stand twice.
 
-    place: Place
-    anchor: str | None
-    items: list[Tree] | None
-    """The items so far; None for a mapping."""
-    entries: dict[str, Entry] = field(default_factory=dict)
-    merged: list[Table] = field(default_factory=list)
-    """What the `<<` keys brought."""
-    key: tuple[str, Place] | None = None
-    """The key that waits for its value."""
-    size: int = 1
-    """How many values it holds, itself included."""
+    Args:
+        at: returns the place of a mark of the parser.
+    """
 
-
-class TreeBuilder:
-    """Builds a tree from parser events, without recursion; `problems` collects what can wait."""
-
-    def __init__(self, start: Place) -> None:
-        self._start = start
-        self._stack: list[OpenNode] = []
-        self._anchors: dict[str, tuple[Tree, int]] = {}
-        self._documents = 0
-        self._root: Tree | None = None
+    def __init__(self, at: Callable[[Any], Place]) -> None:
+        self._at = at
+        self._known: dict[int, tuple[Tree, int]] = {}
+        """The tree and the size of each node: what aliases name is shared."""
         self.problems: list[Problem] = []
 
-    def result(self) -> Tree:
-        """Return the whole tree; of what has a key twice, the first."""
-        if self._root is None:
-            what = "the file is empty" if self._start.line else "there is no value"
-            raise refusal("", what, self._start)
-        return self._root
-
-    def place(self, mark: Any) -> Place:
-        """Return the place of a mark of the parser, whose lines and columns count from 0."""
-        if mark is None or not self._start.line:
-            return self._start
-        return replace(self._start, line=mark.line + 1, column=mark.column + 1)
-
-    def add(self, event: Any) -> None:
-        """Take the next event."""
-        import yaml
-
-        place = self.place(event.start_mark)
-        if isinstance(event, yaml.DocumentStartEvent):
-            self._documents += 1
-            if self._documents > 1:
-                raise self._error(place, "a second document begins; a configuration is one")
-        elif isinstance(event, yaml.AliasEvent):
-            if any(node.anchor == event.anchor for node in self._stack):
-                raise self._error(place, f"the alias *{event.anchor} stands inside its own anchor")
-            if event.anchor not in self._anchors:
-                raise self._error(place, f"the alias *{event.anchor} has no anchor before it")
-            self._attach(*self._anchors[event.anchor], place)
-        elif (tag := getattr(event, "tag", None)) is not None:
-            raise self._error(place, f"the tag {quoted(tag)} is not allowed; remove it")
-        elif isinstance(event, yaml.ScalarEvent):
-            value = plain_scalar(event.value) if event.implicit[0] else event.value
-            self._finish(Scalar(value, place), 1, place, event.anchor, event.value)
-        elif isinstance(event, yaml.NodeEvent):
-            if len(self._stack) >= DEEPEST:
-                raise self._error(place, f"nested more than {DEEPEST} deep")
-            if self._stack and self._stack[-1].items is None and self._stack[-1].key is None:
-                raise self._error(place, "a key must be plain text")
-            items: list[Tree] | None = [] if isinstance(event, yaml.SequenceStartEvent) else None
-            self._stack.append(OpenNode(place, event.anchor, items))
-        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
-            node = self._stack.pop()
-            tree: Tree = Items(tuple(node.items or ()), node.place)
-            if node.items is None:
-                entries: dict[str, Entry] = {}
-                for table in reversed(node.merged):  # the first one wins
-                    entries.update(table.entries)
-                tree = Table({**entries, **node.entries}, node.place)
-            self._finish(tree, node.size, place, node.anchor)
-
-    def _finish(
-        self, tree: Tree, size: int, place: Place, anchor: str | None, text: str | None = None
-    ) -> None:
-        if anchor is not None:
-            self._anchors[anchor] = tree, size
-        self._attach(tree, size, place, text)
-
-    def _attach(self, tree: Tree, size: int, place: Place, text: str | None = None) -> None:
-        """Put a complete node into the one that is open; `text` is what a scalar looked like."""
-        if not self._stack:
-            self._root = tree
-            return
-        parent = self._stack[-1]
-        parent.size += size
-        if parent.size > MOST_VALUES:
-            raise self._error(place, f"with what aliases repeat, more than {MOST_VALUES:,} values")
-        if parent.items is not None:
-            parent.items.append(tree)
-        elif parent.key is None:
-            if text is None:
-                raise self._error(place, "a key must be plain text")
-            if text in parent.entries:
-                line = parent.entries[text].key_place.line
-                message = "duplicate key" + (f"; it stands on line {line} already" if line else "")
-                outer = [n.key[0] if n.key else len(n.items or ()) for n in self._stack[:-1]]
-                self.problems.append(Problem(path_text([*outer, text]), message, tree.place))
-            parent.key = (text, tree.place)
+    def plant(self, node: Any, steps: Sequence[Step]) -> tuple[Tree, int]:
+        """Return the tree of a node, and how many values it has."""
+        if id(node) in self._known:
+            return self._known[id(node)]
+        place, size = self._at(node.start_mark), 1
+        tree: Tree
+        if node.id == "scalar":
+            tree = Scalar(node.value if node.style else plain_scalar(node.value), place)
+        elif node.id == "sequence":
+            planted = [self.plant(item, [*steps, k]) for k, item in enumerate(node.value)]
+            tree, size = Items(tuple(t for t, _ in planted), place), 1 + sum(n for _, n in planted)
         else:
-            key, key_place = parent.key
-            parent.key = None
-            if key == "<<":
-                for table in tree.items if isinstance(tree, Items) else [tree]:
-                    if not isinstance(table, Table):
-                        raise self._error(place, "'<<' merges mappings only")
-                    parent.merged.append(table)
-            elif key not in parent.entries:
-                parent.entries[key] = Entry(key_place, tree)
+            tree, size = self._mapping(node, steps, place)
+        if size > MOST_VALUES:
+            message = f"with what aliases repeat, more than {MOST_VALUES:,} values"
+            raise ConfigError([*self.problems, Problem("", message, place)])
+        self._known[id(node)] = tree, size
+        return tree, size
 
-    def _error(self, place: Place, message: str) -> ConfigError:
-        return ConfigError([*self.problems, Problem("", message, place)])
+    def _mapping(self, node: Any, steps: Sequence[Step], place: Place) -> tuple[Tree, int]:
+        entries: dict[str, Entry] = {}
+        merged: dict[str, Entry] = {}
+        """What the `<<` keys brought; the first one wins."""
+        size = 1
+        for key_node, value_node in node.value:
+            key, key_place = key_node.value, self._at(key_node.start_mark)
+            value, values = self.plant(value_node, [*steps, key])
+            size += 1 + values
+            if key == "<<":
+                for table in value.items if isinstance(value, Items) else [value]:
+                    if not isinstance(table, Table):
+                        raise refusal("", "'<<' merges mappings only", value.place)
+                    merged = {**table.entries, **merged}
+            elif key in entries:
+                line = entries[key].key_place.line
+                message = "duplicate key" + (f"; it stands on line {line} already" if line else "")
+                self.problems.append(Problem(path_text([*steps, key]), message, key_place))
+            else:
+                entries[key] = Entry(key_place, value)
+        return Table({**merged, **entries}, place), size
 
 
 def with_overrides(

@@ -102,7 +102,7 @@ def test_aliases_share_what_they_name() -> None:
 
 
 def test_aliases_cannot_make_a_small_file_a_huge_one() -> None:
-    message = "x.yaml:16:22: with what aliases repeat, more than 100,000 values"
+    message = "x.yaml:17:6: with what aliases repeat, more than 100,000 values"
     assert refusal(doubled(40)) == message
 
 
