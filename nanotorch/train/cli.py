@@ -4,6 +4,7 @@ import argparse
 import math
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -126,13 +127,12 @@ def rate_text(rates: list[float], losses: list[float]) -> str:
         return "the loss is not finite from the beginning"
     low = min(losses)
     high = min(max(losses), low + 2 * (losses[0] - low))
-    rows, bars = [["learning rate", "loss"]], [""]
+    rows = [["learning rate", "loss", ""]]
     for index in np.unique(np.linspace(0, len(rates) - 1, ROWS).astype(int)):
         share = min((losses[index] - low) / (high - low), 1) if high > low else 0
-        rows.append([f"{rates[index]:.2e}", f"{losses[index]:.5g}"])
-        bars.append("#" * round(WIDTH * share))
-    lines = zip(aligned(rows).splitlines(), bars, strict=True)
-    table = "\n".join(f"{line}  {bar}".rstrip() for line, bar in lines)
+        bar = "#" * round(WIDTH * share)
+        rows.append([f"{rates[index]:.2e}", f"{losses[index]:.5g}", bar.ljust(WIDTH)])
+    table = aligned(rows)
     if (rate := steepest(rates, losses)) is None:
         return f"{table}\nthe loss falls nowhere: no rate can be suggested"
     text = f"the loss falls fastest near {rate:.1e}; a rate up to there is a good start"
@@ -158,21 +158,29 @@ is to be resumed, 130 interrupted by Ctrl-C and 143 by SIGTERM, after a checkpoi
 """
 
 
+class Once(argparse.Action):
+    """Keeps the value of an option, and refuses a second one."""
+
+    def __call__(self, parser: Any, options: Any, value: Any, name: Any = None) -> None:
+        """Keep the value."""
+        if getattr(options, self.dest) is not None:
+            parser.error(f"{name} is given twice: {getattr(options, self.dest)!r} and {value!r}")
+        setattr(options, self.dest, value)
+
+
 def parser(program: str) -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = commands.Parser(program, "Train what a YAML file describes.", EXAMPLES)
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--config", metavar="FILE", help="the YAML file")
+    source.add_argument("--config", metavar="FILE", action=Once, help="the YAML file")
     text = "resume a run: its directory, one of its checkpoints, or 'latest'"
-    source.add_argument("--resume", metavar="RUN", help=text)
+    source.add_argument("--resume", metavar="RUN", action=Once, help=text)
     text = "what a configuration may say: everything, one kind (layers) or one name (Linear)"
     source.add_argument("--list", nargs="?", const="", metavar="WORD", help=text)
     text = "print the JSON schema of configurations, for editors"
     source.add_argument("--schema", action="store_true", help=text)
     text = "a value that replaces the file's; the key is its path, the value is YAML"
     parser.add_argument("overrides", nargs="*", metavar="key=value", help=text)
-    text = "pause as by SIGTERM when standard input ends: when what holds it is gone"
-    parser.add_argument("--end-with-input", action="store_true", help=text)
     commands.add_option(parser)
     action = parser.add_mutually_exclusive_group()
     text = "check the configuration, the data and one forward and backward pass, write nothing"
@@ -181,6 +189,8 @@ def parser(program: str) -> argparse.ArgumentParser:
     action.add_argument("--find-lr", action="store_true", help=text)
     text = "print every value with where it came from, run nothing"
     action.add_argument("--print-config", action="store_true", help=text)
+    text = "pause as by SIGTERM when standard input ends: when what holds it is gone"
+    parser.add_argument("--end-with-input", action="store_true", help=text)
     return parser
 
 
@@ -194,6 +204,8 @@ def main(arguments: Sequence[str] | None = None, program: str = "scripts/train.p
     command = list(sys.argv[1:] if arguments is None else arguments)
     with commands.lasting_streams():
         reader = parser(program)
+        if command and command[0].endswith((".yaml", ".yml")) and "--config" not in command:
+            reader.error(f"{command[0]!r} says nothing alone; write --config {command[0]}")
         options = reader.parse_intermixed_args(command)
         if options.config is None and (options.check or options.find_lr or options.print_config):
             reader.error("--check, --find-lr and --print-config need --config")

@@ -129,15 +129,11 @@ def patient(stream: TextIO | None, stack: contextlib.ExitStack) -> TextIO:
         return stream
     stream.flush()
     stack.enter_context(contextlib.suppress(OSError))  # of what is left in the buffer
-    return stack.enter_context(
-        io.TextIOWrapper(
-            io.BufferedWriter(Unread(descriptor, "w", closefd=False)),
-            encoding=stream.encoding,
-            errors=stream.errors,
-            line_buffering=stream.line_buffering,
-            write_through=stream.write_through,
-        )
+    raw = io.BufferedWriter(Unread(descriptor, "w", closefd=False))
+    lasting = io.TextIOWrapper(
+        raw, stream.encoding, stream.errors, None, stream.line_buffering, stream.write_through
     )
+    return stack.enter_context(lasting)
 
 
 class Ended(KeyboardInterrupt):
@@ -227,18 +223,12 @@ def call_again(program: str, names: Sequence[str]) -> str:
         program: a script, which is looked for where the present one was found, or `python -m ...`.
         names: of the modules.
     """
-    own = sys.argv[0]
+    own, python, here = sys.argv[0], Path(sys.executable), Path.cwd()
     script = own if Path(own).name == Path(program).name else program
     words = program.split()[1:] if program.startswith("python ") else [script]
-    return shlex.join([this_python(), *words, *as_options(names)])
-
-
-def this_python() -> str:
-    """Return what to type for the Python that runs this program."""
-    path, here = Path(sys.executable), Path.cwd()
-    if shutil.which("python") == str(path):
-        return "python"
-    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+    shown = str(python.relative_to(here) if python.is_relative_to(here) else python)
+    shown = "python" if shutil.which("python") == str(python) else shown
+    return shlex.join([shown, *words, *as_options(names)])
 
 
 def import_components(names: Sequence[str]) -> None:
@@ -258,15 +248,14 @@ def import_components(names: Sequence[str]) -> None:
                 (import_file if name.endswith(".py") else import_module)(name)
             finally:
                 _under_way.discard(name)
+            imported.append(name)
+            continue
         except ConfigError:
             raise
         except SystemExit:
             message = f"ends the program while it is imported; {GUARD}"
         except Exception as error:
             message = described(error)
-        else:
-            imported.append(name)
-            continue
         raise usage_error(f"--import {name}", message)
 
 

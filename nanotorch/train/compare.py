@@ -1,6 +1,7 @@
 """The command line of comparisons: what several runs were, and what came of them."""
 
 import argparse
+import contextlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +28,7 @@ from .config import (
 from .load import flow
 from .loop import LESS_IS_BETTER
 from .metrics import aligned
-from .plots import NO_PLOTS, available, comparison
+from .plots import NO_PLOTS, available, comparison, series
 from .run import NEWEST, RECORD, find, read_record
 from .run_directory import CheckpointError, read_metrics
 
@@ -61,20 +62,16 @@ def read_outcome(directory: Path, name: str) -> Outcome:
         record = read_record(directory)
     except CheckpointError as error:
         return Outcome(name, f"unreadable: {error}", directory=directory)
-    results = {key: as_number(value) for key, value in record.get("results", {}).items()}
-    settings, seconds = settings_of(directory / "config.yaml"), as_number(record.get("seconds"))
-    steps = record.get("steps")
-    return Outcome(name, record["status"], settings, results, seconds, steps, directory)
-
-
-def settings_of(path: Path) -> dict[str, str]:
-    """Return the settings of a run by their dotted names."""
-    try:
+    path, settings = directory / "config.yaml", dict[str, str]()
+    with contextlib.suppress(ConfigError):
         tree = parse_yaml(read_config_text(path, str(path)), Place(source=str(path), line=1))
-    except ConfigError:
-        return {}
-    found = {path_text(steps): value for steps, value in leaves(tree, [])}
-    return {key: value for key, value in found.items() if key.split(".")[0] not in NOT_COMPARED}
+        settings = {path_text(steps): value for steps, value in leaves(tree, [])}
+    settings = {k: v for k, v in settings.items() if k.split(".")[0] not in NOT_COMPARED}
+    # In a record null stands for what is not finite.
+    numbers = {**record.get("results", {}), "seconds": record.get("seconds")}
+    results = {k: math.nan if value is None else float(value) for k, value in numbers.items()}
+    seconds, steps = results.pop("seconds"), record.get("steps")
+    return Outcome(name, record["status"], settings, results, seconds, steps, directory)
 
 
 def leaves(tree: Tree, steps: list[Any]) -> Iterable[tuple[list[Any], str]]:
@@ -87,11 +84,6 @@ def leaves(tree: Tree, steps: list[Any]) -> Iterable[tuple[list[Any], str]]:
     elif isinstance(tree, Table):
         for key, entry in tree.entries.items():
             yield from leaves(entry.value, [*steps, key])
-
-
-def as_number(value: float | None) -> float:
-    """Return a number of a record, in which null stands for what is not finite."""
-    return math.nan if value is None else float(value)
 
 
 def differing(outcomes: Sequence[Outcome]) -> list[str]:
@@ -123,15 +115,13 @@ def rows(
     outcomes: Sequence[Outcome], settings: Sequence[str], metrics: Sequence[str]
 ) -> list[list[str]]:
     """Return a table: a header, and a row for each run."""
-    header = ["run", "status", "steps", "seconds", *settings, *metrics]
-    found = [header]
-    for outcome in outcomes:
-        results = outcome.results
-        shown = [f"{results[name]:.6g}" if name in results else "" for name in metrics]
-        given = [outcome.settings.get(key, "") for key in settings]
-        steps = "" if outcome.steps is None else str(outcome.steps)
-        seconds = "" if math.isnan(outcome.seconds) else f"{outcome.seconds:.1f}"
-        found.append([outcome.name, outcome.status, steps, seconds, *given, *shown])
+    found = [["run", "status", "steps", "seconds", *settings, *metrics]]
+    for run in outcomes:
+        steps = "" if run.steps is None else str(run.steps)
+        seconds = "" if math.isnan(run.seconds) else f"{run.seconds:.1f}"
+        given = [run.settings.get(key, "") for key in settings]
+        shown = [f"{run.results[name]:.6g}" if name in run.results else "" for name in metrics]
+        found.append([run.name, run.status, steps, seconds, *given, *shown])
     return found
 
 
@@ -142,13 +132,10 @@ def chosen_metrics(outcomes: Sequence[Outcome], metric: str | None) -> list[str]
     """
     if metric is None:
         return []
-    part = metric.partition("/")[0]
     others = [favourite([outcome]) for outcome in outcomes if metric not in outcome.results]
-    found = [metric, *(name for name in others if name is not None)]
-    found += [
-        name for outcome in outcomes for name in outcome.results if name.startswith(f"{part}/")
-    ]
-    return list(dict.fromkeys(found))
+    part = f"{metric.partition('/')[0]}/"
+    same = [name for run in outcomes for name in run.results if name.startswith(part)]
+    return list(dict.fromkeys([metric, *filter(None, others), *same]))
 
 
 def table(outcomes: Sequence[Outcome], settings: Sequence[str], metrics: Sequence[str]) -> str:
@@ -173,28 +160,30 @@ MOST_SHOWN = 5
 """Measures that the table has."""
 
 
-def parser(program: str) -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
+def main(arguments: Sequence[str] | None = None, program: str = "scripts/compare.py") -> int:
+    """Run the command line; return the exit code."""
     parser = Parser(
         program, "Show runs side by side: where they differ, and what came of them.", EXAMPLES
     )
     parser.add_argument("runs", nargs="+", metavar="RUN", help="a run, or a directory of runs")
     parser.add_argument("--metric", help="what runs are ordered by, such as test/accuracy")
     parser.add_argument("--plot", metavar="FILE", help="where to draw the metric's curves")
-    return parser
-
-
-def main(arguments: Sequence[str] | None = None, program: str = "scripts/compare.py") -> int:
-    """Run the command line; return the exit code."""
     with lasting_streams():
-        options = parser(program).parse_args(arguments)
+        options = parser.parse_args(arguments)
         return exit_code(lambda: compare(options))
 
 
 def compare(options: argparse.Namespace) -> int:
     """Do what the options say; return the exit code."""
-    if options.plot is not None and Path(options.plot).suffix.lower() not in FORMATS:
-        raise CommandError(f"--plot writes {', '.join(FORMATS)}, not {options.plot!r}")
+    if options.plot is not None:
+        path = Path(options.plot)
+        if path.suffix.lower() not in FORMATS:
+            raise CommandError(f"--plot writes {', '.join(FORMATS)}, not {options.plot!r}")
+        if not path.parent.is_dir() or path.is_dir():
+            lacking = "it is a directory" if path.is_dir() else "there is no such directory"
+            raise CommandError(f"--plot: cannot write {named(options.plot)}: {lacking}")
+        if not available():
+            raise CommandError(NO_PLOTS)
     outcomes = [read_outcome(directory, str(directory)) for directory in found_runs(options.runs)]
     measured = {name for outcome in outcomes for name in outcome.results}
     if options.metric is not None and options.metric not in measured:
@@ -218,11 +207,9 @@ def found_runs(names: Sequence[str]) -> list[Path]:
         path = Path(name)
         if name == NEWEST and not path.exists():
             path, _ = find(name)
-        if (path / RECORD).is_file():
-            inner = [path]
-        else:
-            here = bool(name) and path.is_dir()
-            inner = [record.parent for record in sorted(path.rglob(RECORD))] if here else []
+        inner = [path] if (path / RECORD).is_file() else []
+        if not inner and name and path.is_dir():
+            inner = [record.parent for record in sorted(path.rglob(RECORD))]
         if not inner:
             lacking = "has no runs in it" if path.is_dir() else "there is no such run"
             raise CommandError(f"{named(name)}: {lacking}")
@@ -233,22 +220,15 @@ def found_runs(names: Sequence[str]) -> list[Path]:
 
 def draw(outcomes: Sequence[Outcome], metric: str, path: Path) -> None:
     """Draw the curves of a metric."""
-    if not available():
-        raise CommandError(NO_PLOTS)
-    curves = []
-    settings = differing(outcomes)
+    curves, settings = [], differing(outcomes)[:3]
     for outcome in outcomes:
         assert outcome.directory is not None  # as every run that was found has one
-        points = [
-            (record["step"], record[metric])
-            for record in read_metrics(outcome.directory)
-            if record.get(metric) is not None
-        ]
-        own = [key for key in settings[:3] if key in outcome.settings]
+        steps, values = series(read_metrics(outcome.directory), metric, "step")
+        own = [key for key in settings if key in outcome.settings]
         label = ", ".join(f"{key}={outcome.settings[key]}" for key in own)
-        if points:
-            steps, values = np.array(points, dtype=np.float64).T
-            curves.append((label or outcome.name, steps, values))
+        if np.isfinite(values).any():
+            there = np.isfinite(values)
+            curves.append((label or outcome.name, steps[there], values[there]))
     if not curves:
         raise CommandError(f"{metric} has no curve in these runs")
     with naming(path):

@@ -33,8 +33,7 @@ from .run_directory import create_run_directory
 
 RANGE = re.compile(r"(-?\d{1,9}):(-?\d{1,9})(?::(\d{1,9}))?", re.ASCII)
 DRAWS = ("log", "uniform", "integers")
-CALL = re.compile(r"([A-Za-z_]+)\(.*\)", re.ASCII)
-DRAWN = re.compile(rf"({'|'.join(DRAWS)})\(\s*([^,()]+?)\s*,\s*([^,()]+?)\s*\)", re.ASCII)
+DRAW = re.compile(r"([A-Za-z_]+)\((?:\s*([^,()]+?)\s*,\s*([^,()]+?)\s*|.*)\)", re.ASCII)
 MOST_VALUES = 10_000
 MOST_DRAWS = 100
 """Times as many as are wanted, after which there seem to be no more different ones."""
@@ -67,25 +66,24 @@ def parse_axis(argument: str) -> Axis:
         ConfigError: if it says nothing.
     """
     key, equals, text = argument.partition("=")
-    if not equals or not key or not text.strip():
+    text = text.strip()
+    if not equals or not key or not text:
         raise usage_error(argument, "expected key=values, as in optimizer.lr=1e-1,1e-2 or seed=0:5")
-    if drawn := DRAWN.fullmatch(text.strip()):
-        return Axis(key, draw=drawing(argument, *drawn.groups()))
-    if numbers := RANGE.fullmatch(text.strip()):
+    if call := DRAW.fullmatch(text):
+        if call[1] in DRAWS and call[2]:
+            return Axis(key, draw=drawing(argument, *call.groups()))
+        meant = did_you_mean(call[1], DRAWS)
+        raise usage_error(argument, f"nothing is drawn by {quoted(call[1])}{meant}")
+    if numbers := RANGE.fullmatch(text):
         first, end, step = (int(number or 1) for number in numbers.groups())
         found = range(first, end, step) if step else range(0)
         if not found or len(found) > MOST_VALUES:
-            raise usage_error(
-                argument, "has no values" if not found else f"has {len(found)} values"
-            )
+            raise usage_error(argument, f"has {len(found) if found else 'no'} values")
         return Axis(key, [str(number) for number in found])
-    if (call := CALL.fullmatch(text.strip())) is not None:
-        meant = did_you_mean(call[1], DRAWS)
-        raise usage_error(argument, f"nothing is drawn by {quoted(call[1])}{meant}")
     values = [value.strip() for value in parts(text)]
-    if len(set(values)) < len(values):
-        twice = next(value for value, count in Counter(values).items() if count > 1)
-        raise usage_error(argument, f"has the value {quoted(twice)} twice")
+    for value, count in Counter(values).items():
+        if count > 1:
+            raise usage_error(argument, f"has the value {quoted(value)} twice")
     return Axis(key, values)
 
 
@@ -99,12 +97,12 @@ def drawing(
         raise usage_error(argument, f"{kind} needs two numbers") from None
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise usage_error(argument, f"{kind} needs a smaller and a greater number")
-    if kind == "log" and low <= 0:
-        raise usage_error(argument, "log needs positive numbers")
     if kind == "integers":
         return lambda random: str(int(random.integers(int(low), int(high) + 1)))
     if kind == "uniform":
         return lambda random: f"{random.uniform(low, high):.6g}"
+    if low <= 0:
+        raise usage_error(argument, "log needs positive numbers")
     return lambda random: f"{math.exp(random.uniform(math.log(low), math.log(high))):.6g}"
 
 
@@ -116,10 +114,8 @@ def parts(text: str) -> Iterator[str]:
             quote = "" if character == quote else quote
         elif character in "'\"":
             quote = character
-        elif character in "[{(":
-            depth += 1
-        elif character in "]})":
-            depth -= 1
+        elif character in "[]{}()":
+            depth += 1 if character in "[{(" else -1
         elif character == "," and depth == 0:
             yield text[start:index]
             start = index + 1
@@ -133,24 +129,18 @@ def combinations(axes: Sequence[Axis], count: int | None, seed: int) -> list[lis
         ConfigError: if there are too many, or too few; if values are to be drawn and nobody says
             how many; if a setting occurs twice.
     """
-    keys = [axis.key for axis in axes]
-    for index, key in enumerate(keys):
-        if key in keys[:index]:
+    for key, times in Counter(axis.key for axis in axes).items():
+        if times > 1:
             raise usage_error(f"{key}=...", "is given twice")
     if count is None:
-        drawn = [axis.key for axis in axes if axis.draw is not None]
-        if drawn:
-            raise usage_error(
-                f"{drawn[0]}=...", "values are drawn: say how many runs by --random N"
-            )
-        total = math.prod(len(axis.values) for axis in axes)
-        if total > MOST_VALUES:
+        for axis in axes:
+            if axis.draw is not None:
+                message = "values are drawn: say how many runs by --random N"
+                raise usage_error(f"{axis.key}=...", message)
+        if (total := math.prod(len(axis.values) for axis in axes)) > MOST_VALUES:
             raise usage_error("sweep", f"makes {total:,} runs; at most {MOST_VALUES:,}")
-        chosen = itertools.product(*(axis.values for axis in axes))
-        return [
-            [f"{axis.key}={value}" for axis, value in zip(axes, values, strict=True)]
-            for values in chosen
-        ]
+        all_values = ([f"{axis.key}={value}" for value in axis.values] for axis in axes)
+        return [[*overrides] for overrides in itertools.product(*all_values)]
     random = np.random.default_rng(seed)
     found: dict[tuple[str, ...], None] = {}
     for _ in range(MOST_DRAWS * count):
@@ -190,38 +180,29 @@ MOST_SHOWN = 5
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
-def parser(program: str) -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    parser = commands.Parser(
-        program, "Train what a YAML file describes, over and over with other settings.", EXAMPLES
-    )
-    parser.add_argument("--config", metavar="FILE", required=True, help="the YAML file")
-    parser.add_argument("settings", nargs="+", metavar="key=values", help="what is varied, and how")
-    parser.add_argument("--random", type=positive, metavar="N", help="N random runs, not all")
-    parser.add_argument("--seed", type=natural, default=0, help="of what is random; 0 by default")
-    parser.add_argument("--jobs", type=positive, default=1, metavar="N", help="runs at a time")
-    parser.add_argument("--metric", help="what runs are ordered by, such as test/accuracy")
-    parser.add_argument("--dir", default="runs", help="where sweeps are kept; `runs` by default")
-    commands.add_option(parser)
-    return parser
-
-
-def natural(text: str, least: int = 0) -> int:
+def number(text: str, least: int = 1) -> int:
     """Return a whole number from `least` on."""
     if not text.isascii() or not text.isdigit() or int(text) < least:
         raise argparse.ArgumentTypeError(f"expected a whole number from {least} on, got {text!r}")
     return int(text)
 
 
-def positive(text: str) -> int:
-    """Return a whole number from 1 on."""
-    return natural(text, 1)
-
-
 def main(arguments: Sequence[str] | None = None, program: str = "scripts/sweep.py") -> int:
     """Run the command line; return the exit code."""
+    parser = commands.Parser(
+        program, "Train what a YAML file describes, over and over with other settings.", EXAMPLES
+    )
+    parser.add_argument("--config", metavar="FILE", required=True, help="the YAML file")
+    parser.add_argument("settings", nargs="+", metavar="key=values", help="what is varied, and how")
+    parser.add_argument("--random", type=number, metavar="N", help="N random runs, not all")
+    text = "of what is random; 0 by default"
+    parser.add_argument("--seed", type=lambda text: number(text, 0), default=0, help=text)
+    parser.add_argument("--jobs", type=number, default=1, metavar="N", help="runs at a time")
+    parser.add_argument("--metric", help="what runs are ordered by, such as test/accuracy")
+    parser.add_argument("--dir", default="runs", help="where sweeps are kept; `runs` by default")
+    commands.add_option(parser)
     with commands.lasting_streams(), commands.ended_by_signals():
-        options = parser(program).parse_intermixed_args(arguments)
+        options = parser.parse_intermixed_args(arguments)
         return commands.exit_code(lambda: sweep(options), unreadable=1)
 
 
@@ -259,13 +240,12 @@ def tell(outcomes: list[Outcome], keys: list[str], metric: str | None, directory
     known = metric is None or metric in measured or not measured
     metric = metric if metric in measured else favourite(outcomes)
     order, metrics = ranked(outcomes, metric), chosen_metrics(outcomes, metric)
-    write_atomically(directory / "sweep.csv", csv_text(rows(order, keys, metrics)).encode())
+    file = directory / "sweep.csv"
+    write_atomically(file, csv_text(rows(order, keys, metrics)).encode())
     print(f"\n{table(order, keys, metrics[:MOST_SHOWN])}")
     failed = [outcome for outcome in outcomes if outcome.status != "finished"]
-    print(
-        f"\n{len(outcomes) - len(failed)} of {len(outcomes)} runs finished;"
-        f" the whole table is {directory / 'sweep.csv'}"
-    )
+    finished = len(outcomes) - len(failed)
+    print(f"\n{finished} of {len(outcomes)} runs finished; the whole table is {file}")
     for outcome in failed:
         if outcome.status != NOT_STARTED:
             log = directory / f"{outcome.name}.log"
@@ -286,8 +266,7 @@ def last_line(log: Path) -> str:
             lines = file.read(LAST).decode(errors="replace").splitlines()
     except OSError:
         return ""
-    lines = [line for line in lines if line.strip()]
-    return f"\n  {lines[-1]}" if lines else ""
+    return next((f"\n  {line}" for line in reversed(lines) if line.strip()), "")
 
 
 @dataclass
@@ -313,24 +292,26 @@ class Runs:
             while True:
                 try:
                     wait(futures)
-                    break
+                    return [future.result() for future in futures], interruption
                 except KeyboardInterrupt as error:
                     interruption = error
-                    self.end()  # once lets them keep a checkpoint, again ends them at once
-        return [future.result() for future in futures], interruption
+                    with self.lock:  # once lets them keep a checkpoint, again ends them at once
+                        self.ended = True
+                        for process in self.processes:
+                            process.terminate()
 
     def one(self, number: int, overrides: list[str]) -> Outcome:
         """Run one; return what came of it."""
         name = f"run{number:0{self.digits}}"
-        settings = dict(override.split("=", 1) for override in overrides)
+        outcome = Outcome(name, NOT_STARTED, dict(item.split("=", 1) for item in overrides))
         try:
-            code = self._code(name, overrides)
-            outcome = self._outcome(name, settings, code)
+            if (code := self._code(name, overrides)) is None:
+                return outcome
+            outcome = self._outcome(outcome, code)
         except OSError as error:  # which is to cost no other run's outcome
-            outcome = Outcome(name, f"failed: {error}", settings)
-        if outcome.status != NOT_STARTED:
-            spent = "" if math.isnan(outcome.seconds) else f", {duration(outcome.seconds)}"
-            print(f"{name} {' '.join(overrides)}: {outcome.status}{spent}", flush=True)
+            outcome = replace(outcome, status=f"failed: {error}")
+        spent = "" if math.isnan(outcome.seconds) else f", {duration(outcome.seconds)}"
+        print(f"{name} {' '.join(overrides)}: {outcome.status}{spent}", flush=True)
         return outcome
 
     def _code(self, name: str, overrides: list[str]) -> int | None:
@@ -359,22 +340,14 @@ class Runs:
             self.processes.discard(process)
         return code
 
-    def _outcome(self, name: str, settings: dict[str, str], code: int | None) -> Outcome:
-        if code is None:
-            return Outcome(name, NOT_STARTED, settings)
+    def _outcome(self, outcome: Outcome, code: int) -> Outcome:
+        """Return what came of a run that has ended."""
         status = INTERRUPTED if self.ended else f"failed with exit code {code}"
         if code < 0 and not (self.ended and code == -signal.SIGTERM):
             status = f"{KILLED} {commands.signal_name(-code)}"
-        found = sorted((self.directory / name).glob("*/run.json"))
+        found = sorted((self.directory / outcome.name).glob("*/run.json"))
         if not found:
-            return Outcome(name, status, settings)
-        outcome = replace(read_outcome(found[-1].parent, name), settings=settings)
-        lost = outcome.status in ("running", "finished") and code != 0
-        return replace(outcome, status=status) if lost else outcome
-
-    def end(self) -> None:
-        """Ask the processes at work to end, and start no more."""
-        with self.lock:
-            self.ended = True
-            for process in self.processes:
-                process.terminate()
+            return replace(outcome, status=status)
+        read = replace(read_outcome(found[-1].parent, outcome.name), settings=outcome.settings)
+        lost = read.status in ("running", "finished") and code != 0
+        return replace(read, status=status) if lost else read

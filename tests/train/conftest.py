@@ -1,10 +1,36 @@
 """Every test of the trainer works in an empty directory of its own."""
 
+import functools
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from nanotorch.train import config, load
 
 
 @pytest.fixture(autouse=True)
 def _own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _equal_texts_are_parsed_once() -> Iterator[None]:
+    """Hundreds of runs begin with the same few lines."""
+    parse = config.parse_yaml
+
+    @functools.lru_cache(1000)
+    def known(text: str, start: config.Place) -> tuple[config.Tree, tuple[config.Problem, ...]]:
+        noted: list[config.Problem] = []
+        return parse(text, start, noted), tuple(noted)
+
+    def parsed(text: str, start: config.Place, noted: Any = None) -> config.Tree:
+        tree, problems = known(text, start)
+        config.raise_all(problems, noted)
+        return tree
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (config, load):
+            patch.setattr(module, "parse_yaml", parsed)
+        yield

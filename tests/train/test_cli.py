@@ -138,6 +138,25 @@ def as_main(script: bool, *arguments: str) -> tuple[int, str]:
     return int(str(ended.value.code)), out.getvalue()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["x.yaml"], "'x.yaml' says nothing alone; write --config x.yaml"),
+        (["x.yml", "seed=1"], "'x.yml' says nothing alone; write --config x.yml"),
+        (["--config", "a", "--config", "b"], "--config is given twice: 'a' and 'b'"),
+        (["--resume", "a", "--resume", "b"], "--resume is given twice: 'a' and 'b'"),
+    ],
+)
+def test_mistakes_of_the_first_hour(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    error = capsys.readouterr().err
+    assert error == f"scripts/train.py: error: {message}; --help shows what there is\n"
+
+
 @pytest.mark.parametrize("program", ["python -m nanotorch.train", "scripts/train.py"])
 def test_help_calls_the_program_as_the_user_did(program: str) -> None:
     code, shown = as_main("script" in program, "--help")
