@@ -35,6 +35,8 @@ from .schema import Data, PartFiles, Split, TextData
 
 
 Array = NDArray[np.float64]
+Unread = NDArray[np.generic]
+"""An array of which nothing is known yet."""
 
 
 class ColumnRecord(TypedDict):
@@ -58,11 +60,6 @@ class PreprocessingRecord(TypedDict):
     delimiter: str
     header: bool
     missing: bool
-
-
-def nothing() -> Array:
-    """Return what stands for numbers that have not been measured."""
-    return np.zeros(0)
 
 
 @dataclass(frozen=True)
@@ -103,11 +100,11 @@ class Preprocessing:
     """Those of the table; none for arrays."""
     features: Sequence[str] = ()
     """The name of each input."""
-    mean: Array = field(default_factory=nothing)
+    mean: Array = field(default_factory=lambda: np.zeros(0))
     """Subtracted from each feature."""
-    scale: Array = field(default_factory=nothing)
+    scale: Array = field(default_factory=lambda: np.zeros(0))
     """What each feature is then divided by."""
-    fill: Array = field(default_factory=nothing)
+    fill: Array = field(default_factory=lambda: np.zeros(0))
     """What takes the place of missing numbers before."""
     shape: tuple[int, ...] = ()
     """The shape of one sample."""
@@ -150,10 +147,9 @@ class Preprocessing:
         fill = np.zeros(x.shape[1])
         if self.missing:
             counts = np.sum(~np.isnan(x), axis=0)
-            empty = [name for name, count in zip(self.features, counts, strict=True) if not count]
-            if empty:
-                message = f"the training part has no value of {', '.join(map(quoted, empty))}"
-                raise ValueError(message)
+            if not counts.all():
+                empty = ", ".join(quoted(self.features[int(k)]) for k in np.flatnonzero(counts == 0))
+                raise ValueError(f"the training part has no value of {empty}")
             fill = np.nansum(x, axis=0) / counts
         mean, scale = moments(np.where(np.isnan(x), fill, x), standardize)
         return replace(self, mean=mean, scale=scale, fill=fill)
@@ -268,7 +264,8 @@ class SampleReader:
         if path := data.csv or data.npz:
             return self.read_file(path, "data.csv" if data.csv else "data.npz")
         if data.npy is not None:
-            return self._shaped(*self._arrays(None, "data.npy", None))
+            x, y = (self._load(getattr(data.npy, k), None, f"data.npy.{k}") for k in ("x", "y"))
+            return self._arrays(x, y, "data.npy.x", "data.npy.y", data.npy.y.stem)
         assert isinstance(data.generator, Generator)  # the section's own check
         made = data.generator.make(stream)
         classes = [str(index) for index in range(data.generator.class_count)]
@@ -284,8 +281,11 @@ class SampleReader:
             where: the path of the configuration's value that names it.
             like: what was found in the main file, whose form this one has.
         """
-        read = self._arrays if self._data.csv is None else self._table
-        return self._shaped(*read(path, where, like))
+        data = self._data
+        if data.csv is not None:
+            return self._table(path, where, like)
+        x, y = (self._load(path, getattr(data, name), where, name) for name in ("inputs", "target"))
+        return self._arrays(x, y, "data.inputs", "data.target", str(data.target), like)
 
     def _shaped(self, x: Array, y: Array, preprocessing: Preprocessing) -> RawData:
         """Return samples with the shape that they are to have, kept flat until used."""
@@ -295,82 +295,72 @@ class SampleReader:
             raise refusal("data.shape", message)
         return RawData(flat, y, replace(preprocessing, shape=tuple(int(size) for size in shape)))
 
-    def _table(
-        self, path: Path, where: str, like: Preprocessing | None
-    ) -> tuple[Array, Array, Preprocessing]:
-        """Return the features, the targets, and how the columns became features."""
-        data = self._data
-        assert data.target is not None  # the section's own check
+    def _table(self, path: Path, where: str, like: Preprocessing | None) -> RawData:
+        data, target = self._data, str(self._data.target)
         try:
             table = read_csv(path, data.delimiter, data.header)
         except OSError as error:
             raise unreadable(where, path, error) from None
-        names = data.features or tuple(name for name in table.header if name != data.target)
+        names = data.features or tuple(name for name in table.header if name != target)
         if like is not None:
             names = tuple(column.name for column in like.columns)
         if not names:
             raise refusal(where, "has no column beside the target")
-        self._check_columns(table)
+        wanted = {"data.target": target}
+        for option in ("features", "categorical"):
+            columns = getattr(data, option) or ()
+            wanted |= {f"data.{option}[{index}]": name for index, name in enumerate(columns)}
+        raise_all(
+            Problem(where, no_column(name, table))
+            for where, name in wanted.items()
+            if name not in table.positions
+        )
         if data.missing == "drop":
-            table = table.without([*names, data.target])
+            table = table.without([*names, target])
             if not table.rows:
                 raise refusal("data.missing", f"drops every row of {table.source}")
-        preprocessing, noted = like or self._columns(table, names), Noted()
+        if (preprocessing := like) is None:
+            found = [
+                Column(name, in_order(table.texts(name)) if name in data.categorical else None)
+                for name in names
+            ]
+            preprocessing = Preprocessing(
+                columns=found,
+                features=[feature for column in found for feature in column.features],
+                target=target,
+                delimiter=data.delimiter,
+                header=data.header,
+                missing=data.missing == "mean",
+            )
+        noted = Noted()
         with noted:
             x = preprocessing.rows(table)
         with noted:
-            if self._target_spec.classes:
-                classes = like.classes if like else None
-                expected = "is no class of the main table"
-                if classes is None:
-                    classes = self._classes(in_order(table.texts(data.target)))
-                    expected = "is neither 0 nor 1; CrossEntropyLoss takes more than two classes"
-                y = table.codes(data.target, classes, expected)
-                preprocessing = like or replace(preprocessing, classes=classes)
+            if not self._target_spec.classes:
+                y = table.numbers(target)
+            elif like is not None:
+                y = table.codes(target, like.classes or (), "is no class of the main table")
             else:
-                y = table.numbers(data.target)
+                classes = self._classes(in_order(table.texts(target)))
+                expected = "is neither 0 nor 1; CrossEntropyLoss takes more than two classes"
+                y = table.codes(target, classes, expected)
+                preprocessing = replace(preprocessing, classes=classes)
         if noted.problems:
             raise table.error(noted.problems)
-        return x, y, preprocessing
-
-    def _check_columns(self, table: CsvFile) -> None:
-        """Refuse columns that are named and not there."""
-        wanted = {"data.target": self._data.target or ""}
-        for option in ("features", "categorical"):
-            columns = getattr(self._data, option) or ()
-            wanted |= {f"data.{option}[{index}]": name for index, name in enumerate(columns)}
-        raise_all(
-            Problem(path, no_column(name, table))
-            for path, name in wanted.items()
-            if name not in table.positions
-        )
-
-    def _columns(self, table: CsvFile, names: tuple[str, ...]) -> Preprocessing:
-        """Return what is known of a table's columns before anything is measured."""
-        data = self._data
-        columns = [
-            Column(name, in_order(table.texts(name)) if name in data.categorical else None)
-            for name in names
-        ]
-        return Preprocessing(
-            columns=columns,
-            features=[feature for column in columns for feature in column.features],
-            target=str(data.target),
-            delimiter=data.delimiter,
-            header=data.header,
-            missing=data.missing == "mean",
-        )
+        return self._shaped(x, y, preprocessing)
 
     def _classes(self, values: tuple[str, ...]) -> tuple[str, ...]:
         """Return the classes in their order, of the values that the target's column has."""
         column, positive = f"column {quoted(self._data.target)}", self._data.positive
+        counted = f"{column} has {len(values)} different values"
         if not self._target_spec.binary:
             if positive is not None:
                 message = "is for BCEWithLogitsLoss, which has two classes; remove it"
                 raise refusal("data.positive", message)
             if len(values) > MOST_CLASSES:
-                message = f"{column} has {len(values)} different values; at most {MOST_CLASSES}"
-                raise refusal("data.target", f"{message} classes are allowed")
+                raise refusal(
+                    "data.target", f"{counted}; at most {MOST_CLASSES} classes are allowed"
+                )
             return values
         if positive is None:
             if {"0", "1"} <= {*values} or {*values} <= {"0", "1"} or len(values) < 2:
@@ -383,48 +373,55 @@ class SampleReader:
             message = f"{column} has no such value{did_you_mean(positive, values[:9])}"
             raise refusal("data.positive", message)
         if len(values) > 2:
-            message = f"{column} has {len(values)} different values; two classes are needed"
-            raise refusal("data.target", f"{message}, or CrossEntropyLoss for more")
+            message = f"{counted}; two classes are needed, or CrossEntropyLoss for more"
+            raise refusal("data.target", message)
         return next((value for value in values if value != positive), ""), str(positive)
 
     def _arrays(
-        self, path: Path | None, where: str, like: Preprocessing | None
-    ) -> tuple[Array, Array, Preprocessing]:
-        """Return inputs, targets and what they are called; nothing in a file is ever executed.
+        self,
+        x: Unread,
+        y: Unread,
+        x_path: str,
+        y_path: str,
+        target: str,
+        like: Preprocessing | None = None,
+    ) -> RawData:
+        """Return the samples in two arrays.
 
-        Without a path they are the arrays of the two files of `data.npy`.
+        Args:
+            x, y: the arrays.
+            x_path, y_path: the paths of the configuration's values that name them.
+            target: what the second one is called.
+            like: as of `read_file`.
         """
-        data = self._data
-        if path is None:
-            assert data.npy is not None  # the section's own check
-            input_path, target_path, target = "data.npy.x", "data.npy.y", data.npy.y.stem
-            x = self._load(data.npy.x, None, input_path, "")
-            y = self._load(data.npy.y, None, target_path, "")
-        else:
-            input_path, target_path, target = "data.inputs", "data.target", str(data.target)
-            x = self._load(path, data.inputs, where, input_path)
-            y = self._load(path, data.target, where, target_path)
         if x.ndim < 2 or (not x[:1].size and len(x)):
             message = f"has the shape {x.shape}; it needs samples, and for each at least one"
-            raise refusal(input_path, f"{message} feature")
+            raise refusal(x_path, f"{message} feature")
         y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
         if y.shape != x.shape[:1]:
-            message = f"has the shape {y.shape}, but there are {len(x)} samples"
-            raise refusal(target_path, message)
+            raise refusal(y_path, f"has the shape {y.shape}, but there are {len(x)} samples")
         if not len(x):
-            raise refusal(input_path, "has no samples")
-        inputs, classes = self._numbers(x, input_path), None
-        if self._target_spec.classes:
-            classes, targets = self._labels(y, target_path, like)
+            raise refusal(x_path, "has no samples")
+        inputs, classes = numbers(x, x_path), None
+        if not self._target_spec.classes:
+            targets = numbers(y, y_path)
+        elif y.dtype.kind not in "biuU":
+            message = f"holds {y.dtype}; classes are whole numbers or text"
+            more = "; save it with .astype(int)" if y.dtype.kind == "f" else ""
+            raise refusal(y_path, message + more)
         else:
-            targets = self._numbers(y, target_path)
-        names = [f"x{index}" for index in range(math.prod(x.shape[1:]))]
-        own = Preprocessing(features=names, target=target, classes=classes)
-        return inputs, targets, like or own
+            values = np.unique(y)
+            names = [str(value) for value in values]
+            classes = names if like is None or like.classes is None else list(like.classes)
+            for name in [name for name in names if name not in classes]:
+                raise refusal(y_path, f"has the class {quoted(name)}, unknown to the main file")
+            code = np.array([classes.index(name) for name in names], dtype=np.float64)
+            targets = code[np.searchsorted(values, y)]
+        features = [f"x{index}" for index in range(math.prod(x.shape[1:]))]
+        own = Preprocessing(features=features, target=target, classes=classes)
+        return self._shaped(inputs, targets, like or own)
 
-    def _load(
-        self, path: Path, name: str | None, where: str, where_name: str
-    ) -> NDArray[np.generic]:
+    def _load(self, path: Path, name: str | None, where: str, option: str = "") -> Unread:
         """Return an array of a file: the one called `name`, or the only one."""
         shown = shown_path(path)
         try:
@@ -436,9 +433,9 @@ class SampleReader:
                     raise refusal(where, f"{quoted(shown)} holds {message}")
                 if not single and name not in found:
                     message = f"{shown} has no array {quoted(name)}"
-                    message += did_you_mean(str(name), list(found))
-                    raise refusal(where_name, message)
-                return found if single else found[name]
+                    raise refusal(f"data.{option}", message + did_you_mean(str(name), list(found)))
+                array: Unread = found if single else found[name]
+                return array
         except ConfigError:
             raise
         except Exception as error:  # of which a damaged file may cause many
@@ -447,35 +444,17 @@ class SampleReader:
             reason = getattr(error, "strerror", None) or reason or "no sound file of NumPy"
         raise unreadable(where, path, reason)
 
-    def _numbers(self, array: NDArray[np.generic], where: str) -> Array:
-        """Return an array in double precision."""
-        if array.dtype.kind not in "biuf":
-            raise refusal(where, f"holds {array.dtype}, not numbers")
-        if array.size > MOST_NUMBERS:
-            message = f"holds {array.size:,} numbers; at most {MOST_NUMBERS:,}"
-            raise refusal(where, message)
-        values: Array = array.astype(np.float64)
-        for wrong in np.argwhere(~np.isfinite(values))[:1]:
-            message = f"the number at {wrong.tolist()} is {values[tuple(wrong)]}"
-            raise refusal(where, message)
-        return values
 
-    def _labels(
-        self, array: NDArray[np.generic], where: str, like: Preprocessing | None
-    ) -> tuple[Sequence[str], Array]:
-        """Return the names of classes, and the class of each sample, counted from 0."""
-        if array.dtype.kind not in "biuU":
-            message = f"holds {array.dtype}; classes are whole numbers or text"
-            more = "; save it with .astype(int)" if array.dtype.kind == "f" else ""
-            raise refusal(where, message + more)
-        values = np.unique(array)
-        names = [str(value) for value in values]
-        classes = names if like is None or like.classes is None else list(like.classes)
-        for name in [name for name in names if name not in classes]:
-            message = f"has the class {quoted(name)}, unknown to the main file"
-            raise refusal(where, message)
-        number = np.array([classes.index(name) for name in names], dtype=np.float64)
-        return classes, number[np.searchsorted(values, array)]
+def numbers(array: Unread, where: str) -> Array:
+    """Return an array in double precision."""
+    if array.dtype.kind not in "biuf":
+        raise refusal(where, f"holds {array.dtype}, not numbers")
+    if array.size > MOST_NUMBERS:
+        raise refusal(where, f"holds {array.size:,} numbers; at most {MOST_NUMBERS:,}")
+    values: Array = array.astype(np.float64)
+    for wrong in np.argwhere(~np.isfinite(values))[:1]:
+        raise refusal(where, f"the number at {wrong.tolist()} is {values[tuple(wrong)]}")
+    return values
 
 
 def in_order(texts: Sequence[str]) -> tuple[str, ...]:
@@ -588,22 +567,16 @@ def load_dataset(data: Data, target_spec: TargetSpec, generator: torch.Generator
         )
         for name, (x, y) in pieces.items()
     }
-    check_finite(samples, preprocessing)
-    return Dataset(samples, preprocessing)
-
-
-def check_finite(samples: Mapping[str, Samples], preprocessing: Preprocessing) -> None:
-    """Refuse numbers that only double precision can hold."""
-    finite = np.isfinite(preprocessing.scale)
+    finite = np.isfinite(preprocessing.scale)  # what only double precision can hold is not
     for part in samples.values():
         finite = finite & np.isfinite(part.x.reshape(len(part), finite.size)).all(axis=0)
-        if not np.isfinite(part.y).all():
-            finite = np.append(finite, False)
-            break
+    if not all(np.isfinite(part.y).all() for part in samples.values()):
+        finite = np.append(finite, False)
     if not finite.all():
         name = [*preprocessing.features, preprocessing.target][int(np.argmin(finite))]
         message = f"values of {quoted(name)} are too large for the 32 bits of the model"
         raise refusal("data", message)
+    return Dataset(samples, preprocessing)
 
 
 def divide(strata: Array, order: NDArray[np.int64], split: Split) -> dict[str, NDArray[np.int64]]:
@@ -661,15 +634,9 @@ def load_text(data: TextData) -> Dataset:
         if data.context * (len(piece) // (data.stride or data.context) + 1) > MOST_PLACES:
             message = f"makes samples of more than {MOST_PLACES:,} characters"
             raise refusal("data.stride", message)
-        parts[name] = windows(piece, data)
+        found = np.zeros((0, data.context + 1), dtype=np.int64)
+        if len(piece) > data.context:
+            found = np.lib.stride_tricks.sliding_window_view(piece, data.context + 1)
+        found = found[:: data.stride or data.context]  # every sample that begins at one of these
+        parts[name] = Samples(found[:, :-1].copy(), found[:, 1:].copy())
     return Dataset(parts, Preprocessing(target="the next character", classes=characters))
-
-
-def windows(codes: NDArray[np.int64], data: TextData) -> Samples:
-    """Return every sample that begins at a multiple of the stride."""
-    if len(codes) <= data.context:
-        nothing = np.zeros((0, data.context), dtype=np.int64)
-        return Samples(nothing, nothing)
-    found = np.lib.stride_tricks.sliding_window_view(codes, data.context + 1)
-    found = found[:: data.stride or data.context]
-    return Samples(found[:, :-1].copy(), found[:, 1:].copy())

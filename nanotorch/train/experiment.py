@@ -21,6 +21,7 @@ from nanotorch.utils.tensorboard.files import protos
 from nanotorch.utils.tensorboard.graph import ForwardGraph, trace
 from nanotorch.utils.tensorboard.media import hparams
 
+from .load import plain
 from .loop import Callback
 from .plots import Plot
 from .reading import Component, Section
@@ -52,23 +53,27 @@ class TensorBoardEvents:
         """Step, time and values of points that are not in the file yet."""
 
     @cached_property
-    def _writer(self) -> SummaryWriter:
+    def writer(self) -> SummaryWriter:
         """What writes the file, which is begun when there is something for it."""
         purge = None if self._resumed_at is None else self._resumed_at + 1
         return SummaryWriter(str(self._directory), purge_step=purge)
 
+    def naming(self) -> AbstractContextManager[None]:
+        """Let errors of the operating system in the block tell the directory."""
+        return naming(self._directory)
+
     def describe(self, config: str, graph: tuple[nn.Module, torch.Tensor] | None) -> None:
         """Add the configuration's text and the graph of a model at an input."""
-        with naming(self._directory):
-            self._writer.add_text("config", f"```yaml\n{config}```")
+        with self.naming():
+            self.writer.add_text("config", f"```yaml\n{config}```")
             if graph is not None:
                 model, x = graph  # are left as they were, and so is what is random
-                self._writer._add_structure(ForwardGraph(model, trace(model, (x,))))
+                self.writer._add_structure(ForwardGraph(model, trace(model, (x,))))
 
     @contextmanager
     def step(self, model: nn.Module) -> Iterator[None]:
         """Add the graphs of a step, the block, with the time and memory of its operations."""
-        with naming(self._directory), self._writer.trace_step(model):
+        with self.naming(), self.writer.trace_step(model):
             yield
 
     def write(self, step: int, values: Mapping[str, float]) -> None:
@@ -81,7 +86,7 @@ class TensorBoardEvents:
 
     def _write_waiting(self) -> None:
         p = protos()
-        with naming(self._directory):
+        with self.naming():
             for step, now, values in self._waiting:
                 points = [
                     p.Summary.Value(tag=tag.removeprefix("final/"), simple_value=value)
@@ -89,12 +94,12 @@ class TensorBoardEvents:
                     if not tag.startswith("final/") or tag.startswith("final/test/")
                 ]
                 if points:  # in one event: `add_scalar` for each takes twice as long
-                    self._writer._file().add(p.Event(summary=p.Summary(value=points)), step, now)
+                    self.writer._file().add(p.Event(summary=p.Summary(value=points)), step, now)
         self._waiting.clear()
 
     def histograms(self, step: int, named: Iterable[tuple[str, torch.Tensor]]) -> None:
         """Add the distribution of each tensor that has a finite element."""
-        with naming(self._directory):
+        with self.naming():
             for tag, tensor in named:
                 values = tensor.detach().numpy()
                 finite = values[np.isfinite(values)]
@@ -103,13 +108,7 @@ class TensorBoardEvents:
                     low, high = float(finite.min()), float(finite.max())
                     margin = 0.0 if low < high else 0.5
                     edges = np.linspace(low - margin, high + margin, BINS + 1)
-                    self._writer.add_histogram(tag, finite, step, bins=edges.tolist())
-
-    @contextmanager
-    def writer(self) -> Iterator[SummaryWriter]:
-        """Give the block what writes the file."""
-        with naming(self._directory):
-            yield self._writer
+                    self.writer.add_histogram(tag, finite, step, bins=edges.tolist())
 
     def outcome(self, config: Section, results: Mapping[str, float], step: int) -> None:
         """Add the run's row in the table of hyperparameters and results.
@@ -120,51 +119,46 @@ class TensorBoardEvents:
         """
         p = protos()
         _, *rows = hparams(dict(hyperparameters(config)), results)
-        with naming(self._directory):
+        with self.naming():
             for row in rows:
-                self._writer._file().add(p.Event(summary=row), step)
+                self.writer._file().add(p.Event(summary=row), step)
 
     def flush(self) -> None:
         """Return when everything is on the disk."""
         self._write_waiting()
-        with naming(self._directory):
-            self._writer.flush()
+        with self.naming():
+            self.writer.flush()
 
     def close(self) -> None:
         """Bring everything to the disk."""
         try:
             self._write_waiting()
         finally:
-            if "_writer" in vars(self):
-                with naming(self._directory):
-                    self._writer.close()
+            if "writer" in vars(self):
+                with self.naming():
+                    self.writer.close()
 
 
 def hyperparameters(section: Section | Component, path: str = "") -> Iterable[tuple[str, Any]]:
-    """Yield the settings of a configuration by their dotted names, a layer by its own text."""
-    values = vars(section) if isinstance(section, Section) else {
-        "name": section.name, **section.arguments
-    }  # fmt: skip
-    for key, value in values.items():
+    """Yield the settings of a configuration by their dotted names, a layer as `Linear(16)`."""
+    for key, value in plain(section).items():
+        name = f"{path}{key}"
         if (not path and key in NOT_HYPERPARAMETERS) or value in (None, ()):
             continue
-        name = f"{path}{key}"
         if isinstance(value, Section | Component):
             yield from hyperparameters(value, f"{name}.")
-        elif isinstance(value, tuple) and value and isinstance(value[0], Component):
-            yield name, " ".join(short(component) for component in value)
+        elif isinstance(value, tuple) and isinstance(value[0], Component):
+            yield name, " ".join(map(short, value))
         else:
             yield name, value
 
 
 def short(component: Component) -> str:
     """Return a component as `Linear(16)`."""
-    arguments = [
-        f"{value:g}" if isinstance(value, float) else str(value)
-        for value in component.arguments.values()
-        if not isinstance(value, bool) and value is not None
-    ]
-    return f"{component.name}({', '.join(arguments)})"
+    given = component.arguments.values()
+    shown = [v for v in given if v is not None and not isinstance(v, bool)]
+    texts = [f"{v:g}" if isinstance(v, float) else str(v) for v in shown]
+    return f"{component.name}({', '.join(texts)})"
 
 
 def sizes(directory: Path) -> dict[str, int]:
@@ -183,8 +177,7 @@ def cut_back(directory: Path, sizes: Mapping[str, int]) -> None:
             if path.name not in sizes:
                 path.unlink()
             elif path.stat().st_size > sizes[path.name]:
-                with path.open("r+b") as file:
-                    file.truncate(sizes[path.name])
+                os.truncate(path, sizes[path.name])
 
 
 # What a run measures, in its files.
@@ -249,21 +242,17 @@ class Recorder:
 
     def position(self) -> dict[str, Any]:
         """Bring everything to the disk; return how long the files are."""
-        self._sync()
+        with naming(self._path):
+            os.fsync(self._file.fileno())
         if self.events is not None:
             self.events.flush()
         return {"metrics": self._path.stat().st_size, "events": sizes(self._path.parent)}
-
-    def _sync(self) -> None:
-        with naming(self._path):
-            self._file.flush()
-            os.fsync(self._file.fileno())
 
     def close(self) -> None:
         """Bring everything to the disk."""
         try:
             with naming(self._path), self._file:
-                self._sync()
+                os.fsync(self._file.fileno())
         finally:
             if self.events is not None:
                 self.events.close()

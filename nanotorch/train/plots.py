@@ -119,9 +119,9 @@ def draw(
             with naming(path):
                 imsave(path, image)
             if events is not None:
-                with events.writer() as writer:
+                with events.naming():
                     tag = f"plots/{plot.name}"
-                    writer.add_image(tag, image[..., :3], step, dataformats="HWC")
+                    events.writer.add_image(tag, image[..., :3], step, dataformats="HWC")
             if plot.moving is not None:
                 animate(plot.figure, plot.moving, path.with_suffix(".gif"))
 

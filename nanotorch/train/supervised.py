@@ -382,8 +382,8 @@ class Supervised(Experiment):
 
     def notes(self, events: TensorBoardEvents, step: int) -> None:
         for name, labels, scores in recall_curves(self.kind, self.dataset, self.predict):
-            with events.writer() as writer:
-                writer.add_pr_curve(f"pr/{name}", labels, scores, step)
+            with events.naming():
+                events.writer.add_pr_curve(f"pr/{name}", labels, scores, step)
 
     def report(self) -> Report:
         results = {name: value for part in PARTS for name, value in self.measure(part).items()}
