@@ -1,4 +1,21 @@
-"""The command line: `scripts/train.py` and `python -m nanotorch.train`."""
+"""The command line: `scripts/train.py` and `python -m nanotorch.train`.
+
+examples:
+  PROGRAM --config configs/linear_regression.yaml
+  PROGRAM --config configs/bce_classification.yaml train.epochs=5 optimizer.lr=1e-2
+  PROGRAM --config configs/two_moons.yaml 'model.layers[0].out_features=8'
+  PROGRAM --config configs/function_minimization.yaml 'function.start=[3, -2]'
+  PROGRAM --config "runs/$(cat runs/latest.txt)/config.yaml"     the newest run again
+  PROGRAM --list Adam     what can be said of it; --list layers, --list for everything
+  PROGRAM --import my_layers.py --config my.yaml     with what that file registers
+  PROGRAM --resume latest     resume the newest run, killed or interrupted
+  PROGRAM --resume runs/two_moons/2026-01-31_12-00-00-abcdef train.epochs=80     and longer
+
+A run leaves runs/<config name>/<time>/ with config.yaml, metrics.jsonl, run.json,
+weights.safetensors, checkpoints, plots and TensorBoard events; runs/latest.txt names the newest.
+Exit codes: 0 finished, 1 failed or diverged, 2 a mistake in the configuration, the data or what
+is to be resumed, 130 interrupted by Ctrl-C and 143 by SIGTERM, after a checkpoint.
+"""
 
 import argparse
 import math
@@ -139,25 +156,6 @@ def rate_text(rates: list[float], losses: list[float]) -> str:
     return f"{table}\n{text}: optimizer.lr={rate:.1e}"
 
 
-EXAMPLES = """\
-examples:
-  PROGRAM --config configs/linear_regression.yaml
-  PROGRAM --config configs/bce_classification.yaml train.epochs=5 optimizer.lr=1e-2
-  PROGRAM --config configs/two_moons.yaml 'model.layers[0].out_features=8'
-  PROGRAM --config configs/function_minimization.yaml 'function.start=[3, -2]'
-  PROGRAM --config "runs/$(cat runs/latest.txt)/config.yaml"     the newest run again
-  PROGRAM --list Adam     what can be said of it; --list layers, --list for everything
-  PROGRAM --import my_layers.py --config my.yaml     with what that file registers
-  PROGRAM --resume latest     resume the newest run, killed or interrupted
-  PROGRAM --resume runs/two_moons/2026-01-31_12-00-00-abcdef train.epochs=80     and longer
-
-A run leaves runs/<config name>/<time>/ with config.yaml, metrics.jsonl, run.json,
-weights.safetensors, checkpoints, plots and TensorBoard events; runs/latest.txt names the newest.
-Exit codes: 0 finished, 1 failed or diverged, 2 a mistake in the configuration, the data or what
-is to be resumed, 130 interrupted by Ctrl-C and 143 by SIGTERM, after a checkpoint.
-"""
-
-
 class Once(argparse.Action):
     """Keeps the value of an option, and refuses a second one."""
 
@@ -170,7 +168,7 @@ class Once(argparse.Action):
 
 def parser(program: str) -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parser = commands.Parser(program, "Train what a YAML file describes.", EXAMPLES)
+    parser = commands.Parser(program, "Train what a YAML file describes.", __doc__)
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--config", metavar="FILE", action=Once, help="the YAML file")
     text = "resume a run: its directory, one of its checkpoints, or 'latest'"

@@ -37,10 +37,12 @@ class Parser(argparse.ArgumentParser):
     Args:
         program: how the command is called.
         description: what it does.
-        examples: what help ends with; `PROGRAM` stands for the program there.
+        document: of its module: behind the first paragraph, what help ends with; `PROGRAM` stands
+            for the program there.
     """
 
-    def __init__(self, program: str, description: str, examples: str) -> None:
+    def __init__(self, program: str, description: str, document: str | None) -> None:
+        _, _, examples = (document or "").partition("\n\n")
         super().__init__(
             prog=program,
             description=description,

@@ -1,4 +1,12 @@
-"""The command line of comparisons: what several runs were, and what came of them."""
+"""The command line of comparisons: what several runs were, and what came of them.
+
+examples:
+  PROGRAM runs/two_moons runs/bce_classification/2026-01-31_12-00-00-abcdef
+  PROGRAM runs/two_moons_sweep/2026-01-31_12-00-00-abcdef --metric validation/accuracy
+  PROGRAM runs/two_moons latest --plot comparison.png
+
+A directory stands for every run in it, `latest` for the newest. Exit codes: 0 done, 2 a mistake.
+"""
 
 import argparse
 import contextlib
@@ -147,14 +155,6 @@ def table(outcomes: Sequence[Outcome], settings: Sequence[str], metrics: Sequenc
     return as_columns if narrower and len(settings) > MOST_SETTINGS else text
 
 
-EXAMPLES = """\
-examples:
-  PROGRAM runs/two_moons runs/bce_classification/2026-01-31_12-00-00-abcdef
-  PROGRAM runs/two_moons_sweep/2026-01-31_12-00-00-abcdef --metric validation/accuracy
-  PROGRAM runs/two_moons latest --plot comparison.png
-
-A directory stands for every run in it, `latest` for the newest. Exit codes: 0 done, 2 a mistake.
-"""
 FORMATS = (".png", ".svg", ".pdf")
 MOST_SHOWN = 5
 """Measures that the table has."""
@@ -163,7 +163,7 @@ MOST_SHOWN = 5
 def main(arguments: Sequence[str] | None = None, program: str = "scripts/compare.py") -> int:
     """Run the command line; return the exit code."""
     parser = Parser(
-        program, "Show runs side by side: where they differ, and what came of them.", EXAMPLES
+        program, "Show runs side by side: where they differ, and what came of them.", __doc__
     )
     parser.add_argument("runs", nargs="+", metavar="RUN", help="a run, or a directory of runs")
     parser.add_argument("--metric", help="what runs are ordered by, such as test/accuracy")

@@ -1,4 +1,13 @@
-"""The command line of predictions: a run's directory and new samples in, a table out."""
+"""The command line of predictions: a run's directory and new samples in, a table out.
+
+examples:
+  PROGRAM latest new_patients.csv --output predictions.csv
+  PROGRAM runs/digits_cnn/2026-01-31_12-00-00-abcdef images.npz
+  PROGRAM runs/characters/2026-01-31_12-00-00-abcdef --prompt "Shall I " --length 300
+
+Rows are prepared as those of the training were. A table needs the columns that the model was
+trained on; where it has the target as well, the metrics are told. Exit codes: 0 done, 2 a mistake.
+"""
 
 import argparse
 import errno
@@ -125,20 +134,9 @@ def continued(
     return "".join(characters[code] for code in codes)
 
 
-EXAMPLES = """\
-examples:
-  PROGRAM latest new_patients.csv --output predictions.csv
-  PROGRAM runs/digits_cnn/2026-01-31_12-00-00-abcdef images.npz
-  PROGRAM runs/characters/2026-01-31_12-00-00-abcdef --prompt "Shall I " --length 300
-
-Rows are prepared as those of the training were. A table needs the columns that the model was
-trained on; where it has the target as well, the metrics are told. Exit codes: 0 done, 2 a mistake.
-"""
-
-
 def parser(program: str) -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parser = Parser(program, "Let the model of a finished run predict.", EXAMPLES)
+    parser = Parser(program, "Let the model of a finished run predict.", __doc__)
     parser.add_argument("run", metavar="RUN", help="the directory of a run, or 'latest'")
     parser.add_argument("input", nargs="?", metavar="FILE", help="a .csv, .npy or .npz file")
     parser.add_argument("--output", metavar="FILE", help="where the table goes; shown if left out")

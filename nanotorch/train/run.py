@@ -26,6 +26,7 @@ from nanotorch.autograd.anomaly_mode import first_nonfinite
 from nanotorch.serialization import save
 from nanotorch.serialization.files import contents, opened, remove_unfinished, write_atomically
 
+from . import run_directory
 from .commands import as_options, imported
 from .config import ConfigError, Place, Problem, quoted, raise_all, refusal
 from .experiment import Experiment, Recorder
@@ -43,25 +44,7 @@ from .metrics import duration
 from .minimization import Minimization
 from .plots import NO_PLOTS, available, draw
 from .progress import readable_warnings
-from .run_directory import (
-    CHECKPOINTS,
-    LATEST,
-    UNFIT,
-    CheckpointError,
-    Checkpoints,
-    LoopState,
-    cannot_read,
-    check_files,
-    create_run_directory,
-    locked,
-    newest_state,
-    note_latest,
-    own_state,
-    read_json,
-    rewrite_json,
-    versions,
-    write_json,
-)
+from .run_directory import CheckpointError
 from .schema import Config, MinimizationConfig, SupervisedConfig, TextConfig, TrainedConfig
 from .step import compilation_text
 from .supervised import Supervised
@@ -173,7 +156,7 @@ class Record:
 
     def begin(self) -> None:
         """Write what is known when a run begins."""
-        write_json(self._path, self.values)
+        run_directory.write_json(self._path, self.values)
         self._begun = True
 
     def __enter__(self) -> "Record":
@@ -187,7 +170,7 @@ class Record:
             self.values["status"] = "interrupted" if interrupted else "failed"
         self.values["seconds"] = round(self.seconds, 3)
         try:
-            rewrite_json(self._path, self.values)
+            run_directory.rewrite_json(self._path, self.values)
         except OSError:
             if kind is None:
                 raise  # else what ended the run is to be told
@@ -206,7 +189,7 @@ def new_record(directory: Path, experiment: Experiment, command: Sequence[str]) 
         "command": list(command),
         "imports": list(imported),
         "started": now(),
-        "versions": versions(),
+        "versions": run_directory.versions(),
         "data": checksums(experiment),
     }
     return Record(directory, values)
@@ -218,7 +201,7 @@ def read_record(directory: Path) -> dict[str, Any]:
     Raises:
         CheckpointError: if there is none, or it is damaged.
     """
-    values = read_json(directory / RECORD, RecordValues)
+    values = run_directory.read_json(directory / RECORD, RecordValues)
     if values["status"] == FINISHED and not {"steps", "results"} <= values.keys():
         raise CheckpointError(directory / RECORD, "is finished, but lacks steps or results")
     return values
@@ -306,7 +289,7 @@ def train(loaded: LoadedConfig, command: Sequence[str] = (), program: str = PROG
         try:
             record = new_record(directory, experiment, command)
             # A loss that is not finite ends the run by itself.
-            with locked(directory), record, np.errstate(all="ignore"):
+            with run_directory.locked(directory), record, np.errstate(all="ignore"):
                 result = Run(loaded, experiment, directory, record, program).run()
         finally:
             with suppress(OSError):  # there is something in it as soon as the run has begun
@@ -326,7 +309,7 @@ def make_directory(loaded: LoadedConfig) -> Path:
     root = Path(loaded.config.log.dir)
     name = loaded.config.log.name or "run"  # a configuration made in Python has no file name
     try:
-        directory = create_run_directory(root, name)
+        directory = run_directory.create_run_directory(root, name)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         for path in (root / name).parents:
@@ -400,9 +383,9 @@ class Run:
         self.record.begin()
         if self.saved is None or self.saved.fresh:
             write_atomically(self.directory / "config.yaml", dump_config(self.loaded).encode())
-        note_latest(Path(self._config.log.dir), self.directory)
+        run_directory.note_latest(Path(self._config.log.dir), self.directory)
         if (preprocessing := self.experiment.preprocessing()) is not None:
-            write_json(self.directory / "preprocessing.json", preprocessing)
+            run_directory.write_json(self.directory / "preprocessing.json", preprocessing)
 
     def make_loop(self, recorder: Recorder) -> Loop:
         """Return the loop with everything that listens to it."""
@@ -417,14 +400,14 @@ class Run:
             }
 
         experiment, settings = self.experiment, self._config.checkpoint
-        keeping = Checkpoints(self.directory, settings, gather, experiment.state)
+        keeping = run_directory.Checkpoints(self.directory, settings, gather, experiment.state)
         first = [StopWhenNotFinite(), self._signals]
         callbacks = [*first, *experiment.callbacks(recorder), self._last_sound, keeping]
         loop = Loop(experiment, experiment.steps, callbacks)
         if self.saved is not None and "task" in self.saved.state:
             try:
                 loop.load_state(self.saved.state["loop"])
-            except UNFIT as error:
+            except run_directory.UNFIT as error:
                 problem = f"its checkpoint does not fit this configuration: {error}"
                 raise CheckpointError(self.directory, problem) from None
             if self.saved.fresh:
@@ -541,16 +524,16 @@ def resume(
         return RunResult(directory, FINISHED, values["results"], 0)
     if overrides:
         check_same(load_config(directory / "config.yaml").config, loaded.config, overrides)
-    with locked(directory):
-        check_files(directory)
+    with run_directory.locked(directory):
+        run_directory.check_files(directory)
         experiment = build_experiment(loaded)
         for name, checksum in checksums(experiment).items():
             if values["data"].get(name) != checksum:
                 raise CheckpointError(Path(name), "is not what it was when the run began")
         if chosen:
-            state = own_state(chosen, values["id"])
+            state = run_directory.own_state(chosen, values["id"])
         else:
-            state, problems = newest_state(directory, values["id"])
+            state, problems = run_directory.newest_state(directory, values["id"])
             for problem in problems:
                 print(f"warning: {problem}; going on from the one before", file=sys.stderr)
             state = state or FROM_THE_BEGINNING
@@ -598,23 +581,23 @@ def find(target: str | Path) -> tuple[Path, Path | None]:
     path = Path(target)
     try:
         if path.name == NEWEST and not path.exists():
-            note = (path.parent if path.parent.name else Path("runs")) / LATEST
+            note = (path.parent if path.parent.name else Path("runs")) / run_directory.LATEST
             try:
                 path = note.parent / contents(note, LARGEST_NOTE).decode().strip()
             except OSError as error:
-                raise cannot_read(note, error) from None
+                raise run_directory.cannot_read(note, error) from None
             except UnicodeDecodeError:
                 raise CheckpointError(note, "is not text in UTF-8") from None
         chosen = path if path.is_file() else None
         directory = path.parent if chosen else path
-        if directory.name == CHECKPOINTS:
+        if directory.name == run_directory.CHECKPOINTS:
             directory = directory.parent
         if not path.exists():
             raise CheckpointError(path, "there is no such run")
         if not (directory / "config.yaml").is_file():
             raise CheckpointError(path, "is not the directory of a run: it has no config.yaml")
     except OSError as error:  # a name may be too long, for one
-        raise cannot_read(Path(target), error) from None
+        raise run_directory.cannot_read(Path(target), error) from None
     return directory, chosen
 
 
@@ -645,7 +628,7 @@ def check_same(before: Config, now: Config, overrides: Sequence[str]) -> None:
 
 
 @np.errstate(all="ignore")
-def load(experiment: Experiment, state: Any, loop: LoopState, source: Path) -> None:
+def load(experiment: Experiment, state: Any, loop: run_directory.LoopState, source: Path) -> None:
     """Let an experiment continue from its state.
 
     Loaders and optimizers use what they are given only when they continue: a step is tried first.
@@ -661,7 +644,7 @@ def load(experiment: Experiment, state: Any, loop: LoopState, source: Path) -> N
             break
         tried = experiment.training_state()["optimizer"]
         experiment.load_training_state(state)
-    except UNFIT as error:
+    except run_directory.UNFIT as error:
         text = f"no {error}" if isinstance(error, KeyError) else error
         raise CheckpointError(source, f"does not fit this configuration: {text}") from None
     # An optimizer begins anew what its state lacks. What is kept may differ from step to step

@@ -1,4 +1,18 @@
-"""The command line of sweeps: many runs of one configuration, and one table of them."""
+"""The command line of sweeps: many runs of one configuration, and one table of them.
+
+examples:
+  PROGRAM --config configs/two_moons.yaml optimizer.lr=1e-1,1e-2,1e-3 seed=0:3
+  PROGRAM --config configs/two_moons.yaml --random 20 'optimizer.lr=log(1e-4, 1e-1)' seed=0:9
+  PROGRAM --config configs/two_moons.yaml --jobs 4 'optimizer={name: SGD, lr: 0.1},{name: Adam}'
+
+Values stand between commas; a:b are the whole numbers from a to before b. With --random they may
+be drawn: log(a, b), uniform(a, b), integers(a, b). Runs are kept in
+runs/<config name>_sweep/<time>/, with a log of each and sweep.csv; TensorBoard's HPARAMS
+page shows them all:
+  tensorboard --logdir runs/<config name>_sweep/<time>
+Exit codes: 0 all finished, 1 some failed or diverged, 2 a mistake in what was asked for, 130
+interrupted by Ctrl-C and 143 by SIGTERM: what was under way has kept a checkpoint.
+"""
 
 import argparse
 import itertools
@@ -155,20 +169,6 @@ def combinations(axes: Sequence[Axis], count: int | None, seed: int) -> list[lis
 # Each run is a process of its own: what one does, or suffers, changes nothing for the others.
 
 
-EXAMPLES = """\
-examples:
-  PROGRAM --config configs/two_moons.yaml optimizer.lr=1e-1,1e-2,1e-3 seed=0:3
-  PROGRAM --config configs/two_moons.yaml --random 20 'optimizer.lr=log(1e-4, 1e-1)' seed=0:9
-  PROGRAM --config configs/two_moons.yaml --jobs 4 'optimizer={name: SGD, lr: 0.1},{name: Adam}'
-
-Values stand between commas; a:b are the whole numbers from a to before b. With --random they may
-be drawn: log(a, b), uniform(a, b), integers(a, b). Runs are kept in
-runs/<config name>_sweep/<time>/, with a log of each and sweep.csv; TensorBoard's HPARAMS
-page shows them all:
-  tensorboard --logdir runs/<config name>_sweep/<time>
-Exit codes: 0 all finished, 1 some failed or diverged, 2 a mistake in what was asked for, 130
-interrupted by Ctrl-C and 143 by SIGTERM: what was under way has kept a checkpoint.
-"""
 NOT_STARTED = "not started"
 KILLED = "killed by"
 LAST = 10_000
@@ -190,7 +190,7 @@ def number(text: str, least: int = 1) -> int:
 def main(arguments: Sequence[str] | None = None, program: str = "scripts/sweep.py") -> int:
     """Run the command line; return the exit code."""
     parser = commands.Parser(
-        program, "Train what a YAML file describes, over and over with other settings.", EXAMPLES
+        program, "Train what a YAML file describes, over and over with other settings.", __doc__
     )
     parser.add_argument("--config", metavar="FILE", required=True, help="the YAML file")
     parser.add_argument("settings", nargs="+", metavar="key=values", help="what is varied, and how")
