@@ -286,12 +286,12 @@ def wants_list(annotation: Any) -> bool:
 
 def classes_in(module: types.ModuleType, base: type) -> dict[str, type]:
     """Return the public classes of a module that are of a kind, the abstract one left out."""
-    public = [name for name in dir(module) if not name.startswith(("_", "Lazy"))]
-    members = {name: getattr(module, name) for name in public}
+    members = {name: getattr(module, name) for name in dir(module)}
     return {
         name: value
         for name, value in members.items()
-        if isinstance(value, type) and issubclass(value, base) and value is not base
+        if not name.startswith(("_", "Lazy")) and isinstance(value, type)
+        if issubclass(value, base) and value is not base
     }
 
 
@@ -302,14 +302,8 @@ def takes_one_input(layer: type) -> bool:
     return len(required) == 1 and required[0].kind is not inspect.Parameter.VAR_POSITIONAL
 
 
-MODULES = classes_in(nn, nn.Module)
 SPECIAL_LAYERS = {
-    "RNNBase",
-    "Sequential",
-    "ModuleList",
-    "ModuleDict",
-    "ParameterList",
-    "ParameterDict",
+    *("RNNBase", "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"),
 }
 
 INFERRED = {
@@ -323,7 +317,7 @@ LAYERS = Components(
     nn,
     tuple(
         name
-        for name, layer in MODULES.items()
+        for name, layer in classes_in(nn, nn.Module).items()
         if name not in SPECIAL_LAYERS and not name.endswith("Loss") and takes_one_input(layer)
     ),
     inferred=(*INFERRED, "num_embeddings"),
@@ -331,32 +325,35 @@ LAYERS = Components(
 )
 """What a model is a sequence of."""
 
-REGRESSION_LOSSES = ["MSELoss", "L1Loss", "SmoothL1Loss", "HuberLoss"]
-"""Of numbers; what users register for a regression is added."""
-BINARY_LOSSES = ["BCEWithLogitsLoss", "BCELoss"]
-"""Of one score a sample, for class 1 of two."""
-CLASS_LOSSES = ["CrossEntropyLoss", "NLLLoss"]
-"""Of one score a class; what users register for a classification is added."""
 
-PROBABILITIES = {
-    "BCEWithLogitsLoss": "sigmoid",
-    "BCELoss": "as they are",
-    "CrossEntropyLoss": "softmax",
-    "NLLLoss": "exp",
+@dataclass(frozen=True)
+class LossFacts:
+    """What a loss is for, and what it makes of outputs."""
+
+    kind: Literal["regression", "binary", "classes"]
+    """Of numbers, of one score a sample for class 1 of two, or of one score a class."""
+    probability: str = "as they are"
+    """How outputs become probabilities."""
+    last: str = ""
+    """The last layer that makes outputs what it wants."""
+    inside: Mapping[str, str] = field(default_factory=dict)
+    """Last layers that it has inside already."""
+
+
+SOFTMAX = dict.fromkeys(("Softmax", "LogSoftmax"), "the softmax")
+LOSS_FACTS: dict[str, LossFacts] = {
+    **dict.fromkeys(("MSELoss", "L1Loss", "SmoothL1Loss", "HuberLoss"), LossFacts("regression")),
+    "BCEWithLogitsLoss": LossFacts("binary", "sigmoid", inside={"Sigmoid": "the sigmoid"}),
+    "BCELoss": LossFacts("binary", last="Sigmoid"),
+    "CrossEntropyLoss": LossFacts("classes", "softmax", inside=SOFTMAX),
+    "NLLLoss": LossFacts("classes", "exp", last="LogSoftmax"),
 }
-"""How the outputs that a loss wants become probabilities."""
-LAST_LAYERS = {"BCELoss": ("Sigmoid",), "NLLLoss": ("LogSoftmax",)}
-"""Loss -> what the last layer is, so that outputs are what it wants."""
-INSIDE = {
-    "BCEWithLogitsLoss": {"Sigmoid": "the sigmoid"},
-    "CrossEntropyLoss": {"Softmax": "the softmax", "LogSoftmax": "the softmax"},
-}
-"""Loss -> last layers that it has inside already."""
+"""By name; what users register is added."""
 
 LOSSES = Components(
     "a loss",
     nn,
-    (*REGRESSION_LOSSES, *BINARY_LOSSES, *CLASS_LOSSES),
+    tuple(LOSS_FACTS),
     hidden=("BCEWithLogitsLoss.weight", "BCELoss.weight"),  # one for each sample of a batch
 )
 
@@ -576,19 +573,13 @@ def register_loss(
     Raises:
         ValueError: if the name is taken, or `experiment` is something else.
     """
-    losses = {"regression": REGRESSION_LOSSES, "classification": CLASS_LOSSES}.get(experiment)
-    if losses is None:
+    facts = {"regression": LossFacts("regression"), "classification": LossFacts("classes")}
+    if experiment not in facts:
         raise ValueError(f"expected 'regression' or 'classification', got {experiment!r}")
     LOSSES.register(factory, name)
-    losses.append(LOSSES.names[-1])
+    LOSS_FACTS[LOSSES.names[-1]] = facts[experiment]
     return factory
 
 
-__all__ = [
-    "CALLBACKS",
-    "register_callback",
-    "register_function",
-    "register_generator",
-    "register_layer",
-    "register_loss",
-]
+__all__ = ["CALLBACKS", "register_callback", "register_function", "register_generator"]
+__all__ += ["register_layer", "register_loss"]

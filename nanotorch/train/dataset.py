@@ -148,10 +148,8 @@ class Preprocessing:
         if self.missing:
             counts = np.sum(~np.isnan(x), axis=0)
             if not counts.all():
-                empty = ", ".join(
-                    quoted(self.features[int(k)]) for k in np.flatnonzero(counts == 0)
-                )
-                raise ValueError(f"the training part has no value of {empty}")
+                empty = [quoted(self.features[int(k)]) for k in np.flatnonzero(counts == 0)]
+                raise ValueError(f"the training part has no value of {', '.join(empty)}")
             fill = np.nansum(x, axis=0) / counts
         mean, scale = moments(np.where(np.isnan(x), fill, x), standardize)
         return replace(self, mean=mean, scale=scale, fill=fill)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 import nanotorch as torch
 from nanotorch import nn
 
-from .components import BINARY_LOSSES, PROBABILITIES
+from .components import LOSS_FACTS
 from .config import refusal
 from .dataset import Dataset, TargetSpec
 from .metrics import (
@@ -78,11 +78,8 @@ class TwoClasses(Kind):
 
     def probability(self, outputs: Outputs) -> Array:
         """Return the probability of class 1."""
-        return (
-            sigmoid(outputs)
-            if PROBABILITIES[self.loss] == "sigmoid"
-            else outputs.astype(np.float64)
-        )
+        by_sigmoid = LOSS_FACTS[self.loss].probability == "sigmoid"
+        return sigmoid(outputs) if by_sigmoid else outputs.astype(np.float64)
 
     def measure(self, outputs: Outputs, targets: NDArray[Any]) -> Mapping[str, float]:
         return classification_metrics(self.probability(outputs), targets)
@@ -109,7 +106,7 @@ class ManyClasses(Kind):
 
     def probability(self, outputs: Outputs) -> Array:
         """Return the probability of each class."""
-        if PROBABILITIES.get(self.loss) == "exp":
+        if LOSS_FACTS[self.loss].probability == "exp":
             return np.exp(outputs.astype(np.float64))
         return softmax(outputs)
 
@@ -185,7 +182,7 @@ def class_weights(
         labels = dataset.parts["train"].y.reshape(-1).astype(np.int64)
         counts = np.bincount(labels, minlength=count)
         weights = counts.sum() / (count * np.maximum(counts, 1))
-    if loss not in BINARY_LOSSES:
+    if LOSS_FACTS[loss].kind != "binary":
         return {"weight": tuple(float(weight) for weight in weights)}
     if not weights[0]:
         raise refusal("data.class_weights", "class 0 needs a weight that is not 0")

@@ -29,19 +29,11 @@ NO_PLOTS = "no plots: they need matplotlib, `pip install matplotlib`"
 BLUE, ORANGE, GREEN, RED, GREY = "#2b6cb0", "#dd6b20", "#2f855a", "#c53030", "#718096"
 PART_COLORS = {"train": BLUE, "validation": ORANGE, "test": GREEN}
 STYLE: dict[Any, Any] = {
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "axes.titlesize": 11,
-    "axes.titleweight": "bold",
-    "axes.labelsize": 10,
-    "font.size": 9.5,
-    "grid.color": "#e2e8f0",
-    "grid.linewidth": 0.8,
-    "legend.frameon": False,
-    "lines.linewidth": 1.8,
-}
+    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True,
+    "axes.axisbelow": True, "axes.titlesize": 11, "axes.titleweight": "bold",
+    "axes.labelsize": 10, "font.size": 9.5, "grid.color": "#e2e8f0", "grid.linewidth": 0.8,
+    "legend.frameon": False, "lines.linewidth": 1.8,
+}  # fmt: skip
 RESOLUTION = 130
 ANIMATION_RESOLUTION = 75
 WIDE, NARROW = 8.0, 300.0
@@ -243,10 +235,8 @@ def value_curve(records: Records) -> Plot | None:
 
 def way(records: Records, start: Sequence[float], tags: Sequence[str]) -> Array:
     """Return the points from a start on that are worth showing, shape (points, 2)."""
-    points = np.stack(
-        [np.append(x, series(records, tag, "step")[1]) for x, tag in zip(start, tags, strict=True)],
-        axis=1,
-    )
+    coordinates = [series(records, tag, "step")[1] for tag in tags]
+    points = np.vstack([np.asarray(start), np.stack(coordinates, axis=1)])
     return points[shown(points)]
 
 
@@ -310,11 +300,9 @@ def square(points: Array) -> tuple[Array, Array]:
     """Return a grid around points, of no less than a fifth of the longer side in the shorter."""
     low, high = points.min(axis=0), points.max(axis=0)
     size = np.maximum(high - low, max(0.35 * float((high - low).max()), 1e-3))
-    middle = (low + high) / 2
-    low, high = middle - size * (0.5 + SURFACE_MARGIN), middle + size * (0.5 + SURFACE_MARGIN)
-    a, b = np.meshgrid(
-        np.linspace(low[0], high[0], SURFACE_GRID), np.linspace(low[1], high[1], SURFACE_GRID)
-    )
+    middle, half = (low + high) / 2, size * (0.5 + SURFACE_MARGIN)
+    ranges = zip(middle - half, middle + half, strict=True)
+    a, b = np.meshgrid(*(np.linspace(*ends, SURFACE_GRID) for ends in ranges))
     return a, b
 
 
@@ -560,29 +548,24 @@ def predicted_plots(kind: Kind, dataset: Dataset, predict: AnyPredict) -> Iterat
             samples = {name: (x, flat(y)) for name, (x, y, _) in parts.items()}
             yield fitted_line(samples, lambda x: flat(predict(x)), names[0], target)
         return
+    if isinstance(kind, Characters):
+        return
+    decide: Callable[[NDArray[Any]], NDArray[Any]] = lambda outputs: outputs.argmax(axis=1)  # noqa: E731
     if isinstance(kind, TwoClasses):
-        pairs = {name: (flat(kind.probability(p)), flat(y)) for name, (_, y, p) in parts.items()}
+        decide = kind.probability
+        pairs = {name: (flat(decide(p)), flat(y)) for name, (_, y, p) in parts.items()}
         yield roc_curves(pairs, f"ROC curve of class {classes[1]}")
         chosen: NDArray[Any] = pairs[last][0] >= 0.5
-
-        def decide(x: NDArray[np.float32]) -> NDArray[Any]:
-            return kind.probability(predict(x))
-    elif isinstance(kind, ManyClasses) and not isinstance(kind, Characters):
-        chosen = outputs.argmax(axis=1)
-
-        def decide(x: NDArray[np.float32]) -> NDArray[Any]:
-            return predict(x).argmax(axis=1)
-
+    elif isinstance(kind, ManyClasses):
+        chosen = decide(outputs)
         if len(classes) <= MOST_CURVES:
-            yield roc_curves(
-                against_rest(kind, classes, y, outputs), f"ROC curves of the classes, {last}"
-            )
-    else:
-        return
+            pairs = against_rest(kind, classes, y, outputs)
+            yield roc_curves(pairs, f"ROC curves of the classes, {last}")
     yield confusion(chosen.astype(np.int64), y.reshape(-1).astype(np.int64), classes, last)
     if names := names_of_features(dataset, 2):
         samples = {name: (x, flat(y)) for name, (x, y, _) in parts.items()}
-        yield decisions(samples, decide, names, classes, isinstance(kind, ManyClasses))
+        of_points = lambda x: decide(predict(x))  # noqa: E731
+        yield decisions(samples, of_points, names, classes, isinstance(kind, ManyClasses))
 
 
 def against_rest(

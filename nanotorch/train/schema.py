@@ -1,24 +1,12 @@
 """What a configuration file may say: one dataclass per section, mirroring it name for name."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
-from .components import (
-    BINARY_LOSSES,
-    CALLBACKS,
-    CLASS_LOSSES,
-    INSIDE,
-    LAST_LAYERS,
-    LAYERS,
-    LOSSES,
-    OPTIMIZERS,
-    REGRESSION_LOSSES,
-    SCHEDULES,
-    SEARCHING,
-)
+from .components import CALLBACKS, LAYERS, LOSS_FACTS, LOSSES, OPTIMIZERS, SCHEDULES, SEARCHING
 from .config import did_you_mean, quoted
 from .functions import FUNCTIONS, ExpressionError, KnownFunction, parse_expression
 from .generators import GENERATORS, Generator
@@ -455,23 +443,20 @@ class TrainedConfig(Section):
                 if getattr(self.train, name) is not None:
                     message = "searches by the gradients as they are; remove this bound"
                     yield f"train.{name}", f"{self.optimizer.name} {message}"
-        allowed = self.allowed_losses
+        kinds = {"regression": ["regression"], "classification": ["binary", "classes"]}
+        wanted = kinds.get(self.experiment, ["classes"])
+        allowed = [name for name, facts in LOSS_FACTS.items() if facts.kind in wanted]
         if self.loss.name not in allowed:
             yield "loss.name", f"a {self.experiment} takes {' or '.join(allowed)}"
         if self.loss.arguments.get("reduction", "mean") != "mean":
             yield "loss.reduction", "must be 'mean': losses are compared between parts"
         last = len(self.model.layers) - 1
         layer, path = self.model.layers[last], f"model.layers[{last}].name"
-        if inside := INSIDE.get(self.loss.name, {}).get(layer.name):
+        facts = LOSS_FACTS[self.loss.name]
+        if inside := facts.inside.get(layer.name):
             yield path, f"remove this layer: {self.loss.name} applies {inside} itself"
-        wanted = LAST_LAYERS.get(self.loss.name, (layer.name,))
-        if layer.name not in wanted:
-            yield path, f"{self.loss.name} wants {wanted[0]} as the last layer"
-
-    @property
-    def allowed_losses(self) -> Sequence[str]:
-        """The losses that fit what is predicted."""
-        return CLASS_LOSSES
+        if facts.last not in ("", layer.name):
+            yield path, f"{self.loss.name} wants {facts.last} as the last layer"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -496,17 +481,11 @@ class SupervisedConfig(TrainedConfig):
                 if getattr(self.data, name):
                     yield f"data.{name}", "needs classes, which a regression has not"
         elif self.data.class_weights is not None:
-            taken = "pos_weight" if self.loss.name in BINARY_LOSSES else "weight"
+            taken = "pos_weight" if LOSS_FACTS[self.loss.name].kind == "binary" else "weight"
             if taken not in LOSSES.keys(self.loss.name):
                 yield "data.class_weights", f"{self.loss.name} takes none"
             elif taken in self.loss.arguments:
                 yield "data.class_weights", f"excludes loss.{taken}; remove one of the two"
-
-    @property
-    def allowed_losses(self) -> Sequence[str]:
-        if self.experiment == "regression":
-            return REGRESSION_LOSSES
-        return [*BINARY_LOSSES, *CLASS_LOSSES]
 
 
 @dataclass(frozen=True, kw_only=True)

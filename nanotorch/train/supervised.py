@@ -23,7 +23,7 @@ from .build import (
     freeze,
     with_others,
 )
-from .components import BINARY_LOSSES
+from .components import LOSS_FACTS
 from .config import ConfigError, Problem, did_you_mean, quoted, raise_all, refusal
 from .dataset import PARTS, Dataset, Samples, load_dataset, load_text
 from .experiment import Experiment, Recorder, Report, TensorBoardEvents
@@ -426,9 +426,8 @@ def kind_of(config: TrainedConfig) -> Kind:
     loss = config.loss.name
     if isinstance(config, TextConfig):
         return Characters(loss)
-    if config.experiment == "regression":
-        return Numbers(loss)
-    return TwoClasses(loss) if loss in BINARY_LOSSES else ManyClasses(loss)
+    kinds = {"regression": Numbers, "binary": TwoClasses, "classes": ManyClasses}
+    return kinds[LOSS_FACTS[loss].kind](loss)
 
 
 def streams(seed: int, count: int) -> list[torch.Generator]:

@@ -9,7 +9,7 @@ import nanotorch as torch
 from nanotorch import nn
 from nanotorch import train as trainer
 from nanotorch.train.cli import main
-from nanotorch.train.components import CALLBACKS, LOSSES, REGRESSION_LOSSES
+from nanotorch.train.components import CALLBACKS, LOSS_FACTS, LOSSES
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
 
 
@@ -31,7 +31,7 @@ def test_a_loss_of_one_s_own() -> None:
             trainer.register_loss(Quartic, "regression")
     finally:
         del LOSSES.registered["Quartic"]
-        REGRESSION_LOSSES.remove("Quartic")
+        del LOSS_FACTS["Quartic"]
 
 
 class Counting(trainer.Callback):
