@@ -22,7 +22,7 @@ from nanotorch.utils.tensorboard.graph import ForwardGraph, trace
 from nanotorch.utils.tensorboard.media import hparams
 
 from .load import plain
-from .loop import Callback
+from .loop import Callback, Tagged
 from .plots import Plot
 from .reading import Component, Section
 from .run_directory import EVENTS, METRICS, CheckpointError, finite
@@ -222,13 +222,7 @@ class Recorder:
         if self._position is not None:
             cut_back(self._path.parent, self._position["events"])
 
-    def write(
-        self,
-        step: int,
-        epoch: int,
-        values: Mapping[str, float],
-        passing: Mapping[str, float] | None = None,
-    ) -> None:
+    def write(self, step: int, epoch: int, values: Tagged, passing: Tagged | None = None) -> None:
         """Keep what was measured after `step`; only TensorBoard shows what is `passing`.
 
         The line is in the operating system's hands when this returns.

@@ -1,6 +1,6 @@
 """Samples that are made up: one section per source, with what it makes."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal, TypeVar, get_args, get_type_hints
 
@@ -70,13 +70,10 @@ class Generators:
             self.sections[name] = section
         return section
 
-    def of_classes(self, classes: bool) -> Mapping[str, type[Section]]:
-        """Return those that make classes, or those that make numbers."""
-        return {
-            name: section
-            for name, section in self.sections.items()
-            if issubclass(section, Generator) and bool(section.classes) == classes
-        }
+    def of_classes(self, classes: bool) -> list[str]:
+        """Return the names of those that make classes, or of those that make numbers."""
+        kinds = {n: s for n, s in self.sections.items() if issubclass(s, Generator)}
+        return [name for name, section in kinds.items() if bool(section.classes) == classes]
 
 
 GENERATORS = Generators()
@@ -161,8 +158,13 @@ class Plane(Generator):
     def halves(self) -> tuple[Array, Array]:
         """Return numbers from 0 to 1 for the points of both classes, and the classes."""
         first = self.samples // 2
-        steps = [np.linspace(0, 1, first), np.linspace(0, 1, self.samples - first)]
+        steps = [np.linspace(0, 1, count) for count in (first, self.samples - first)]
         return np.concatenate(steps), (np.arange(self.samples) >= first).astype(np.float64)
+
+
+def around(radius: Array, angle: Array) -> Array:
+    """Return points about the origin."""
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
 
 
 @GENERATORS.register
@@ -198,8 +200,7 @@ class Circles(Plane):
         radius = np.where(target, self.factor, 1.0)
         # Both ends of the interval are one point of a circle: the last step stays before it.
         angle = 2 * np.pi * part * (1 - 2 / self.samples)
-        x = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
-        return self.labelled(x, target, stream)
+        return self.labelled(around(radius, angle), target, stream)
 
 
 @GENERATORS.register
@@ -225,8 +226,7 @@ class Spiral(Plane):
         target, place = number % self.arms, number // self.arms
         radius = (place + 1) / (self.samples // self.arms + 1)
         angle = 2 * np.pi * (self.turns * radius + target / self.arms)
-        x = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
-        return self.labelled(x, target.astype(np.float64), stream)
+        return self.labelled(around(radius, angle), target.astype(np.float64), stream)
 
 
 @GENERATORS.register

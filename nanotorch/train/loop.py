@@ -71,8 +71,7 @@ class Loop:
         self.task = task
         self.steps = steps
         self.callbacks = callbacks
-        self._on_step = self._overriding("on_step")
-        self._on_settled = self._overriding("on_settled")
+        self._on_step, self._on_settled = map(self._overriding, ("on_step", "on_settled"))
         self.epoch = 0
         """The epoch under way or just ended, counted from 1."""
         self.step = 0
@@ -157,14 +156,12 @@ class Loop:
     def run_epoch(self) -> None:
         """Take the steps of an epoch, or what is left of them, and tell of its end."""
         if self.position is None:
-            self.epoch += 1
-            self.position = 0
+            self.epoch, self.position = self.epoch + 1, 0
         if self.step < self.steps:
             self._take_steps(self.position)
         paused = self.pause_reason is not None and self.step < self.steps
         if self.stop_reason is None and not paused:
-            self.position = None
-            self.measured = {}
+            self.position, self.measured = None, {}
             for callback in self.callbacks:
                 callback.on_epoch(self)
             self._settle()
@@ -197,17 +194,15 @@ LESS_IS_BETTER = ("loss", "mae", "rmse", "value", "brier", "log_loss", "distance
 
 Mode = Literal["min", "max"]
 Tensors = Iterable[tuple[str, torch.Tensor]]
+Tagged = Mapping[str, float]
+"""Values by their names, such as `train/loss`."""
 
 
 class Sink(Protocol):
     """Keeps measured values."""
 
     def write(
-        self,
-        step: int,
-        epoch: int,
-        values: Mapping[str, float],
-        passing: Mapping[str, float] | None = None,
+        self, step: int, epoch: int, values: Tagged, passing: Tagged | None = None, /
     ) -> None:
         """Keep what was measured after `step`.
 
@@ -273,8 +268,7 @@ class StopInTime(Callback):
     """Pauses the run after some seconds, counted from its start or from its resumption."""
 
     def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._end = math.inf
+        self._seconds, self._end = seconds, math.inf
 
     def on_start(self, loop: Loop) -> None:
         self._end = time.monotonic() + self._seconds
@@ -295,12 +289,9 @@ class StopEarly(Callback):
     """
 
     def __init__(self, monitor: str, mode: Mode | None, patience: int, min_delta: float) -> None:
-        self._monitor = monitor
-        self._sign = sign_of(monitor, mode)
-        self._patience = patience
-        self._min_delta = min_delta
-        self._best = math.inf
-        self._waited = 0
+        self._monitor, self._sign = monitor, sign_of(monitor, mode)
+        self._patience, self._min_delta = patience, min_delta
+        self._best, self._waited = math.inf, 0
 
     def on_epoch(self, loop: Loop) -> None:
         if self._monitor not in loop.measured:
@@ -341,11 +332,8 @@ class RecordSteps(Callback):
     def __init__(
         self, sink: Sink, every: int, details: Callable[[], Mapping[str, float]] = dict
     ) -> None:
-        self._sink = sink
-        self._every = every
-        self._details = details
-        self._samples = 0
-        self._since = 0.0
+        self._sink, self._every, self._details = sink, every, details
+        self._samples, self._since = 0, 0.0
 
     def on_start(self, loop: Loop) -> None:
         self._since = time.perf_counter()
@@ -368,9 +356,7 @@ class RecordEpochs(Callback):
     """Records each epoch's mean training loss and, every few epochs, what `measure` returns."""
 
     def __init__(self, sink: Sink, measure: Callable[[], Mapping[str, float]], every: int) -> None:
-        self._sink = sink
-        self._measure = measure
-        self._every = every
+        self._sink, self._measure, self._every = sink, measure, every
         self._mean = WeightedMean()
 
     def on_step(self, loop: Loop) -> None:
@@ -404,9 +390,7 @@ class RecordTensors(Callback):
     def __init__(
         self, write: Callable[[int, Tensors], None], tensors: Callable[[], Tensors], every: int
     ) -> None:
-        self._write = write
-        self._tensors = tensors
-        self._every = every
+        self._write, self._tensors, self._every = write, tensors, every
 
     def on_epoch(self, loop: Loop) -> None:
         if loop.epoch % self._every == 0 or loop.complete:
@@ -429,8 +413,7 @@ class TraceStep(Callback):
     """
 
     def __init__(self, task: Any, trace: Callable[..., Any]) -> None:
-        self._task = task
-        self._trace = trace
+        self._task, self._trace = task, trace
         self._before = 0
         """After how many steps."""
 

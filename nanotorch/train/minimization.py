@@ -75,7 +75,8 @@ class Minimization(Experiment):
         if value.dim() == 0:
             return value.item(), 1
         self.values = value.detach().numpy().copy()
-        return least(self.values), 1
+        finite = self.values[np.isfinite(self.values)]
+        return float(finite.min() if finite.size else self.values[0]), 1
 
     def points(self) -> NDArray[np.float32]:
         """Return the points as they are, shape (points, dimensions)."""
@@ -169,12 +170,6 @@ class Minimization(Experiment):
         return aligned(rows) + (f"\nand {more} more" if more > 0 else "")
 
 
-def least(values: NDArray[np.float32]) -> float:
-    """Return the least of some numbers; those that are none are passed over while others are."""
-    finite = values[np.isfinite(values)]
-    return float(finite.min() if finite.size else values[0])
-
-
 def moving(
     function: nn.Module, x: torch.Tensor, optimizer: optim.Optimizer
 ) -> Callable[[], torch.Tensor]:
@@ -189,18 +184,17 @@ def moving(
         return y
 
     def searching_step() -> torch.Tensor:
-        first: list[torch.Tensor] = []
+        values: list[torch.Tensor] = []
 
         def closure() -> torch.Tensor:
             optimizer.zero_grad()
-            y = function(x)
-            first.append(y)
-            total = y.sum() if several else y
+            values.append(function(x))
+            total = values[-1].sum() if several else values[-1]
             total.backward()
             return total
 
         optimizer.step(closure)
-        return first[0].detach()
+        return values[0].detach()
 
     return searching_step if searches(optimizer) else minimization_step
 
@@ -227,8 +221,7 @@ class StopWhenGoodEnough(Callback):
     """Ends the search when one of the conditions holds for each point."""
 
     def __init__(self, minimization: Minimization, stop: Stop) -> None:
-        self._task = minimization
-        self._stop = stop
+        self._task, self._stop = minimization, stop
         self._previous = minimization.points().copy()
 
     def on_step(self, loop: Loop) -> None:
@@ -236,12 +229,12 @@ class StopWhenGoodEnough(Callback):
         moved = np.linalg.norm(points - self._previous, axis=1)
         self._previous = points.copy()
         values = self._task.values if len(points) > 1 else np.array([loop.loss])
-        grad = self._task.x.grad
-        slopes = (
-            np.full(len(points), np.inf) if grad is None else np.linalg.norm(grad.numpy(), axis=0)
-        )
+        grad, far = self._task.x.grad, np.full(len(points), np.inf)
         found = {
-            "the gradient is shorter than": (slopes, self._stop.gradient_norm),
+            "the gradient is shorter than": (
+                far if grad is None else np.linalg.norm(grad.numpy(), axis=0),
+                self._stop.gradient_norm,
+            ),
             "the value is below": (values, self._stop.value),
             "steps are shorter than": (moved, self._stop.step),
         }
@@ -254,19 +247,16 @@ class RecordPoints(Callback):
     """Records, and prints if `shown`, the least value before a step and its point after it."""
 
     def __init__(self, minimization: Minimization, sink: Sink, every: int, shown: bool) -> None:
-        self._task = minimization
-        self._sink = sink
-        self._every = every
-        self._shown = shown
+        self._task, self._sink = minimization, sink
+        self._every, self._shown = every, shown
 
     def on_step(self, loop: Loop) -> None:
         if loop.step % self._every and not loop.complete:
             return
         points, before = self._task.points(), self._task.values
         several = len(points) > 1
-        point = (
-            points[np.nanargmin(before)] if several and not np.isnan(before).all() else points[0]
-        )
+        best = np.nanargmin(before) if several and not np.isnan(before).all() else 0
+        point = points[best]
         if self._shown:
             print(loop.loss, point, flush=True)
         values = {"function/value": loop.loss}

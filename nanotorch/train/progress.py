@@ -43,8 +43,7 @@ class Progress(Callback):
     """Says how far the run is; the last thing said is what it came to."""
 
     def __init__(self) -> None:
-        self._start = 0.0
-        self._first = 0
+        self._start, self._first = 0.0, 0
         """The step that was taken last when the run was started, or resumed."""
         self._told = 0
         """The step of the last line."""
@@ -98,17 +97,10 @@ class ProgressBar(Progress):
 
     def on_step(self, loop: Loop) -> None:
         now = time.monotonic()
-        if now - self._updated >= BAR_INTERVAL:
-            self._updated = now
-            self._show(loop)
-
-    def on_end(self, loop: Loop) -> None:
-        if self._bar is not None:
-            self._bar.close()
-        super().on_end(loop)
-
-    def _show(self, loop: Loop) -> None:
+        if now - self._updated < BAR_INTERVAL:
+            return
         assert self._bar is not None
+        self._updated = now
         # Numbers of a fixed width, so that the bar does not change its length at every update.
         text = f"loss {loop.loss:<8.3g}"
         if self._validation is not None:
@@ -117,6 +109,11 @@ class ProgressBar(Progress):
         self._bar.set_description_str(f"epoch {loop.epoch}", refresh=False)
         self._bar.set_postfix_str(text, refresh=False)
         self._bar.update(loop.step - self._bar.n)
+
+    def on_end(self, loop: Loop) -> None:
+        if self._bar is not None:
+            self._bar.close()
+        super().on_end(loop)
 
 
 class ProgressLines(Progress):

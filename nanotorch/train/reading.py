@@ -5,6 +5,7 @@ import math
 import re
 import types
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from typing import (
@@ -229,14 +230,6 @@ def partly(hint: type[Section], values: Mapping[str, Any], unknown: Collection[s
     return section
 
 
-def told(section: Section) -> Iterator[tuple[str, str]]:
-    """Yield the problems of a section, up to the first check that cannot be made."""
-    try:
-        yield from section.problems()
-    except NotKnownError:
-        return
-
-
 class Reader:
     """Reads trees by hints; what it finds grows as it goes, by the paths of values.
 
@@ -278,11 +271,6 @@ class Reader:
                 return self._section(tree, section, path)
         return self._scalar(tree, hint, path)
 
-    @property
-    def depth_of_problems(self) -> tuple[int, int]:
-        """How many problems there are, and less the deeper they lie."""
-        return len(self.problems), -max(len(problem.path) for problem in self.problems)
-
     def note(self, place: Place, path: str, message: str) -> Any:
         """Note a problem and return `INVALID`."""
         self.problems.append(Problem(path, message, place))
@@ -317,7 +305,9 @@ class Reader:
         if not attempts:
             return self._expected(tree, hint, path)
         # Of what is right as a whole, the one with the fewest and innermost mistakes was meant.
-        self.problems += min(attempts, key=lambda attempt: attempt.depth_of_problems).problems
+        found = [attempt.problems for attempt in attempts]
+        fewest = min(found, key=lambda p: (len(p), -max(len(one.path) for one in p)))
+        self.problems += fewest
         return INVALID
 
     def _section_by(
@@ -412,11 +402,12 @@ class Reader:
         values, misspelt = self._values(tree, keys, path)
         unknown = misspelt | {name for name, value in values.items() if value is INVALID}
         section = partly(hint, values, unknown) if unknown else hint(**values)
-        found = list(told(section))
-        for name, message in found:
-            inner = f"{path}.{name}".strip(".")
-            self.note(self.places.nearest(inner) or tree.place, inner, message)
-        return INVALID if found or unknown else section
+        before = len(self.problems)
+        with suppress(NotKnownError):
+            for name, message in section.problems():
+                inner = f"{path}.{name}".strip(".")
+                self.note(self.places.nearest(inner) or tree.place, inner, message)
+        return INVALID if len(self.problems) > before or unknown else section
 
     def _component(self, tree: Tree, registry: Any, path: str) -> Any:
         if isinstance(tree, Scalar) and isinstance(tree.value, str):
@@ -431,12 +422,9 @@ class Reader:
         values, _ = self._values(tree, {"name": Key(str), **keys}, path)
         if INVALID in values.values() or not right:
             return INVALID
-        defaults = {key: about.default for key, about in keys.items()}
-        arguments = {
-            key: values.get(key, default)
-            for key, default in defaults.items()
-            if key in values or default is not None
-        }
+        defaults = {k: key.default for k, key in keys.items() if key.default is not None}
+        given = {**defaults, **values}
+        arguments = {key: given[key] for key in keys if key in given}
         self.components[path] = Component(name, arguments, path, registry)
         return self.components[path]
 
@@ -468,13 +456,12 @@ class Reader:
     ) -> set[str]:
         """Note the keys that are not known; return what they were probably meant to be."""
         meant = set()
-        for key in (key for key in entries if key not in known):
+        for key in [key for key in entries if key not in known]:
             inner = f"{path}.{key if key.isidentifier() else quoted(key)}".lstrip(".")
             others = [home for home in self._homes(key) if home.split(".")[0] in self._sections]
-            if others and inner not in others and closest(key, known) is None:
+            like, meaning = closest(key, known), did_you_mean(key, known)
+            if others and inner not in others and like is None:
                 meaning = f"; did you mean {' or '.join(map(quoted, others))}?"
-            else:
-                meaning = did_you_mean(key, known)
             self.note(entries[key].key_place, inner, f"unknown key{meaning}")
-            meant.add(closest(key, known) or key)
+            meant.add(like or key)
         return meant

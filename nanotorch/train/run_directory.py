@@ -7,7 +7,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import UnionType
@@ -222,13 +222,10 @@ def read_metrics(directory: Path) -> list[Mapping[str, Any]]:
     return found
 
 
-def is_deep(value: Any) -> bool:
+def is_deep(value: Any, most: int = DEEPEST_JSON) -> bool:
     """Return whether a value of JSON is nested more deeply than any that a run writes."""
-    level = [value]
-    for _ in range(DEEPEST_JSON):
-        inner = [list(v.values()) if isinstance(v, dict) else v for v in level]
-        level = [item for items in inner if isinstance(items, list) for item in items]
-    return bool(level)
+    inner = value.values() if isinstance(value, dict) else value
+    return not most or (isinstance(value, dict | list) and any(is_deep(v, most - 1) for v in inner))
 
 
 def misfit(value: Any, hint: Any, where: str = "") -> str | None:
@@ -237,24 +234,22 @@ def misfit(value: Any, hint: Any, where: str = "") -> str | None:
     A `TypedDict` says which members there must be; there may be others.
     """
     origin, arguments = get_origin(hint), get_args(hint)
-    members: Iterable[tuple[Any, Any, Any]] = ()
-    if is_typeddict(hint):
-        if not isinstance(value, dict):
-            return wrong(where, "an object", value)
+    if origin in (Union, UnionType):
+        found = [misfit(value, member, where) for member in arguments]
+        return None if None in found else found[0]
+    typed, members = is_typeddict(hint), list[tuple[Any, Any, Any]]()
+    if (typed or origin is dict) and not isinstance(value, dict):
+        return wrong(where, "an object", value)
+    if typed:
         if lacking := hint.__required_keys__ - value.keys():
             return f"lacks {', '.join(sorted(f'{where}{key}' for key in lacking))}"
         members = [(k, value[k], h) for k, h in get_type_hints(hint).items() if k in value]
     elif origin is dict:
-        if not isinstance(value, dict):
-            return wrong(where, "an object", value)
         members = [(key, inner, arguments[1]) for key, inner in value.items()]
     elif origin is list:
         if not isinstance(value, list):
             return wrong(where, "a list", value)
         members = [(index, inner, arguments[0]) for index, inner in enumerate(value)]
-    elif origin in (Union, UnionType):
-        found = [misfit(value, member, where) for member in arguments]
-        return None if None in found else found[0]
     elif hint is float:
         if not isinstance(value, float) and (type(value) is not int or abs(value) > 1e300):
             return wrong(where, "a number", value)
@@ -369,10 +364,8 @@ class Checkpoints(Callback):
         gather: Callable[[Loop], Mapping[str, Any]],
         weights: Callable[[], Mapping[str, torch.Tensor]],
     ) -> None:
-        self._directory = directory / CHECKPOINTS
-        self._settings = settings
-        self._gather = gather
-        self._weights = weights
+        self._directory, self._settings = directory / CHECKPOINTS, settings
+        self._gather, self._weights = gather, weights
         self._sign = sign_of(settings.monitor, settings.mode)
         self._due = math.inf
         self._last: tuple[int, int | None] | None = None
@@ -399,10 +392,9 @@ class Checkpoints(Callback):
         # Of equal ones the first is the best.
         best = sorted([*self._best, candidate])[: self._settings.best]
         if candidate in best:
-            weights = {name: tensor.detach().clone() for name, tensor in self._weights().items()}
-            self._unwritten[loop.step] = weights
-        self._best = best
-        kept = {step for _, step in best}
+            named = self._weights().items()
+            self._unwritten[loop.step] = {name: tensor.detach().clone() for name, tensor in named}
+        self._best, kept = best, {step for _, step in best}
         self._unwritten = {step: w for step, w in self._unwritten.items() if step in kept}
 
     def on_settled(self, loop: Loop) -> None:
@@ -411,19 +403,25 @@ class Checkpoints(Callback):
         every = self._settings.every
         for_good = every is not None and loop.step % every == 0
         ends = loop.done and not loop.last_epoch_is_open
-        if for_good or ends or time.monotonic() >= self._due:
-            self.save(loop)
+        due = for_good or ends or time.monotonic() >= self._due
+        if due and self._last != (loop.step, loop.position):
+            self._save(loop)
 
-    def save(self, loop: Loop) -> None:
-        """Write a checkpoint, unless it is there; then remove those it makes superfluous."""
-        if self._last == (loop.step, loop.position):
-            return
+    def _save(self, loop: Loop) -> None:
+        """Write a checkpoint; then remove those it makes superfluous."""
         for step, weights in self._unwritten.items():
             save(weights, self._best_file(step))
         self._unwritten.clear()
         save_checkpoint(self._directory / f"step-{loop.step:08}.safetensors", self._gather(loop))
         self._last = loop.step, loop.position
-        self._remove_superfluous()
+        every = self._settings.every
+        for path in newest_first(self._directory)[self._settings.last :]:
+            if every is None or step_of(path) % every:
+                remove(path)
+        best = {step for _, step in self._best}
+        for path in self._directory.glob(BEST):
+            if step_of(path) not in best:
+                remove(path)
         self._wait()
 
     def state(self) -> Any:
@@ -441,16 +439,6 @@ class Checkpoints(Callback):
     def _wait(self) -> None:
         seconds = self._settings.seconds
         self._due = math.inf if seconds is None else time.monotonic() + seconds
-
-    def _remove_superfluous(self) -> None:
-        every = self._settings.every
-        for path in newest_first(self._directory)[self._settings.last :]:
-            if every is None or step_of(path) % every:
-                remove(path)
-        best = {step for _, step in self._best}
-        for path in self._directory.glob(BEST):
-            if step_of(path) not in best:
-                remove(path)
 
 
 def remove(path: Path) -> None:
@@ -497,9 +485,8 @@ def newest_state(run: Path, identity: str) -> tuple[Any, list[CheckpointError]]:
         except CheckpointError as error:
             problems.append(error)
     if problems:
-        raise CheckpointError(
-            run, "none of its checkpoints can be used:\n  " + "\n  ".join(map(str, problems))
-        )
+        listed = "\n  ".join(map(str, problems))
+        raise CheckpointError(run, f"none of its checkpoints can be used:\n  {listed}")
     return None, []
 
 
@@ -528,9 +515,8 @@ def own_state(path: Path, identity: str) -> Any:
     if not 0 <= state["seconds"] < math.inf:
         raise CheckpointError(path, f"is of a run that has taken {state['seconds']} seconds")
     if state["run"] != identity:
-        raise CheckpointError(
-            path, f"is of another run, {quoted(state['run'])}, not {quoted(identity)}"
-        )
+        other = f"is of another run, {quoted(state['run'])}, not {quoted(identity)}"
+        raise CheckpointError(path, other)
     return state
 
 
@@ -584,22 +570,11 @@ class OptimizerState:
                 was = before.get(key)
                 if was == value:
                     continue
-                if needs_its_past(self._optimizer, key, was, value):
+                # An option may need what is kept from the first step on, and was not.
+                past = key == "history_size" or (key in ("amsgrad", "centered") and bool(value))
+                rmsprop = isinstance(self._optimizer, optim.RMSprop)
+                if past or (key == "momentum" and rmsprop and not was):
                     raise ValueError(f"the optimizer's {key} is {value}, but was {was}")
-                group[key] = changed_rate(group, before, now) if key == "lr" else value
-
-
-def needs_its_past(optimizer: optim.Optimizer, key: str, before: Any, now: Any) -> bool:
-    """Return whether an option needs what is kept from the first step on, and was not."""
-    if key == "momentum":
-        return isinstance(optimizer, optim.RMSprop) and not before
-    return key == "history_size" or (key in ("amsgrad", "centered") and bool(now))
-
-
-def changed_rate(
-    group: Mapping[str, Any], before: Mapping[str, Any], now: Mapping[str, Any]
-) -> float:
-    """Return the learning rate to continue with: where a schedule has come to, from the new one."""
-    if "initial_lr" not in now or not before["lr"]:
-        return float(now["lr"])
-    return float(group["lr"] * now["lr"] / before["lr"])
+                # A schedule goes on where it has come to, from the new rate.
+                scheduled = key == "lr" and "initial_lr" in now and before["lr"]
+                group[key] = float(group["lr"] * value / was) if scheduled else value

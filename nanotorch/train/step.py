@@ -53,18 +53,13 @@ def reason_against(optimizer: optim.Optimizer, wanted: bool, calls: int) -> str:
         return "switched off"
     if searches(optimizer):
         return f"{type(optimizer).__name__} decides during a step how many losses it needs"
-    if is_profiled():
+    monitoring = getattr(sys, "monitoring", None)  # by which `cProfile` looks on from 3.12 on
+    tool = monitoring and monitoring.get_tool(monitoring.PROFILER_ID)
+    if sys.getprofile() is not None or tool is not None:
         return "a profiler is at work, which is to see the step itself"
     if calls < WORTHWHILE:
         return f"{calls} steps of one size are too few to save time; from {WORTHWHILE} on it does"
     return ""
-
-
-def is_profiled() -> bool:
-    """Whether a profiler looks on: by a hook, or by monitoring, as `cProfile` from 3.12 on."""
-    monitoring = getattr(sys, "monitoring", None)
-    tool = monitoring and monitoring.get_tool(monitoring.PROFILER_ID)
-    return sys.getprofile() is not None or tool is not None
 
 
 @dataclass(frozen=True)
@@ -90,7 +85,15 @@ def fitting(
     evaluates loss and gradients several times a step.
     """
     parameters = list(model.parameters())
-    bounded = clipping(parameters, clip) if clip else None
+    longest, largest = clip.norm, clip.value
+
+    def bounded() -> torch.Tensor:
+        norm = get_total_norm([p.grad for p in parameters if p.grad is not None])
+        if largest is not None:
+            clip_grad_value_(parameters, largest)
+        if longest is not None:
+            clip_grad_norm_(parameters, longest)
+        return norm
 
     def gradients(x: torch.Tensor, y: torch.Tensor, *more: torch.Tensor) -> torch.Tensor:
         optimizer.zero_grad()
@@ -107,7 +110,7 @@ def fitting(
 
     def training_step(*batches: torch.Tensor) -> Any:
         loss = gradients(*batches)
-        if bounded is None:
+        if longest is None and largest is None:
             optimizer.step()
             return loss
         norm = bounded()
@@ -123,21 +126,6 @@ def fitting(
 def searches(optimizer: optim.Optimizer) -> bool:
     """Return whether an optimizer asks for several losses a step."""
     return isinstance(optimizer, optim.LBFGS)
-
-
-def clipping(parameters: list[nn.Parameter], clip: Clip) -> Callable[[], torch.Tensor]:
-    """Return what holds gradients in bounds, and gives their norm before."""
-    longest, largest = clip.norm, clip.value
-
-    def bounded() -> torch.Tensor:
-        norm = get_total_norm([p.grad for p in parameters if p.grad is not None])
-        if largest is not None:
-            clip_grad_value_(parameters, largest)
-        if longest is not None:
-            clip_grad_norm_(parameters, longest)
-        return norm
-
-    return bounded
 
 
 def gradient_norm(parameters: Iterable[nn.Parameter]) -> float:

@@ -122,13 +122,17 @@ class Supervised(Experiment):
         try:
             self.dataset = self._read(data_stream)
             torch.manual_seed(config.seed)
-            self.model = build_model(config.model, self._wanted())
+            shape, reason = self.kind.outputs(self.dataset)
+            samples = self.dataset.parts["train"]
+            example = torch.from_numpy(np.concatenate([samples.x[:1]] * 2))
+            symbols = len(self.dataset.classes or ()) if config.experiment == "text" else None
+            wanted = ModelSpec(example, shape, reason, symbols)
+            self.model = build_model(config.model, wanted)
             freeze(self.model, config.model.freeze)
             self.loss = self.kind.criterion(self._loss())
             self.optimizer = build_optimizer(config.optimizer, self.model)
-            samples = self.dataset.parts["train"]
-            x, y = torch.from_numpy(samples.x[:1]), torch.from_numpy(samples.y[:1])
-            dry_run(self.model, lambda x: self.loss(self.model(x), y), x, "loss")
+            y = torch.from_numpy(samples.y[:1])
+            dry_run(self.model, lambda x: self.loss(self.model(x), y), example[:1], "loss")
             self._prepare(shuffling)
             self._listening = [component.build() for component in config.callbacks]
         except ConfigError as error:
@@ -219,7 +223,7 @@ class Supervised(Experiment):
         return ([tensor for batch in group for tensor in batch] for group in groups)
 
     def _begin_pass(self) -> None:
-        """Let the loader begin anew, also where a pass was cut by the end of the training."""
+        # Also where a pass was cut by the end of the training.
         self.loader.load_state_dict({**self.loader.state_dict(), "pass": None})
 
     def step(self, batch: list[torch.Tensor]) -> tuple[float, int]:
@@ -242,8 +246,7 @@ class Supervised(Experiment):
 
     def details(self) -> dict[str, float]:
         """Return the learning rate and the norm of the gradients of the latest step."""
-        clipped = self._norm
-        norm = gradient_norm(self._parameters) if clipped is None else clipped.item()
+        norm = gradient_norm(self._parameters) if self._norm is None else self._norm.item()
         rate = self.optimizer.param_groups[0]["lr"]
         return {"train/lr": float(rate), "train/gradient_norm": norm}
 
@@ -252,24 +255,22 @@ class Supervised(Experiment):
         events = recorder.events
         # In this order: the rate is recorded with the step that it was used for, averages are
         # measured after they were brought up to date, and schedules look at what was measured.
+        every = max(self.epochs // max(log.histograms, 1), 1)
         listening: list[Callback | None] = [
             StopInTime(train.time_limit) if train.time_limit is not None else None,
             RecordSteps(recorder, log.every, self.details),
             self._average,
             RecordEpochs(recorder, lambda: self.measure("validation"), train.validate_every),
             self._schedule,
+            StopEarly(**vars(stopping)) if stopping else None,
+            TraceStep(self, events.step) if events else None,
+            RecordTensors(events.histograms, self.tensors, every)
+            if events and log.histograms
+            else None,
+            progress() if log.progress else None,
+            *self._listening,
         ]
-        if stopping is not None:
-            wanted = (stopping.monitor, stopping.mode, stopping.patience, stopping.min_delta)
-            listening.append(StopEarly(*wanted))
-        if events is not None:
-            listening.append(TraceStep(self, events.step))
-        if events is not None and log.histograms:
-            every = max(self.epochs // log.histograms, 1)
-            listening.append(RecordTensors(events.histograms, self.tensors, every))
-        if log.progress:
-            listening.append(progress())
-        return [callback for callback in (*listening, *self._listening) if callback is not None]
+        return [callback for callback in listening if callback is not None]
 
     def tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
         """Yield the weights and their latest gradients, by name."""
@@ -309,14 +310,6 @@ class Supervised(Experiment):
 
     def profile_text(self) -> str:
         return self._profile.text()
-
-    def _wanted(self) -> ModelSpec:
-        """Return what the model is to be made for."""
-        shape, reason = self.kind.outputs(self.dataset)
-        x = np.array(self.dataset.parts["train"].x[:1])
-        example = torch.from_numpy(np.concatenate([x, x]))
-        symbols = len(self.dataset.classes or ()) if isinstance(self.kind, Characters) else None
-        return ModelSpec(example, shape, reason, symbols)
 
     def _loss(self) -> nn.Module:
         """Return the loss, with the weights of classes where the configuration wants some."""
