@@ -91,23 +91,21 @@ class Components:
 
     def keys(self, name: str) -> Mapping[str, Key]:
         """Return the arguments that a configuration may give."""
-        found = {}
-        annotations = annotations_of(self.factory(name))
-        followed = self.followed(name)
+        found: dict[str, Key] = {}
+        annotations, followed = annotations_of(self.factory(name)), self.followed(name)
         for parameter in self.parameters(name):
-            hint = self.plain_hint(annotations.get(parameter.name), parameter.default)
-            default = parameter.default
+            argument, default = parameter.name, parameter.default
+            hint = self.plain_hint(annotations.get(argument), default)
             if isinstance(default, types.FunctionType):
                 default = default.__name__  # which layers accept as well
-            if parameter.name in followed:
+            if argument in followed:
                 lists = tuple[int, ...] in members_of(hint)  # as of LayerNorm over several
-                hint = Positive | None
-                hint = hint | tuple[int, ...] if lists else hint
+                hint = Positive | None | tuple[int, ...] if lists else Positive | None
                 default = None
-            elif parameter.name in OUTPUT_WIDTHS and hint is int:
+            elif argument in OUTPUT_WIDTHS and hint is int:
                 hint = Positive
             if hint is not None:
-                found[parameter.name] = Key(hint, default)
+                found[argument] = Key(hint, default)
         return found
 
     def followed(self, name: str) -> set[str]:
@@ -156,14 +154,14 @@ class Components:
 
     def _construct(self, name: str, inputs: tuple[Any, ...], arguments: dict[str, Any]) -> Any:
         annotations = annotations_of(self.factory(name))
-        given = {
-            key: torch.tensor(value)
-            if value is not None and value_is_tensor(annotations.get(key))
-            else list(value)
-            if isinstance(value, tuple) and wants_list(annotations.get(key))
-            else value
-            for key, value in arguments.items()
-        }
+        given = dict(arguments)
+        for key, value in arguments.items():
+            # Some want a list and nothing else that holds several values.
+            forms = {typing.get_origin(member) for member in members_of(annotations.get(key))}
+            if value is not None and value_is_tensor(annotations.get(key)):
+                given[key] = torch.tensor(value)
+            elif isinstance(value, tuple) and list in forms and tuple not in forms:
+                given[key] = list(value)
         return self.factory(name)(*inputs, **given)
 
     def _blamed(
@@ -202,7 +200,7 @@ class Components:
         parameters = [*inspect.signature(constructor(factory)).parameters.values()]
         return [
             parameter
-            for parameter in (parameters[1:] if isinstance(factory, type) else parameters)
+            for parameter in parameters[isinstance(factory, type) :]
             if parameter.name not in NOT_CONFIGURABLE
             and f"{name}.{parameter.name}" not in self.hidden
             and not parameter.name.startswith("_")
@@ -276,12 +274,6 @@ def value_is_tensor(annotation: Any) -> bool:
     """Return whether numbers given for an argument must be wrapped in a tensor."""
     members = members_of(annotation)
     return torch.Tensor in members and float not in members
-
-
-def wants_list(annotation: Any) -> bool:
-    """Return whether an argument is a list and nothing else that holds several values."""
-    origins = {typing.get_origin(member) for member in members_of(annotation)}
-    return list in origins and tuple not in origins
 
 
 def classes_in(module: types.ModuleType, base: type) -> dict[str, type]:

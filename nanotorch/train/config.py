@@ -39,15 +39,6 @@ class Place:
         source = named(self.source)
         return f"{source}:{self.line}:{self.column}" if self.line else source
 
-    def is_of(self, path: str) -> bool:
-        """Return whether the value at `path`, or what it is in, may have been written here.
-
-        An override says its own value, and not what else is in a section that it has begun.
-        """
-        key, equals, _ = self.source.removeprefix(COMMAND_LINE).partition("=")
-        other = bool(equals) and self.source.startswith(COMMAND_LINE) and not self.line
-        return not other or path == key or path.startswith((f"{key}.", f"{key}["))
-
 
 @dataclass(frozen=True)
 class Problem:
@@ -101,8 +92,12 @@ class Origins(dict[str, Place]):
         """Return the place of `path`, or of the innermost section around it that was written."""
         around = path
         while around:
-            if around in self and self[around].is_of(path):
-                return self[around]
+            if place := self.get(around):
+                # An override says its own value, and not what else is in a section it has begun.
+                given, equals, _ = place.source.removeprefix(COMMAND_LINE).partition("=")
+                override = place.source.startswith(COMMAND_LINE) and equals and not place.line
+                if not override or f"{path}.".startswith((f"{given}.", f"{given}[")):
+                    return place
             around = around[: max(around.rfind("."), around.rfind("["), 0)]
         return self.get("")
 
@@ -524,23 +519,16 @@ def with_overrides(
     """
     found = Noted()
     for override in overrides:
+        shown = override if override.isprintable() else quoted(override)[1:-1]
+        place, (path, equals, text) = Place(source=COMMAND_LINE + shown), override.partition("=")
         with found:
-            tree = replaced(tree, *parse_override(override))
+            if not equals or not OVERRIDE_PATH.fullmatch(path):
+                message = "expected key=value, as in train.epochs=5 or"
+                raise refusal("", f"{message} model.layers[0].out_features=8", place)
+            if path == "inherit":
+                raise refusal("", "only a file can inherit from another one", place)
+            steps = [name or int(index) for name, index in OVERRIDE_STEP.findall(path)]
+            value = parse_yaml(text, place) if text.strip() else Scalar(None, place)
+            tree = replaced(tree, steps, value)
     raise_all(found.problems, noted)
     return tree
-
-
-def parse_override(override: str) -> tuple[list[Step], Tree]:
-    """Return the steps and the value of `train.epochs=5`."""
-    shown = override if override.isprintable() else quoted(override)[1:-1]
-    place = Place(source=f"{COMMAND_LINE}{shown}")
-    path, equals, text = override.partition("=")
-    if not equals or not OVERRIDE_PATH.fullmatch(path):
-        message = "expected key=value, as in train.epochs=5 or model.layers[0].out_features=8"
-        raise refusal("", message, place)
-    if path == "inherit":
-        raise refusal("", "only a file can inherit from another one", place)
-    steps: list[Step] = [name or int(index) for name, index in OVERRIDE_STEP.findall(path)]
-    if not text.strip():
-        return steps, Scalar(None, place)
-    return steps, parse_yaml(text, place)

@@ -95,6 +95,16 @@ class CsvFile:
         Raises:
             ConfigError: if some are not numbers; names each, unless most are none.
         """
+
+        def said(text: str) -> str:
+            if text.lower() in MISSING:
+                return self.no_value(text)
+            if NUMBER.fullmatch(text):
+                return f"{quoted(text)} is too large"
+            comma = "," in text and NUMBER.fullmatch(text.replace(",", ""))
+            more = "; a number has a point and no commas" if comma else ""
+            return f"{quoted(text)} is not a number{more}"
+
         texts = self.texts(column)
         values = [float(text) if NUMBER.fullmatch(text) else math.nan for text in texts]
         wrong = [
@@ -104,8 +114,7 @@ class CsvFile:
         ]
         most = len(wrong) > max(MOST_WRONG, len(texts) // 2)
         problems = [
-            self.problem(row, column, self._not_a_number(text))
-            for row, text in (wrong[:1] if most else wrong)
+            self.problem(row, column, said(text)) for row, text in (wrong[:1] if most else wrong)
         ]
         if most:
             message = f"{problems[0].message}, like {len(wrong) - 1} more cells"
@@ -165,15 +174,6 @@ class CsvFile:
         if self.configured:
             return f"{said}; data.missing: drop leaves out such rows"
         return f"{said}; training knew none without"
-
-    def _not_a_number(self, text: str) -> str:
-        if text.lower() in MISSING:
-            return self.no_value(text)
-        if NUMBER.fullmatch(text):
-            return f"{quoted(text)} is too large"
-        comma = "," in text and NUMBER.fullmatch(text.replace(",", ""))
-        point = "; a number has a point and no commas" if comma else ""
-        return f"{quoted(text)} is not a number{point}"
 
 
 def cell_starts(text: str, delimiter: str) -> Iterator[int]:

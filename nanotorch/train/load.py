@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
@@ -131,21 +131,15 @@ MOST_HOMES = 2
 """A key that may stand in more sections, such as `name`, has no home."""
 
 
-def homes(key: str) -> list[str]:
-    """Return the paths at which a configuration has a key; nothing if they are many."""
-    found = list(dict.fromkeys(path for path, name in all_keys() if name == key))
-    return found if len(found) <= MOST_HOMES else []
-
-
 @cache
-def all_keys() -> list[tuple[str, str]]:
-    """Return the path and the name of every key of a section that a configuration has once."""
-    return [
-        (f"{section}.{name}", name)
-        for kind in get_args(Config)
-        for section, key in section_keys(kind).items()
-        for name in keys_of(key.hint)
-    ]
+def all_homes() -> Mapping[str, Sequence[str]]:
+    """Return the paths at which a configuration has each key of a section that it has once."""
+    found: dict[str, dict[str, None]] = {}
+    for kind in get_args(Config):
+        for section, key in section_keys(kind).items():
+            for name in keys_of(key.hint):
+                found.setdefault(name, {})[f"{section}.{name}"] = None
+    return {key: [*paths] for key, paths in found.items() if len(paths) <= MOST_HOMES}
 
 
 def keys_of(hint: Any) -> Iterator[str]:
@@ -191,10 +185,18 @@ def load_config(path: str | Path, overrides: Sequence[str] = ()) -> LoadedConfig
     if not isinstance(tree, Table):
         message = f"expected sections, such as 'model:' and 'train:', got {tree}"
         raise ConfigError([*noted, Problem("", message, tree.place)])
-    reader = Reader(homes)
+    reader = Reader(lambda key: all_homes().get(key, ()))
     config = reader.read(tree, Config, "")
     if noted or reader.problems:
-        blamed = () if noted else blamed_on_overrides(reader.problems, written, overrides)
+        blamed: list[Problem] = []
+        in_file = any(problem.place and problem.place.line for problem in reader.problems)
+        if overrides and in_file and not noted:
+            alone = Reader()
+            alone.read(written, Config, "")
+            if not alone.problems:
+                place = Place(source=f"{COMMAND_LINE}{' '.join(overrides)}")
+                message = "the file alone is right; this makes the mistakes above"
+                blamed.append(Problem("", message, place))
         noted += [*reader.problems, *refused(reader.components.values())]
         for data_path, file in reader.files.items():
             if data_path.startswith("data."):
@@ -202,8 +204,15 @@ def load_config(path: str | Path, overrides: Sequence[str] = ()) -> LoadedConfig
                     opened(file).close()
                 except OSError as error:
                     noted += unreadable(data_path, file, error).problems
-        placed = reader.places.placed(noted)
-        raise ConfigError([*sorted(placed, key=partial(position, source=source)), *blamed])
+
+        def position(problem: Problem) -> tuple[bool, bool, str, int, int]:
+            """Order problems as they stand in the file, its bases, on the command line."""
+            place = problem.place
+            if place is None or not place.line:
+                return True, True, "", 0, 0
+            return False, place.source != source, place.source, place.line, place.column
+
+        raise ConfigError([*sorted(reader.places.placed(noted), key=position), *blamed])
     if config.log.name is None:
         config = replace(config, log=replace(config.log, name=run_name(path.stem)))
     return LoadedConfig(config, reader.places, notes)
@@ -233,30 +242,6 @@ def without_leftovers(tree: Tree) -> tuple[Tree, tuple[str, ...]]:
             listed = ", ".join(f"{section}.{key}" for key in lost)
             notes.append(f"{chosen} has no use for {listed} of the file: left out")
     return (replace(tree, entries=entries) if isinstance(tree, Table) else tree), tuple(notes)
-
-
-def blamed_on_overrides(
-    problems: Sequence[Problem], written: Tree, overrides: Sequence[str]
-) -> Iterator[Problem]:
-    """Yield who is to blame for problems in a file that is right as it stands."""
-    if not overrides or not any(problem.place and problem.place.line for problem in problems):
-        return
-    reader = Reader()
-    reader.read(written, Config, "")
-    if not reader.problems:
-        message = "the file alone is right; this makes the mistakes above"
-        yield Problem("", message, Place(source=f"{COMMAND_LINE}{' '.join(overrides)}"))
-
-
-def position(problem: Problem, source: str) -> tuple[bool, bool, str, int, int]:
-    """Return what orders problems as places stand in the file, then in those it inherits from.
-
-    The command line comes last.
-    """
-    place = problem.place
-    if place is None or not place.line:
-        return True, True, "", 0, 0
-    return False, place.source != source, place.source, place.line, place.column
 
 
 def run_name(stem: str) -> str:
@@ -326,13 +311,8 @@ def text_scalar(text: str) -> str:
     """Return text as a YAML scalar, quoted unless it is certain to be read as it stands."""
     if PLAIN.fullmatch(text) and text.lower() not in YAML_1_1 and plain_scalar(text) == text:
         return text
-    escaped = (
-        character if character.isprintable() and character not in '"\\' else escape(character)
-        for character in text
-    )
-    return f'"{"".join(escaped)}"'
-
-
-def escape(character: str) -> str:
-    """Return a character in the form that YAML's double quotes have for every character."""
-    return f"\\{character}" if character in '"\\' else f"\\U{ord(character):08X}"
+    escaped = ""
+    for c in text:
+        code = f"\\{c}" if c in '"\\' else f"\\U{ord(c):08X}"  # as for every character
+        escaped += c if c.isprintable() and c not in '"\\' else code
+    return f'"{escaped}"'

@@ -71,7 +71,12 @@ class Loop:
         self.task = task
         self.steps = steps
         self.callbacks = callbacks
-        self._on_step, self._on_settled = map(self._overriding, ("on_step", "on_settled"))
+        # Callbacks that do not override an event are skipped.
+        self._on_step, self._on_settled = (
+            [getattr(c, name) for c in callbacks if getattr(type(c), name) != nothing]
+            for name, nothing in vars(Callback).items()
+            if name in ("on_step", "on_settled")
+        )
         self.epoch = 0
         """The epoch under way or just ended, counted from 1."""
         self.step = 0
@@ -90,11 +95,6 @@ class Loop:
         """Why the training is over before all steps are taken."""
         self.pause_reason: str | None = None
         """Why no further step is to be taken for now, though a resumed run may take more."""
-
-    def _overriding(self, event: str) -> list[Callable[["Loop"], None]]:
-        """Return the methods for an event, without those that do nothing."""
-        nothing = getattr(Callback, event)
-        return [getattr(c, event) for c in self.callbacks if getattr(type(c), event) != nothing]
 
     def stop(self, reason: str) -> None:
         """Take no further step after the present one: the training is over."""
@@ -158,28 +158,22 @@ class Loop:
         if self.position is None:
             self.epoch, self.position = self.epoch + 1, 0
         if self.step < self.steps:
-            self._take_steps(self.position)
+            take, listeners = self.task.step, (*self._on_step, *self._on_settled)
+            for batch in self.task.batches(self.position):
+                self.loss, self.samples = take(batch)
+                self.step, self.position = self.step + 1, self.position + 1
+                if self.step == 1:
+                    self.first_loss = self.loss
+                for listener in listeners:
+                    listener(self)
+                if self.done:
+                    break
         paused = self.pause_reason is not None and self.step < self.steps
         if self.stop_reason is None and not paused:
             self.position, self.measured = None, {}
             for callback in self.callbacks:
                 callback.on_epoch(self)
             self._settle()
-
-    def _take_steps(self, position: int) -> None:
-        take = self.task.step
-        listeners = (*self._on_step, *self._on_settled)
-        for batch in self.task.batches(position):
-            self.loss, self.samples = take(batch)
-            self.step += 1
-            position += 1
-            self.position = position
-            if self.step == 1:
-                self.first_loss = self.loss
-            for listener in listeners:
-                listener(self)
-            if self.done:
-                break
 
     def _settle(self) -> None:
         for on_settled in self._on_settled:

@@ -96,22 +96,17 @@ def load_trained(target: str | Path) -> Trained:
     return Trained(config, model.eval(), kind, dataset)
 
 
-def continued(
-    trained: Trained, prompt: str, length: int, temperature: float, generator: torch.Generator
-) -> str:
+def continued(trained: Trained, options: argparse.Namespace) -> str:
     """Return a text with as many characters more, each drawn by the model's probabilities.
 
-    Args:
-        trained: of a text.
-        prompt: how the text begins; characters that training has not seen are refused.
-        length: how many characters are added.
-        temperature: what scores are divided by before they become probabilities: nearer to 0 the
-            likeliest ones are taken; 0 takes the likeliest.
-        generator: where randomness comes from.
+    Scores are divided by the temperature before they become probabilities: nearer to 0 the
+    likeliest ones are taken; 0 takes the likeliest.
 
     Raises:
-        ValueError: if the prompt is empty, or has a character that is not known.
+        ValueError: if the prompt is empty, or has a character that training has not seen.
     """
+    prompt, temperature = options.prompt, options.temperature
+    generator = torch.Generator().manual_seed(options.seed)
     characters = list(trained.dataset.classes or ())
     number = {character: index for index, character in enumerate(characters)}
     unknown = [character for character in prompt if character not in number]
@@ -121,7 +116,7 @@ def continued(
         raise ValueError("needs a beginning")
     places = trained.dataset.parts["train"].x.shape[1]
     codes = [number[character] for character in prompt]
-    for _ in range(length):
+    for _ in range(options.length):
         x = np.array([codes[-places:]], dtype=np.int64)
         scores = outputs_of(trained.model, x, BATCH)[0, -1].astype(np.float64)
         if not temperature:
@@ -162,7 +157,16 @@ def run(options: argparse.Namespace) -> int:
     import_components(options.imports)
     trained = load_trained(options.run)
     if isinstance(trained.kind, Characters):
-        print(new_text(trained, options), flush=True)
+        if options.input is not None:
+            raise usage_error("", "a model of text takes --prompt, not a file")
+        if options.prompt is None:
+            raise usage_error("", "a model of text needs --prompt, the beginning of a text")
+        if options.length < 0 or not 0 <= options.temperature < float("inf"):
+            raise usage_error("", "--length and --temperature must not be negative")
+        try:
+            print(continued(trained, options), flush=True)
+        except ValueError as error:
+            raise usage_error("", f"--prompt: {error}") from None
         return 0
     if options.prompt is not None:
         raise usage_error("", "--prompt is for models of text")
@@ -220,21 +224,6 @@ def write_output(name: str, text: str) -> None:
     except (OSError, ValueError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise usage_error("", f"--output: cannot write {quoted(name)}: {reason}") from None
-
-
-def new_text(trained: Trained, options: argparse.Namespace) -> str:
-    """Return a text that the model has written."""
-    if options.input is not None:
-        raise usage_error("", "a model of text takes --prompt, not a file")
-    if options.prompt is None:
-        raise usage_error("", "a model of text needs --prompt, the beginning of a text")
-    if options.length < 0 or not 0 <= options.temperature < float("inf"):
-        raise usage_error("", "--length and --temperature must not be negative")
-    generator = torch.Generator().manual_seed(options.seed)
-    try:
-        return continued(trained, options.prompt, options.length, options.temperature, generator)
-    except ValueError as error:
-        raise usage_error("", f"--prompt: {error}") from None
 
 
 def read_samples(trained: Trained, path: Path) -> tuple[Array, Array | None]:

@@ -54,7 +54,11 @@ def operations(model: nn.Module, example: torch.Tensor) -> Counter[nn.Module]:
     counts: Counter[nn.Module] = Counter()
 
     def see(module: nn.Module, args: Any, output: Any) -> None:
-        counts[module] = of_sequence(module, output[0] if isinstance(output, tuple) else output)
+        # Each place of a recurrent layer meets each of its matrices.
+        result = output[0] if isinstance(output, tuple) else output
+        matrices = sum(weight.numel() for weight in module.parameters() if weight.dim() > 1)
+        places = result.numel() // result.shape[-1]
+        counts[module] = int(2 * places * matrices + result.numel())
 
     recurrent = [module for module in model.modules() if isinstance(module, RECURRENT)]
     with ExitStack() as stack:
@@ -96,13 +100,6 @@ def of_node(node: Node, transposed: bool) -> int:
         scores = math.prod(queries[:-1]) * keys[-2]
         return scores * (2 * queries[-1] + 1 + 2 * values[-1])
     return results
-
-
-def of_sequence(module: nn.Module, output: torch.Tensor) -> int:
-    """Return those of a recurrent layer, each of whose places meets each of its matrices."""
-    places = output.numel() // output.shape[-1]
-    matrices = sum(weight.numel() for weight in module.parameters() if weight.dim() > 1)
-    return int(2 * places * matrices + output.numel())
 
 
 def nodes(roots: list[Node]) -> Iterator[Node]:
