@@ -14,17 +14,7 @@ import nanotorch as torch
 from nanotorch import nn, optim
 from nanotorch.optim import lr_scheduler
 
-from .components import (
-    EPOCH,
-    INFERRED,
-    LAYERS,
-    LENGTHS,
-    MOST_TRIED,
-    PLATEAU,
-    REFUSALS,
-    STEP,
-    refused,
-)
+from .components import INFERRED, LAYERS, LENGTHS, MOST_TRIED, PLATEAU, REFUSALS, refused
 from .config import ConfigError, Noted, Problem, did_you_mean, quoted, raise_all, refusal
 from .loop import Callback, Loop
 from .reading import Component, Section
@@ -84,11 +74,7 @@ class ModelSpec:
 
 
 def build_model(model: Model, wanted: ModelSpec) -> nn.Sequential:
-    """Return the layers, each made for the shape that the one before it gives.
-
-    Raises:
-        ConfigError: if they do not fit together, or one refuses its arguments.
-    """
+    """Return the layers, each made for the shape that the one before it gives."""
     before: Any = wanted.example
     built: list[nn.Module] = []
     for layer in model.layers:
@@ -182,9 +168,6 @@ def dry_run(
         x: what it is given.
         path: where the configuration has it.
         message: what is said before the reason.
-
-    Raises:
-        ConfigError: if it is refused.
     """
     module.eval()
     try:
@@ -198,11 +181,7 @@ def dry_run(
 
 
 def freeze(model: nn.Module, patterns: Sequence[str]) -> None:
-    """Let the parameters whose names match stay as they are.
-
-    Raises:
-        ConfigError: if a pattern matches nothing, or nothing is left to learn.
-    """
+    """Let the parameters whose names match stay as they are."""
     named = dict(model.named_parameters())
     for names in matches(model, patterns, "model.freeze[{}]").values():
         for name in names:
@@ -232,9 +211,6 @@ def build_optimizer(component: Component, model: nn.Module) -> optim.Optimizer:
     """Return an optimizer of what is to be learned, in groups where the configuration has some.
 
     A parameter belongs to the first group whose pattern matches its name, else to the rest.
-
-    Raises:
-        ConfigError: if it refuses its arguments, or a pattern matches nothing.
     """
     groups: Sequence[Mapping[str, Any]] = component.arguments.get("groups", ())
     plain = component.changed(without=["groups"])
@@ -284,9 +260,6 @@ class Schedule(Callback):
         optimizer: whose rate to change.
         epochs, steps: how many the training has.
         monitor: the measured value that a plateau is one of.
-
-    Raises:
-        ConfigError: if the scheduler refuses its arguments.
     """
 
     def __init__(
@@ -304,7 +277,7 @@ class Schedule(Callback):
             raise refusal("scheduler.warmup", f"cannot go before {PLATEAU}")
         fixed = component.arguments.items()
         self._arguments = {k: v for k, v in fixed if k not in LENGTHS.values()}
-        length = steps if self._interval == STEP else epochs
+        length = steps if self._interval == "step" else epochs
         component = component.changed(without=["interval", "warmup"])
         if (name := LENGTHS.get(component.name)) and name not in component.arguments:
             component = component.changed({name: max(length - warmup, 1)})
@@ -320,11 +293,11 @@ class Schedule(Callback):
         self._scheduler = build_scheduler(component, warmup, optimizer)
 
     def on_step(self, loop: Loop) -> None:
-        if self._interval == STEP:
+        if self._interval == "step":
             self._advance(loop.loss)
 
     def on_epoch(self, loop: Loop) -> None:
-        if self._interval == EPOCH:
+        if self._interval == "epoch":
             self._advance(loop.measured.get(self._monitor))
 
     def state(self) -> Any:

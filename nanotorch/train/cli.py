@@ -43,11 +43,7 @@ from .supervised import Supervised
 
 @np.errstate(all="ignore")  # what is not finite is told
 def try_step(experiment: Experiment) -> str:
-    """Return what became of one forward and backward pass; nothing is written.
-
-    Raises:
-        ConfigError: if the loss or a gradient is not finite.
-    """
+    """Return what became of one forward and backward pass; nothing is written."""
     if isinstance(experiment, Minimization):
         value = experiment.function(experiment.x)
         loss, said, blamed = float(value.detach().numpy().min()), "at the start", "function"

@@ -234,11 +234,7 @@ def call_again(program: str, names: Sequence[str]) -> str:
 
 
 def import_components(names: Sequence[str]) -> None:
-    """Import modules, each a name that Python finds from the current directory, or a file.
-
-    Raises:
-        ConfigError: if there is none, or it raises an error.
-    """
+    """Import modules, each a name that Python finds from the current directory, or a file."""
     for name in names:
         if name in imported:
             continue

@@ -9,31 +9,18 @@ A directory stands for every run in it, `latest` for the newest. Exit codes: 0 d
 """
 
 import argparse
-import contextlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from nanotorch.serialization.files import naming
 
 from .commands import CommandError, Parser, exit_code, lasting_streams
-from .config import (
-    ConfigError,
-    Items,
-    Place,
-    Scalar,
-    Table,
-    Tree,
-    named,
-    parse_yaml,
-    path_text,
-    read_config_text,
-)
-from .load import flow
+from .config import named
+from .load import settings_of
 from .loop import LESS_IS_BETTER
 from .metrics import aligned
 from .plots import NO_PLOTS, available, comparison, series
@@ -70,28 +57,13 @@ def read_outcome(directory: Path, name: str) -> Outcome:
         record = read_record(directory)
     except CheckpointError as error:
         return Outcome(name, f"unreadable: {error}", directory=directory)
-    path, settings = directory / "config.yaml", dict[str, str]()
-    with contextlib.suppress(ConfigError):
-        tree = parse_yaml(read_config_text(path, str(path)), Place(source=str(path), line=1))
-        settings = {path_text(steps): value for steps, value in leaves(tree, [])}
-    settings = {k: v for k, v in settings.items() if k.split(".")[0] not in NOT_COMPARED}
+    found = settings_of(directory / "config.yaml").items()
+    settings = {key: value for key, value in found if key.split(".")[0] not in NOT_COMPARED}
     # In a record null stands for what is not finite.
     numbers = {**record.get("results", {}), "seconds": record.get("seconds")}
     results = {k: math.nan if value is None else float(value) for k, value in numbers.items()}
     seconds, steps = results.pop("seconds"), record.get("steps")
     return Outcome(name, record["status"], settings, results, seconds, steps, directory)
-
-
-def leaves(tree: Tree, steps: list[Any]) -> Iterable[tuple[list[Any], str]]:
-    """Yield the single values of a tree, with the steps that lead there."""
-    if isinstance(tree, Scalar):
-        yield steps, flow(tree.value)
-    elif isinstance(tree, Items):
-        for index, item in enumerate(tree.items):
-            yield from leaves(item, [*steps, index])
-    elif isinstance(tree, Table):
-        for key, entry in tree.entries.items():
-            yield from leaves(entry.value, [*steps, key])
 
 
 def differing(outcomes: Sequence[Outcome]) -> list[str]:

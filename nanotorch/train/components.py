@@ -123,9 +123,6 @@ class Components:
             component: its name and arguments.
             inputs: what is handed over in front of the arguments.
             inferred: arguments that follow from what comes in; each component takes its own.
-
-        Raises:
-            ConfigError: if its constructor refuses the arguments.
         """
         known = self.followed(component.name)
         arguments = {**component.arguments}
@@ -142,11 +139,7 @@ class Components:
         raise self._blamed(component, inputs, arguments)
 
     def attempt(self, component: Component) -> None:
-        """Build a component for next to nothing, to hear what it refuses.
-
-        Raises:
-            ConfigError: if it refuses its arguments.
-        """
+        """Build a component for next to nothing, to hear what it refuses."""
         parts = component.arguments.values()
         holds_parts = any(isinstance(value, Component | tuple) for value in parts)
         if not holds_parts and self.followed(component.name) <= {*component.arguments}:
@@ -380,8 +373,6 @@ OPTIMIZERS = Optimizers(
 # The schedules of the learning rate that a configuration may name, and what they count.
 
 
-EPOCH, STEP = "epoch", "step"
-
 # What the schedule's length is called; if left out, it is the training's.
 LENGTHS = {"CosineAnnealingLR": "T_max", "OneCycleLR": "total_steps", "PolynomialLR": "total_iters"}
 PERIODS = ("step_size", "T_0", "T_mult", "step_size_up", "step_size_down", *LENGTHS.values())
@@ -413,7 +404,7 @@ class Schedules(Components):
             found["step_size_down"] = Key(Positive | None, None)
         if name == "MultiStepLR":
             found["milestones"] = Key(tuple[int, ...])
-        interval = Key(Literal["epoch", "step"], STEP if name in BY_STEPS else EPOCH)
+        interval = Key(Literal["epoch", "step"], "step" if name in BY_STEPS else "epoch")
         return {**found, "interval": interval, "warmup": Key(Natural, 0)}
 
     def attempt(self, component: Component) -> None:

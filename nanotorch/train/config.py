@@ -58,7 +58,10 @@ class Problem:
 
 
 class ConfigError(Exception):
-    """A configuration, or the data it names, cannot be used; says everything that is wrong."""
+    """A configuration, or the data it names, cannot be used; says everything that is wrong.
+
+    Whatever reads a configuration, or makes what it describes, may raise it.
+    """
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
@@ -343,11 +346,7 @@ def place_within(source: str, line: int, text: str, position: int) -> Place:
 
 
 def decoded(data: bytes, source: str, advice: str = "") -> str:
-    """Return text in UTF-8; the mark that some programs put in front of it is left out.
-
-    Raises:
-        ConfigError: if it is something else; says where in the file.
-    """
+    """Return text in UTF-8; the mark that some programs put in front of it is left out."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -357,11 +356,7 @@ def decoded(data: bytes, source: str, advice: str = "") -> str:
 
 
 def read_config_text(path: Path, source: str) -> str:
-    """Return the text of a configuration file.
-
-    Raises:
-        ConfigError: if there is no such file, or it is not text in UTF-8.
-    """
+    """Return the text of a configuration file."""
     if not source:
         raise usage_error("", "the file has no name")
     try:
@@ -378,9 +373,6 @@ def parse_yaml(text: str, start: Place, noted: list[Problem] | None = None) -> T
         text: the document.
         start: where it begins. One without a line, a command's argument, is the place of all of it.
         noted: takes what is wrong with the document but leaves a tree; else it is raised, too.
-
-    Raises:
-        ConfigError: if the text is not YAML, or uses what a configuration does not need.
     """
     import yaml
 
@@ -513,9 +505,6 @@ def with_overrides(
         tree: the configuration.
         overrides: what to put in.
         noted: takes what is wrong with some of them; else it is raised.
-
-    Raises:
-        ConfigError: if one is not `key=value`, or its path leads through something else.
     """
     found = Noted()
     for override in overrides:

@@ -15,16 +15,7 @@ from numpy.typing import NDArray
 
 from nanotorch.serialization.files import contents
 
-from .config import (
-    ConfigError,
-    Problem,
-    decoded,
-    place_within,
-    quoted,
-    raise_all,
-    refusal,
-    shown_path,
-)
+from .config import Problem, decoded, place_within, quoted, raise_all, refusal, shown_path
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
 """What programs write between cells."""
@@ -91,9 +82,6 @@ class CsvFile:
         Args:
             column: its name.
             missing: whether cells without a value are NaN, and no mistake.
-
-        Raises:
-            ConfigError: if some are not numbers; names each, unless most are none.
         """
 
         def said(text: str) -> str:
@@ -134,9 +122,6 @@ class CsvFile:
             known: what cells may hold.
             refusal: what is said of a cell that holds something else.
             missing: whether cells without a value are NaN, and no mistake.
-
-        Raises:
-            ConfigError: if cells hold something else; names each.
         """
         number = {text: float(index) for index, text in enumerate(known)}
         texts = self.texts(column)
@@ -157,16 +142,10 @@ class CsvFile:
         place = place_within(self.source, row.line, row.text, starts[self.positions[column]])
         return Problem(f"column {quoted(column)}", message, place)
 
-    def error(self, problems: Sequence[Problem]) -> ConfigError:
-        """Return the error of several problems, those of the table in the order of its lines."""
-
-        def line_and_column(problem: Problem) -> tuple[int, int]:
-            place = problem.place
-            if place is None or place.source != self.source:
-                return 0, 0
-            return place.line, place.column
-
-        return ConfigError(sorted(problems, key=line_and_column))
+    def in_order(self, problems: Sequence[Problem]) -> list[Problem]:
+        """Return problems, those of the table behind the others in the order of its lines."""
+        own = {p: p.place for p in problems if p.place and p.place.source == self.source}
+        return sorted(problems, key=lambda p: (own[p].line, own[p].column) if p in own else (0, 0))
 
     def no_value(self, text: str) -> str:
         """Return the message for a cell without a value."""
@@ -210,7 +189,7 @@ def read_csv(
     """
     source, rows = shown_path(path), list[Row]()
 
-    def error(message: str, line: int = 1, text: str = "", position: int = 0) -> ConfigError:
+    def error(message: str, line: int = 1, text: str = "", position: int = 0) -> Exception:
         return refusal("", message, place_within(source, line, text, position))
 
     def check_delimiter(line: int, text: str) -> None:

@@ -81,9 +81,6 @@ class Column:
         """Return the features of all rows, shape (rows, features); NaN where a number is missing.
 
         A name that is missing is none of the categories.
-
-        Raises:
-            ConfigError: if a cell is not what the column holds; names each.
         """
         if self.categories is None:
             return table.numbers(self.name, missing)[:, None]
@@ -117,11 +114,7 @@ class Preprocessing:
     """Whether numbers may be missing."""
 
     def rows(self, table: CsvFile) -> Array:
-        """Return the features of a table, as they stand there.
-
-        Raises:
-            ConfigError: if a column is missing, or a cell is not what it should be.
-        """
+        """Return the features of a table, as they stand there."""
         missing = [column.name for column in self.columns if column.name not in table.positions]
         if missing:
             more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
@@ -134,8 +127,7 @@ class Preprocessing:
         for column in self.columns:
             with noted:
                 found.append(column.values(table, self.missing))
-        if noted.problems:
-            raise table.error(noted.problems)
+        raise_all(table.in_order(noted.problems))
         return np.concatenate(found, axis=1)
 
     def fitted(self, x: Array, standardize: bool | str) -> "Preprocessing":
@@ -345,8 +337,7 @@ class SampleReader:
                 expected = "is neither 0 nor 1; CrossEntropyLoss takes more than two classes"
                 y = table.codes(target, classes, expected)
                 preprocessing = replace(preprocessing, classes=classes)
-        if noted.problems:
-            raise table.error(noted.problems)
+        raise_all(table.in_order(noted.problems))
         return self._shaped(x, y, preprocessing)
 
     def _classes(self, values: tuple[str, ...]) -> tuple[str, ...]:
@@ -529,9 +520,6 @@ def load_dataset(data: Data, target_spec: TargetSpec, generator: torch.Generator
         data: the configuration's section.
         target_spec: what targets are to be.
         generator: where all randomness comes from.
-
-    Raises:
-        ConfigError: if there are no such samples.
     """
     reader = SampleReader(data, target_spec)
     raw = reader.read(generator)
@@ -608,9 +596,6 @@ def load_text(data: TextData) -> Dataset:
     """Return the samples of a text: `context` characters, and the same moved on by one.
 
     The parts follow one another, so that nothing of one is in another.
-
-    Raises:
-        ConfigError: if there is no such text, or it is too short.
     """
     try:
         text = decoded(contents(data.file, LARGEST_TEXT), shown_path(data.file))

@@ -196,9 +196,6 @@ class Recorder:
         directory: of the run.
         tensorboard: whether to write events.
         resumed: what `position` returned where a resumed run continues, and the step.
-
-    Raises:
-        CheckpointError: if the files are not those of the position.
     """
 
     def __init__(

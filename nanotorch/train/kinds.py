@@ -12,13 +12,7 @@ from nanotorch import nn
 from .components import LOSS_FACTS
 from .config import refusal
 from .dataset import Dataset, TargetSpec
-from .metrics import (
-    class_metrics,
-    classification_metrics,
-    confusion_matrix,
-    matrix_text,
-    regression_metrics,
-)
+from .metrics import class_metrics, classification_metrics, matrix_text, regression_metrics
 
 Array = NDArray[np.float64]
 Outputs = NDArray[np.float32]
@@ -92,7 +86,7 @@ class TwoClasses(Kind):
 
     def details(self, outputs: Outputs, targets: NDArray[Any], dataset: Dataset) -> str:
         predicted = self.probability(outputs) >= 0.5
-        return matrix_text(confusion_matrix(predicted, targets, 2), dataset.classes or ())
+        return matrix_text(predicted, targets, dataset.classes or ())
 
 
 class ManyClasses(Kind):
@@ -123,7 +117,7 @@ class ManyClasses(Kind):
         names = dataset.classes or ()
         if len(names) > MOST_SHOWN:
             return ""
-        return matrix_text(confusion_matrix(outputs.argmax(axis=1), targets, len(names)), names)
+        return matrix_text(outputs.argmax(axis=1), targets, names)
 
 
 class EachPlace(nn.Module):
@@ -166,9 +160,6 @@ def class_weights(
 
     These are n / (K·nₖ) for K classes with nₖ of the n samples of the training part; for a loss
     of two classes, n₀ / n₁ for class 1.
-
-    Raises:
-        ConfigError: if there are not as many weights as classes.
     """
     if given is None:
         return {}

@@ -22,6 +22,7 @@ from .config import (
     Table,
     Tree,
     parse_yaml,
+    path_text,
     plain_scalar,
     quoted,
     read_config_text,
@@ -55,9 +56,6 @@ def read_tree(
         noted: takes what is wrong with the files but leaves a tree.
         within: the files that inherit from this one.
         known: takes the trees of those it inherits from: however many do, each is read once.
-
-    Raises:
-        ConfigError: if one of the files cannot be read, or inherits from itself.
     """
     text = read_config_text(path, source)
     start = Place(source=source, line=1, column=1, base=path.resolve().parent)
@@ -248,6 +246,27 @@ def run_name(stem: str) -> str:
     """Return a file's name as a name for its runs."""
     name = re.sub(r"[^A-Za-z0-9_.-]", "_", stem).lstrip(".-")[:100] or "run"
     return f"{name}_" if name == "latest.txt" else name
+
+
+def settings_of(path: Path) -> dict[str, str]:
+    """Return the single values of a file by their dotted names; nothing of a damaged one."""
+    try:
+        tree = parse_yaml(read_config_text(path, str(path)), Place(source=str(path), line=1))
+    except ConfigError:
+        return {}
+    return {path_text(steps): value for steps, value in leaves(tree, [])}
+
+
+def leaves(tree: Tree, steps: list[Any]) -> Iterator[tuple[list[Any], str]]:
+    """Yield the single values of a tree, with the steps that lead there."""
+    if isinstance(tree, Scalar):
+        yield steps, flow(tree.value)
+    elif isinstance(tree, Items):
+        for index, item in enumerate(tree.items):
+            yield from leaves(item, [*steps, index])
+    else:
+        for key, entry in tree.entries.items():
+            yield from leaves(entry.value, [*steps, key])
 
 
 # A configuration as YAML, with the origin of every value beside it.

@@ -207,7 +207,7 @@ class Sink(Protocol):
         """
 
 
-class StopWhenNotFinite(Callback):
+class StopWhenDiverged(Callback):
     """Ends the run at the first loss that is not a number: no later step could mend it."""
 
     def on_step(self, loop: Loop) -> None:

@@ -213,8 +213,9 @@ def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> str:
     )
 
 
-def matrix_text(matrix: NDArray[np.int64], classes: Sequence[str]) -> str:
+def matrix_text(predicted: ArrayLike, target: ArrayLike, classes: Sequence[str]) -> str:
     """Return a confusion matrix: a row per class, a column per prediction."""
+    matrix = confusion_matrix(predicted, target, len(classes))
     rows = [["is \\ predicted", *classes]]
     rows += [[name, *map(str, row)] for name, row in zip(classes, matrix, strict=True)]
     return aligned(rows)

@@ -11,7 +11,6 @@ import nanotorch as torch
 from nanotorch import nn, optim
 
 from .build import Schedule, with_others
-from .components import STEP
 from .config import ConfigError
 from .experiment import Experiment, Recorder, Report
 from .functions import Expression
@@ -33,9 +32,6 @@ class Minimization(Experiment):
 
     Several points are the columns of one tensor: the sum of their values is differentiated, so
     that each moves as it would alone, but for optimizers that look at all coordinates at once.
-
-    Raises:
-        ConfigError: if the optimizer refuses its arguments.
     """
 
     def __init__(self, config: MinimizationConfig) -> None:
@@ -50,7 +46,7 @@ class Minimization(Experiment):
             self.optimizer = config.optimizer.build([self.x])
             self._schedule: Schedule | None = None
             if config.scheduler is not None:  # there is one epoch, so that only steps can be meant
-                by_steps = config.scheduler.changed({"interval": STEP})
+                by_steps = config.scheduler.changed({"interval": "step"})
                 self._schedule = Schedule(by_steps, self.optimizer, 1, self.steps, "")
             self._listening = [component.build() for component in config.callbacks]
         except ConfigError as error:

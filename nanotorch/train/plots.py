@@ -28,6 +28,7 @@ NO_PLOTS = "no plots: they need matplotlib, `pip install matplotlib`"
 
 BLUE, ORANGE, GREEN, RED, GREY = "#2b6cb0", "#dd6b20", "#2f855a", "#c53030", "#718096"
 PART_COLORS = {"train": BLUE, "validation": ORANGE, "test": GREEN}
+DASHED: dict[str, Any] = {"color": GREY, "linewidth": 1.2, "linestyle": "--"}
 STYLE: dict[Any, Any] = {
     "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True,
     "axes.axisbelow": True, "axes.titlesize": 11, "axes.titleweight": "bold",
@@ -320,6 +321,8 @@ def contour_levels(values: Array) -> Array:
 
 Pairs = Mapping[str, tuple[Array, Array]]
 """Part -> predictions and targets, a number for each sample."""
+Drawn = Mapping[str, tuple[NDArray[np.float32], Array]]
+"""Part -> features, and targets or classes."""
 Predict = Callable[[NDArray[np.float32]], Array]
 
 GRID = 200
@@ -331,12 +334,11 @@ MOST_CLASSES = 12
 def predictions(pairs: Pairs, name: str) -> Plot:
     """Draw predicted over true values."""
     made, (axes,) = figure(height=5.0, width=5.4)
-    both = np.concatenate([np.concatenate(pair) for pair in pairs.values()])
-    low, high = padded(both)
-    axes.plot([low, high], [low, high], color=GREY, linewidth=1.2, linestyle="--", zorder=1)
+    low, high = padded(np.concatenate([np.concatenate(pair) for pair in pairs.values()]))
+    axes.plot([low, high], [low, high], **DASHED, zorder=1)
     for part, (p, y) in pairs.items():
-        axes.scatter(y, p, s=16, color=PART_COLORS[part], alpha=0.6, linewidths=0,
-                     label=f"{part}, R² = {regression_metrics(p, y)['r2']:.3f}")  # fmt: skip
+        label = f"{part}, R² = {regression_metrics(p, y)['r2']:.3f}"
+        axes.scatter(y, p, s=16, color=PART_COLORS[part], alpha=0.6, linewidths=0, label=label)
     axes.set(title="Predicted and true values", xlabel=f"true {name}", ylabel=f"predicted {name}",
              xlim=(low, high), ylim=(low, high), aspect="equal")  # fmt: skip
     axes.legend(loc="upper left")
@@ -349,33 +351,28 @@ def residuals(pairs: Pairs, name: str) -> Plot:
     errors = {part: y - p for part, (p, y) in pairs.items()}
     for part, (p, _) in pairs.items():
         left.scatter(p, errors[part], s=14, color=PART_COLORS[part], alpha=0.6, linewidths=0)
-    left.axhline(0, color=GREY, linewidth=1.2, linestyle="--")
+    left.axhline(0, **DASHED)
     left.set(title="Residuals", xlabel=f"predicted {name}", ylabel="true - predicted")
     low, high = padded(np.concatenate(list(errors.values())))
     edges = np.linspace(low, high, 21)
     for part, error in errors.items():
-        right.hist(error, edges, density=True, histtype="stepfilled", alpha=0.3,
-                   color=PART_COLORS[part])  # fmt: skip
-        right.hist(error, edges, density=True, histtype="step", color=PART_COLORS[part],
-                   linewidth=1.5, label=f"{part}, deviation {error.std():.3g}")  # fmt: skip
-    right.axvline(0, color=GREY, linewidth=1.2, linestyle="--")
+        look = {"density": True, "color": PART_COLORS[part]}
+        label = f"{part}, deviation {error.std():.3g}"
+        right.hist(error, edges, histtype="stepfilled", alpha=0.3, **look)
+        right.hist(error, edges, histtype="step", linewidth=1.5, label=label, **look)
+    right.axvline(0, **DASHED)
     right.set(title="Distribution of residuals", xlabel="true - predicted", ylabel="density")
     right.set_ylim(top=right.get_ylim()[1] * 1.25)
     right.legend(loc="upper left", frameon=True, framealpha=0.9, edgecolor="none")
     return Plot("residuals", made)
 
 
-def fitted_line(
-    parts: Mapping[str, tuple[NDArray[np.float32], Array]],
-    predict: Predict,
-    feature: str,
-    name: str,
-) -> Plot:
+def fitted_line(parts: Drawn, predict: Predict, feature: str, name: str) -> Plot:
     """Draw the samples of one feature, and what the model makes of it."""
     made, (axes,) = figure()
     for part, (x, y) in parts.items():
-        axes.scatter(x[:, 0], y, s=14, color=PART_COLORS[part], alpha=0.55, linewidths=0,
-                     label=part)  # fmt: skip
+        look = {"s": 14, "alpha": 0.55, "linewidths": 0}
+        axes.scatter(x[:, 0], y, color=PART_COLORS[part], label=part, **look)
     low, high = padded(np.concatenate([x[:, 0] for x, _ in parts.values()]))
     line = np.linspace(low, high, GRID, dtype=np.float32)[:, None]
     axes.plot(line[:, 0], predict(line), color=RED, label="model")
@@ -387,7 +384,7 @@ def fitted_line(
 def roc_curves(pairs: Pairs, title: str) -> Plot | None:
     """Draw the ROC curve of each part or class; scores are predictions, targets 0 or 1."""
     made, (axes,) = figure(height=5.0, width=5.4)
-    axes.plot([0, 1], [0, 1], color=GREY, linewidth=1.2, linestyle="--", label="chance")
+    axes.plot([0, 1], [0, 1], **DASHED, label="chance")
     drawn = 0
     for number, (name, (score, y)) in enumerate(pairs.items()):
         if 0 < y.sum() < len(y):
@@ -438,7 +435,7 @@ def confusion(
 
 
 def decisions(
-    parts: Mapping[str, tuple[NDArray[np.float32], Array]],
+    parts: Drawn,
     decide: Callable[[NDArray[np.float32]], NDArray[Any]],
     features: Sequence[str],
     classes: Sequence[str],
@@ -474,14 +471,15 @@ def decisions(
         made.colorbar(filled, ax=axes, ticks=[0, 0.25, 0.5, 0.75, 1], label=label)
         axes.contour(a, b, decided, [0.5], colors="black", linewidths=1.4)
     for part, (x, y) in parts.items():
-        held_out: dict[str, Any] = {"s": 22, "edgecolors": "black", "alpha": 0.9}
-        look = {"s": 12, "edgecolors": "none", "alpha": 0.6} if part == "train" else held_out
+        look: dict[str, Any] = {"s": 12, "edgecolors": "none", "alpha": 0.6}
+        if part != "train":
+            look = {"s": 22, "edgecolors": "black", "alpha": 0.9}
         for value, color in enumerate(colors):
             name = f"class {classes[value]}" if part == "train" else None
             axes.scatter(*x[y == value].T, color=color, linewidths=0.7, label=name, **look)
     if len(parts) > 1:
-        look = {"edgecolors": "black", "label": "not trained on"}
-        axes.scatter([], [], s=22, color="none", linewidths=0.7, **look)
+        look = {"s": 22, "edgecolors": "black", "linewidths": 0.7}
+        axes.scatter([], [], color="none", label="not trained on", **look)
     title = "Decision regions" if regions else "Decision boundary"
     axes.set(title=title, xlabel=features[0], ylabel=features[1])
     axes.grid(visible=False)

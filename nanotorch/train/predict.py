@@ -212,11 +212,7 @@ def check_output(name: str, samples: str) -> None:
 
 
 def write_output(name: str, text: str) -> None:
-    """Write the table to a file.
-
-    Raises:
-        ConfigError: if it cannot be written.
-    """
+    """Write the table to a file."""
     try:
         if not name or Path(name).is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
@@ -230,9 +226,6 @@ def read_samples(trained: Trained, path: Path) -> tuple[Array, Array | None]:
     """Return the features of new samples, shape (samples, features), and their targets if known.
 
     A target that is missing is NaN.
-
-    Raises:
-        ConfigError: if they cannot be read, or are not what the model was trained on.
     """
     preprocessing, place = trained.dataset.preprocessing, Place(source=str(path))
     try:

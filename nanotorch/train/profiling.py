@@ -12,15 +12,7 @@ from typing import Any
 import nanotorch as torch
 from nanotorch import nn, optim
 from nanotorch._core.graph import Node
-from nanotorch.utils.tensorboard.graph import (
-    Measurements,
-    Scopes,
-    evaluation,
-    label,
-    measuring,
-    operation,
-    trace,
-)
+from nanotorch.utils.tensorboard import graph
 
 from .metrics import aligned
 from .step import searches
@@ -64,7 +56,7 @@ def operations(model: nn.Module, example: torch.Tensor) -> Counter[nn.Module]:
     with ExitStack() as stack:
         for layer in recurrent:
             stack.callback(layer.register_forward_hook(see).remove)
-        found = trace(model, (example,))
+        found = graph.trace(model, (example,))
     modules = {path: module for module, path in found.scopes.paths.items()}
     for node in nodes([node for (node, _), _ in found.outputs.values() if node is not None]):
         module = modules[found.scopes.at(node._sequence)]
@@ -185,7 +177,7 @@ def observed(model: nn.Module, example: torch.Tensor) -> dict[nn.Module, Row]:
     with ExitStack() as stack:
         for module in rows:
             stack.callback(module.register_forward_hook(see).remove)
-        stack.enter_context(evaluation(model))
+        stack.enter_context(graph.evaluation(model))
         stack.enter_context(torch.no_grad())
         model(example)
     for module, count in operations(model, example).items():
@@ -293,19 +285,19 @@ class OperationProfile:
     @contextmanager
     def recording(self) -> Iterator[None]:
         """Time the operations of the block, one step."""
-        measured, scopes = Measurements(), Scopes(self._model, OUTSIDE, complete=False)
+        measured, scopes = graph.Measurements(), graph.Scopes(self._model, OUTSIDE, complete=False)
         scopes.paths = self._names
         self._costs.append(defaultdict(lambda: [0, 0.0, 0]))
         start = time.perf_counter()
         with scopes.following(self._model), scopes.following(self._loss), ExitStack() as stack:
             if not searches(self._optimizer):
                 stack.enter_context(self._update())
-            with measuring(measured, None):
+            with graph.measuring(measured, None):
                 yield
         self._left -= 1
         self._steps.append(time.perf_counter() - start - 1e-9 * measured.lost)
         for node, seen in measured.forward.items():
-            name, module = label(operation(node)), scopes.at(node._sequence)
+            name, module = graph.label(graph.operation(node)), scopes.at(node._sequence)
             self._add(name, module, 1e-9 * seen.nanoseconds, size_of(node._outputs))
             if node in measured.backward:
                 given = [edge._outputs[k] for edge, k in node.next_functions if edge is not None]

@@ -31,15 +31,7 @@ from .commands import as_options, imported
 from .config import ConfigError, Place, Problem, quoted, raise_all, refusal
 from .experiment import Experiment, Recorder
 from .load import LoadedConfig, dump_config, load_config
-from .loop import (
-    DIVERGED,
-    INTERRUPTED,
-    OUT_OF_TIME,
-    Callback,
-    Loop,
-    StopOnSignal,
-    StopWhenNotFinite,
-)
+from .loop import DIVERGED, INTERRUPTED, OUT_OF_TIME, Callback, Loop, StopOnSignal, StopWhenDiverged
 from .metrics import duration
 from .minimization import Minimization
 from .plots import NO_PLOTS, available, draw
@@ -196,11 +188,7 @@ def new_record(directory: Path, experiment: Experiment, command: Sequence[str]) 
 
 
 def read_record(directory: Path) -> dict[str, Any]:
-    """Return what a run's record says.
-
-    Raises:
-        CheckpointError: if there is none, or it is damaged.
-    """
+    """Return what a run's record says."""
     values = run_directory.read_json(directory / RECORD, RecordValues)
     if values["status"] == FINISHED and not {"steps", "results"} <= values.keys():
         raise CheckpointError(directory / RECORD, "is finished, but lacks steps or results")
@@ -256,11 +244,7 @@ class Saved:
 
 
 def build_experiment(loaded: LoadedConfig) -> Experiment:
-    """Return everything that a run needs; nothing has been written when this fails.
-
-    Raises:
-        ConfigError: if the configuration, or the data it names, cannot be used.
-    """
+    """Return everything that a run needs; nothing has been written when this fails."""
     with loaded.origins.told():
         if isinstance(loaded.config, MinimizationConfig):
             return Minimization(loaded.config)
@@ -285,7 +269,18 @@ def train(loaded: LoadedConfig, command: Sequence[str] = (), program: str = PROG
             scratch = stack.enter_context(TemporaryDirectory(prefix="nanotorch-"))
             log = replace(config.log, dir=scratch)
             loaded = replace(loaded, config=replace(config, log=log))
-        directory = make_directory(loaded)
+        root, name = Path(loaded.config.log.dir), loaded.config.log.name
+        name = name or "run"  # a configuration made in Python has no file name
+        try:
+            directory = run_directory.create_run_directory(root, name)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            for path in (root / name).parents:
+                if (path.exists() or path.is_symlink()) and not path.is_dir():
+                    reason = f"{quoted(str(path))} is no directory"
+            message = f"cannot make a run directory in {quoted(str(root / name))}: {reason}"
+            with loaded.origins.told():
+                raise refusal("log.dir", message) from None
         try:
             record = new_record(directory, experiment, command)
             # A loss that is not finite ends the run by itself.
@@ -302,23 +297,6 @@ def train(loaded: LoadedConfig, command: Sequence[str] = (), program: str = PROG
 def is_rehearsal(config: Config) -> TypeGuard[SupervisedConfig | TextConfig]:
     """Return whether a run is only to show that everything works, and leaves nothing behind."""
     return not isinstance(config, MinimizationConfig) and config.train.fast_dev_run
-
-
-def make_directory(loaded: LoadedConfig) -> Path:
-    """Return a new directory for the run."""
-    root = Path(loaded.config.log.dir)
-    name = loaded.config.log.name or "run"  # a configuration made in Python has no file name
-    try:
-        directory = run_directory.create_run_directory(root, name)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        for path in (root / name).parents:
-            if (path.exists() or path.is_symlink()) and not path.is_dir():
-                reason = f"{quoted(str(path))} is no directory"
-        message = f"cannot make a run directory in {quoted(str(root / name))}: {reason}"
-        with loaded.origins.told():
-            raise refusal("log.dir", message) from None
-    return directory
 
 
 @dataclass
@@ -364,7 +342,15 @@ class Run:
         loop = self.make_loop(recorder)
         with ExitStack() as stack:
             self._signals.on_start(loop)  # signals wait: half a run cannot be resumed
-            self._begin()
+            if self.saved is not None:
+                remove_unfinished(self.directory)
+            # Until here nothing has been written. `--resume` needs the record and the configuration.
+            self.record.begin()
+            if self.saved is None or self.saved.fresh:
+                write_atomically(self.directory / "config.yaml", dump_config(self.loaded).encode())
+            run_directory.note_latest(Path(self._config.log.dir), self.directory)
+            if (preprocessing := experiment.preprocessing()) is not None:
+                run_directory.write_json(self.directory / "preprocessing.json", preprocessing)
             recorder.begin()
             stack.callback(recorder.close)
             if recorder.events is not None and loop.step == 0:
@@ -374,18 +360,6 @@ class Run:
             if loop.complete:
                 return self._finish(loop, recorder)
         return self._pause(loop)
-
-    def _begin(self) -> None:
-        """Write what is known before the first step; until here nothing has been written."""
-        # The record and the configuration come first: `--resume` needs both.
-        if self.saved is not None:
-            remove_unfinished(self.directory)
-        self.record.begin()
-        if self.saved is None or self.saved.fresh:
-            write_atomically(self.directory / "config.yaml", dump_config(self.loaded).encode())
-        run_directory.note_latest(Path(self._config.log.dir), self.directory)
-        if (preprocessing := self.experiment.preprocessing()) is not None:
-            run_directory.write_json(self.directory / "preprocessing.json", preprocessing)
 
     def make_loop(self, recorder: Recorder) -> Loop:
         """Return the loop with everything that listens to it."""
@@ -401,7 +375,7 @@ class Run:
 
         experiment, settings = self.experiment, self._config.checkpoint
         keeping = run_directory.Checkpoints(self.directory, settings, gather, experiment.state)
-        first = [StopWhenNotFinite(), self._signals]
+        first = [StopWhenDiverged(), self._signals]
         callbacks = [*first, *experiment.callbacks(recorder), self._last_sound, keeping]
         loop = Loop(experiment, experiment.steps, callbacks)
         if self.saved is not None and "task" in self.saved.state:
@@ -434,12 +408,11 @@ class Run:
         if recorder.events is not None:
             experiment.notes(recorder.events, loop.step)
             recorder.events.outcome(self._config, report.results, loop.step)
-        self._note(loop, status, report.results)
 
         compiled = compilation_text(experiment.training_step.record())
         print("\n".join(["", report.text, *filter(None, [compiled, experiment.profile_text()])]))
         early = f": {loop.stop_reason}" if loop.stop_reason not in (None, DIVERGED) else ""
-        self._say_how_it_ended(loop, status, early)
+        self._end(loop, status, report.results, early)
         if diverged:
             last = report.loss if math.isfinite(loop.loss) else loop.loss
             said = f"the loss, at first {loop.first_loss:.6g}, became {last:.6g}"
@@ -452,8 +425,7 @@ class Run:
         """End for now; the checkpoint has been written."""
         status = loop.pause_reason or INTERRUPTED
         save(self.experiment.state(), self.directory / WEIGHTS)
-        self._note(loop, status, {})
-        self._say_how_it_ended(loop, status, "")
+        self._end(loop, status, {})
         self._say_how_to_resume()
         code = 0 if status == OUT_OF_TIME else self._code_of_signal()
         return RunResult(self.directory, status, {}, code)
@@ -467,12 +439,10 @@ class Run:
             run = shlex.quote(str(self.directory))
             print(f"to go on{condition}: {self.program} --resume {run}", flush=True)
 
-    def _note(self, loop: Loop, status: str, results: Mapping[str, float]) -> None:
+    def _end(self, loop: Loop, status: str, results: Mapping[str, float], more: str = "") -> None:
         step = self.experiment.training_step.record()
         self.record.values |= {"status": status, "steps": loop.step, "step": step}
         self.record.values["results"] = dict(results)
-
-    def _say_how_it_ended(self, loop: Loop, status: str, more: str) -> None:
         spent = duration(self.record.seconds)
         print(f"{status} after {loop.step} steps, {spent}{more}", flush=True)
 
@@ -552,11 +522,7 @@ def resume(
 
 
 def load_own_config(directory: Path, overrides: Sequence[str] = ()) -> LoadedConfig:
-    """Return the configuration of a run.
-
-    Raises:
-        ConfigError: if it is damaged, or names what a module registers that was not imported.
-    """
+    """Return the configuration of a run."""
     try:
         return load_config(directory / "config.yaml", overrides)
     except ConfigError as error:
@@ -573,11 +539,7 @@ def load_own_config(directory: Path, overrides: Sequence[str] = ()) -> LoadedCon
 
 
 def find(target: str | Path) -> tuple[Path, Path | None]:
-    """Return a run's directory, and the checkpoint if one is meant.
-
-    Raises:
-        CheckpointError: if there is no such run.
-    """
+    """Return a run's directory, and the checkpoint if one is meant."""
     path = Path(target)
     try:
         if path.name == NEWEST and not path.exists():
@@ -602,11 +564,7 @@ def find(target: str | Path) -> tuple[Path, Path | None]:
 
 
 def check_same(before: Config, now: Config, overrides: Sequence[str]) -> None:
-    """Refuse what would make another experiment of a run, or mix up the parts of its data.
-
-    Raises:
-        ConfigError: naming what has changed.
-    """
+    """Refuse what would make another experiment of a run, or mix up the parts of its data."""
     place = Place(source=f"command line: {' '.join(overrides)}")
     fixed = [*FIXED]
     if isinstance(before, MinimizationConfig) and isinstance(now, MinimizationConfig):
@@ -632,9 +590,6 @@ def load(experiment: Experiment, state: Any, loop: run_directory.LoopState, sour
     """Let an experiment continue from its state.
 
     Loaders and optimizers use what they are given only when they continue: a step is tried first.
-
-    Raises:
-        CheckpointError: if it does not fit, as after a change of the model.
     """
     try:
         experiment.load_training_state(copy.deepcopy(state))

@@ -97,9 +97,6 @@ def locked(directory: Path) -> Iterator[None]:
 
     The lock is the operating system's: it ends with the process, however that ends. Where there
     are no such locks (on Windows), nothing is checked.
-
-    Raises:
-        CheckpointError: if another process has it.
     """
     try:
         import fcntl
@@ -187,9 +184,6 @@ def read_json(path: Path, hint: Any) -> Any:
     Args:
         path: the file.
         hint: what that must be, as `misfit` takes it.
-
-    Raises:
-        CheckpointError: if it cannot be read, or says something else.
     """
     try:
         value = json.loads(contents(path, LARGEST_JSON))
@@ -266,11 +260,7 @@ def wrong(where: str, expected: str, value: Any) -> str:
 
 
 def check_files(directory: Path) -> None:
-    """Refuse to resume a run in whose directory something is in the way of its files.
-
-    Raises:
-        CheckpointError: naming the first.
-    """
+    """Refuse to resume a run in whose directory something is in the way of its files."""
     for path in directory.iterdir():
         if path.name in DIRECTORIES and not path.is_dir():
             raise CheckpointError(path, "is no directory, and in the way of one; move it away")
@@ -470,9 +460,6 @@ def newest_state(run: Path, identity: str) -> tuple[Any, list[CheckpointError]]:
     Args:
         run: the run's directory.
         identity: what the run's checkpoints say of whose they are.
-
-    Raises:
-        CheckpointError: if none of the checkpoints is sound, or nobody can tell.
     """
     problems: list[CheckpointError] = []
     try:
@@ -491,11 +478,7 @@ def newest_state(run: Path, identity: str) -> tuple[Any, list[CheckpointError]]:
 
 
 def own_state(path: Path, identity: str) -> Any:
-    """Return the state in a checkpoint of the run `identity`.
-
-    Raises:
-        CheckpointError: if it is damaged, of another run, or cannot be read.
-    """
+    """Return the state in a checkpoint of the run `identity`."""
     try:
         state = load_checkpoint(path)
     except OSError as error:

@@ -14,15 +14,7 @@ from nanotorch import nn
 from nanotorch.optim import swa_utils
 from nanotorch.utils.data import DataLoader, TensorDataset
 
-from .build import (
-    ModelSpec,
-    Schedule,
-    build_model,
-    build_optimizer,
-    dry_run,
-    freeze,
-    with_others,
-)
+from .build import ModelSpec, Schedule, build_model, build_optimizer, dry_run, freeze, with_others
 from .components import LOSS_FACTS
 from .config import ConfigError, Problem, did_you_mean, quoted, raise_all, refusal
 from .dataset import PARTS, Dataset, Samples, load_dataset, load_text
@@ -107,11 +99,7 @@ LARGEST_INPUT = 500_000
 
 
 class Supervised(Experiment):
-    """A model, its data, its loss and its optimizer.
-
-    Raises:
-        ConfigError: if they cannot be made as the configuration says, or do not fit each other.
-    """
+    """A model, its data, its loss and its optimizer."""
 
     def __init__(self, config: TrainedConfig) -> None:
         self.config = config
@@ -194,15 +182,11 @@ class Supervised(Experiment):
             lengths = self.epochs, self.steps
             self._schedule = Schedule(config.scheduler, self.optimizer, *lengths, monitor)
         self._optimizer_state = OptimizerState(self.optimizer)
-        self._check_monitors()
-
-    def _check_monitors(self) -> None:
-        """Refuse to wait for what is not measured."""
-        watched = {}
-        if self.config.checkpoint.monitor != Checkpoint.monitor:
-            watched["checkpoint.monitor"] = self.config.checkpoint.monitor
-        if self.config.early_stopping is not None:
-            watched["early_stopping.monitor"] = self.config.early_stopping.monitor
+        stopping, watched = config.early_stopping, dict[str, str]()
+        if config.checkpoint.monitor != Checkpoint.monitor:
+            watched["checkpoint.monitor"] = config.checkpoint.monitor
+        if stopping is not None:
+            watched["early_stopping.monitor"] = stopping.monitor
         known = ["train/epoch_loss", *self.measure("validation")] if watched else []
         message = "is not measured in training"
         raise_all(

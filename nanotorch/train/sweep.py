@@ -75,9 +75,6 @@ def parse_axis(argument: str) -> Axis:
 
     Values stand between commas, outside of brackets; `a:b` and `a:b:step` are whole numbers from a
     to b, b itself left out; `log(a, b)`, `uniform(a, b)` and `integers(a, b)` are drawn.
-
-    Raises:
-        ConfigError: if it says nothing.
     """
     key, equals, text = argument.partition("=")
     text = text.strip()
@@ -137,12 +134,7 @@ def parts(text: str) -> Iterator[str]:
 
 
 def combinations(axes: Sequence[Axis], count: int | None, seed: int) -> list[list[str]]:
-    """Return the overrides of each run: all combinations, or `count` different random ones.
-
-    Raises:
-        ConfigError: if there are too many, or too few; if values are to be drawn and nobody says
-            how many; if a setting occurs twice.
-    """
+    """Return the overrides of each run: all combinations, or `count` different random ones."""
     for key, times in Counter(axis.key for axis in axes).items():
         if times > 1:
             raise usage_error(f"{key}=...", "is given twice")

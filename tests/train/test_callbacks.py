@@ -15,7 +15,7 @@ from nanotorch.train.loop import (
     RecordEpochs,
     RecordSteps,
     StopOnSignal,
-    StopWhenNotFinite,
+    StopWhenDiverged,
 )
 from nanotorch.train.progress import Progress, ProgressBar, ProgressLines
 from tests.several import in_threads
@@ -63,7 +63,7 @@ class Kill(Callback):
 
 @pytest.mark.parametrize("loss", [math.nan, math.inf, -math.inf])
 def test_a_loss_that_is_not_finite_stops_the_run(loss: float) -> None:
-    loop = Loop(Losses((1.0, 1), (loss, 1), (1.0, 1)), 9, [StopWhenNotFinite()])
+    loop = Loop(Losses((1.0, 1), (loss, 1), (1.0, 1)), 9, [StopWhenDiverged()])
     loop.run()
     assert (loop.step, loop.stop_reason) == (2, "diverged")
 
