@@ -7,14 +7,9 @@
 functions and callbacks of their own to what it may name.
 """
 
-from .components import (
-    register_callback,
-    register_function,
-    register_generator,
-    register_layer,
-    register_loss,
-)
+from .components import register_callback, register_generator, register_layer, register_loss
 from .config import ConfigError
+from .functions import register_function
 from .generators import Generator, Made
 from .load import LoadedConfig, load_config
 from .loop import Callback, Loop, Task

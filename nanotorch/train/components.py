@@ -14,7 +14,6 @@ from nanotorch.optim import lr_scheduler
 
 from . import loop
 from .config import ConfigError, Noted, Problem
-from .functions import register_function
 from .generators import GENERATORS
 from .reading import REQUIRED, Arguments, Component, Key, Natural, Positive
 
@@ -562,7 +561,3 @@ def register_loss(
     LOSSES.register(factory, name)
     LOSS_FACTS[LOSSES.names[-1]] = facts[experiment]
     return factory
-
-
-__all__ = ["CALLBACKS", "register_callback", "register_function", "register_generator"]
-__all__ += ["register_layer", "register_loss"]

@@ -1,6 +1,6 @@
 """Samples that are made up: one section per source, with what it makes."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal, TypeVar, get_args, get_type_hints
 
@@ -281,7 +281,7 @@ class Xor(Plane):
         return self.labelled(x, (x[:, 0] > 0) != (x[:, 1] > 0), stream)
 
 
-def draw(stream: object, *shape: int, generator: torch.Generator) -> Array:
+def draw(draws: Callable[..., torch.Tensor], *shape: int, generator: torch.Generator) -> Array:
     """Return numbers of `torch.rand` or `torch.randn` in double precision."""
-    assert callable(stream)
-    return stream(*shape, generator=generator, dtype=torch.float64).numpy()
+    numbers: Array = draws(*shape, generator=generator, dtype=torch.float64).numpy()
+    return numbers

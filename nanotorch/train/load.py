@@ -67,39 +67,33 @@ def read_tree(
     inner = (*within, path.resolve())
     result: Tree = replace(tree, entries=entries)
     known = {} if known is None else known
-    bases = [
-        base_path(name, inner) for name in (names.items if isinstance(names, Items) else [names])
-    ]
     # The file itself comes last, and of several bases the later one wins.
+    listed = names.items if isinstance(names, Items) else [names]
+    bases = [base_path(name, inner) for name in listed]
     for file, base in {base.resolve(): base for base in reversed(bases)}.items():
         if file not in known:
             known[file] = read_tree(base, shown_path(base), noted, inner, known)
         inherited = known[file]
         if not isinstance(inherited, Table):
-            message = f"expected sections to inherit, got {inherited}"
-            raise refusal("", message, inherited.place)
+            raise refusal("", f"expected sections to inherit, got {inherited}", inherited.place)
         result = merged(inherited, result)
     return result
 
 
 def base_path(name: Tree, within: tuple[Path, ...]) -> Path:
     """Return the file that an item of `inherit` names."""
-
-    problem = ""
     if not isinstance(name, Scalar) or not isinstance(name.value, str) or "\0" in name.value:
         raise refusal(KEY, f"expected a file name, got {name}", name.place)
     path = name.place.base / name.value
     if len(within) >= DEEPEST:
-        problem = f"more than {DEEPEST} files inherit from one another"
-    else:
-        try:
-            opened(path).close()
-        except OSError as error:
-            problem = f"cannot read {quoted(name.value)}: {error.strerror or error}"
-    if not problem and path.resolve() in within:
-        problem = f"{quoted(name.value)} inherits from itself"
-    if problem:
-        raise refusal(KEY, problem, name.place)
+        raise refusal(KEY, f"more than {DEEPEST} files inherit from one another", name.place)
+    try:
+        opened(path).close()
+    except OSError as error:
+        message = f"cannot read {quoted(name.value)}: {error.strerror or error}"
+        raise refusal(KEY, message, name.place) from None
+    if path.resolve() in within:
+        raise refusal(KEY, f"{quoted(name.value)} inherits from itself", name.place)
     return path
 
 

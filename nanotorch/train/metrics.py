@@ -46,12 +46,9 @@ def regression_metrics(prediction: ArrayLike, target: ArrayLike) -> dict[str, fl
     p, y = flat(prediction), flat(target)
     error = p - y
     residual, total = float(np.sum(error**2)), float(np.sum((y - y.mean()) ** 2))
-    if len(y) < 2:
-        r2 = math.nan
-    elif total == 0:
-        r2 = float(residual == 0)
-    else:
-        r2 = 1 - residual / total
+    r2 = math.nan
+    if len(y) >= 2:
+        r2 = 1 - residual / total if total else float(residual == 0)
     return {"mae": float(np.mean(np.abs(error))), "rmse": math.sqrt(residual / len(y)), "r2": r2}
 
 

@@ -166,9 +166,8 @@ def loss_curves(records: Records) -> Plot | None:
         best = int(np.nanargmin(y))
         label = f"best validation loss: {y[best]:.4g} in epoch {x[best]}"
         top.plot(x[best], y[best], "o", color=RED, markersize=7, label=label, zorder=5)
-    values = np.concatenate([y for _, y in found.values()])
     top.set(title="Loss", xlabel="epoch", ylabel="loss")
-    scale_values(top, values)
+    scale_values(top, np.concatenate([y for _, y in found.values()]))
     top.legend()
     whole_numbers(top)
     if changing:

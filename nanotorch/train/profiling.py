@@ -141,15 +141,10 @@ def summary(model: nn.Module, example: torch.Tensor) -> str:
         row = rows[module]
         within = [rows[inner] for inner in module.modules()]
         own = sum(parameter.numel() for parameter in module.parameters())
-        lines.append(
-            [
-                branch,
-                " ".join(shown(shape, samples) for shape in dict.fromkeys(row.shapes)),
-                f"{own:,}" if own else "",
-                size_text(row.bytes / samples) if row.bytes else "",
-                f"{sum(r.operations for r in within) // samples:,}" if row.shapes else "",
-            ]
-        )
+        shapes = " ".join(shown(shape, samples) for shape in dict.fromkeys(row.shapes))
+        memory = size_text(row.bytes / samples) if row.bytes else ""
+        flops = f"{sum(r.operations for r in within) // samples:,}" if row.shapes else ""
+        lines.append([branch, shapes, f"{own:,}" if own else "", memory, flops])
     shown_lines = lines[:MOST_MODULES]
     if len(lines) > MOST_MODULES:
         shown_lines.append([f"and {len(lines) - MOST_MODULES} more", "", "", "", ""])
@@ -169,16 +164,14 @@ def observed(model: nn.Module, example: torch.Tensor) -> dict[nn.Module, Row]:
     rows = {module: Row() for module in model.modules()}
 
     def see(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
-        found = [t for t in flat(output) if isinstance(t, torch.Tensor)]
-        row = rows[module]
-        row.shapes += [tuple(tensor.shape) for tensor in found]
-        row.bytes += sum(tensor.numel() * tensor.element_size() for tensor in found)
+        for tensor in flat(output):
+            if isinstance(tensor, torch.Tensor):
+                rows[module].shapes.append(tuple(tensor.shape))
+                rows[module].bytes += tensor.numel() * tensor.element_size()
 
-    with ExitStack() as stack:
+    with ExitStack() as stack, graph.evaluation(model), torch.no_grad():
         for module in rows:
             stack.callback(module.register_forward_hook(see).remove)
-        stack.enter_context(graph.evaluation(model))
-        stack.enter_context(torch.no_grad())
         model(example)
     for module, count in operations(model, example).items():
         rows[module].operations = count
@@ -341,19 +334,17 @@ class OperationProfile:
         whole = median(self._steps)
         rest = max(whole - sum(seconds for _, seconds, _ in operations.values()), 0.0)
         modules["Python between the operations"] = [1, rest, 0]
-        count = len(self._steps)
-        head = f"{count} steps, timed operation by operation, which slows them down; medians"
-        tables = [table(["operation", "module"], operations, whole)]
-        return "\n\n".join([head, *tables, table(["module"], modules, whole)])
+        head = f"{len(self._steps)} steps, timed operation by operation, which slows them down"
+        by_operation = table(["operation", "module"], operations, whole)
+        by_module = table(["module"], modules, whole)
+        return f"{head}; medians\n\n{by_operation}\n\n{by_module}"
 
 
 def table(heads: list[str], costs: Mapping[str, Cost], whole: float) -> str:
     """Return what took most, a line each, with its share of the whole step."""
     rows = [[*heads, "calls a step", "µs a step", "share", "KB a step"]]
-    for key, (calls, seconds, size) in sorted(costs.items(), key=lambda item: -item[1][1])[
-        :MOST_ROWS
-    ]:
-        figures = [f"{calls:g}", f"{seconds * 1e6:,.1f}"]
-        figures += [f"{100 * seconds / whole:.1f} %", f"{size / 1000:,.1f}"]
-        rows.append([*key.split("\0"), *figures])
+    for key, cost in sorted(costs.items(), key=lambda item: -item[1][1])[:MOST_ROWS]:
+        calls, seconds, size = cost
+        figures = [f"{calls:g}", f"{seconds * 1e6:,.1f}", f"{100 * seconds / whole:.1f} %"]
+        rows.append([*key.split("\0"), *figures, f"{size / 1000:,.1f}"])
     return aligned(rows, left=len(heads))

@@ -141,10 +141,8 @@ class Record:
     """
 
     def __init__(self, directory: Path, values: dict[str, Any], seconds: float = 0.0) -> None:
-        self._path = directory / RECORD
+        self._path, self.values, self._begun = directory / RECORD, values, False
         self._start = time.monotonic() - seconds
-        self.values = values
-        self._begun = False
 
     def begin(self) -> None:
         """Write what is known when a run begins."""
@@ -175,15 +173,9 @@ class Record:
 
 def new_record(directory: Path, experiment: Experiment, command: Sequence[str]) -> Record:
     """Return the record of a run that begins."""
-    values: dict[str, Any] = {
-        "status": "running",
-        "id": os.urandom(8).hex(),
-        "command": list(command),
-        "imports": list(imported),
-        "started": now(),
-        "versions": run_directory.versions(),
-        "data": checksums(experiment),
-    }
+    values: dict[str, Any] = {"status": "running", "id": os.urandom(8).hex()}
+    values |= {"command": list(command), "imports": list(imported), "started": now()}
+    values |= {"versions": run_directory.versions(), "data": checksums(experiment)}
     return Record(directory, values)
 
 
@@ -344,7 +336,7 @@ class Run:
             self._signals.on_start(loop)  # signals wait: half a run cannot be resumed
             if self.saved is not None:
                 remove_unfinished(self.directory)
-            # Until here nothing has been written. `--resume` needs the record and the configuration.
+            # Until here nothing has been written. `--resume` needs record and configuration.
             self.record.begin()
             if self.saved is None or self.saved.fresh:
                 write_atomically(self.directory / "config.yaml", dump_config(self.loaded).encode())
@@ -451,10 +443,8 @@ class Run:
 
 
 FROM_THE_BEGINNING: dict[str, Any] = {
-    "recorder": {"metrics": 0, "events": {}},
-    "loop": {"step": 0},
-    "seconds": 0.0,
-}
+    "recorder": {"metrics": 0, "events": {}}, "loop": {"step": 0}, "seconds": 0.0
+}  # fmt: skip
 """What is known of a run that ended before its first checkpoint."""
 NEWEST = "latest"
 LARGEST_NOTE = 10_000
@@ -566,21 +556,18 @@ def find(target: str | Path) -> tuple[Path, Path | None]:
 def check_same(before: Config, now: Config, overrides: Sequence[str]) -> None:
     """Refuse what would make another experiment of a run, or mix up the parts of its data."""
     place = Place(source=f"command line: {' '.join(overrides)}")
-    fixed = [*FIXED]
+    changed = [key for key in FIXED if getattr(before, key, None) != getattr(now, key, None)]
     if isinstance(before, MinimizationConfig) and isinstance(now, MinimizationConfig):
-        same = before.function.formula == now.function.formula
-        fixed += [] if same and before.function.points == now.function.points else ["function"]
-    problems = [
-        Problem(key, "cannot change in a resumed run; begin a new one", place)
-        for key in fixed
-        if key == "function" or getattr(before, key, None) != getattr(now, key, None)
-    ]
-    if isinstance(before, TrainedConfig) and isinstance(now, TrainedConfig):
+        old, new = before.function, now.function
+        changed += ["function"] * ((old.formula, old.points) != (new.formula, new.points))
+    message = "cannot change in a resumed run; begin a new one"
+    problems = [Problem(key, message, place) for key in changed]
+    if isinstance(before, TrainedConfig) and isinstance(now, TrainedConfig) and now.train.epochs:
         told = "changes how many steps an epoch has; write train.epochs=null train.steps=N as well"
         problems += [
             Problem(f"train.{key}", told, place)
             for key in LENGTHS
-            if now.train.epochs and getattr(before.train, key) != getattr(now.train, key)
+            if getattr(before.train, key) != getattr(now.train, key)
         ]
     raise_all(problems)
 

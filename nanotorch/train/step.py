@@ -37,14 +37,11 @@ class TrainingStep:
 
     def record(self) -> Mapping[str, Any]:
         """Return what was compiled, with the figures of each variant, or why nothing was."""
-        if self._reason:
-            return {"compiled": False, "reason": self._reason}
-        report = self._compiled.report()
-        if report.problem:
-            return {"compiled": False, "reason": report.problem}
-        if not report.plans:
-            return {"compiled": False, "reason": "the run ended before"}
-        return {"compiled": True, "plans": [asdict(figures) for figures in report.plans]}
+        report = None if self._reason else self._compiled.report()
+        reason = self._reason if report is None else report.problem
+        if report is not None and not reason and report.plans:
+            return {"compiled": True, "plans": [asdict(figures) for figures in report.plans]}
+        return {"compiled": False, "reason": reason or "the run ended before"}
 
 
 def reason_against(optimizer: optim.Optimizer, wanted: bool, calls: int) -> str:
