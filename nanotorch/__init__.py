@@ -53,8 +53,8 @@ from nanotorch.autograd.anomaly_mode import (
 from nanotorch.compile import compile
 from nanotorch.names.lookup import on_demand as _on_demand
 from nanotorch.ops import *  # noqa: F403 - one name per operation, each declared in its family
-from nanotorch.ops import generator as random
-from nanotorch.ops.generator import Generator, default_generator
+from nanotorch.ops import random as random
+from nanotorch.ops.random import Generator, default_generator
 from nanotorch.torch_version import TorchVersion as _TorchVersion
 
 _sys.modules["nanotorch.random"] = random  # PyTorch has a module of that name

@@ -52,10 +52,10 @@ from nanotorch._core.tensor import Tensor as Tensor
 from nanotorch.amp.autocast_mode import autocast as autocast
 from nanotorch.amp.grad_scaler import GradScaler as GradScaler
 from nanotorch.autograd.backward import GradientEdge as GradientEdge
-from nanotorch.ops import generator as _generator
-from nanotorch.ops.generator import Generator as Generator
+from nanotorch.ops import random as _generator
 from nanotorch.ops.memory import UntypedStorage as UntypedStorage
 from nanotorch.ops.memory import memory_format as memory_format
+from nanotorch.ops.random import Generator as Generator
 
 BoolTensor: Any
 ByteTensor: Any

@@ -75,7 +75,7 @@ TYPES = {
     "nanotorch._core.dtypes": ("Size", "device", "dtype"),
     "nanotorch._core.graph": ("RemovableHandle",),
     "nanotorch.autograd.backward": ("GradientEdge",),
-    "nanotorch.ops.generator": ("Generator",),
+    "nanotorch.ops.random": ("Generator",),
     "nanotorch.ops.memory": ("UntypedStorage",),
 }
 

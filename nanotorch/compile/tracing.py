@@ -49,7 +49,7 @@ from nanotorch.compile.tape import (
     leaves,
 )
 from nanotorch.nn.module import Module
-from nanotorch.ops.generator import default_generator
+from nanotorch.ops.random import default_generator
 from nanotorch.optim.lbfgs import LBFGS
 from nanotorch.optim.optimizer import Optimizer, evaluate
 from nanotorch.optim.rules import SGD, Rule

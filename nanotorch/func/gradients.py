@@ -26,8 +26,7 @@ from nanotorch.func.vmap import (
     vmap,
     with_aux,
 )
-from nanotorch.ops.generator import default_generator
-from nanotorch.ops.random import ERROR
+from nanotorch.ops.random import ERROR, default_generator
 
 # A function differentiated on its own: fresh inputs on entry, results that show outside what is
 # outside.

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from nanotorch import ops
 from nanotorch._core.batched import Batch, batched, differing, running, whole_of
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.generator import default_generator
+from nanotorch.ops.random import default_generator
 
 # Nested tuples, lists and dicts of values, taken apart into leaves and put together again.
 

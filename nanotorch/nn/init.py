@@ -9,7 +9,7 @@ from nanotorch import ops
 from nanotorch._core.call_site import warn
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.generator import Generator, stream
+from nanotorch.ops.random import Generator, stream
 
 GAINS: dict[str, float] = {
     **dict.fromkeys(("linear", "sigmoid"), 1),

@@ -9,13 +9,10 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.names.lookup import on_demand
 from nanotorch.ops import activation as activation
 from nanotorch.ops import binary as binary
-from nanotorch.ops import comparison as comparison
-from nanotorch.ops import conversion as conversion
 from nanotorch.ops import creation as creation
 from nanotorch.ops import elementwise as elementwise
 from nanotorch.ops import factoring as factoring
 from nanotorch.ops import gathering as gathering
-from nanotorch.ops import generator as generator
 from nanotorch.ops import indexing as indexing
 from nanotorch.ops import inplace as inplace
 from nanotorch.ops import joining as joining
@@ -25,7 +22,6 @@ from nanotorch.ops import memory as memory
 from nanotorch.ops import products as products
 from nanotorch.ops import random as random
 from nanotorch.ops import reduction as reduction
-from nanotorch.ops import searching as searching
 from nanotorch.ops import shape as shape
 from nanotorch.ops import sorting as sorting
 from nanotorch.ops import special as special
@@ -36,8 +32,7 @@ from nanotorch.ops import tables as tables
 # Families whose first use imports them. None has methods, or functions of the table in `tables`.
 FAMILIES = {
     "nanotorch.ops": (
-        "attention convolution einstein elementwise loss normalization "
-        "pooling recurrent resampling windows"
+        "attention convolution elementwise loss normalization pooling recurrent resampling windows"
     )
 }
 # What the package has of them; the others are parts of layers.
@@ -50,7 +45,6 @@ LATER = {
     "nanotorch.ops.convolution": (
         "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d"
     ),
-    "nanotorch.ops.einstein": "einsum",
     "nanotorch.ops.resampling": (
         "affine_grid_generator grid_sampler grid_sampler_2d grid_sampler_3d"
     ),

@@ -20,8 +20,7 @@ from nanotorch.ops.arguments import (
     unsupported,
 )
 from nanotorch.ops.binary import clamp, held_between
-from nanotorch.ops.comparison import tied, vanishing, zero_where
-from nanotorch.ops.elementwise import exp, refuse_bool
+from nanotorch.ops.elementwise import exp, refuse_bool, tied, vanishing, zero_where
 from nanotorch.ops.indexing import where
 from nanotorch.ops.inplace import writer
 from nanotorch.ops.joining import cat_along

@@ -9,8 +9,7 @@ from nanotorch._core.batched import elementwise, leading
 from nanotorch._core.op import Array, hidden_op
 from nanotorch._core.sums import ones
 from nanotorch.ops.arguments import need_kind
-from nanotorch.ops.comparison import vanishing
-from nanotorch.ops.elementwise import exp
+from nanotorch.ops.elementwise import exp, vanishing
 from nanotorch.ops.matrix import matmul
 from nanotorch.ops.reduction import sum_along
 from nanotorch.ops.shape import transpose

@@ -21,12 +21,12 @@ from nanotorch.ops.arguments import (
     number_in,
     number_or_infinity,
 )
-from nanotorch.ops.comparison import halved_where, vanishing, zero_where
-from nanotorch.ops.conversion import convert
+from nanotorch.ops.creation import convert
 from nanotorch.ops.elementwise import (
     LN_2,
     exp,
     exp2,
+    halved_where,
     pow,
     pow_number,
     reciprocal,
@@ -34,6 +34,8 @@ from nanotorch.ops.elementwise import (
     share,
     sub,
     true_divide,
+    vanishing,
+    zero_where,
 )
 from nanotorch.ops.joining import common_shape
 

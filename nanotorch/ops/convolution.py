@@ -13,7 +13,7 @@ from nanotorch._core.op import Array, hidden_op, public
 from nanotorch._core.sums import sum_over, sum_rows
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import NUMBERS, need_kind
-from nanotorch.ops.comparison import tied
+from nanotorch.ops.elementwise import tied
 from nanotorch.ops.reduction import sum_along
 from nanotorch.ops.shape import slice_along, squeeze_one, unsqueeze
 from nanotorch.ops.windows import (

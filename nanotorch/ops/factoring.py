@@ -11,7 +11,7 @@ from nanotorch._core.arguments import named_tuple
 from nanotorch._core.batched import Call, elementwise, leading, looped, under_vmap, wholes
 from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch.ops.arguments import need_kind, refuse_half
-from nanotorch.ops.comparison import vanishing
+from nanotorch.ops.elementwise import vanishing
 from nanotorch.ops.indexing import where
 from nanotorch.ops.joining import cat_along
 from nanotorch.ops.reduction import others

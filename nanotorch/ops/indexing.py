@@ -31,7 +31,7 @@ from nanotorch.ops.arguments import (
     number_in,
     number_or_infinity,
 )
-from nanotorch.ops.comparison import zero_where
+from nanotorch.ops.elementwise import zero_where
 from nanotorch.ops.gathering import (
     add_rows,
     at,

@@ -14,7 +14,7 @@ from nanotorch._core.layout import normal_dim, order_of
 from nanotorch._core.op import Array, Arrays, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import given_tensors, need_kind, need_tensor_list, need_tensors
-from nanotorch.ops.comparison import vanishing
+from nanotorch.ops.elementwise import vanishing
 from nanotorch.ops.memory import contiguous_format
 from nanotorch.ops.shape import (
     distinct_dims,

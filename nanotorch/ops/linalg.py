@@ -14,10 +14,9 @@ from nanotorch._core.op import PUBLIC, Array, hidden_op, method, op
 from nanotorch._core.sums import DOUBLE, sum_over, sum_products
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import as_number, refuse_half
-from nanotorch.ops.comparison import zero_where
-from nanotorch.ops.conversion import convert
+from nanotorch.ops.creation import convert
 from nanotorch.ops.elementwise import abs as absolute
-from nanotorch.ops.elementwise import pow, sign
+from nanotorch.ops.elementwise import pow, sign, zero_where
 from nanotorch.ops.factoring import check_matrices, is_vector, singular, svdvals, tr
 from nanotorch.ops.indexing import where_true
 from nanotorch.ops.joining import cat_along

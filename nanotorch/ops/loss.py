@@ -13,8 +13,7 @@ from nanotorch._core.sums import HALF, SINGLE, pick, sum_of_squares, sum_whole
 from nanotorch._core.tensor import wrap
 from nanotorch.ops.activation import log_sigmoid, sigmoid
 from nanotorch.ops.binary import clamp, clamp_min
-from nanotorch.ops.comparison import tied
-from nanotorch.ops.elementwise import exp, log
+from nanotorch.ops.elementwise import exp, log, tied
 
 # Losses that PyTorch records as one node each; `nn.functional` gives them their public faces.
 #

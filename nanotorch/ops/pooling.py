@@ -14,7 +14,7 @@ from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, hidden_op, public
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import NUMBERS, need_kind, refuse_half, tensor_given
-from nanotorch.ops.comparison import tied
+from nanotorch.ops.elementwise import tied
 from nanotorch.ops.reduction import mean_along
 from nanotorch.ops.shape import squeeze_one, unsqueeze
 from nanotorch.ops.windows import TIED, Ints, Taps, last, padded, resampling

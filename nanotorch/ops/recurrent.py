@@ -7,7 +7,7 @@ import numpy as np
 from nanotorch._core.op import Array, hidden_op
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.activation import relu_backward, tanh, tanh_backward
-from nanotorch.ops.comparison import vanishing
+from nanotorch.ops.elementwise import vanishing
 from nanotorch.ops.joining import cat_along
 from nanotorch.ops.matrix import mm
 from nanotorch.ops.reduction import sum_along

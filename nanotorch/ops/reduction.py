@@ -19,8 +19,7 @@ from nanotorch._core.overloads import overloads
 from nanotorch._core.sums import DOUBLE, HALF, SINGLE, sum_over, sum_products, sum_whole
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import inplace_form
-from nanotorch.ops.comparison import zero_where
-from nanotorch.ops.elementwise import exp
+from nanotorch.ops.elementwise import exp, zero_where
 from nanotorch.ops.shape import reshape, transpose, unsqueeze
 
 # Reductions: over all dimensions, or over those given by ``dim``.

@@ -12,7 +12,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.batched import Call, apart, merged
 from nanotorch._core.op import Array, hidden_op, op, public
 from nanotorch.ops.arguments import need_kind
-from nanotorch.ops.comparison import tied
+from nanotorch.ops.elementwise import tied
 from nanotorch.ops.joining import stack_along
 from nanotorch.ops.pooling import planes
 from nanotorch.ops.reduction import sum_along

@@ -10,8 +10,7 @@ from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import as_number, need_tensors, number_in, refuse_half
-from nanotorch.ops.comparison import vanishing, zero_where
-from nanotorch.ops.elementwise import cos, exp, log, sin, square
+from nanotorch.ops.elementwise import cos, exp, log, sin, square, vanishing, zero_where
 from nanotorch.ops.inplace import blank
 from nanotorch.ops.reduction import sum_all
 

@@ -17,9 +17,20 @@ from nanotorch._core.sums import sum_over
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import as_number, need_kind, refuse_half
 from nanotorch.ops.binary import lerp
-from nanotorch.ops.comparison import isnan, logical_not, logical_xor, zero_where
 from nanotorch.ops.creation import full_like, linspace, zeros_like
-from nanotorch.ops.elementwise import ceil, floor, over, round, sqrt, sub, times
+from nanotorch.ops.elementwise import (
+    ceil,
+    floor,
+    isnan,
+    logical_not,
+    logical_xor,
+    over,
+    round,
+    sqrt,
+    sub,
+    times,
+    zero_where,
+)
 from nanotorch.ops.gathering import gather, gather_backward
 from nanotorch.ops.indexing import masked_fill
 from nanotorch.ops.joining import cat

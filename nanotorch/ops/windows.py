@@ -14,7 +14,7 @@ from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, hidden_op, op
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import NUMBERS, as_number, need_kind, number_in
-from nanotorch.ops.comparison import tied
+from nanotorch.ops.elementwise import tied
 
 # Windows that slide over the last dimensions of ``(N, C, ...)``: where they lie, their elements as
 # columns of a matrix, and such columns added back to where they came from.

@@ -19,7 +19,7 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.autograd.backward import backward
 from nanotorch.autograd.function import Function
 from nanotorch.autograd.graph import saved_tensors_hooks
-from nanotorch.ops.generator import fork_rng, get_rng_state, set_rng_state
+from nanotorch.ops.random import fork_rng, get_rng_state, set_rng_state
 
 ADVICE = (
     "use_reentrant=False is recommended, but if you need to preserve the current default behavior, "

@@ -55,7 +55,7 @@ def test_half_precision_is_summed_in_single() -> None:
 
 
 def test_a_plan_is_made_once_for_an_equation() -> None:
-    from nanotorch.ops.einstein import planned
+    from nanotorch.ops.products import planned
 
     a, b = torch.ones(2, 3), torch.ones(3, 4)
     torch.einsum("ij,jk->ik", a, b)

@@ -12,8 +12,7 @@ from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops import activation as kernels
 from nanotorch.ops.arguments import tensor_given
 from nanotorch.ops.attention import gelu_exact
-from nanotorch.ops.generator import default_generator
-from nanotorch.ops.random import alike, each, empty_layout
+from nanotorch.ops.random import alike, default_generator, each, empty_layout
 
 __all__ = (
     "celu", "celu_", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "elu_", "gelu",

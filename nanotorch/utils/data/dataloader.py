@@ -7,7 +7,7 @@ from types import GenericAlias
 from typing import TYPE_CHECKING, Any
 
 from nanotorch._core.call_site import warn
-from nanotorch.ops.generator import Generator, default_generator
+from nanotorch.ops.random import Generator, default_generator
 from nanotorch.utils.data.dataset import IterableDataset
 from nanotorch.utils.data.reading import (
     Plan,

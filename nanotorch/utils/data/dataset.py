@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from nanotorch._core.call_site import warn
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.generator import Generator, default_generator
+from nanotorch.ops.random import Generator, default_generator
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sized
 
 import numpy as np
 
-from nanotorch.ops.generator import Generator
+from nanotorch.ops.random import Generator
 from nanotorch.utils.data.sampler import Array, ArraySampler
 
 ALONE = (

@@ -15,8 +15,8 @@ from nanotorch._core import dtypes
 from nanotorch._core.random import written
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.creation import as_tensor, tensor
-from nanotorch.ops.generator import Generator, default_generator
 from nanotorch.ops.joining import stack
+from nanotorch.ops.random import Generator, default_generator
 from nanotorch.utils.data.dataset import IterableDataset, Subset, TensorDataset, samples
 
 # What a worker process knows of itself.

@@ -12,7 +12,7 @@ import numpy as np
 
 from nanotorch._core.dtypes import float64
 from nanotorch.ops.creation import as_tensor
-from nanotorch.ops.generator import Generator, default_generator
+from nanotorch.ops.random import Generator, default_generator
 
 T_co = TypeVar("T_co", covariant=True)
 Array = np.ndarray

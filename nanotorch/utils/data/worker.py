@@ -26,7 +26,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from nanotorch._core.call_site import warn
-from nanotorch.ops.generator import manual_seed
+from nanotorch.ops.random import manual_seed
 from nanotorch.settings import pools
 from nanotorch.utils.data.reading import (
     Plan,
