@@ -112,13 +112,13 @@ def number_in(value: Number, kind: np.dtype) -> Any:
     return kind.type(value)
 
 
+SCALAR_TYPES = "expected scalar type {} but found {}"
 NUMBERS = "fiu"  # all kinds but bools, by NumPy's letters
 
 
 def unsupported(kernel: str, array: np.ndarray) -> NotImplementedError:
     """The error for numbers of a type that PyTorch's ``kernel`` does not know."""
-    kind = dtypes.of_array(array).char
-    return NotImplementedError(f"\"{kernel}\" not implemented for '{kind}'")
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{char_of(array)}'")
 
 
 def need_kind(kernel: str, *arrays: np.ndarray, kinds: str = "f") -> None:
@@ -130,6 +130,22 @@ def need_kind(kernel: str, *arrays: np.ndarray, kinds: str = "f") -> None:
     for array in arrays:
         if array.dtype.kind not in kinds:
             raise unsupported(kernel, array)
+
+
+def need_one_dtype(text: str, *operands: Any) -> None:
+    """Refuse operands of different dtypes.
+
+    Args:
+        text: that of the error, with `{}` for the dtype of each operand.
+    """
+    for operand in operands[1:]:
+        if operand.dtype != operands[0].dtype:
+            raise RuntimeError(text.format(*map(char_of, operands)))
+
+
+def char_of(operand: Any) -> str:
+    """How messages call the dtype of a tensor or an array."""
+    return operand.dtype.char if isinstance(operand, Tensor) else dtypes.of_array(operand).char
 
 
 def refuse_half(name: str, array: np.ndarray) -> None:

@@ -14,7 +14,7 @@ from nanotorch._core.op import OPERANDS, PUBLIC, Array, hidden_op, method, numbe
 from nanotorch._core.overloads import overloads
 from nanotorch._core.sums import HALF, SINGLE, pick
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import NUMBERS, need_kind, need_tensors, number_in
+from nanotorch.ops.arguments import NUMBERS, need_kind, need_one_dtype, need_tensors, number_in
 
 NO_ALLCLOSE = (
     "vmap over torch.allclose isn't supported yet. Please file an issue at "
@@ -242,8 +242,7 @@ def isclose(
         RuntimeError: if the two have different dtypes, or for a tolerance below zero.
     """
     need_tensors(input, other)
-    if input.dtype != other.dtype:
-        raise RuntimeError(f"{input.dtype.char} did not match {other.dtype.char}")
+    need_one_dtype("{} did not match {}", input, other)
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
         if not tolerance >= 0:
             raise RuntimeError(

@@ -10,7 +10,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import named_tuple
 from nanotorch._core.batched import Call, elementwise, leading, looped, under_vmap, wholes
 from nanotorch._core.op import Array, hidden_op, method, op, public
-from nanotorch.ops.arguments import need_kind, refuse_half
+from nanotorch.ops.arguments import need_kind, need_one_dtype, refuse_half
 from nanotorch.ops.elementwise import vanishing
 from nanotorch.ops.indexing import where
 from nanotorch.ops.joining import cat_along
@@ -172,14 +172,7 @@ def is_vector(A: tuple[int, ...], B: tuple[int, ...]) -> bool:
     return len(B) == 1 or (len(A) - 1 == len(B) and A[:-1] == B)
 
 
-def check_pair(name: str, A: Array, B: Array) -> None:
-    """Refuse right-hand sides of another dtype than the matrices."""
-    a, b = dtypes.of_array(A).char, dtypes.of_array(B).char
-    if a != b:
-        raise RuntimeError(
-            f"{name}: Expected A and B to have the same dtype, but found A of type {a} and B of "
-            f"type {b} instead"
-        )
+PAIR = ": Expected A and B to have the same dtype, but found A of type {} and B of type {} instead"
 
 
 def check_system(name: str, A: Array, B: Array, left: bool) -> None:
@@ -232,7 +225,7 @@ def solve(A: Array, B: Array, *, left: bool = True) -> Array:
         LinAlgError: for a singular matrix.
     """
     check_floats("linalg.solve", A)
-    check_pair("linalg.solve", A, B)
+    need_one_dtype("linalg.solve" + PAIR, A, B)
     check_matrices("linalg.solve", A)
     vector = is_vector(A.shape, B.shape)
     if not vector and B.ndim < 2:
@@ -277,7 +270,7 @@ def solve_triangular(
     """
     check_matrices("linalg.solve_triangular", input)
     check_matrices("linalg.solve_triangular", B, "B", square=False)
-    check_pair("linalg.solve_triangular", input, B)
+    need_one_dtype("linalg.solve_triangular" + PAIR, input, B)
     check_system("linalg.solve_triangular", input, B, left)
     beyond = int(unitriangular)
     A = np.triu(input, beyond) if upper else np.tril(input, -beyond)

@@ -20,7 +20,7 @@ from nanotorch._core.call_site import wrote
 from nanotorch._core.layout import like, normal_dim
 from nanotorch._core.op import Array, hidden_op, method, op
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import inplace_form, need_tensors, number_in
+from nanotorch.ops.arguments import char_of, inplace_form, need_one_dtype, need_tensors, number_in
 from nanotorch.ops.binary import NO_DERIVATIVE, no_derivative
 from nanotorch.ops.inplace import writer, written
 from nanotorch.ops.joining import common_shape, expand_to
@@ -389,9 +389,7 @@ def refuse_outside(index: Array, size: int) -> None:
 def take(input: Array, index: Array) -> Array:
     """The elements at ``index``, counted as in one dimension; in the shape of ``index``."""
     if index.dtype != np.int64:
-        raise RuntimeError(
-            f"take(): Expected a long tensor for index, but got {dtypes.of_array(index).char}"
-        )
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {char_of(index)}")
     if index.size and not input.size:
         raise IndexError("take(): tried to take from an empty tensor")
     try:
@@ -413,16 +411,17 @@ def take_backward(g: Array, index: Array, shape: tuple[int, ...]) -> Array:
 # Copies with values put at single elements, counted as in one dimension.
 
 
+PUT_DTYPES = (
+    "put_(): self and source expected to have the same dtype, but got self.dtype = {} and "
+    "source.dtype = {}"
+)
+
+
 def check_put(input: Array, index: Array, source: Array) -> None:
     """Refuse what `put` cannot place."""
-    own, kind, given = (dtypes.of_array(a).char for a in (input, index, source))
-    if kind != "Long":
-        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {kind}")
-    if own != given:
-        raise RuntimeError(
-            f"put_(): self and source expected to have the same dtype, but got self.dtype = {own} "
-            f"and source.dtype = {given}"
-        )
+    if index.dtype != np.int64:
+        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {char_of(index)}")
+    need_one_dtype(PUT_DTYPES, input, source)
     if index.size != source.size:
         raise IndexError(
             "put_(): Expected source and index to have the same number of elements, but got "

@@ -26,8 +26,10 @@ from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
     NUMBERS,
     as_number,
+    char_of,
     inplace_form,
     need_kind,
+    need_one_dtype,
     number_in,
     number_or_infinity,
 )
@@ -128,7 +130,7 @@ def parts_added(out: Array, dim: int, index: Array, source: Array) -> Array:
 def check_index_add(input: Array, dim: int, index: Array, source: Array, alpha: Any) -> int:
     """The dimension, counted from the front; refuses what does not fit."""
     dim = normal_dim(dim, input.ndim)
-    char = dtypes.of_array(index).char
+    char = char_of(index)
     if index.ndim > 1:
         raise IndexError(
             f"index_add_(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
@@ -136,11 +138,8 @@ def check_index_add(input: Array, dim: int, index: Array, source: Array, alpha: 
         )
     if index.dtype.kind != "i" or index.itemsize < 4:
         raise RuntimeError(f"index_add_(): Expected dtype int32/int64 for index but got: {char}")
-    if input.dtype != source.dtype:
-        a, b = dtypes.of_array(input).char, dtypes.of_array(source).char
-        raise RuntimeError(
-            f"index_add_(): self ({a}) and source ({b}) must have the same scalar type"
-        )
+    text = "index_add_(): self ({}) and source ({}) must have the same scalar type"
+    need_one_dtype(text, input, source)
     if dim and dim >= source.ndim:
         raise RuntimeError(
             f"index_add_(): Indexing dim {dim} is out of bounds of the source tensor with dim "
@@ -187,6 +186,12 @@ def index_add(
     return parts_added(input, dim, index, scaled)
 
 
+COPY_DTYPES = (
+    "index_copy_(): self and source expected to have the same dtype, but got (self) {} and "
+    "(source) {}"
+)
+
+
 def check_index_copy(input: Array, dim: int, index: Array, source: Array) -> int:
     """The dimension, counted from the front; refuses what does not fit."""
     dim = normal_dim(dim, input.ndim)
@@ -203,14 +208,10 @@ def check_index_copy(input: Array, dim: int, index: Array, source: Array) -> int
             f"match. Source dimensionality ({source.ndim}), destination dimensionality "
             f"({input.ndim})"
         )
-    a, b, c = (dtypes.of_array(x).char for x in (index, input, source))
-    if a != "Long":
-        raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {a}")
-    if b != c:
-        raise RuntimeError(
-            "index_copy_(): self and source expected to have the same dtype, but got (self) "
-            f"{b} and (source) {c}"
-        )
+    if index.dtype != np.int64:
+        text = "index_copy_(): Expected a long tensor for index, but got "
+        raise RuntimeError(text + char_of(index))
+    need_one_dtype(COPY_DTYPES, input, source)
     rest = [x.shape[:dim] + x.shape[dim + 1 :] for x in (input, source)]
     if rest[0] != rest[1]:
         shapes = [" ".join(map(str, r)) for r in rest]
@@ -361,7 +362,7 @@ def truth(condition: Any) -> Any:
     if array.dtype != np.uint8:
         raise RuntimeError(
             "where expected condition to be a boolean tensor, but got a tensor with dtype "
-            f"{dtypes.of_array(array).char}"
+            f"{char_of(array)}"
         )
     warn(
         "where received a uint8 condition tensor. This behavior is deprecated and will be removed "
@@ -561,15 +562,11 @@ def masked_scatter(input: Array, mask: Array, source: Array) -> Array:
     Raises:
         RuntimeError: if ``source`` has too few.
     """
-    if input.dtype != source.dtype:
-        a, b = dtypes.of_array(input).char, dtypes.of_array(source).char
-        raise RuntimeError(
-            f"masked_scatter: expected self and source to have same dtypes but got{a} and {b}"
-        )
+    text = "masked_scatter: expected self and source to have same dtypes but got{} and {}"
+    need_one_dtype(text, input, source)
     if mask.dtype.kind != "b":
         raise RuntimeError(
-            "masked_scatter_ only supports boolean masks, but got mask with dtype "
-            f"{dtypes.of_array(mask).char}"
+            f"masked_scatter_ only supports boolean masks, but got mask with dtype {char_of(mask)}"
         )
     out = copy_for(input, mask)
     mask = np.broadcast_to(mask, out.shape)

@@ -13,7 +13,7 @@ from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.op import PUBLIC, Array, hidden_op, method, op
 from nanotorch._core.sums import DOUBLE, sum_over, sum_products
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import as_number, refuse_half
+from nanotorch.ops.arguments import as_number, need_one_dtype, refuse_half
 from nanotorch.ops.creation import convert
 from nanotorch.ops.elementwise import abs as absolute
 from nanotorch.ops.elementwise import pow, sign, zero_where
@@ -335,6 +335,10 @@ def least_squares(input: Array, other: Array, atol: Any, rtol: Any) -> tuple[Arr
 
 
 lstsq_result = named_tuple("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
+SIDES = (
+    "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype {} "
+    "and other's dtype {}"
+)
 DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
@@ -347,11 +351,7 @@ def check_sides(A: Any, B: Any, driver: str) -> None:
         raise RuntimeError(f"{head}input must have at least 2 dimensions.")
     if not B.ndim:
         raise RuntimeError(f"{head}other must have at least 1 dimension.")
-    if A.dtype != B.dtype:
-        raise RuntimeError(
-            f"{head}Expected input and other to have the same dtype, but got input's dtype "
-            f"{A.dtype.char} and other's dtype {B.dtype.char}"
-        )
+    need_one_dtype(SIDES, A, B)
     if A.ndim - B.ndim not in (0, 1):
         raise RuntimeError(
             f"{head}input.dim() must be greater or equal to other.dim() and (input.dim() - "
@@ -446,6 +446,11 @@ def matrix_exp(input: Any) -> Any:
     return linalg_matrix_exp(input)
 
 
+PAIR_OF_FACTOR = (
+    "Expected b and A to have the same dtype, but found b of type {} and A of type {} instead."
+)
+
+
 def cholesky_solve_slope(g: Any, input2: Any, out: Any, upper: bool) -> Any:
     """The gradient of a factor, from the symmetric one of its product with its transpose."""
     common = cholesky_solve(g, input2, upper) @ tr(out)
@@ -471,12 +476,7 @@ def cholesky_solve(input: Array, input2: Array, upper: bool = False) -> Array:
             raise RuntimeError(
                 f"{name} should have at least 2 dimensions, but has {array.ndim} dimensions instead"
             )
-    b, a = dtypes.of_array(input).char, dtypes.of_array(input2).char
-    if a != b:
-        raise RuntimeError(
-            f"Expected b and A to have the same dtype, but found b of type {b} and A of type {a} "
-            "instead."
-        )
+    need_one_dtype(PAIR_OF_FACTOR, input, input2)
     rows, columns = input2.shape[-2:]
     if rows != columns:
         raise RuntimeError(

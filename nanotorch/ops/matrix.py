@@ -16,7 +16,14 @@ from nanotorch._core.op import Array, hidden_op, method, new_node, op
 from nanotorch._core.out import SAME, Out
 from nanotorch._core.sums import OF_BLAS, sum_over, sum_rows
 from nanotorch._core.tensor import Tensor, observers, wrap
-from nanotorch.ops.arguments import need_tensors, number_in, tensors_given, unsupported
+from nanotorch.ops.arguments import (
+    SCALAR_TYPES,
+    need_one_dtype,
+    need_tensors,
+    number_in,
+    tensors_given,
+    unsupported,
+)
 from nanotorch.ops.elementwise import check_factor
 from nanotorch.ops.joining import cannot_expand, common_shape, expand_to
 from nanotorch.ops.memory import contiguous
@@ -89,6 +96,9 @@ def mm(input: Array, mat2: Array) -> Array:
     return product(input, mat2)
 
 
+ADDMV_DTYPES = "addmv input tensors must have the same dtype, but got {}, {}, and {}"
+
+
 def check_mv(mat: Array, vec: Array, input: Array | None = None) -> None:
     """Refuse what has no product, in PyTorch's words, or nothing to be added to it."""
     ndim = 1 if input is None else input.ndim
@@ -101,12 +111,7 @@ def check_mv(mat: Array, vec: Array, input: Array | None = None) -> None:
             f"size mismatch, got input ({size}), mat ({n}x{m}), vec ({vec.shape[0]})"
         )
     to = vec if input is None else input
-    if not to.dtype == mat.dtype == vec.dtype:
-        names = [dtypes.of_array(a).char for a in (to, mat, vec)]
-        raise RuntimeError(
-            f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, and "
-            f"{names[2]}"
-        )
+    need_one_dtype(ADDMV_DTYPES, to, mat, vec)
 
 
 @op(
@@ -125,11 +130,7 @@ def check_vectors(a: Array, b: Array) -> None:
     """Refuse what is no pair of vectors of one length and dtype, in PyTorch's words."""
     if a.ndim != 1 or b.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
-    if a.dtype != b.dtype:
-        names = dtypes.of_array(a).char, dtypes.of_array(b).char
-        raise RuntimeError(
-            f"dot : expected both vectors to have same dtype, but found {names[0]} and {names[1]}"
-        )
+    need_one_dtype("dot : expected both vectors to have same dtype, but found {} and {}", a, b)
     if a.size != b.size:
         raise RuntimeError(
             f"inconsistent tensor size, expected tensor [{a.size}] and src [{b.size}] to have the "
@@ -166,8 +167,7 @@ def check_bmm(a: Array, b: Array, kernel: str = "bmm") -> None:
     small = a.shape[1] * a.shape[2] * b.shape[2] < 400
     if a.dtype.kind == "b" and (a.dtype == b.dtype or small):
         raise unsupported(kernel if small else "addmm_impl_cpu_", a)
-    names = [dtypes.of_array(m).char for m in ((a, b) if small else (b, a))]
-    raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
+    need_one_dtype(SCALAR_TYPES, *((a, b) if small else (b, a)))
 
 
 @op(
@@ -425,15 +425,8 @@ def added_of_all(call: Call, product: Any) -> Any:
 
 def check_dtypes(input: Array, mat1: Array, mat2: Array) -> None:
     """Refuse operands of different dtypes."""
-    names = [dtypes.of_array(a).char for a in (input, mat1, mat2)]
-    if names[0] != names[2]:
-        raise RuntimeError(
-            f"self and mat2 must have the same dtype, but got {names[0]} and {names[2]}"
-        )
-    if names[1] != names[2]:
-        raise RuntimeError(
-            f"mat1 and mat2 must have the same dtype, but got {names[1]} and {names[2]}"
-        )
+    need_one_dtype("self and mat2 must have the same dtype, but got {} and {}", input, mat2)
+    need_one_dtype("mat1 and mat2 must have the same dtype, but got {} and {}", mat1, mat2)
 
 
 ADDED: dict[str, Any] = {

@@ -22,9 +22,11 @@ from nanotorch._core.sums import sum_over
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
     NUMBERS,
+    SCALAR_TYPES,
     as_number,
     given_tensors,
     need_kind,
+    need_one_dtype,
     need_tensors,
     refuse_half,
     tensors_given,
@@ -197,9 +199,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 def cross_along(input: Array, other: Array, dim: int) -> Array:
     """The cross products of vectors of three elements along one dimension."""
     need_kind("cross", input, kinds=NUMBERS)
-    if input.dtype != other.dtype:
-        names = dtypes.of_array(input).char, dtypes.of_array(other).char
-        raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
+    need_one_dtype(SCALAR_TYPES, input, other)
     a, b = np.moveaxis(input, dim, 0), np.moveaxis(other, dim, 0)
     parts = [a[i] * b[j] - a[j] * b[i] for i, j in ((1, 2), (2, 0), (0, 1))]
     return np.stack(parts, dim)
@@ -510,8 +510,7 @@ def check_sets(x1: Any, x2: Any, p: float) -> None:
             raise RuntimeError(
                 f"cdist only supports floating-point dtypes, {name} got: {x.dtype.char}"
             )
-    if x1.dtype != x2.dtype:
-        raise RuntimeError(f"expected scalar type {x1.dtype.char} but found {x2.dtype.char}")
+    need_one_dtype(SCALAR_TYPES, x1, x2)
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
     common_shape(tuple(x1.shape[:-2]), tuple(x2.shape[:-2]))

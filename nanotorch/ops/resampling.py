@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core import dtypes
 from nanotorch._core.batched import Call, apart, merged
 from nanotorch._core.op import Array, hidden_op, op, public
-from nanotorch.ops.arguments import need_kind
+from nanotorch.ops.arguments import SCALAR_TYPES, need_kind, need_one_dtype
 from nanotorch.ops.elementwise import tied
 from nanotorch.ops.joining import stack_along
 from nanotorch.ops.pooling import planes
@@ -252,9 +251,7 @@ def all_taps(grid: Array, size: Sequence[int], options: Options, orders: Orders)
 
 def seen(input: Array, grid: Array, options: Options, orders: Orders) -> Array:
     """What is seen of ``(N, C, ...)`` at the places ``(N, ..., d)``."""
-    if input.dtype != grid.dtype:
-        names = [dtypes.of_array(a).char for a in (input, grid)]
-        raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
+    need_one_dtype(SCALAR_TYPES, input, grid)
     need_kind(f"grid_sampler_{input.ndim - 2}d_cpu_kernel_impl", input)
     n, channels, *size = input.shape
     out = np.zeros((n, channels, grid[0, ..., 0].size if n else 0), input.dtype)

@@ -17,7 +17,7 @@ from nanotorch._core.graph import NO_EDGE, edge_of, modified_error, refuse_histo
 from nanotorch._core.layout import address, like, refuse_overlap, strides_of
 from nanotorch._core.op import Array, hidden_op, method
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import inplace_form, need_tensor_list, need_tensors, number_in
+from nanotorch.ops.arguments import char_of, inplace_form, need_tensor_list, need_tensors, number_in
 from nanotorch.ops.gathering import added_at, by_dimension
 from nanotorch.ops.indexing import boolean_mask, index_fill_, masked_fill_
 from nanotorch.ops.inplace import copy_, fill_, written
@@ -304,9 +304,8 @@ def check_dtypes(input: Array, at: Index, values: Array, accumulate: bool) -> No
     only = at.only
     if only is None or only.dtype.kind not in "bu" or values.size != 1 or accumulate:
         raise RuntimeError(
-            "Index put requires the source and destination dtypes match, got "
-            f"{dtypes.of_array(input).char} for the destination and "
-            f"{dtypes.of_array(values).char} for the source."
+            f"Index put requires the source and destination dtypes match, got {char_of(input)} for "
+            f"the destination and {char_of(values)} for the source."
         )
 
 
