@@ -54,6 +54,20 @@ def test_half_precision_is_summed_in_single() -> None:
     assert (row @ torch.ones(4096, 1, dtype=torch.float16)).item() == 2048.0
 
 
+def test_products_of_half_precision_are_those_of_single_rounded() -> None:
+    # NumPy's own sum in another order, by a function that takes 80 times as long.
+    torch.manual_seed(0)
+    a = torch.randn(256, 256).half()
+    assert torch.equal(a @ a, (a.float() @ a.float()).half())
+
+
+def test_a_norm_below_one_has_no_slope_where_an_element_is_zero() -> None:
+    for numbers, expected in (([0.0, 4.0, -9.0], [0.0, 2.5, -5 / 3]), ([0.0, 0.0], [0.0, 0.0])):
+        x = torch.tensor(numbers, requires_grad=True)
+        (g,) = torch.autograd.grad(torch.linalg.vector_norm(x, 0.5), x)
+        np.testing.assert_allclose(g.numpy(), expected, rtol=1e-6)
+
+
 def test_a_plan_is_made_once_for_an_equation() -> None:
     from nanotorch.ops.products import planned
 
