@@ -52,7 +52,7 @@ from nanotorch._core.tensor import Tensor as Tensor
 from nanotorch.amp.autocast_mode import autocast as autocast
 from nanotorch.amp.grad_scaler import GradScaler as GradScaler
 from nanotorch.autograd.backward import GradientEdge as GradientEdge
-from nanotorch.ops import random as _generator
+from nanotorch.ops import random as random
 from nanotorch.ops.memory import UntypedStorage as UntypedStorage
 from nanotorch.ops.memory import memory_format as memory_format
 from nanotorch.ops.random import Generator as Generator
@@ -967,7 +967,7 @@ def index_add(
 def index_copy(input: Tensor, dim: _int, index: Any, source: Any, *, out: Any = ...) -> Tensor:
     """``input`` with the parts of ``source`` at ``index`` along ``dim``."""
 
-def index_fill(input: Tensor, dim: _int, index: Any, value: Any) -> Tensor:
+def index_fill(input: Tensor, dim: _int, index: Tensor, value: Any) -> Tensor:
     """``input`` with ``value``, a number or 0-d tensor, in its parts at ``index`` along ``dim``."""
 
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
@@ -1223,7 +1223,7 @@ def lu_unpack(
 def manual_seed(seed: SupportsInt) -> Generator:
     """Start the default generator's stream of ``seed``; returns that generator."""
 
-def masked_fill(input: Tensor, mask: Any, value: Any) -> Tensor:
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """``input`` with ``value``, a number or 0-d tensor, where ``mask`` is true."""
 
 def masked_scatter(input: Tensor, mask: Any, source: Any) -> Tensor:
@@ -1671,8 +1671,6 @@ def randn_like(
     requires_grad: _bool | None = ...,
 ) -> Tensor:
     """Standard normal numbers, in the shape of ``input`` and, by default, its dtype."""
-
-random = _generator
 
 def randperm(
     n: _int,

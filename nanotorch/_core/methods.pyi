@@ -611,10 +611,10 @@ class Methods:
         """``input`` with the parts of ``source`` at ``index`` along ``dim``."""
     def index_copy_(self, dim: _int, index: Any, source: Any) -> Tensor:
         """In-place `index_copy_in_place`: writes its result into the tensor."""
-    def index_fill(self, dim: _int, index: Any, value: Any) -> Tensor:
+    def index_fill(self, dim: _int, index: Tensor, value: Any) -> Tensor:
         """``input`` with ``value``, a number or 0-d tensor, in its parts at ``index`` along ``dim``."""
     def index_fill_(self, dim: _int, index: Tensor, value: Any) -> Tensor:
-        """In-place `index_fill`."""
+        """In-place `index_fill`: writes its result into the tensor."""
     def index_put(self, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
         """A copy of ``input`` with ``values`` at the elements that a tuple of index tensors means."""
     def index_put_(self, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
@@ -775,10 +775,10 @@ class Methods:
     def mT(self) -> Tensor: ...
     def map_(self, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
         """Replace each element by the function of it and that of ``tensor``, which broadcasts."""
-    def masked_fill(self, mask: Any, value: Any) -> Tensor:
+    def masked_fill(self, mask: Tensor, value: Any) -> Tensor:
         """``input`` with ``value``, a number or 0-d tensor, where ``mask`` is true."""
     def masked_fill_(self, mask: Tensor, value: Any) -> Tensor:
-        """In-place `masked_fill`."""
+        """In-place `masked_fill`: writes its result into the tensor."""
     def masked_scatter(self, mask: Any, source: Any) -> Tensor:
         """``input`` with consecutive elements of ``source`` where ``mask`` is true."""
     def masked_scatter_(self, mask: Any, source: Any) -> Tensor:

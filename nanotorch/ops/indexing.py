@@ -21,13 +21,12 @@ from nanotorch._core.batched import (
 from nanotorch._core.call_site import warn
 from nanotorch._core.layout import normal_dim, own_dim
 from nanotorch._core.op import Array, hidden_op, method, op, public
+from nanotorch._core.overloads import overloads
 from nanotorch._core.sums import pick
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
     NUMBERS,
-    as_number,
     char_of,
-    inplace_form,
     need_kind,
     need_one_dtype,
     number_in,
@@ -301,21 +300,15 @@ def fill_by_tensor(input: Array, dim: int, index: Array, value: Array) -> Array:
     return index_filled(input, dim, index, value)
 
 
-fill_by_number_, fill_by_tensor_ = map(inplace_form, ("fill_by_number", "fill_by_tensor"))
-
-
-@method
-def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
+@overloads(
+    {
+        "Tensor input, int dim, Tensor index, Tensor value": fill_by_tensor,
+        "Tensor input, int dim, Tensor index, Number value": fill_by_number,
+    },
+    inplace=True,
+)
+def index_fill(input: Any, dim: int, index: Tensor, value: Any) -> Any:
     """``input`` with ``value``, a number or 0-d tensor, in its parts at ``index`` along ``dim``."""
-    form = fill_by_tensor if isinstance(value, Tensor) else fill_by_number
-    return form(input, dim, index, value)
-
-
-@method(public=False)
-def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    """In-place `index_fill`."""
-    form = fill_by_tensor_ if isinstance(value, Tensor) else fill_by_number_
-    return form(self, dim, index, value)
 
 
 # Choices by a mask: `where`, `masked_fill`, `masked_select`, `nonzero`.
@@ -489,27 +482,19 @@ def mask_by_tensor(input: Array, mask: Array, value: Array) -> Array:
     return filled(input, mask, scalar_value(value, input.dtype))
 
 
-mask_by_number_, mask_by_tensor_ = map(inplace_form, ("mask_by_number", "mask_by_tensor"))
-
-
-@method
-def masked_fill(input: Any, mask: Any, value: Any) -> Any:
+@overloads(
+    {
+        "Tensor input, Tensor mask, Tensor value": mask_by_tensor,
+        "Tensor input, Tensor mask, Number value": mask_by_number,
+    },
+    inplace=True,
+)
+def masked_fill(input: Any, mask: Tensor, value: Any) -> Any:
     """``input`` with ``value``, a number or 0-d tensor, where ``mask`` is true.
 
     Raises:
         RuntimeError: for a mask that is not bool, or a value with dimensions.
     """
-    if isinstance(value, Tensor):
-        return mask_by_tensor(input, mask, value)
-    return mask_by_number(input, mask, as_number(value))
-
-
-@method(public=False)
-def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """In-place `masked_fill`."""
-    if isinstance(value, Tensor):
-        return mask_by_tensor_(self, mask, value)
-    return mask_by_number_(self, mask, as_number(value))
 
 
 # The values at a mask

@@ -19,7 +19,7 @@ from nanotorch._core.op import Array, hidden_op, method
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import char_of, inplace_form, need_tensor_list, need_tensors, number_in
 from nanotorch.ops.gathering import added_at, by_dimension
-from nanotorch.ops.indexing import boolean_mask, index_fill_, masked_fill_
+from nanotorch.ops.indexing import boolean_mask
 from nanotorch.ops.inplace import copy_, fill_, written
 from nanotorch.ops.joining import expand_to
 from nanotorch.ops.memory import alias, array_of
@@ -679,12 +679,12 @@ def assign_at(target: Tensor, tensors: dict[int, Tensor], value: Any) -> None:
         ((dim, tensor),) = tensors.items()
         kind = tensor._array.dtype
         if kind == np.int64:
-            index_fill_(target, dim, reshape(tensor, (-1,)), value)
+            target.index_fill_(dim, reshape(tensor, (-1,)), value)
             return
         if kind.kind in "bu":
             check_masks(target._array.shape, at.key)
             rest = (1,) * (target.ndim - dim - tensor.ndim)
-            masked_fill_(target, reshape(tensor, tensor._array.shape + rest), value)
+            target.masked_fill_(reshape(tensor, tensor._array.shape + rest), value)
             return
     put_into(target, at, wrap(np.array(number_in(value, target._array.dtype))))
 
