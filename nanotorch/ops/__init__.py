@@ -26,7 +26,6 @@ from nanotorch.ops import shape as shape
 from nanotorch.ops import sorting as sorting
 from nanotorch.ops import special as special
 from nanotorch.ops import statistics as statistics
-from nanotorch.ops import subscript as subscript
 from nanotorch.ops import tables as tables
 
 # Families whose first use imports them. None has methods, or functions of the table in `tables`.

@@ -21,7 +21,7 @@ from nanotorch.ops.arguments import (
 )
 from nanotorch.ops.binary import clamp, held_between
 from nanotorch.ops.elementwise import exp, refuse_bool, tied, vanishing, zero_where
-from nanotorch.ops.indexing import where
+from nanotorch.ops.gathering import where
 from nanotorch.ops.inplace import writer
 from nanotorch.ops.joining import cat_along
 from nanotorch.ops.reduction import sum

@@ -12,7 +12,7 @@ from nanotorch._core.batched import Call, elementwise, leading, looped, under_vm
 from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch.ops.arguments import need_kind, need_one_dtype, refuse_half
 from nanotorch.ops.elementwise import vanishing
-from nanotorch.ops.indexing import where
+from nanotorch.ops.gathering import where
 from nanotorch.ops.joining import cat_along
 from nanotorch.ops.reduction import others
 from nanotorch.ops.shape import diag_embed, transpose, tril, triu, unsqueeze

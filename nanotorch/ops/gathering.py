@@ -1,4 +1,4 @@
-"""Single elements by index, copies with values put at some, and rows of tables."""
+"""Elements by index and by mask: gathered, scattered, chosen, combined."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,25 +6,40 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import twice
+from nanotorch._core.arguments import combination, refused, twice
 from nanotorch._core.batched import (
+    DYNAMIC,
     Call,
+    Shadow,
     dimensions,
-    everything,
-    leading,
+    elementwise,
     looped,
+    never,
     one_by_one,
     under_vmap,
+    whole_of,
 )
-from nanotorch._core.call_site import wrote
+from nanotorch._core.call_site import warn
 from nanotorch._core.layout import like, normal_dim
-from nanotorch._core.op import Array, hidden_op, method, op
+from nanotorch._core.op import Array, hidden_op, method, op, public
+from nanotorch._core.overloads import overloads
+from nanotorch._core.sums import pick
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import char_of, inplace_form, need_one_dtype, need_tensors, number_in
+from nanotorch.ops.arguments import (
+    NUMBERS,
+    char_of,
+    inplace_form,
+    need_kind,
+    need_one_dtype,
+    need_tensors,
+    number_in,
+    number_or_infinity,
+)
 from nanotorch.ops.binary import NO_DERIVATIVE, no_derivative
-from nanotorch.ops.inplace import writer, written
-from nanotorch.ops.joining import common_shape, expand_to
-from nanotorch.ops.reduction import sum_along
+from nanotorch.ops.elementwise import zero_where
+from nanotorch.ops.inplace import blank, writer, written
+from nanotorch.ops.joining import common_shape, expand_to, refuse_larger, unbind
+from nanotorch.ops.reduction import sum_all
 from nanotorch.ops.shape import reshape, unsqueeze
 
 # Kernels that add values up at indices, of which some may come several times.
@@ -469,221 +484,403 @@ def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> 
     return input
 
 
-# Rows of a table by index: embeddings, sums of such rows, and classes as vectors.
+# Choices by a mask: `where`, `masked_fill`, `masked_select`, `nonzero`.
 
 
-# Single rows
+# One of two values
+
+NO_MASKS = (
+    "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this "
+    "because for each batch this would return a differently shaped Tensor. Please file an issue at "
+    "https://github.com/pytorch/pytorch/issues if you need this feature."
+)
+WHERE_FORMS = "Tensor condition", "Tensor condition, Tensor | Number input, Tensor | Number other"
 
 
-def check_indices(name: str, indices: Array) -> None:
-    """Refuse what are no indices."""
-    if indices.dtype.kind != "i" or indices.itemsize < 4:
-        char = dtypes.of_array(indices).char
-        kind = "CPUBoolType" if char == "Bool" else f"torch.{char}Tensor"
+@hidden_op(
+    input=lambda g, condition: zero_where(g, ~condition),
+    other=lambda g, condition: zero_where(g, condition),
+    node="WhereBackward0",
+    batch=elementwise,
+)
+def where_true(condition: Array, input: Array, other: Array, dtype: np.dtype | None) -> Array:
+    """``input`` where ``condition`` is true and ``other`` elsewhere, in the given dtype."""
+    if dtype is not None:
+        input, other = input.astype(dtype, copy=False), other.astype(dtype, copy=False)
+    try:
+        return pick(condition, input, other)
+    except ValueError:
+        common_shape(common_shape(condition.shape, input.shape), other.shape)
+        raise
+
+
+def truth(condition: Any) -> Any:
+    """A condition as bool.
+
+    Raises:
+        RuntimeError: for any other dtype but uint8.
+    """
+    array: Any = condition._array if isinstance(condition, Tensor) else condition
+    if not isinstance(array, (np.ndarray, np.generic, Shadow)):
+        raise refused(condition, "Tensor")
+    if array.dtype.kind == "b":
+        return condition
+    if array.dtype != np.uint8:
         raise RuntimeError(
-            "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
-            f"Long, Int; but got {kind} instead (while checking arguments for {name})"
+            "where expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{char_of(array)}"
+        )
+    warn(
+        "where received a uint8 condition tensor. This behavior is deprecated and will be removed "
+        "in a future version of PyTorch. Use a boolean condition instead."
+    )
+    return wrap(np.not_equal(array, 0))
+
+
+def choose(condition: Any, input: Any, other: Any) -> Any:
+    """`where` of three arguments; two of them may be numbers."""
+    condition, pair = truth(condition), (input, other)
+    if isinstance(condition, Tensor):
+        for x in pair:
+            if not isinstance(x, (Tensor, bool, int, float, np.generic)):
+                raise combination("where", (condition, *pair), WHERE_FORMS)
+    if not isinstance(condition, Tensor) and not any(isinstance(x, Tensor) for x in pair):
+        return where_true(condition, input, other, None)
+    held = [x._array if isinstance(x, Tensor) else x for x in pair]
+    if isinstance(input, Tensor) and isinstance(other, Tensor) and held[0].dtype == held[1].dtype:
+        return where_true(condition, input, other, None)
+    kind = dtypes.result_type(held)._numpy
+    operands = [
+        x if isinstance(x, Tensor) else wrap(np.array(number_or_infinity(x, kind))) for x in pair
+    ]
+    return where_true(condition, *operands, kind)
+
+
+def where(condition: Any, input: Any = None, other: Any = None) -> Any:
+    """``input`` where ``condition`` is true and ``other`` elsewhere, broadcasting.
+
+    With ``condition`` alone: the indices of its nonzero elements, a tensor for each dimension.
+
+    Raises:
+        RuntimeError: for a condition that is not bool.
+    """
+    if input is None and other is None:
+        return nonzero(condition, as_tuple=True)
+    return choose(condition, input, other)
+
+
+public(where)
+
+
+@method(name="where", public=False)
+def where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """This tensor where ``condition`` is true and ``other`` elsewhere."""
+    return choose(condition, self, other)
+
+
+# One value
+
+
+def boolean_mask(mask: Array) -> None:
+    """Refuse masks of other dtypes."""
+    if mask.dtype.kind != "b":
+        name = dtypes.C_NAMES[mask.dtype.name]
+        raise RuntimeError(
+            f"masked_fill_ only supports boolean masks, but got mask with dtype {name}"
         )
 
 
-def rows_of_all(call: Call) -> Any:
-    """`embedding_rows` of each sample; of a weight each, with the weights in one long one."""
-    if not call.is_batched("weight"):
-        return call.again(indices=call.whole("indices"))
-    if call.args["padding_idx"] >= 0 or call.args["scale_grad_by_freq"]:
-        return one_by_one(call)
-    weight, indices = call.whole("weight"), call.repeated("indices")
-    size, rows = weight.shape[:2]
-    check_range(everything(indices), rows)
-    starts = np.arange(size).reshape((-1,) + (1,) * (indices.ndim - 1)) * rows
-    return call.again(weight=weight.flatten(0, 1), indices=indices + wrap(starts))
+def filled(input: Array, mask: Array, value: Any) -> Array:
+    """Write ``value`` into ``input`` where ``mask``, which broadcasts to it, is true."""
+    boolean_mask(mask)
+    if mask.shape != input.shape:
+        refuse_larger(input.shape, mask.shape)
+    np.copyto(input, value, casting="unsafe", where=mask)
+    return input
 
 
-def check_range(indices: Array, rows: int) -> None:
-    """Refuse indices of rows that there are not."""
-    if indices.size and (indices.min() < 0 or indices.max() >= rows):
-        raise IndexError("index out of range in self")
+def copy_for(input: Array, mask: Array) -> Array:
+    """A copy of ``input`` in the shape it has in common with ``mask``."""
+    if mask.shape == input.shape:
+        return np.array(input, order="C")
+    return np.array(np.broadcast_to(input, common_shape(mask.shape, input.shape)), order="C")
 
 
-@hidden_op(
-    weight=lambda g, weight_shape, indices, padding_idx, scale_grad_by_freq: (
-        embedding_dense_backward(g, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
-    ),
-    node="EmbeddingBackward0",
-    batch=rows_of_all,
-)
-def embedding_rows(
-    weight: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool
-) -> Array:
-    """``weight[indices]``.
+def scalar_value(value: Array, kind: np.dtype) -> Any:
+    """The value of a 0-d tensor, for tensors of the type ``kind``.
 
     Raises:
-        RuntimeError: if ``weight`` is no matrix, or for indices of another dtype.
-        IndexError: for an index out of range.
+        RuntimeError: for more dimensions, or an integer type that does not hold the value.
     """
-    if weight.ndim != 2:
-        raise RuntimeError("'weight' must be 2-D")
-    check_indices("embedding", indices)
-    check_range(indices, len(weight))
-    return weight.take(indices, 0)
+    if value.ndim:
+        raise RuntimeError(
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{value.ndim} dimension(s)."
+        )
+    return value if kind.kind == "b" else number_in(value.item(), kind)
 
 
-def sums_of_rows(rows: Array, at: Array, count: int) -> Array:
-    """Zeros ``(count, D)``, to which each row is added at its place, in their order."""
-    width = rows.shape[1]
-    if len(rows) < 8 * count:  # few meet in one place
-        flat = np.zeros(count * width, rows.dtype)
-        places = at.astype(np.intp, copy=False)[:, None] * width + np.arange(width)
-        np.add.at(flat, places.reshape(-1), rows.reshape(-1))
-        return flat.reshape(count, width)
-    out = np.zeros((count, width), rows.dtype)
-    if rows.size:
-        # Small integers are sorted by counting.
-        order = np.argsort(at.astype(np.uint16) if count <= 1 << 16 else at, kind="stable")
-        places = at[order]
-        starts = np.flatnonzero(np.concatenate(([True], places[1:] != places[:-1])))
-        out[places[starts]] = np.add.reduceat(rows[order], starts, 0)
+def filled_of_all(call: Call) -> Any:
+    """`mask_by_tensor` of each sample, whose values may differ."""
+    input, value = call.args["input"], call.args["value"]
+    if value.ndim:
+        scalar_value(value._array, input._array.dtype)
+    out = choose(call.args["mask"], value.to(input.dtype), input)
+    return input.copy_(out) if call.inplace else whole_of(out, call.batch)
+
+
+MASKED: dict[str, Any] = {
+    "input": lambda g, mask: zero_where(g, mask),
+    "method": False,
+    "expanded": "masked_fill_",
+}
+
+
+@written(copy_for, 2, **MASKED, node="MaskedFillBackward0", batch=elementwise)
+def mask_by_number(input: Array, mask: Array, value: dtypes.Number) -> Array:
+    """Write a number where ``mask`` is true."""
+    return filled(input, mask, number_in(value, input.dtype))
+
+
+@written(
+    copy_for,
+    2,
+    **MASKED,
+    value=lambda g, mask: sum_all(zero_where(g, ~mask)),
+    node="MaskedFillBackward1",
+    batch=filled_of_all,
+)
+def mask_by_tensor(input: Array, mask: Array, value: Array) -> Array:
+    """Write the value of a 0-d tensor where ``mask`` is true."""
+    return filled(input, mask, scalar_value(value, input.dtype))
+
+
+@overloads(
+    {
+        "Tensor input, Tensor mask, Tensor value": mask_by_tensor,
+        "Tensor input, Tensor mask, Number value": mask_by_number,
+    },
+    inplace=True,
+)
+def masked_fill(input: Any, mask: Tensor, value: Any) -> Any:
+    """``input`` with ``value``, a number or 0-d tensor, where ``mask`` is true.
+
+    Raises:
+        RuntimeError: for a mask that is not bool, or a value with dimensions.
+    """
+
+
+# The values at a mask
+
+
+def selected_of_all(call: Call) -> Any:
+    """`masked_select` of each sample, by one mask.
+
+    Raises:
+        RuntimeError: if each has its own.
+    """
+    if call.is_batched("mask"):
+        raise RuntimeError(NO_MASKS)
+    return one_by_one(call)
+
+
+@op(
+    input=lambda g, input, mask: masked_select_backward(g, mask, tuple(input.shape)),
+    batch=selected_of_all,
+)
+def masked_select(input: Array, mask: Array) -> Array:
+    """The elements where ``mask`` is true, in one dimension; the two broadcast."""
+    if mask.dtype.kind != "b":
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    if input.shape != mask.shape:
+        shape = common_shape(mask.shape, input.shape)
+        input, mask = np.broadcast_to(input, shape), np.broadcast_to(mask, shape)
+    return input[mask]
+
+
+@hidden_op(g=lambda g, mask: masked_select(g, mask), node="MaskedScatterBackward0")
+def masked_select_backward(g: Array, mask: Array, shape: tuple[int, ...]) -> Array:
+    """``g`` where ``mask`` is true and zeros elsewhere."""
+    full = common_shape(mask.shape, shape)
+    out = np.zeros(full, g.dtype)
+    out[np.broadcast_to(mask, full)] = g
     return out
 
 
-@hidden_op(
-    g=lambda g, indices, padding_idx, scale_grad_by_freq: embedding_taken(
-        g, indices, padding_idx, scale_grad_by_freq
-    ),
-    node="EmbeddingDenseBackwardBackward0",
-    wide=True,
+@op(
+    input=lambda g, mask: zero_where(g, mask),
+    source=lambda g, mask, source_shape: masked_scatter_backward(g, mask, source_shape),
+    inplace=True,
+    overlap=True,
+    in_order=True,
 )
-def embedding_dense_backward(
-    g: Array, indices: Array, count: int, padding_idx: int, scale_grad_by_freq: bool
-) -> Array:
-    """The gradient of a table of ``count`` rows: each row's share of ``g``, added up.
+def masked_scatter(input: Array, mask: Array, source: Array) -> Array:
+    """``input`` with consecutive elements of ``source`` where ``mask`` is true.
+
+    Raises:
+        RuntimeError: if ``source`` has too few.
+    """
+    text = "masked_scatter: expected self and source to have same dtypes but got{} and {}"
+    need_one_dtype(text, input, source)
+    if mask.dtype.kind != "b":
+        raise RuntimeError(
+            f"masked_scatter_ only supports boolean masks, but got mask with dtype {char_of(mask)}"
+        )
+    out = copy_for(input, mask)
+    mask = np.broadcast_to(mask, out.shape)
+    count = int(mask.sum())
+    if count > source.size:
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+    out[mask] = source.reshape(-1)[:count]
+    return out
+
+
+@hidden_op(g=lambda g, mask, g_shape: masked_scatter(blank_in(g, g_shape), mask, g))
+def masked_scatter_backward(g: Array, mask: Array, shape: tuple[int, ...]) -> Array:
+    """The elements of ``g`` at the mask, first in zeros of ``shape``."""
+    out = np.zeros(shape, g.dtype)
+    chosen = g[np.broadcast_to(mask, g.shape)]
+    out.reshape(-1)[: chosen.size] = chosen
+    return out
+
+
+@hidden_op(batch=dimensions)
+def blank_in(g: Array, shape: tuple[int, ...]) -> Array:
+    """Zeros of a shape, with the dtype of ``g``."""
+    return np.zeros(shape, g.dtype)
+
+
+# Indices
+
+
+@method
+@under_vmap(never(DYNAMIC.format("nonzero")))
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """The indices of the elements that are not zero, ``(number, ndim)``.
 
     Args:
-        padding_idx: a row without gradient; -1 for none.
-        scale_grad_by_freq: divide by how often a row was taken.
+        as_tuple: give a vector for each dimension instead; a 0-d tensor counts as having one.
     """
-    rows, at = g.reshape(-1, g.shape[-1]), indices.reshape(-1)
-    if padding_idx >= 0:
-        kept = at != padding_idx
-        rows, at = rows[kept], at[kept]
-    out = sums_of_rows(rows, at, count)
-    if scale_grad_by_freq:
-        out /= np.maximum(np.bincount(at, minlength=count), 1)[:, None].astype(out.dtype)
-    return out
+    if as_tuple:
+        source = unsqueeze(input.detach(), 0) if input.ndim == 0 else input
+        return unbind(nonzero(source), 1)
+    return wrap(np.argwhere(input._array))
 
 
-@hidden_op(
-    g=lambda g, g_shape, indices, padding_idx, scale_grad_by_freq: embedding_dense_backward(
-        g, indices, g_shape[0], padding_idx, scale_grad_by_freq
+@method
+@under_vmap(never(DYNAMIC.format("nonzero")))
+def argwhere(input: Tensor) -> Tensor:
+    """The indices of the elements that are not zero, ``(number, ndim)``."""
+    return nonzero(input)
+
+
+# Elements combined where an index says: `scatter_reduce`.
+
+
+REDUCTIONS: dict[str, Any] = {
+    "sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum
+}  # fmt: skip
+
+
+def neutral(reduce: str, kind: np.dtype) -> Any:
+    """What leaves any number of a type as it is."""
+    if reduce in ("sum", "mean"):
+        return kind.type(0)
+    if reduce == "prod":
+        return kind.type(1)
+    if kind.kind == "f":
+        return kind.type(-np.inf if reduce == "amax" else np.inf)
+    if kind.kind == "b":
+        return reduce == "amin"
+    return np.iinfo(kind).min if reduce == "amax" else np.iinfo(kind).max
+
+
+# Gradients: of what was there before, and of what was combined with it
+
+
+def counts(input: Any, dim: int, index: Any, src: Any, include_self: bool) -> Any:
+    """How many elements went into each, at least 1."""
+    held = blank(input) + 1.0 * include_self
+    number = scatter_add(held, dim, index, blank(src) + 1)
+    return mask_by_number(number, number == 0, 1)
+
+
+def attained(
+    g: Any, input: Any, dim: int, index: Any, src: Any, out: Any, include_self: bool
+) -> tuple[Any, Any]:
+    """The gradients of an extremum, in equal shares to the elements that attain it."""
+    mine = (input == out) * (blank(input) + 1)
+    theirs = (src == gather(out, dim, index)) * (blank(src) + 1)
+    share = g / scatter_add(mine, dim, index, theirs)
+    return mine * share, theirs * gather(share, dim, index)
+
+
+def factors(
+    g: Any, input: Any, dim: int, index: Any, src: Any, out: Any, include_self: bool
+) -> tuple[Any, Any]:
+    """The gradients of products, without a division by zero."""
+    whole = mask_by_number(input, input == 0, 1)
+    first = g * scatter_reduce(whole, dim, index, src, "prod", include_self=include_self) / whole
+    zero = src == 0
+    number = gather(scatter_add(input * 0, dim, index, zero * (src * 0 + 1)), dim, index)
+    single = zero & (number == 1)
+    others = scatter_reduce(
+        input, dim, index, mask_by_number(src, single, 1), "prod", include_self=include_self
     )
-)
-def embedding_taken(g: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool) -> Array:
-    """The rows of ``g`` as `embedding_dense_backward` adds them: its adjoint."""
-    rows = g.take(indices, 0)
-    if scale_grad_by_freq:
-        often = np.bincount(indices.reshape(-1), minlength=len(g)).astype(g.dtype)
-        rows /= often[indices][..., None]
-    if padding_idx >= 0:
-        rows[indices == padding_idx] = 0
-    return rows
+    divided = gather(g * out, dim, index) / mask_by_number(src, zero, 1)
+    return first, where_true(single, gather(g * others, dim, index), divided, None)
 
 
-def renormalize(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
-    """Scale down, in place, those of the rows at ``indices`` whose norm exceeds ``max_norm``."""
-    array, rows = weight._array, np.unique(indices._array)
-    norms = np.linalg.norm(array[rows], norm_type, 1)
-    long = norms > max_norm
-    array[rows[long]] *= (max_norm / (norms[long] + 1e-7))[:, None].astype(array.dtype)
-    wrote(weight._cell, "embedding_renorm_")
+def slopes(
+    g: Any, input: Any, dim: int, index: Any, src: Any, out: Any, reduce: str, include_self: bool
+) -> tuple[Any, Any]:
+    """The gradients of `scatter_reduce`.
+
+    Raises:
+        RuntimeError: for more sources than indices, which only sums and means put up with.
+    """
+    if reduce in ("sum", "mean"):
+        if reduce == "mean":
+            g = g / counts(input, dim, index, src, include_self)
+        first, second = g, gather(g, dim, index)
+    else:
+        common_shape(src.shape, index.shape)
+        combined = factors if reduce == "prod" else attained
+        first, second = combined(g, input, dim, index, src, out, include_self)
+    return (first if include_self else scatter_number(first, dim, index, 0)), second
 
 
-# Sums, means and maxima of rows
-
-
-def same_kind(g: Any, array: Array) -> Any:
-    """An array for a formula that runs on what ``g`` is."""
-    return wrap(array) if isinstance(g, Tensor) else array
-
-
-def bag_weight_slope(
-    g: Any, factors: Any, rows: int, indices: Array, bags: Array, scale_grad_by_freq: bool
-) -> Any:
-    """The gradient of the table of `bag_sums`."""
-    shares = embedding_taken(g, same_kind(g, bags), -1, False)
-    if factors is not None:
-        shares = shares * unsqueeze(factors, 1)
-    return embedding_dense_backward(shares, same_kind(g, indices), rows, -1, scale_grad_by_freq)
-
-
-def bag_factor_slope(g: Any, weight: Any, indices: Array, bags: Array) -> Any:
-    """The gradient of the factors of `bag_sums`."""
-    shares = embedding_taken(g, same_kind(g, bags), -1, False)
-    taken = embedding_taken(weight, same_kind(g, indices), -1, False)
-    return sum_along(shares * taken, (1,), False)
-
-
-@hidden_op(
-    weight=lambda g, weight_shape, factors, indices, bags, scale_grad_by_freq: bag_weight_slope(
-        g, factors, weight_shape[0], indices, bags, scale_grad_by_freq
-    ),
-    factors=bag_factor_slope,
-    node="EmbeddingBagBackward0",
-    wide=True,
-)
-def bag_sums(
-    weight: Array, factors: Array | None, indices: Any, bags: Any, count: int,
-    scale_grad_by_freq: bool,
-) -> Array:  # fmt: skip
-    """Sums of rows, each times its factor.
+@op(input=slopes, src=slopes, joint=True, inplace=True, overlap=False, batch=dimensions)
+def scatter_reduce(
+    input: Array, dim: int, index: Array, src: Array, reduce: str, *, include_self: bool = True
+) -> Array:
+    """``input`` with elements of ``src`` combined along ``dim``, where ``index`` says.
 
     Args:
-        weight: (K, D).
-        factors: (N,), or None for ones.
-        indices: arrays (N,): the row of each sample,
-        bags: and the sum it belongs to, not falling.
-        count: of sums.
-        scale_grad_by_freq: see `embedding_dense_backward`.
+        reduce: "sum", "prod", "mean", "amax" or "amin".
+        include_self: whether what was there before counts too.
+
+    Raises:
+        RuntimeError: for an index out of range, or another word.
     """
-    rows = weight.take(indices, 0)
-    return sums_of_rows(rows if factors is None else rows * factors[:, None], bags, count)
-
-
-@hidden_op(
-    weight=lambda g, weight_shape, rows, filled: gather_backward(
-        g * same_kind(g, filled), weight_shape, 0, rows
-    ),
-    aux=("rows",),
-    node="EmbeddingBagBackward0",
-)
-def bag_maxima(weight: Array, indices: Any, bags: Any, filled: Any) -> tuple[Array, Array]:
-    """The greatest of the rows of each bag, in each column; and the rows they are from.
-
-    Args:
-        weight: (K, D).
-        indices: arrays (N,): the row of each sample,
-        bags: and the bag it belongs to, not falling.
-        filled: (bags, 1), whether a bag has any sample; those without give 0.
-    """
-    out = np.zeros((len(filled), weight.shape[1]), weight.dtype)
-    where = np.zeros(out.shape, np.int64)
-    starts = np.searchsorted(bags, np.arange(len(filled)))
-    for bag in np.flatnonzero(filled):
-        some = indices[starts[bag] : starts[bag + 1] if bag + 1 < len(filled) else None]
-        rows = weight.take(some, 0)
-        first = rows.argmax(0)
-        where[bag] = some[first]
-        out[bag] = rows.max(0)
-    return out, where
-
-
-# Classes as vectors
-
-
-@hidden_op(batch=leading)
-def one_hot_rows(input: Array, num_classes: int) -> Array:
-    """A row for each class: 1 at its place, else 0."""
-    if input.size and input.max() >= num_classes:
-        raise RuntimeError("Class values must be smaller than num_classes.")
-    out = np.zeros((input.size, num_classes), np.int64)
-    out[np.arange(input.size), input.reshape(-1)] = 1
-    return out.reshape((*input.shape, num_classes))
+    dim = check_index("scatter", input, index, dim, src)
+    if reduce not in REDUCTIONS:
+        raise RuntimeError(
+            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
+        )
+    out = np.array(input, order="C")
+    if not index.size:
+        return out
+    if reduce == "mean":
+        need_kind("scatter_gather_tensor_cpu_reduce_mean", out, kinds=NUMBERS)
+    flat, shape = out.reshape(-1), out.shape or (1,)
+    places = np.ravel_multi_index(at(np.atleast_1d(index), dim), shape).reshape(-1)
+    values = np.atleast_1d(part(np.atleast_1d(src), np.atleast_1d(index).shape)).reshape(-1)
+    if not include_self:
+        flat[places] = neutral(reduce, out.dtype)
+    REDUCTIONS[reduce].at(flat, places, values)
+    if reduce == "mean":
+        number = np.bincount(places, minlength=flat.size) + include_self
+        number = np.maximum(number, 1).astype(out.dtype)
+        np.copyto(flat, np.floor_divide(flat, number) if out.dtype.kind != "f" else flat / number)
+    return out

@@ -1,52 +1,38 @@
-"""Whole parts by index, choices by a mask."""
+"""Whole parts by index; brackets: `tensor[index]` and `tensor[index] = value`."""
 
+import operator
+import sys
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import combination, refused
-from nanotorch._core.batched import (
-    DYNAMIC,
-    Call,
-    Shadow,
-    dimensions,
-    elementwise,
-    never,
-    one_by_one,
-    shifted,
-    under_vmap,
-    whole_of,
-)
-from nanotorch._core.call_site import warn
-from nanotorch._core.layout import normal_dim, own_dim
-from nanotorch._core.op import Array, hidden_op, method, op, public
+from nanotorch._core.anomaly import look, watch
+from nanotorch._core.arguments import as_int, kind_of
+from nanotorch._core.batched import Call, NoValues, differing, in_line, one_by_one, shifted
+from nanotorch._core.call_site import warn, wrote
+from nanotorch._core.grad_mode import mode, refuse_write
+from nanotorch._core.graph import NO_EDGE, edge_of, modified_error, refuse_history
+from nanotorch._core.layout import address, like, normal_dim, own_dim, refuse_overlap, strides_of
+from nanotorch._core.op import Array, hidden_op, method, op
 from nanotorch._core.overloads import overloads
-from nanotorch._core.sums import pick
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
-    NUMBERS,
     char_of,
-    need_kind,
+    inplace_form,
     need_one_dtype,
+    need_tensor_list,
+    need_tensors,
     number_in,
-    number_or_infinity,
 )
-from nanotorch.ops.elementwise import zero_where
-from nanotorch.ops.gathering import (
-    add_rows,
-    at,
-    check_index,
-    gather,
-    outside,
-    part,
-    scatter_add,
-    scatter_number,
-)
-from nanotorch.ops.inplace import blank, written
-from nanotorch.ops.joining import common_shape, refuse_larger, unbind
+from nanotorch.ops.gathering import add_rows, added_at, boolean_mask, by_dimension, outside
+from nanotorch.ops.inplace import copy_, fill_, written
+from nanotorch.ops.joining import expand_to
+from nanotorch.ops.memory import alias, array_of
 from nanotorch.ops.reduction import sum_all
-from nanotorch.ops.shape import unsqueeze
+from nanotorch.ops.shape import NO_SLICE, part, reshape, select, slice_along, unsqueeze, view
+from nanotorch.ops.sorting import arranged, slowest_first
 
 # Whole parts by index along one dimension: `index_select`, `index_add`, `index_copy`, ...
 
@@ -311,403 +297,692 @@ def index_fill(input: Any, dim: int, index: Tensor, value: Any) -> Any:
     """``input`` with ``value``, a number or 0-d tensor, in its parts at ``index`` along ``dim``."""
 
 
-# Choices by a mask: `where`, `masked_fill`, `masked_select`, `nonzero`.
+# Indexing by tensors: `index` reads, `index_put` writes. Brackets are made of them below.
 
 
-# One of two values
-
-NO_MASKS = (
-    "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this "
-    "because for each batch this would return a differently shaped Tensor. Please file an issue at "
-    "https://github.com/pytorch/pytorch/issues if you need this feature."
+MASK = (
+    "vmap: We do not support batching operators that can support dynamic shape. Attempting to "
+    "batch over indexing with a boolean mask."
 )
-WHERE_FORMS = "Tensor condition", "Tensor condition, Tensor | Number input, Tensor | Number other"
+Key = tuple[Any, ...]  # what NumPy takes: an array or `slice(None)` for each dimension or mask
 
 
-@hidden_op(
-    input=lambda g, condition: zero_where(g, ~condition),
-    other=lambda g, condition: zero_where(g, condition),
-    node="WhereBackward0",
-    batch=elementwise,
-)
-def where_true(condition: Array, input: Array, other: Array, dtype: np.dtype | None) -> Array:
-    """``input`` where ``condition`` is true and ``other`` elsewhere, in the given dtype."""
-    if dtype is not None:
-        input, other = input.astype(dtype, copy=False), other.astype(dtype, copy=False)
-    try:
-        return pick(condition, input, other)
-    except ValueError:
-        common_shape(common_shape(condition.shape, input.shape), other.shape)
-        raise
+class Index:
+    """The tensors of an index, one for each dimension or mask or None, as a static argument.
+
+    A backward pass that uses them again refuses to if they were written to since.
+    """
+
+    __slots__ = ("key", "watched")
+    keeps_values = True  # a node that keeps it drops it after use
+
+    def __init__(self, tensors: Sequence[Tensor | None]) -> None:
+        self.watched = [(t, t._cell[0]) for t in tensors if t is not None]
+        self.key: Key = tuple([WHOLE if t is None else entry_of(t._array) for t in tensors])
+
+    @property
+    def tensors(self) -> list[Tensor | None]:
+        """The tensors it was made of."""
+        given = iter(self.watched)
+        return [None if entry is WHOLE else next(given)[0] for entry in self.key]
+
+    def replaced(self, change: Callable[[Tensor], Tensor]) -> "Index":
+        """The index of other tensors."""
+        return Index([None if t is None else change(t) for t in self.tensors])
+
+    def unchanged(self) -> Key:
+        """The key.
+
+        Raises:
+            RuntimeError: if one of the tensors was written to.
+        """
+        for tensor, version in self.watched:
+            if tensor._cell[0] != version:
+                raise modified_error(tensor._array, NO_EDGE, tensor._cell, version)
+        return self.key
+
+    @property
+    def only(self) -> Array | None:
+        """The index, if there is just one."""
+        return self.watched[0][0]._array if len(self.watched) == 1 else None
 
 
-def truth(condition: Any) -> Any:
-    """A condition as bool.
+def entry_of(array: Array) -> Array:
+    """An index array as NumPy takes it.
 
     Raises:
-        RuntimeError: for any other dtype but uint8.
+        IndexError: for a dtype that is no index.
+
+    Warns:
+        UserWarning: for uint8, which stands for a mask.
     """
-    array: Any = condition._array if isinstance(condition, Tensor) else condition
-    if not isinstance(array, (np.ndarray, np.generic, Shadow)):
-        raise refused(condition, "Tensor")
-    if array.dtype.kind == "b":
-        return condition
-    if array.dtype != np.uint8:
-        raise RuntimeError(
-            "where expected condition to be a boolean tensor, but got a tensor with dtype "
-            f"{char_of(array)}"
-        )
+    kind = array.dtype
+    if kind == np.int64 or kind.kind == "b" or kind == np.int32:
+        return array
+    if kind != np.uint8:
+        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     warn(
-        "where received a uint8 condition tensor. This behavior is deprecated and will be removed "
-        "in a future version of PyTorch. Use a boolean condition instead."
+        "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
     )
-    return wrap(np.not_equal(array, 0))
+    return array != 0
 
 
-def choose(condition: Any, input: Any, other: Any) -> Any:
-    """`where` of three arguments; two of them may be numbers."""
-    condition, pair = truth(condition), (input, other)
-    if isinstance(condition, Tensor):
-        for x in pair:
-            if not isinstance(x, (Tensor, bool, int, float, np.generic)):
-                raise combination("where", (condition, *pair), WHERE_FORMS)
-    if not isinstance(condition, Tensor) and not any(isinstance(x, Tensor) for x in pair):
-        return where_true(condition, input, other, None)
-    held = [x._array if isinstance(x, Tensor) else x for x in pair]
-    if isinstance(input, Tensor) and isinstance(other, Tensor) and held[0].dtype == held[1].dtype:
-        return where_true(condition, input, other, None)
-    kind = dtypes.result_type(held)._numpy
-    operands = [
-        x if isinstance(x, Tensor) else wrap(np.array(number_or_infinity(x, kind))) for x in pair
-    ]
-    return where_true(condition, *operands, kind)
-
-
-def where(condition: Any, input: Any = None, other: Any = None) -> Any:
-    """``input`` where ``condition`` is true and ``other`` elsewhere, broadcasting.
-
-    With ``condition`` alone: the indices of its nonzero elements, a tensor for each dimension.
+def check_masks(shape: tuple[int, ...], key: Key) -> None:
+    """Refuse masks that do not cover their dimensions.
 
     Raises:
-        RuntimeError: for a condition that is not bool.
+        IndexError: if a mask has another shape than the dimensions it stands for.
     """
-    if input is None and other is None:
-        return nonzero(condition, as_tuple=True)
-    return choose(condition, input, other)
+    dim = 0
+    for entry in key:
+        if isinstance(entry, slice) or entry.dtype.kind != "b":
+            dim += 1
+            continue
+        for place, n in enumerate(entry.shape):
+            if n != shape[dim + place]:
+                raise IndexError(
+                    f"The shape of the mask {list(entry.shape)} at index {place} does not match "
+                    f"the shape of the indexed tensor {list(shape)} at index {dim + place}"
+                )
+        dim += entry.ndim
 
 
-public(where)
-
-
-@method(name="where", public=False)
-def where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """This tensor where ``condition`` is true and ``other`` elsewhere."""
-    return choose(condition, self, other)
-
-
-# One value
-
-
-def boolean_mask(mask: Array) -> None:
-    """Refuse masks of other dtypes."""
-    if mask.dtype.kind != "b":
-        name = dtypes.C_NAMES[mask.dtype.name]
-        raise RuntimeError(
-            f"masked_fill_ only supports boolean masks, but got mask with dtype {name}"
+def explain(shape: tuple[int, ...], key: Key) -> IndexError:
+    """Why an array of ``shape`` that fits the masks has nothing at ``key``, in PyTorch's words."""
+    dims, indices = by_dimension(key)
+    try:
+        together = np.broadcast_arrays(*indices)
+    except ValueError:
+        shapes = ", ".join(str(list(i.shape)) for i in indices)
+        return IndexError(
+            "shape mismatch: indexing tensors could not be broadcast together with shapes " + shapes
         )
+    if any(shape[d] == 0 for d in dims):
+        return IndexError("index is out of bounds for dimension with size 0")
+    first: tuple[int, int] | None = None
+    for number, (d, index) in enumerate(zip(dims, together, strict=True)):
+        wrong = np.flatnonzero((index < -shape[d]) | (index >= shape[d]))
+        if wrong.size and (first is None or wrong[0] < first[0]):
+            first = int(wrong[0]), number
+    assert first is not None
+    value = together[first[1]].reshape(-1)[first[0]]
+    return IndexError(
+        f"index {value} is out of bounds for dimension {first[1]} with size {shape[dims[first[1]]]}"
+    )
 
 
-def filled(input: Array, mask: Array, value: Any) -> Array:
-    """Write ``value`` into ``input`` where ``mask``, which broadcasts to it, is true."""
-    boolean_mask(mask)
-    if mask.shape != input.shape:
-        refuse_larger(input.shape, mask.shape)
-    np.copyto(input, value, casting="unsafe", where=mask)
+def place_of(shape: tuple[int, ...], key: Key) -> tuple[int, ...]:
+    """The shape of what is at ``key`` in an array of ``shape``, were all its indices in range.
+
+    Raises:
+        IndexError: if masks or shapes do not fit, or a dimension without elements has an index.
+    """
+    check_masks(shape, key)
+    first = [e if e is WHOLE or e.dtype.kind == "b" else np.zeros_like(e) for e in key]
+    try:
+        return np.broadcast_to(False, shape)[tuple(first)].shape
+    except IndexError:
+        raise explain(shape, key) from None
+
+
+# Read
+
+
+def picked(input: Array, key: Key) -> Array:
+    """``input[key]``, a copy.
+
+    Raises:
+        IndexError: for an index out of range, or masks and shapes that do not fit.
+    """
+    indices = [entry for entry in key if entry is not WHOLE]
+    plain = input.flags.c_contiguous and all(i.flags.c_contiguous for i in indices)
+    try:
+        if plain and len(indices) == 1 and indices[0].dtype.kind != "b" and input.size:
+            return input.take(indices[0], len(key) - 1)
+        check_masks(input.shape, key)
+        found = input[key]
+    except IndexError:
+        place = place_of(input.shape, key)
+        if 0 not in place:  # in nothing any index will do
+            raise explain(input.shape, key) from None
+        return np.empty(place, input.dtype)
+    return np.asarray(found, order="C") if plain else laid_out(found, input, key)
+
+
+def laid_out(found: Array, input: Array, key: Key) -> Array:
+    """``found``, which is ``input[key]``, in memory as PyTorch has it.
+
+    The input is asked first, of whose dimensions those without an index are left; then the indices.
+    """
+    if found.ndim < 2:
+        return found
+    dims, indices = by_dimension(key)
+    count = max(i.ndim for i in indices)
+    place = dims[0] if dims[-1] - dims[0] == len(dims) - 1 else 0
+    rest = [stride for d, stride in enumerate(strides_of(input)) if d not in dims]
+    before, after = rest[:place], rest[place:]
+    sizes = found.shape[:place], found.shape[place : place + count], found.shape[place + count :]
+    operands = [(*before, *(0,) * count, *after)]
+    for index in indices:
+        own = np.broadcast_to(index, sizes[1]).strides
+        # Beside its own dimensions an index has others, of size 1.
+        first, last = sizes[1][0] * own[0], own[-1]
+        operands.append(
+            (
+                *(first if n == 1 else 0 for n in sizes[0]),
+                *own,
+                *(last if n == 1 else 0 for n in sizes[2]),
+            )
+        )
+    return arranged(found, slowest_first(found.shape, operands))
+
+
+def picked_of_all(call: Call) -> Any:
+    """`index` of each sample.
+
+    Raises:
+        RuntimeError: for masks that differ between the samples.
+    """
+    tensors = call.args["at"].tensors
+    dims: list[int] = []
+    dim = 0
+    for t in tensors:
+        mask = t is not None and t.dtype in (dtypes.bool_, dtypes.uint8)
+        if mask and differing(t, call.batch):
+            raise RuntimeError(MASK)
+        taken = t.ndim if mask else 1
+        dims += range(dim, dim + taken) if t is not None else ()
+        dim += taken
+    together = dims[-1] - dims[0] == len(dims) - 1
+    count = max(
+        1 if t.dtype in (dtypes.bool_, dtypes.uint8) else t.ndim for t in tensors if t is not None
+    )
+    if not any(differing(t, call.batch) for t in tensors):
+        found = index(call.whole("input"), Index([None, *tensors]))
+        return found if together else found.movedim(count, 0)
+    wholes = [in_line(t._whole, t.ndim, count) if differing(t, call.batch) else t for t in tensors]
+    place = dims[0] if together else 0
+    if not call.is_batched("input"):
+        return index(call.args["input"], Index(wholes)).movedim(place, 0)
+    samples = wrap(np.arange(call.batch.size).reshape((-1,) + (1,) * count))
+    found = index(call.whole("input"), Index([samples, *wholes]))
+    return found.movedim(tuple(range(1, count + 1)), tuple(range(place + 1, place + count + 1)))
+
+
+@hidden_op(input=lambda g, input_shape, at: index_backward(g, input_shape, at), batch=picked_of_all)
+def index(input: Array, at: Index) -> Array:
+    """The elements at an index of tensors, by NumPy's rules; a copy."""
+    return picked(input, at.unchanged())
+
+
+@hidden_op(g=lambda g, at: index(g, at), node="IndexPutImplBackward0")
+def index_backward(g: Array, shape: tuple[int, ...], at: Index) -> Array:
+    """Zeros of ``shape``, to which `index`'s gradient is added where its elements came from."""
+    return added_at(shape, at.unchanged(), g)
+
+
+# Write
+
+
+def put(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
+    """Write ``values`` into ``input``, or add them, at an index.
+
+    Raises:
+        IndexError: for an index out of range.
+        RuntimeError: for values of another dtype, or of a shape that does not fit.
+    """
+    key = at.unchanged()
+    check_masks(input.shape, key)
+    only = at.only
+    if values.size == 1 and not accumulate and only is not None and only.dtype == np.uint8:
+        boolean_mask(only)
+    if values.dtype != input.dtype:
+        check_dtypes(input, at, values, accumulate)
+    try:
+        if accumulate:
+            shape = input[key].shape
+            input += added_at(input.shape, key, np.broadcast_to(values, shape))
+        else:
+            if values.ndim > 1 and (values.shape[0] == 1 or not values.size):
+                # NumPy drops leading dimensions of size 1, PyTorch those of one value for a mask.
+                masked = only is not None and only.dtype.kind in "bu" and values.size == 1
+                place = place_of(input.shape, key)
+                values = values.reshape(()) if masked else np.broadcast_to(values, place)
+            input[key] = values
+    except (ValueError, IndexError, TypeError):
+        place = place_of(input.shape, key)
+        check_fit(values, place)
+        if 0 not in place:  # nothing can be written to any place
+            raise explain(input.shape, key) from None
     return input
 
 
-def copy_for(input: Array, mask: Array) -> Array:
-    """A copy of ``input`` in the shape it has in common with ``mask``."""
-    if mask.shape == input.shape:
-        return np.array(input, order="C")
-    return np.array(np.broadcast_to(input, common_shape(mask.shape, input.shape)), order="C")
-
-
-def scalar_value(value: Array, kind: np.dtype) -> Any:
-    """The value of a 0-d tensor, for tensors of the type ``kind``.
-
-    Raises:
-        RuntimeError: for more dimensions, or an integer type that does not hold the value.
-    """
-    if value.ndim:
+def check_fit(values: Array, place: tuple[int, ...]) -> None:
+    """Refuse values of a shape that does not broadcast to that of their place."""
+    try:
+        np.broadcast_to(values, place)
+    except ValueError:
         raise RuntimeError(
-            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
-            f"{value.ndim} dimension(s)."
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to "
+            f"indexing result of shape {list(place)}"
+        ) from None
+
+
+def check_dtypes(input: Array, at: Index, values: Array, accumulate: bool) -> None:
+    """Refuse values of another dtype, unless it is one value for a mask."""
+    check_fit(values, place_of(input.shape, at.key))
+    only = at.only
+    if only is None or only.dtype.kind not in "bu" or values.size != 1 or accumulate:
+        raise RuntimeError(
+            f"Index put requires the source and destination dtypes match, got {char_of(input)} for "
+            f"the destination and {char_of(values)} for the source."
         )
-    return value if kind.kind == "b" else number_in(value.item(), kind)
 
 
-def filled_of_all(call: Call) -> Any:
-    """`mask_by_tensor` of each sample, whose values may differ."""
-    input, value = call.args["input"], call.args["value"]
-    if value.ndim:
-        scalar_value(value._array, input._array.dtype)
-    out = choose(call.args["mask"], value.to(input.dtype), input)
-    return input.copy_(out) if call.inplace else whole_of(out, call.batch)
-
-
-MASKED: dict[str, Any] = {
-    "input": lambda g, mask: zero_where(g, mask),
-    "method": False,
-    "expanded": "masked_fill_",
-}
-
-
-@written(copy_for, 2, **MASKED, node="MaskedFillBackward0", batch=elementwise)
-def mask_by_number(input: Array, mask: Array, value: dtypes.Number) -> Array:
-    """Write a number where ``mask`` is true."""
-    return filled(input, mask, number_in(value, input.dtype))
+@hidden_op(g=lambda g, at: index_cleared(g, at), node="IndexPutBackward0")
+def index_cleared(g: Array, at: Index) -> Array:
+    """``g`` with zeros at an index: the gradient of what `index_put` wrote over."""
+    out = g.copy()
+    out[at.unchanged()] = 0
+    return out
 
 
 @written(
-    copy_for,
-    2,
-    **MASKED,
-    value=lambda g, mask: sum_all(zero_where(g, ~mask)),
-    node="MaskedFillBackward1",
-    batch=filled_of_all,
-)
-def mask_by_tensor(input: Array, mask: Array, value: Array) -> Array:
-    """Write the value of a 0-d tensor where ``mask`` is true."""
-    return filled(input, mask, scalar_value(value, input.dtype))
-
-
-@overloads(
-    {
-        "Tensor input, Tensor mask, Tensor value": mask_by_tensor,
-        "Tensor input, Tensor mask, Number value": mask_by_number,
-    },
-    inplace=True,
-)
-def masked_fill(input: Any, mask: Tensor, value: Any) -> Any:
-    """``input`` with ``value``, a number or 0-d tensor, where ``mask`` is true.
-
-    Raises:
-        RuntimeError: for a mask that is not bool, or a value with dimensions.
-    """
-
-
-# The values at a mask
-
-
-def selected_of_all(call: Call) -> Any:
-    """`masked_select` of each sample, by one mask.
-
-    Raises:
-        RuntimeError: if each has its own.
-    """
-    if call.is_batched("mask"):
-        raise RuntimeError(NO_MASKS)
-    return one_by_one(call)
-
-
-@op(
-    input=lambda g, input, mask: masked_select_backward(g, mask, tuple(input.shape)),
-    batch=selected_of_all,
-)
-def masked_select(input: Array, mask: Array) -> Array:
-    """The elements where ``mask`` is true, in one dimension; the two broadcast."""
-    if mask.dtype.kind != "b":
-        raise RuntimeError("masked_select: expected BoolTensor for mask")
-    if input.shape != mask.shape:
-        shape = common_shape(mask.shape, input.shape)
-        input, mask = np.broadcast_to(input, shape), np.broadcast_to(mask, shape)
-    return input[mask]
-
-
-@hidden_op(g=lambda g, mask: masked_select(g, mask), node="MaskedScatterBackward0")
-def masked_select_backward(g: Array, mask: Array, shape: tuple[int, ...]) -> Array:
-    """``g`` where ``mask`` is true and zeros elsewhere."""
-    full = common_shape(mask.shape, shape)
-    out = np.zeros(full, g.dtype)
-    out[np.broadcast_to(mask, full)] = g
-    return out
-
-
-@op(
-    input=lambda g, mask: zero_where(g, mask),
-    source=lambda g, mask, source_shape: masked_scatter_backward(g, mask, source_shape),
-    inplace=True,
+    like,
+    input=lambda g, at, accumulate: g if accumulate else index_cleared(g, at),
+    values=lambda g, at: index(g, at),
+    node="IndexPutBackward0",
+    method=False,
     overlap=True,
-    in_order=True,
+    expanded="index_put_",
 )
-def masked_scatter(input: Array, mask: Array, source: Array) -> Array:
-    """``input`` with consecutive elements of ``source`` where ``mask`` is true.
+def put_at(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
+    """Write ``values`` into ``input`` at an index."""
+    return put(input, at, values, accumulate)
+
+
+put_at_ = inplace_form("put_at")
+
+
+def checked_indices(indices: Any, ndim: int) -> Index:
+    """The indices of a call as an `Index`.
 
     Raises:
-        RuntimeError: if ``source`` has too few.
+        TypeError: for what is not a tensor.
+        IndexError: for more of them than dimensions.
     """
-    text = "masked_scatter: expected self and source to have same dtypes but got{} and {}"
-    need_one_dtype(text, input, source)
-    if mask.dtype.kind != "b":
-        raise RuntimeError(
-            f"masked_scatter_ only supports boolean masks, but got mask with dtype {char_of(mask)}"
-        )
-    out = copy_for(input, mask)
-    mask = np.broadcast_to(mask, out.shape)
-    count = int(mask.sum())
-    if count > source.size:
-        raise RuntimeError("Number of elements of source < number of ones in mask")
-    out[mask] = source.reshape(-1)[:count]
-    return out
-
-
-@hidden_op(g=lambda g, mask, g_shape: masked_scatter(blank_in(g, g_shape), mask, g))
-def masked_scatter_backward(g: Array, mask: Array, shape: tuple[int, ...]) -> Array:
-    """The elements of ``g`` at the mask, first in zeros of ``shape``."""
-    out = np.zeros(shape, g.dtype)
-    chosen = g[np.broadcast_to(mask, g.shape)]
-    out.reshape(-1)[: chosen.size] = chosen
-    return out
-
-
-@hidden_op(batch=dimensions)
-def blank_in(g: Array, shape: tuple[int, ...]) -> Array:
-    """Zeros of a shape, with the dtype of ``g``."""
-    return np.zeros(shape, g.dtype)
-
-
-# Indices
+    need_tensor_list(indices)
+    if len(indices) > ndim:
+        raise IndexError(f"too many indices for tensor of dimension {ndim} (got {len(indices)})")
+    return Index(list(indices))
 
 
 @method
-@under_vmap(never(DYNAMIC.format("nonzero")))
-def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """The indices of the elements that are not zero, ``(number, ndim)``.
+def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy of ``input`` with ``values`` at the elements that a tuple of index tensors means.
 
     Args:
-        as_tuple: give a vector for each dimension instead; a 0-d tensor counts as having one.
-    """
-    if as_tuple:
-        source = unsqueeze(input.detach(), 0) if input.ndim == 0 else input
-        return unbind(nonzero(source), 1)
-    return wrap(np.argwhere(input._array))
-
-
-@method
-@under_vmap(never(DYNAMIC.format("nonzero")))
-def argwhere(input: Tensor) -> Tensor:
-    """The indices of the elements that are not zero, ``(number, ndim)``."""
-    return nonzero(input)
-
-
-# Elements combined where an index says: `scatter_reduce`.
-
-
-REDUCTIONS: dict[str, Any] = {
-    "sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum
-}  # fmt: skip
-
-
-def neutral(reduce: str, kind: np.dtype) -> Any:
-    """What leaves any number of a type as it is."""
-    if reduce in ("sum", "mean"):
-        return kind.type(0)
-    if reduce == "prod":
-        return kind.type(1)
-    if kind.kind == "f":
-        return kind.type(-np.inf if reduce == "amax" else np.inf)
-    if kind.kind == "b":
-        return reduce == "amin"
-    return np.iinfo(kind).min if reduce == "amax" else np.iinfo(kind).max
-
-
-# Gradients: of what was there before, and of what was combined with it
-
-
-def counts(input: Any, dim: int, index: Any, src: Any, include_self: bool) -> Any:
-    """How many elements went into each, at least 1."""
-    held = blank(input) + 1.0 * include_self
-    number = scatter_add(held, dim, index, blank(src) + 1)
-    return mask_by_number(number, number == 0, 1)
-
-
-def attained(
-    g: Any, input: Any, dim: int, index: Any, src: Any, out: Any, include_self: bool
-) -> tuple[Any, Any]:
-    """The gradients of an extremum, in equal shares to the elements that attain it."""
-    mine = (input == out) * (blank(input) + 1)
-    theirs = (src == gather(out, dim, index)) * (blank(src) + 1)
-    share = g / scatter_add(mine, dim, index, theirs)
-    return mine * share, theirs * gather(share, dim, index)
-
-
-def factors(
-    g: Any, input: Any, dim: int, index: Any, src: Any, out: Any, include_self: bool
-) -> tuple[Any, Any]:
-    """The gradients of products, without a division by zero."""
-    whole = mask_by_number(input, input == 0, 1)
-    first = g * scatter_reduce(whole, dim, index, src, "prod", include_self=include_self) / whole
-    zero = src == 0
-    number = gather(scatter_add(input * 0, dim, index, zero * (src * 0 + 1)), dim, index)
-    single = zero & (number == 1)
-    others = scatter_reduce(
-        input, dim, index, mask_by_number(src, single, 1), "prod", include_self=include_self
-    )
-    divided = gather(g * out, dim, index) / mask_by_number(src, zero, 1)
-    return first, where_true(single, gather(g * others, dim, index), divided, None)
-
-
-def slopes(
-    g: Any, input: Any, dim: int, index: Any, src: Any, out: Any, reduce: str, include_self: bool
-) -> tuple[Any, Any]:
-    """The gradients of `scatter_reduce`.
+        accumulate: add the values, all of them where an index comes several times.
 
     Raises:
-        RuntimeError: for more sources than indices, which only sums and means put up with.
+        IndexError: for an index out of range.
+        RuntimeError: for values of another dtype, or of a shape that does not fit.
     """
-    if reduce in ("sum", "mean"):
-        if reduce == "mean":
-            g = g / counts(input, dim, index, src, include_self)
-        first, second = g, gather(g, dim, index)
+    return put_at(input, checked_indices(indices, input.ndim), values, accumulate)
+
+
+@method(public=False)
+def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """In-place `index_put`."""
+    need_tensors(values)
+    return put_into(self, checked_indices(indices, self.ndim), values, accumulate)
+
+
+def put_into(self: Tensor, at: Index, values: Tensor, accumulate: bool = False) -> Tensor:
+    """`index_put_`, which refuses what shares its memory, unless it fills a mask with a number."""
+    only, given = at.only, (values, *[t for t, _ in at.watched])
+    sharing = [t for t in given if t._cell is self._cell]
+    if sharing and (
+        accumulate or values._array.size != 1 or only is None or only.dtype.kind not in "bu"
+    ):
+        if mode.enabled:
+            refuse_history(self)
+        for t in sharing:
+            if mode.enabled:
+                edge_of(t)  # a history is brought up to date even for a write that is refused
+            refuse_overlap(self, t, same_too=True)
+    return put_at_(self, at, values, accumulate)
+
+
+# Brackets: `tensor[index]` and `tensor[index] = value`, put together from views and `index`.
+
+
+NOT_AN_INDEX = (
+    "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
+    "indices (got {})"
+)
+NOT_A_TUPLE = (
+    "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in "
+    "pytorch 2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as "
+    "tensor index, x[torch.tensor(seq)], which will result either in an error or a different result"
+)
+NO_DIMENSIONS = (
+    "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ "
+    "to convert a 0-dim tensor to a number"
+)
+OUT_OF_BOUNDS = "index {} is out of bounds for dimension {} with size {}"
+SEQUENCES = (tuple, list, range, str, bytes)
+
+# Flags become indices into a new dimension of size 1.
+FLAGS = {True: np.zeros(1, np.int64), False: np.zeros(0, np.int64)}
+
+
+def items_of(given: Any) -> tuple[Any, ...]:
+    """An index as a tuple of what there is for each dimension."""
+    if type(given) is tuple:
+        return given
+    if not isinstance(given, (list, range)) or len(given) >= 32:
+        return (given,)
+    compound = (*SEQUENCES, Tensor, np.ndarray, slice, type(None), type(...))
+    if not any(isinstance(item, compound) for item in given):
+        return (given,)
+    warn(NOT_A_TUPLE)
+    return tuple(given)
+
+
+def as_index_tensor(item: Any) -> Tensor:
+    """A sequence or array as an index tensor: a mask of bools, else int64.
+
+    Raises:
+        TypeError, ValueError, RuntimeError: for strings, and what is no regular array of numbers.
+        IndexError: for what is neither.
+    """
+    if isinstance(item, Tensor):
+        return item
+    if isinstance(item, np.ndarray):
+        array = item
+    elif isinstance(item, SEQUENCES):
+        item = list(item) if isinstance(item, range) else item
+        array = array_of(item, None)
     else:
-        common_shape(src.shape, index.shape)
-        combined = factors if reduce == "prod" else attained
-        first, second = combined(g, input, dim, index, src, out, include_self)
-    return (first if include_self else scatter_number(first, dim, index, 0)), second
+        kind = type(item)
+        name = (
+            kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+        )
+        raise IndexError(NOT_AN_INDEX.format(name))
+    return wrap(array if array.dtype in (np.bool_, np.uint8) else array.astype(np.int64))
 
 
-@op(input=slopes, src=slopes, joint=True, inplace=True, overlap=False, batch=dimensions)
-def scatter_reduce(
-    input: Array, dim: int, index: Array, src: Array, reduce: str, *, include_self: bool = True
-) -> Array:
-    """``input`` with elements of ``src`` combined along ``dim``, where ``index`` says.
+def dimensions_of(items: Sequence[Any]) -> int:
+    """How many dimensions of the tensor the items of its index take up."""
+    count = len(items)
+    for item in items:
+        if item is None or item is ... or item is True or item is False:
+            count -= 1
+        elif isinstance(item, Tensor) and item._array.dtype.kind in "bu":
+            count += item._array.ndim - 1
+    return count
 
-    Args:
-        reduce: "sum", "prod", "mean", "amax" or "amin".
-        include_self: whether what was there before counts too.
+
+def bounds_of(given: slice, size: int) -> tuple[int, int, int]:
+    """Start, stop and step of a slice of a dimension.
 
     Raises:
-        RuntimeError: for an index out of range, or another word.
+        ValueError: for a step that is not positive.
     """
-    dim = check_index("scatter", input, index, dim, src)
-    if reduce not in REDUCTIONS:
-        raise RuntimeError(
-            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
-        )
-    out = np.array(input, order="C")
-    if not index.size:
-        return out
-    if reduce == "mean":
-        need_kind("scatter_gather_tensor_cpu_reduce_mean", out, kinds=NUMBERS)
-    flat, shape = out.reshape(-1), out.shape or (1,)
-    places = np.ravel_multi_index(at(np.atleast_1d(index), dim), shape).reshape(-1)
-    values = np.atleast_1d(part(np.atleast_1d(src), np.atleast_1d(index).shape)).reshape(-1)
-    if not include_self:
-        flat[places] = neutral(reduce, out.dtype)
-    REDUCTIONS[reduce].at(flat, places, values)
-    if reduce == "mean":
-        number = np.bincount(places, minlength=flat.size) + include_self
-        number = np.maximum(number, 1).astype(out.dtype)
-        np.copyto(flat, np.floor_divide(flat, number) if out.dtype.kind != "f" else flat / number)
-    return out
+    if given.step is not None and operator.index(given.step) < 0:
+        raise ValueError("step must be greater than zero")
+    return given.indices(size)
+
+
+def slice_at(source: Tensor, dim: int, given: slice) -> Tensor:
+    """A slice of a dimension; the source itself where the slice says the whole of it."""
+    size = source._array.shape[dim]
+    start, stop, step = bounds_of(given, size)
+    # PyTorch does not look twice at bounds that are counted from the end.
+    if step == 1 and not given.start and (given.stop is None or given.stop >= size):
+        return source
+    return slice_along(source, dim, start, stop, step)
+
+
+def plain(items: tuple[Any, ...]) -> bool:
+    """Whether NumPy understands an index just as PyTorch does: integers and slices alone."""
+    for item in items:
+        if type(item) is slice:
+            step = item.step
+            if step is not None and not (type(step) is int and step > 0):
+                return False
+        elif type(item) is not int:
+            return False
+    return True
+
+
+def select_at(source: Tensor, dim: int, at: int, position: int) -> Tensor:
+    """One index of a dimension; `position` is that of the item, for the message."""
+    size = source._array.shape[dim]
+    if not -size <= at < size:
+        raise IndexError(OUT_OF_BOUNDS.format(at, position, size))
+    return select(source, dim, at)
+
+
+def resolve(source: Tensor, items: Sequence[Any]) -> tuple[Tensor, dict[int, Tensor]]:
+    """The view that the plain items of an index lead to, and the index tensors by dimension.
+
+    Raises:
+        IndexError: for too many items, or one out of range.
+    """
+    taken = dimensions_of(items)
+    ndim = source._array.ndim
+    if taken > ndim:
+        raise IndexError(f"too many indices for tensor of dimension {ndim}")
+    dim, tensors = 0, {}
+    for position, item in enumerate(items):
+        kind = type(item)
+        if kind is int or isinstance(item, np.integer):
+            source = select_at(source, dim, int(item), position)
+        elif kind is slice:
+            source = slice_at(source, dim, item)
+            dim += 1
+        elif item is ...:
+            dim += ndim - taken
+        elif item is None:
+            source = unsqueeze(source, dim)
+            dim += 1
+        else:
+            flag = item if kind is bool else None
+            tensor = as_index_tensor(item) if flag is None else None
+            if tensor is not None and tensor._array.ndim == 0 and tensor._array.dtype.kind in "iub":
+                try:
+                    if tensor._array.dtype.kind == "i":
+                        source = select_at(source, dim, int(tensor._array), position)
+                        continue
+                    flag = bool(tensor._array)
+                except NoValues:
+                    pass  # each sample has an index of its own
+            if flag is not None:
+                source, tensor = unsqueeze(source, dim), wrap(FLAGS[flag])
+            assert tensor is not None
+            tensors[dim] = tensor
+            dim += max(dimensions_of((tensor,)), 1)
+    return source, tensors
+
+
+def index_of(tensors: dict[int, Tensor], ndim: int) -> Index:
+    """Index tensors by dimension as an index.
+
+    Raises:
+        IndexError: for a dimension there is not: two `...` have shifted the indices.
+    """
+    entries: list[Tensor | None] = []
+    dim = 0
+    for at, tensor in tensors.items():
+        entries += [None] * (at - dim)
+        entries.append(tensor)
+        dim = at + max(dimensions_of((tensor,)), 1)
+    if len(entries) > ndim:
+        raise IndexError(f"too many indices for tensor of dimension {ndim} (got {len(entries)})")
+    return Index(entries)
+
+
+@method(name="__getitem__", public=False)
+def read(self: Tensor, given: Any) -> Tensor:
+    """A part of the tensor: a view for integers, slices, None and `...`, a copy for index tensors.
+
+    Raises:
+        IndexError: for an index out of range, too many of them, or what is no index.
+        ValueError: for a slice with a step that is not positive.
+    """
+    kind, array = type(given), self._array
+    recorded = mode.enabled and (mode.transforms or self._history is not None)
+    if recorded and kind is int and array.ndim and -array.shape[0] <= given < array.shape[0]:
+        return select(self, 0, given)
+    if kind is Tensor and given._array.ndim and given._array.dtype == np.int64 and self._array.ndim:
+        return index(self, Index((given,)))
+    if not recorded:
+        items = given if kind is tuple else (given,)
+        if items and len(items) <= self._array.ndim and plain(items):
+            try:
+                return part(self, items)
+            except (IndexError, TypeError):
+                pass  # step by step it will be known why
+    if kind is int:
+        if not self._array.ndim:
+            raise IndexError(OUT_OF_BOUNDS.format(given, 0, 0) if given else NO_DIMENSIONS)
+        return select_at(self, 0, given, 0)
+    if kind is slice:
+        if not self._array.ndim:
+            raise IndexError(NO_SLICE)
+        return slice_along(self, 0, *bounds_of(given, self._array.shape[0]))
+    source, tensors = resolve(self, items_of(given))
+    if tensors:
+        return index(source, index_of(tensors, source._array.ndim))
+    return alias(source) if source is self else source
+
+
+# Writing
+
+
+def is_at(array: np.ndarray, given: Any, part: np.ndarray) -> bool:
+    """Whether a part of an array is what is there, as `x[i] += 1` has it."""
+    if isinstance(given, Tensor):
+        return False
+    try:
+        there = array[(*(given if type(given) is tuple else (given,)), ...)]
+    except (IndexError, NoValues):
+        return False
+    return (
+        there.shape == part.shape
+        and there.strides == part.strides
+        and address(there) == address(part)
+    )
+
+
+def write_plainly(self: Tensor, given: Any, value: Any) -> bool:
+    """Write a value where no graph is involved and NumPy does as PyTorch; whether it was done."""
+    array, place = self._array, given
+    if 0 in array.strides:
+        return False
+    if isinstance(given, Tensor):
+        place = given._array
+        if place.dtype not in (np.int64, np.bool_) or not place.ndim:
+            return False
+        # NumPy takes an empty mask of any shape.
+        if place.dtype.kind == "b" and place.shape != array.shape[: place.ndim]:
+            return False
+    elif given is not ... and not plain(given if type(given) is tuple else (given,)):
+        return False
+    if isinstance(value, Tensor):
+        new: Any = value._array
+        if value._cell is self._cell and not is_at(array, given, new):
+            return False
+        if place is not given and new.dtype != array.dtype:
+            return False
+        if mode.enabled and (self.requires_grad or value.requires_grad):
+            return False
+    elif isinstance(value, (bool, int, float)):
+        if value.__class__ is int:
+            as_int(value)
+        new = number_in(value, array.dtype)
+        if mode.enabled and self.requires_grad:
+            return False
+    else:
+        return False
+    refuse_write(self._cell)
+    try:
+        array[place] = new
+    except (IndexError, ValueError, TypeError, OverflowError, NoValues):
+        return False
+    wrote(self._cell, "index assignment")
+    if watch.on:
+        look("index assignment", array[place], [("value", new)], None, sys._getframe(1))
+    return True
+
+
+def without_leading_ones(value: Tensor) -> Tensor:
+    """``value`` without leading dimensions of size 1."""
+    shape = value._array.shape
+    ones = next((d for d, n in enumerate(shape) if n != 1), len(shape))
+    return view(value, shape[ones:])
+
+
+def assign(target: Tensor, value: Any) -> None:
+    """Write a number or tensor into a view."""
+    if not isinstance(value, Tensor):
+        fill_(target, value)
+    elif value._array.shape == target._array.shape:
+        copy_(target, value)
+    elif value._array.ndim == 0:
+        fill_(target, value)
+    else:
+        value, shape = without_leading_ones(value), target._array.shape
+        copy_(target, value if value._array.shape == shape else expand_to(value, shape))
+
+
+def assign_at(target: Tensor, tensors: dict[int, Tensor], value: Any) -> None:
+    """Write a number or tensor into a view at index tensors."""
+    at = index_of(tensors, target._array.ndim)
+    if isinstance(value, Tensor):
+        leading = value._array.ndim and value._array.shape[0] == 1
+        put_into(target, at, without_leading_ones(value) if leading else value)
+        return
+    if len(tensors) == 1:
+        ((dim, tensor),) = tensors.items()
+        kind = tensor._array.dtype
+        if kind == np.int64:
+            target.index_fill_(dim, reshape(tensor, (-1,)), value)
+            return
+        if kind.kind in "bu":
+            check_masks(target._array.shape, at.key)
+            rest = (1,) * (target.ndim - dim - tensor.ndim)
+            target.masked_fill_(reshape(tensor, tensor._array.shape + rest), value)
+            return
+    put_into(target, at, wrap(np.array(number_in(value, target._array.dtype))))
+
+
+@method(name="__setitem__", public=False)
+def write(self: Tensor, given: Any, value: Any) -> None:
+    """Write a number or tensor to a part of the tensor, broadcasting and converting.
+
+    Raises:
+        IndexError: as for reading.
+        TypeError: for a value that is neither.
+        RuntimeError: for a value that does not fit, or a tensor that must not be written to.
+    """
+    if write_plainly(self, given, value):
+        return
+    if not isinstance(value, (Tensor, bool, int, float)):
+        raise TypeError(f"can't assign a {kind_of(value)} to a torch.{self.dtype.char}Tensor")
+    if given is False:
+        return
+    if type(given) is int:
+        assign(read(self, given), value)
+    elif type(given) is slice and not self._array.ndim:
+        raise IndexError(NO_SLICE)
+    elif given is True:
+        assign(unsqueeze(self, 0), value)
+    else:
+        target, tensors = resolve(self, items_of(given))
+        if tensors:
+            assign_at(target, tensors, value)
+        else:
+            assign(target, value)

@@ -18,7 +18,7 @@ from nanotorch.ops.creation import convert
 from nanotorch.ops.elementwise import abs as absolute
 from nanotorch.ops.elementwise import pow, sign, zero_where
 from nanotorch.ops.factoring import check_matrices, is_vector, singular, svdvals, tr
-from nanotorch.ops.indexing import where_true
+from nanotorch.ops.gathering import where_true
 from nanotorch.ops.joining import cat_along
 from nanotorch.ops.reduction import Dims, add_all, count, maximum_of_all, normal_dims, sum_along
 from nanotorch.ops.shape import movedim, reshape, squeeze_one, unsqueeze

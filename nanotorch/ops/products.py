@@ -33,8 +33,7 @@ from nanotorch.ops.arguments import (
 )
 from nanotorch.ops.creation import leaf, meshgrid
 from nanotorch.ops.elementwise import NO_BOOLS, plus_number, refuse_bool, vanishing, zero_where
-from nanotorch.ops.gathering import add_rows
-from nanotorch.ops.indexing import where
+from nanotorch.ops.gathering import add_rows, where
 from nanotorch.ops.joining import common_shape, expand_to, stack
 from nanotorch.ops.linalg import norm_along, norm_slope
 from nanotorch.ops.matrix import bmm, check_vectors, dot, mm, product, vectors_by_vectors

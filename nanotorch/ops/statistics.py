@@ -31,8 +31,7 @@ from nanotorch.ops.elementwise import (
     times,
     zero_where,
 )
-from nanotorch.ops.gathering import gather, gather_backward
-from nanotorch.ops.indexing import masked_fill
+from nanotorch.ops.gathering import gather, gather_backward, masked_fill
 from nanotorch.ops.joining import cat
 from nanotorch.ops.matrix import mm
 from nanotorch.ops.reduction import (

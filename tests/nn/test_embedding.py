@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import nanotorch as torch
-from nanotorch.ops.gathering import sums_of_rows
+from nanotorch.ops.matrix import sums_of_rows
 
 
 def test_sparse_gradients_are_refused() -> None:

@@ -8,7 +8,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import refused
 from nanotorch._core.call_site import warn
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops import gathering as kernels
+from nanotorch.ops import matrix as kernels
 from nanotorch.ops.arguments import tensors_given
 
 __all__ = ("embedding", "embedding_bag", "one_hot")
