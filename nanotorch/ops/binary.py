@@ -60,13 +60,9 @@ def no_derivative(name: str) -> Any:
 @op(
     input=lambda g: no_derivative("floor_divide"),
     other=lambda g: no_derivative("floor_divide"),
-    cast="promote",
-    inplace=True,
-    node=NO_DERIVATIVE,
-    inplace_node=NO_DERIVATIVE,
-    wide=True,
+    cast="promote", inplace=True, node=NO_DERIVATIVE, inplace_node=NO_DERIVATIVE, wide=True,
     unrounded=("other",),
-)
+)  # fmt: skip
 def floor_divide(input: Array, other: Array) -> Array:
     """``floor(input / other)``, broadcasting; its backward raises an error.
 
@@ -102,12 +98,8 @@ def rounded_down(input: Array, other: Array) -> Array:
     # PyTorch keeps the operands, which must not be written to, though the gradients are zeros.
     input=lambda g, other: vanishing(g),
     other=lambda g, input, other: vanishing(g),
-    cast="promote",
-    inplace=True,
-    node="DivBackward2",
-    wide=True,
-    unrounded=("other",),
-)
+    cast="promote", inplace=True, node="DivBackward2", wide=True, unrounded=("other",),
+)  # fmt: skip
 def rounded_divide(input: Array, other: Array, rounding_mode: str) -> Array:
     """``input / other``, rounded to zero ("trunc") or down ("floor"); integers stay integers."""
     if rounding_mode not in ("trunc", "floor"):
@@ -129,11 +121,8 @@ def rounded_divide(input: Array, other: Array, rounding_mode: str) -> Array:
 @hidden_op(
     input=lambda g: g,
     other=lambda g, input, other: -g * rounded_divide(input, other, "floor"),
-    cast="promote",
-    inplace=True,
-    node="RemainderBackward1",
-    wide=True,
-)
+    cast="promote", inplace=True, node="RemainderBackward1", wide=True,
+)  # fmt: skip
 def remainder_tensor(input: Array, other: Array) -> Array:
     """`remainder` of two tensors."""
     return with_sign_of_divisor(input, other)
@@ -163,12 +152,8 @@ def with_sign_of_divisor(input: Array, other: Array) -> Array:
 @hidden_op(
     input=lambda g: g,
     other=lambda g, input, other: -g * rounded_divide(input, other, "trunc"),
-    cast="promote",
-    numbers=False,
-    inplace=True,
-    node="FmodBackward1",
-    wide=True,
-)
+    cast="promote", numbers=False, inplace=True, node="FmodBackward1", wide=True,
+)  # fmt: skip
 def fmod_tensor(input: Array, other: Array) -> Array:
     """`fmod` of two tensors."""
     check_divisor("fmod", input, other)
@@ -177,12 +162,8 @@ def fmod_tensor(input: Array, other: Array) -> Array:
 
 @hidden_op(
     input=lambda g: g,
-    cast="promote",
-    numbers="other",
-    inplace=True,
-    node="FmodBackward0",
-    wide=True,
-)
+    cast="promote", numbers="other", inplace=True, node="FmodBackward0", wide=True,
+)  # fmt: skip
 def fmod_number(input: Array, other: Array) -> Array:
     """`fmod` by a Python number."""
     check_divisor("fmod", input, other)
@@ -289,11 +270,8 @@ operator(lambda self, other: self.pow_(other), "ipow")
 @op(
     input=lambda g, input, out: g * (input / out),
     other=lambda g, other, out: g * (other / out),
-    cast="promote",
-    inplace=True,
-    numbers=False,
-    wide=True,
-)
+    cast="promote", inplace=True, numbers=False, wide=True,
+)  # fmt: skip
 def hypot(input: Array, other: Array) -> Array:
     """``sqrt(input**2 + other**2)``, without overflow."""
     need_kind("hypot_cpu", input)
@@ -303,10 +281,8 @@ def hypot(input: Array, other: Array) -> Array:
 @op(
     input=lambda g, input, other: g / (1 + exp(other - input)),
     other=lambda g, input, other: g / (1 + exp(input - other)),
-    cast="promote",
-    numbers=False,
-    wide=True,
-)
+    cast="promote", numbers=False, wide=True,
+)  # fmt: skip
 def logaddexp(input: Array, other: Array) -> Array:
     """``log(exp(input) + exp(other))``, without overflow."""
     need_kind("logaddexp_cpu", input)
@@ -316,10 +292,8 @@ def logaddexp(input: Array, other: Array) -> Array:
 @op(
     input=lambda g, input, other: g / (1 + exp2(other - input)),
     other=lambda g, input, other: g / (1 + exp2(input - other)),
-    cast="promote",
-    numbers=False,
-    wide=True,
-)
+    cast="promote", numbers=False, wide=True,
+)  # fmt: skip
 def logaddexp2(input: Array, other: Array) -> Array:
     """``log2(2**input + 2**other)``, without overflow."""
     need_kind("logaddexp2_cpu", input)
@@ -329,10 +303,8 @@ def logaddexp2(input: Array, other: Array) -> Array:
 @op(
     input=lambda g, input, other: zero_where(g, input == other),
     other=lambda g: vanishing(g),
-    cast="promote",
-    inplace=True,
-    numbers=False,
-)
+    cast="promote", inplace=True, numbers=False,
+)  # fmt: skip
 def nextafter(input: Array, other: Array) -> Array:
     """The next number that floating point can tell from ``input``, towards ``other``."""
     need_kind("nextafter_cpu", input)
@@ -357,9 +329,8 @@ def second_wins(g: Any, input: Any, other: Any, less: Any) -> Any:
 @op(
     input=lambda g, input, other: first_wins(g, input, other, input < other),
     other=lambda g, input, other: second_wins(g, input, other, other < input),
-    cast="promote",
-    numbers=False,
-)
+    cast="promote", numbers=False,
+)  # fmt: skip
 def fmax(input: Array, other: Array) -> Array:
     """The greater of two; if one is nan, the other."""
     return np.fmax(input, other)
@@ -368,9 +339,8 @@ def fmax(input: Array, other: Array) -> Array:
 @op(
     input=lambda g, input, other: first_wins(g, input, other, input > other),
     other=lambda g, input, other: second_wins(g, input, other, other > input),
-    cast="promote",
-    numbers=False,
-)
+    cast="promote", numbers=False,
+)  # fmt: skip
 def fmin(input: Array, other: Array) -> Array:
     """The smaller of two; if one is nan, the other."""
     return np.fmin(input, other)
@@ -380,11 +350,8 @@ def fmin(input: Array, other: Array) -> Array:
     # The result is named only to notice, as PyTorch does, that it was written to.
     input=lambda g, other, out: g * exp2(other),
     other=lambda g, out: g * (out * LN_2),
-    inplace=True,
-    numbers=False,
-    overlap=True,
-    batch=elementwise,
-)
+    inplace=True, numbers=False, overlap=True, batch=elementwise,
+)  # fmt: skip
 def ldexp(input: Array, other: Array) -> Array:
     """``input * 2**other``; the power is computed in the type of ``other``, if that has one, but of
     one exponent without dimensions in double, if the result is."""
@@ -399,11 +366,8 @@ def ldexp(input: Array, other: Array) -> Array:
 @op(
     input=lambda g: no_derivative("heaviside"),
     values=lambda g: no_derivative("heaviside"),
-    inplace=True,
-    node=NO_DERIVATIVE,
-    inplace_node=NO_DERIVATIVE,
-    batch=elementwise,
-)
+    inplace=True, node=NO_DERIVATIVE, inplace_node=NO_DERIVATIVE, batch=elementwise,
+)  # fmt: skip
 def heaviside(input: Array, values: Array) -> Array:
     """0 for negative numbers and nan, 1 for positive ones, ``values`` at 0.
 
@@ -427,10 +391,8 @@ def same_size(g: Any, input: Any, out: Any) -> Any:
 @hidden_op(
     input=same_size,
     other=lambda g, out: vanishing(g),
-    cast="float",
-    inplace=True,
-    node="CopysignBackward0",
-)
+    cast="float", inplace=True, node="CopysignBackward0",
+)  # fmt: skip
 def copysign_tensor(input: Array, other: Array) -> Array:
     """``input`` with the sign of a tensor."""
     return np.copysign(input, other)
@@ -467,10 +429,8 @@ def by_log(g: Any, other: Any, cut: Any) -> Any:
 @hidden_op(
     input=lambda g, input, other: by_log(g, other, (input == 0) & (other <= 0)),
     other=lambda g, input, other: g * input / other,
-    cast="float",
-    inplace=True,
-    node="XlogyBackward0",
-)
+    cast="float", inplace=True, node="XlogyBackward0",
+)  # fmt: skip
 def xlogy_tensors(input: Array, other: Array) -> Array:
     """`xlogy` of two tensors."""
     return times_log(input, other)
@@ -484,10 +444,8 @@ def number_xlogy(other: Array, input: float) -> Array:
 
 @hidden_op(
     input=lambda g, input, other: by_log(g, other, (input == 0) & (not other > 0)),
-    cast="float",
-    inplace=True,
-    node="XlogyBackward2",
-)
+    cast="float", inplace=True, node="XlogyBackward2",
+)  # fmt: skip
 def xlogy_number(input: Array, other: float) -> Array:
     """`xlogy` of a tensor by a number."""
     return times_log(input, dtypes.array_of_number(other, input.dtype))
@@ -573,11 +531,8 @@ def between(input: Array, end: Array, weight: Any, form: str) -> Array:
 @hidden_op(
     input=lambda g, weight: g * (1 - weight),
     end=lambda g, weight: g * weight,
-    inplace=True,
-    node="LerpBackward0",
-    batch=elementwise,
-    wide=True,
-)
+    inplace=True, node="LerpBackward0", batch=elementwise, wide=True,
+)  # fmt: skip
 def lerp_number(input: Array, end: Array, weight: float) -> Array:
     """`lerp` with a weight that is a number."""
     check_alike(input, end=end)
@@ -588,11 +543,8 @@ def lerp_number(input: Array, end: Array, weight: float) -> Array:
     input=lambda g, weight: g * (1 - weight),
     end=lambda g, weight: g * weight,
     weight=lambda g, input, end: g * (end - input),
-    inplace=True,
-    node="LerpBackward1",
-    batch=elementwise,
-    wide=True,
-)
+    inplace=True, node="LerpBackward1", batch=elementwise, wide=True,
+)  # fmt: skip
 def lerp_tensor(input: Array, end: Array, weight: Array) -> Array:
     """`lerp` with a weight that is a tensor."""
     check_alike(input, end=end, **({"weight": weight} if weight.ndim else {}))
@@ -624,11 +576,8 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
     input=lambda g: g,
     tensor1=lambda g, tensor2, value: g * (tensor2 * value),
     tensor2=lambda g, tensor1, value: g * (tensor1 * value),
-    cast="promote",
-    numbers=False,
-    inplace=True,
-    wide=True,
-)
+    cast="promote", numbers=False, inplace=True, wide=True,
+)  # fmt: skip
 def addcmul(input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
     """``input + value * tensor1 * tensor2``, broadcasting."""
     need_kind("addcmul_cpu_out", input, kinds=NUMBERS)
@@ -782,10 +731,8 @@ def by_tensors(input: Array, min: Array | None, max: Array | None) -> Array:
 
 @hidden_op(
     input=lambda g, input, min, max: zero_where(g, ~inside(input, min, max)),
-    inplace=True,
-    c_names=True,
-    node="ClampBackward1",
-)
+    inplace=True, c_names=True, node="ClampBackward1",
+)  # fmt: skip
 def clamp_numbers(input: Array, min: Number | None, max: Number | None) -> Array:
     """`clamp` with Python numbers."""
     return by_numbers(input, min, max)
@@ -793,10 +740,8 @@ def clamp_numbers(input: Array, min: Number | None, max: Number | None) -> Array
 
 @hidden_op(
     input=lambda g, input, min: zero_where(g, ~inside(input, min, None)),
-    inplace=True,
-    c_names=True,
-    node="ClampMinBackward0",
-)
+    inplace=True, c_names=True, node="ClampMinBackward0",
+)  # fmt: skip
 def clamp_min_number(input: Array, min: Number) -> Array:
     """`clamp_min` with a Python number."""
     return by_numbers(input, min, None)
@@ -804,24 +749,17 @@ def clamp_min_number(input: Array, min: Number) -> Array:
 
 @hidden_op(
     input=lambda g, input, max: zero_where(g, ~inside(input, None, max)),
-    inplace=True,
-    c_names=True,
-    node="ClampMaxBackward0",
-)
+    inplace=True, c_names=True, node="ClampMaxBackward0",
+)  # fmt: skip
 def clamp_max_number(input: Array, max: Number) -> Array:
     """`clamp_max` with a Python number."""
     return by_numbers(input, None, max)
 
 
 @hidden_op(
-    input=input_share,
-    min=min_share,
-    max=max_share,
-    inplace=True,
-    overlap=False,
-    node="ClampBackward0",
-    batch=elementwise,
-)
+    input=input_share, min=min_share, max=max_share, inplace=True, overlap=False,
+    node="ClampBackward0", batch=elementwise,
+)  # fmt: skip
 def clamp_tensors(input: Array, min: Array | None, max: Array | None) -> Array:
     """`clamp` with tensors."""
     return by_tensors(input, min, max)
@@ -830,10 +768,8 @@ def clamp_tensors(input: Array, min: Array | None, max: Array | None) -> Array:
 @hidden_op(
     input=lambda g, input, min: input_share(g, input, min, None),
     min=lambda g, input, min: min_share(g, input, min, None),
-    inplace=True,
-    node="ClampMinBackward1",
-    batch=elementwise,
-)
+    inplace=True, node="ClampMinBackward1", batch=elementwise,
+)  # fmt: skip
 def clamp_min_tensor(input: Array, min: Array) -> Array:
     """`clamp_min` with a tensor."""
     return by_tensors(input, min, None)
@@ -842,10 +778,8 @@ def clamp_min_tensor(input: Array, min: Array) -> Array:
 @hidden_op(
     input=lambda g, input, max: input_share(g, input, None, max),
     max=lambda g, input, max: max_share(g, input, None, max),
-    inplace=True,
-    node="ClampMaxBackward1",
-    batch=elementwise,
-)
+    inplace=True, node="ClampMaxBackward1", batch=elementwise,
+)  # fmt: skip
 def clamp_max_tensor(input: Array, max: Array) -> Array:
     """`clamp_max` with a tensor."""
     return by_tensors(input, None, max)

@@ -140,13 +140,9 @@ class Options(TypedDict, total=False):
 
 
 def leaf(
-    array: np.ndarray,
-    requires_grad: bool | None = False,
-    device: Any = None,
-    layout: Any = None,
-    pin_memory: bool = False,
-    **unknown: Any,
-) -> Tensor:
+    array: np.ndarray, requires_grad: bool | None = False, device: Any = None, layout: Any = None,
+    pin_memory: bool = False, **unknown: Any,
+) -> Tensor:  # fmt: skip
     """A new leaf of ``array``; on another device than the CPU or in another layout is an error."""
     if unknown:
         name, value = next(iter(unknown.items()))
@@ -177,13 +173,9 @@ def numpy_dtype(dtype: DType | None) -> np.dtype:
 
 @public
 def tensor(
-    data: Any,
-    *,
-    dtype: DType | None = None,
-    device: Any = None,
-    requires_grad: bool = False,
+    data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False,
     pin_memory: bool = False,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """A new tensor with a copy of ``data``.
 
     Args:
@@ -239,33 +231,27 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 
 @public
 def zeros(
-    *sizes: Any,
-    size: Sequence[int] | None = None,
-    dtype: DType | None = None,
+    *sizes: Any, size: Sequence[int] | None = None, dtype: DType | None = None,
     **options: Unpack[Options],
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """A tensor of zeros, of a shape given as one sequence or as several numbers."""
     return leaf(np.zeros(shape_of("zeros", sizes, size), numpy_dtype(dtype)), **options)
 
 
 @public
 def ones(
-    *sizes: Any,
-    size: Sequence[int] | None = None,
-    dtype: DType | None = None,
+    *sizes: Any, size: Sequence[int] | None = None, dtype: DType | None = None,
     **options: Unpack[Options],
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """A tensor of ones, of a shape given as one sequence or as several numbers."""
     return leaf(np.ones(shape_of("ones", sizes, size), numpy_dtype(dtype)), **options)
 
 
 @public
 def empty(
-    *sizes: Any,
-    size: Sequence[int] | None = None,
-    dtype: DType | None = None,
+    *sizes: Any, size: Sequence[int] | None = None, dtype: DType | None = None,
     **options: Unpack[Options],
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """A tensor with arbitrary values, of a shape given as one sequence or as several numbers."""
     return leaf(np.empty(shape_of("empty", sizes, size), numpy_dtype(dtype)), **options)
 
@@ -298,12 +284,9 @@ def like(name: str, make: Any) -> Any:
     """`zeros_like` and its kin: the shape and, by default, the dtype of another tensor."""
 
     def maker(
-        input: Tensor,
-        *,
-        dtype: DType | None = None,
-        memory_format: Any = preserve_format,
+        input: Tensor, *, dtype: DType | None = None, memory_format: Any = preserve_format,
         **options: Unpack[Options],
-    ) -> Tensor:
+    ) -> Tensor:  # fmt: skip
         need_tensors(input)
         array = input._array
         kind = array.dtype if dtype is None else numpy_dtype(dtype)
@@ -366,13 +349,9 @@ def eye(
 
 @method(public=False)
 def new_tensor(
-    self: Tensor,
-    data: Any,
-    *,
-    dtype: DType | None = None,
-    device: Any = None,
+    self: Tensor, data: Any, *, dtype: DType | None = None, device: Any = None,
     requires_grad: bool = False,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """A new tensor of ``data`` with the dtype of this one."""
     values = data._array if isinstance(data, Tensor) else data
     return leaf(array_of(values, dtype or self.dtype), requires_grad, device)
@@ -381,12 +360,9 @@ def new_tensor(
 @method(public=False)
 @under_vmap(for_each)
 def new_zeros(
-    self: Tensor,
-    *sizes: Any,
-    size: Sequence[int] | None = None,
-    dtype: DType | None = None,
+    self: Tensor, *sizes: Any, size: Sequence[int] | None = None, dtype: DType | None = None,
     **options: Unpack[Options],
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Zeros of a given shape with the dtype of this tensor."""
     shape = shape_of("new_zeros", sizes, size)
     return allocated(zeros, shape, dtype=dtype or self.dtype, **options)
@@ -395,12 +371,9 @@ def new_zeros(
 @method(public=False)
 @under_vmap(for_each)
 def new_ones(
-    self: Tensor,
-    *sizes: Any,
-    size: Sequence[int] | None = None,
-    dtype: DType | None = None,
+    self: Tensor, *sizes: Any, size: Sequence[int] | None = None, dtype: DType | None = None,
     **options: Unpack[Options],
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Ones of a given shape with the dtype of this tensor."""
     shape = shape_of("new_ones", sizes, size)
     return allocated(ones, shape, dtype=dtype or self.dtype, **options)
@@ -409,12 +382,9 @@ def new_ones(
 @method(public=False)
 @under_vmap(for_each)
 def new_empty(
-    self: Tensor,
-    *sizes: Any,
-    size: Sequence[int] | None = None,
-    dtype: DType | None = None,
+    self: Tensor, *sizes: Any, size: Sequence[int] | None = None, dtype: DType | None = None,
     **options: Unpack[Options],
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Arbitrary values of a given shape with the dtype of this tensor."""
     shape = shape_of("new_empty", sizes, size)
     return allocated(empty, shape, dtype=dtype or self.dtype, **options)
@@ -423,13 +393,9 @@ def new_empty(
 @method(public=False)
 @under_vmap(for_each)
 def new_full(
-    self: Tensor,
-    size: Sequence[int],
-    fill_value: Any,
-    *,
-    dtype: DType | None = None,
+    self: Tensor, size: Sequence[int], fill_value: Any, *, dtype: DType | None = None,
     **options: Unpack[Options],
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """One number in shape ``size`` with the dtype of this tensor."""
     return allocated(full, size, fill_value, dtype=dtype or self.dtype, **options)
 
@@ -473,13 +439,9 @@ def check_steps(start: float, end: float, step: float) -> None:
 
 @public
 def arange(
-    *bounds: Any,
-    start: Any = ABSENT,
-    end: Any = ABSENT,
-    step: Any = ABSENT,
-    dtype: DType | None = None,
-    **options: Unpack[Options],
-) -> Tensor:
+    *bounds: Any, start: Any = ABSENT, end: Any = ABSENT, step: Any = ABSENT,
+    dtype: DType | None = None, **options: Unpack[Options],
+) -> Tensor:  # fmt: skip
     """Numbers from ``start`` (0) to before ``end`` in steps of ``step`` (1).
 
     Args:
@@ -532,13 +494,9 @@ OLD_RANGE = (
 
 
 def closed_range(
-    start: Any = 0,
-    end: Any = ABSENT,
-    step: Any = 1,
-    *,
-    dtype: DType | None = None,
+    start: Any = 0, end: Any = ABSENT, step: Any = 1, *, dtype: DType | None = None,
     **options: Unpack[Options],
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Numbers from ``start`` to ``end``, which is one of them, in steps of ``step``.
 
     Args:
@@ -597,14 +555,9 @@ def linspace(
 
 @public
 def logspace(
-    start: float,
-    end: float,
-    steps: int,
-    base: float = 10.0,
-    *,
-    dtype: DType | None = None,
+    start: float, end: float, steps: int, base: float = 10.0, *, dtype: DType | None = None,
     **options: Unpack[Options],
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """``steps`` powers of ``base`` with exponents at equal distances."""
     if integer(steps) is None:
         raise combination("logspace", (start, end, steps), spaced("float base = 10.0, "))

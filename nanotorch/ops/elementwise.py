@@ -305,12 +305,8 @@ NO_BOOLS = (
 @op(
     input=lambda g: g,
     other=lambda g, alpha: g if alpha == 1 else g * alpha,
-    cast="promote",
-    dunder="add",
-    inplace=True,
-    one_step=True,
-    arithmetic=True,
-)
+    cast="promote", dunder="add", inplace=True, one_step=True, arithmetic=True,
+)  # fmt: skip
 def add(input: Array, other: Array, *, alpha: float = 1) -> Array:
     """``input + alpha * other``, broadcasting.
 
@@ -325,11 +321,8 @@ def add(input: Array, other: Array, *, alpha: float = 1) -> Array:
 @op(
     input=lambda g: g,
     other=lambda g, alpha: g * -alpha,
-    cast="promote",
-    refuse_bool=NO_BOOL,
-    inplace=True,
-    arithmetic=True,
-)
+    cast="promote", refuse_bool=NO_BOOL, inplace=True, arithmetic=True,
+)  # fmt: skip
 def sub(input: Array, other: Array, *, alpha: float = 1) -> Array:
     """``input - alpha * other``, broadcasting.
 
@@ -367,11 +360,8 @@ def check_factor(name: str, factor: Number, kind: np.dtype) -> None:
 
 @hidden_op(
     input=lambda g, alpha: -g if alpha == 1 else g * -alpha,
-    cast="promote",
-    numbers="other",
-    refuse_bool=NO_BOOL,
-    node="RsubBackward1",
-)
+    cast="promote", numbers="other", refuse_bool=NO_BOOL, node="RsubBackward1",
+)  # fmt: skip
 def rsub_number(input: Array, other: Array, *, alpha: float = 1) -> Array:
     """``other - alpha * input`` for a Python number ``other``."""
     refuse_bool(input, NO_BOOLS)
@@ -381,11 +371,8 @@ def rsub_number(input: Array, other: Array, *, alpha: float = 1) -> Array:
 @hidden_op(
     input=lambda g, alpha: -g if alpha == 1 else g * -alpha,
     other=lambda g: g,
-    cast="promote",
-    numbers=False,
-    refuse_bool=NO_BOOL,
-    node="RsubBackward0",
-)
+    cast="promote", numbers=False, refuse_bool=NO_BOOL, node="RsubBackward0",
+)  # fmt: skip
 def rsub_tensor(input: Array, other: Array, *, alpha: float = 1) -> Array:
     """``other - alpha * input`` for two tensors."""
     refuse_bool(input, NO_BOOLS)
@@ -406,12 +393,8 @@ def rsub(input: Any, other: Any, *, alpha: float = 1) -> Any:
 @op(
     input=lambda g, other: g * other,
     other=lambda g, input: g * input,
-    cast="promote",
-    dunder="mul",
-    inplace=True,
-    unrounded=("input", "other"),
-    arithmetic=True,
-)
+    cast="promote", dunder="mul", inplace=True, unrounded=("input", "other"), arithmetic=True,
+)  # fmt: skip
 def mul(input: Array, other: Array) -> Array:
     """``input * other``, broadcasting."""
     return input * other
@@ -420,12 +403,8 @@ def mul(input: Array, other: Array) -> Array:
 @op(
     input=lambda g, other: g / other,
     other=lambda g, input, other: -g * ((input / other) / other),
-    cast="float",
-    inplace=True,
-    public=False,
-    node="DivBackward0",
-    unrounded=("other",),
-)
+    cast="float", inplace=True, public=False, node="DivBackward0", unrounded=("other",),
+)  # fmt: skip
 def true_divide(input: Array, other: Array) -> Array:
     """``input / other``, broadcasting; integers give the default floating-point dtype."""
     return np.true_divide(input, other)
@@ -572,10 +551,8 @@ def atan(input: Array) -> Array:
 @op(
     input=lambda g, input, other: other * over_square(g, input, other),
     other=lambda g, input, other: -input * over_square(g, input, other),
-    cast="float",
-    inplace=True,
-    numbers=False,
-)
+    cast="float", inplace=True, numbers=False,
+)  # fmt: skip
 def atan2(input: Array, other: Array) -> Array:
     """The angle of the point ``(other, input)``, in [-pi, pi]."""
     return np.arctan2(input, other)
@@ -601,10 +578,8 @@ def cosh(input: Array) -> Array:
 
 @op(
     input=lambda g, input: g * rsqrt(input * input + 1),
-    cast="float",
-    inplace=True,
-    inplace_node="AsinhBackward1",
-)
+    cast="float", inplace=True, inplace_node="AsinhBackward1",
+)  # fmt: skip
 def asinh(input: Array) -> Array:
     """Inverse hyperbolic sine."""
     return np.arcsinh(input)
@@ -612,10 +587,8 @@ def asinh(input: Array) -> Array:
 
 @op(
     input=lambda g, input: g * rsqrt(input * input - 1),
-    cast="float",
-    inplace=True,
-    inplace_node="AcoshBackward1",
-)
+    cast="float", inplace=True, inplace_node="AcoshBackward1",
+)  # fmt: skip
 def acosh(input: Array) -> Array:
     """Inverse hyperbolic cosine; nan below 1."""
     return np.arccosh(input)
@@ -623,10 +596,8 @@ def acosh(input: Array) -> Array:
 
 @op(
     input=lambda g, input: g / (1 - input * input),
-    cast="float",
-    inplace=True,
-    inplace_node="AtanhBackward1",
-)
+    cast="float", inplace=True, inplace_node="AtanhBackward1",
+)  # fmt: skip
 def atanh(input: Array) -> Array:
     """Inverse hyperbolic tangent; nan outside [-1, 1]."""
     return np.arctanh(input)
@@ -721,9 +692,8 @@ def share(g: Any, lost: Any, tied: Any) -> Any:
 @op(
     input=lambda g, input, other: share(g, input < other, input == other),
     other=lambda g, input, other: share(g, input > other, input == other),
-    cast="promote",
-    numbers=False,
-)
+    cast="promote", numbers=False,
+)  # fmt: skip
 def maximum(input: Array, other: Array) -> Array:
     """The greater of two, elementwise; nan if either is. Equal ones share the gradient."""
     return np.maximum(input, other)
@@ -732,9 +702,8 @@ def maximum(input: Array, other: Array) -> Array:
 @op(
     input=lambda g, input, other: share(g, input > other, input == other),
     other=lambda g, input, other: share(g, input < other, input == other),
-    cast="promote",
-    numbers=False,
-)
+    cast="promote", numbers=False,
+)  # fmt: skip
 def minimum(input: Array, other: Array) -> Array:
     """The smaller of two, elementwise; nan if either is. Equal ones share the gradient."""
     return np.minimum(input, other)
@@ -796,10 +765,8 @@ NUMBER_POWERS: dict[float, Any] = {
     exponent=lambda g, input, exponent, out: (
         g * zero_where(out * log(input), (input == 0) & (exponent >= 0))
     ),
-    cast="promote",
-    inplace=True,
-    node="PowBackward1",
-)
+    cast="promote", inplace=True, node="PowBackward1",
+)  # fmt: skip
 def pow_tensor(input: Array, exponent: Array) -> Array:
     """``input ** exponent`` for two tensors."""
     need_kind("pow", input, kinds=NUMBERS)
@@ -839,9 +806,8 @@ def whole_power(input: Array, exponent: Array) -> Array:
         if input == 0
         else g * (out * (math.log(input) if input > 0 else math.nan))
     ),
-    node="PowBackward2",
-    batch=elementwise,
-)
+    node="PowBackward2", batch=elementwise,
+)  # fmt: skip
 def pow_base(exponent: Array, input: Any) -> Array:
     """``input ** exponent`` for a Python number ``input``."""
     exponent = exponent.astype(dtypes.result_type([exponent, input])._numpy, copy=False)

@@ -133,10 +133,8 @@ def zero_pivot(A: Array) -> int:
 
 @hidden_op(
     input=lambda g, out: -(tr(out) @ g @ tr(out)),
-    aux=("info",),
-    node="LinalgInvExBackward0",
-    batch=leading,
-)
+    aux=("info",), node="LinalgInvExBackward0", batch=leading,
+)  # fmt: skip
 def inverse_with_info(input: Array) -> tuple[Array, Array]:
     """The inverses, and for each the step at which it failed, or 0; these are nan."""
     check_matrices("linalg.inv", input)
@@ -210,9 +208,8 @@ def solved_of_all(call: Call) -> Any:
 @hidden_op(
     A=lambda g, A, out, left: outer_slope(solve(tr(A), g, left=left), out, out.ndim < A.ndim, left),
     B=lambda g, A, left: solve(tr(A), g, left=left),
-    node="LinalgSolveExBackward0",
-    batch=solved_of_all,
-)
+    node="LinalgSolveExBackward0", batch=solved_of_all,
+)  # fmt: skip
 def solve(A: Array, B: Array, *, left: bool = True) -> Array:
     """The solutions X of ``A X = B``, or of ``X A = B``.
 
@@ -256,9 +253,8 @@ def triangle_slope(
     B=lambda g, input, upper, left, unitriangular: solve_triangular(
         tr(input), g, upper=not upper, left=left, unitriangular=unitriangular
     ),
-    node="LinalgSolveTriangularBackward0",
-    batch=elementwise,
-)
+    node="LinalgSolveTriangularBackward0", batch=elementwise,
+)  # fmt: skip
 def solve_triangular(
     input: Array, B: Array, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Array:
@@ -317,10 +313,8 @@ def leading_minor(A: Array) -> int:
 
 @hidden_op(
     input=lambda g, out, upper: cholesky_slope(tr(g) if upper else g, tr(out) if upper else out),
-    aux=("info",),
-    node="LinalgCholeskyExBackward0",
-    batch=leading,
-)
+    aux=("info",), node="LinalgCholeskyExBackward0", batch=leading,
+)  # fmt: skip
 def cholesky_with_info(input: Array, upper: bool) -> tuple[Array, Array]:
     """The factors, and the order of the minor at which each failed, or 0; these are nan."""
     check_matrices("linalg.cholesky", input)
@@ -664,10 +658,8 @@ def log_slope(g: Any, input: Any) -> Any:
 
 @hidden_op(
     input=lambda g, input: log_slope(g[1], input),
-    results=("sign", "logabsdet"),
-    node="LinalgSlogdetBackward0",
-    batch=leading,
-)
+    results=("sign", "logabsdet"), node="LinalgSlogdetBackward0", batch=leading,
+)  # fmt: skip
 def log_determinants(input: Array, name: str = "linalg.slogdet") -> tuple[Array, Array]:
     """The kernel of `slogdet`."""
     check_matrices(name, input)

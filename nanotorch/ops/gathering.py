@@ -195,9 +195,8 @@ def part(src: Array, shape: tuple[int, ...]) -> Array:
 
 @op(
     input=lambda g, input, dim, index: gather_backward(g, tuple(input.shape), dim, index),
-    in_order=True,
-    batch=dimensions,
-)
+    in_order=True, batch=dimensions,
+)  # fmt: skip
 def gather(input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
     """``out[i, j, k] = input[i, index[i, j, k], k]`` (for ``dim=1``)."""
     dim = check_index("gather", input, index, dim)
@@ -341,9 +340,8 @@ def scatter_(
 @written(
     input=lambda g: g,
     src=lambda g, dim, index: gather(g, dim, index),
-    overlap=False,
-    batch=dimensions,
-)
+    overlap=False, batch=dimensions,
+)  # fmt: skip
 def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
     """``out[i, index[i, j, k], k] += src[i, j, k]`` (for ``dim=1``), beginning with ``input``."""
     check_index("scatter", input, index, dim, src)
@@ -500,9 +498,8 @@ WHERE_FORMS = "Tensor condition", "Tensor condition, Tensor | Number input, Tens
 @hidden_op(
     input=lambda g, condition: zero_where(g, ~condition),
     other=lambda g, condition: zero_where(g, condition),
-    node="WhereBackward0",
-    batch=elementwise,
-)
+    node="WhereBackward0", batch=elementwise,
+)  # fmt: skip
 def where_true(condition: Array, input: Array, other: Array, dtype: np.dtype | None) -> Array:
     """``input`` where ``condition`` is true and ``other`` elsewhere, in the given dtype."""
     if dtype is not None:
@@ -643,13 +640,10 @@ def mask_by_number(input: Array, mask: Array, value: dtypes.Number) -> Array:
 
 
 @written(
-    copy_for,
-    2,
-    **MASKED,
+    copy_for, 2, **MASKED,
     value=lambda g, mask: sum_all(zero_where(g, ~mask)),
-    node="MaskedFillBackward1",
-    batch=filled_of_all,
-)
+    node="MaskedFillBackward1", batch=filled_of_all,
+)  # fmt: skip
 def mask_by_tensor(input: Array, mask: Array, value: Array) -> Array:
     """Write the value of a 0-d tensor where ``mask`` is true."""
     return filled(input, mask, scalar_value(value, input.dtype))
@@ -710,10 +704,8 @@ def masked_select_backward(g: Array, mask: Array, shape: tuple[int, ...]) -> Arr
 @op(
     input=lambda g, mask: zero_where(g, mask),
     source=lambda g, mask, source_shape: masked_scatter_backward(g, mask, source_shape),
-    inplace=True,
-    overlap=True,
-    in_order=True,
-)
+    inplace=True, overlap=True, in_order=True,
+)  # fmt: skip
 def masked_scatter(input: Array, mask: Array, source: Array) -> Array:
     """``input`` with consecutive elements of ``source`` where ``mask`` is true.
 

@@ -276,11 +276,10 @@ def fill_by_number(input: Array, dim: int, index: Array, value: dtypes.Number) -
 
 
 @written(
-    np.array,
-    **FILL,
+    np.array, **FILL,
     value=lambda g, dim, index: sum_all(index_select(g, dim, distinct(index, g, dim))),
     node="IndexFillBackward1",
-)
+)  # fmt: skip
 def fill_by_tensor(input: Array, dim: int, index: Array, value: Array) -> Array:
     """Write the value of a 0-d tensor into the parts of ``input`` at ``index`` along ``dim``."""
     return index_filled(input, dim, index, value)
@@ -591,11 +590,8 @@ def index_cleared(g: Array, at: Index) -> Array:
     like,
     input=lambda g, at, accumulate: g if accumulate else index_cleared(g, at),
     values=lambda g, at: index(g, at),
-    node="IndexPutBackward0",
-    method=False,
-    overlap=True,
-    expanded="index_put_",
-)
+    node="IndexPutBackward0", method=False, overlap=True, expanded="index_put_",
+)  # fmt: skip
 def put_at(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
     """Write ``values`` into ``input`` at an index."""
     return put(input, at, values, accumulate)

@@ -102,9 +102,8 @@ def blank(input: Array) -> Array:
 @writer(
     input=lambda g: blank(g),
     other=lambda g: g,
-    node="torch::autograd::CopyBackwards",
-    batch=elementwise,
-)
+    node="torch::autograd::CopyBackwards", batch=elementwise,
+)  # fmt: skip
 def copied_into(input: Array, other: Array) -> Array:
     """Write ``other`` into ``input``, broadcasting and converting."""
     if other.ndim > input.ndim:
@@ -143,11 +142,9 @@ def filled_with_number(input: Array, value: Number) -> Array:
 @writer(
     input=lambda g: blank(g),
     value=lambda g: sum_all(g),
-    node="FillBackward3",
-    overlap=True,
-    expanded="",
+    node="FillBackward3", overlap=True, expanded="",
     batch=lambda call: copied_into(call.args["input"], call.args["value"]),
-)
+)  # fmt: skip
 def filled_with_tensor(input: Array, value: Array) -> Array:
     """Write the value of a 0-d tensor everywhere."""
     if value.ndim:

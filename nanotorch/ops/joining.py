@@ -123,11 +123,8 @@ def concatenate(tensors: Any, dim: int = 0) -> Any:
 
 @hidden_op(
     tensors=lambda g, dim: unbind(g, dim),
-    cast="promote",
-    node="StackBackward0",
-    in_order=True,
-    batch=joined,
-)
+    cast="promote", node="StackBackward0", in_order=True, batch=joined,
+)  # fmt: skip
 def stack_along(tensors: Arrays, dim: int) -> Array:
     """Arrays of one shape along a new dimension."""
     if not tensors:
@@ -447,10 +444,9 @@ def aligned(call: Call, name: str) -> Tensor:
 # Formulas of views stand alone when a view's history is taken anew: no help from the sweep.
 @hidden_op(
     input=lambda g, input_shape: sum_to(g, input_shape),
-    view=True,
-    node="ExpandBackward0",
+    view=True, node="ExpandBackward0",
     batch=lambda call: expand_to(aligned(call, "size"), (call.batch.size, *call.args["size"])),
-)
+)  # fmt: skip
 def expand_to(input: Array, size: tuple[int, ...]) -> Array:
     """Repeated along dimensions of size 1 and new leading ones; -1 keeps a size."""
     shape, added = input.shape, len(size) - input.ndim
@@ -592,11 +588,9 @@ def sum_of_copies(g: Any, input_shape: tuple[int, ...], repeats: tuple[int, ...]
 
 
 @hidden_op(
-    input=sum_of_copies,
-    node="RepeatBackward0",
-    in_order=True,
+    input=sum_of_copies, node="RepeatBackward0", in_order=True,
     batch=lambda call: repeat_by(aligned(call, "repeats"), (1, *call.args["repeats"])),
-)
+)  # fmt: skip
 def repeat_by(input: Array, repeats: tuple[int, ...]) -> Array:
     """Copies side by side along each dimension."""
     if len(repeats) < input.ndim:
@@ -735,9 +729,8 @@ def roll_all(call: Call) -> Any:
 
 @op(
     input=lambda g, shifts, dims: roll(g, [-s for s in as_ints(shifts)], dims),
-    in_order=True,
-    batch=roll_all,
-)
+    in_order=True, batch=roll_all,
+)  # fmt: skip
 def roll(input: Array, shifts: Any, dims: Any = ()) -> Array:
     """Shifted along ``dims``, or as one row of elements without them.
 

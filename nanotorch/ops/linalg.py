@@ -322,12 +322,9 @@ def lstsq_slopes(g: Any, input: Any, other: Any, solution: Any) -> tuple[Any, An
 
 
 @hidden_op(
-    input=lstsq_slopes,
-    other=lstsq_slopes,
-    joint=True,
-    results=("solution", "residuals"),
+    input=lstsq_slopes, other=lstsq_slopes, joint=True, results=("solution", "residuals"),
     node="LinalgLstsqBackward0",
-)
+)  # fmt: skip
 def least_squares(input: Array, other: Array, atol: Any, rtol: Any) -> tuple[Array, Array]:
     """The kernel of `lstsq`, with the residuals of all systems."""
     X = pseudoinverse(input, atol, rtol, False) @ other
@@ -460,9 +457,8 @@ def cholesky_solve_slope(g: Any, input2: Any, out: Any, upper: bool) -> Any:
 
 @op(
     input=lambda g, input2, upper: cholesky_solve(g, input2, upper),
-    input2=cholesky_solve_slope,
-    batch=elementwise,
-)
+    input2=cholesky_solve_slope, batch=elementwise,
+)  # fmt: skip
 def cholesky_solve(input: Array, input2: Array, upper: bool = False) -> Array:
     """The solutions X of ``A X = input`` for A with the Cholesky factor ``input2``.
 

@@ -547,10 +547,8 @@ def addbmm(
     input=lambda g, beta: scaled(g, beta),
     vec1=lambda g, vec2, alpha: scaled(mv(g, vec2), alpha),
     vec2=lambda g, vec1, alpha: scaled(mv(t(g), vec1), alpha),
-    inplace=True,
-    batch=one_by_one,
-    wide=True,
-)
+    inplace=True, batch=one_by_one, wide=True,
+)  # fmt: skip
 def addr(input: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
     """``beta * input + alpha *`` the outer product of two vectors; ``input`` broadcasts."""
     for name, vec in (("vec1", vec1), ("vec2", vec2)):
@@ -617,12 +615,8 @@ def turned_weight(weight: Tensor, version: int, matrix: Array, edge: Edge) -> Te
     # The version of the weight is asked for, but its values are those that it had.
     input=lambda g, weight, matrix: product(g, matrix),
     weight=lambda g, input: product(g.T, input),
-    method=False,
-    public=False,
-    node="AddmmBackward0",
-    unfold=unfold,
-    one_step=True,
-)
+    method=False, public=False, node="AddmmBackward0", unfold=unfold, one_step=True,
+)  # fmt: skip
 def layer(bias: Array, input: Array, weight: Array, matrix: Any) -> Array:
     """``input @ weight.T + bias`` of matrices that `is_layer` accepts.
 
@@ -715,9 +709,8 @@ def check_range(indices: Array, rows: int) -> None:
     weight=lambda g, weight_shape, indices, padding_idx, scale_grad_by_freq: (
         embedding_dense_backward(g, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
     ),
-    node="EmbeddingBackward0",
-    batch=rows_of_all,
-)
+    node="EmbeddingBackward0", batch=rows_of_all,
+)  # fmt: skip
 def embedding_rows(
     weight: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool
 ) -> Array:
@@ -756,9 +749,8 @@ def sums_of_rows(rows: Array, at: Array, count: int) -> Array:
     g=lambda g, indices, padding_idx, scale_grad_by_freq: embedding_taken(
         g, indices, padding_idx, scale_grad_by_freq
     ),
-    node="EmbeddingDenseBackwardBackward0",
-    wide=True,
-)
+    node="EmbeddingDenseBackwardBackward0", wide=True,
+)  # fmt: skip
 def embedding_dense_backward(
     g: Array, indices: Array, count: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Array:
@@ -832,10 +824,8 @@ def bag_factor_slope(g: Any, weight: Any, indices: Array, bags: Array) -> Any:
     weight=lambda g, weight_shape, factors, indices, bags, scale_grad_by_freq: bag_weight_slope(
         g, factors, weight_shape[0], indices, bags, scale_grad_by_freq
     ),
-    factors=bag_factor_slope,
-    node="EmbeddingBagBackward0",
-    wide=True,
-)
+    factors=bag_factor_slope, node="EmbeddingBagBackward0", wide=True,
+)  # fmt: skip
 def bag_sums(
     weight: Array, factors: Array | None, indices: Any, bags: Any, count: int,
     scale_grad_by_freq: bool,
@@ -858,9 +848,8 @@ def bag_sums(
     weight=lambda g, weight_shape, rows, filled: gather_backward(
         g * same_kind(g, filled), weight_shape, 0, rows
     ),
-    aux=("rows",),
-    node="EmbeddingBagBackward0",
-)
+    aux=("rows",), node="EmbeddingBagBackward0",
+)  # fmt: skip
 def bag_maxima(weight: Array, indices: Any, bags: Any, filled: Any) -> tuple[Array, Array]:
     """The greatest of the rows of each bag, in each column; and the rows they are from.
 

@@ -563,10 +563,9 @@ def places(layout: Layout) -> np.ndarray:
 
 @hidden_op(
     input=lambda g, layout, source: relaid(g, layout, source, source),
-    view=True,
-    node="AsStridedBackward0",
+    view=True, node="AsStridedBackward0",
     batch=lambda call: views_of_all(call),
-)
+)  # fmt: skip
 def strided_view(input: Array, layout: Layout, source: Layout) -> Array:
     """A view of given layout of the memory of ``input``, which has the layout ``source``."""
     sizes, strides, offset = layout

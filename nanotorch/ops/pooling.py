@@ -244,9 +244,8 @@ def divided(values: Array, by: Any) -> Array:
 
 @hidden_op(
     g=lambda g, at, with_padding, divisor: AVG_POOL[2](g, at, with_padding, divisor),
-    batch=merged,
-    wide=True,
-)
+    batch=merged, wide=True,
+)  # fmt: skip
 def avg_pool_backward(g: Array, at: Pooling, with_padding: bool, divisor: int | None) -> Array:
     """The adjoint of the means of windows."""
     return spread_sums(divided(g, counts(at, with_padding, divisor)), at)

@@ -191,10 +191,8 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 @hidden_op(
     input=lambda g, other, dim: cross_along(other, g, dim),
     other=lambda g, input, dim: cross_along(g, input, dim),
-    node="LinalgCrossBackward0",
-    batch=dimensions,
-    wide=True,
-)
+    node="LinalgCrossBackward0", batch=dimensions, wide=True,
+)  # fmt: skip
 def cross_along(input: Array, other: Array, dim: int) -> Array:
     """The cross products of vectors of three elements along one dimension."""
     need_kind("cross", input, kinds=NUMBERS)
@@ -433,13 +431,9 @@ def dist_slopes(g: Any, input: Any, other: Any, out: Any, p: float) -> tuple[Any
 
 
 @op(
-    **dict.fromkeys(("input", "other"), dist_slopes),
-    joint=True,
-    cast="promote",
-    numbers=False,
-    batch=one_by_one,
-    wide=True,
-)
+    **dict.fromkeys(("input", "other"), dist_slopes), joint=True, cast="promote", numbers=False,
+    batch=one_by_one, wide=True,
+)  # fmt: skip
 def dist(input: Array, other: Array, p: float = 2) -> Array:
     """The norm of ``input - other``: see `torch.linalg.vector_norm`.
 
@@ -466,13 +460,9 @@ def pair_slopes(g: Any, x1: Any, x2: Any, out: Any, p: float) -> tuple[Any, Any]
 
 
 @hidden_op(
-    x1=pair_slopes,
-    x2=pair_slopes,
-    joint=True,
-    node="CdistBackward0",
-    in_order=True,
+    x1=pair_slopes, x2=pair_slopes, joint=True, node="CdistBackward0", in_order=True,
     batch=elementwise,
-)
+)  # fmt: skip
 def distances(x1: Array, x2: Array, p: float, by_product: bool) -> Array:
     """The kernel of `cdist`."""
     if x1.size and x2.size:
@@ -591,10 +581,8 @@ norm_kernel = OPS["norm_along"].kernel
 
 @hidden_op(
     input=lambda g, input, out, p, dim, keepdim: norm_slope(g, input, out, p, dim, keepdim),
-    node="NormBackward1",
-    in_order=True,
-    wide=True,
-)
+    node="NormBackward1", in_order=True, wide=True,
+)  # fmt: skip
 def norm_of(input: Array, p: float, dim: tuple[int, ...], keepdim: bool) -> Array:
     """`norm_along`, as PyTorch records it where it takes norms itself."""
     return norm_kernel(input, p, dim, keepdim)

@@ -351,13 +351,9 @@ LOG_NORMAL, GEOMETRIC = zero_gradient("LogNormalBackward0"), zero_gradient("Geom
 
 
 def fill(
-    input: Tensor,
-    kind: type[ZeroGradient],
-    draw: Callable[..., Array],
-    *args: Any,
-    others: tuple[Tensor, ...] = (),
-    **named: Any,
-) -> Tensor:
+    input: Tensor, kind: type[ZeroGradient], draw: Callable[..., Array], *args: Any,
+    others: tuple[Tensor, ...] = (), **named: Any,
+) -> Tensor:  # fmt: skip
     """Write what ``draw`` gives for a shape, a dtype and further arguments into ``input``.
 
     Args:
@@ -550,12 +546,9 @@ NORMALS = [zero_gradient(f"NormalBackward{number}") for number in range(4)]
 @public
 @under_vmap(sized(all_sizes), random=True)
 def rand(
-    *sizes: Any,
-    size: Sizes | None = None,
-    generator: Generator | None = None,
-    dtype: DType | None = None,
-    **options: Unpack[Options],
-) -> Tensor:
+    *sizes: Any, size: Sizes | None = None, generator: Generator | None = None,
+    dtype: DType | None = None, **options: Unpack[Options],
+) -> Tensor:  # fmt: skip
     """Uniform numbers in [0, 1).
 
     Args:
@@ -574,12 +567,9 @@ def rand(
 @public
 @under_vmap(sized(all_sizes), random=True)
 def randn(
-    *sizes: Any,
-    size: Sizes | None = None,
-    generator: Generator | None = None,
-    dtype: DType | None = None,
-    **options: Unpack[Options],
-) -> Tensor:
+    *sizes: Any, size: Sizes | None = None, generator: Generator | None = None,
+    dtype: DType | None = None, **options: Unpack[Options],
+) -> Tensor:  # fmt: skip
     """Normal numbers of mean 0 and standard deviation 1; the arguments are those of `rand`."""
     shape = shape_of("randn", sizes, size)
     return leaf(stream(generator).normal(shape, numpy_dtype(dtype)), **options)
@@ -611,14 +601,9 @@ def range_and_shape(
 @public
 @under_vmap(sized(last_size), random=True)
 def randint(
-    *bounds: Any,
-    low: int = 0,
-    high: int | None = None,
-    size: Sizes | None = None,
-    generator: Generator | None = None,
-    dtype: DType | None = None,
-    **options: Unpack[Options],
-) -> Tensor:
+    *bounds: Any, low: int = 0, high: int | None = None, size: Sizes | None = None,
+    generator: Generator | None = None, dtype: DType | None = None, **options: Unpack[Options],
+) -> Tensor:  # fmt: skip
     """Random integers in [low, high), called as ``randint(high, size)`` or with ``low`` first.
 
     Args:
@@ -671,12 +656,9 @@ def empty_layout(input: Tensor, dtype: DType | None) -> tuple[Array, Array]:
 @public
 @under_vmap(alike, random=True)
 def rand_like(
-    input: Tensor,
-    *,
-    generator: Generator | None = None,
-    dtype: DType | None = None,
+    input: Tensor, *, generator: Generator | None = None, dtype: DType | None = None,
     **options: Unpack[Options],
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Uniform numbers in [0, 1), in the shape of ``input`` and, by default, its dtype."""
     array, target = empty_layout(input, dtype)
     target[...] = stream(generator).uniform(target.shape, array.dtype)
@@ -686,12 +668,9 @@ def rand_like(
 @public
 @under_vmap(alike, random=True)
 def randn_like(
-    input: Tensor,
-    *,
-    generator: Generator | None = None,
-    dtype: DType | None = None,
+    input: Tensor, *, generator: Generator | None = None, dtype: DType | None = None,
     **options: Unpack[Options],
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Standard normal numbers, in the shape of ``input`` and, by default, its dtype."""
     array, target = empty_layout(input, dtype)
     contiguous = bool(array.flags.c_contiguous)
@@ -702,14 +681,9 @@ def randn_like(
 @public
 @under_vmap(alike, random=True)
 def randint_like(
-    input: Tensor,
-    *bounds: int,
-    low: int = 0,
-    high: int | None = None,
-    generator: Generator | None = None,
-    dtype: DType | None = None,
-    **options: Unpack[Options],
-) -> Tensor:
+    input: Tensor, *bounds: int, low: int = 0, high: int | None = None,
+    generator: Generator | None = None, dtype: DType | None = None, **options: Unpack[Options],
+) -> Tensor:  # fmt: skip
     """Integers in [low, high), in the shape of ``input`` and, by default, its dtype.
 
     Called as ``randint_like(input, high)`` or ``randint_like(input, low, high)``.
@@ -752,14 +726,9 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Generator | None
 @public
 @under_vmap(sized(last_size), random=True)
 def normal(
-    mean: Tensor | float,
-    std: Tensor | float = 1.0,
-    size: Sizes | None = None,
-    *,
-    generator: Generator | None = None,
-    dtype: DType | None = None,
-    **options: Unpack[Options],
-) -> Tensor:
+    mean: Tensor | float, std: Tensor | float = 1.0, size: Sizes | None = None, *,
+    generator: Generator | None = None, dtype: DType | None = None, **options: Unpack[Options],
+) -> Tensor:  # fmt: skip
     """Normal numbers of given means and standard deviations.
 
     Args:
@@ -802,12 +771,9 @@ def recorded(out: Tensor, kind: Any, *inputs: Tensor) -> Tensor:
 @method
 @under_vmap(by_rows, random=True)
 def multinomial(
-    input: Tensor,
-    num_samples: int,
-    replacement: bool = False,
-    *,
+    input: Tensor, num_samples: int, replacement: bool = False, *,
     generator: Generator | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Indices drawn with probabilities proportional to ``input``.
 
     Args:

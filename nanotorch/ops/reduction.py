@@ -60,9 +60,8 @@ def only_dim(dim: int, ndim: int) -> tuple[int, ...]:
 
 @hidden_op(
     input=lambda g, dim, keepdim: sum_along(g, dim, keepdim),
-    node="ExpandBackward0",
-    batch=dimensions,
-)
+    node="ExpandBackward0", batch=dimensions,
+)  # fmt: skip
 def spread(input: Array, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> Array:
     """A reduced array of ``shape`` again, repeated along ``dim``: the adjoint of a sum."""
     if not keepdim:
@@ -99,10 +98,8 @@ def sum_all(input: Array, dtype: DType | None = None) -> Array:
 
 @hidden_op(
     input=lambda g, input_shape, dim, keepdim: spread(g, input_shape, dim, keepdim),
-    node="SumBackward1",
-    dims=normal_dims,
-    in_order=True,
-)
+    node="SumBackward1", dims=normal_dims, in_order=True,
+)  # fmt: skip
 def sum_along(
     input: Array, dim: tuple[int, ...], keepdim: bool, dtype: DType | None = None
 ) -> Array:
@@ -181,10 +178,8 @@ def mean_all(input: Array, dtype: DType | None = None) -> Array:
     input=lambda g, input_shape, dim, keepdim: spread(
         g / (count(input_shape, dim) or 1), input_shape, dim, keepdim
     ),
-    node="MeanBackward1",
-    dims=normal_dims,
-    in_order=True,
-)
+    node="MeanBackward1", dims=normal_dims, in_order=True,
+)  # fmt: skip
 def mean_along(
     input: Array, dim: tuple[int, ...], keepdim: bool, dtype: DType | None = None
 ) -> Array:
@@ -336,9 +331,8 @@ def product(input: Array, dim: tuple[int, ...] | None, keepdim: bool, kind: np.d
 
 @hidden_op(
     input=lambda g, input, out, dim, keepdim: product_slope(g, input, dim, keepdim),
-    node="ProdBackward1",
-    in_order=True,
-)
+    node="ProdBackward1", in_order=True,
+)  # fmt: skip
 def prod_along(
     input: Array, dim: tuple[int, ...], keepdim: bool, dtype: DType | None = None
 ) -> Array:
@@ -415,11 +409,8 @@ def prod(
         spread(g, tuple(input.shape), dim, keepdim)
         * exp(input - spread(out, tuple(input.shape), dim, keepdim))
     ),
-    cast="float",
-    dims=normal_dims,
-    in_order=True,
-    wide=True,
-)
+    cast="float", dims=normal_dims, in_order=True, wide=True,
+)  # fmt: skip
 def logsumexp(input: Array, dim: Any, keepdim: bool = False) -> Array:
     """``log(sum(exp(input)))`` along ``dim``, for inputs of any size."""
     top = maximum_of_all(input, dim, None, None, True, -np.inf)
@@ -546,10 +537,8 @@ def var_along(
     input=lambda g, input, out, dim, keepdim, correction, overall: variance_slope(
         zero_where(g / (out * 2), out == 0), input, dim, keepdim, correction, overall
     ),
-    node="StdBackward0",
-    in_order=True,
-    wide=True,
-)
+    node="StdBackward0", in_order=True, wide=True,
+)  # fmt: skip
 def std_along(
     input: Array, dim: tuple[int, ...], keepdim: bool, correction: float, overall: bool
 ) -> Array:
@@ -566,13 +555,9 @@ def of_variance(name: str, along: Any, doc: str) -> Any:
     """
 
     def function(
-        input: Tensor,
-        dim: Any = NOT_GIVEN,
-        unbiased: bool = True,
-        keepdim: bool = False,
-        *,
+        input: Tensor, dim: Any = NOT_GIVEN, unbiased: bool = True, keepdim: bool = False, *,
         correction: float | None = None,
-    ) -> Any:
+    ) -> Any:  # fmt: skip
         if isinstance(dim, bool):
             dim, unbiased = None, dim
         overall = dim is NOT_GIVEN or dim is None or input.ndim == 0

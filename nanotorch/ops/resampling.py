@@ -275,10 +275,8 @@ def slope_of_grid(g: Any, input: Any, grid: Any, options: Options, orders: Order
     input=lambda g, grid, input_shape, options, orders: sample_spread(
         g, grid, tuple(input_shape), options, orders
     ),
-    grid=slope_of_grid,
-    batch=merged,
-    wide=True,
-)
+    grid=slope_of_grid, batch=merged, wide=True,
+)  # fmt: skip
 def sample(input: Array, grid: Array, options: Options, orders: Orders) -> Array:
     """`seen`, differentiated along each dimension as often as ``orders`` says."""
     return seen(input, grid, options, orders)
@@ -287,9 +285,8 @@ def sample(input: Array, grid: Array, options: Options, orders: Orders) -> Array
 @hidden_op(
     slope=lambda g, grid, options, orders: sample(g, grid, options, orders),
     grid=lambda g, slope, grid, options, orders: slope_of_grid(slope, g, grid, options, orders),
-    batch=merged,
-    wide=True,
-)
+    batch=merged, wide=True,
+)  # fmt: skip
 def sample_spread(
     slope: Array, grid: Array, shape: tuple[int, ...], options: Options, orders: Orders
 ) -> Array:

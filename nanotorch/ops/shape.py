@@ -89,9 +89,8 @@ def select_backward(g: Array, shape: tuple[int, ...], dim: int, index: int) -> A
     input=lambda g, input_shape, dim, start, stop, step: slice_backward(
         g, input_shape, dim, start, stop, step
     ),
-    view=True,
-    node="SliceBackward0",
-)
+    view=True, node="SliceBackward0",
+)  # fmt: skip
 def slice_along(
     input: Array, dim: int, start: int | None, stop: int | None, step: int = 1
 ) -> Array:
@@ -113,10 +112,9 @@ def slice_backward(
 
 @hidden_op(
     input=lambda g, input_shape, items: part_backward(g, input_shape, items),
-    view=True,
-    node="SliceBackward0",
+    view=True, node="SliceBackward0",
     batch=lambda call: part(call.whole("input"), (WHOLE, *call.args["items"])),
-)
+)  # fmt: skip
 def part(input: Array, items: tuple[int | slice, ...]) -> Array:
     """What several selections and slices lead to, in one step where none of them is recorded."""
     try:
@@ -271,9 +269,8 @@ def triu(input: Array, diagonal: int = 0) -> Array:
     input=lambda g, input_shape, dimension, size, step: unfold_backward(
         g, input_shape, dimension, size, step
     ),
-    view=True,
-    public=False,
-)
+    view=True, public=False,
+)  # fmt: skip
 def unfold(input: Array, dimension: int, size: int, step: int) -> Array:
     """Windows of ``size`` elements, ``step`` apart, along one dimension; within one: the last.
 
@@ -409,9 +406,8 @@ def reshape_alias(input: Array, size: tuple[int, ...]) -> Array:
 
 @hidden_op(
     input=lambda g, input_shape: reshape(g, input_shape),
-    node="UnsafeViewBackward0",
-    batch=dimensions,
-)
+    node="UnsafeViewBackward0", batch=dimensions,
+)  # fmt: skip
 def unsafe_view(input: Array, size: tuple[int, ...]) -> Array:
     """A fresh tensor, which nobody else sees, in another shape: no view in the graph's eyes."""
     return seen_as(input, size)
@@ -539,10 +535,9 @@ def ravel(input: Tensor) -> Tensor:
 
 @hidden_op(
     input=lambda g, input_shape: reshape(g, input_shape),
-    view=True,
-    node="SqueezeBackward0",
+    view=True, node="SqueezeBackward0",
     batch=lambda call: squeeze_several(call.whole("input"), unit_dims(call)),
-)
+)  # fmt: skip
 def squeeze_all(input: Array) -> Array:
     """Without any dimension of size 1."""
     return input.squeeze()
@@ -652,10 +647,9 @@ def behind(call: Call, name: str) -> tuple[int, ...]:
 
 @hidden_op(
     input=lambda g, dims: permute_to(g, inverse(dims)),
-    view=True,
-    node="PermuteBackward0",
+    view=True, node="PermuteBackward0",
     batch=lambda call: permute_to(call.whole("input"), behind(call, "dims")),
-)
+)  # fmt: skip
 def permute_to(input: Array, dims: tuple[int, ...]) -> Array:
     """With the dimensions in the order ``dims``."""
     if len(dims) != input.ndim:

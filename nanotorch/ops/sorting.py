@@ -180,20 +180,18 @@ def whole(name: str, input: Any) -> tuple[int, ...]:
 
 
 @hidden_op(
-    input=shared_by_all,
-    node="MaxBackward1",
+    input=shared_by_all, node="MaxBackward1",
     batch=lambda call: amax_along(in_rows(call.whole("input")), (1,), False),
-)
+)  # fmt: skip
 def max_all(input: Array) -> Array:
     """The greatest of all elements."""
     return maximum_of_all(input, whole("max", input))
 
 
 @hidden_op(
-    input=shared_by_all,
-    node="MinBackward1",
+    input=shared_by_all, node="MinBackward1",
     batch=lambda call: amin_along(in_rows(call.whole("input")), (1,), False),
-)
+)  # fmt: skip
 def min_all(input: Array) -> Array:
     """The smallest of all elements."""
     return minimum_of_all(input, whole("min", input))
@@ -651,9 +649,8 @@ def unique_values(input: Array) -> tuple[Array, Array, Array]:
 
 @hidden_op(
     input=lambda g: without_slope("unique_dim"),
-    aux=("inverse", "counts"),
-    node="UniqueDimBackward0",
-)
+    aux=("inverse", "counts"), node="UniqueDimBackward0",
+)  # fmt: skip
 def unique_slices(input: Array, dim: int) -> tuple[Array, Array, Array]:
     """`unique` along a dimension."""
     return distinct(input, dim, False)
@@ -661,9 +658,8 @@ def unique_slices(input: Array, dim: int) -> tuple[Array, Array, Array]:
 
 @hidden_op(
     input=lambda g: without_slope("unique_consecutive"),
-    aux=("inverse", "counts"),
-    node="UniqueConsecutiveBackward0",
-)
+    aux=("inverse", "counts"), node="UniqueConsecutiveBackward0",
+)  # fmt: skip
 def unique_runs(input: Array, dim: int | None) -> tuple[Array, Array, Array]:
     """The kernel of `unique_consecutive`."""
     return distinct(input, dim, True)
@@ -679,12 +675,9 @@ def wanted(found: tuple[Any, ...], return_inverse: bool, return_counts: bool) ->
 @method
 @under_vmap(never(DYNAMIC.format("_unique2")))
 def unique(
-    input: Any,
-    sorted: bool = True,
-    return_inverse: bool = False,
-    return_counts: bool = False,
+    input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """The values without repetition, in order; every nan is one of its own.
 
     Args:
@@ -825,14 +818,9 @@ SLOW = (
 @public
 @under_vmap(looped)
 def searchsorted(
-    sorted_sequence: Tensor,
-    input: Any,
-    *,
-    out_int32: bool = False,
-    right: bool = False,
-    side: str | None = None,
-    sorter: Tensor | None = None,
-) -> Tensor:
+    sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False,
+    side: str | None = None, sorter: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """Where each value would have to be inserted in a sorted sequence to keep it sorted.
 
     Args:

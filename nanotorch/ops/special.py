@@ -86,10 +86,8 @@ def zeta(s: int, x: Array) -> Array:
 
 @hidden_op(
     input=lambda g, input, n: g * digamma_slope(input, n + 1),
-    cast="float",
-    node="PolygammaBackward0",
-    wide=True,
-)
+    cast="float", node="PolygammaBackward0", wide=True,
+)  # fmt: skip
 def digamma_slope(input: Array, n: int) -> Array:
     """The ``n``-th derivative of `digamma`."""
     x = input.astype(np.float64)
@@ -167,10 +165,8 @@ def complement(x: Array) -> Array:
 
 @op(
     input=lambda g, input: g * (2.0 / math.sqrt(math.pi) * exp(-input * input)),
-    cast="float",
-    inplace=True,
-    wide=True,
-)
+    cast="float", inplace=True, wide=True,
+)  # fmt: skip
 def erf(input: Array) -> Array:
     """``2/√π ∫₀ˣ exp(-t²) dt``; of float32 within three units of the last place.
 
@@ -191,10 +187,8 @@ def erf(input: Array) -> Array:
 
 @op(
     input=lambda g, input: g * (-2.0 / math.sqrt(math.pi) * exp(-input * input)),
-    cast="float",
-    inplace=True,
-    wide=True,
-)
+    cast="float", inplace=True, wide=True,
+)  # fmt: skip
 def erfc(input: Array) -> Array:
     """``1 - erf(input)``, exact also where that is tiny."""
     x = input.astype(np.float64)
@@ -226,11 +220,9 @@ def rad2deg(input: Array) -> Array:
 
 @op(input=lambda g, input: zero_where(g, input - input != 0), inplace=True)
 def nan_to_num(
-    input: Array,
-    nan: Number | None = None,
-    posinf: Number | None = None,
+    input: Array, nan: Number | None = None, posinf: Number | None = None,
     neginf: Number | None = None,
-) -> Array:
+) -> Array:  # fmt: skip
     """Numbers in place of nan and of infinities.
 
     Args:
@@ -276,9 +268,8 @@ def logit(input: Array, eps: float | None = None) -> Array:
 @hidden_op(
     g=lambda g, input, eps: logit_backward(g, input, eps),
     input=lambda g, out, input: g * out * (2 * input - 1) / (input * (1 - input)),
-    batch=elementwise,
-    wide=True,
-)
+    batch=elementwise, wide=True,
+)  # fmt: skip
 def logit_backward(g: Array, input: Array, eps: float | None) -> Array:
     """The gradient of `logit`: 0 beyond its limits, or nan where it has none."""
     outside = g.dtype.type(math.nan if eps is None else 0.0)
@@ -333,10 +324,8 @@ def outer_quantile(tail: Array) -> Array:
 
 @op(
     input=lambda g, input: g * (0.5 * math.sqrt(math.pi) * exp(square(erfinv(input)))),
-    cast="float",
-    inplace=True,
-    wide=True,
-)
+    cast="float", inplace=True, wide=True,
+)  # fmt: skip
 def erfinv(input: Array) -> Array:
     """The inverse of `erf`: infinite at 1 and -1, nan beyond.
 
@@ -456,10 +445,8 @@ def halved(g: Array, exponent: Array) -> Array:
 
 @op(
     input=lambda g, exponent: halved(g, exponent),
-    aux=("exponent",),
-    fields=("mantissa", "exponent"),
-    batch=elementwise,
-)
+    aux=("exponent",), fields=("mantissa", "exponent"), batch=elementwise,
+)  # fmt: skip
 def frexp(input: Array) -> tuple[Array, Array]:
     """Numbers as ``mantissa * 2**exponent``, with mantissas of size 1/2 to 1.
 
@@ -524,10 +511,8 @@ ROOT_HALF = math.sqrt(0.5)
 
 @hidden_op(
     input=lambda g, input: -g * (1 + log(input)),
-    node="SpecialEntrBackward0",
-    cast="float",
-    wide=True,
-)
+    node="SpecialEntrBackward0", cast="float", wide=True,
+)  # fmt: skip
 def entr(input: Array) -> Array:
     """``-input * log(input)``: 0 at 0, minus infinity below."""
     positive = np.where(input > 0, input, input.dtype.type(1))
@@ -547,9 +532,8 @@ def scaled_complement(x: Array) -> Array:
 
 @hidden_op(
     input=lambda g, input, out: g * (2 * input * out - 2 / math.sqrt(math.pi)),
-    node="SpecialErfcxBackward0",
-    cast="float",
-)
+    node="SpecialErfcxBackward0", cast="float",
+)  # fmt: skip
 def erfcx(input: Array) -> Array:
     """``exp(input²) * erfc(input)``, which does not vanish where `erfc` does."""
     refuse_half("erfcx_cpu", input)
@@ -559,9 +543,8 @@ def erfcx(input: Array) -> Array:
 @hidden_op(
     # PyTorch saves the result as well, and so minds a write to it.
     input=lambda g, input, out: g * math.sqrt(2 / math.pi) / erfcx(input * -ROOT_HALF),
-    node="SpecialLogNdtrBackward0",
-    cast="float",
-)
+    node="SpecialLogNdtrBackward0", cast="float",
+)  # fmt: skip
 def log_ndtr(input: Array) -> Array:
     """The logarithm of the area under the normal density up to ``input``."""
     refuse_half("log_ndtr_cpu", input)
@@ -579,9 +562,8 @@ def ndtr(input: Any) -> Any:
 
 @hidden_op(
     input=lambda g, out: g * (exp(square(out) * 0.5) * math.sqrt(2 * math.pi)),
-    node="SpecialNdtriBackward0",
-    cast="float",
-)
+    node="SpecialNdtriBackward0", cast="float",
+)  # fmt: skip
 def ndtri(input: Array) -> Array:
     """Up to where the area under the normal density is ``input``: nan outside [0, 1].
 
@@ -603,10 +585,8 @@ def ndtri(input: Array) -> Array:
 @hidden_op(
     input=lambda g, input, other: zero_where(xlog1py(g, other), (input == 0) & (other <= -1)),
     other=lambda g, input, other: g * (input / (other + 1)),
-    cast="float",
-    node="SpecialXlog1PyBackward0",
-    wide=True,
-)
+    cast="float", node="SpecialXlog1PyBackward0", wide=True,
+)  # fmt: skip
 def xlog1py(input: Array, other: Array) -> Array:
     """``input * log1p(other)``; 0 where ``input`` is, unless ``other`` is not a number."""
     values = input * np.log1p(other)

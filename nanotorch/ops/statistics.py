@@ -79,9 +79,8 @@ from nanotorch.ops.sorting import maximum_of_all, minimum_of_all, shared, sort
     input=lambda g, input, dim, keepdim: (
         spread(g, tuple(input.shape), dim, keepdim) * (input == input)
     ),
-    dims=normal_dims,
-    in_order=True,
-)
+    dims=normal_dims, in_order=True,
+)  # fmt: skip
 def nansum(
     input: Array, dim: Any = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Array:
@@ -191,10 +190,8 @@ def spread_slope(
     input=lambda g, input, dim, keepdim, correction, overall: spread_slope(
         g[0], g[1], input, dim, keepdim, correction, overall
     ),
-    results=("variance", "mean"),
-    node="VarMeanBackward0",
-    wide=True,
-)
+    results=("variance", "mean"), node="VarMeanBackward0", wide=True,
+)  # fmt: skip
 def var_mean_along(
     input: Array, dim: tuple[int, ...], keepdim: bool, correction: float, overall: bool
 ) -> tuple[Array, Array]:
@@ -213,10 +210,8 @@ def variance_share(g: Any, deviation: Any) -> Any:
     input=lambda g, input, deviation, dim, keepdim, correction, overall: spread_slope(
         variance_share(g[0], deviation), g[1], input, dim, keepdim, correction, overall
     ),
-    results=("deviation", "mean"),
-    node="StdMeanBackward0",
-    wide=True,
-)
+    results=("deviation", "mean"), node="StdMeanBackward0", wide=True,
+)  # fmt: skip
 def std_mean_along(
     input: Array, dim: tuple[int, ...], keepdim: bool, correction: float, overall: bool
 ) -> tuple[Array, Array]:
@@ -441,13 +436,9 @@ FORMS = (
 @method
 @under_vmap(looped)
 def histogram(
-    input: Tensor,
-    bins: Any = 100,
-    *,
-    range: Sequence[float] | None = None,
-    weight: Tensor | None = None,
-    density: bool = False,
-) -> Any:
+    input: Tensor, bins: Any = 100, *, range: Sequence[float] | None = None,
+    weight: Tensor | None = None, density: bool = False,
+) -> Any:  # fmt: skip
     """How many elements fall between edges.
 
     Args:
