@@ -81,3 +81,10 @@ def test_functions_in_place_are_the_methods() -> None:
         TypeError, match=r"exp_\(\): argument 'input' \(position 1\) must be Tensor, not int"
     ):
         torch.exp_(2)
+
+
+def test_as_many_elements_stay_where_they_are() -> None:
+    x = torch.arange(6.0)
+    before = x.data_ptr()
+    assert x.resize_(3, 2).data_ptr() == before
+    assert x.resize_(7).data_ptr() != before

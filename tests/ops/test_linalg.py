@@ -90,3 +90,12 @@ def test_foreign_operands_are_left_to_python() -> None:
         torch.ones(2, 2) @ 2
     with pytest.raises(TypeError, match="unsupported operand"):
         [1, 2] @ torch.ones(2, 2)
+
+
+def test_the_gradient_of_both_factors_in_one_matrix() -> None:
+    packed = wrap(drawn((2, 4, 3))).requires_grad_()
+    _, L, U = torch.lu_unpack(packed, torch.ones(2, 3, dtype=torch.int32))
+    ((L * 2).sum() + U.sum() * 3).backward()
+    rows, columns = np.indices((4, 3))
+    expected = np.where(rows > columns, 2.0, 3.0)
+    np.testing.assert_array_equal(packed.grad.numpy(), np.stack([expected] * 2))

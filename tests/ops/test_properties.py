@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -179,3 +180,23 @@ def test_indexing_and_writing_are_adjoint(shape: tuple[int, ...], data: st.DataO
     ones = torch.zeros(shape, dtype=torch.float64)
     ones[index] = 1.0
     assert np.array_equal(g.numpy(), ones.numpy())
+
+
+def test_derivatives_of_the_gamma_function_to_the_last_digits() -> None:
+    x = torch.ones((), dtype=torch.float64, requires_grad=True)
+    found = torch.digamma(x)
+    for exact in (np.pi**2 / 6, -2.4041138063191885708, np.pi**4 / 15):  # the second: of ζ(3)
+        (found,) = torch.autograd.grad(found, x, create_graph=True)
+        np.testing.assert_allclose(found.item(), exact, rtol=1e-14)
+
+
+@pytest.mark.parametrize("dim", range(3))
+def test_gradients_of_products_beside_zeros_are_the_same_recorded(dim: int) -> None:
+    x = filled((2, 3, 2), 0)
+    x.data[0, 1, 0] = x.data[1, 2, 1] = 0.0
+    weights = filled((2, 3, 2), 1).detach()
+    pair = [
+        torch.autograd.grad(x.cumprod(dim), x, weights, create_graph=recorded)[0].detach()
+        for recorded in (False, True)
+    ]
+    np.testing.assert_allclose(pair[0].numpy(), pair[1].numpy(), rtol=1e-12)
