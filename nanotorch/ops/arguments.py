@@ -24,22 +24,14 @@ SIZED_NAMES = {
 
 
 def need_tensors(*values: Any) -> None:
-    """Refuse arguments that are no tensors.
-
-    Raises:
-        TypeError: naming the first of them.
-    """
+    """Refuse arguments that are no tensors."""
     for value in values:
         if not isinstance(value, Tensor):
             raise refused(value, "Tensor")
 
 
 def need_tensor_list(values: Any) -> None:
-    """Refuse an argument that is not a tuple or list of tensors.
-
-    Raises:
-        TypeError: naming it, or the first element that is no tensor.
-    """
+    """Refuse an argument that is not a tuple or list of tensors."""
     if not isinstance(values, (tuple, list)):
         raise refused(values, "tuple of Tensors")
     for position, value in enumerate(values):
@@ -67,9 +59,6 @@ def as_number(value: Any, place: Place | None = None, wanted: str = "Number") ->
     Args:
         place: whose argument it is; default: see `place_of`.
         wanted: what the message calls it.
-
-    Raises:
-        TypeError: for anything else.
     """
     if value.__class__ is float:
         return value
@@ -83,13 +72,7 @@ def as_number(value: Any, place: Place | None = None, wanted: str = "Number") ->
 
 
 def number_in(value: Number, kind: np.dtype) -> Any:
-    """A Python number in another type: towards zero for integers, which may not overflow.
-
-    Raises:
-        RuntimeError: for a number beyond the limits of the type.
-        OverflowError: for an integer that no type holds.
-        TypeError: for what is no number.
-    """
+    """A Python number in another type: towards zero for integers, which may not overflow."""
     refuse_beyond(value)
     if not hasattr(value, "__abs__"):
         raise refused(value, "Number")
@@ -165,21 +148,13 @@ def number_or_infinity(value: Number, kind: np.dtype) -> Any:
 
 
 def tensor_given(name: str, input: Any) -> None:
-    """Refuse an input that is no tensor.
-
-    Raises:
-        TypeError: with its place.
-    """
+    """Refuse an input that is no tensor."""
     if not isinstance(input, Tensor):
         raise refused(input, "Tensor", (name, "input", 1))
 
 
 def constants_given(name: str, **given: Tensor | None) -> None:
-    """Refuse tensors to which nothing is passed back, if a gradient might be expected.
-
-    Raises:
-        RuntimeError: with the argument's name.
-    """
+    """Refuse tensors to which nothing is passed back, if a gradient might be expected."""
     for argument, value in given.items():
         if value is not None and value.requires_grad and mode.enabled:
             raise RuntimeError(
@@ -189,11 +164,7 @@ def constants_given(name: str, **given: Tensor | None) -> None:
 
 
 def tensors_given(name: str, **given: Any) -> None:
-    """Refuse what is no tensor of a function's first arguments.
-
-    Raises:
-        TypeError: with the argument's name and place.
-    """
+    """Refuse what is no tensor of a function's first arguments."""
     for position, (argument, value) in enumerate(given.items(), 1):
         if not isinstance(value, Tensor):
             raise refused(value, "Tensor", (name, argument, position))
@@ -216,10 +187,6 @@ def shape_of(
         name: the function's, for messages.
         keyword: the sequence, where it was given by its name.
         position: of the argument, for messages.
-
-    Raises:
-        TypeError: for anything but integers.
-        RuntimeError: for a negative one.
     """
     if keyword is not None:
         if size:

@@ -637,11 +637,7 @@ def inside(input: Any, min: float | None, max: float | None) -> Any:
 
 
 def by_numbers(input: Array, min: Number | None, max: Number | None) -> Array:
-    """``input`` between limits that are Python numbers or None.
-
-    Raises:
-        RuntimeError: if both are None.
-    """
+    """``input`` between limits that are Python numbers or None."""
     if min is None and max is None:
         raise RuntimeError(NO_LIMIT)
     if input.dtype.kind != "f":
@@ -653,11 +649,7 @@ def by_numbers(input: Array, min: Number | None, max: Number | None) -> Array:
 
 
 def held_between(input: Array, min: Number | None, max: Number | None) -> Array:
-    """``input`` between two numbers, of which integers may lie beyond the ends of its type.
-
-    Raises:
-        RuntimeError: for numbers that leave nothing of the type, or a float beyond its limits.
-    """
+    """``input`` between two numbers, of which integers may lie beyond the ends of its type."""
     kind = input.dtype
     if kind.kind == "f":
         if min is not None and max is not None:

@@ -662,12 +662,7 @@ globals().update(TYPES)
 
 
 def dtype_of(kind: Any) -> DType:
-    """The dtype of a tensor type, or of its name ``torch.FloatTensor``, or a dtype itself.
-
-    Raises:
-        ValueError: for a text that names none.
-        TypeError: for anything else.
-    """
+    """The dtype of a tensor type, or of its name ``torch.FloatTensor``, or a dtype itself."""
     if kind is Tensor or kind == "torch.Tensor":
         return dtypes.default.dtype
     if isinstance(kind, str):

@@ -46,12 +46,7 @@ KERNELS = {
 
 
 def check_matrices(name: str, A: Array, letter: str = "A", square: bool = True) -> None:
-    """Refuse what is no matrix of floats.
-
-    Raises:
-        RuntimeError: for fewer than two dimensions, or matrices that are not square.
-        NotImplementedError: for other dtypes.
-    """
+    """Refuse what is no matrix of floats."""
     if A.ndim < 2:
         raise RuntimeError(f"{name}: The input tensor {letter} must have at least 2 dimensions.")
     if square and A.shape[-2] != A.shape[-1]:
@@ -63,11 +58,7 @@ def check_matrices(name: str, A: Array, letter: str = "A", square: bool = True) 
 
 
 def check_floats(name: str, A: Array) -> None:
-    """Refuse other dtypes.
-
-    Raises:
-        NotImplementedError: for them.
-    """
+    """Refuse other dtypes."""
     kind = dtypes.of_array(A)
     if not kind.is_floating_point:
         raise NotImplementedError(
@@ -490,11 +481,7 @@ def svd_slope(g: Any, U: Any, S: Any, Vh: Any) -> Any:
 
 
 def singular(A: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
-    """Singular values and vectors; all nan for a matrix with an infinity.
-
-    Raises:
-        LinAlgError: for a matrix with a nan.
-    """
+    """Singular values and vectors; all nan for a matrix with an infinity."""
     finite = np.isfinite(A).all((-2, -1))
     if finite.all():
         return np.linalg.svd(A, full_matrices)

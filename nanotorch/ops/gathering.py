@@ -122,12 +122,7 @@ def added_at(shape: tuple[int, ...], key: Key, values: np.ndarray) -> np.ndarray
 
 
 def check_index(name: str, array: Array, index: Array, dim: int, src: Array | None = None) -> int:
-    """The dimension, counted from the front.
-
-    Raises:
-        RuntimeError: if ``index`` is no index, or larger than the arrays it is used with; for a
-            ``src`` of another dtype than theirs.
-    """
+    """The dimension, counted from the front."""
     dim = normal_dim(dim, array.ndim)
     if index.dtype.kind != "i" or index.itemsize < 4:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
@@ -512,11 +507,7 @@ def where_true(condition: Array, input: Array, other: Array, dtype: np.dtype | N
 
 
 def truth(condition: Any) -> Any:
-    """A condition as bool.
-
-    Raises:
-        RuntimeError: for any other dtype but uint8.
-    """
+    """A condition as bool."""
     array: Any = condition._array if isinstance(condition, Tensor) else condition
     if not isinstance(array, (np.ndarray, np.generic, Shadow)):
         raise refused(condition, "Tensor")
@@ -604,11 +595,7 @@ def copy_for(input: Array, mask: Array) -> Array:
 
 
 def scalar_value(value: Array, kind: np.dtype) -> Any:
-    """The value of a 0-d tensor, for tensors of the type ``kind``.
-
-    Raises:
-        RuntimeError: for more dimensions, or an integer type that does not hold the value.
-    """
+    """The value of a 0-d tensor, for tensors of the type ``kind``."""
     if value.ndim:
         raise RuntimeError(
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
@@ -668,11 +655,7 @@ def masked_fill(input: Any, mask: Tensor, value: Any) -> Any:
 
 
 def selected_of_all(call: Call) -> Any:
-    """`masked_select` of each sample, by one mask.
-
-    Raises:
-        RuntimeError: if each has its own.
-    """
+    """`masked_select` of each sample, by one mask."""
     if call.is_batched("mask"):
         raise RuntimeError(NO_MASKS)
     return one_by_one(call)

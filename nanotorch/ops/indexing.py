@@ -349,9 +349,6 @@ class Index:
 def entry_of(array: Array) -> Array:
     """An index array as NumPy takes it.
 
-    Raises:
-        IndexError: for a dtype that is no index.
-
     Warns:
         UserWarning: for uint8, which stands for a mask.
     """
@@ -367,11 +364,7 @@ def entry_of(array: Array) -> Array:
 
 
 def check_masks(shape: tuple[int, ...], key: Key) -> None:
-    """Refuse masks that do not cover their dimensions.
-
-    Raises:
-        IndexError: if a mask has another shape than the dimensions it stands for.
-    """
+    """Refuse masks that do not cover their dimensions."""
     dim = 0
     for entry in key:
         if isinstance(entry, slice) or entry.dtype.kind != "b":
@@ -411,11 +404,7 @@ def explain(shape: tuple[int, ...], key: Key) -> IndexError:
 
 
 def place_of(shape: tuple[int, ...], key: Key) -> tuple[int, ...]:
-    """The shape of what is at ``key`` in an array of ``shape``, were all its indices in range.
-
-    Raises:
-        IndexError: if masks or shapes do not fit, or a dimension without elements has an index.
-    """
+    """The shape of what is at ``key`` in an array of ``shape``, were all its indices in range."""
     check_masks(shape, key)
     first = [e if e is WHOLE or e.dtype.kind == "b" else np.zeros_like(e) for e in key]
     try:
@@ -428,11 +417,7 @@ def place_of(shape: tuple[int, ...], key: Key) -> tuple[int, ...]:
 
 
 def picked(input: Array, key: Key) -> Array:
-    """``input[key]``, a copy.
-
-    Raises:
-        IndexError: for an index out of range, or masks and shapes that do not fit.
-    """
+    """``input[key]``, a copy."""
     indices = [entry for entry in key if entry is not WHOLE]
     plain = input.flags.c_contiguous and all(i.flags.c_contiguous for i in indices)
     try:
@@ -477,11 +462,7 @@ def laid_out(found: Array, input: Array, key: Key) -> Array:
 
 
 def picked_of_all(call: Call) -> Any:
-    """`index` of each sample.
-
-    Raises:
-        RuntimeError: for masks that differ between the samples.
-    """
+    """`index` of each sample."""
     tensors = call.args["at"].tensors
     dims: list[int] = []
     dim = 0
@@ -524,12 +505,7 @@ def index_backward(g: Array, shape: tuple[int, ...], at: Index) -> Array:
 
 
 def put(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
-    """Write ``values`` into ``input``, or add them, at an index.
-
-    Raises:
-        IndexError: for an index out of range.
-        RuntimeError: for values of another dtype, or of a shape that does not fit.
-    """
+    """Write ``values`` into ``input``, or add them, at an index."""
     key = at.unchanged()
     check_masks(input.shape, key)
     only = at.only
@@ -601,12 +577,7 @@ put_at_ = inplace_form("put_at")
 
 
 def checked_indices(indices: Any, ndim: int) -> Index:
-    """The indices of a call as an `Index`.
-
-    Raises:
-        TypeError: for what is not a tensor.
-        IndexError: for more of them than dimensions.
-    """
+    """The indices of a call as an `Index`."""
     need_tensor_list(indices)
     if len(indices) > ndim:
         raise IndexError(f"too many indices for tensor of dimension {ndim} (got {len(indices)})")
@@ -687,12 +658,7 @@ def items_of(given: Any) -> tuple[Any, ...]:
 
 
 def as_index_tensor(item: Any) -> Tensor:
-    """A sequence or array as an index tensor: a mask of bools, else int64.
-
-    Raises:
-        TypeError, ValueError, RuntimeError: for strings, and what is no regular array of numbers.
-        IndexError: for what is neither.
-    """
+    """A sequence or array as an index tensor: a mask of bools, else int64."""
     if isinstance(item, Tensor):
         return item
     if isinstance(item, np.ndarray):
@@ -721,11 +687,7 @@ def dimensions_of(items: Sequence[Any]) -> int:
 
 
 def bounds_of(given: slice, size: int) -> tuple[int, int, int]:
-    """Start, stop and step of a slice of a dimension.
-
-    Raises:
-        ValueError: for a step that is not positive.
-    """
+    """Start, stop and step of a slice of a dimension."""
     if given.step is not None and operator.index(given.step) < 0:
         raise ValueError("step must be greater than zero")
     return given.indices(size)
@@ -762,11 +724,7 @@ def select_at(source: Tensor, dim: int, at: int, position: int) -> Tensor:
 
 
 def resolve(source: Tensor, items: Sequence[Any]) -> tuple[Tensor, dict[int, Tensor]]:
-    """The view that the plain items of an index lead to, and the index tensors by dimension.
-
-    Raises:
-        IndexError: for too many items, or one out of range.
-    """
+    """The view that the plain items of an index lead to, and the index tensors by dimension."""
     taken = dimensions_of(items)
     ndim = source._array.ndim
     if taken > ndim:
@@ -804,11 +762,7 @@ def resolve(source: Tensor, items: Sequence[Any]) -> tuple[Tensor, dict[int, Ten
 
 
 def index_of(tensors: dict[int, Tensor], ndim: int) -> Index:
-    """Index tensors by dimension as an index.
-
-    Raises:
-        IndexError: for a dimension there is not: two `...` have shifted the indices.
-    """
+    """Index tensors by dimension as an index."""
     entries: list[Tensor | None] = []
     dim = 0
     for at, tensor in tensors.items():

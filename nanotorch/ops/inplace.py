@@ -335,11 +335,7 @@ def arrays_held(tensor: Tensor) -> list[np.ndarray]:
 
 
 def sharers(tensor: Tensor) -> list[Tensor]:
-    """All tensors in the memory of ``tensor``.
-
-    Raises:
-        RuntimeError: if anything but tensors holds that memory.
-    """
+    """All tensors in the memory of ``tensor``."""
     array = tensor._array
     if array.flags.owndata and sys.getrefcount(tensor._array) == 3 and tensor._view is None:
         return [tensor]  # without the search, which takes long

@@ -37,13 +37,7 @@ Tensors = Sequence[Tensor]
 
 
 def check_joinable(arrays: Arrays, dim: int) -> int:
-    """The dimension to join along, counted from the front.
-
-    Raises:
-        ValueError: without any array.
-        RuntimeError: if their other dimensions differ.
-        IndexError: for a dimension they do not have.
-    """
+    """The dimension to join along, counted from the front."""
     if not arrays:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     for position, a in enumerate(arrays):
@@ -430,11 +424,7 @@ def cannot_expand(shape: tuple[int, ...], size: tuple[int, ...], kind: np.dtype)
 
 
 def aligned(call: Call, name: str) -> Tensor:
-    """The tensor of all samples, with as many dimensions as an argument has entries.
-
-    Raises:
-        RuntimeError: if there are too few entries.
-    """
+    """The tensor of all samples, with as many dimensions as an argument has entries."""
     array, wanted = call.args["input"]._array, call.args[name]
     if array.ndim > len(wanted):
         raise cannot_expand(array.shape, wanted, array.dtype)
@@ -507,11 +497,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 
 
 def common_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that two shapes broadcast to.
-
-    Raises:
-        RuntimeError: if there is none.
-    """
+    """The shape that two shapes broadcast to."""
     ndim = max(len(a), len(b))
     shape = [1] * ndim
     for d in range(-1, -ndim - 1, -1):
@@ -623,12 +609,7 @@ def tile(input: Tensor, *times: Any, dims: Sequence[int] | None = None) -> Tenso
 
 
 def counts_of(repeats: Tensor) -> Array:
-    """How often something is repeated.
-
-    Raises:
-        NotImplementedError: for what is no integer.
-        RuntimeError: for negative numbers.
-    """
+    """How often something is repeated."""
     counts = repeats._array
     need_kind("repeat_interleave_cpu", counts, kinds="iu")
     if (counts < 0).any():

@@ -44,11 +44,7 @@ from nanotorch.ops.shape import reshape, squeeze_one, t, transpose, unsafe_view,
 
 
 def product(a: Array, b: Array, name: str = "addmm_impl_cpu_") -> Array:
-    """The matrix product of two arrays of one dtype.
-
-    Raises:
-        NotImplementedError: for bools.
-    """
+    """The matrix product of two arrays of one dtype."""
     kind = a.dtype
     # `dot` costs a third of `matmul`, but takes a zero times nan for zero where one is a number.
     if kind in OF_BLAS and a.ndim == 2 and a.shape[1] != 1:
@@ -393,11 +389,7 @@ def share(product: Array, alpha: Number) -> Array:
 
 
 def added(out: Array, input: Array, beta: Number) -> Array:
-    """``out + beta * input``, in the memory of ``out``; 0 times anything is 0 here.
-
-    Raises:
-        RuntimeError: if ``input`` does not broadcast to the shape of ``out``.
-    """
+    """``out + beta * input``, in the memory of ``out``; 0 times anything is 0 here."""
     try:
         if beta == 1:
             return np.add(out, input, out)
@@ -411,11 +403,7 @@ def added(out: Array, input: Array, beta: Number) -> Array:
 
 
 def added_of_all(call: Call, product: Any) -> Any:
-    """``beta * input + alpha * product`` of each sample; in place if that was asked for.
-
-    Raises:
-        RuntimeError: if ``input`` does not broadcast to the shape of the product.
-    """
+    """``beta * input + alpha * product`` of each sample; in place if that was asked for."""
     alpha, beta = call.args["alpha"], call.args["beta"]
     out, own = scaled(product, alpha), call.args["input"]._array
     if not any(call.is_batched(name) for name in call.op.inputs[1:]):
@@ -714,12 +702,7 @@ def check_range(indices: Array, rows: int) -> None:
 def embedding_rows(
     weight: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool
 ) -> Array:
-    """``weight[indices]``.
-
-    Raises:
-        RuntimeError: if ``weight`` is no matrix, or for indices of another dtype.
-        IndexError: for an index out of range.
-    """
+    """``weight[indices]``."""
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     check_indices("embedding", indices)

@@ -79,10 +79,6 @@ def shared(given: np.ndarray, writable: bool = True) -> np.ndarray:
 
     Args:
         writable: warn if the memory must not be written to.
-
-    Raises:
-        ValueError: for strides or a byte order that tensors do not have.
-        TypeError: for types that they do not have.
     """
     known = given.dtype in dtypes.OF_NUMPY
     if not known:  # but perhaps in the other byte order
@@ -103,12 +99,7 @@ def shared(given: np.ndarray, writable: bool = True) -> np.ndarray:
 
 
 def array_of(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
-    """A new array of the values; by default Python floats give the default dtype.
-
-    Raises:
-        TypeError, ValueError, RuntimeError: for what is no regular array of numbers, or holds
-            numbers beyond the limits of the type.
-    """
+    """A new array of the values; by default Python floats give the default dtype."""
     mode.quiet()
     kind = None if dtype is None else dtypes.as_dtype(dtype)._numpy
     numbers = numbers_of(data)
@@ -196,11 +187,7 @@ def truth(value: Any) -> bool:
 
 
 def whole(value: Any, kind: np.dtype) -> int:
-    """An integer for an array of integers.
-
-    Raises:
-        RuntimeError: if it is beyond the limits of the type; unsigned ones wrap around below zero.
-    """
+    """An integer for an array of integers."""
     low, high = LIMITS[kind]
     if isinstance(value, float):
         if kind.kind == "u":
@@ -252,11 +239,7 @@ def sizes_of(data: Any) -> tuple[int, ...]:
 
 
 def inferred(data: Any) -> dtypes.dtype:
-    """The dtype that holds all values.
-
-    Raises:
-        TypeError, RuntimeError: for what is no number.
-    """
+    """The dtype that holds all values."""
     if isinstance(data, Tensor):
         return data.dtype
     if isinstance(data, (str, bytes)):
@@ -275,11 +258,7 @@ def inferred(data: Any) -> dtypes.dtype:
 
 
 def elements(data: Any, sizes: tuple[int, ...], dim: int) -> Iterator[Any]:
-    """The values in order.
-
-    Raises:
-        TypeError, ValueError: where ``data`` does not have the shape ``sizes``.
-    """
+    """The values in order."""
     if dim == len(sizes):
         yield data
         return
@@ -604,11 +583,7 @@ def views_of_all(call: Call) -> Any:
 
 
 def strided_of_all(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """`as_strided` of each sample, whose elements lie as those of all do.
-
-    Raises:
-        RuntimeError: if it leads to memory where there are no elements of the sample.
-    """
+    """`as_strided` of each sample, whose elements lie as those of all do."""
     given = dict(zip(("input", "size", "stride", "storage_offset"), args, strict=False)) | kwargs
     whole = given["input"]._whole
     first = layout_of(everything(whole))[2]

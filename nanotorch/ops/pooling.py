@@ -332,11 +332,7 @@ def check_elements(input: Tensor, dims: int, whose: str = "") -> None:
 
 
 def out_size(n: int, k: int, s: int, p: int, d: int, ceil: bool) -> int:
-    """How many windows there are; the last begins inside the input or its padding before.
-
-    Raises:
-        RuntimeError: for a stride of 0, and padding that is negative or more than half a window.
-    """
+    """How many windows there are; the last begins inside the input or its padding before."""
     if s == 0:
         raise RuntimeError("stride should not be zero")
     if p < 0:

@@ -722,11 +722,7 @@ Labels = list[str]  # letters and DOTS
 
 
 def labels_of(text: str, offset: int, whose: str) -> Labels:
-    """The letters and dots of one operand or of the result.
-
-    Raises:
-        RuntimeError: for anything else.
-    """
+    """The letters and dots of one operand or of the result."""
     labels: Labels = []
     position = 0
     while position < len(text):
@@ -778,11 +774,7 @@ def from_lists(arguments: Sequence[Any]) -> tuple[str, list[Tensor]]:
 
 
 def covered(inputs: list[Labels], ndims: Sequence[int]) -> int:
-    """How many dimensions the dots stand for at most.
-
-    Raises:
-        RuntimeError: if the labels do not fit the operands.
-    """
+    """How many dimensions the dots stand for at most."""
     if len(inputs) != len(ndims):
         given = "more" if len(inputs) < len(ndims) else "fewer"
         raise RuntimeError(

@@ -189,11 +189,7 @@ def differing(args: Any, kwargs: Any, batch: Batch) -> bool:
 
 
 def refuse_error(batch: Batch) -> None:
-    """Refuse random numbers where they are an error.
-
-    Raises:
-        RuntimeError: in PyTorch's words.
-    """
+    """Refuse random numbers where they are an error."""
     if batch.randomness == "error":
         raise RuntimeError(ERROR)
 
@@ -379,11 +375,7 @@ def filling_method(function: Any) -> Any:
 
 
 def limits(name: str, given: tuple[Any, ...], named: dict[str, Any], default: list[Any]) -> Any:
-    """The arguments ``from`` and ``to``, the first of which is a word of Python.
-
-    Raises:
-        TypeError: for too many or other arguments.
-    """
+    """The arguments ``from`` and ``to``, the first of which is a word of Python."""
     names = ("from", "to")
     if len(given) > len(names):
         raise TypeError(f"{name}() takes at most 2 arguments, but {len(given)} were given")

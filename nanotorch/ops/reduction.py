@@ -33,13 +33,7 @@ maximum_of_all: Callable[..., Any] = np.maximum.reduce
 
 
 def normal_dims(dim: Dims, ndim: int) -> tuple[int, ...]:
-    """Dimensions counted from the front; None or an empty sequence stands for all.
-
-    Raises:
-        TypeError: for what is no integer and no sequence of integers.
-        IndexError: for a dimension out of range.
-        RuntimeError: for one that is named twice.
-    """
+    """Dimensions counted from the front; None or an empty sequence stands for all."""
     if dim.__class__ is int and ndim:
         return (normal_dim(dim, ndim),)
     given = () if dim is None else as_ints(dim)

@@ -327,11 +327,7 @@ def linalg_diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) 
 
 
 def ints(name: str, argument: str, given: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
-    """Numbers given as one sequence or one by one, or as one sequence by the argument's name.
-
-    Raises:
-        TypeError: if there is none, they come in both ways, or one is not an integer.
-    """
+    """Numbers given as one sequence or one by one, or as one sequence by the argument's name."""
     if named is not None:
         if given:
             raise twice(name, argument)
@@ -376,11 +372,7 @@ def unfit(input: Array, size: tuple[int, ...]) -> RuntimeError:
 
 
 def seen_as(input: Array, size: tuple[int, ...]) -> Array:
-    """The same memory in another shape.
-
-    Raises:
-        RuntimeError: if the sizes do not fit or the memory is not laid out for them.
-    """
+    """The same memory in another shape."""
     try:
         out = input.reshape(size) if input.flags.c_contiguous else input.reshape(size, copy=False)
     except ValueError:
@@ -563,11 +555,7 @@ def squeeze_several(input: Array, dim: tuple[int, ...]) -> Array:
 
 
 def distinct_dims(dim: Sequence[int], ndim: int) -> tuple[int, ...]:
-    """Dimensions counted from the front.
-
-    Raises:
-        RuntimeError: if one is named twice.
-    """
+    """Dimensions counted from the front."""
     dims = tuple([normal_dim(d, ndim) for d in as_ints(dim)])
     for position, d in enumerate(dims):
         if d in dims[:position]:

@@ -318,11 +318,7 @@ METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
 def checked_share(input: Tensor, q: Any) -> Any:
-    """The shares as a tensor.
-
-    Raises:
-        RuntimeError: unless they fit the input and lie in [0, 1].
-    """
+    """The shares as a tensor."""
     if not isinstance(q, Tensor):
         if not 0 <= as_number(q) <= 1:
             raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q:g}")
