@@ -1,6 +1,20 @@
-"""Samples of activations, softmax, losses, normalisation, convolution and pooling."""
+"""Samples of activations, losses, normalizations, distances, convolution and pooling."""
 
-from tests.ops.sampling import Table, at, bad, fixed, given, ints, kink, prob, rows, s, unary, x
+from tests.ops.sampling import (
+    Table,
+    at,
+    bad,
+    fixed,
+    given,
+    ints,
+    kink,
+    pos,
+    prob,
+    rows,
+    s,
+    unary,
+    x,
+)
 
 KINKS = kink(at(0.0, -0.0, 1.0, -1.0, 3.0, -3.0, 6.0, 0.5, -0.5, 30.0, -30.0))
 TARGET = given([1, 0, 2])
@@ -97,3 +111,174 @@ NORMALISATION: Table = {
 CONVOLUTION: Table = {}
 
 NN: Table = {**ACTIVATION, **LOSS, **NORMALISATION, **CONVOLUTION}
+
+
+SMALL = kink(at(0.0, -0.0, 1.0, -1.0, 3.0, -3.0, 0.5, -0.5))
+PLAIN = s(x(3, 4)), s(x()), s(x(2, 0)), s(x(2, 3, 4, domain="wide"))
+
+FURTHER: Table = {
+    "celu": rows(*PLAIN, s(x(3), 0.5), s(x(3), alpha=-2.0), KINKS, bad(x(2), 0), bad(ints(3))),
+    "mish": rows(*PLAIN, KINKS, bad(ints(3))),
+    "glu": rows(
+        s(x(4)), s(x(2, 4)), s(x(2, 4, 3), 1), s(x(4, 3), 0), s(x(0, 4)), s(x(2, 6), dim=-1),
+        bad(x(3)), bad(x()), bad(x(2, 4), 2), bad(ints(4)),
+    ),
+    "hardsigmoid": rows(*PLAIN, KINKS, bad(ints(3))),
+    "hardswish": rows(*PLAIN, KINKS, bad(ints(3))),
+    "hardshrink": rows(*PLAIN, s(x(3), 1.5), s(x(3), lambd=-1.0), KINKS, bad(ints(3))),
+    "softshrink": rows(*PLAIN, s(x(3), 1.5), KINKS, bad(x(2), -1), bad(ints(3))),
+    "threshold": rows(s(x(3, 4), 0.3, 2.0), s(x(2), 0, 0), s(ints(4), 0, 5),
+                      kink(at(0.0, 1.0, 2.0), 1.0, 7.0)),
+    "prelu": rows(
+        s(x(3, 4), x(4)), s(x(3, 4), x(1)), s(x(2, 3, 4), x(3)), s(x(2, 3, 2, 2), x(3)),
+        s(x(4), x(1)), s(x(3), x()), s(x(), x(1)), s(x(), x()), s(x(0, 3), x(3)),
+        kink(at(0.0, -1.0, 1.0), x(1)), bad(x(2, 3), x(2)), bad(x(2, 3), x(3, 1)),
+        bad(x(3), x(3)), bad(x(), x(2)), bad(ints(3), x(1)), bad(ints(3), ints(1)),
+        kinks=False,  # at 0, PyTorch lets the gradient of the weight depend on nothing
+    ),
+}  # fmt: skip
+
+IN_PLACE: Table = {
+    "relu_": rows(s(x(3, 4)), SMALL),
+    "leaky_relu_": rows(s(x(3, 4)), s(x(3), 0.2), SMALL),
+    "elu_": rows(s(x(3, 4)), s(x(3), 0.5), SMALL),
+    "selu_": rows(s(x(3, 4)), SMALL),
+    "celu_": rows(s(x(3, 4)), s(x(3), 0.5), SMALL),
+    "hardtanh_": rows(s(x(3, 4)), s(x(3), -0.5, 1.5), SMALL),
+    "threshold_": rows(s(x(3, 4), 0.3, 2.0), s(x(2), 0, 0)),
+    "silu_in_place": rows(s(x(3, 4)), call=lambda torch, a: torch.nn.functional.silu(a * 2, True)),
+    "mish_in_place": rows(s(x(3, 4)), call=lambda torch, a: torch.nn.functional.mish(a * 2, True)),
+    "hardsigmoid_in_place": rows(
+        s(x(3, 4)), call=lambda torch, a: torch.nn.functional.hardsigmoid(a * 2, True)
+    ),
+    "hardswish_in_place": rows(
+        s(x(3, 4)), call=lambda torch, a: torch.nn.functional.hardswish(a * 2, True)
+    ),
+}  # fmt: skip
+
+ACTIVATIONS: Table = {**FURTHER, **IN_PLACE}
+
+
+REDUCED = ("mean", "sum")
+EACH_SIGN = fixed([1.0, -1.0, 1.0, -1.0], [-1.0, 1.0, 1.0, -1.0], [1.0, 1.0, -1.0, -1.0])
+ROW = fixed(1.0, -1.0, 1.0)
+CLASSES = given([1, 0, 3])
+LISTS = given([[1, 0, -1, 2], [3, -1, 0, 0], [-1, 0, 0, 0]])
+BY_CLASS = fixed(1.0, 2.0, 0.5, 1.5)
+
+LOSSES: Table = {
+    "kl_div": rows(
+        *[s(x(3, 4), prob(3, 4), reduction=r) for r in ("sum", "batchmean")],
+        s(x(3, 4), x(3, 4), reduction="sum", log_target=True), s(x(4), prob(4), reduction="none"),
+        s(x(3, 4), prob(4), reduction="sum"), s(x(), prob(), reduction="batchmean"),
+        s(x(4), fixed(0.0, 0.5, 1.0, 0.0), reduction="none"),
+        bad(x(2), prob(2), reduction="max"),
+    ),
+    "poisson_nll_loss": rows(
+        *[s(x(3, 4), pos(3, 4), reduction=r) for r in REDUCED], s(x(3, 4), pos(3, 4), full=True),
+        s(x(4), pos(4), reduction="none"),
+        s(pos(3, 4), pos(3, 4), log_input=False), s(x(3, 4), pos(4)), bad(x(3, 4), pos(2, 4)),
+        bad(x(2), pos(2), reduction="max"),
+    ),
+    "gaussian_nll_loss": rows(
+        *[s(x(3, 4), x(3, 4), pos(3, 4), reduction=r) for r in REDUCED],
+        s(x(4), x(4), pos(4), reduction="none"),
+        s(x(3, 4), x(3, 4), pos(3, 1), full=True), s(x(3, 4), x(3, 4), pos(3)),
+        s(x(3, 4), x(3, 4), 0.5), kink(x(2), x(2), at(0.5, 0.1), eps=0.2),
+        bad(x(3, 4), x(3, 4), pos(4)), bad(x(2), x(2), -0.5),
+        bad(x(2), x(2), pos(2), reduction="max"),
+        bad(x(2), x(2), fixed(-1.0, 1.0)),
+    ),
+    "hinge_embedding_loss": rows(
+        *[s(x(3, 4), EACH_SIGN, reduction=r) for r in REDUCED], s(x(3, 4), EACH_SIGN, 0.3),
+        s(x(3), ROW, reduction="none"),
+        bad(x(2), x(2), reduction="max"),
+    ),
+    "cosine_embedding_loss": rows(
+        *[s(x(3, 4), x(3, 4), ROW, reduction=r) for r in REDUCTIONS],
+        s(x(3, 4), x(3, 4), ROW, 0.3), s(x(4), x(4), given(1.0, "float32")),
+        bad(x(3, 4), x(4), ROW), bad(x(3, 4), x(3, 4), EACH_SIGN),
+    ),
+    "margin_ranking_loss": rows(
+        *[s(x(3, 4), x(3, 4), EACH_SIGN, reduction=r) for r in REDUCED],
+        s(x(3), x(3), ROW, reduction="none"),
+        s(x(3, 4), x(3, 4), EACH_SIGN, 0.5), bad(x(3, 4), x(3, 4), ROW),
+    ),
+    "triplet_margin_loss": rows(
+        *[s(x(3, 4), x(3, 4), x(3, 4), reduction=r) for r in REDUCTIONS], s(x(4), x(4), x(4)),
+        s(x(3, 4), x(3, 4), x(3, 4), 2.0, 3.0, 0.1), s(x(3, 4), x(3, 4), x(3, 4), swap=True),
+        bad(x(2), x(2), x(2), -1.0), bad(x(2), x(2, 2), x(2)),
+    ),
+    "triplet_margin_with_distance_loss": rows(
+        *[s(x(3, 4), x(3, 4), x(3, 4), reduction=r) for r in REDUCTIONS],
+        s(x(3, 4), x(3, 4), x(3, 4), margin=2.0, swap=True), bad(x(2), x(2), x(2), margin=0),
+        bad(x(2), x(2, 2), x(2)),
+    ),
+    "multilabel_soft_margin_loss": rows(
+        *[s(x(3, 4), prob(3, 4), reduction=r) for r in REDUCTIONS],
+        s(x(3, 4), prob(3, 4), BY_CLASS), s(x(4), prob(4)), bad(x(4), prob(4), reduction="max"),
+    ),
+    "soft_margin_loss": rows(
+        *[s(x(3, 4), EACH_SIGN, reduction=r) for r in REDUCED], s(x(2, 3, 3), ROW),
+        s(x(3), ROW, reduction="none"), kink(at(20.0, -20.0), fixed(1.0, 1.0)),
+        bad(x(2), fixed(1.0, 1.0), reduction="max"),
+    ),
+}  # fmt: skip
+
+
+SCALES = fixed(1.0, 2.0, 0.5, 1.5)
+
+NORMS: Table = {
+    "group_norm": rows(
+        s(x(2, 4, 3), 2), s(x(2, 4, 3), 2, x(4), x(4)), s(x(3, 4), 1, x(4)),
+        s(x(2, 4, 2, 2), 4, None, x(4)), s(x(2, 4, 3), 2, x(4), x(4), 0.1), s(x(0, 4, 2), 2),
+        bad(x(2, 4, 3), 3), bad(x(2, 4, 3), -2), bad(x(2, 4, 3), 2, x(3)),
+        bad(x(2, 4, 3), 2, x(4), x(2)), bad(x(4), 1), bad(x(1, 4), 4), bad(ints(2, 4, 3), 2),
+        bad(x(2, 4, 0), 2),
+    ),
+    "instance_norm": rows(
+        s(x(2, 4, 3)), s(x(2, 4, 3), weight=x(4), bias=x(4)), s(x(2, 4, 2, 2), weight=x(4)),
+        s(x(2, 4, 3), SCALES, SCALES, x(4), x(4), False), s(x(2, 4, 3), eps=0.1),
+        bad(x(2, 4)), bad(x(2, 4, 1)), bad(x(2, 4, 3), use_input_stats=False),
+        bad(x(2, 4, 3), weight=x(3)),
+    ),
+    "rms_norm": rows(
+        s(x(2, 3), (3,)), s(x(2, 3), (3,), x(3)), s(x(2, 3, 4), (3, 4), x(3, 4)),
+        s(x(2, 3), (3,), eps=0.1), bad(x(2, 3), (2,)), bad(x(2, 3), ()), bad(x(2, 3), (3,), x(2)),
+        bad(ints(2, 3), (3,)),
+        nodes=False,  # the precision of the square root is not that of the last bits of eps
+    ),
+    "local_response_norm": rows(
+        s(x(2, 4, 3), 3), s(x(2, 4, 3), 2, 0.5, 0.6, 2.0), s(x(2, 5, 2, 2), 4, 0.5),
+        s(x(1, 3, 2, 1, 2), 1, 0.5), s(x(2, 3, 2), 9, 0.5), s(x(2, 4, 0), 2), bad(x(2, 4), 2),
+    ),
+    "normalize": rows(
+        s(x(2, 3)), s(x(2, 3), 1.0), s(x(2, 3), 3.0, 0), s(x(2, 3, 2), 2.0, (0, 2)),
+        s(x(2, 3), float("inf")), s(x(3), dim=0), s(x(2, 3), eps=9.0), bad(x(3)),
+        bad(x(2, 3), dim=5), bad(ints(2, 3)),
+    ),
+    "stretched": rows(
+        s(x(3, 4), x(3, 1), 0), s(x(3, 4), x(1, 4), 1), s(x(2, 3, 2), x(2, 1, 1), 0),
+        s(x(3, 4), x(), -1),
+        torch=None,  # PyTorch's second derivative of it is wrong, as its own `gradgradcheck` says
+    ),
+}  # fmt: skip
+
+DISTANCES: Table = {
+    "pairwise_distance": rows(
+        s(x(3, 4), x(3, 4)), s(x(3, 4), x(4)), s(x(4), x(4)), s(x(3, 4), x(3, 4), 1.0),
+        s(x(3, 4), x(3, 4), 3.0, 0.1, True), s(x(3, 4), x(3, 4), float("inf")),
+        s(x(0, 4), x(0, 4)), bad(x(3, 4), x(2, 4)), s(ints(3, 4), ints(3, 4)),
+        bad(x(3, 4), 3.0),
+    ),
+    "cosine_similarity": rows(
+        s(x(3, 4), x(3, 4)), s(x(3, 4), x(3, 4), 0), s(x(3, 4), x(4)), s(x(2, 3, 4), x(3, 1), -1),
+        s(x(), x(), 0), kink(x(3, 4), x(3, 4), eps=9.0), bad(x(3, 4), x(3, 4), 2),
+        bad(x(3, 4), x(2, 4)), bad(ints(3, 4), ints(3, 4)),
+    ),
+    "pdist": rows(
+        s(x(3, 4)), s(x(4, 2), 1.0), s(x(3, 2), 3.0), s(x(3, 2), float("inf")), s(x(1, 4)),
+        s(x(3, 4), 0), kink(at([1.0, 2.0], [1.0, 2.0], [0.0, 1.0])), bad(x(4)), bad(x(3, 4), -1),
+        bad(ints(3, 4)),
+    ),
+}  # fmt: skip
