@@ -52,12 +52,10 @@ from nanotorch.ops.memory import (
 
 
 FORMS = (
-    "*, torch.device device = None",
-    "torch.Storage storage",
-    "Tensor other",
+    "*, torch.device device = None", "torch.Storage storage", "Tensor other",
     "tuple of ints size, *, torch.device device = None",
     "object data, *, torch.device device = None",
-)
+)  # fmt: skip
 
 
 @method(name="__new__", public=False)

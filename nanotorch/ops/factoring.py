@@ -817,14 +817,12 @@ def lu_factor(A: Any, *, pivot: bool = True) -> Any:
         RuntimeError: if a pivot is zero.
     """
     found = successful(
-        lu_with_info,
-        A,
-        pivot,
+        lu_with_info, A, pivot,
         text="torch.linalg.lu_factor: {which}U[{step},{step}] is zero and using it on lu_solve "
         "would result in a division by zero. If you still want to perform the factorization, "
         "consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)",
         error=RuntimeError,
-    )
+    )  # fmt: skip
     return lu_factor_result(found[:2])
 
 

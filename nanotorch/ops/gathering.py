@@ -239,10 +239,8 @@ def put_along(input: Array, dim: int, index: Array, src: Array | None, value: An
 
 SCATTER: dict[str, Any] = {
     "input": lambda g, dim, index: scatter_number(g, dim, index, 0),
-    "method": False,
-    "overlap": False,
-    "batch": dimensions,
-}
+    "method": False, "overlap": False, "batch": dimensions,
+}  # fmt: skip
 
 
 @written(**SCATTER, src=lambda g, dim, index: gather(g, dim, index), node="ScatterBackward0")

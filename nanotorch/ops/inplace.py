@@ -233,14 +233,11 @@ def become(self: Tensor, view: Any, undo: Step) -> Tensor:
 
 # PyTorch numbers the forms in place after the others.
 IN_PLACE = {
-    "TBackward0": "TBackward1",
-    "TransposeBackward0": "TransposeBackward1",
-    "UnsqueezeBackward0": "UnsqueezeBackward1",
-    "SqueezeBackward0": "SqueezeBackward3",
-    "SqueezeBackward1": "SqueezeBackward4",
-    "SqueezeBackward2": "SqueezeBackward5",
+    "TBackward0": "TBackward1", "TransposeBackward0": "TransposeBackward1",
+    "UnsqueezeBackward0": "UnsqueezeBackward1", "SqueezeBackward0": "SqueezeBackward3",
+    "SqueezeBackward1": "SqueezeBackward4", "SqueezeBackward2": "SqueezeBackward5",
     "AsStridedBackward0": "AsStridedBackward1",
-}
+}  # fmt: skip
 
 
 @cache

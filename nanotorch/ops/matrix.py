@@ -430,10 +430,8 @@ def check_dtypes(input: Array, mat1: Array, mat2: Array) -> None:
 
 ADDED: dict[str, Any] = {
     "input": lambda g, beta: scaled(g, beta),
-    "inplace": True,
-    "overlap": True,
-    "wide": True,
-}
+    "inplace": True, "overlap": True, "wide": True,
+}  # fmt: skip
 
 
 @op(

@@ -436,12 +436,9 @@ class memory_format:  # noqa: N801 - PyTorch's name
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
 _names: dict[str, Any] = {
-    "memory_format": memory_format,
-    "contiguous_format": contiguous_format,
-    "preserve_format": preserve_format,
-    "layout": layout,
-    "strided": strided,
-}
+    "memory_format": memory_format, "contiguous_format": contiguous_format,
+    "preserve_format": preserve_format, "layout": layout, "strided": strided,
+}  # fmt: skip
 PUBLIC.update(_names)
 
 
@@ -588,11 +585,9 @@ def strided_of_all(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
     whole = given["input"]._whole
     first = layout_of(everything(whole))[2]
     sizes, strides, offset = layout_asked(
-        (tuple(whole.shape[1:]), whole.stride()[1:], first),
-        given["size"],
-        given["stride"],
+        (tuple(whole.shape[1:]), whole.stride()[1:], first), given["size"], given["stride"],
         given.get("storage_offset"),
-    )
+    )  # fmt: skip
     start = offset - first
     end, own = [extent(n, s) for n, s in ((sizes, strides), (whole.shape[1:], whole.stride()[1:]))]
     if 0 not in sizes and not 0 <= start <= start + end <= own:

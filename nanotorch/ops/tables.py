@@ -45,38 +45,22 @@ def provide_spellings() -> None:
 
 # By the first name. Functions, methods and the forms in place all have both.
 ALIASES = {
-    "abs": ("absolute",),
-    "acos": ("arccos",),
-    "acosh": ("arccosh",),
-    "asin": ("arcsin",),
-    "asinh": ("arcsinh",),
-    "atan": ("arctan",),
-    "atan2": ("arctan2",),
-    "atanh": ("arctanh",),
-    "clamp": ("clip",),
-    "div": ("divide",),
-    "ge": ("greater_equal",),
-    "gt": ("greater",),
-    "le": ("less_equal",),
-    "lt": ("less",),
-    "mul": ("multiply",),
-    "ne": ("not_equal",),
-    "neg": ("negative",),
-    "sub": ("subtract",),
-    "trapezoid": ("trapz",),
-    "trunc": ("fix",),
-}
+    "abs": "absolute", "acos": "arccos", "acosh": "arccosh", "asin": "arcsin",
+    "asinh": "arcsinh", "atan": "arctan", "atan2": "arctan2", "atanh": "arctanh",
+    "clamp": "clip", "div": "divide", "ge": "greater_equal", "gt": "greater",
+    "le": "less_equal", "lt": "less", "mul": "multiply", "ne": "not_equal",
+    "neg": "negative", "sub": "subtract", "trapezoid": "trapz", "trunc": "fix",
+}  # fmt: skip
 
 
 def provide_aliases() -> None:
     """Give the functions and methods their second names, once all are declared."""
-    for first, names in ALIASES.items():
-        for name in names:
-            for old, new in ((first, name), (f"{first}_", f"{name}_")):
-                if old in PUBLIC and new != "absolute_":  # of PyTorch's a method only
-                    PUBLIC.setdefault(new, PUBLIC[old])
-                if old in vars(Tensor) and new not in vars(Tensor):
-                    setattr(Tensor, new, vars(Tensor)[old])
+    for first, second in ALIASES.items():
+        for old, new in ((first, second), (f"{first}_", f"{second}_")):
+            if old in PUBLIC and new != "absolute_":  # of PyTorch's a method only
+                PUBLIC.setdefault(new, PUBLIC[old])
+            if old in vars(Tensor) and new not in vars(Tensor):
+                setattr(Tensor, new, vars(Tensor)[old])
 
 
 # Functions of the package that write to their first argument: `torch.exp_(x)` for `x.exp_()`.
@@ -247,11 +231,9 @@ SECOND = {
     "frexp": "torch.frexp() expects exponent to have int dtype but got {out_c}",
     "histogram": "torch.histogram: input tensor and bin_edges tensor should have the same dtype, "
     "but got input {result_c} and bin_edges {out_c} for dimension 0",
-    "kthvalue": "output indices must be of scalar type Long",
-    "median": INDICES,
-    "mode": "expected scalar type 'Long' but got '{out}' for indices output",
-    "nanmedian": INDICES,
-}
+    "kthvalue": "output indices must be of scalar type Long", "median": INDICES,
+    "mode": "expected scalar type 'Long' but got '{out}' for indices output", "nanmedian": INDICES,
+}  # fmt: skip
 DRAWN = ("bernoulli", "normal", "rand", "randint", "randn")
 # What says nothing, or something else, of another shape.
 RESIZED = dict.fromkeys(("addbmm", "bernoulli", "log_sigmoid", *CREATING), "")
