@@ -11,7 +11,6 @@ from nanotorch.nn.init import constant_
 from nanotorch.nn.layer import Layer, OwnNames
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
-from nanotorch.ops.arguments import tensor_given
 
 __all__ = (
     "CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh",
@@ -31,22 +30,12 @@ class ReLU(Layer, function=F.relu, shown="inplace"):
     inplace: bool = False
 
 
-class Tanh(Layer):
+class Tanh(Layer, function=F.tanh):
     """Hyperbolic tangent."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        """The function of ``input``."""
-        tensor_given("tanh", input)
-        return ops.tanh(input)
 
-
-class Sigmoid(Layer):
+class Sigmoid(Layer, function=F.sigmoid):
     """``1 / (1 + exp(-x))``."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The function of ``input``."""
-        tensor_given("sigmoid", input)
-        return ops.sigmoid(input)
 
 
 class LogSigmoid(Layer, function=F.logsigmoid):
@@ -192,14 +181,7 @@ class Hardswish(Layer, function=F.hardswish):
     inplace: bool = False
 
 
-class _Shrink(Layer):
-    """Shows its one number."""
-
-    def extra_repr(self) -> str:
-        return str(self.lambd)  # PyTorch shows no name
-
-
-class Hardshrink(_Shrink, function=F.hardshrink):
+class Hardshrink(Layer, function=F.hardshrink, shown=":lambd"):
     """``x`` outside [-lambd, lambd], 0 inside.
 
     Args:
@@ -209,7 +191,7 @@ class Hardshrink(_Shrink, function=F.hardshrink):
     lambd: float = 0.5
 
 
-class Softshrink(_Shrink, function=F.softshrink):
+class Softshrink(Layer, function=F.softshrink, shown=":lambd"):
     """``x`` moved towards 0 by ``lambd``, and 0 from [-lambd, lambd] on.
 
     Args:

@@ -1,8 +1,8 @@
 """Convolution and padding layers."""
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 from nanotorch import ops
 from nanotorch._core.dtypes import dtype as DType
@@ -10,7 +10,7 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.nn import init
 from nanotorch.nn.functional import spatial
 from nanotorch.nn.functional.spatial import pad, sizes
-from nanotorch.nn.layer import OwnNames
+from nanotorch.nn.layer import OwnNames, _reverse_repeat_tuple, unusual
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
 from nanotorch.ops.windows import Ints
@@ -36,7 +36,13 @@ class _ConvNd(Module):
     weight: Tensor
     bias: Tensor | None
     dims = 2
+    function: Callable[..., Tensor]
     transposed_layer = False
+
+    def __init_subclass__(cls, function: Any = None, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if function is not None:
+            cls.function, cls.dims = staticmethod(function), int(function.__name__[-2])
 
     def __init__(
         self, in_channels: int, out_channels: int, kernel_size: Number, stride: Number,
@@ -52,18 +58,25 @@ class _ConvNd(Module):
         self.transposed = self.transposed_layer
         self.output_padding = sizes(output_padding, dims)
         self.groups, self.padding_mode = groups, padding_mode
-        self.check()
-        self._reversed_padding_repeated_twice = self.around()
-        channels = (out_channels, in_channels)
-        outer, inner = channels[::-1] if self.transposed else channels
+        self._check()
+        self._reversed_padding_repeated_twice: Any  # as `pad` takes it
+        if isinstance(padding, str):
+            reach = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=False)]
+            totals = reach[::-1] if padding == "same" else [0] * dims
+            around = [n for total in totals for n in (total // 2, total - total // 2)]
+            self._reversed_padding_repeated_twice = around
+        else:
+            self._reversed_padding_repeated_twice = _reverse_repeat_tuple(self.padding, 2)
+        outer, inner = out_channels, in_channels
+        if self.transposed:
+            outer, inner = inner, outer
         shape = (outer, inner // groups, *self.kernel_size)
         self.weight = Parameter(ops.empty(shape, dtype=dtype, device=device))
-        self.register_parameter(
-            "bias", Parameter(ops.empty(out_channels, dtype=dtype, device=device)) if bias else None
-        )
+        empty = Parameter(ops.empty(out_channels, dtype=dtype, device=device)) if bias else None
+        self.register_parameter("bias", empty)
         self.reset_parameters()
 
-    def check(self) -> None:
+    def _check(self) -> None:
         """Refuse what does not go together."""
         if self.groups <= 0:
             raise ValueError("groups must be a positive integer")
@@ -83,16 +96,6 @@ class _ConvNd(Module):
                 f"got padding_mode='{self.padding_mode}'"
             )
 
-    def around(self) -> Any:
-        """The padding as `nanotorch.nn.functional.pad` takes it."""
-        if self.padding == "valid":
-            return [0, 0] * self.dims
-        if self.padding != "same":
-            return tuple([n for n in reversed(self.padding) for _ in range(2)])
-        pairs = list(zip(self.kernel_size, self.dilation, strict=False))
-        totals = [d * (k - 1) for k, d in reversed(pairs)]
-        return [n for total in totals for n in (total // 2, total - total // 2)]
-
     def reset_parameters(self) -> None:
         """Draw new values for the parameters."""
         # With a = √5 the bound √3 · gain / √fan is 1/√fan.
@@ -104,21 +107,15 @@ class _ConvNd(Module):
                 init.uniform_(self.bias, -bound, bound)
 
     def extra_repr(self) -> str:
-        usual = {
-            "padding": (0,) * len(self.padding), "dilation": (1,) * self.dims,
-            "output_padding": (0,) * self.dims, "groups": 1,
-        }  # fmt: skip
-        told = [
+        zeros = (0,) * self.dims
+        return (
             f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
             f"stride={self.stride}"
-        ]
-        held = {name: getattr(self, name) for name in usual}
-        told += [f"{name}={value}" for name, value in held.items() if value != usual[name]]
-        if self.bias is None:
-            told.append("bias=False")
-        if self.padding_mode != "zeros":
-            told.append(f"padding_mode={self.padding_mode}")
-        return ", ".join(told)
+            + unusual(self, padding=(0,) * len(self.padding), dilation=(1,) * self.dims)
+            + unusual(self, output_padding=zeros, groups=1)
+            + ("" if self.bias is not None else ", bias=False")
+            + unusual(self, padding_mode="zeros")
+        )
 
 
 class _Conv(OwnNames, _ConvNd):
@@ -146,18 +143,15 @@ class _Conv(OwnNames, _ConvNd):
         return self.function(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
-class Conv1d(_Conv):
+class Conv1d(_Conv, function=spatial.conv1d):
     """A convolution of signals: see `Conv2d`.
 
     Shape:
         Input (N, C, L) or (C, L), weight (O, C / groups, K).
     """
 
-    dims = 1
-    function = staticmethod(spatial.conv1d)
 
-
-class Conv2d(_Conv):
+class Conv2d(_Conv, function=spatial.conv2d):
     """A convolution: ``out[n, o] = bias[o] + Σ_c weight[o, c] ⋆ input[n, c]``.
 
     Args:
@@ -188,18 +182,13 @@ class Conv2d(_Conv):
             "same" with a stride.
     """
 
-    function = staticmethod(spatial.conv2d)
 
-
-class Conv3d(_Conv):
+class Conv3d(_Conv, function=spatial.conv3d):
     """A convolution of volumes: see `Conv2d`.
 
     Shape:
         Input (N, C, D, H, W) or (C, D, H, W), weight (O, C / groups, K, K, K).
     """
-
-    dims = 3
-    function = staticmethod(spatial.conv3d)
 
 
 class _ConvTransposeNd(OwnNames, _ConvNd):
@@ -261,14 +250,11 @@ class _ConvTransposeNd(OwnNames, _ConvNd):
         return tuple([n - a for n, a in zip(output_size, least, strict=True)])
 
 
-class ConvTranspose1d(_ConvTransposeNd):
+class ConvTranspose1d(_ConvTransposeNd, function=spatial.conv_transpose1d):
     """A transposed convolution of signals: see `ConvTranspose2d`."""
 
-    dims = 1
-    function = staticmethod(spatial.conv_transpose1d)
 
-
-class ConvTranspose2d(_ConvTransposeNd):
+class ConvTranspose2d(_ConvTransposeNd, function=spatial.conv_transpose2d):
     """The adjoint of a convolution for its input, plus a bias: from its outputs back to its inputs.
 
     Args:
@@ -297,14 +283,9 @@ class ConvTranspose2d(_ConvTransposeNd):
         Zeiler et al., Deconvolutional Networks, CVPR 2010.
     """
 
-    function = staticmethod(spatial.conv_transpose2d)
 
-
-class ConvTranspose3d(_ConvTransposeNd):
+class ConvTranspose3d(_ConvTransposeNd, function=spatial.conv_transpose3d):
     """A transposed convolution of volumes: see `ConvTranspose2d`."""
-
-    dims = 3
-    function = staticmethod(spatial.conv_transpose3d)
 
 
 # Padding layers.
@@ -318,9 +299,14 @@ class _Pad(OwnNames, Module):
     """
 
     _own_names = ("__init__",)
-    dims = 1
+    dims: ClassVar[int]
     mode = "constant"
     value: float | None = None
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.__module__ == __name__ and cls.__name__[0] != "_":
+            cls.dims = int(cls.__name__[-2])
 
     def __init__(self, padding: Number) -> None:
         super().__init__()
@@ -356,13 +342,9 @@ class ConstantPad1d(_ConstantPadNd):
 class ConstantPad2d(_ConstantPadNd):
     """``value`` around the last two dimensions; see `ConstantPad1d`."""
 
-    dims = 2
-
 
 class ConstantPad3d(_ConstantPadNd):
     """``value`` around the last three dimensions; see `ConstantPad1d`."""
-
-    dims = 3
 
 
 class _ZeroPadNd(_ConstantPadNd):
@@ -403,13 +385,9 @@ class ReflectionPad1d(_ReflectionPadNd):
 class ReflectionPad2d(_ReflectionPadNd):
     """The last two dimensions mirrored at their borders; see `ReflectionPad1d`."""
 
-    dims = 2
-
 
 class ReflectionPad3d(_ReflectionPadNd):
     """The last three dimensions mirrored at their borders; see `ReflectionPad1d`."""
-
-    dims = 3
 
 
 class _ReplicationPadNd(_Pad):
@@ -425,13 +403,9 @@ class ReplicationPad1d(_ReplicationPadNd):
 class ReplicationPad2d(_ReplicationPadNd):
     """The borders of the last two dimensions repeated; see `ReplicationPad1d`."""
 
-    dims = 2
-
 
 class ReplicationPad3d(_ReplicationPadNd):
     """The borders of the last three dimensions repeated; see `ReplicationPad1d`."""
-
-    dims = 3
 
 
 class _CircularPadNd(_Pad):
@@ -454,10 +428,6 @@ class CircularPad1d(_CircularPadNd):
 class CircularPad2d(_CircularPadNd):
     """The last two dimensions continued periodically; see `CircularPad1d`."""
 
-    dims = 2
-
 
 class CircularPad3d(_CircularPadNd):
     """The last three dimensions continued periodically; see `CircularPad1d`."""
-
-    dims = 3

@@ -10,10 +10,12 @@ from typing import Any, ClassVar, dataclass_transform
 
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn.module import Module
+from nanotorch.ops.arguments import tensor_given
 
 FORMER = ("size_average", "reduce")  # options of losses that `reduction` stands for
 
 HERE = __name__.rpartition(".")[0]
+OPERATIONS = "nanotorch.ops"  # whose functions take arrays, too
 
 
 # Layers that are a function and its options.
@@ -35,7 +37,8 @@ class Layer(Module):
         function: what `forward` calls.
         takes: the arguments of `forward`.
         gives: the attributes that the function gets, if these are not the options.
-        shown: the options that `repr` shows; ``inplace`` only where it is set.
+        shown: the options that `repr` shows, those behind a colon without their names; ``inplace``
+            only where it is set, of ``bias`` whether there is one.
         kw_only: whether the options are given by name only.
     """
 
@@ -54,7 +57,8 @@ class Layer(Module):
             cls._takes = takes.split()
         if shown is not None:
             cls._shown = shown.split()
-        options = inspect.get_annotations(cls)
+        kinds = inspect.get_annotations(cls)
+        options = {name: kind for name, kind in kinds.items() if name[0] != "_"}
         if options or gives:
             cls._given = gives.split() or [name for name in options if name not in FORMER]
         source = source_of_init(cls, options, kw_only) if options else ""
@@ -69,11 +73,23 @@ class Layer(Module):
             setattr(cls, name, method)
 
     def extra_repr(self) -> str:
-        held = {name: getattr(self, name) for name in self._shown if name != "inplace"}
-        if "inplace" in self._shown and self.inplace:
-            held["inplace"] = True
-        shown = {n: repr(value) if isinstance(value, str) else value for n, value in held.items()}
-        return ", ".join(f"{name}={value}" for name, value in shown.items())
+        told = []
+        for name in self._shown:
+            value = getattr(self, name.removeprefix(":"))
+            if name == "bias":
+                value = value is not None
+            elif name == "inplace":
+                value = bool(value)
+            if name != "inplace" or value:
+                text = repr(value) if isinstance(value, str) else str(value)
+                told.append(text if name[0] == ":" else f"{name}={text}")
+        return ", ".join(told)
+
+
+def unusual(layer: Any, **usual: Any) -> str:
+    """The options of a layer that are not the usual ones, as `repr` shows them."""
+    held = {name: getattr(layer, name) for name in usual}
+    return "".join(f", {name}={held[name]}" for name in usual if held[name] != usual[name])
 
 
 def source_of_init(cls: Any, options: dict[str, Any], kw_only: bool) -> str:
@@ -108,10 +124,12 @@ def source_of_forward(
     names = (*takes, *gives)
     in_order = code.co_varnames[: code.co_argcount][: len(names)] == names
     given = [*takes, *(f"self.{name}" if in_order else f"{name}=self.{name}" for name in gives)]
+    bare = function.__module__.startswith(OPERATIONS) and takes[0] == "input"
+    check = f"        tensor_given({function.__name__!r}, input)\n" if bare else ""
     return (
         f"    def forward({', '.join(['self', *takes])}):\n"
         '        """The function, with the options of the layer."""\n'
-        f"        return home.{function.__name__}({', '.join(given)})\n"
+        f"{check}        return home.{function.__name__}({', '.join(given)})\n"
     )
 
 
@@ -122,7 +140,7 @@ def executed(cls: type, methods: str, function: Any) -> dict[str, Any]:
     source, filename = f"class {cls.__name__}:\n{methods}", f"<nanotorch layer {cls.__name__}>"
     # The function is looked up at each call, as in a method that somebody writes.
     home = function and sys.modules[function.__module__]
-    names = {"__name__": cls.__module__, "layer": cls, "home": home}
+    names = {"__name__": cls.__module__, "layer": cls, "home": home, "tensor_given": tensor_given}
     exec(compile(source, filename, "exec"), names)
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     written = vars(names[cls.__name__])

@@ -10,7 +10,7 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.nn import init
 from nanotorch.nn.functional import activation as F
 from nanotorch.nn.functional.linear import DENSE, embedding, embedding_bag
-from nanotorch.nn.layer import Layer
+from nanotorch.nn.layer import Layer, unusual
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
 from nanotorch.ops.matrix import linear
@@ -65,9 +65,8 @@ class Linear(Module):
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
         self.weight = Parameter(ops.empty((out_features, in_features), dtype=dtype, device=device))
-        self.register_parameter(
-            "bias", Parameter(ops.empty(out_features, dtype=dtype, device=device)) if bias else None
-        )
+        empty = Parameter(ops.empty(out_features, dtype=dtype, device=device)) if bias else None
+        self.register_parameter("bias", empty)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -165,6 +164,9 @@ class Dropout3d(_DropoutNd, function=F.dropout3d):
 # Tables of vectors: `Embedding` and `EmbeddingBag`.
 
 
+NORMS = {"max_norm": None, "norm_type": 2, "scale_grad_by_freq": False}  # `repr` shows others
+
+
 class _Table(Module):
     """What both share: the table and its options."""
 
@@ -175,14 +177,12 @@ class _Table(Module):
         if self.sparse:
             raise NotImplementedError(DENSE)
         shape = (self.num_embeddings, self.embedding_dim)
-        if weight is None:
-            table = ops.empty(shape, dtype=dtype, device=device)
-            self.weight = Parameter(table, requires_grad=not freeze)
-            self.reset_parameters()
-        elif tuple(weight.shape) != shape:
+        if weight is not None and tuple(weight.shape) != shape:
             raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
-        else:
-            self.weight = Parameter(weight, requires_grad=not freeze)
+        table = ops.empty(shape, dtype=dtype, device=device) if weight is None else weight
+        self.weight = Parameter(table, requires_grad=not freeze)
+        if weight is None:
+            self.reset_parameters()
 
     def _padding(self, padding_idx: int | None, name: str) -> int | None:
         """The row that is padding, counted from the front."""
@@ -202,12 +202,11 @@ class _Table(Module):
                 self.weight[self.padding_idx].fill_(0)
 
 
-def table(embeddings: Tensor) -> tuple[int, int]:
+def sizes_of(embeddings: Any) -> tuple[int, int]:
     """The sizes of a table that is given."""
     if embeddings.dim() != 2:
         raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
-    rows, columns = embeddings.shape
-    return rows, columns
+    return tuple(embeddings.shape)
 
 
 class Embedding(_Table):
@@ -256,8 +255,8 @@ class Embedding(_Table):
         )  # fmt: skip
 
     def extra_repr(self) -> str:
-        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
-        return f"{self.num_embeddings}, {self.embedding_dim}{padding}{norms(self)}"
+        sizes = f"{self.num_embeddings}, {self.embedding_dim}"
+        return sizes + unusual(self, padding_idx=None, **NORMS)
 
     @classmethod
     def from_pretrained(
@@ -273,9 +272,8 @@ class Embedding(_Table):
         Raises:
             AssertionError: for anything but a matrix.
         """
-        rows, columns = table(embeddings)
         return cls(
-            rows, columns, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse,
+            *sizes_of(embeddings), padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse,
             embeddings, freeze,
         )  # fmt: skip
 
@@ -326,8 +324,10 @@ class EmbeddingBag(_Table):
         )  # fmt: skip
 
     def extra_repr(self) -> str:
-        told = f"{self.num_embeddings}, {self.embedding_dim}{norms(self)}, mode={self.mode!r}"
-        return told if self.padding_idx is None else f"{told}, padding_idx={self.padding_idx}"
+        sizes = f"{self.num_embeddings}, {self.embedding_dim}"
+        return f"{sizes}{unusual(self, **NORMS)}, mode={self.mode!r}" + unusual(
+            self, padding_idx=None
+        )
 
     @classmethod
     def from_pretrained(
@@ -343,20 +343,9 @@ class EmbeddingBag(_Table):
         Raises:
             AssertionError: for anything but a matrix.
         """
-        rows, columns = table(embeddings)
         bag = cls(
-            rows, columns, max_norm, norm_type, scale_grad_by_freq, mode, sparse, embeddings,
-            include_last_offset, padding_idx,
+            *sizes_of(embeddings), max_norm, norm_type, scale_grad_by_freq, mode, sparse,
+            embeddings, include_last_offset, padding_idx,
         )  # fmt: skip
         bag.weight.requires_grad = not freeze
         return bag
-
-
-def norms(layer: _Table) -> str:
-    """How the options print that are not the usual ones."""
-    told = "" if layer.max_norm is None else f", max_norm={layer.max_norm}"
-    if layer.norm_type != 2:
-        told += f", norm_type={layer.norm_type}"
-    if layer.scale_grad_by_freq is not False:
-        told += f", scale_grad_by_freq={layer.scale_grad_by_freq}"
-    return told

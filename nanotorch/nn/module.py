@@ -1,6 +1,5 @@
 """`Module`, the base class of all layers and models: a tree of parameters, buffers and children."""
 
-import itertools
 import mmap
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -71,7 +70,10 @@ class ModuleTree:
                 raise unassignable(value, f"as child module '{name}'", "torch.nn.Module")
             self._modules[name] = registered("module", self, name, value)
         elif isinstance(value, Buffer) or name in own.get("_buffers", NONE):
-            self._set_buffer(name, value)
+            if value is not None and not isinstance(value, Tensor):
+                raise unassignable(value, f"as buffer '{name}'", "torch.nn.Buffer, torch.Tensor")
+            persistent = name not in own.get("_non_persistent_buffers_set", ())
+            self.register_buffer(name, value, bool(getattr(value, "persistent", persistent)))
         else:
             object.__setattr__(self, name, value)
             if name == "forward":
@@ -84,15 +86,6 @@ class ModuleTree:
             if kind != keep:
                 self.__dict__[kind].pop(name, None)
         self._non_persistent_buffers_set.discard(name)
-
-    def _set_buffer(self, name: str, value: Any) -> None:
-        if isinstance(value, Buffer):
-            persistent = bool(value.persistent)  # type: ignore[attr-defined]
-        else:
-            persistent = name not in self.__dict__.get("_non_persistent_buffers_set", ())
-        if value is not None and not isinstance(value, Tensor):
-            raise unassignable(value, f"as buffer '{name}'", "torch.nn.Buffer, torch.Tensor")
-        self.register_buffer(name, value, persistent)
 
     def __delattr__(self, name: str) -> None:
         changes[0] += 1
@@ -435,13 +428,9 @@ class ModuleState(ModuleTree):
             destination[prefix + EXTRA_STATE] = self.get_extra_state()
 
     def _own_state(self) -> dict[str, Tensor]:
-        persistent = (
-            (name, buffer)
-            for name, buffer in self._buffers.items()
-            if name not in self._non_persistent_buffers_set
-        )
-        both = itertools.chain(self._parameters.items(), persistent)
-        return {name: tensor for name, tensor in both if tensor is not None}
+        passing = self._non_persistent_buffers_set
+        held: dict[str, Any] = {**self._parameters, **self._buffers}
+        return {n: tensor for n, tensor in held.items() if tensor is not None and n not in passing}
 
     def get_extra_state(self) -> Any:
         """What else to store in the state dict; implemented together with `set_extra_state`.
@@ -529,8 +518,9 @@ class ModuleState(ModuleTree):
         missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str],
     ) -> None:  # fmt: skip
         """Take the module's own parameters, buffers and extra state, not its children's."""
-        reports = (missing_keys, unexpected_keys, error_msgs)
-        arguments = (state_dict, prefix, local_metadata, strict, *reports)
+        arguments = (
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs,
+        )  # fmt: skip
         for number, hook in self._load_state_dict_pre_hooks.items():
             with_module = number in self._load_state_dict_pre_hooks_with_module
             hook(self, *arguments) if with_module else hook(*arguments)
@@ -788,7 +778,17 @@ class Module(ModuleCall, ModuleState):
         Raises:
             TypeError: for a dtype that is not a floating-point one.
         """
-        wanted = target_dtype(*args, **kwargs)
+        wanted = kwargs.get("dtype")
+        places = [kwargs.get("device")]
+        for argument in (*args, kwargs.get("tensor")):
+            if isinstance(argument, Tensor):
+                wanted = argument.dtype
+            elif isinstance(argument, dtype):
+                wanted = argument
+            elif isinstance(argument, (str, device, int)) and not isinstance(argument, bool):
+                places.append(argument)
+        for place in places:
+            require_cpu(place)
         if wanted is None:
             return self
         if not (wanted.is_floating_point or wanted.is_complex):
@@ -899,19 +899,3 @@ def clear(grad: Tensor) -> None:
         grad.requires_grad_(False)
     grad._array.fill(0)
     wrote(grad._cell, "zero_grad")
-
-
-def target_dtype(*args: Any, **kwargs: Any) -> dtype | None:
-    """The dtype that the arguments of `Module.to` ask for; None to keep each tensor's own."""
-    wanted = kwargs.get("dtype")
-    places = [kwargs.get("device")]
-    for argument in (*args, kwargs.get("tensor")):
-        if isinstance(argument, Tensor):
-            wanted = argument.dtype
-        elif isinstance(argument, dtype):
-            wanted = argument
-        elif isinstance(argument, (str, device, int)) and not isinstance(argument, bool):
-            places.append(argument)
-    for place in places:
-        require_cpu(place)
-    return wanted

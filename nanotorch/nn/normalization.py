@@ -1,7 +1,7 @@
 """Batch, instance, group and layer normalization."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from nanotorch._core.dtypes import int64
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn import init
 from nanotorch.nn.functional import normalization as F
-from nanotorch.nn.module import Module
+from nanotorch.nn.layer import Layer
 from nanotorch.nn.parameter import Parameter
 
 __all__ = (
@@ -21,29 +21,30 @@ __all__ = (
 )  # fmt: skip
 
 
-def add_affine(layer: Module, shape: Any, weight: bool, bias: bool, **options: Any) -> None:
-    """Register a weight and a bias, with values still to come; None for those not wanted."""
-    for name, wanted in (("weight", weight), ("bias", bias)):
-        parameter = Parameter(ops.empty(shape, **options)) if wanted else None
-        layer.register_parameter(name, parameter)
+class _Affine(Layer):
+    """A normalization with a weight and a bias, either of which may be None."""
 
+    def _add_parameters(self, shape: Any, weight: bool, bias: bool, **options: Any) -> None:
+        for name, wanted in (("weight", weight), ("bias", weight and bias)):
+            parameter = Parameter(ops.empty(shape, **options)) if wanted else None
+            self.register_parameter(name, parameter)
 
-def reset_affine(layer: Any) -> None:
-    """Weights 1, biases 0."""
-    if layer.weight is not None:
-        init.ones_(layer.weight)
-    if layer.bias is not None:
-        init.zeros_(layer.bias)
+    def reset_parameters(self) -> None:
+        """Weights 1, biases 0."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
 
 
 # Batch normalization.
 
 
-class _BatchNorm(Module):
+class _BatchNorm(_Affine, shown=":num_features eps momentum affine bias track_running_stats"):
     """Batch normalization of inputs of any number of dimensions; see `BatchNorm1d`."""
 
     _version = 2  # since `num_batches_tracked` is part of the state
-    _dims: tuple[int, ...] = ()  # how many dimensions an input may have
+    _dims: ClassVar[tuple[int, ...]] = ()  # how many dimensions an input may have
 
     def __init__(
         self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
@@ -53,9 +54,10 @@ class _BatchNorm(Module):
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
-        add_affine(self, num_features, affine, affine and bias, dtype=dtype, device=device)
+        options = {"dtype": dtype, "device": device}
+        self._add_parameters(num_features, affine, bias, **options)
         for name, make in (("running_mean", ops.zeros), ("running_var", ops.ones)):
-            made = make(num_features, dtype=dtype, device=device) if track_running_stats else None
+            made = make(num_features, **options) if track_running_stats else None
             self.register_buffer(name, made)
         seen = ops.tensor(0, dtype=int64, device=device) if track_running_stats else None
         self.register_buffer("num_batches_tracked", seen)
@@ -71,7 +73,7 @@ class _BatchNorm(Module):
     def reset_parameters(self) -> None:
         """`reset_running_stats`, weights 1, biases 0."""
         self.reset_running_stats()
-        reset_affine(self)
+        super().reset_parameters()
 
     def _check_input_dim(self, input: Tensor) -> None:
         if not self._dims:
@@ -105,13 +107,6 @@ class _BatchNorm(Module):
         by_batch = self.training or (mean is None and variance is None)
         return F.batch_norm(
             input, mean, variance, self.weight, self.bias, by_batch, momentum, self.eps
-        )
-
-    def extra_repr(self) -> str:
-        return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
-            f"affine={self.affine}, bias={self.bias is not None}, "
-            f"track_running_stats={self.track_running_stats}"
         )
 
 
@@ -306,7 +301,10 @@ class InstanceNorm3d(_InstanceNorm):
 # Normalization over groups of channels, by the root mean square, by neighbouring channels.
 
 
-class GroupNorm(Module):
+class GroupNorm(
+    _Affine, function=F.group_norm, gives="num_groups weight bias eps",
+    shown=":num_groups :num_channels eps affine bias",
+):  # fmt: skip
     """``y = (x - mean) / √(variance + eps) * weight + bias`` per sample and group of channels.
 
     Args:
@@ -342,25 +340,14 @@ class GroupNorm(Module):
             )
         self.num_groups, self.num_channels = num_groups, num_channels
         self.eps, self.affine = eps, affine
-        add_affine(self, num_channels, affine, affine and bias, dtype=dtype, device=device)
+        self._add_parameters(num_channels, affine, bias, dtype=dtype, device=device)
         self.reset_parameters()
 
-    def reset_parameters(self) -> None:
-        """Weights 1, biases 0."""
-        reset_affine(self)
 
-    def forward(self, input: Tensor) -> Tensor:
-        """The input, normalized per group."""
-        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
-
-    def extra_repr(self) -> str:
-        return (
-            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
-            f"bias={self.bias is not None}"
-        )
-
-
-class RMSNorm(Module):
+class RMSNorm(
+    _Affine, function=F.rms_norm, takes="x", gives="normalized_shape weight eps",
+    shown=":normalized_shape eps elementwise_affine",
+):  # fmt: skip
     """``y = x / √(mean(x²) + eps) * weight`` over the last dimensions.
 
     Args:
@@ -397,20 +384,11 @@ class RMSNorm(Module):
 
     def reset_parameters(self) -> None:
         """Weights 1."""
-        if self.elementwise_affine:
+        if self.weight is not None:
             init.ones_(self.weight)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """The input, divided by its root mean square."""
-        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
-    def extra_repr(self) -> str:
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
-        )
-
-
-class LocalResponseNorm(Module):
+class LocalResponseNorm(Layer, function=F.local_response_norm, shown=":size alpha beta k"):
     """``y = x / (k + alpha * s) ** beta``, where s is the mean square of neighbouring channels.
 
     Args:
@@ -425,22 +403,19 @@ class LocalResponseNorm(Module):
         Networks, NeurIPS 2012, section 3.3.
     """
 
-    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
-        super().__init__()
-        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The input, normalized by its neighbours."""
-        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
-
-    def extra_repr(self) -> str:
-        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+    size: int
+    alpha: float = 1e-4
+    beta: float = 0.75
+    k: float = 1.0
 
 
 # Layer normalization.
 
 
-class LayerNorm(Module):
+class LayerNorm(
+    _Affine, function=F.layer_norm, gives="normalized_shape weight bias eps",
+    shown=":normalized_shape eps elementwise_affine bias",
+):  # fmt: skip
     """``y = (x - mean) / √(variance + eps) * weight + bias`` over the last dimensions.
 
     Args:
@@ -471,22 +446,6 @@ class LayerNorm(Module):
             normalized_shape = (normalized_shape,)
         self.normalized_shape = tuple(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        with_bias = elementwise_affine and bias
-        add_affine(
-            self, self.normalized_shape, elementwise_affine, with_bias, dtype=dtype, device=device
-        )
+        options = {"dtype": dtype, "device": device}
+        self._add_parameters(self.normalized_shape, elementwise_affine, bias, **options)
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Weights 1, biases 0."""
-        reset_affine(self)
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The input, normalized over its last dimensions."""
-        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
-
-    def extra_repr(self) -> str:
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, "
-            f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
-        )

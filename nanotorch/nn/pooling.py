@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from nanotorch._core.tensor import Tensor
 from nanotorch.nn.functional import spatial as F
 from nanotorch.nn.functional.spatial import Number, Scales, Sizes
 from nanotorch.nn.layer import Layer, OwnNames
-from nanotorch.ops.arguments import tensor_given
 
 __all__ = (
     "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d",
@@ -265,23 +263,13 @@ class Fold(Layer, function=F.fold, shown="output_size kernel_size dilation paddi
     stride: Number = 1
 
 
-class PixelShuffle(Layer, shown="upscale_factor"):
+class PixelShuffle(Layer, function=F.pixel_shuffle, shown="upscale_factor"):
     """(..., C · r², H, W) as (..., C, H · r, W · r), with r the ``upscale_factor``."""
 
     upscale_factor: int
 
-    def forward(self, input: Tensor) -> Tensor:
-        """The larger picture of fewer channels."""
-        tensor_given("pixel_shuffle", input)
-        return F.pixel_shuffle(input, self.upscale_factor)
 
-
-class PixelUnshuffle(Layer, shown="downscale_factor"):
+class PixelUnshuffle(Layer, function=F.pixel_unshuffle, shown="downscale_factor"):
     """(..., C, H · r, W · r) as (..., C · r², H, W), with r the ``downscale_factor``."""
 
     downscale_factor: int
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The smaller picture of more channels."""
-        tensor_given("pixel_unshuffle", input)
-        return F.pixel_unshuffle(input, self.downscale_factor)

@@ -1,5 +1,6 @@
 """Recurrent layers and their cells."""
 
+import itertools
 import math
 from typing import Any
 
@@ -12,7 +13,7 @@ from nanotorch._core.dtypes import float32
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.nn import init
 from nanotorch.nn.functional.activation import dropout
-from nanotorch.nn.layer import OwnNames
+from nanotorch.nn.layer import OwnNames, unusual
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
 from nanotorch.nn.utils.rnn import PackedSequence
@@ -29,6 +30,7 @@ DROPOUT_RANGE = (
     "dropout should be a number in range [0, 1] representing the probability of an element being "
     "zeroed"
 )
+ONLY_LSTM = "proj_size argument is only supported for LSTM, not RNN or GRU"
 PROJECTED = "LSTM with projections is not supported with oneDNN. Using default implementation."
 Hidden = tuple[Tensor, ...]  # h, and of an LSTM c
 
@@ -72,10 +74,20 @@ class RNNBase(OwnNames, Module):
         self.proj_size = proj_size
         self._check_arguments(dropout)
         self._all_weights: list[list[str]] = []
+        rows, out = GATES[mode] * hidden_size, proj_size or hidden_size
         for layer in range(num_layers):
+            size = out * (1 + bidirectional) if layer else input_size
+            shapes: dict[str, tuple[int, ...]]
+            shapes = {"weight_ih": (rows, size), "weight_hh": (rows, out)}
+            if bias:
+                shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
+            if proj_size:
+                shapes["weight_hr"] = (proj_size, hidden_size)
             for suffix in ("", "_reverse")[: 1 + bidirectional]:
-                names = self._add_direction(layer, f"_l{layer}{suffix}", device, dtype)
-                self._all_weights.append(names)
+                self._all_weights.append([f"{name}_l{layer}{suffix}" for name in shapes])
+                for name, shape in zip(self._all_weights[-1], shapes.values(), strict=True):
+                    empty = ops.empty(shape, dtype=dtype, device=device)
+                    self.register_parameter(name, Parameter(empty))
         self.reset_parameters()
 
     def _check_arguments(self, dropout: Any) -> None:
@@ -101,18 +113,6 @@ class RNNBase(OwnNames, Module):
         if self.proj_size >= self.hidden_size:
             raise ValueError("proj_size has to be smaller than hidden_size")
 
-    def _add_direction(self, layer: int, suffix: str, device: Any, dtype: Any) -> list[str]:
-        rows, out = GATES[self.mode] * self.hidden_size, self.proj_size or self.hidden_size
-        size = out * (1 + self.bidirectional) if layer else self.input_size
-        shapes: dict[str, tuple[int, ...]] = {"weight_ih": (rows, size), "weight_hh": (rows, out)}
-        if self.bias:
-            shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
-        if self.proj_size:
-            shapes["weight_hr"] = (self.proj_size, self.hidden_size)
-        for name, shape in shapes.items():
-            setattr(self, name + suffix, Parameter(ops.empty(shape, dtype=dtype, device=device)))
-        return [name + suffix for name in shapes]
-
     def reset_parameters(self) -> None:
         """Draw all parameters uniformly from ±1/√H."""
         bound = 1.0 / math.sqrt(self.hidden_size)
@@ -129,22 +129,17 @@ class RNNBase(OwnNames, Module):
 
     @property
     def _flat_weights_names(self) -> list[str]:
-        return [name for names in self._all_weights for name in names]
+        return [*itertools.chain(*self._all_weights)]
 
     @property
     def _flat_weights(self) -> list[Tensor]:
-        return [getattr(self, name) for name in self._flat_weights_names]
+        return [*itertools.chain(*self.all_weights)]
 
     def extra_repr(self) -> str:
-        usual = {
-            "proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0,
-            "bidirectional": False,
-        }  # fmt: skip
-        told = [str(self.input_size), str(self.hidden_size)]
-        for name, value in usual.items():
-            if getattr(self, name) != value:
-                told.append(f"{name}={getattr(self, name)}")
-        return ", ".join(told)
+        return f"{self.input_size}, {self.hidden_size}" + unusual(
+            self, proj_size=0, num_layers=1, bias=True, batch_first=False, dropout=0,
+            bidirectional=False,
+        )  # fmt: skip
 
     # Checks
 
@@ -201,12 +196,12 @@ class RNNBase(OwnNames, Module):
 
     def _refuse_state(self, hx: Any, batched: bool) -> None:
         """Refuse a state of another number of dimensions."""
-        several = self.mode == "LSTM"
-        found = [hx[0].dim(), hx[1].dim()] if several else [hx.dim()]
-        if set(found) != {3 if batched else 2}:
-            what, count = ("batched 3-D", 3) if batched else ("unbatched 2-D", 2)
-            names = "hx and cx" if several else "hx"
-            got = f"({found[0]}-D, {found[1]}-D) tensors" if several else f"{found[0]}-D tensor"
+        what, count = ("batched 3-D", 3) if batched else ("unbatched 2-D", 2)
+        names, found = "hx", [hx.dim()] if self.mode != "LSTM" else [hx[0].dim(), hx[1].dim()]
+        if set(found) != {count}:
+            got = f"{found[0]}-D tensor"
+            if len(found) > 1:
+                names, got = "hx and cx", f"({found[0]}-D, {found[1]}-D) tensors"
             raise RuntimeError(f"For {what} input, {names} should also be {count}-D but got {got}")
 
     # The way through the layers
@@ -317,12 +312,6 @@ def last_state(states: Tensor, sizes: Sizes, reverse: bool) -> Tensor:
     return states.index_select(0, wrap(ends))
 
 
-def refuse_projection(options: dict[str, Any]) -> None:
-    """Refuse the option that only an LSTM has."""
-    if "proj_size" in options:
-        raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
-
-
 class RNN(RNNBase):
     """``h' = φ(weight_ih x + bias_ih + weight_hh h + bias_hh)`` for every step.
 
@@ -344,7 +333,8 @@ class RNN(RNNBase):
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        refuse_projection(kwargs)
+        if "proj_size" in kwargs:
+            raise ValueError(ONLY_LSTM)
         nonlinearity = kwargs.pop("nonlinearity", "tanh")
         if len(args) > 3:
             nonlinearity, args = args[3], args[:3] + args[4:]
@@ -384,7 +374,8 @@ class GRU(RNNBase):
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        refuse_projection(kwargs)
+        if "proj_size" in kwargs:
+            raise ValueError(ONLY_LSTM)
         super().__init__("GRU", *args, **kwargs)
 
     def _direction(
@@ -463,6 +454,8 @@ class RNNCellBase(Module):
         dtype: of the parameters. Default: the default dtype.
     """
 
+    weight_ih: Tensor
+    weight_hh: Tensor
     bias_ih: Tensor | None
     bias_hh: Tensor | None
 
@@ -474,13 +467,11 @@ class RNNCellBase(Module):
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
         rows = num_chunks * hidden_size
 
-        def parameter(*shape: int) -> Parameter:
-            return Parameter(ops.empty(shape, dtype=dtype, device=device))
-
-        self.weight_ih = parameter(rows, input_size)
-        self.weight_hh = parameter(rows, hidden_size)
-        self.register_parameter("bias_ih", parameter(rows) if bias else None)
-        self.register_parameter("bias_hh", parameter(rows) if bias else None)
+        shapes = {"weight_ih": (rows, input_size), "weight_hh": (rows, hidden_size)}
+        for name, shape in {**shapes, "bias_ih": (rows,), "bias_hh": (rows,)}.items():
+            wanted = bias or name.startswith("weight")
+            empty = Parameter(ops.empty(shape, dtype=dtype, device=device)) if wanted else None
+            self.register_parameter(name, empty)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -490,23 +481,17 @@ class RNNCellBase(Module):
             init.uniform_(weight, -bound, bound)
 
     def extra_repr(self) -> str:
-        told = f"{self.input_size}, {self.hidden_size}"
-        if not self.bias:
-            told += f", bias={self.bias}"
-        nonlinearity = getattr(self, "nonlinearity", "tanh")
-        return told if nonlinearity == "tanh" else f"{told}, nonlinearity={nonlinearity}"
+        told = f"{self.input_size}, {self.hidden_size}{unusual(self, bias=True)}"
+        return told + unusual(self, nonlinearity="tanh") if "nonlinearity" in vars(self) else told
 
-    def _check(self, input: Tensor, states: dict[str, Tensor]) -> None:
-        """Refuse an input or states that are neither single nor batches."""
+    def _ready(self, input: Tensor, states: dict[str, Any]) -> tuple[Tensor, list[Tensor]]:
+        """Input and states, by their names in messages, as batches that fit; None as zeros."""
         for name, tensor in {"input": input, **states}.items():
-            if tensor.dim() not in (1, 2):
+            if tensor is not None and tensor.dim() not in (1, 2):
                 raise ValueError(
                     f"{self._get_name()}: Expected {name} to be 1D or 2D, got {tensor.dim()}D "
                     "instead"
                 )
-
-    def _ready(self, input: Tensor, states: Any) -> tuple[Tensor, list[Tensor]]:
-        """Input and states as batches that fit; zeros without states."""
         batched = input.dim() == 2
         rows = input if batched else input.unsqueeze(0)
         if rows.size(1) != self.input_size:
@@ -514,24 +499,23 @@ class RNNCellBase(Module):
                 f"input has inconsistent input_size: got {rows.size(1)} expected {self.input_size}"
             )
         ready = []
-        for number, state in enumerate(states):
+        for number, state in enumerate(states.values()):
             if state is None:
                 state = ops.zeros(rows.size(0), self.hidden_size, dtype=input.dtype)
             elif not batched:
                 state = state.unsqueeze(0)
             if state.dim() != 2:
-                raise RuntimeError(
-                    f"Expected 2D hidden{number} (batch x hidden_size), but got {state.dim()}D "
-                    "tensor"
-                )
-            if rows.size(0) != state.size(0):
+                told = f"(batch x hidden_size), but got {state.dim()}D tensor"
+                raise RuntimeError(f"Expected 2D hidden{number} {told}")
+            count, size = state.shape
+            if rows.size(0) != count:
                 raise RuntimeError(
                     f"Input batch size {rows.size(0)} doesn't match hidden{number} batch size "
-                    f"{state.size(0)}"
+                    f"{count}"
                 )
-            if state.size(1) != self.hidden_size:
+            if size != self.hidden_size:
                 raise RuntimeError(
-                    f"hidden{number} has inconsistent hidden_size: got {state.size(1)}, expected "
+                    f"hidden{number} has inconsistent hidden_size: got {size}, expected "
                     f"{self.hidden_size}"
                 )
             ready.append(state)
@@ -571,8 +555,7 @@ class RNNCell(RNNCellBase):
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """The next state."""
-        self._check(input, {} if hx is None else {"hidden": hx})
-        x, (h,) = self._ready(input, (hx,))
+        x, (h,) = self._ready(input, {"hidden": hx})
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
         from_input, from_state = self._sums(x, h)
@@ -612,8 +595,8 @@ class LSTMCell(RNNCellBase):
             raise refused(hx, "tuple of Tensors", ("lstm_cell", "hx", 2))
         if hx is not None and len(tuple(hx)) != 2:
             raise RuntimeError("lstm_cell expects two hidden states")
-        self._check(input, {} if hx is None else {f"hx[{k}]": state for k, state in enumerate(hx)})
-        x, (h, c) = self._ready(input, (None, None) if hx is None else hx)
+        states = (None, None) if hx is None else hx
+        x, (h, c) = self._ready(input, {f"hx[{k}]": state for k, state in enumerate(states)})
         from_input, from_state = self._sums(x, h)
         i, f, g, o = (from_state + from_input).chunk(4, 1)
         c = f.sigmoid() * c + i.sigmoid() * g.tanh()
@@ -647,8 +630,7 @@ class GRUCell(RNNCellBase):
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """The next state."""
-        self._check(input, {} if hx is None else {"hidden": hx})
-        x, (h,) = self._ready(input, (hx,))
+        x, (h,) = self._ready(input, {"hidden": hx})
         from_input, from_state = self._sums(x, h)
         i_r, i_z, i_n = from_input.chunk(3, 1)
         h_r, h_z, h_n = from_state.chunk(3, 1)

@@ -10,10 +10,11 @@ from copy import deepcopy
 from typing import Any
 
 from nanotorch._core.anomaly import level_of, look, watch
-from nanotorch._core.call_site import warn, wrote
+from nanotorch._core.call_site import warn
 from nanotorch._core.grad_mode import enable_grad
 from nanotorch._core.graph import HookDict, RemovableHandle, add_hook, changes
 from nanotorch._core.tensor import Tensor, typename
+from nanotorch.nn.module import clear
 from nanotorch.optim.flat_buffer import Candidate
 
 # `Optimizer`, the base class: parameter groups, state, hooks.
@@ -199,18 +200,10 @@ class Optimizer:
         """
         for group in self.param_groups:
             for p in group["params"]:
-                grad = p._grad
-                if grad is None:
-                    continue
                 if set_to_none:
                     p._grad = None
-                    continue
-                if grad.grad_fn is not None:
-                    grad.detach_()
-                else:
-                    grad.requires_grad_(False)
-                grad._array.fill(0)
-                wrote(grad._cell, "zero_grad")
+                elif p._grad is not None:
+                    clear(p._grad)
 
     def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters once; every subclass has its own.
