@@ -128,12 +128,9 @@ def backward(
 
 @method(name="backward", public=False)
 def tensor_backward(
-    self: Tensor,
-    gradient: Tensor | None = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    inputs: Tensors | None = None,
-) -> None:
+    self: Tensor, gradient: Tensor | None = None, retain_graph: bool | None = None,
+    create_graph: bool = False, inputs: Tensors | None = None,
+) -> None:  # fmt: skip
     """Add to the leaves' ``grad`` the gradient of this tensor with respect to them.
 
     Args:

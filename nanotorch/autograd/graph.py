@@ -106,10 +106,9 @@ class _Gathering:
 
 def register_multi_grad_hook(
     tensors: Sequence[Tensor],
-    fn: Callable[[Sequence[Tensor | None]], None] | Callable[[Tensor], None],
-    *,
+    fn: Callable[[Sequence[Tensor | None]], None] | Callable[[Tensor], None], *,
     mode: Literal["all", "any"] = "all",
-) -> _MultiHandle:
+) -> _MultiHandle:  # fmt: skip
     """Call ``fn`` once in a backward pass, for several tensors together.
 
     Args:

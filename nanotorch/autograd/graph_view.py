@@ -814,12 +814,9 @@ class GraphView:
 
 
 def make_dot(
-    var: Tensor | Iterable[Tensor],
-    params: Any = None,
-    show_attrs: bool = False,
-    show_saved: bool = False,
-    max_attr_chars: int = 50,
-) -> GraphView:
+    var: Tensor | Iterable[Tensor], params: Any = None, show_attrs: bool = False,
+    show_saved: bool = False, max_attr_chars: int = 50,
+) -> GraphView:  # fmt: skip
     """Draw the graph behind one or several tensors.
 
     Args:

@@ -131,12 +131,9 @@ class Level:
         return self.gradients(outputs, self.inputs, weights, recorded)
 
     def gradients(
-        self,
-        outputs: Sequence[Tensor],
-        inputs: Sequence[Tensor],
-        weights: Sequence[Any],
+        self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Any],
         recorded: bool,
-    ) -> list[Tensor]:
+    ) -> list[Tensor]:  # fmt: skip
         """The gradients of the outputs, weighted, by inputs of this level, for each sample."""
         if not self.batches:
             return [*pulled_back(outputs, inputs, weights, recorded)]
@@ -420,12 +417,9 @@ def jacrev(
 
 
 def jacfwd(
-    func: Callable[..., Any],
-    argnums: Numbers = 0,
-    has_aux: bool = False,
-    *,
+    func: Callable[..., Any], argnums: Numbers = 0, has_aux: bool = False, *,
     randomness: str = "error",
-) -> Callable[..., Any]:
+) -> Callable[..., Any]:  # fmt: skip
     """A function that gives the Jacobian of ``func``, computed forwards for all columns at once.
 
     Where there are fewer inputs than outputs it is faster than `jacrev`.
@@ -466,12 +460,9 @@ def jacfwd(
 
 
 def drawn_apart(
-    func: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    argnums: Numbers,
+    func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Numbers,
     has_aux: bool,
-) -> Any:
+) -> Any:  # fmt: skip
     """The Jacobian of a function that is run for every column, with random numbers of its own."""
     of_chosen, given = applied(func, args, kwargs, argnums)
     inputs, inner = flatten(given)
@@ -515,12 +506,9 @@ def hessian(func: Callable[..., Any], argnums: Numbers = 0) -> Callable[..., Any
 
 
 def for_units(
-    function: Callable[[Tensor], list[Tensor]],
-    tensor: Tensor,
-    dim: int,
-    chunk_size: int | None,
+    function: Callable[[Tensor], list[Tensor]], tensor: Tensor, dim: int, chunk_size: int | None,
     randomness: str,
-) -> list[Tensor]:
+) -> list[Tensor]:  # fmt: skip
     """What a function gives for each tensor of this shape with one 1 and zeros, stacked.
 
     Args:

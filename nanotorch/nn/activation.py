@@ -326,12 +326,9 @@ class PReLU(Layer, function=F.prelu, gives="weight", shown="num_parameters"):
     """
 
     def __init__(
-        self,
-        num_parameters: int = 1,
-        init: float = 0.25,
-        device: Any = None,
+        self, num_parameters: int = 1, init: float = 0.25, device: Any = None,
         dtype: DType | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__()
         self.num_parameters, self.init = num_parameters, init
         self.weight = Parameter(ops.empty(num_parameters, dtype=dtype, device=device))

@@ -229,12 +229,9 @@ class ModuleTree:
         return (module for _, module in self.named_children())
 
     def _named_members(
-        self,
-        get_members_fn: Callable[[Any], Iterable[tuple[str, Any]]],
-        prefix: str = "",
-        recurse: bool = True,
-        remove_duplicate: bool = True,
-    ) -> Iterator[tuple[str, Any]]:
+        self, get_members_fn: Callable[[Any], Iterable[tuple[str, Any]]], prefix: str = "",
+        recurse: bool = True, remove_duplicate: bool = True,
+    ) -> Iterator[tuple[str, Any]]:  # fmt: skip
         """What a function lists of each module of the tree, with dotted names."""
         seen: set[Any] = set()
         modules: Iterable[tuple[str, Any]] = [(prefix, self)]

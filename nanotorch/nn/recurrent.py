@@ -173,11 +173,9 @@ class RNNBase(OwnNames, Module):
         return layers, count, self.proj_size or self.hidden_size
 
     def check_hidden_size(
-        self,
-        hx: Tensor,
-        expected_hidden_size: tuple[int, int, int],
+        self, hx: Tensor, expected_hidden_size: tuple[int, int, int],
         msg: str = "Expected hidden size {}, got {}",
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Refuse a state of another size."""
         if tuple(hx.shape) != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.shape)))

@@ -133,12 +133,9 @@ class TransformerEncoderLayer(_TransformerLayer):
     """
 
     def forward(
-        self,
-        src: Tensor,
-        src_mask: Tensor | None = None,
-        src_key_padding_mask: Tensor | None = None,
-        is_causal: bool = False,
-    ) -> Tensor:
+        self, src: Tensor, src_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None, is_causal: bool = False,
+    ) -> Tensor:  # fmt: skip
         """The next layer's input.
 
         Args:
@@ -266,12 +263,9 @@ class TransformerEncoder(Module):
         self.mask_check = mask_check
 
     def forward(
-        self,
-        src: Tensor,
-        mask: Tensor | None = None,
-        src_key_padding_mask: Tensor | None = None,
+        self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
-    ) -> Tensor:
+    ) -> Tensor:  # fmt: skip
         """The output of the last layer; see `TransformerEncoderLayer`."""
         kind = None if mask is None else mask.dtype
         padding = canonical_mask(

@@ -660,13 +660,9 @@ def read_arrays(
 
 
 def save(
-    obj: Any,
-    f: Any,
-    pickle_module: Any = None,
-    pickle_protocol: int = 2,
-    _use_new_zipfile_serialization: bool = True,
-    _disable_byteorder_record: bool = False,
-) -> None:
+    obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2,
+    _use_new_zipfile_serialization: bool = True, _disable_byteorder_record: bool = False,
+) -> None:  # fmt: skip
     """Write an object to a file in the safetensors format.
 
     The object may be made of tensors, parameters, NumPy's arrays and numbers, None, bools,
@@ -693,14 +689,9 @@ def save(
 
 
 def load(
-    f: Any,
-    map_location: Any = None,
-    pickle_module: Any = None,
-    *,
-    weights_only: bool | None = None,
-    mmap: bool | None = None,
-    **pickle_load_args: Any,
-) -> Any:
+    f: Any, map_location: Any = None, pickle_module: Any = None, *,
+    weights_only: bool | None = None, mmap: bool | None = None, **pickle_load_args: Any,
+) -> Any:  # fmt: skip
     """Read an object that `save` wrote, or a dict of tensors from any file of safetensors.
 
     Nothing in the file is executed, whatever it holds.

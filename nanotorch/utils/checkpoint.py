@@ -84,16 +84,10 @@ def no_contexts() -> Contexts:
 
 
 def checkpoint(
-    function: Callable[..., Any],
-    *args: Any,
-    use_reentrant: bool | None = None,
-    context_fn: Callable[[], Contexts] = no_contexts,
-    determinism_check: str = "default",
-    debug: bool = False,
-    early_stop: bool = True,
-    preserve_rng_state: bool = True,
-    **kwargs: Any,
-) -> Any:
+    function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
+    context_fn: Callable[[], Contexts] = no_contexts, determinism_check: str = "default",
+    debug: bool = False, early_stop: bool = True, preserve_rng_state: bool = True, **kwargs: Any,
+) -> Any:  # fmt: skip
     """Run ``function`` without keeping what it saves; it runs again in the backward pass.
 
     Args:
@@ -138,12 +132,9 @@ def checkpoint(
 
 
 def checkpoint_sequential(
-    functions: Any,
-    segments: int,
-    input: Any,
-    use_reentrant: bool | None = None,
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None,
     preserve_rng_state: bool = True,
-) -> Any:
+) -> Any:  # fmt: skip
     """Run functions one after the other, all but the last segment of them as checkpoints.
 
     Args:
@@ -195,13 +186,9 @@ class Part:
     early_stop = True
 
     def __init__(
-        self,
-        function: Callable[..., Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        context: AbstractContextManager[Any],
-        rng: Tensor | None,
-    ) -> None:
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
+        context: AbstractContextManager[Any], rng: Tensor | None,
+    ) -> None:  # fmt: skip
         self.function, self.context, self.rng = function, context, rng
         values = [*args, *kwargs.values()]
         self.names, self.count = tuple(kwargs), len(args)

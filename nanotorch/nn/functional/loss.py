@@ -198,12 +198,9 @@ def smooth_l1_loss(
 
 
 def huber_loss(
-    input: Tensor,
-    target: Tensor,
-    reduction: str = "mean",
-    delta: float = 1.0,
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0,
     weight: Tensor | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """``delta`` times `smooth_l1_loss` with ``beta = delta``.
 
     Args:
@@ -641,12 +638,9 @@ def multilabel_soft_margin_loss(
 
 
 def soft_margin_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean",
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """``log(1 + exp(-target * input))`` for targets 1 and -1; ``target`` may broadcast.
 
     Raises:

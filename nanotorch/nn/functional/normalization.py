@@ -267,12 +267,9 @@ def instance_norm(
 
 @under_vmap(by_groups)
 def group_norm(
-    input: Tensor,
-    num_groups: int,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
     eps: float = 1e-5,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """``(input - mean) / √(variance + eps) * weight + bias`` per sample and group of channels.
 
     Args:
@@ -326,12 +323,9 @@ def group_norm(
 
 
 def layer_norm(
-    input: Tensor,
-    normalized_shape: Sequence[int],
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
-) -> Tensor:
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None,
+    bias: Tensor | None = None, eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
     """``(input - mean) / √(variance + eps) * weight + bias`` over the last dimensions.
 
     Args:
@@ -355,11 +349,9 @@ def layer_norm(
 
 
 def rms_norm(
-    input: Tensor,
-    normalized_shape: Sequence[int],
-    weight: Tensor | None = None,
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None,
     eps: float | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """``input / √(mean(input²) + eps) * weight`` over the last dimensions.
 
     Args:

@@ -542,12 +542,9 @@ def check_sizes(input: Tensor, mode: str, out: tuple[int, ...]) -> None:
 
 
 def upsample(
-    input: Tensor,
-    size: Sizes = None,
-    scale_factor: Scales = None,
-    mode: str = "nearest",
+    input: Tensor, size: Sizes = None, scale_factor: Scales = None, mode: str = "nearest",
     align_corners: bool | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """`interpolate` by its former name.
 
     Warns:
@@ -587,12 +584,9 @@ CHANGED = (
 
 
 def grid_sample(
-    input: Tensor,
-    grid: Tensor,
-    mode: str = "bilinear",
-    padding_mode: str = "zeros",
+    input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",
     align_corners: bool | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Pictures seen at the places of a grid.
 
     Args:

@@ -15,12 +15,9 @@ class DataParallel(Module):
     """
 
     def __init__(
-        self,
-        module: Module,
-        device_ids: Sequence[Any] | None = None,
-        output_device: Any = None,
+        self, module: Module, device_ids: Sequence[Any] | None = None, output_device: Any = None,
         dim: int = 0,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__()
         self.module = module
         self.device_ids: list[Any] = []

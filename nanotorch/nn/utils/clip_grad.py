@@ -25,11 +25,9 @@ def gradients(parameters: Tensors) -> list[Tensor]:
 
 
 def get_total_norm(
-    tensors: Tensors,
-    norm_type: float = 2.0,
-    error_if_nonfinite: bool = False,
+    tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False,
     foreach: bool | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """The norm of tensors, as if they were one vector.
 
     Args:
@@ -77,12 +75,9 @@ def clip_grads_with_norm_(
 
 
 def clip_grad_norm_(
-    parameters: Tensors,
-    max_norm: float,
-    norm_type: float = 2.0,
-    error_if_nonfinite: bool = False,
+    parameters: Tensors, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
     foreach: bool | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Scale gradients in place so that their norm, as one vector, is at most ``max_norm``.
 
     Args:

@@ -108,12 +108,9 @@ class SpectralNorm(_Hook):
 
 
 def spectral_norm(
-    module: Any,
-    name: str = "weight",
-    n_power_iterations: int = 1,
-    eps: float = 1e-12,
+    module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12,
     dim: int | None = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """Divide a weight by its greatest singular value before each call; returns the module.
 
     Args:

@@ -54,12 +54,9 @@ class PackedSequence(_Fields):
     __slots__ = ()
 
     def __new__(
-        cls,
-        data: Any,
-        batch_sizes: Any = None,
-        sorted_indices: Any = None,
+        cls, data: Any, batch_sizes: Any = None, sorted_indices: Any = None,
         unsorted_indices: Any = None,
-    ) -> Self:
+    ) -> Self:  # fmt: skip
         if unsorted_indices is None:
             unsorted_indices = invert_permutation(sorted_indices)
         if batch_sizes is None:
@@ -158,11 +155,9 @@ def steps_of(input: Tensor, counts: list[int]) -> tuple[int, ...]:
 
 
 def pad_packed_sequence(
-    sequence: PackedSequence,
-    batch_first: bool = False,
-    padding_value: float = 0.0,
+    sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
     total_length: int | None = None,
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Unpack sequences into one tensor, padded, and their lengths, in their first order.
 
     Args:
@@ -191,11 +186,9 @@ def pad_packed_sequence(
 
 
 def pad_sequence(
-    sequences: Any,
-    batch_first: bool = False,
-    padding_value: float = 0.0,
+    sequences: Any, batch_first: bool = False, padding_value: float = 0.0,
     padding_side: str = "right",
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Tensors (L, ...) of different L in one tensor (T, N, ...), where T is the largest L.
 
     Args:

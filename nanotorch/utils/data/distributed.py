@@ -30,14 +30,9 @@ class DistributedSampler(ArraySampler):
     """
 
     def __init__(
-        self,
-        dataset: Sized,
-        num_replicas: int | None = None,
-        rank: int | None = None,
-        shuffle: bool = True,
-        seed: int = 0,
-        drop_last: bool = False,
-    ) -> None:
+        self, dataset: Sized, num_replicas: int | None = None, rank: int | None = None,
+        shuffle: bool = True, seed: int = 0, drop_last: bool = False,
+    ) -> None:  # fmt: skip
         if num_replicas is None or rank is None:
             raise ValueError(ALONE)
         if rank >= num_replicas or rank < 0:

@@ -74,12 +74,9 @@ class RandomSampler(ArraySampler):
     data_source: Sized
 
     def __init__(
-        self,
-        data_source: Sized,
-        replacement: bool = False,
-        num_samples: int | None = None,
+        self, data_source: Sized, replacement: bool = False, num_samples: int | None = None,
         generator: Generator | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.data_source, self.replacement = data_source, replacement
         self._num_samples, self.generator = num_samples, generator
         if not isinstance(replacement, bool):
@@ -151,12 +148,9 @@ class WeightedRandomSampler(ArraySampler):
     """
 
     def __init__(
-        self,
-        weights: Any,
-        num_samples: int,
-        replacement: bool = True,
+        self, weights: Any, num_samples: int, replacement: bool = True,
         generator: Generator | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         check_count(num_samples)
         if not isinstance(replacement, bool):
             raise ValueError(

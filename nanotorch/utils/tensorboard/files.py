@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from types import SimpleNamespace, TracebackType
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     from numpy.typing import ArrayLike
+
+    Values = Tensor | ArrayLike  # what `array_of` takes
 
 
 # A file of records with checksums, as TensorBoard reads it.
@@ -276,14 +278,10 @@ class Output:
     """The files in a run's directory, and in those of runs below it."""
 
     def __init__(
-        self,
-        log_dir: str | os.PathLike[str] | None = None,
-        comment: str = "",
-        purge_step: int | None = None,
-        max_queue: int = 10,
-        flush_secs: float = 120,
+        self, log_dir: str | os.PathLike[str] | None = None, comment: str = "",
+        purge_step: int | None = None, max_queue: int = 10, flush_secs: float = 120,
         filename_suffix: str = "",
-    ) -> None:
+    ) -> None:  # fmt: skip
         if not log_dir:
             now = datetime.now().strftime("%b%d_%H-%M-%S")
             log_dir = os.path.join("runs", f"{now}_{socket.gethostname()}{comment}")  # noqa: PTH118 - PyTorch's `log_dir` is a string
@@ -316,12 +314,7 @@ class Output:
     def __enter__(self) -> "Self":
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self.close()
 
     def _file(self, subdirectory: str = "") -> EventFile:
@@ -341,7 +334,7 @@ class Output:
         self._add_summary(protos().Summary(value=values), step, walltime)
 
 
-def array_of(value: "Tensor | ArrayLike") -> np.ndarray[Any, np.dtype[Any]]:
+def array_of(value: "Values") -> np.ndarray[Any, np.dtype[Any]]:
     """A tensor, or what NumPy takes for an array, as an array.
 
     tensorboardX takes any type with "torch" in its name for PyTorch's, nanotorch's included.
@@ -349,7 +342,7 @@ def array_of(value: "Tensor | ArrayLike") -> np.ndarray[Any, np.dtype[Any]]:
     return value.detach().numpy() if isinstance(value, Tensor) else np.asarray(value)
 
 
-def number_of(value: "Tensor | ArrayLike") -> float:
+def number_of(value: "Values") -> float:
     """A number, or a tensor or an array of one element, as a number.
 
     Raises:

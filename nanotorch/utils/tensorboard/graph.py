@@ -8,7 +8,7 @@ import sys
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import CodeType, FrameType
@@ -296,15 +296,9 @@ class Nodes:
         }
 
     def add(
-        self,
-        name: str,
-        op: str,
-        inputs: list[str],
-        outputs: Any,
-        nanoseconds: int = 0,
-        shared: bool = False,
-        **attributes: str,
-    ) -> str:
+        self, name: str, op: str, inputs: list[str], outputs: Any, nanoseconds: int = 0,
+        shared: bool = False, **attributes: str,
+    ) -> str:  # fmt: skip
         """Append a node under a name like `name`, which is returned.
 
         Args:
@@ -388,10 +382,7 @@ def trace(model: Module, arguments: Sequence[Any]) -> Trace:
     grad mode is: frozen parameters and the arguments themselves take part for as long as it lasts.
     """
     scopes = Scopes(model)
-    with ExitStack() as stack:
-        stack.enter_context(enable_grad())
-        stack.enter_context(evaluation(model))
-        stack.enter_context(_unfrozen(model))
+    with enable_grad(), evaluation(model):
         bound, _ = _bind(model, arguments)
         model(*bound.args, **bound.kwargs)  # so that what is timed is not the first of its kind
         bound, inputs = _bind(model, arguments)
@@ -404,20 +395,15 @@ def trace(model: Module, arguments: Sequence[Any]) -> Trace:
         leaves = [*model.parameters(), *(tensor for tensor, _ in inputs.values())]
         try:
             with measuring(result.measured, trace.__code__):
-                _differentiate(list(found.values()), leaves)
+                roots = [tensor for tensor in found.values() if tensor.requires_grad]
+                wanted = [tensor for tensor in leaves if tensor.requires_grad]
+                if roots and wanted:
+                    ones = [wrap(np.ones(tensor.shape, tensor.dtype._numpy)) for tensor in roots]
+                    grad(roots, wanted, ones, allow_unused=True)
         except Exception as error:  # of a function of the user's, which may have no derivative
             result.trouble = error
             result.measured.backward.clear()
     return result
-
-
-def _differentiate(outputs: list[Tensor], leaves: list[Tensor]) -> None:
-    """Compute the gradient of the outputs' sum, and forget it."""
-    roots = [tensor for tensor in outputs if tensor.requires_grad]
-    wanted = [tensor for tensor in leaves if tensor.requires_grad]
-    if roots and wanted:
-        ones = [wrap(np.ones(tensor.shape, tensor.dtype._numpy)) for tensor in roots]
-        grad(roots, wanted, ones, allow_unused=True)
 
 
 @contextmanager
@@ -495,25 +481,21 @@ def map_tensors(function: Callable[[str, Tensor], Any], value: Any, name: str) -
 
 @contextmanager
 def evaluation(model: Module) -> Iterator[None]:
-    """Keep the pass from moving running statistics and from drawing random numbers."""
+    """A block in which the model is in evaluation and no parameter is frozen.
+
+    So the pass neither moves running statistics nor draws random numbers.
+    """
     before = [(module, module.training) for module in model.modules()]
+    frozen = [p for p in model.parameters() if not p.requires_grad and p.is_floating_point()]
     try:
         for module, _ in before:
             module.training = False
-        yield
-    finally:
-        for module, training in before:
-            module.training = training
-
-
-@contextmanager
-def _unfrozen(model: Module) -> Iterator[None]:
-    frozen = [p for p in model.parameters() if not p.requires_grad and p.is_floating_point()]
-    try:
         for parameter in frozen:
             parameter.requires_grad_(True)
         yield
     finally:
+        for module, training in before:
+            module.training = training
         for parameter in frozen:
             parameter.requires_grad_(False)
 
@@ -574,19 +556,17 @@ class ForwardGraph(Nodes):
         measured = self.trace.measured.forward.get(node)
         if measured is not None and measured.source:
             attributes["source"] = measured.source
-        inputs = [
-            self._output(target, number, scope)
-            for target, number in node.next_functions
-            if target is not None
-        ]
+        edges = [(target, number) for target, number in node.next_functions if target is not None]
+        inputs = [self._output(target, number, scope) for target, number in edges]
         inputs += [self.name_of_source(tensor) for tensor in self._unrecorded(node)]
+        nanoseconds = 0 if measured is None else measured.nanoseconds
         self._names[node] = self.add(
             f"{scope}/{label(op)}",
             op,
             inputs,
             node._outputs,
-            nanoseconds=0 if measured is None else measured.nanoseconds,
-            shared=is_view(node),
+            nanoseconds,
+            is_view(node),
             **attributes,
         )
 
@@ -651,14 +631,9 @@ class BackwardGraph(Nodes):
         own = label(forward) if op == forward else f"{label(forward)}_backward"
         edges = node.next_functions
         nothing = ((0,), node._outputs[0][1])  # the gradient of what has none
-        name = self.add(
-            f"{scope}/{own}",
-            op,
-            self._arriving[node],
-            [nothing if target is None else target._outputs[k] for target, k in edges],
-            nanoseconds,
-            shared=is_view(node),
-        )
+        outputs = [nothing if target is None else target._outputs[k] for target, k in edges]
+        arriving = self._arriving[node]
+        name = self.add(f"{scope}/{own}", op, arriving, outputs, nanoseconds, is_view(node))
         for position, (target, _) in enumerate(edges):
             if target is not None:
                 output = f"{name}:{position}" if position else name

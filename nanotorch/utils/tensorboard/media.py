@@ -12,7 +12,8 @@ from nanotorch.utils.tensorboard.files import Output, array_of, metadata, number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from numpy.typing import ArrayLike
+
+    from nanotorch.utils.tensorboard.files import Values
 
 
 # Arrays as pictures: PNG and GIF files in memory, by Pillow.
@@ -148,13 +149,9 @@ class Media(Output):
     """The part of a writer that writes pictures."""
 
     def add_image(
-        self,
-        tag: str,
-        img_tensor: "Tensor | ArrayLike",
-        global_step: int | None = None,
-        walltime: float | None = None,
-        dataformats: str = "CHW",
-    ) -> None:
+        self, tag: str, img_tensor: "Values", global_step: int | None = None,
+        walltime: float | None = None, dataformats: str = "CHW",
+    ) -> None:  # fmt: skip
         """Add an image: bytes from 0 to 255, or floating-point values from 0 to 1.
 
         Args:
@@ -172,27 +169,17 @@ class Media(Output):
         self._add_picture(tag, pixels, png(pixels), global_step, walltime)
 
     def add_images(
-        self,
-        tag: str,
-        img_tensor: "Tensor | ArrayLike",
-        global_step: int | None = None,
-        walltime: float | None = None,
-        dataformats: str = "NCHW",
-    ) -> None:
+        self, tag: str, img_tensor: "Values", global_step: int | None = None,
+        walltime: float | None = None, dataformats: str = "NCHW",
+    ) -> None:  # fmt: skip
         """Add a batch of images, drawn as a grid."""
         self.add_image(tag, img_tensor, global_step, walltime, dataformats)
 
     def add_image_with_boxes(
-        self,
-        tag: str,
-        img_tensor: "Tensor | ArrayLike",
-        box_tensor: "Tensor | ArrayLike",
-        global_step: int | None = None,
-        walltime: float | None = None,
-        rescale: float = 1,
-        dataformats: str = "CHW",
+        self, tag: str, img_tensor: "Values", box_tensor: "Values", global_step: int | None = None,
+        walltime: float | None = None, rescale: float = 1, dataformats: str = "CHW",
         labels: str | Sequence[str] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Add an image with rectangles drawn into it.
 
         Args:
@@ -213,13 +200,9 @@ class Media(Output):
         self._add_picture(tag, pixels, content, global_step, walltime)
 
     def add_figure(
-        self,
-        tag: str,
-        figure: "Figure | list[Figure]",
-        global_step: int | None = None,
-        close: bool = True,
-        walltime: float | None = None,
-    ) -> None:
+        self, tag: str, figure: "Figure | list[Figure]", global_step: int | None = None,
+        close: bool = True, walltime: float | None = None,
+    ) -> None:  # fmt: skip
         """Add a matplotlib figure, or several of one size as a grid, and `close` it."""
         drawn = figure_pixels(figure, close)
         dataformats = "NHWC" if isinstance(figure, list) else "HWC"
@@ -270,7 +253,16 @@ def hparams(
     """
     p = protos()
     start, infos = p.SessionStartInfo(), []
-    check_domains(values, domains or {})
+    for name, domain in (domains or {}).items():
+        if not (
+            name in values
+            and isinstance(domain, list)
+            and all(isinstance(value, type(values[name])) for value in domain)
+        ):
+            raise TypeError(
+                f"parameter: hparam_domain_discrete[{name}] should be a list of same type as "
+                f"hparam_dict[{name}]."
+            )
     for name, given in values.items():
         if given is None:
             continue
@@ -286,21 +278,6 @@ def hparams(
     end = p.SessionEndInfo(status=p.SessionStatus.Value("STATUS_SUCCESS"))
     parts = {"experiment": experiment, "session_start_info": start, "session_end_info": end}
     return [summary(name, p.HParamsPluginData(**{name: part})) for name, part in parts.items()]
-
-
-def check_domains(values: Mapping[str, Any], domains: Mapping[str, Any]) -> None:
-    """Refuse domains that do not fit the hyperparameters."""
-    for name, domain in domains.items():
-        kind = type(values.get(name))
-        if name not in values or not isinstance(domain, list):
-            fits = False
-        else:
-            fits = all(isinstance(value, kind) for value in domain)
-        if not fits:
-            raise TypeError(
-                f"parameter: hparam_domain_discrete[{name}] should be a list of same type as "
-                f"hparam_dict[{name}]."
-            )
 
 
 def summary(name: str, content: Any) -> Any:

@@ -30,9 +30,8 @@ from nanotorch.utils.tensorboard.graph import (
 from nanotorch.utils.tensorboard.media import Media, hparams
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from nanotorch.nn.module import Module
+    from nanotorch.utils.tensorboard.files import Values
 
 
 # Numbers over time: curves, histograms, texts, tensors, precision and recall, charts of curves.
@@ -45,14 +44,9 @@ class Curves(Output):
     """The part of a writer that writes numbers."""
 
     def add_scalar(
-        self,
-        tag: str,
-        scalar_value: "Tensor | ArrayLike",
-        global_step: int | None = None,
-        walltime: float | None = None,
-        new_style: bool = False,
-        double_precision: bool = False,
-    ) -> None:
+        self, tag: str, scalar_value: "Values", global_step: int | None = None,
+        walltime: float | None = None, new_style: bool = False, double_precision: bool = False,
+    ) -> None:  # fmt: skip
         """Add a point to the curve `tag`.
 
         Args:
@@ -68,12 +62,9 @@ class Curves(Output):
         self._add_summary(scalar(tag, value, new_style, double_precision), global_step, walltime)
 
     def add_scalars(
-        self,
-        main_tag: str,
-        tag_scalar_dict: "Mapping[str, Tensor | ArrayLike]",
-        global_step: int | None = None,
-        walltime: float | None = None,
-    ) -> None:
+        self, main_tag: str, tag_scalar_dict: "Mapping[str, Values]",
+        global_step: int | None = None, walltime: float | None = None,
+    ) -> None:  # fmt: skip
         """Add a point to each of several curves that are drawn in one chart.
 
         TensorBoard overlays curves of equal tags from different runs. So each key becomes a run
@@ -85,12 +76,9 @@ class Curves(Output):
             file.add(event, global_step, walltime)
 
     def add_tensor(
-        self,
-        tag: str,
-        tensor: "Tensor | ArrayLike",
-        global_step: int | None = None,
+        self, tag: str, tensor: "Values", global_step: int | None = None,
         walltime: float | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Add a whole tensor, for other programs to read: TensorBoard shows none.
 
         Raises:
@@ -111,14 +99,10 @@ class Curves(Output):
         self._add_values([value], global_step, walltime)
 
     def add_histogram(
-        self,
-        tag: str,
-        values: "Tensor | ArrayLike",
-        global_step: int | None = None,
-        bins: str | Sequence[float] = "tensorflow",
-        walltime: float | None = None,
+        self, tag: str, values: "Values", global_step: int | None = None,
+        bins: str | Sequence[float] = "tensorflow", walltime: float | None = None,
         max_bins: int | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Add a histogram of all elements of `values`.
 
         Args:
@@ -143,18 +127,10 @@ class Curves(Output):
         )
 
     def add_histogram_raw(
-        self,
-        tag: str,
-        min: float,
-        max: float,
-        num: int,
-        sum: float,
-        sum_squares: float,
-        bucket_limits: "Tensor | ArrayLike",
-        bucket_counts: "Tensor | ArrayLike",
-        global_step: int | None = None,
+        self, tag: str, min: float, max: float, num: int, sum: float, sum_squares: float,
+        bucket_limits: "Values", bucket_counts: "Values", global_step: int | None = None,
         walltime: float | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Add a histogram that is counted already.
 
         Args:
@@ -175,49 +151,28 @@ class Curves(Output):
         self._add_summary(raw, global_step, walltime, tag)
 
     def add_text(
-        self,
-        tag: str,
-        text_string: str,
-        global_step: int | None = None,
+        self, tag: str, text_string: str, global_step: int | None = None,
         walltime: float | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Add a text, shown as Markdown."""
         self._add_summary(protos().summary.text(tag, text_string), global_step, walltime)
 
     def add_pr_curve(
-        self,
-        tag: str,
-        labels: "Tensor | ArrayLike",
-        predictions: "Tensor | ArrayLike",
-        global_step: int | None = None,
-        num_thresholds: int = 127,
-        weights: "Tensor | ArrayLike | None" = None,
-        walltime: float | None = None,
-    ) -> None:
+        self, tag: str, labels: "Values", predictions: "Values", global_step: int | None = None,
+        num_thresholds: int = 127, weights: "Values | None" = None, walltime: float | None = None,
+    ) -> None:  # fmt: skip
         """Add a precision-recall curve of binary `labels` and predicted probabilities."""
-        curve = protos().summary.pr_curve(
-            tag,
-            array_of(labels),
-            array_of(predictions),
-            min(num_thresholds, 127),
-            None if weights is None else array_of(weights),
-        )
+        rows = (array_of(labels), array_of(predictions))
+        factors = None if weights is None else array_of(weights)
+        curve = protos().summary.pr_curve(tag, *rows, min(num_thresholds, 127), factors)
         self._add_summary(curve, global_step, walltime, tag)
 
     def add_pr_curve_raw(
-        self,
-        tag: str,
-        true_positive_counts: "Tensor | ArrayLike",
-        false_positive_counts: "Tensor | ArrayLike",
-        true_negative_counts: "Tensor | ArrayLike",
-        false_negative_counts: "Tensor | ArrayLike",
-        precision: "Tensor | ArrayLike",
-        recall: "Tensor | ArrayLike",
-        global_step: int | None = None,
-        num_thresholds: int = 127,
-        weights: "Tensor | ArrayLike | None" = None,
-        walltime: float | None = None,
-    ) -> None:
+        self, tag: str, true_positive_counts: "Values", false_positive_counts: "Values",
+        true_negative_counts: "Values", false_negative_counts: "Values", precision: "Values",
+        recall: "Values", global_step: int | None = None, num_thresholds: int = 127,
+        weights: "Values | None" = None, walltime: float | None = None,
+    ) -> None:  # fmt: skip
         """Add a precision-recall curve that is counted already, at thresholds that rise.
 
         Args:
@@ -332,12 +287,9 @@ class SummaryWriter(Curves, Media):
     """
 
     def add_graph(
-        self,
-        model: "Module",
-        input_to_model: "Tensor | Sequence[Any] | None" = None,
-        verbose: bool = False,
-        use_strict_trace: bool = True,
-    ) -> None:
+        self, model: "Module", input_to_model: "Tensor | Sequence[Any] | None" = None,
+        verbose: bool = False, use_strict_trace: bool = True,
+    ) -> None:  # fmt: skip
         """Add the graph of a model, with a box for each of its modules.
 
         The model and its derivative run twice, in evaluation mode, and the model is left as it
@@ -418,13 +370,10 @@ class SummaryWriter(Curves, Media):
                 self._add_values([value], step, None)
 
     def add_hparams(
-        self,
-        hparam_dict: Mapping[str, Any],
-        metric_dict: "Mapping[str, Tensor | ArrayLike]",
+        self, hparam_dict: Mapping[str, Any], metric_dict: "Mapping[str, Values]",
         hparam_domain_discrete: Mapping[str, Sequence[Any]] | None = None,
-        run_name: str | None = None,
-        global_step: int | None = None,
-    ) -> None:
+        run_name: str | None = None, global_step: int | None = None,
+    ) -> None:  # fmt: skip
         """Add a row to the table of hyperparameters and final metrics.
 
         As in PyTorch, the row is a run of its own, in a subdirectory, away from the curves it
