@@ -17,12 +17,12 @@ FILES = {
             "LogSoftmax Mish PReLU ReLU ReLU6 SELU Sigmoid SiLU Softmax Softmax2d Softmin Softplus "
             "Softshrink Softsign Tanh Tanhshrink Threshold"
         ),
-        "attention": "MultiheadAttention NonDynamicallyQuantizableLinear",
+        "transformer": "MultiheadAttention NonDynamicallyQuantizableLinear",
     },
     "batchnorm": {"normalization": "BatchNorm1d BatchNorm2d BatchNorm3d _BatchNorm"},
     "container": {"container": "ModuleDict ModuleList ParameterDict ParameterList Sequential"},
     "conv": {
-        "conv": (
+        "spatial": (
             "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d _ConvNd "
             "_ConvTransposeNd"
         )
@@ -30,9 +30,9 @@ FILES = {
     "distance": {"loss": "CosineSimilarity PairwiseDistance"},
     "dropout": {"linear": "Dropout Dropout1d Dropout2d Dropout3d _DropoutNd"},
     "flatten": {"container": "Flatten Unflatten"},
-    "fold": {"pooling": "Fold Unfold"},
+    "fold": {"spatial": "Fold Unfold"},
     "instancenorm": {"normalization": "InstanceNorm1d InstanceNorm2d InstanceNorm3d _InstanceNorm"},
-    "linear": {"linear": "Identity Linear", "attention": "NonDynamicallyQuantizableLinear"},
+    "linear": {"linear": "Identity Linear", "transformer": "NonDynamicallyQuantizableLinear"},
     "loss": {
         "loss": (
             "BCELoss BCEWithLogitsLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss "
@@ -52,16 +52,16 @@ FILES = {
     },
     "normalization": {"normalization": "GroupNorm LayerNorm LocalResponseNorm RMSNorm"},
     "padding": {
-        "conv": (
+        "spatial": (
             "CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d "
             "ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d "
             "ReplicationPad3d ZeroPad1d ZeroPad2d ZeroPad3d _CircularPadNd _ConstantPadNd "
             "_ReflectionPadNd _ReplicationPadNd"
         )
     },
-    "pixelshuffle": {"pooling": "PixelShuffle PixelUnshuffle"},
+    "pixelshuffle": {"spatial": "PixelShuffle PixelUnshuffle"},
     "pooling": {
-        "pooling": (
+        "spatial": (
             "AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d "
             "AdaptiveMaxPool2d AdaptiveMaxPool3d AvgPool1d AvgPool2d AvgPool3d MaxPool1d "
             "MaxPool2d MaxPool3d _AdaptiveAvgPoolNd _AdaptiveMaxPoolNd _AvgPoolNd _MaxPoolNd"
@@ -75,7 +75,7 @@ FILES = {
             "TransformerEncoderLayer"
         )
     },
-    "upsampling": {"pooling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d"},
+    "upsampling": {"spatial": "Upsample UpsamplingBilinear2d UpsamplingNearest2d"},
     "utils": {
         "layer": "_ntuple _pair _quadruple _reverse_repeat_tuple _single _triple",
         "module": "consume_prefix_in_state_dict_if_present",

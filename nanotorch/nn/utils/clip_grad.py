@@ -1,4 +1,4 @@
-"""Gradients held in bounds."""
+"""Gradients held in bounds, and parameters as one vector."""
 
 import types
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from typing import Any
 from nanotorch import ops
 from nanotorch._core.call_site import warn
 from nanotorch._core.grad_mode import no_grad
-from nanotorch._core.tensor import Tensor
+from nanotorch._core.tensor import Tensor, typename
 from nanotorch.ops.linalg import vector_norm
 
 Tensors = Tensor | Iterable[Tensor]
@@ -132,3 +132,34 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
                 grad.clamp_(min=-bound, max=bound)
             else:  # two writes, as PyTorch counts them
                 grad.clamp_(min=-bound).clamp_(max=bound)
+
+
+# Parameters as one vector, and back.
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """The elements of all parameters, one after the other; it has a gradient.
+
+    Args:
+        parameters: of any shapes.
+    """
+    return ops.cat([parameter.view(-1) for parameter in parameters])
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Let parameters be slices of a vector, whose memory they share from then on.
+
+    Args:
+        vec: one dimension, as many elements as the parameters have.
+        parameters: of any shapes.
+
+    Raises:
+        TypeError: if ``vec`` is no tensor.
+    """
+    if not isinstance(vec, Tensor):
+        raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")
+    start = 0
+    for parameter in parameters:
+        end = start + parameter.numel()
+        parameter.data = vec[start:end].view_as(parameter).data
+        start = end
