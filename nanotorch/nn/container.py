@@ -39,12 +39,10 @@ class _Numbered(OwnNames, Module):
 
     def __getitem__(self, idx: Any) -> Any:
         """The module at a position, or the modules of a slice in a new container."""
-        if isinstance(idx, slice):
-            return self._part(idx)
-        return self._modules[self._name_at(idx)]
-
-    def _part(self, idx: slice) -> Any:
-        raise NotImplementedError
+        if not isinstance(idx, slice):
+            return self._modules[self._name_at(idx)]
+        part, kind = OrderedDict(list(self._modules.items())[idx]), type(self)
+        return kind(part if isinstance(self, Sequential) else part.values())
 
     def _name_at(self, idx: Any) -> str:
         return list(self._modules)[position_of(idx, len(self))]
@@ -102,9 +100,6 @@ class Sequential(_Numbered):
             input = module(input)
         return input
 
-    def _part(self, idx: slice) -> "Sequential":
-        return type(self)(OrderedDict(list(self._modules.items())[idx]))
-
     def insert(self, index: int, module: Module) -> Self:
         """Add a module before a position; returns the container.
 
@@ -128,10 +123,13 @@ class Sequential(_Numbered):
         return self
 
     def __add__(self, other: Any) -> "Sequential":
-        return Sequential(*self, *_modules_of(other))
+        return Sequential(*self).__iadd__(other)
 
     def __iadd__(self, other: Any) -> Self:
-        return self.extend(_modules_of(other))
+        if not isinstance(other, Sequential):
+            told = f"but {type(other)} is given."
+            raise ValueError(f"add operator supports only objects of Sequential class, {told}")
+        return self.extend(list(other))
 
     def __mul__(self, other: Any) -> "Sequential":
         return Sequential(*(list(self) * self._factor(other)))
@@ -150,14 +148,6 @@ class Sequential(_Numbered):
         return other
 
 
-def _modules_of(other: Any) -> list[Any]:
-    if not isinstance(other, Sequential):
-        raise ValueError(
-            f"add operator supports only objects of Sequential class, but {type(other)} is given."
-        )
-    return list(other)
-
-
 class ModuleList(_Numbered):
     """A list of modules, all registered; it has no `forward` of its own.
 
@@ -169,9 +159,6 @@ class ModuleList(_Numbered):
         super().__init__()
         if modules is not None:
             self.extend(modules)
-
-    def _part(self, idx: slice) -> "ModuleList":
-        return type(self)(list(self)[idx])
 
     def insert(self, index: int, module: Module) -> None:
         """Add a module before a position."""
@@ -275,11 +262,7 @@ class ModuleDict(Module):
 
 
 def pairs(kind: str, spelled: str, entries: Any) -> Iterator[tuple[Any, Any]]:
-    """The entries of the argument of `update`, checked.
-
-    Args:
-        kind: the container's name; ``spelled``: as the message on a wrong argument has it.
-    """
+    """The entries of the argument of `update`, checked; messages have the container's names."""
     if not isinstance(entries, Iterable):
         raise TypeError(
             f"{spelled}.update should be called with an iterable of key/value pairs, but got "

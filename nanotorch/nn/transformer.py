@@ -161,15 +161,6 @@ class MultiheadAttention(Module):
 Activation = str | Callable[[Tensor], Tensor]
 
 
-def activation_of(activation: Activation) -> Any:
-    """A function by its name, "relu" or "gelu", or as it is given."""
-    if not isinstance(activation, str):
-        return activation
-    if activation not in ("relu", "gelu"):
-        raise RuntimeError(f"activation should be relu/gelu, not {activation}")
-    return relu if activation == "relu" else gelu
-
-
 class _TransformerLayer(OwnNames, Module):
     """What the layers of encoders and decoders share: each part is followed by dropout and a norm.
 
@@ -202,7 +193,11 @@ class _TransformerLayer(OwnNames, Module):
             setattr(self, f"norm{number}", LayerNorm(d_model, layer_norm_eps, **made))
         for number in parts:
             setattr(self, f"dropout{number}", Dropout(dropout))
-        self.activation = given = activation_of(activation)
+        if isinstance(activation, str):
+            if activation not in ("relu", "gelu"):
+                raise RuntimeError(f"activation should be relu/gelu, not {activation}")
+            activation = relu if activation == "relu" else gelu
+        self.activation = given = activation
         kinds = {1: (relu, ReLU), 2: (gelu, GELU)}
         self.activation_relu_or_gelu = next(
             (n for n, (f, kind) in kinds.items() if given is f or isinstance(given, kind)), 0
@@ -215,9 +210,7 @@ class _TransformerLayer(OwnNames, Module):
             x = x + block(norm(x)) if self.norm_first else norm(x + block(x))
         return x
 
-    def _sa_block(
-        self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool
-    ) -> Tensor:
+    def _sa_block(self, x: Tensor, mask: Any, padding: Any, is_causal: bool) -> Tensor:
         return self.dropout1(attended(self.self_attn, x, x, mask, padding, is_causal))
 
     def _ff_block(self, x: Tensor) -> Tensor:
@@ -227,9 +220,8 @@ class _TransformerLayer(OwnNames, Module):
 
 
 def attended(
-    heads: Any, x: Tensor, memory: Tensor, mask: Tensor | None, padding: Tensor | None,
-    is_causal: bool,
-) -> Any:  # fmt: skip
+    heads: Any, x: Tensor, memory: Tensor, mask: Any, padding: Any, is_causal: bool
+) -> Any:
     """What the heads make of ``x``, looking at the memory."""
     return heads(
         x, memory, memory, attn_mask=mask, key_padding_mask=padding, need_weights=False,
@@ -325,9 +317,8 @@ class TransformerDecoderLayer(_TransformerLayer):
         return self._run(tgt, blocks)
 
     def _mha_block(
-        self, x: Tensor, memory: Tensor, mask: Tensor | None, padding: Tensor | None,
-        is_causal: bool,
-    ) -> Tensor:  # fmt: skip
+        self, x: Tensor, memory: Tensor, mask: Any, padding: Any, is_causal: bool
+    ) -> Tensor:
         return self.dropout2(attended(self.multihead_attn, x, memory, mask, padding, is_causal))
 
 
@@ -406,24 +397,14 @@ class TransformerEncoder(Module):
             output = layer(
                 output, src_mask=mask, is_causal=bool(is_causal), src_key_padding_mask=padding
             )
-        if self._leaves_out(src, mask, src_key_padding_mask):
-            assert src_key_padding_mask is not None
-            output = output.masked_fill(padded(src_key_padding_mask).unsqueeze(-1), 0.0)
+        given: Any = src_key_padding_mask
+        padded = given is not None and mask is None and src.dim() == 3
+        if self.use_nested_tensor and padded and not self.training:
+            steps: Any = given if given.dtype == dtypes.bool_ else ops.isneginf(given)
+            inside = self.mask_check and (steps._array[:, :-1] & ~steps._array[:, 1:]).any()
+            if not (inside or (mode.enabled and any(p.requires_grad for p in self.parameters()))):
+                output = output.masked_fill(steps.unsqueeze(-1), 0.0)  # PyTorch leaves them out
         return output if self.norm is None else self.norm(output)
-
-    def _leaves_out(self, src: Tensor, mask: Tensor | None, padding: Tensor | None) -> bool:
-        """Whether PyTorch would leave out padded steps."""
-        if not self.use_nested_tensor or padding is None or mask is not None or src.dim() != 3:
-            return False
-        if self.training or (mode.enabled and any(p.requires_grad for p in self.parameters())):
-            return False
-        found = padded(padding)._array
-        return not (self.mask_check and (found[:, :-1] & ~found[:, 1:]).any())
-
-
-def padded(padding: Tensor) -> Tensor:
-    """Which steps a mask of padding means."""
-    return padding if padding.dtype == dtypes.bool_ else ops.isneginf(padding)
 
 
 class TransformerDecoder(Module):

@@ -367,9 +367,7 @@ class Memory:
     def kept(self) -> dict[str, Any]:
         """As entries of the optimizer's state."""
         lists = {"old_dirs": self.y, "old_stps": self.s, "ro": self.ro}
-        entries: dict[str, Any] = {
-            name: [kept(value) for value in values] for name, values in lists.items()
-        }
+        entries = {name: [*map(kept, values)] for name, values in lists.items()}
         return {**entries, "H_diag": kept(self.scale)}
 
 

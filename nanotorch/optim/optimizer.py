@@ -24,6 +24,7 @@ from nanotorch.optim.flat_buffer import Candidate
 
 Group = dict[str, Any]
 Closure = Callable[[], Any]
+Hook = Callable[..., Any]
 ParamsT = Any  # of annotations: parameters, named or not, or groups of them
 
 
@@ -77,6 +78,7 @@ class Optimizer:
     _optimizer_state_dict_post_hooks: HookDict
     _optimizer_load_state_dict_pre_hooks: HookDict
     _optimizer_load_state_dict_post_hooks: HookDict
+    _flats: dict[int, Candidate]  # by `id` of a group
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -105,10 +107,11 @@ class Optimizer:
 
     def _prepare(self) -> None:
         """Make what a copy or a restored object does not take over."""
-        self._flats: dict[int, Candidate] = {}  # by `id` of a group
-        for kind in Optimizer.__annotations__:  # hooks, all of them
-            if kind not in self.__dict__:
-                setattr(self, kind, HookDict())
+        own = self.__dict__  # past `__setattr__`, which is slower
+        own["_flats"] = {}
+        for kind in HOOKS:
+            if kind not in own:
+                own[kind] = HookDict()
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: self.__dict__[name] for name in ("defaults", "state", "param_groups")}
@@ -157,10 +160,8 @@ class Optimizer:
             param_group["param_names"] = names
         for param in param_group["params"]:
             if not isinstance(param, Tensor):
-                kind = typename(param)
-                raise TypeError(
-                    f"optimizer can only optimize Tensors, but one of the params is {kind}"
-                )
+                told = "optimizer can only optimize Tensors, but one of the params is"
+                raise TypeError(f"{told} {typename(param)}")
             if not (param.is_leaf or param.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor")
         for name, default in self.defaults.items():
@@ -280,45 +281,43 @@ class Optimizer:
 
     # Hooks
 
-    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register_step_pre_hook(self, hook: Hook) -> RemovableHandle:
         """Call ``hook(optimizer, args, kwargs)`` before `step`; a pair it returns replaces them."""
         return add_hook(self._optimizer_step_pre_hooks, hook)
 
-    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register_step_post_hook(self, hook: Hook) -> RemovableHandle:
         """Call ``hook(optimizer, args, kwargs)`` after `step`."""
         return add_hook(self._optimizer_step_post_hooks, hook)
 
-    def register_state_dict_pre_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
-    ) -> RemovableHandle:
+    def register_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer)`` before `state_dict` collects."""
         return add_hook(self._optimizer_state_dict_pre_hooks, hook, first=prepend)
 
-    def register_state_dict_post_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
-    ) -> RemovableHandle:
+    def register_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer, state_dict)`` on the result of `state_dict`; it may replace it."""
         return add_hook(self._optimizer_state_dict_post_hooks, hook, first=prepend)
 
     def register_load_state_dict_pre_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
+        self, hook: Hook, prepend: bool = False
     ) -> RemovableHandle:
         """Call ``hook(optimizer, state_dict)`` before loading; it may replace the dict."""
         return add_hook(self._optimizer_load_state_dict_pre_hooks, hook, first=prepend)
 
     def register_load_state_dict_post_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
+        self, hook: Hook, prepend: bool = False
     ) -> RemovableHandle:
         """Call ``hook(optimizer)`` after loading."""
         return add_hook(self._optimizer_load_state_dict_post_hooks, hook, first=prepend)
 
+
+HOOKS = tuple([name for name in Optimizer.__annotations__ if name.endswith("_hooks")])
 
 # Steps, and the hooks around them: those of an optimizer, and those of all optimizers.
 
 every_before, every_after = HookDict(), HookDict()
 
 
-def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_optimizer_step_pre_hook(hook: Hook) -> RemovableHandle:
     """Call ``hook(optimizer, args, kwargs)`` before every step, before the optimizer's own hooks.
 
     A pair it returns replaces both.
@@ -326,7 +325,7 @@ def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
     return add_hook(every_before, hook)
 
 
-def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_optimizer_step_post_hook(hook: Hook) -> RemovableHandle:
     """Call ``hook(optimizer, args, kwargs)`` after every step, after the optimizer's own hooks."""
     return add_hook(every_after, hook)
 

@@ -692,13 +692,9 @@ class NAdam(Rule):
     def _numbers(self, group: Group, t: float, dtype: np.dtype) -> Numbers:
         beta1, beta2 = map(number, group["betas"])
         decay = group["momentum_decay"]
-        return (
-            approaching(1 - beta1, dtype),
-            *scalars(dtype, beta2, 1 - beta2, 1 - beta2**t, group["eps"]),
-            beta1 * (1.0 - 0.5 * 0.96 ** (t * decay)),
-            beta1 * (1.0 - 0.5 * 0.96 ** ((t + 1) * decay)),
-            number(group["lr"]),
-        )
+        mus = [beta1 * (1.0 - 0.5 * 0.96 ** (n * decay)) for n in (t, t + 1)]
+        fixed = scalars(dtype, beta2, 1 - beta2, 1 - beta2**t, group["eps"])
+        return approaching(1 - beta1, dtype), *fixed, *mus, number(group["lr"])
 
     def _update(self, p: Array, g: Array, state: State, numbers: Numbers) -> None:
         gain1, beta2, gain2, correction, eps, mu, next_mu, lr = numbers
@@ -828,14 +824,10 @@ class RMSprop(Rule):
 
     def _numbers(self, group: Group, t: float, dtype: np.dtype) -> Numbers:
         alpha, momentum = group["alpha"], group["momentum"]
-        return (
-            scalar(alpha, dtype),
-            scalar(1 - alpha, dtype),
-            approaching(1 - alpha, dtype) if group["centered"] else None,
-            scalar(group["eps"], dtype),
-            scalar(momentum, dtype) if momentum > 0 else None,
-            scalar(-number(group["lr"]), dtype),
-        )
+        alphas = scalars(dtype, alpha, 1 - alpha)
+        centering = approaching(1 - alpha, dtype) if group["centered"] else None
+        eps, step = scalars(dtype, group["eps"], -number(group["lr"]))
+        return *alphas, centering, eps, scalar(momentum, dtype) if momentum > 0 else None, step
 
     def _update(self, p: Array, g: Array, state: State, numbers: Numbers) -> None:
         alpha, gain, centering, eps, momentum, step = numbers

@@ -139,17 +139,19 @@ def step_by_step(
     if is_causal:
         queries, keys = scores._array.shape[-2:]
         scores = scores + wrap(future(keys, queries, scores._array.dtype).T.copy())
+    if mask is not None and mask.dtype == dtypes.bool_:
+        mask = additive(mask.logical_not(), query.dtype)
     if mask is not None:
-        scores = scores + (additive(mask, query.dtype) if mask.dtype == dtypes.bool_ else mask)
+        scores = scores + mask
     weights: Tensor = safe_softmax(scores)
     if dropout_p:
         weights = dropout(weights, dropout_p)
     return ops.matmul(weights, value)
 
 
-def additive(mask: Tensor, dtype: Any) -> Tensor:
-    """Zeros where a mask of bool is True, else ``-inf``."""
-    return ops.zeros(mask.shape, dtype=dtype).masked_fill_(mask.logical_not(), -math.inf)
+def additive(left_out: Tensor, dtype: Any) -> Tensor:
+    """``-inf`` where a mask of bool is True, else zeros."""
+    return ops.zeros(left_out.shape, dtype=dtype).masked_fill_(left_out, -math.inf)
 
 
 # Masks of several heads, which are the other way round: True stands for a key that does not count
@@ -177,9 +179,7 @@ def canonical_mask(
             f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same type for "
             "both instead."
         )
-    if floating:
-        return mask
-    return ops.zeros(mask.shape, dtype=target_type).masked_fill_(mask, -math.inf)
+    return mask if floating else additive(mask, target_type)
 
 
 # Several heads of attention with their projections, as one function.
@@ -216,21 +216,17 @@ def check_shapes(
         f"{expected}`key` and `value` to be {count}-D but found {key.dim()}-D and {value.dim()}-D "
         "tensors respectively",
     )
-    masks: tuple[tuple[str, Tensor | None, tuple[int, ...], str], ...] = (
-        ("key_padding_mask", padding, (count - 1,), f" or {count - 1}-D"),
-        ("attn_mask", mask, (2, 3), ", 2-D or 3-D"),
-    )
-    for name, tensor, dims, told in masks:
-        if tensor is not None and tensor.dim() not in dims:
-            raise AssertionError(
-                f"{expected}`{name}` to be `None`{told} but found {tensor.dim()}-D tensor instead"
-            )
+    found = "but found {}-D tensor instead"
+    if padding is not None and padding.dim() != count - 1:
+        told = f"{expected}`key_padding_mask` to be `None` or {count - 1}-D "
+        raise AssertionError(told + found.format(padding.dim()))
+    if mask is not None and mask.dim() not in (2, 3):
+        told = f"{expected}`attn_mask` to be `None`, 2-D or 3-D "
+        raise AssertionError(told + found.format(mask.dim()))
     if count == 2 and mask is not None and mask.dim() == 3:
         shape = (num_heads, query.size(0), key.size(0))
-        need(
-            tuple(mask.shape) == shape,
-            f"Expected `attn_mask` shape to be {shape} but got {mask.shape}",
-        )
+        told = f"Expected `attn_mask` shape to be {shape} but got {mask.shape}"
+        need(tuple(mask.shape) == shape, told)
     return count == 3
 
 
@@ -254,10 +250,9 @@ def projections(
                 raise AssertionError(
                     f"use_separate_proj_weight is True but {name[0]}_proj_weight is None"
                 )
-            need(
-                tuple(own.shape) == (size, x.size(-1)),
-                f"expecting {name} weights shape of {(size, x.size(-1))}, but got {own.shape}",
-            )
+            shape = (size, x.size(-1))
+            told = f"expecting {name} weights shape of {shape}, but got {own.shape}"
+            need(tuple(own.shape) == shape, told)
     else:
         told = f"key shape {key.shape} does not match value shape {value.shape}"
         need(key.shape == value.shape, told)
@@ -369,12 +364,6 @@ def given_heads(x: Tensor, given: Tensor | None, name: str, num_heads: int, batc
     return given.view(batch, num_heads, given.size(1), size)
 
 
-def with_zeros(x: Tensor) -> Tensor:
-    """Keys or values with a further one of zeros."""
-    batch, heads, _, size = x.shape
-    return ops.cat([x, ops.zeros(batch, heads, 1, size, dtype=x.dtype)], 2)
-
-
 def attended(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout_p: float, is_causal: bool,
     need_weights: bool,
@@ -450,7 +439,8 @@ def multi_head_attention_forward(
     k = given_heads(k, static_k, "static_k", num_heads, q.size(1))
     v = given_heads(v, static_v, "static_v", num_heads, q.size(1))
     if add_zero_attn:
-        k, v, masks = with_zeros(k), with_zeros(v), longer(masks)
+        zero = ops.zeros(*k.shape[:2], 1, k.size(3), dtype=k.dtype)
+        k, v, masks = ops.cat([k, zero], 2), ops.cat([v, zero], 2), longer(masks)
     q, mask, p = in_heads(q, num_heads), merged(masks, num_heads), dropout_p if training else 0.0
     out, weights = attended(q, k, v, mask, p, is_causal, need_weights)
     out = linear(out, out_proj_weight, out_proj_bias).view(query.shape)

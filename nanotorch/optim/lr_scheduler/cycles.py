@@ -97,10 +97,8 @@ class CyclicLR(_Cyclic):
         self.step_ratio = up / self.total_size
         if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
             raise ValueError("mode is invalid and scale_fn is None")
-        self.mode = mode
-        self.gamma = gamma
-        self._scale_fn_custom = scale_fn
-        self.scale_mode = scale_mode
+        self.mode, self.gamma = mode, gamma
+        self._scale_fn_custom, self.scale_mode = scale_fn, scale_mode
         if scale_fn is None:
             self.scale_mode = "iterations" if mode == "exp_range" else "cycle"
         self.cycle_momentum = cycle_momentum
@@ -240,7 +238,6 @@ def steps_of(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
 
 def phases(total: int, rise: float, three: bool) -> list[dict[str, Any]]:
     """The phases of `OneCycleLR`: when each ends, and the options between which it goes."""
-
     names = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
     up = float(rise * total) - 1
     bounds = [(up, "initial_lr", "max_lr", "max_momentum", "base_momentum")]
@@ -293,15 +290,13 @@ class SWALR(Formula):
         length = max(1, self.anneal_epochs)
         before = self.anneal_func(max(0, min(1, (step - 1) / length)))
         now = self.anneal_func(max(0, min(1, step / length)))
-        return [
-            group["swa_lr"] * now + origin(group["lr"], group["swa_lr"], before) * (1 - now)
-            for group in self.optimizer.param_groups
-        ]
-
-
-def origin(rate: Rate, final: Rate, share: float) -> Rate:
-    """The rate from which a share of the way to the final one has led here."""
-    return final if share == 1 else (rate - share * final) / (1 - share)
+        rates = []
+        for group in self.optimizer.param_groups:
+            final = group["swa_lr"]
+            # The rate from which the steps before have led here.
+            origin = final if before == 1 else (group["lr"] - before * final) / (1 - before)
+            rates.append(final * now + origin * (1 - now))
+        return rates
 
 
 # Schedulers made of schedulers.

@@ -302,9 +302,8 @@ class MultiplicativeLR(_Functions):
     def _check(self) -> None:
         for function in self.lr_lambdas:
             if not callable(function):
-                raise TypeError(
-                    f"lr_lambda should be a function, but got {type(function).__name__}"
-                )
+                kind = type(function).__name__
+                raise TypeError(f"lr_lambda should be a function, but got {kind}")
 
     def _rates(self) -> list[Rate]:
         if self._is_initial:
@@ -327,8 +326,7 @@ class StepLR(Formula):
     def __init__(
         self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
     ) -> None:
-        self.step_size = step_size
-        self.gamma = gamma
+        self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
 
     def _rates(self) -> list[Rate]:
@@ -352,8 +350,7 @@ class MultiStepLR(Formula):
         self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1,
         last_epoch: int = -1,
     ) -> None:  # fmt: skip
-        self.milestones = Counter(milestones)
-        self.gamma = gamma
+        self.milestones, self.gamma = Counter(milestones), gamma
         super().__init__(optimizer, last_epoch)
 
     def _rates(self) -> list[Rate]:
@@ -384,8 +381,7 @@ class ConstantLR(Formula):
     ) -> None:  # fmt: skip
         if factor > 1.0 or factor < 0:
             raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
-        self.factor = factor
-        self.total_iters = total_iters
+        self.factor, self.total_iters = factor, total_iters
         super().__init__(optimizer, last_epoch)
 
     def _rates(self) -> list[Rate]:
@@ -422,8 +418,7 @@ class LinearLR(Formula):
             )
         if end_factor > 1.0 or end_factor < 0:
             raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
-        self.start_factor = start_factor
-        self.end_factor = end_factor
+        self.start_factor, self.end_factor = start_factor, end_factor
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
@@ -473,8 +468,7 @@ class PolynomialLR(Formula):
     def __init__(
         self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
     ) -> None:
-        self.total_iters = total_iters
-        self.power = power
+        self.total_iters, self.power = total_iters, power
         super().__init__(optimizer, last_epoch)
 
     def _rates(self) -> list[Rate]:
@@ -523,8 +517,7 @@ class CosineAnnealingLR(_Cosine):
     def __init__(
         self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1
     ) -> None:
-        self.T_max = T_max
-        self.eta_min = eta_min
+        self.T_max, self.eta_min = T_max, eta_min
         super().__init__(optimizer, last_epoch)
 
     def _rates(self) -> list[Rate]:
@@ -584,9 +577,7 @@ class CosineAnnealingWarmRestarts(_Cosine):
                 f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}"
             )
         self.T_0 = self.T_i = T_0
-        self.T_mult = T_mult
-        self.eta_min = eta_min
-        self.T_cur = last_epoch
+        self.T_mult, self.eta_min, self.T_cur = T_mult, eta_min, last_epoch
         super().__init__(optimizer, last_epoch)
 
     def _rates(self) -> list[Rate]:
@@ -607,24 +598,20 @@ class CosineAnnealingWarmRestarts(_Cosine):
             if self.T_cur >= self.T_i:
                 self.T_cur %= self.T_i
                 self.T_i *= self.T_mult
-        else:
-            self._go(0 if epoch is None else epoch)
+        else:  # find the wave that the epoch is in
             epoch = epoch or 0
+            if epoch < 0:
+                raise ValueError(f"Expected non-negative epoch, but got {epoch}")
+            if epoch < self.T_0:
+                self.T_i, self.T_cur = self.T_0, epoch
+            elif self.T_mult == 1:
+                self.T_cur = epoch % self.T_0
+            else:  # n waves end at T_0 (T_multⁿ - 1) / (T_mult - 1)
+                n = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
+                self.T_cur = epoch - self.T_0 * (self.T_mult**n - 1) / (self.T_mult - 1)
+                self.T_i = self.T_0 * self.T_mult**n
         self.last_epoch = math.floor(epoch)
         self._set(self.get_lr)
-
-    def _go(self, epoch: float) -> None:
-        """Find the wave that an epoch is in."""
-        if epoch < 0:
-            raise ValueError(f"Expected non-negative epoch, but got {epoch}")
-        if epoch < self.T_0:
-            self.T_i, self.T_cur = self.T_0, epoch
-        elif self.T_mult == 1:
-            self.T_cur = epoch % self.T_0
-        else:  # n waves end at T_0 (T_multⁿ - 1) / (T_mult - 1)
-            n = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
-            self.T_cur = epoch - self.T_0 * (self.T_mult**n - 1) / (self.T_mult - 1)
-            self.T_i = self.T_0 * self.T_mult**n
 
 
 # A scheduler that waits for a metric to stop improving.
@@ -663,19 +650,14 @@ class ReduceLROnPlateau(LRScheduler):
         self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else min_lr
         refusal = "expected {groups} {name}, got {values}"
         self.min_lrs = per_group("min_lrs", optimizer, min_lr, refusal)
-        self.patience = patience
-        self.cooldown = cooldown
-        self.eps = eps
-        self.last_epoch = 0
+        self.patience, self.cooldown, self.eps, self.last_epoch = patience, cooldown, eps, 0
         self._last_lr = values(optimizer, "lr")
         self._set_mode(mode, threshold, threshold_mode)
         self._reset()
 
     def _reset(self) -> None:
         """Forget what was seen, as programs for PyTorch ask by this name."""
-        self.best = self.mode_worse
-        self.cooldown_counter = 0
-        self.num_bad_epochs = 0
+        self.best, self.cooldown_counter, self.num_bad_epochs = self.mode_worse, 0, 0
 
     def _set_mode(self, mode: str, threshold: float, threshold_mode: str) -> None:
         """Refuse other modes; decide what is worse than anything."""
@@ -684,9 +666,7 @@ class ReduceLROnPlateau(LRScheduler):
         if threshold_mode not in {"rel", "abs"}:
             raise ValueError("threshold mode " + threshold_mode + " is unknown!")
         self.mode_worse = math.inf if mode == "min" else -math.inf
-        self.mode = mode
-        self.threshold = threshold
-        self.threshold_mode = threshold_mode
+        self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
         """Look at the metric, and reduce the rates if it is time.
@@ -703,8 +683,7 @@ class ReduceLROnPlateau(LRScheduler):
             warn(EPOCH)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self._is_better(current, self.best):
-            self.best = current
-            self.num_bad_epochs = 0
+            self.best, self.num_bad_epochs = current, 0
         else:
             self.num_bad_epochs += 1
         if self.in_cooldown:
