@@ -42,7 +42,7 @@ class _Numbered(OwnNames, Module):
         if not isinstance(idx, slice):
             return self._modules[self._name_at(idx)]
         part, kind = OrderedDict(list(self._modules.items())[idx]), type(self)
-        return kind(part if isinstance(self, Sequential) else part.values())
+        return kind(part if isinstance(self, Sequential) else list(part.values()))
 
     def _name_at(self, idx: Any) -> str:
         return list(self._modules)[position_of(idx, len(self))]

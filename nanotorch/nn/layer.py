@@ -45,6 +45,8 @@ class Layer(Module):
     _takes: ClassVar[Sequence[str]] = ("input",)
     _given: ClassVar[Sequence[str]] = ()
     _shown: ClassVar[Sequence[str]] = ()
+    _options: ClassVar[dict[str, Any]] = {}  # their types by name; those of the base come first
+    _defaults: ClassVar[dict[str, Any]] = {}
 
     def __init_subclass__(
         cls, function: Callable[..., Any] | None = None, takes: str | None = None, gives: str = "",
@@ -57,11 +59,14 @@ class Layer(Module):
             cls._takes = takes.split()
         if shown is not None:
             cls._shown = shown.split()
-        kinds = inspect.get_annotations(cls)
-        options = {name: kind for name, kind in kinds.items() if name[0] != "_"}
-        if options or gives:
+        own = {n: kind for n, kind in inspect.get_annotations(cls).items() if n[0] != "_"}
+        for name in [name for name in own if name in vars(cls)]:
+            cls._defaults = {**cls._defaults, name: vars(cls)[name]}
+            delattr(cls, name)  # it is an attribute of the layer, not of the class
+        options = cls._options = {**cls._options, **own} if own else cls._options
+        if own or gives:
             cls._given = gives.split() or [name for name in options if name not in FORMER]
-        source = source_of_init(cls, options, kw_only) if options else ""
+        source = source_of_init(cls, options, kw_only) if own else ""
         if function is not None:
             source += source_of_forward(function, cls._takes, cls._given)
         hints = {
@@ -98,9 +103,8 @@ def source_of_init(cls: Any, options: dict[str, Any], kw_only: bool) -> str:
     code = cls.__init__.__code__
     of_base = code.co_varnames[1 : code.co_argcount]
     for name, kind in options.items():
-        arguments.append(f"{name}={vars(cls)[name]!r}" if name in vars(cls) else name)
-        if name in vars(cls):
-            delattr(cls, name)  # it is an attribute of the layer, not of the class
+        default = f"={cls._defaults[name]!r}" if name in cls._defaults else ""
+        arguments.append(name + default)
         if name in of_base:
             passed.append(f"{name}={name}")
         elif kind == Tensor | None:

@@ -42,32 +42,29 @@ class _WeightedLoss(_Loss):
         self.register_buffer("weight", weight)
 
 
-class MSELoss(_Loss, function=F.mse_loss):
+class _Plain(_Loss):
+    """A loss with no options that come before the reduction."""
+
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
+
+
+class MSELoss(_Plain, function=F.mse_loss):
     """Squared errors ``(input - target)²``: `nn.functional.mse_loss`."""
 
-    size_average: bool | None = None
-    reduce: bool | None = None
-    reduction: str = "mean"
 
-
-class L1Loss(_Loss, function=F.l1_loss):
+class L1Loss(_Plain, function=F.l1_loss):
     """Absolute errors ``|input - target|``: `nn.functional.l1_loss`."""
 
-    size_average: bool | None = None
-    reduce: bool | None = None
-    reduction: str = "mean"
 
-
-class SmoothL1Loss(_Loss, function=F.smooth_l1_loss):
+class SmoothL1Loss(_Plain, function=F.smooth_l1_loss):
     """Squared errors below ``beta``, absolute ones beyond: `nn.functional.smooth_l1_loss`.
 
     Args:
         beta: at least 0. Default: 1.
     """
 
-    size_average: bool | None = None
-    reduce: bool | None = None
-    reduction: str = "mean"
     beta: float = 1.0
 
 
@@ -183,7 +180,7 @@ class CosineSimilarity(Layer, function=cosine_similarity, takes="x1 x2"):
     eps: float = 1e-8
 
 
-class KLDivLoss(_Loss, function=F.kl_div):
+class KLDivLoss(_Plain, function=F.kl_div):
     """``target * (log(target) - input)``: `nn.functional.kl_div`.
 
     Args:
@@ -191,9 +188,6 @@ class KLDivLoss(_Loss, function=F.kl_div):
         log_target: the target too are log-probabilities. Default: False.
     """
 
-    size_average: bool | None = None
-    reduce: bool | None = None
-    reduction: str = "mean"
     log_target: bool = False
 
 
@@ -340,9 +334,5 @@ class MultiLabelSoftMarginLoss(
     reduction: str = "mean"
 
 
-class SoftMarginLoss(_Loss, function=F.soft_margin_loss):
+class SoftMarginLoss(_Plain, function=F.soft_margin_loss):
     """``log(1 + exp(-target * input))``: `nn.functional.soft_margin_loss`."""
-
-    size_average: bool | None = None
-    reduce: bool | None = None
-    reduction: str = "mean"

@@ -12,6 +12,7 @@ from nanotorch._core.dtypes import int64
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn import init
 from nanotorch.nn.functional import normalization as F
+from nanotorch.nn.functional.spatial import sizes
 from nanotorch.nn.layer import Layer
 from nanotorch.nn.parameter import Parameter
 
@@ -24,17 +25,17 @@ __all__ = (
 class _Affine(Layer):
     """A normalization with a weight and a bias, either of which may be None."""
 
-    def _add_parameters(self, shape: Any, weight: bool, bias: bool, **options: Any) -> None:
-        for name, wanted in (("weight", weight), ("bias", weight and bias)):
-            parameter = Parameter(ops.empty(shape, **options)) if wanted else None
+    def _add_parameters(self, shape: Any, wanted: dict[str, bool], **options: Any) -> None:
+        for name, there in wanted.items():
+            parameter = Parameter(ops.empty(shape, **options)) if there else None
             self.register_parameter(name, parameter)
 
     def reset_parameters(self) -> None:
         """Weights 1, biases 0."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+        for name, fill in (("weight", init.ones_), ("bias", init.zeros_)):
+            parameter = getattr(self, name, None)
+            if parameter is not None:
+                fill(parameter)
 
 
 # Batch normalization.
@@ -55,7 +56,8 @@ class _BatchNorm(_Affine, shown=":num_features eps momentum affine bias track_ru
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
         options = {"dtype": dtype, "device": device}
-        self._add_parameters(num_features, affine, bias, **options)
+        wanted = {"weight": affine, "bias": affine and bias}
+        self._add_parameters(num_features, wanted, **options)
         for name, make in (("running_mean", ops.zeros), ("running_var", ops.ones)):
             made = make(num_features, **options) if track_running_stats else None
             self.register_buffer(name, made)
@@ -340,7 +342,8 @@ class GroupNorm(
             )
         self.num_groups, self.num_channels = num_groups, num_channels
         self.eps, self.affine = eps, affine
-        self._add_parameters(num_channels, affine, bias, dtype=dtype, device=device)
+        wanted = {"weight": affine, "bias": affine and bias}
+        self._add_parameters(num_channels, wanted, dtype=dtype, device=device)
         self.reset_parameters()
 
 
@@ -372,20 +375,10 @@ class RMSNorm(
         elementwise_affine: bool = True, device: Any = None, dtype: DType | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
-        if isinstance(normalized_shape, int):
-            normalized_shape = (normalized_shape,)
-        self.normalized_shape = tuple(normalized_shape)
+        self.normalized_shape = shape = sizes(normalized_shape, 1)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        weight = None
-        if elementwise_affine:
-            weight = Parameter(ops.empty(self.normalized_shape, dtype=dtype, device=device))
-        self.register_parameter("weight", weight)
+        self._add_parameters(shape, {"weight": elementwise_affine}, dtype=dtype, device=device)
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Weights 1."""
-        if self.weight is not None:
-            init.ones_(self.weight)
 
 
 class LocalResponseNorm(Layer, function=F.local_response_norm, shown=":size alpha beta k"):
@@ -442,10 +435,8 @@ class LayerNorm(
         dtype: DType | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
-        if isinstance(normalized_shape, int):
-            normalized_shape = (normalized_shape,)
-        self.normalized_shape = tuple(normalized_shape)
+        self.normalized_shape = shape = sizes(normalized_shape, 1)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        options = {"dtype": dtype, "device": device}
-        self._add_parameters(self.normalized_shape, elementwise_affine, bias, **options)
+        wanted = {"weight": elementwise_affine, "bias": elementwise_affine and bias}
+        self._add_parameters(shape, wanted, dtype=dtype, device=device)
         self.reset_parameters()

@@ -33,6 +33,8 @@ DROPOUT_RANGE = (
 ONLY_LSTM = "proj_size argument is only supported for LSTM, not RNN or GRU"
 PROJECTED = "LSTM with projections is not supported with oneDNN. Using default implementation."
 Hidden = tuple[Tensor, ...]  # h, and of an LSTM c
+Way = tuple[Sizes, bool]  # how many sequences each step has, and whether the last step comes first
+Step = tuple[Tensor, Hidden]  # what a layer gives: its output, and its state in the end
 
 
 class RNNBase(OwnNames, Module):
@@ -272,7 +274,7 @@ class RNNBase(OwnNames, Module):
             for reverse in (False, True)[: 1 + self.bidirectional]:
                 initial = tuple(state[position] for state in states)
                 weights = [getattr(self, name) for name in self._all_weights[position]]
-                output, final = self._direction(x, initial, weights, sizes, reverse)
+                output, final = self._direction(x, initial, weights, (sizes, reverse))
                 outputs.append(output)
                 finals.append(final)
                 position += 1
@@ -282,9 +284,7 @@ class RNNBase(OwnNames, Module):
         joined = tuple(ops.stack(parts, 0) for parts in zip(*finals, strict=True))
         return x, joined if isinstance(hx, (tuple, list)) else joined[0]
 
-    def _direction(
-        self, x: Tensor, initial: Hidden, weights: list[Tensor], sizes: Sizes, reverse: bool
-    ) -> tuple[Tensor, Hidden]:
+    def _direction(self, x: Tensor, initial: Hidden, weights: list[Tensor], way: Way) -> Step:
         """One layer in one direction: its output and its state in the end.
 
         Args:
@@ -343,12 +343,10 @@ class RNN(RNNBase):
         super().__init__(f"RNN_{nonlinearity.upper()}", *args, **kwargs)
         self.nonlinearity = nonlinearity
 
-    def _direction(
-        self, x: Tensor, initial: Hidden, weights: list[Tensor], sizes: Sizes, reverse: bool
-    ) -> tuple[Tensor, Hidden]:
+    def _direction(self, x: Tensor, initial: Hidden, weights: list[Tensor], way: Way) -> Step:
         gates = linear(x, weights[0], weights[2] + weights[3] if self.bias else None)
-        output = elman_steps(gates, initial[0], weights[1], self.nonlinearity, sizes, reverse)
-        return output, (last_state(output, sizes, reverse),)
+        output = elman_steps(gates, initial[0], weights[1], self.nonlinearity, *way)
+        return output, (last_state(output, *way),)
 
 
 class GRU(RNNBase):
@@ -376,13 +374,11 @@ class GRU(RNNBase):
             raise ValueError(ONLY_LSTM)
         super().__init__("GRU", *args, **kwargs)
 
-    def _direction(
-        self, x: Tensor, initial: Hidden, weights: list[Tensor], sizes: Sizes, reverse: bool
-    ) -> tuple[Tensor, Hidden]:
+    def _direction(self, x: Tensor, initial: Hidden, weights: list[Tensor], way: Way) -> Step:
         bias_ih, bias_hh = weights[2:] if self.bias else (None, None)
         gates = linear(x, weights[0], bias_ih)
-        output, _ = gru_steps(gates, initial[0], weights[1], bias_hh, sizes, reverse)
-        return output, (last_state(output, sizes, reverse),)
+        output, _ = gru_steps(gates, initial[0], weights[1], bias_hh, *way)
+        return output, (last_state(output, *way),)
 
 
 class LSTM(RNNBase):
@@ -428,13 +424,11 @@ class LSTM(RNNBase):
         cells = (*self._state_shape(count)[:2], self.hidden_size)
         return super()._zeros(count, like), ops.zeros(cells, dtype=like.dtype)
 
-    def _direction(
-        self, x: Tensor, initial: Hidden, weights: list[Tensor], sizes: Sizes, reverse: bool
-    ) -> tuple[Tensor, Hidden]:
+    def _direction(self, x: Tensor, initial: Hidden, weights: list[Tensor], way: Way) -> Step:
         gates = linear(x, weights[0], weights[2] + weights[3] if self.bias else None)
         projection = weights[-1] if self.proj_size else None
-        output, cells, _ = lstm_steps(gates, *initial, weights[1], projection, sizes, reverse)
-        return output, (last_state(output, sizes, reverse), last_state(cells, sizes, reverse))
+        output, cells, _ = lstm_steps(gates, *initial, weights[1], projection, *way)
+        return output, (last_state(output, *way), last_state(cells, *way))
 
 
 # One step of a recurrent layer: `RNNCell`, `LSTMCell` and `GRUCell`.

@@ -90,7 +90,8 @@ class Rule(Optimizer):
 
     Attributes:
         _options: the names of the options in the order of `defaults`.
-        _later: those that states from before them do not have.
+        _state: the names of the arrays like the parameter that are kept for it, zeros at first.
+        _later: those options that states from before them do not have.
         _counters: the state that is one number per parameter.
         _capturable: what has to be on which accelerators, where steps refuse ``capturable``.
         _writes: how often `_update` writes to a parameter, as PyTorch counts it.
@@ -98,6 +99,7 @@ class Rule(Optimizer):
     """
 
     _options: ClassVar[str]
+    _state: ClassVar[str] = ""
     _later: ClassVar[str] = "foreach maximize differentiable capturable"
     _counters: ClassVar[tuple[str, ...]] = ("step",)
     _capturable: ClassVar[tuple[str, str]] = ("params", ACCELERATORS)
@@ -132,7 +134,7 @@ class Rule(Optimizer):
 
     def _begin(self, p: Array, group: Group) -> State:
         """The state of a parameter before its first step, but for the count."""
-        raise NotImplementedError
+        return zeros(p, *self._state.split())
 
     def _numbers(self, group: Group, t: float, dtype: np.dtype) -> Numbers:
         """The numbers in the formulas at step t, as 0-d arrays of the parameters' dtype."""
@@ -459,6 +461,7 @@ class Adadelta(Rule):
     """
 
     _options = "lr rho eps weight_decay maximize capturable foreach differentiable"
+    _state = "square_avg acc_delta"
     _capturable = ("params", ACCELERATORS.replace(", 'xla'", ""))
 
     def __init__(
@@ -467,9 +470,6 @@ class Adadelta(Rule):
         maximize: bool = False, differentiable: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(params, locals())
-
-    def _begin(self, p: Array, group: Group) -> State:
-        return zeros(p, "square_avg", "acc_delta")
 
     def _numbers(self, group: Group, t: float, dtype: np.dtype) -> Numbers:
         rho = group["rho"]
@@ -560,6 +560,7 @@ class Adamax(Rule):
     """
 
     _options = "lr betas eps weight_decay foreach maximize differentiable capturable"
+    _state = "exp_avg exp_inf"
 
     def __init__(
         self, params: Iterable[Any], lr: float | Tensor = 2e-3,
@@ -568,9 +569,6 @@ class Adamax(Rule):
         capturable: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(params, locals())
-
-    def _begin(self, p: Array, group: Group) -> State:
-        return zeros(p, "exp_avg", "exp_inf")
 
     def _numbers(self, group: Group, t: float, dtype: np.dtype) -> Numbers:
         beta1, beta2 = map(number, group["betas"])
@@ -737,6 +735,7 @@ class RAdam(Rule):
         "lr betas eps weight_decay maximize foreach capturable decoupled_weight_decay"
         " differentiable"
     )
+    _state = "exp_avg exp_avg_sq"
     _later = "foreach maximize differentiable decoupled_weight_decay capturable"
 
     def __init__(
@@ -746,9 +745,6 @@ class RAdam(Rule):
         maximize: bool = False, capturable: bool = False, differentiable: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(params, locals())
-
-    def _begin(self, p: Array, group: Group) -> State:
-        return zeros(p, "exp_avg", "exp_avg_sq")
 
     def _numbers(self, group: Group, t: float, dtype: np.dtype) -> Numbers:
         beta1, beta2 = map(number, group["betas"])

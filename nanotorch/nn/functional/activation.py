@@ -171,8 +171,7 @@ def softmax(
     Warns:
         UserWarning: if ``dim`` is not given: 0 for 0, 1 or 3 dimensions, else 1.
     """
-    if dim is None:
-        dim = usual_dim("softmax", input.dim())
+    dim = usual_dim("softmax", input.dim()) if dim is None else dim
     return input.softmax(dim, dtype)
 
 
@@ -180,8 +179,7 @@ def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
     """`softmax` of ``-input``."""
-    if dim is None:
-        dim = usual_dim("softmin", input.dim())
+    dim = usual_dim("softmin", input.dim()) if dim is None else dim
     return (-input).softmax(dim, dtype)
 
 
@@ -189,8 +187,7 @@ def log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
     """The logarithm of `softmax`, exact for inputs of any size; arguments as there."""
-    if dim is None:
-        dim = usual_dim("log_softmax", input.dim())
+    dim = usual_dim("log_softmax", input.dim()) if dim is None else dim
     return input.log_softmax(dim, dtype)
 
 
