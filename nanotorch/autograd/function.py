@@ -64,11 +64,6 @@ def settle(
         inputs: the arguments that are tensors.
         outputs: what `forward` returned.
         recording: whether ``node`` becomes part of the graph.
-
-    Raises:
-        RuntimeError: for a write to a tensor that must not be written to, or that is not declared
-            as PyTorch demands.
-        TypeError: if something other than a tensor is to be saved.
     """
     dirty = check_dirty(node, inputs) if node.dirty_tensors else ()
     constants = check_constants(node) if node.non_differentiable else ()
@@ -458,9 +453,6 @@ def positional(
 
     Args:
         separate: `forward` takes no ``ctx``, and its defaults count as arguments.
-
-    Raises:
-        TypeError: if they do not fit the signature.
     """
     parameters = list(inspect.signature(forward).parameters.values())
     signature = inspect.Signature(parameters if separate else parameters[1:])

@@ -48,9 +48,6 @@ def as_tuple(value: Any, what: str, function: str) -> Tensors:
     Args:
         what: how a message calls the value.
         function: who was given it, for the message.
-
-    Raises:
-        TypeError: for anything else.
     """
     if isinstance(value, Tensor):
         return (value,)
@@ -90,9 +87,6 @@ def output_and_gradient(
 
     Args:
         used: refuse, in strict mode, an input that the output does not depend on.
-
-    Raises:
-        RuntimeError: if it returns a tuple, or several elements.
     """
     raw, (out, *_) = outputs_of(func, inputs, function, strict)
     if not isinstance(raw, Tensor):
@@ -112,9 +106,6 @@ def vector(v: Any, references: Tensors, function: str, whose: str) -> Tensors:
 
     Args:
         whose: how the message calls the references, of which there must then be one.
-
-    Raises:
-        RuntimeError: if the shapes do not fit, or there is no vector and more than one element.
     """
     if v is None:
         if len(references) != 1 or references[0].numel() != 1:

@@ -244,9 +244,6 @@ def differences(
     Args:
         outputs: what the function returns at the point itself; only those of floating-point
             numbers change.
-
-    Raises:
-        AssertionError: if the shape or dtype of an output depends on values.
     """
 
     def values() -> list[Tensor]:

@@ -123,9 +123,6 @@ def named_tensors(params: Any) -> dict[int, str]:
 
     Args:
         params: a mapping from names to tensors, pairs of them, a module, or None.
-
-    Raises:
-        TypeError: if what is named is no tensor.
     """
     if params is None:
         return {}

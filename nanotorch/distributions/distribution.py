@@ -18,11 +18,7 @@ EMPTY = Size()
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
-    """Numbers and tensors as tensors of one shape; numbers take the dtype of the first tensor.
-
-    Raises:
-        ValueError: for what is neither.
-    """
+    """Numbers and tensors as tensors of one shape; numbers take the dtype of the first tensor."""
     if not all(isinstance(v, (Tensor, bool, int, float)) for v in values):
         raise ValueError(
             "Input arguments must all be instances of Number, torch.Tensor or objects "

@@ -21,11 +21,7 @@ __all__ = (
 
 
 def position_of(idx: Any, count: int) -> int:
-    """A position from the start.
-
-    Raises:
-        IndexError: if there is none.
-    """
+    """A position from the start."""
     position = operator.index(idx)
     if not -count <= position < count:
         raise IndexError(f"index {position} is out of range")

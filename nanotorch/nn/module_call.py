@@ -145,11 +145,7 @@ WARNING = (
 def attach(
     module: Any, hooks: Sequence[Callable[..., Any]], args: tuple[Any, ...], result: Any
 ) -> None:
-    """Let the node behind the first output call ``hook(module, grad_inputs, grad_outputs)``.
-
-    Warns:
-        FutureWarning: where that is not what the module's gradients are.
-    """
+    """Let the node behind the first output call ``hook(module, grad_inputs, grad_outputs)``."""
     first = result
     while not isinstance(first, Tensor):
         if isinstance(first, dict):

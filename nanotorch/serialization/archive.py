@@ -192,11 +192,7 @@ def layouts(arrays: Sequence[np.ndarray]) -> list[Layout | None]:
 
 
 def laid_out(arrays: Sequence[np.ndarray], layouts: Sequence[Layout | None]) -> list[np.ndarray]:
-    """The arrays in memory as `layouts` told, with memory of their own else.
-
-    Raises:
-        ValueError, TypeError, KeyError, MemoryError: for layouts that cannot be.
-    """
+    """The arrays in memory as `layouts` told, with memory of their own else."""
     memories: dict[int, np.ndarray] = {}
     result = []
     for array, layout in zip(arrays, layouts, strict=True):
@@ -244,12 +240,7 @@ class Encoder:
         self._above: set[int] = set()  # the containers that surround the value at hand
 
     def encode(self, value: Any, path: tuple[Any, ...] = ()) -> Any:
-        """The JSON of a value.
-
-        Raises:
-            TypeError: for what cannot be saved, with the place where it is.
-            ValueError: for a container that contains itself.
-        """
+        """The JSON of a value."""
         kind = type(value)
         if kind in PLAIN:
             return value
@@ -364,11 +355,7 @@ class Decoder:
         self._made: dict[str, Tensor] = {}  # by the name of the first place
 
     def decode(self, value: Any) -> Any:
-        """The value of which this is the JSON.
-
-        Raises:
-            ValueError, TypeError, KeyError: for JSON that is none of `Encoder`'s.
-        """
+        """The value of which this is the JSON."""
         if type(value) in PLAIN:
             return value
         if isinstance(value, list):
@@ -446,11 +433,7 @@ DTYPES = {
 
 
 def packed(obj: Any) -> Parts:
-    """The bytes of a file that holds an object, as `in_order` gives them.
-
-    Raises:
-        TypeError, ValueError: for what cannot be saved.
-    """
+    """The bytes of a file that holds an object, as `in_order` gives them."""
     from safetensors.numpy import save
 
     encoder = Encoder()
@@ -496,10 +479,6 @@ def unpacked(file: BinaryIO, path: str) -> Any:
 
     Args:
         path: how errors name the file.
-
-    Raises:
-        EOFError: for an empty file.
-        RuntimeError: for one that is none of safetensors', or is not as it was written.
     """
     header, size = read_header(file, path)
     metadata = header.pop(RESERVED, {})
@@ -551,12 +530,7 @@ def rebuilt(told: Any, arrays: dict[str, np.ndarray]) -> Any:
 
 
 def read_header(file: BinaryIO, path: str) -> tuple[dict[str, Any], int]:
-    """The part of a file that tells names, dtypes, shapes and places, and how many bytes follow.
-
-    Raises:
-        EOFError: for an empty file.
-        RuntimeError: for one that is none of safetensors'.
-    """
+    """The part of a file that tells names, dtypes, shapes and places, and how many bytes follow."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     beginning = file.read(16)
@@ -597,12 +571,7 @@ def short(value: object) -> str:
 def read_arrays(
     file: BinaryIO, header: dict[str, Any], size: int, path: str
 ) -> dict[str, np.ndarray]:
-    """The tensors of a file as arrays that cannot be written to.
-
-    Raises:
-        RuntimeError: if they do not fit the `size` bytes of the file, or are of a dtype that
-            nanotorch lacks.
-    """
+    """The tensors of a file as arrays that cannot be written to."""
     places: dict[str, tuple[int, int]] = {}
     for name, entry in header.items():
         try:
@@ -716,11 +685,7 @@ def load(
 
 
 def check_location(where: Any) -> None:
-    """Refuse to load to a device that is not there.
-
-    Raises:
-        AssertionError, RuntimeError: for another device than the CPU.
-    """
+    """Refuse to load to a device that is not there."""
     target = where.get("cpu") if isinstance(where, dict) else where  # files hold nothing else
     if target is None or callable(target) or (kind := device(target).type) == "cpu":
         return

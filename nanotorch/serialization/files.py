@@ -68,12 +68,7 @@ def remove_unfinished(directory: Path, name: str = "*") -> None:
 
 
 def opened(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open a file to read.
-
-    Raises:
-        OSError: if it cannot be read, or is a device or a pipe, which may never end, nor begin.
-        ValueError: if there can be no file of this name.
-    """
+    """Open a file to read."""
 
     def without_waiting(name: str, flags: int) -> int:  # for somebody who writes to a pipe
         return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
@@ -91,11 +86,7 @@ def size_of(file: BinaryIO) -> int:
 
 
 def contents(path: Path, largest: int) -> bytes:
-    """Return what is in a file of at most `largest` bytes.
-
-    Raises:
-        OSError: if it cannot be read, is larger, or is no file.
-    """
+    """Return what is in a file of at most `largest` bytes."""
     try:
         file = opened(path)
     except ValueError:  # a NUL in the name, for one
@@ -109,12 +100,7 @@ def contents(path: Path, largest: int) -> bytes:
 
 
 def write(f: Any, data: Parts) -> None:
-    """Write parts to a path or to an object with a method ``write``.
-
-    Raises:
-        AttributeError: for what is neither.
-        RuntimeError: if the directory is not there.
-    """
+    """Write parts to a path or to an object with a method ``write``."""
     if not isinstance(f, (str, os.PathLike)):
         if not hasattr(f, "write"):
             raise AttributeError(
@@ -134,11 +120,7 @@ def write(f: Any, data: Parts) -> None:
 
 
 def source(f: Any) -> BinaryIO:
-    """Return the file at a path, or in memory what is in a file object from where it stands.
-
-    Raises:
-        AttributeError: for what is neither a path nor a file object.
-    """
+    """Return the file at a path, or in memory what is in a file object from where it stands."""
     if isinstance(f, (str, os.PathLike)):
         return opened(f)
     if not hasattr(f, "read"):

@@ -217,11 +217,7 @@ class Part:
         return values.pop(number)
 
     def run_again(self) -> dict[int, Tensor]:
-        """What the function saves, by number.
-
-        Raises:
-            CheckpointError: if that is not what it saved the first time.
-        """
+        """What the function saves, by number."""
         saved: dict[int, Tensor] = {}
 
         def keep(tensor: Tensor) -> Tensor:

@@ -343,11 +343,7 @@ def check_probability(p: float) -> None:
 
 @under_vmap(each, random=True)
 def of_channels(input: Tensor, p: float) -> Tensor:
-    """Ones and zeros for the channels of (N, C, ...), in a shape that broadcasts with it.
-
-    Raises:
-        RuntimeError: for fewer than two dimensions.
-    """
+    """Ones and zeros for the channels of (N, C, ...), in a shape that broadcasts with it."""
     if input.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     shape = (*input._array.shape[:2], *(1,) * (input.ndim - 2))

@@ -161,14 +161,7 @@ def canonical_mask(
     mask: Tensor | None, mask_name: str, other_type: Any, other_name: str, target_type: Any,
     check_other: bool = True,
 ) -> Tensor | None:  # fmt: skip
-    """A mask as what is added to the scores.
-
-    Raises:
-        AssertionError: for a mask of integers.
-
-    Warns:
-        UserWarning: for masks of which one is of bool and one is not.
-    """
+    """A mask as what is added to the scores."""
     if mask is None:
         return None
     floating = mask.is_floating_point()

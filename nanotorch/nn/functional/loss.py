@@ -35,11 +35,7 @@ REDUCTIONS = {"none", "mean", "sum"}
 
 
 def present_reduction(reduction: str, size_average: bool | None, reduce: bool | None) -> str:
-    """The reduction; `size_average` and `reduce`, PyTorch's former way to ask, win over it.
-
-    Warns:
-        UserWarning: if one of them is given.
-    """
+    """The reduction; `size_average` and `reduce`, PyTorch's former way to ask, win over it."""
     if size_average is None and reduce is None:
         return reduction
     if reduce is not None and not reduce:
@@ -56,11 +52,7 @@ def present_reduction(reduction: str, size_average: bool | None, reduce: bool | 
 def checked_reduction(
     reduction: str, size_average: bool | None = None, reduce: bool | None = None
 ) -> str:
-    """The reduction asked for: "none", "mean" or "sum".
-
-    Raises:
-        ValueError: for another one.
-    """
+    """The reduction asked for: "none", "mean" or "sum"."""
     reduction = present_reduction(reduction, size_average, reduce)
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -108,11 +100,7 @@ def matched(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def weighted(errors: Tensor, weight: Tensor, input: Tensor, reduction: str) -> Tensor:
-    """Errors times weights; their mean is over the weights.
-
-    Raises:
-        ValueError: if ``weight`` and ``input`` differ in shape.
-    """
+    """Errors times weights; their mean is over the weights."""
     if weight.size() != input.size():
         raise ValueError("Weights and input must have the same size.")
     products = errors * weight

@@ -99,11 +99,7 @@ def refuse_single(input: Tensor) -> None:
 
 
 def refuse_update(given: dict[str, Any], training: Any) -> None:
-    """Refuse to update running values that are the same for all samples.
-
-    Raises:
-        RuntimeError: in PyTorch's words.
-    """
+    """Refuse to update running values that are the same for all samples."""
     running = [given[name] for name in ("running_mean", "running_var")]
     if training and any(isinstance(r, Tensor) and not isinstance(r, Batched) for r in running):
         raise RuntimeError(NOT_BATCHED)

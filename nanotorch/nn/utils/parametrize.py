@@ -396,11 +396,7 @@ class _Hook:
 
     @classmethod
     def taken_off(cls, module: Any, name: str) -> Any:
-        """The module, without its hook for a weight.
-
-        Raises:
-            ValueError: if there is none.
-        """
+        """The module, without its hook for a weight."""
         number = cls.of(module, name)
         if number is None:
             raise ValueError(f"{cls.called} of '{name}' not found in {module}")

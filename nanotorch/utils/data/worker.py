@@ -69,21 +69,13 @@ def encode(message: Any) -> Parts:
 
 
 def send(end: socket.socket, parts: Parts) -> None:
-    """Send what `encode` gave.
-
-    Raises:
-        OSError: if nobody is at the other end.
-    """
+    """Send what `encode` gave."""
     for part in parts:
         end.sendall(part)
 
 
 def receive(end: socket.socket) -> Any:
-    """The next message.
-
-    Raises:
-        EOFError, OSError: if nobody is at the other end.
-    """
+    """The next message."""
     (count,) = struct.unpack("<Q", read(end, 8))
     first, *others = struct.unpack(f"<{count}Q", read(end, 8 * count))
     body = read(end, first)
@@ -133,11 +125,7 @@ class Failure:
     where: str
 
     def reraise(self) -> NoReturn:
-        """Raise one of the same class whose message holds the traceback.
-
-        Raises:
-            RuntimeError: in place of classes that cannot be made of a message.
-        """
+        """Raise one of the same class whose message holds the traceback."""
         message = f"Caught {self.kind.__name__} {self.where}.\nOriginal {self.text}"
         if self.kind is KeyError:
             message = KeyErrorMessage(message)
@@ -432,12 +420,7 @@ class Crew:
             return
 
     def receive(self, workers: list[int], timeout: float = 0) -> tuple[int, Any]:
-        """The next answer of one of some workers, and which one gave it.
-
-        Raises:
-            RuntimeError: if one of them has died, or none answers for `timeout` seconds, where 0
-                is for ever.
-        """
+        """The next answer of one of some workers, and which one gave it."""
         asked = {self.ends[worker]: worker for worker in workers}
         due = time.monotonic() + timeout if timeout else float("inf")
         while True:
@@ -583,11 +566,7 @@ class Roster:
         self._asked = deque(task for task in self._asked if task[1] != worker)
 
     def state(self) -> dict[str, Any]:
-        """Where the workers stand.
-
-        Raises:
-            RuntimeError: if the order does not matter.
-        """
+        """Where the workers stand."""
         if not self.in_order:
             raise RuntimeError("a DataLoader with in_order=False has no position to be saved")
         return {

@@ -343,11 +343,7 @@ def array_of(value: "Values") -> np.ndarray[Any, np.dtype[Any]]:
 
 
 def number_of(value: "Values") -> float:
-    """A number, or a tensor or an array of one element, as a number.
-
-    Raises:
-        ValueError: for more elements, or none.
-    """
+    """A number, or a tensor or an array of one element, as a number."""
     array = array_of(value)
     if array.size != 1:
         raise ValueError(f"a scalar has one element, got shape {array.shape}")

@@ -35,10 +35,6 @@ def arranged(pixels: Array, dataformats: str) -> Array:
 
     Args:
         dataformats: the meaning of the dimensions: letters of `NCHW` or of a part of it.
-
-    Raises:
-        AssertionError: if a letter comes twice, or there are more or fewer of them than dimensions.
-        ValueError: for other letters.
     """
     letters = dataformats.upper()
     if len(set(letters)) != len(letters):
@@ -63,11 +59,7 @@ def arranged(pixels: Array, dataformats: str) -> Array:
 
 
 def grid(pictures: Array, columns: int) -> Array:
-    """Several pictures, (N, C, H, W), as one, (height, width, C), row by row.
-
-    Raises:
-        AssertionError: for other shapes than of 1, 3 or 4 channels.
-    """
+    """Several pictures, (N, C, H, W), as one, (height, width, C), row by row."""
     if pictures.ndim != 4 or pictures.shape[1] not in (1, 3, 4):
         raise AssertionError(
             f"Input should be a 4D numpy array with 3 channels, got shape {pictures.shape}"
@@ -247,9 +239,6 @@ def hparams(
         values: the hyperparameters; None is left out.
         metrics: the tags of the curves whose last values are shown.
         domains: all values that a hyperparameter may take, for the page's filters.
-
-    Raises:
-        TypeError: for a domain that is no list of values like the hyperparameter's.
     """
     p = protos()
     start, infos = p.SessionStartInfo(), []
