@@ -69,7 +69,9 @@ class ModuleTree:
             if value is not None:
                 raise unassignable(value, f"as child module '{name}'", "torch.nn.Module")
             self._modules[name] = registered("module", self, name, value)
-        elif isinstance(value, Buffer) or name in own.get("_buffers", NONE):
+        elif name in own.get("_buffers", NONE) or (
+            isinstance(value, Tensor) and isinstance(value, Buffer)
+        ):
             if value is not None and not isinstance(value, Tensor):
                 raise unassignable(value, f"as buffer '{name}'", "torch.nn.Buffer, torch.Tensor")
             persistent = name not in own.get("_non_persistent_buffers_set", ())
