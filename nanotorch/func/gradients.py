@@ -199,7 +199,13 @@ def grad_and_value(
         level, name = Level(), "grad_and_value(f)(*args)"
         of_chosen, given = applied(func, args, kwargs, argnums)
         output, aux = level.run(of_chosen, given, has_aux, name)
-        check_scalar(output, name)
+        if not isinstance(output, Tensor):
+            raise RuntimeError(f"{name}: Expected f(*args) to return a Tensor, got {type(output)}")
+        if output.ndim:
+            raise RuntimeError(
+                f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with "
+                f"{output.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
+            )
         level.watch([output])
         gradient = unflatten(level.pulled_back([output], [None]), level.inner)
         return level.left(gradient), level.left((output, aux) if has_aux else output)
@@ -213,17 +219,6 @@ def applied(
     """A function as one of the chosen arguments only, and these."""
     of_chosen = lambda given: func(*replaced(args, argnums, given), **kwargs)  # noqa: E731
     return of_chosen, chosen(args, argnums)
-
-
-def check_scalar(output: Any, name: str) -> None:
-    """Refuse what has no gradient."""
-    if not isinstance(output, Tensor):
-        raise RuntimeError(f"{name}: Expected f(*args) to return a Tensor, got {type(output)}")
-    if output.ndim:
-        raise RuntimeError(
-            f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {output.ndim} "
-            "dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
-        )
 
 
 def grad(

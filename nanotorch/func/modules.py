@@ -68,11 +68,17 @@ def replaced(module: Module, given: Tensors, tie_weights: bool, strict: bool) ->
         for name, tensor in members.items()
         if tensor is not None
     }
-    values = dict(given)
-    if tie_weights:
-        values = tied(homes, values)
+    values = tied(homes, given) if tie_weights else dict(given)
     if strict:
-        check_names(module, homes, values)
+        unexpected = sorted(name for name in values if name not in homes)
+        missing = sorted(name for name in homes if name not in values)
+        told = "".join(
+            f"\n\t{kind} key(s): {', '.join(map(repr, names))}."
+            for kind, names in (("Unexpected", unexpected), ("Missing", missing))
+            if names
+        )
+        if told:
+            raise RuntimeError(f"Error(s) in reparametrizing for {type(module).__name__}:{told}")
     kept = {name: homes[name][0][homes[name][1]] for name in values if name in homes}
     try:
         for name in kept:
@@ -103,21 +109,6 @@ def tied(homes: dict[str, Any], given: Tensors) -> Tensors:
         if found:
             values |= dict.fromkeys(names, given[found[0]])
     return values
-
-
-def check_names(module: Module, homes: dict[str, Any], values: Tensors) -> None:
-    """Refuse names that are not the module's, and missing ones."""
-    unexpected = [name for name in values if name not in homes]
-    missing = [name for name in homes if name not in values]
-    told = [
-        f"\n\t{kind} key(s): {', '.join(map(repr, sorted(names)))}."
-        for kind, names in (("Unexpected", unexpected), ("Missing", missing))
-        if names
-    ]
-    if told:
-        raise RuntimeError(
-            f"Error(s) in reparametrizing for {type(module).__name__}:{''.join(told)}"
-        )
 
 
 def stack_module_state(models: Sequence[Module]) -> tuple[Tensors, Tensors]:

@@ -246,12 +246,12 @@ class Part:
             raise CheckpointError(OTHER_COUNT.format(len(self.kinds), len(saved)))
         if not self.checked:
             return
-        lines = [
-            f"tensor at position {number}:\nsaved metadata: {described(*kind)}\n"
-            f"recomputed metadata: {described(saved[number].shape, saved[number].dtype)}"
-            for number, kind in enumerate(self.kinds)
-            if kind != (saved[number].shape, saved[number].dtype)
-        ]
+        lines = []
+        for number, kind in enumerate(self.kinds):
+            found = saved[number].shape, saved[number].dtype
+            if kind != found:
+                told = f"saved metadata: {described(*kind)}\nrecomputed metadata: "
+                lines.append(f"tensor at position {number}:\n{told}{described(*found)}")
         if lines:
             raise CheckpointError(OTHER_TENSORS.format("\n".join(lines)))
 

@@ -268,8 +268,17 @@ def answer(
         except Exception as error:
             over = job.plan.streams and isinstance(error, StopIteration)
             value = Ended() if over else job.failure(error)
-        outbox.put(encoded(job, run, number, value, reading.state()))
-        del value, message, indices
+        state = reading.state()
+        try:
+            parts = encode((run, number, value, state))
+        except Exception as error:  # it cannot be sent: then why not
+            if isinstance(value, Failure):  # of a class that only this process knows
+                value.kind = RuntimeError
+            else:
+                value = job.failure(error)
+            parts = encode((run, number, value, state))
+        outbox.put(parts)
+        del value, message, indices, parts
 
 
 class Reading:
@@ -323,18 +332,6 @@ class Reading:
         """The random numbers, what the dataset tells of itself, and whether it has ended."""
         dataset = dataset_state(self._job.plan.dataset)
         return pickle.dumps((raw_states(), dataset, self._position.ended), 5)
-
-
-def encoded(job: Job, run: int, number: int, value: Any, state: bytes) -> Parts:
-    """An answer, or why it cannot be sent."""
-    try:
-        return encode((run, number, value, state))
-    except Exception as error:
-        if isinstance(value, Failure):  # of a class that only this process knows
-            value.kind = RuntimeError
-        else:
-            value = job.failure(error)
-        return encode((run, number, value, state))
 
 
 # The worker processes of a loader: starting them, hearing from them, stopping them.
