@@ -222,6 +222,29 @@ def laid_out(arrays: Sequence[np.ndarray], layouts: Sequence[Layout | None]) -> 
 
 
 PLAIN = (type(None), bool, int, str)
+# Kinds by their names in the file: of containers the type,
+SEQUENCES: dict[str, Any] = {
+    "tuple": tuple, "Size": dtypes.Size, "set": set, "frozenset": frozenset,
+}  # fmt: skip
+MAPPINGS: dict[str, Any] = {"dict": dict, "Counter": Counter, "OrderedDict": OrderedDict}
+NAMES = {list: "list", **{kind: name for name, kind in (SEQUENCES | MAPPINGS).items()}}
+# of what is one text or several the type, the value as JSON, and back,
+SIMPLE: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "float": (float, float.hex, float.fromhex),  # exact, and for nan and infinity too
+    "complex": (
+        complex, lambda v: [v.real.hex(), v.imag.hex()],
+        lambda content: complex(*map(float.fromhex, content)),
+    ),
+    "dtype": (dtypes.dtype, lambda v: v.name, lambda name: dtypes.OF_NUMPY[np.dtype(name)]),
+    "device": (device, str, device),
+}  # fmt: skip
+# and of what is stored beside the tensors what is made of its array.
+ARRAYS: dict[str, Callable[[np.ndarray], Any]] = {
+    "ndarray": lambda array: array,
+    "scalar": lambda array: array[()],
+    "bytes": lambda array: array.tobytes(),
+    "bytearray": lambda array: bytearray(array.tobytes()),
+}
 STATEFUL = (Module, Optimizer, LRScheduler)
 RESERVED = "__metadata__"  # what safetensors does not take for a tensor's name
 
@@ -244,16 +267,28 @@ class Encoder:
         kind = type(value)
         if kind in PLAIN:
             return value
-        if kind in CONTAINERS:
+        if kind in NAMES:
             if id(value) in self._above:
                 raise ValueError(f"cannot save {place(path)}: the {kind.__name__} contains itself")
             self._above.add(id(value))
-            encoded = CONTAINERS[kind](self, value, path)
+            encoded = self._encode_container(NAMES[kind], value, path)
             self._above.discard(id(value))
             return encoded
-        if kind in SIMPLE:
-            return {SIMPLE[kind][0]: SIMPLE[kind][1](value)}
+        for name, (simple, to_json, _) in SIMPLE.items():
+            if kind is simple:
+                return {name: to_json(value)}
         return self._encode_array(value, path)
+
+    def _encode_container(self, name: str, values: Any, path: tuple[Any, ...]) -> Any:
+        if name not in MAPPINGS:
+            entries = [self.encode(value, (*path, n)) for n, value in enumerate(values)]
+            return entries if name == "list" else {name: entries}
+        pairs = [
+            [self.encode(key, (*path, "a key")), self.encode(value, (*path, key))]
+            for key, value in values.items()
+        ]
+        metadata = getattr(values, "_metadata", None)  # the versions of a module's parts
+        return {name: pairs} | ({} if metadata is None else {"metadata": self.encode(metadata)})
 
     def _encode_array(self, value: Any, path: tuple[Any, ...]) -> Any:
         kind = type(value)
@@ -280,42 +315,6 @@ class Encoder:
         self._first.setdefault(id(value), (name, value))
         self.tensors[name] = value if isinstance(value, Tensor) else wrap(np.asarray(value))
         return name
-
-    def sequence(self, values: Any, path: tuple[Any, ...]) -> list[Any]:
-        """The JSON of each entry."""
-        return [self.encode(value, (*path, n)) for n, value in enumerate(values)]
-
-    def mapping(self, values: Any, path: tuple[Any, ...]) -> list[Any]:
-        """The JSON of keys and values, in pairs, in order."""
-        return [
-            [self.encode(key, (*path, "a key")), self.encode(value, (*path, key))]
-            for key, value in values.items()
-        ]
-
-    def ordered(self, values: Any, path: tuple[Any, ...]) -> Any:
-        """An `OrderedDict`; that of a module's state tells the versions of its parts."""
-        metadata = getattr(values, "_metadata", None)
-        encoded = {"OrderedDict": self.mapping(values, path)}
-        return encoded if metadata is None else encoded | {"metadata": self.encode(metadata)}
-
-
-CONTAINERS: dict[type, Callable[[Encoder, Any, tuple[Any, ...]], Any]] = {
-    list: Encoder.sequence,
-    tuple: lambda e, v, path: {"tuple": e.sequence(v, path)},
-    dtypes.Size: lambda e, v, path: {"Size": e.sequence(v, path)},
-    set: lambda e, v, path: {"set": e.sequence(v, path)},
-    frozenset: lambda e, v, path: {"frozenset": e.sequence(v, path)},
-    dict: lambda e, v, path: {"dict": e.mapping(v, path)},
-    Counter: lambda e, v, path: {"Counter": e.mapping(v, path)},
-    OrderedDict: Encoder.ordered,
-}
-# Type -> its kind in the file, and the value as JSON.
-SIMPLE: dict[type, tuple[str, Callable[[Any], Any]]] = {
-    float: ("float", float.hex),  # exact, and for nan and infinity too
-    complex: ("complex", lambda v: [v.real.hex(), v.imag.hex()]),
-    dtypes.dtype: ("dtype", lambda v: v.name),
-    device: ("device", str),
-}
 
 
 def place(path: tuple[Any, ...]) -> str:
@@ -361,56 +360,36 @@ class Decoder:
         if isinstance(value, list):
             return [self.decode(entry) for entry in value]
         kind, content = next(iter(value.items()))
-        return DECODERS[kind](self, content, value)
+        if kind in SEQUENCES:
+            return SEQUENCES[kind](self.decode(content))
+        if kind in MAPPINGS:
+            pairs = [(self.decode(key), self.decode(entry)) for key, entry in content]
+            result = MAPPINGS[kind](dict(pairs))
+            if kind == "OrderedDict" and "metadata" in value:
+                result._metadata = self.decode(value["metadata"])
+            return result
+        if kind in SIMPLE:
+            return SIMPLE[kind][2](content)
+        if kind in ("tensor", "parameter"):
+            return self._tensor(content, value)
+        return ARRAYS[kind](self._array(content))
 
-    def pairs(self, content: Any) -> list[tuple[Any, Any]]:
-        """The keys and values of a mapping."""
-        return [(self.decode(key), self.decode(entry)) for key, entry in content]
-
-    def ordered(self, content: Any, value: Any) -> Any:
-        """See `Encoder.ordered`."""
-        result: Any = OrderedDict(self.pairs(content))
-        if "metadata" in value:
-            result._metadata = self.decode(value["metadata"])
-        return result
-
-    def array(self, name: str) -> np.ndarray:
+    def _array(self, name: str) -> np.ndarray:
         """The array of this name, which stands at one place.
 
         At many it could make a small file fill the memory.
         """
         return self._arrays.pop(name)
 
-    def tensor(self, content: Any, value: Any) -> Tensor:
+    def _tensor(self, content: Any, value: Any) -> Tensor:
         """A leaf, the same one at all places where it stood."""
         first, needed = value["is"], value["requires_grad"] is True
         if first not in self._made:
-            data = wrap(self.array(content))
+            data = wrap(self._array(content))
             parameter = "parameter" in value
             made = Parameter(data, needed) if parameter else data.requires_grad_(needed)
             self._made[first] = made
         return self._made[first]
-
-
-DECODERS: dict[str, Callable[[Decoder, Any, Any], Any]] = {
-    "tuple": lambda d, c, v: tuple(d.decode(c)),
-    "Size": lambda d, c, v: dtypes.Size(d.decode(c)),
-    "set": lambda d, c, v: set(d.decode(c)),
-    "frozenset": lambda d, c, v: frozenset(d.decode(c)),
-    "dict": lambda d, c, v: dict(d.pairs(c)),
-    "Counter": lambda d, c, v: Counter(dict(d.pairs(c))),
-    "OrderedDict": Decoder.ordered,
-    "float": lambda d, c, v: float.fromhex(c),
-    "complex": lambda d, c, v: complex(*map(float.fromhex, c)),
-    "dtype": lambda d, c, v: dtypes.OF_NUMPY[np.dtype(c)],
-    "device": lambda d, c, v: device(c),
-    "tensor": Decoder.tensor,
-    "parameter": Decoder.tensor,
-    "ndarray": lambda d, c, v: d.array(c),
-    "scalar": lambda d, c, v: d.array(c)[()],
-    "bytes": lambda d, c, v: d.array(c).tobytes(),
-    "bytearray": lambda d, c, v: bytearray(d.array(c).tobytes()),
-}
 
 
 # One file in the safetensors format: tensors by name, and what belongs to them as metadata.
