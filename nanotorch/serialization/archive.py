@@ -238,6 +238,7 @@ SIMPLE: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
     "dtype": (dtypes.dtype, lambda v: v.name, lambda name: dtypes.OF_NUMPY[np.dtype(name)]),
     "device": (device, str, device),
 }  # fmt: skip
+SIMPLE_NAMES = {row[0]: name for name, row in SIMPLE.items()}
 # and of what is stored beside the tensors what is made of its array.
 ARRAYS: dict[str, Callable[[np.ndarray], Any]] = {
     "ndarray": lambda array: array,
@@ -274,9 +275,9 @@ class Encoder:
             encoded = self._encode_container(NAMES[kind], value, path)
             self._above.discard(id(value))
             return encoded
-        for name, (simple, to_json, _) in SIMPLE.items():
-            if kind is simple:
-                return {name: to_json(value)}
+        if kind in SIMPLE_NAMES:
+            name = SIMPLE_NAMES[kind]
+            return {name: SIMPLE[name][1](value)}
         return self._encode_array(value, path)
 
     def _encode_container(self, name: str, values: Any, path: tuple[Any, ...]) -> Any:
