@@ -1,4 +1,4 @@
-"""`nanotorch.compile`: capture a training step once, then replay its calls of NumPy.
+"""`nanotorch.compile`: capture a step once, or a forward with its gradients, and replay it.
 
 compiler   which plan a call takes, or none; `OptimizedModule`
 guards     which Python the step runs and reaches, and what to compare before a replay
@@ -6,6 +6,7 @@ tracing    the step runs once under trace: what that replaces meanwhile, and the
 recorder   traced arrays and symbolic numbers, which write down what is done with them
 tape       the calls of NumPy that they noted, made fewer, and where their results lie
 codegen    these calls as source; what an error in the middle puts back
+joint      the gradients of a step whose results are still to go backward
 plan       the whole replay as source, and its first run beside the step itself
 """
 
@@ -41,17 +42,22 @@ def compile(
     which tensors, modules, attributes, numbers and functions it reaches, training and grad mode.
     Where something has changed, the step is captured anew. An optimizer's options (a learning rate
     that is scheduled) are read at every call. What cannot be replayed - Python that depends on the
-    values of tensors, prints, random numbers of others, variables that the step changes, a result
-    that is still to go backward - makes the function run as it is in this grad mode, with one
-    warning that names the line. In anomaly mode and under `saved_tensors_hooks` it runs as it is
-    for that time.
+    values of tensors, prints, random numbers of others, variables that the step changes - makes the
+    function run as it is in this grad mode, with one warning that names the line. In anomaly mode
+    and under `saved_tensors_hooks` it runs as it is for that time.
 
     An error in the middle of a replay is the step's own: what has been written is put back, and the
     step runs as it is up to it.
 
-    A tensor that a replay returns has values and ``requires_grad`` as always; its ``grad_fn`` is
-    one of a graph that is used up, as it is after `backward`. A module's forward is replayed under
-    `no_grad` and in inference mode; where it must be recorded, it runs as it is.
+    What a function or a module returns may go backward outside: its gradients are captured with it.
+    Its results then have one node in common, a ``CompiledFunctionBackward``, which replays them.
+    There may be any number of such graphs at a time, and several passes through one; tensors that
+    have been written to in between are refused as always. Where gradients come to other results
+    than before or are to be differentiated themselves, the step is made once more, as it was. A
+    function of which gradients of gradients are asked for runs as it is from then on.
+
+    A tensor that a replay returns has values and ``requires_grad`` as always; where the step has
+    gone backward itself, its ``grad_fn`` is one of a graph that is used up.
 
     Args:
         model: a function or a module; None to decorate: ``@compile(fullgraph=True)``.
@@ -81,13 +87,13 @@ def compile(
     if disable or backend in ("eager", "aot_eager"):
         return model
     # Only who compiles pays for loading the compiler.
-    from nanotorch.compile.compiler import LIMIT, Compiler, OptimizedModule, compiled_function
+    from nanotorch.compile.compiler import LIMIT, Compiler, compiled_function, compiled_module
     from nanotorch.nn.module import Module
 
-    compiler = Compiler(model, fullgraph, recompile_limit or LIMIT)
+    limit = recompile_limit or LIMIT
     if isinstance(model, Module):
-        return OptimizedModule(model, compiler)
-    return compiled_function(compiler)
+        return compiled_module(model, fullgraph, limit)
+    return compiled_function(Compiler(model, fullgraph, limit))
 
 
 def check_choices(backend: Any, mode: str | None, options: dict[str, Any] | None) -> None:

@@ -351,6 +351,7 @@ def lower(tape: Tape) -> None:
 # guards before them and the step's effects behind.
 
 
+MISS: Any = object()  # what a replay returns when a guard does not hold
 COPY_CALLS = (np.ndarray.astype, np.ndarray.copy, np.array)
 BY_NAME = (np.maximum, np.minimum)  # whose third argument may become an operand
 SIMPLE = (int, bool, type(None), str)
@@ -407,6 +408,7 @@ class Calls:
         self.arrays: dict[Any, Any] = {}  # and scalars, so that each has one name
         self.windows: dict[Any, str] = {}  # local names of parts of slots
         self.slot_lines: list[str] = []
+        self.second = False
         self.reads: list[str] = []  # of 0-d arrays, to be put before the next call
         self.known: dict[Any, str] = {}  # which 0-d arrays have been read into local variables
         self.slot_names = {number: f"x{number}" for number in slots}
@@ -450,7 +452,7 @@ class Calls:
 
     def operand(self, ref: Ref) -> str:
         """An array as the source names it."""
-        if ref.storage.kind == SLOT:
+        if ref.storage.number in self.slot_names:
             return self.window(ref)
         if self.is_local(ref):
             return f"v{ref.storage.number}"
@@ -486,9 +488,19 @@ class Calls:
             made = f"{base}.T"
         else:
             kind = self.names.of(a.dtype, "t")
-            made = f"ndarray({a.shape}, {kind}, {base}, {ref.offset}, {a.strides})"
-        self.slot_lines.append(f"{name} = {made}")
+            flat = base if whole.flags.c_contiguous else f"{base}.ravel('K')"
+            made = f"ndarray({a.shape}, {kind}, {flat}, {ref.offset}, {a.strides})"
+        (self.reads if self.second else self.slot_lines).append(f"{name} = {made}")
         return name
+
+    def begin_second(self, names: dict[int, str]) -> None:
+        """From now on, calls stand in another function: of local variables it has other ones.
+
+        Args:
+            names: those of memory that the former function has handed over, by storage.
+        """
+        self.windows, self.known, self.reads, self.second = {}, {}, [], True
+        self.slot_names = self.slot_names | names
 
     def value(self, part: Any) -> str:
         """Any argument as source."""

@@ -10,7 +10,8 @@ from typing import Any
 from nanotorch._core import dtypes
 from nanotorch._core.call_site import warn
 from nanotorch._core.grad_mode import mode as grad_mode
-from nanotorch._core.tensor import observers
+from nanotorch._core.tensor import Tensor, observers
+from nanotorch.compile.codegen import MISS
 from nanotorch.compile.guards import (
     KNOWN_OPTIMIZERS,
     Arguments,
@@ -21,15 +22,18 @@ from nanotorch.compile.guards import (
     lie_in,
     watch_library,
 )
-from nanotorch.compile.plan import GUARD, MISS, Plan, Report, arguments_of, verified
-from nanotorch.compile.tape import holders
-from nanotorch.compile.tracing import HAS_GRAPH, Capture, has_graph, place_of, surroundings, tracing
+from nanotorch.compile.joint import Layouts
+from nanotorch.compile.plan import GUARD, Plan, Report, verified
+from nanotorch.compile.tape import has_graph, holders, parts
+from nanotorch.compile.tracing import Capture, place_of, surroundings, tracing
 from nanotorch.nn.module import Module
 from nanotorch.optim.flat_buffer import settle
 
 LIMIT = 8  # of plans of one function
 OVERLAPS = 2  # of arguments and what is in reach: from then on they are looked for first
 FALLBACK = "nanotorch.compile runs `{name}` as it is, uncompiled. {problem}"
+DOUBLE = "gradients of its gradients are asked for"
+GRADIENTS = "the gradients of its results come in other layouts each time"
 NOT_AGAIN = "it would have to be compiled anew at almost every call: {what}"
 
 
@@ -66,6 +70,8 @@ class Compiler:
         replay: its function, for a quick look.
         problems: for each grad mode and default dtype in which the function runs as it is, why.
         uncompiled: what is called there in place of a plan.
+        forward: the grad modes and default dtypes in which it returns what is to go backward.
+        layouts: in which layouts gradients have come, where these were not the expected ones.
         overlapping: what holds memory that arguments were seen to lie in, though others hold it.
     """
 
@@ -81,6 +87,8 @@ class Compiler:
         self.problems: dict[Any, str] = {}
         self.uncompiled: dict[Any, Callable[..., Any]] = {}
         self.watched: set[Any] = set()
+        self.forward: set[Any] = set()
+        self.layouts: Layouts | None = None
         self.overlaps = 0
         self.overlapping: frozenset[int] = frozenset()
         self.attempts = 0
@@ -100,7 +108,7 @@ class Compiler:
         if uncompiled is not None:
             self.plan, self.replay[0] = None, uncompiled
             return uncompiled(args, kwargs)
-        overlaps = self.overlapping and lie_in(arguments_of(args, kwargs), self.overlapping)
+        overlaps = self.overlapping and lie_in(parts(Tensor, args, kwargs), self.overlapping)
         if overlaps or observers or cannot_watch():
             return self.function(*args, **kwargs)
         for plan in self.plans if not tracing else ():
@@ -124,9 +132,10 @@ class Compiler:
         """Watch the first call, trace the second, verify the third, replay the others."""
         if surroundings() not in self.watched:
             return self.watch(args, kwargs)
+        forward = surroundings() in self.forward
         try:
-            arguments = Arguments(args, kwargs)
-            guards = Guards.of(self.function, arguments, self.codes, self.library)
+            arguments = Arguments(args, kwargs, forward)
+            guards = Guards.of(self.function, arguments, self.codes, self.library, forward)
         except Refused as reason:
             return self.fall_back(str(reason), args, kwargs)
         in_reach = holders(tensor._array for tensor in guards.tensors.values())
@@ -161,11 +170,10 @@ class Compiler:
         self.watched.add(where)
         self.codes |= watcher.codes
         self.library |= watcher.library
-        problem = watcher.problem
-        if problem is None and any(map(has_graph, arguments_of(result))):
-            problem = f"{place_of(self.function)}: {HAS_GRAPH}"
-        if problem is not None:
-            self.give_up(problem)
+        if any(map(has_graph, parts(Tensor, result))):
+            self.forward.add(where)
+        if watcher.problem is not None:
+            self.give_up(watcher.problem)
         return result
 
     def trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -173,15 +181,22 @@ class Compiler:
         if len(self.plans) >= self.limit:
             what = "its arguments or variables differ each time"
             return self.fall_back(NOT_AGAIN.format(what=what), args, kwargs)
+        forward = surroundings() in self.forward
         try:
-            capture = Capture(self.function, args, kwargs, self.codes, self.library)
+            capture = Capture(
+                self.function, args, kwargs, self.codes, self.library, forward, self.layouts
+            )
         except Refused as reason:
             return self.fall_back(str(reason), args, kwargs)
         with nothing_replayed():
             result = capture.run(args, kwargs)
+        if capture.has_graph:
+            self.forward.add(capture.surroundings)
         if capture.problem is None:
             try:
-                self.plans.append(Plan(capture, self.name))
+                self.plans.append(Plan(capture, self.name, self.replan))
+            except Refused as reason:
+                self.give_up(f"{place_of(self.function)}: {reason}")
             except Exception as error:
                 self.give_up(f"{place_of(self.function)}: making a replay failed: {error!r}")
             self.attempts = 0
@@ -204,23 +219,36 @@ class Compiler:
             self.give_up(f"{place_of(self.function)}: {difference} came out otherwise in a replay")
         return result
 
+    def replan(self, plan: Plan, layouts: Layouts | None) -> None:
+        """Gradients have come otherwise than a plan expects, or are differentiated themselves."""
+        self.layouts, where = layouts, plan.key[0]
+        self.missed += 1
+        if layouts is None:
+            self.give_up(f"{place_of(self.function)}: {DOUBLE}", where)
+        elif self.missed > self.limit:
+            self.give_up(f"{place_of(self.function)}: {NOT_AGAIN.format(what=GRADIENTS)}", where)
+        elif plan in self.plans:
+            self.plans.remove(plan)
+            if self.plan is plan:
+                self.plan, self.replay[0] = None, no_plan
+
     def fall_back(self, problem: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Give up, and call the function."""
         self.give_up(f"{place_of(self.function)}: {problem}")
         return self.function(*args, **kwargs)
 
-    def give_up(self, problem: str) -> None:
+    def give_up(self, problem: str, where: Any = None) -> None:
         """Run the function as it is in this grad mode from now on, and say so once.
 
         Raises:
             RuntimeError: if that is not wanted (``fullgraph``), now and at later calls.
         """
-        where = enabled, kind = surroundings()
+        where = enabled, kind = where or surroundings()
         text = FALLBACK.format(name=self.name, problem=problem)
         function, fullgraph = self.function, self.fullgraph
 
         def uncompiled(args: Any, kwargs: Any) -> Any:
-            if grad_mode.enabled is not enabled or dtypes.default.numpy is not kind:
+            if (grad_mode.enabled and True) is not enabled or dtypes.default.numpy is not kind:
                 return MISS
             if fullgraph:
                 raise RuntimeError(text)
@@ -262,7 +290,7 @@ def compiled_function(compiler: Compiler) -> Callable[..., Any]:
 
 
 class OptimizedModule(Module):
-    """A module whose forward is compiled where nothing is recorded; all else is the module's own.
+    """A module whose forward is compiled; all else is the module's own.
 
     Attributes:
         _orig_mod: the module.
@@ -280,9 +308,11 @@ class OptimizedModule(Module):
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """The module's forward."""
-        if grad_mode.enabled:
-            return self._orig_mod(*args, **kwargs)
         return self._compiled(*args, **kwargs)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        compiler = self.__dict__["_compiler"]
+        return compiled_module, (self._orig_mod, compiler.fullgraph, compiler.limit)
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
@@ -303,3 +333,8 @@ class OptimizedModule(Module):
     def source(self) -> str:
         """The source of the replay of the last call; empty if there is none."""
         return str(self.__dict__["_compiler"].source())
+
+
+def compiled_module(module: Module, fullgraph: bool, limit: int) -> OptimizedModule:
+    """A module whose forward is compiled."""
+    return OptimizedModule(module, Compiler(module, fullgraph, limit))

@@ -455,6 +455,7 @@ OPTIONS = {
 # Attributes of a module that it looks up by text, whatever its forward names.
 OF_MODULES = {"_parameters", "_buffers", "_modules", "training"}
 # What of a tensor must be as it was.
+OF_GRADIENTS = {"grad", "_grad", "zero_grad"}
 FLAGS = ("_history", "_view", "_leaf_hooks", "_post_accumulate_hooks")
 
 
@@ -464,6 +465,8 @@ class Guards:
     Args:
         codes: the users' code that the step runs.
         library: the library's code that it runs.
+        has_graph: whether it returns tensors whose graph can still be used. Gradients and hooks of
+            leaves are then no concern of the step's, unless it names gradients.
 
     Attributes:
         checks: what to compare.
@@ -476,13 +479,17 @@ class Guards:
         dynamic: whether it may ask for others too.
     """
 
-    def __init__(self, codes: Iterable[CodeType], library: Iterable[CodeType]) -> None:
+    def __init__(
+        self, codes: Iterable[CodeType], library: Iterable[CodeType], has_graph: bool
+    ) -> None:
         self.codes = set(codes)
         users = [code for code in self.codes if not is_standard(code)]
         self.names, self.users_names, self.library_names = (
             set().union(*map(attribute_names, kind)) for kind in (self.codes, users, library)
         )
         self.dynamic = bool(self.names & DYNAMIC)
+        self.forward = has_graph and not self.dynamic
+        self.forward &= OF_GRADIENTS.isdisjoint(self.names | self.library_names)
         # Who reads the options himself sees numbers, which are then guarded as such.
         self.ordinary = "param_groups" in self.names
         self.checks: list[Check] = []
@@ -501,10 +508,10 @@ class Guards:
     @classmethod
     def of(
         cls, function: Any, arguments: "Arguments", codes: Iterable[CodeType],
-        library: Iterable[CodeType],
+        library: Iterable[CodeType], has_graph: bool,
     ) -> "Guards":  # fmt: skip
         """What a function and its arguments reach."""
-        guards = cls(codes, library)
+        guards = cls(codes, library, has_graph)
         kinds = [(path, kind) for path, kind, _ in arguments.lengths]
         named = [(path, kind) for path, kind in kinds if kind not in (tuple, list, dict)]
         for path, value in (("the step", function), *arguments.fixed, *named):
@@ -724,7 +731,7 @@ class Guards:
         own = vars(tensor)
         self.users_attributes(own, path)
         self.size(own)
-        for name in ("_array", *FLAGS):
+        for name in ("_array", *(FLAGS[:3] if self.forward else FLAGS)):
             value = getattr(tensor, name)
             if name in own:
                 self.check("item", own, name, value)
@@ -732,12 +739,14 @@ class Guards:
                 self.hold(value, path)
             else:
                 self.signature.append(id(value))
+        if tensor._view is not None:
+            self.hold(tensor._view.base, path)
+        if self.forward:
+            return
         # An optimizer moves whatever has a gradient, even if it does not require one.
         if "_grad" in own:
             self.check("grad", own, None, tensor._grad is None)
         self.grads.append((id(tensor), tensor._grad is None))
-        if tensor._view is not None:
-            self.hold(tensor._view.base, path)
         if tensor._grad is not None:
             self.gradients.append(id(tensor._grad))
             self.tensors[id(tensor._grad)] = tensor._grad
@@ -859,12 +868,16 @@ def is_number(value: Any) -> bool:
 class Arguments:
     """The arguments of a call: their structure, and the tensors that may be others next time.
 
+    Args:
+        has_graph: whether gradients that leave the step may go to them.
+
     Attributes:
         same: the paths of tensors that stand at another path already, with that one.
         shifts: which of the free tensors share memory.
     """
 
-    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], has_graph: bool) -> None:
+        self.has_graph = has_graph
         self.free: list[tuple[str, Tensor]] = []
         self.same: list[tuple[str, str]] = []
         self.fixed: list[tuple[str, Any]] = []
@@ -886,14 +899,15 @@ class Arguments:
             self.lengths.append((path, dict, tuple(value)))
             for key, part in value.items():
                 self._take(part, f"{path}[{key!r}]")
-        elif isinstance(value, Tensor) and is_free(value):
+        elif isinstance(value, Tensor) and is_free(value, self.has_graph):
             former = next((place for place, other in self.free if other is value), None)
             if former is not None:
                 self.key.append(("same", former))
                 self.same.append((path, former))
                 return
             array = value._array
-            self.key.append((array.shape, array.strides, array.dtype, type(value)))
+            layout = (array.shape, array.strides, array.dtype)
+            self.key.append((*layout, type(value), value.requires_grad))
             self.free.append((path, value))
         else:
             self.key.append((type(value), repr(value)) if isinstance(value, VALUES) else id(value))
@@ -911,6 +925,12 @@ def lie_in(tensors: list[Tensor], held: frozenset[int]) -> bool:
     return any(id(a if a.base is None else a.base) in held for a in arrays)
 
 
-def is_free(tensor: Tensor) -> bool:
-    """Whether an argument can be replaced by another tensor of the same layout."""
-    return not (tensor.requires_grad or tensor._edge is not None or tensor._grad is not None)
+def is_free(tensor: Tensor, has_graph: bool) -> bool:
+    """Whether an argument can be replaced by another tensor of the same layout.
+
+    Args:
+        has_graph: whether gradients that leave the step may go to it.
+    """
+    if tensor.requires_grad:
+        return has_graph and type(tensor) is Tensor
+    return tensor._edge is None and tensor._grad is None

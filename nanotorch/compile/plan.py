@@ -13,7 +13,7 @@ from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import changes
 from nanotorch._core.layout import address
 from nanotorch._core.tensor import Tensor, observers, wrap
-from nanotorch.compile.codegen import Calls, Names, Pieces, Rollback, bundle, lower
+from nanotorch.compile.codegen import MISS, Calls, Names, Pieces, Rollback, bundle, lower
 from nanotorch.compile.guards import (
     BY_VALUE,
     NAMES_OF_THINGS,
@@ -26,6 +26,7 @@ from nanotorch.compile.guards import (
     holds,
     same_value,
 )
+from nanotorch.compile.joint import filled, gradients, layouts_of
 from nanotorch.compile.tape import (
     SLOT,
     TEMPORARY,
@@ -35,13 +36,15 @@ from nanotorch.compile.tape import (
     Leaf,
     Ref,
     Result,
+    Slot,
     holders,
     hollow,
     leaves,
+    parts,
     simplify,
     text,
 )
-from nanotorch.compile.tracing import Capture, Slot, State, fingerprint, look
+from nanotorch.compile.tracing import Capture, State, fingerprint, look
 from nanotorch.optim.flat_buffer import aligned, block_of, piece
 
 # What a compiled function tells about itself.
@@ -116,7 +119,8 @@ def argument_guards(arguments: Arguments, known: frozenset[int], names: Names) -
     tests += [differs(path, value, names) for path, value in arguments.fixed]
     for path, tensor in arguments.free:
         tests.append(f"type({path}) is not {names.of(type(tensor))}")
-        tests.append(f"{path}.requires_grad or {path}._grad is not None")
+        plain = f"{path}.requires_grad or {path}._grad is not None"
+        tests.append(f"not {path}.requires_grad" if tensor.requires_grad else plain)
     return tests + memory_guards(arguments, known, names)
 
 
@@ -174,7 +178,6 @@ def differs(found: str, value: Any, names: Names) -> str:
 # The source of a replay: its guards, its calls, its effects.
 
 
-MISS: Any = object()  # what a replay returns when a guard does not hold
 # What reading something that is no more there raises.
 ABSENT = (KeyError, IndexError, AttributeError, ValueError, TypeError)
 # Nothing that an interruption could come between takes or ends a turn: no call does.
@@ -202,7 +205,19 @@ TAIL = """
         return True
 
     def counts(): return [*map(count, held)]
-    return replay, refresh, counts
+{second}
+    return replay, refresh, counts, backward
+"""
+SECOND = """
+    def backward(node, grads):
+        saved = node._saved
+        try:
+            if turn.setdefault(0, saved) is not saved: return MISS
+{lines}
+        finally:
+            try:
+                if turn[0] is saved: del turn[0]
+            except KeyError: pass
 """
 
 
@@ -213,6 +228,8 @@ class Plan:
         call: ``call(args, kwargs)`` makes the step and returns its result, or `MISS`.
         refresh: reads the options of optimizers, and computes the numbers that depend on them.
         counts: counts who holds the gradients.
+        backward: of a result with a graph: the gradients for the edges of its node, or `MISS`.
+        replan: called where they have to be computed in another way, with the layouts of what came.
         source: of these functions.
         error: the last one in a replay.
         owned: whether gradients are computed in memory that is used again at the next step, which
@@ -221,8 +238,8 @@ class Plan:
         known: what holds the memory of tensors that are no arguments.
     """
 
-    def __init__(self, capture: Capture, name: str) -> None:
-        self.capture, self.name = capture, name
+    def __init__(self, capture: Capture, name: str, replan: Callable[..., None]) -> None:
+        self.capture, self.name, self.replan = capture, name, replan
         tape = self.tape = capture.tape
         self.eager_bytes = sum(s.base.nbytes for s in tape.storages if s.kind == TEMPORARY)
         self.traced = len(tape.entries)
@@ -230,13 +247,23 @@ class Plan:
         self.key = (capture.surroundings, self.arguments.key, guards.grads, guards.signature)
         self.checks, self.known = guards.checks, memory_in_reach(guards)
         self.gradients = [g for g in capture.gradients if g.ref is not None]
+        self.joint = capture.joint
+        if self.joint is not None:
+            self.joint.part()
         simplify(tape, self.escaping())
-        bundle(tape, self.gradients)
+        if self.joint is None:
+            bundle(tape, self.gradients)
         lower(tape)
         escaping = self.escaping()
         numbers = {e.outs[0].storage.number for e in tape.entries if e.kind == "number"}
         self.grad_storages = {ref.storage.number for ref in escaping[: len(self.gradients)]}
-        self.layout = Layout(tape.entries, self.grad_storages | numbers, escaping)
+        crossing = [] if self.joint is None else self.joint.divide()
+        local = {ref.storage.number for ref in (*escaping, *crossing)}
+        escaping += crossing
+        self.layout = Layout(tape.entries, self.grad_storages | numbers, escaping, local)
+        self.first, self.second = self.layout.entries, list[Entry]()
+        if self.joint is not None:
+            self.first, self.second = self.joint.split(self.layout.entries)
         let_go(self.layout.entries, escaping)
         tape.by_owner.clear()
         tape.storages.clear()
@@ -252,16 +279,21 @@ class Plan:
                 slot.forget()  # the gradient of another step
         capture.known.clear()
         self.error: Exception | None = None
-        self.rollback = Rollback(self.layout.entries)
+        self.rollback = Rollback(self.first)
         self.turn: dict[int, Any] = {}
-        self.used = Used(capture.library)
+        self.used = Used({**capture.library, **capture.later.library})
         self.owned, self.verified = True, False
         self.bind()
+        if self.joint is not None:  # the graphs behind arguments are not to be held
+            self.arguments.free.clear()
+            for slot in capture.slots:
+                slot.forget()
 
     def escaping(self) -> list[Ref]:
         """What is seen after the step."""
         refs = [g.ref for g in self.gradients if g.ref is not None]
-        return refs + [result.ref for result in self.capture.returned.values()]
+        refs += [result.ref for result in self.capture.returned.values()]
+        return refs + (self.capture.joint.gradients if self.capture.joint else [])
 
     def applies(self) -> bool:
         """Whether the plan is still one for the state that it was made in."""
@@ -297,6 +329,10 @@ class Plan:
         self.number_expressions()
         self.grad_names: list[tuple[str, str, str]] = []  # of leaves, gradients, and their arrays
         body = self.body()
+        second = "    backward = None"
+        if self.joint is not None:
+            lines = indented(self.joint.backward(self.second), 12)
+            second = SECOND.format(lines=lines)
         held = [name for _, *grads in self.grad_names for name in grads]
         names.objects["held"] = tuple([names.objects[name] for name in held])
         refresh, guards = self.refresh_lines(), self.guards()
@@ -305,14 +341,17 @@ class Plan:
             guards=indented(guards, 16), copies=indented(copies, 12), names=", ".join(names.objects)
         )
         self.first_line = head.count("\n") + 1
-        self.source = head + indented(body, 16) + TAIL.format(refresh=indented(refresh, 8))
+        self.source = (
+            head + indented(body, 16) + TAIL.format(refresh=indented(refresh, 8), second=second)
+        )
         filename = f"<nanotorch compiled {self.name} {id(self):#x}>"
         space: dict[str, Any] = {}
         exec(compile(self.source, filename, "exec"), space)
         linecache.cache[filename] = (
             len(self.source), None, self.source.splitlines(keepends=True), filename
         )  # fmt: skip
-        self.call, self.refresh, self.counts = space["make"](*names.objects.values())
+        made = space["make"](*names.objects.values())
+        self.call, self.refresh, self.counts, self.backward = made
         if held:
             alone = self.counts()
             taken = [n + (position % 2 == 0) for position, n in enumerate(alone)]
@@ -341,7 +380,9 @@ class Plan:
         capture, names = self.capture, self.names
         enabled, kind = capture.surroundings
         tests = [
-            f"mode.enabled is not {enabled}", f"default.numpy is not {names.of(kind)}",
+            # Inside of a module, what is true is the place of its call.
+            "not mode.enabled" if enabled else f"mode.enabled is not {enabled}",
+            f"default.numpy is not {names.of(kind)}",
             "observers",  # anomaly mode is one too
             *argument_guards(self.arguments, self.known, names),
         ]  # fmt: skip
@@ -466,9 +507,10 @@ class Plan:
 
     def body(self) -> list[str]:
         """The calls and the effects."""
-        capture, lines = self.capture, list[str]()
+        capture, joint = self.capture, self.joint
+        lines = [] if joint is None else joint.begin(self)
         self.starts: list[int] = []  # how many lines there are before those of each entry
-        for entry in self.layout.entries:
+        for entry in self.first:
             self.starts.append(len(lines))
             lines += self.calls.all_lines(entry)
         self.kernels = len(lines)
@@ -486,6 +528,8 @@ class Plan:
             lines.append("changes[0] += 1")
         self.made: dict[int, str] = {}
         value = self.returned(capture.result, lines)
+        if joint is not None:
+            lines += joint.keep({r.edge: self.made[id(r)] for r in capture.returned.values()})
         return [*lines, f"return {value}"]
 
     def gradient_line(self, gradient: Gradient) -> str:
@@ -526,12 +570,15 @@ class Plan:
         name = self.made[id(result)] = f"r{len(self.made)}"
         value = self.calls.operand(result.ref)
         local = self.calls.is_local(result.ref)
+        if local and self.joint is not None and result.ref.storage in self.joint.crossing:
+            value = f"{value}.copy()"
         made = f"asarray({value})" if local else f"{value}.copy('K')"
         lines.append(f"{name} = wrap({made})")
         if result.cell is not list:
             lines.append(f"{name}._writes = {self.names.of(result.cell)}()")
         if result.edge is not None:
-            lines.append(f"{name}._come_from({self.names.of(result.edge)})")
+            place = f"(node, {result.edge})" if type(result.edge) is int else None
+            lines.append(f"{name}._come_from({place or self.names.of(result.edge)})")
         return name
 
     def path(self, slot: Slot) -> str:
@@ -558,6 +605,35 @@ class Plan:
         """An error has come in the middle of a replay: as it was before."""
         self.error = error
         self.rollback.put_back(error, self.first_line, self.starts)
+
+    def again(self, node: Any, grads: Any, graph: bool) -> list[Any]:
+        """The gradients of a call from the step itself, made once more."""
+        assert self.joint is not None
+        made = self.joint.again(node, grads, graph, State(*self.within(*node._saved[:2])))
+        if mode.enabled or not graph:  # else for several gradients at a time
+            self.replan(self, None if graph else layouts_of(grads))
+        return made
+
+    def within(self, args: Any, kwargs: Any) -> tuple[list[Tensor], list[Any], list[Any]]:
+        """What a call can change: tensors, generators and modules."""
+        tensors = [*self.capture.guards.tensors.values(), *parts(Tensor, args, kwargs)]
+        draws: Any = [entry.fn for entry in self.tape.entries if entry.kind == "draw"]
+        drawn = {id(draw.__self__): draw.__self__ for draw in draws}
+        return (
+            list({id(t): t for t in tensors}.values()),
+            [*drawn.values()],
+            self.capture.guards.modules,
+        )
+
+    def outcome(self, result: Any, args: Any, kwargs: Any) -> list[tuple[str, Any]]:
+        """The bits of what the step, or a replay, has returned, and of its gradients."""
+        seen, joint = [("the result", bits_of(result))], self.joint
+        if joint is not None:
+            weights = [filled(*pair) for pair in zip(joint.layouts, joint.dtypes, strict=True)]
+            ends, arguments = joint.tensors(joint.ends, args, kwargs), Arguments(args, kwargs, True)
+            found = gradients(result, weights, arguments, ends, retain_graph=True)
+            seen.append(("a gradient", bits_of(found)))
+        return seen
 
     def same_groups(self) -> bool:
         """Whether groups of optimizers differ from those of the trace in numbers only."""
@@ -634,48 +710,28 @@ def verified(
         What the step returned, and what differs: `GUARD` if the plan is one for another state.
         The state is the step's own.
     """
-    tensors = list(plan.capture.guards.tensors.values())
-    tensors += [tensor for _, tensor in plan.capture.arguments.free]
-    tensors += arguments_of(args, kwargs)
-    held = list({id(t): t for t in tensors}.values())
-    draws: Any = [e.fn for e in plan.tape.entries if e.kind == "draw"]
-    drawn = list({id(draw.__self__): draw.__self__ for draw in draws}.values())
-    modules = plan.capture.guards.modules
+    held, drawn, modules = plan.within(args, kwargs)
     before = State(held, drawn, modules)
     result = function(*args, **kwargs)
-    expected = look(held, drawn, modules)
+    expected = look(held, drawn, modules) + plan.outcome(result, args, kwargs)
     before.put_back()
+    difference = None
     try:
         replayed = plan.call(args, kwargs)
+        if replayed is MISS:
+            difference = GUARD
+        elif plan.error is None:
+            found = look(held, drawn, modules) + plan.outcome(replayed, args, kwargs)
+            pairs = zip(expected, found, strict=False)
+            difference = next((name for (name, a), (_, b) in pairs if a != b), None)
     except Exception as error:
         plan.error = error
     if plan.error is not None:
-        difference: str | None = f"an error, {plan.error!r},"
-    elif replayed is MISS:
-        difference = GUARD
-    else:
-        expected.append(("the result", bits_of(result)))
-        found = [*look(held, drawn, modules), ("the result", bits_of(replayed))]
-        pairs = zip(expected, found, strict=False)
-        difference = next((name for (name, a), (_, b) in pairs if a != b), None)
+        difference = f"an error, {plan.error!r},"
     if difference is not None:
         before.put_back()
         result = function(*args, **kwargs)
     return result, difference
-
-
-def arguments_of(*values: Any) -> list[Tensor]:
-    """The tensors among arguments, or in a result."""
-    found: list[Tensor] = []
-    queue = list(values)
-    for value in queue:  # the list grows while the loop runs
-        if isinstance(value, Tensor):
-            found.append(value)
-        elif isinstance(value, (tuple, list)):
-            queue.extend(value)
-        elif isinstance(value, dict):
-            queue.extend(value.values())
-    return found
 
 
 def bits_of(result: Any) -> Any:

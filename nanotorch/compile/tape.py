@@ -3,14 +3,14 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from nanotorch._core.graph import AccumulateGrad, Edge, Node
 from nanotorch._core.layout import address
-from nanotorch._core.tensor import Tensor
+from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.optim.flat_buffer import Part, aligned, block_of, owner
 
 # The tape: which NumPy calls a step makes, in order, on which memory.
@@ -20,6 +20,7 @@ from nanotorch.optim.flat_buffer import Part, aligned, block_of, owner
 
 
 Array = np.ndarray
+T = TypeVar("T")
 
 # Where a piece of memory comes from.
 OUTSIDE = "outside"  # a tensor that exists before and after the step
@@ -126,18 +127,23 @@ def covers(ref: Ref) -> bool:
     return ref.array.size * ref.array.itemsize == ref.storage.base.nbytes
 
 
-def refs_in(*values: Any) -> list[Ref]:
-    """The arrays in a structure of arguments."""
-    found: list[Ref] = []
+def parts(kind: type[T], *values: Any) -> list[T]:
+    """What there is of a class in a structure of arguments, or in a result."""
+    found: list[T] = []
     queue = list(values)
     for value in queue:  # the list grows while the loop runs
-        if isinstance(value, Ref):
+        if isinstance(value, kind):
             found.append(value)
         elif isinstance(value, (tuple, list)):
-            queue += value
+            queue.extend(value)
         elif isinstance(value, dict):
-            queue += value.values()
+            queue.extend(value.values())
     return found
+
+
+def refs_in(*values: Any) -> list[Ref]:
+    """The arrays in a structure of arguments."""
+    return parts(Ref, *values)
 
 
 def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
@@ -270,18 +276,43 @@ def text(expression: Expression, name_of: Any) -> str:
 # What a step leaves behind, besides what it writes to memory.
 
 
+class Slot:
+    """A tensor that may be another one at each call.
+
+    Attributes:
+        path: how to find it among the arguments, as source; None for a leaf's gradient.
+        tensor: the one of the trace.
+        leaf: whose gradient it is.
+    """
+
+    __slots__ = ("array", "leaf", "path", "storage", "tensor")
+
+    def __init__(
+        self, path: str | None, tensor: Tensor, storage: Storage, leaf: Tensor | None = None
+    ) -> None:
+        self.path, self.tensor, self.storage, self.leaf = path, tensor, storage, leaf
+        self.array = tensor._array
+
+    def forget(self) -> None:
+        """Hold no memory any more."""
+        empty = np.empty(0, np.float32)
+        self.array, self.storage.base = empty, empty
+        self.tensor = wrap(empty) if self.leaf is None else self.leaf
+
+
 class Result:
     """A tensor that the step returns.
 
     Attributes:
         ref: its values.
-        edge: the node that made it in the trace, if it requires grad; its graph is used up.
+        edge: the node that made it in the trace, if it requires grad, with a graph that is used
+            up; or which output it is of the node of all results that have a graph.
         cell: the class of its version cell, which inference tensors have of their own.
     """
 
     __slots__ = ("cell", "edge", "ref")
 
-    def __init__(self, ref: Ref, edge: Edge | None, cell: type) -> None:
+    def __init__(self, ref: Ref, edge: Edge | int | None, cell: type) -> None:
         self.ref, self.edge, self.cell = ref, edge, cell
 
 
@@ -321,6 +352,11 @@ def is_used_up(node: Node) -> bool:
                 seen.add(target)
                 queue.append(target)
     return freed
+
+
+def has_graph(out: Tensor) -> bool:
+    """Whether somebody may go backward from a tensor."""
+    return out.grad_fn is not None and not is_used_up(out.grad_fn)
 
 
 # Changing a tape: who uses what, one array in place of another, and one write per temporary.
@@ -471,6 +507,11 @@ IN_PLACE = 1 << 14
 class Layout:
     """Where every temporary of a tape lies.
 
+    Args:
+        own: the numbers of storages that have memory of their own.
+        escaping: what is seen afterwards.
+        local: storages that calls had better make anew.
+
     Attributes:
         scalars: numbers of storages that are NumPy scalars in local variables.
         rebound: those that a call makes anew each time, as a local variable.
@@ -479,8 +520,10 @@ class Layout:
         preset: temporaries to be filled once: what is written to them is the same region each time.
     """
 
-    def __init__(self, entries: list[Entry], own: set[int], escaping: list[Ref]) -> None:
-        self.entries, self.own, self.escaping = entries, own, escaping
+    def __init__(
+        self, entries: list[Entry], own: set[int], escaping: list[Ref], local: set[int]
+    ) -> None:
+        self.entries, self.own, self.escaping, self.local = entries, own, escaping, local
         self.kept = {ref.storage.number for ref in escaping}
         self.uses = Uses(entries)
         self.scalars: set[int] = set()
@@ -507,7 +550,7 @@ class Layout:
             return
         if out.array.ndim == 0 and self.is_scalar(entry):
             self.scalars.add(number)
-        elif entry.kind in ("call", "draw"):
+        elif entry.kind in ("call", "draw") or (number in self.local and lies_alike(entry, out)):
             self.rebound.add(number)
 
     def is_scalar(self, entry: Entry) -> bool:
@@ -602,6 +645,14 @@ class Layout:
             return np.ndarray(a.shape, a.dtype, block, at, a.strides)
 
         return block, array_of
+
+
+def lies_alike(entry: Entry, out: Ref) -> bool:
+    """Whether a result that NumPy makes anew lies in memory as it did in the trace."""
+    known = entry.kind == "ufunc" and not entry.kwargs
+    if not (known or entry.kind == "reduce") or not out.array.flags.c_contiguous:
+        return False
+    return entry.fn in PRODUCTS or all(ref.array.flags.c_contiguous for ref in entry.inputs())
 
 
 def overwrites(entry: Entry) -> bool:

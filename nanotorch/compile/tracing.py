@@ -32,6 +32,7 @@ from nanotorch.compile.guards import (
     function_behind,
     holds,
 )
+from nanotorch.compile.joint import GOES_BACKWARD, HAS_GRAPH, Joint, Layouts, outputs_of
 from nanotorch.compile.recorder import NOBODY, Recorder, Symbolic, Traced, current, real
 from nanotorch.compile.tape import (
     CONSTANT,
@@ -43,9 +44,9 @@ from nanotorch.compile.tape import (
     Leaf,
     Ref,
     Result,
-    Storage,
+    Slot,
     Tape,
-    is_used_up,
+    has_graph,
     leaves,
 )
 from nanotorch.nn.module import Module
@@ -406,37 +407,9 @@ def fingerprint(array: np.ndarray) -> tuple[Any, ...]:
 META = ("_history", "_edge", "_view", "_retains_grad", "_leaf_hooks", "_past")
 
 
-HAS_GRAPH = "it returns a tensor whose graph can still be used"
-
-
-class Slot:
-    """A tensor that may be another one at each call.
-
-    Attributes:
-        path: how to find it among the arguments, as source; None for a leaf's gradient.
-        tensor: the one of the trace.
-        leaf: whose gradient it is.
-    """
-
-    __slots__ = ("array", "leaf", "path", "storage", "tensor")
-
-    def __init__(
-        self, path: str | None, tensor: Tensor, storage: Storage, leaf: Tensor | None = None
-    ) -> None:
-        self.path, self.tensor, self.storage, self.leaf = path, tensor, storage, leaf
-        self.array = tensor._array
-
-    def forget(self) -> None:
-        """Hold no memory any more."""
-        empty = np.empty(0, np.float32)
-        self.array, self.storage.base = empty, empty
-        if self.leaf is not None:
-            self.tensor = self.leaf
-
-
 def surroundings() -> tuple[Any, ...]:
     """What of the library's state decides what operations do."""
-    return (mode.enabled, dtypes.default.numpy)
+    return (mode.enabled and True, dtypes.default.numpy)
 
 
 class Capture:
@@ -444,6 +417,10 @@ class Capture:
 
     Attributes:
         result: what the step returned, a `Result` in place of each tensor it made.
+        has_graph: whether it returns tensors whose graph can still be used; from the beginning
+            whether that is expected.
+        layouts: in which layouts their gradients come, if that is known.
+        joint: these gradients.
         switched: modules that go between training and evaluation: their attributes, and the mode.
         retry, grown: whether another trace may succeed, since there is state now, or a module, that
             was made in this one, or more code is known.
@@ -456,11 +433,16 @@ class Capture:
         kwargs: Any,
         codes: set[CodeType],
         library: dict[CodeType, dict[str, Any]],
+        has_graph: bool = False,
+        layouts: Layouts | None = None,
     ) -> None:
         self.surroundings = surroundings()
-        self.arguments = Arguments(args, kwargs)
+        self.has_graph, self.layouts = has_graph, layouts
+        self.arguments = Arguments(args, kwargs, has_graph)
         self.function, self.codes, self.library = function, codes, library
-        self.guards = Guards.of(function, self.arguments, codes, library)
+        self.guards = self.look()
+        self.joint: Joint | None = None
+        self.later = Watcher()  # of the gradients of what it returns
         self.slots: list[Slot] = []
         self.counts: list[Count] = []
         self.gradients: list[Gradient] = []
@@ -476,6 +458,10 @@ class Capture:
     def tape(self) -> Tape:
         return self.recorder.tape
 
+    def look(self) -> Guards:
+        """What the step reaches."""
+        return Guards.of(self.function, self.arguments, self.codes, self.library, self.has_graph)
+
     def run(self, args: Any, kwargs: Any) -> Any:
         """Execute the step under trace.
 
@@ -489,15 +475,26 @@ class Capture:
         self.recorder = Recorder(self.known)
         self.add_slots()
         before = {key: state_of(tensor) for key, tensor in self.known.items()}
-        watcher = Watcher()
+        watcher, expects_graph = Watcher(), self.has_graph
         generators = [g for g in self.guards.kept if isinstance(g, Generator)]
         known = list(self.known.values())
         held = State(known, [default_generator, *generators], self.guards.modules)
         failure, out = "", None
 
         def watched() -> Any:
-            with watcher.watching():
-                return self.function(*args, **kwargs)
+            inner = [t for _, t in self.arguments.free if t.requires_grad and not t.is_leaf]
+            handles = [tensor.register_hook(goes_backward) for tensor in inner]
+            try:
+                with watcher.watching():
+                    result = self.function(*args, **kwargs)
+            finally:
+                for handle in handles:
+                    handle.remove()
+            self.differentiate(result)
+            return result
+
+        def goes_backward(_: Any) -> None:
+            self.recorder.refuse(GOES_BACKWARD)
 
         try:
             out = traced(self.recorder, watched)
@@ -511,13 +508,15 @@ class Capture:
             out = self.function(*args, **kwargs)  # an error of the step's own comes again
             self.problem = failure
             return out
-        self.problem = self.recorder.problem or watcher.problem
+        self.problem = self.recorder.problem or watcher.problem or self.later.problem
         self.retry = self.recorder.made_state or watcher.imported
+        self.retry |= self.has_graph is not expects_graph
         if watcher.imported:  # the tape has what the module did then
             self.problem = self.problem or f"{place_of(self.function)}: a module is imported"
-        all_known = watcher.codes <= self.codes and watcher.library.keys() <= self.library.keys()
+        codes = watcher.codes | self.later.codes
+        all_known = codes <= self.codes and watcher.library.keys() <= self.library.keys()
         if not all_known and (self.problem is None or self.retry):
-            self.codes |= watcher.codes
+            self.codes |= codes
             self.library |= watcher.library
             self.grown, self.problem = True, f"{place_of(self.function)}: more code was called"
         if self.problem is None:
@@ -525,12 +524,29 @@ class Capture:
                 self.note_effects(before, out, held)
             except Refused as reason:
                 self.problem = self.problem or f"{place_of(self.function)}: {reason}"
+        if self.has_graph and (self.problem is None or self.same_python()):
+            held.put_back()  # nobody is to go backward through traced arrays
+            out = self.function(*args, **kwargs)
         return out
+
+    def differentiate(self, result: Any) -> None:
+        """Trace the gradients of what the step returned, if it has a graph."""
+        outputs = outputs_of(result, self.arguments)
+        if not outputs or not self.recorder.live:
+            return
+        expects, self.has_graph = self.has_graph, True
+        try:
+            if not expects:
+                raise Refused(HAS_GRAPH)
+            with self.later.watching():
+                self.joint = Joint(self.tape, outputs, self.arguments, self.known, self.layouts)
+        except Refused as reason:
+            self.recorder.refuse(str(reason), place_of(self.function))
 
     def same_python(self) -> bool:
         """Whether the step has changed nothing that Python code can see, up to an error."""
         try:
-            after = Guards.of(self.function, self.arguments, self.codes, self.library)
+            after = self.look()
         except Refused:
             return False
         return after.signature == self.guards.signature
@@ -562,6 +578,8 @@ class Capture:
                 raise Refused("the history or the flags of a tensor from outside change")
             if tensor._grad is not grad:
                 self.note_gradient(tensor)
+        if self.joint is not None and any(g.ref is not None for g in self.gradients):
+            raise Refused(GOES_BACKWARD)
         self.note_counts(before)
         asked = [leaf for expression, _ in self.recorder.asked for leaf in leaves(expression)]
         if any(leaf.late for leaf in asked):
@@ -601,7 +619,7 @@ class Capture:
         self.switched = [(own, now) for own, now, before in modes if now is not before]
         held.switch_back()
         try:
-            after = Guards.of(self.function, self.arguments, self.codes, self.library)
+            after = self.look()
         finally:
             for own, training in self.switched:
                 own["training"] = training
@@ -672,8 +690,11 @@ class Capture:
             raise Refused("it returns two tensors that share memory")
         if any(g.ref is not None and g.ref.storage is storage for g in self.gradients):
             raise Refused("it returns a tensor that shares memory with a gradient")
-        edge = None
-        if out.requires_grad:
+        edge: Any = None
+        numbers = [n for n, o in enumerate(self.joint.outputs if self.joint else ()) if o is out]
+        if numbers:
+            (edge,) = numbers
+        elif out.requires_grad:
             if out.grad_fn is None or has_graph(out):
                 raise Refused(HAS_GRAPH)
             edge = (out.grad_fn, out.output_nr)
@@ -681,11 +702,6 @@ class Capture:
             Ref(storage, out._array), edge, InferenceCell if out.is_inference() else list
         )
         return self.returned[id(out)]
-
-
-def has_graph(out: Tensor) -> bool:
-    """Whether somebody may go backward from a tensor."""
-    return out.grad_fn is not None and not is_used_up(out.grad_fn)
 
 
 def place_of(function: Any) -> str:

@@ -136,8 +136,8 @@ def keeps_graph(model: Any, optimizer: Any, x: Any) -> Any:
     return loss
 
 
-def forward_only(model: Any, optimizer: Any, x: Any) -> Any:
-    return model(x)
+def makes_leaf(model: Any, optimizer: Any, x: Any) -> Any:
+    return model(x) * torch.ones(2, requires_grad=True)
 
 
 def returns_object(model: Any, optimizer: Any, x: Any) -> Any:
@@ -148,7 +148,7 @@ def returns_object(model: Any, optimizer: Any, x: Any) -> Any:
 SITUATIONS = [
     branches, takes_item, takes_numpy, takes_list, prints, prints_loss, draws, draws_numpy,
     draws_globally, reads_array, takes_time, picks, finds, freezes, replaces_memory, counts,
-    keeps_graph, forward_only,
+    keeps_graph, makes_leaf,
 ]  # fmt: skip
 
 

@@ -12,14 +12,19 @@ from nanotorch.nn import functional as F
 from tests.compile.beside import array, caught, flat
 
 X, Y = array(8, 4), torch.tensor([0, 1] * 4)
-GRAPH = "a tensor whose graph can still be used"
+LEAF = "a leaf that it makes itself"
 
 
 def forward() -> tuple[Any, Any]:
-    """A model, and a function that gives the loss, for the caller to go backward."""
+    """A model, and a function that gives the loss, which is not captured where it is recorded."""
     torch.manual_seed(0)
     model = nn.Linear(4, 2)
-    return model, lambda x, y: F.cross_entropy(model(x), y)
+
+    def loss(x: Any, y: Any) -> Any:
+        one = torch.ones(2, requires_grad=torch.is_grad_enabled())
+        return F.cross_entropy(model(x) * one, y)
+
+    return model, loss
 
 
 @pytest.fixture
@@ -42,7 +47,7 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     return found
 
 
-def test_a_loss_for_the_caller_is_never_traced(counts: dict[str, int]) -> None:
+def test_a_loss_that_cannot_be_captured_is_traced_once(counts: dict[str, int]) -> None:
     losses = []
     for compiled in (False, True):
         model, loss = forward()
@@ -60,10 +65,10 @@ def test_a_loss_for_the_caller_is_never_traced(counts: dict[str, int]) -> None:
             losses.append(found)
 
         warned = caught(run)
-        assert [GRAPH in text for text in warned] == [True] * compiled
+        assert [LEAF in text for text in warned] == [True] * compiled
     assert losses[0] == losses[1]
-    assert counts == {"trace": 0, "of": 0}
-    assert GRAPH in f.report().problem
+    assert counts["trace"] == 1
+    assert LEAF in f.report().problem
     assert "uncompiled" in str(f.report())
 
 
@@ -79,8 +84,8 @@ def test_what_is_recorded_runs_as_it_is_and_the_rest_is_replayed(counts: dict[st
         with torch.no_grad():
             assert f(X, Y).item() == expected
     assert len(f.report().plans) == 1
-    assert counts["trace"] <= 2  # perhaps once more, for what is used for the first time
-    assert GRAPH in f.report().problem
+    assert counts["trace"] <= 3  # perhaps once more, for what is used for the first time
+    assert LEAF in f.report().problem
     assert "1 captured" in str(f.report())
     looks = counts["of"]
     for _ in range(4):
