@@ -144,7 +144,7 @@ class Compiler:
             if self.overlaps >= OVERLAPS:
                 self.overlapping |= in_reach
             return self.function(*args, **kwargs)
-        key = (surroundings(), arguments.key, guards.grads, guards.signature)
+        key = (surroundings(), arguments.key, guards.grads)
         for plan in self.plans:
             if plan.key != key or plan.turn or not plan.applies():
                 continue

@@ -470,8 +470,7 @@ class Guards:
 
     Attributes:
         checks: what to compare.
-        signature: equal for two states that make the step do the same.
-        grads: which leaves have a gradient; beside `signature` it tells one state from another.
+        grads: which leaves have a gradient.
         tensors: by `id`; gradients among them are listed too.
         modules, optimizers: all of them.
         names: the attributes that the step may ask for.
@@ -493,7 +492,6 @@ class Guards:
         # Who reads the options himself sees numbers, which are then guarded as such.
         self.ordinary = "param_groups" in self.names
         self.checks: list[Check] = []
-        self.signature: list[Any] = []
         self.grads: list[tuple[int, bool]] = []
         self.tensors: dict[int, Tensor] = {}
         self.gradients: list[int] = []
@@ -525,7 +523,6 @@ class Guards:
             guards.check("absent", space, None, frozenset(names))
         for name in sorted(set().union(*(names for _, names in hidden))):
             guards.check("item", BUILTINS, name, BUILTINS[name])
-            guards.signature.append((name, id(BUILTINS[name])))
         return guards
 
     def check(self, kind: str, container: Any, key: Any, value: Any, counted: bool = False) -> None:
@@ -533,17 +530,12 @@ class Guards:
         self.checks.append(Check(kind, container, key, value, counted))
 
     def hold(self, value: Any, path: str) -> None:
-        """Note a value in the signature, and follow it later."""
-        if isinstance(value, VALUES) and not isinstance(value, enum.Enum):
-            self.signature.append((type(value), repr(value)))
-        elif isinstance(value, np.generic):
-            self.signature.append((type(value), value.tobytes()))
-        else:
-            self.signature.append(id(value))
-            if id(value) not in self.seen:
-                self.seen.add(id(value))
-                self.kept.append(value)
-                self.queue.append((value, path))
+        """Follow a value later, unless it has no parts."""
+        plain = isinstance(value, (*VALUES, np.generic)) and not isinstance(value, enum.Enum)
+        if not plain and id(value) not in self.seen:
+            self.seen.add(id(value))
+            self.kept.append(value)
+            self.queue.append((value, path))
 
     def entry(self, kind: str, container: Any, key: Any, value: Any, path: str) -> None:
         """A value at its place."""
@@ -553,12 +545,10 @@ class Guards:
     def size(self, container: Any, counted: bool = False) -> None:
         """How many entries a container has."""
         self.check("len", container, None, len(container), counted)
-        self.signature.append(len(container))
 
     def keys(self, container: dict[str, Any]) -> None:
         """Which entries a dict of attributes has."""
         self.check("keys", container, None, tuple(container))
-        self.signature.append(tuple(container))
 
     def entries(self, space: dict[str, Any], names: Iterable[str], path: str) -> None:
         """Attributes, in order."""
@@ -611,7 +601,6 @@ class Guards:
             if not all(isinstance(part, (*VALUES, enum.Enum)) for part in value):
                 raise Refused(f"`{path}` is a set of objects")  # values have no parts
             self.check("set", value, None, frozenset(value))
-            self.signature.append((len(value), tuple(sorted(map(repr, value)))))
         elif isinstance(value, dict):
             self.size(value)
             for key, part in value.items():
@@ -623,7 +612,6 @@ class Guards:
             for position, part in enumerate(value):
                 self.entry("item", value, position, part, f"{path}[{position}]")
         else:
-            self.signature.append(len(value))
             for position, part in enumerate(value):
                 self.hold(part, f"{path}[{position}]")
         kind = type(value)
@@ -637,7 +625,6 @@ class Guards:
     def visit_function(self, function: FunctionType, path: str) -> None:
         """Its closure, and what a user's function reads of its globals and of Python."""
         code = function.__code__
-        self.signature.append(id(code))
         if hasattr(function, "__wrapped__") and code.co_filename.startswith(COMPILED):
             self.hold(function.__wrapped__, path)  # which runs as it is, inside another
             return
@@ -675,7 +662,6 @@ class Guards:
                 raise Refused(f"`{path}` is used for {min(self.names & NUMPY_EFFECTS)}")
             for name in sorted(self.names & set(space)):
                 self.check("item", space, name, space[name], type(module) is WatchedModule)
-                self.signature.append(id(space[name]))
                 if isinstance(space[name], ModuleType):
                     self.hold(space[name], f"{path}.{name}")
             return
@@ -696,7 +682,6 @@ class Guards:
                     self.size(space)
                 for name in sorted((self.users_names | {"forward"}) & set(space)):
                     self.check("item", space, name, space[name])
-                    self.signature.append(id(space[name]))
                 continue
             self.keys(space)
             named = (self.names | SPECIAL) & set(space)
@@ -735,10 +720,8 @@ class Guards:
             value = getattr(tensor, name)
             if name in own:
                 self.check("item", own, name, value)
-            if name.endswith("hooks") and value is not None:
+            if name.endswith("hooks"):
                 self.hold(value, path)
-            else:
-                self.signature.append(id(value))
         if tensor._view is not None:
             self.hold(tensor._view.base, path)
         if self.forward:
@@ -789,12 +772,9 @@ class Guards:
             if plain:
                 self.check("group", group, None, list(group.values()))
             for key, part in group.items():
-                if key in OPTIONS and is_number(part):
-                    self.signature.append((key, type(part).__name__ == "tuple"))
-                    continue
-                place = f"{path}.param_groups[{key!r}]"
-                self.check("item", group, key, part, counted=plain)
-                self.hold(part, place)
+                if not (key in OPTIONS and is_number(part)):
+                    self.check("item", group, key, part, counted=plain)
+                    self.hold(part, f"{path}.param_groups[{key!r}]")
         if type(optimizer) not in KNOWN_OPTIMIZERS:
             for name in [name for name in own if name != "_flats"]:
                 self.entry("item", own, name, own[name], f"{path}.{name}")
@@ -805,14 +785,12 @@ class Guards:
         self.check("item", own, "state", optimizer.state, counted)
         self.kept.append(optimizer.state)
         self.check("len", optimizer.state, None, len(optimizer.state))
-        self.signature.append((id(optimizer.state), len(optimizer.state)))
         for key, entry in optimizer.state.items():
             self.hold(key, path)
             if not isinstance(entry, dict):
                 self.hold(entry, f"{path}.state")
                 continue
             self.check("item", optimizer.state, key, entry)
-            self.signature.append(id(entry))
             self.kept.append(entry)
             for name, value in entry.items():
                 self.check("item", entry, name, value)
@@ -820,10 +798,8 @@ class Guards:
                     self.tensors[id(value)] = value
                     self.kept.append(value)
                     self.check("item", vars(value), "_array", value._array)
-                    self.signature += [id(value), id(value._array)]
                 else:
                     self.hold(value, f"{path}.state[{name!r}]")
-            self.signature.append(tuple(entry))
 
     def visit_module(self, module: Module, path: str) -> None:
         """Parameters, buffers, children, hooks, and attributes in reach."""
@@ -849,7 +825,6 @@ class Guards:
         """An attribute of a module; of hooks it is enough to see that there are none."""
         if isinstance(value, (dict, set)) and not value and name.startswith("_"):
             self.check("empty", own, name, None, counted)
-            self.signature.append((name, 0))
         else:
             self.check("item", own, name, value, counted)
             self.hold(value, path)

@@ -244,7 +244,7 @@ class Plan:
         self.eager_bytes = sum(s.base.nbytes for s in tape.storages if s.kind == TEMPORARY)
         self.traced = len(tape.entries)
         guards, self.arguments = capture.guards, capture.arguments
-        self.key = (capture.surroundings, self.arguments.key, guards.grads, guards.signature)
+        self.key = (capture.surroundings, self.arguments.key, guards.grads)
         self.checks, self.known = guards.checks, memory_in_reach(guards)
         self.gradients = [g for g in capture.gradients if g.ref is not None]
         self.joint = capture.joint

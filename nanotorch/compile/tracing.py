@@ -26,6 +26,7 @@ from nanotorch.compile.guards import (
     OPTIONS,
     VALUES,
     Arguments,
+    Check,
     Guards,
     Refused,
     Watcher,
@@ -440,7 +441,7 @@ class Capture:
         self.has_graph, self.layouts = has_graph, layouts
         self.arguments = Arguments(args, kwargs, has_graph)
         self.function, self.codes, self.library = function, codes, library
-        self.guards = self.look()
+        self.guards = Guards.of(function, self.arguments, codes, library, has_graph)
         self.joint: Joint | None = None
         self.later = Watcher()  # of the gradients of what it returns
         self.slots: list[Slot] = []
@@ -457,10 +458,6 @@ class Capture:
     @property
     def tape(self) -> Tape:
         return self.recorder.tape
-
-    def look(self) -> Guards:
-        """What the step reaches."""
-        return Guards.of(self.function, self.arguments, self.codes, self.library, self.has_graph)
 
     def run(self, args: Any, kwargs: Any) -> Any:
         """Execute the step under trace.
@@ -499,7 +496,7 @@ class Capture:
         try:
             out = traced(self.recorder, watched)
         except Exception as error:
-            if not self.same_python():  # which cannot be put back
+            if self.changed() is not None:  # which cannot be put back
                 raise
             failure = f"{place_of(self.function)}: tracing it failed: {error}"
         self.recorder.proxies.clear()  # which hold what the step has made
@@ -524,7 +521,7 @@ class Capture:
                 self.note_effects(before, out, held)
             except Refused as reason:
                 self.problem = self.problem or f"{place_of(self.function)}: {reason}"
-        if self.has_graph and (self.problem is None or self.same_python()):
+        if self.has_graph and (self.problem is None or self.changed() is None):
             held.put_back()  # nobody is to go backward through traced arrays
             out = self.function(*args, **kwargs)
         return out
@@ -542,14 +539,6 @@ class Capture:
                 self.joint = Joint(self.tape, outputs, self.arguments, self.known, self.layouts)
         except Refused as reason:
             self.recorder.refuse(str(reason), place_of(self.function))
-
-    def same_python(self) -> bool:
-        """Whether the step has changed nothing that Python code can see, up to an error."""
-        try:
-            after = self.look()
-        except Refused:
-            return False
-        return after.signature == self.guards.signature
 
     def add_slots(self) -> None:
         """The memory of arguments and of gradients is looked up anew at every call."""
@@ -613,20 +602,21 @@ class Capture:
             seen.add(id(cell))
             self.counts.append(Count(cell, slots.get(key), cell[0] - former[0], list(cell[1:])))
 
+    def changed(self) -> Check | None:
+        """The first thing that Python code can see and the step has changed."""
+        return next((check for check in self.guards.checks if not holds(check)), None)
+
     def compare_state(self, held: State) -> None:
         """Refuse a step that changes what Python code can see, other than modules' modes."""
         modes = [(own, own["training"], before) for own, before in held.modes]
         self.switched = [(own, now) for own, now, before in modes if now is not before]
         held.switch_back()
-        try:
-            after = self.look()
-        finally:
-            for own, training in self.switched:
-                own["training"] = training
-        if after.signature == self.guards.signature:
+        changed = self.changed()
+        for own, training in self.switched:
+            own["training"] = training
+        if changed is None:
             return
-        changed = next((c for c in self.guards.checks if not holds(c)), None)
-        name = getattr(changed, "key", None)
+        name = changed.key
         self.retry = True  # once: optimizers make their state in their first step
         where = next(stores(self.codes, str(name)), place_of(self.function))
         what = f"`{name}` changes" if isinstance(name, str) else "a variable outside changes"
