@@ -1,6 +1,7 @@
 """Convolution and its adjoints."""
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,168 +11,305 @@ from nanotorch._core.arguments import as_int, as_ints, combination, refused
 from nanotorch._core.batched import Call
 from nanotorch._core.call_site import warn_once
 from nanotorch._core.op import Array, hidden_op, public
-from nanotorch._core.sums import sum_over, sum_rows
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import NUMBERS, need_kind
 from nanotorch.ops.elementwise import tied
 from nanotorch.ops.reduction import sum_along
 from nanotorch.ops.shape import slice_along, squeeze_one, unsqueeze
-from nanotorch.ops.windows import (
-    Ints,
-    Windows,
-    chunks,
-    constant_pad_nd,
-    cropped,
-    last,
-    padded,
-    windows,
-)
+from nanotorch.ops.windows import Ints, Windows, constant_pad_nd, inside, last, windows
 
-# Convolution and its adjoints: with the elements of an input's windows it is a matrix product.
+# A convolution and its adjoints are matrix products. Of which matrices, memory decides:
 #
-# The elements of a window are a column of a matrix. With many channels they are a row: with
-# channels last, whole rows of the kernel lie together in memory.
+# The input's rows, at each place of a window's rows, are gathered below each other, so that the
+# rows of one window follow each other in memory and neighbouring windows share them: a matrix of
+# them is a view. Where an output has fewer channels than the input, the input's rows are taken as
+# they are, and what they give for each place is scattered: added to the result there. Several
+# samples lie side by side in a row. A part of the batch is taken at a time, which the cache holds.
 
 
-# Fewer elements side by side, or fewer outputs, and rows are slower than columns.
-LEAST_RUN, LEAST_OUTPUTS = 24, 16
-MOST_WINDOWS = 1024  # of a sample
-# More windows than this in a sample, and a product for each sample beats one for all.
-MOST_JOINED = 256
+PART = 700_000  # bytes
+WIDE = 64  # a row is wide enough for a matrix by itself
+LEAST = 128  # columns of a matrix, else
+NARROW, MANY = 12, 8  # rows at most so wide, of so many samples: copied faster with these together
+THIN = 4  # with fewer results at all places of a row, windows as a whole are faster
+FEW = 64  # elements of a window in a group at most, to have a product for each sample
 
 
-def in_groups(weight: Array, groups: int) -> Array:
-    """A weight ``(O, C / groups, *kernel)`` as matrices ``(groups, O / groups, ...)``."""
-    return weight.reshape(groups, weight.shape[0] // groups, -1)
+class Block:
+    """Memory of zeros ``(*lead, samples, *width)``.
 
+    Args:
+        apart: with each sample by itself, where rows are wide.
 
-def in_rows(inputs: int, outputs: int, at: Windows, groups: int) -> bool:
-    """Whether windows as rows are faster than as columns."""
-    wide = inputs * at.kernel[-1] >= LEAST_RUN and outputs >= LEAST_OUTPUTS
-    few = len(at.out) > 1 and math.prod(at.out) <= MOST_WINDOWS
-    return groups == 1 and wide and few and math.prod(at.kernel) > 1
+    Attributes:
+        memory: in the order that is the fastest.
+        array: a view in the order above.
+        apart: whether samples come first in memory.
+        narrow: whether they come last.
+    """
 
-
-def convolved_rows(input: Array, weight: Array, at: Windows) -> Array:
-    """`convolved`, with windows as rows."""
-    samples, outputs, count = len(input), len(weight), math.prod(at.out)
-    matrix = np.ascontiguousarray(np.moveaxis(weight, 1, -1)).reshape(outputs, -1)
-    out = np.empty((samples, outputs, count), input.dtype)
-    for part, rows in at.rows(input):
-        if count > MOST_JOINED:
-            np.matmul(matrix, rows.swapaxes(1, 2), out[part])
+    def __init__(
+        self, lead: Ints, samples: int, width: Ints, dtype: Any, apart: bool = False
+    ) -> None:
+        n, dims = len(lead), range(len(lead) + 1, len(lead) + 1 + len(width))
+        self.apart = apart and math.prod(width) >= WIDE
+        self.narrow = not self.apart and samples >= MANY and width[-1] <= NARROW
+        if self.apart:
+            self.memory = np.zeros((samples, *lead, *width), dtype)
+            self.array = self.memory.transpose(*range(1, n + 1), 0, *dims)
+        elif self.narrow:
+            self.memory = np.zeros((*lead, *width, samples), dtype)
+            self.array = self.memory.transpose(*range(n), dims[-1], *[d - 1 for d in dims])
         else:
-            joined = rows.reshape(-1, rows.shape[2]) @ matrix.T
-            out[part] = joined.reshape(-1, count, outputs).swapaxes(1, 2)
-    return out.reshape(samples, outputs, *at.out)
+            self.memory = self.array = np.zeros((*lead, samples, *width), dtype)
+
+    def place(self, input: Array, first: int, taps: Any, target: Array) -> None:
+        """Copy rows of the input.
+
+        Args:
+            input: ``(N, G, C, rows, *across)``.
+            first: the row of the input that is the first one; it and others may be in the padding.
+            taps: of `Windows`.
+            target: `array` as ``(G, C, rows, *places, N, *width)``.
+        """
+        to, of = inside(input.shape[3], 1, first, target.shape[2])
+        source = input[:, :, :, of].transpose(1, 2, 3, 0, *range(4, input.ndim))
+        if self.narrow and len(taps) > 1:
+            source = np.ascontiguousarray(np.moveaxis(source, 3, -1))
+            source = source.transpose(0, 1, 2, -1, *range(3, source.ndim - 1))
+        target = target[:, :, to]
+        for place, here, there in taps:
+            target[(..., *place, slice(None), *here)] = source[last(there)]
+
+
+def parts(samples: int, each: int, width: int) -> Iterator[slice]:
+    """Parts of a batch, of about the same size.
+
+    Args:
+        each: bytes for a sample.
+        width: columns of a matrix for a sample.
+    """
+    count = max(PART // max(each, 1), -(-LEAST // max(width, 1)), 1)
+    count = -(-samples // -(-samples // count)) if samples else 1
+    for start in range(0, samples, count):
+        yield slice(start, min(start + count, samples))
+
+
+def stacked(block: Block, lines: int, height: int, high: int, step: int) -> Array:
+    """Of a block's rows each ``high`` as one matrix: a view ``(..., height, high * lines, n)``.
+
+    Args:
+        lines: of a row.
+        step: how many rows the first ones of two matrices are apart.
+    """
+    memory = block.memory
+    lead = memory.shape[: 3 if block.apart else 2]
+    rows = memory.reshape(*lead, lines, -1)
+    *outer, row, line, item = rows.strides
+    shape = (*lead[:-1], height, high * lines, rows.shape[-1])
+    return np.ndarray(shape, rows.dtype, rows, 0, (*outer, row * step, line, item))
+
+
+def gathered(
+    input: Array, weight: Array, shift: Any, out: Array, first: int, step: int, taps: Any
+) -> None:
+    """Write the products of the weight with rows of the input, gathered.
+
+    Args:
+        input: ``(N, G, C, rows, *across)``.
+        weight: ``(G, O, C, high, *kernel)``.
+        shift: what is added.
+        out: ``(N, G, O, height, *width)``. Row h is made of ``high`` rows of the input, from
+            ``first + h * step``.
+        taps: of `Windows`.
+    """
+    samples, groups, outputs, height, *width = out.shape
+    channels, high, *kernel = weight.shape[2:]
+    lines, wide = channels * math.prod(kernel), math.prod(width)
+    rows, kind = (height - 1) * step + high, input.dtype
+    matrix = np.ascontiguousarray(weight.swapaxes(2, 3))
+    matrix = matrix.reshape(groups, 1, outputs, high * lines)
+    block = None
+    bytes_each = kind.itemsize * groups * wide * (rows * lines + height * outputs)
+    for part in parts(samples, bytes_each, wide):
+        target = out[part]
+        count = len(target)
+        if block is None or block.array.shape[-1 - len(width)] != count:
+            block = Block((groups, rows, channels, *kernel), count, tuple(width), kind, True)
+            operand = stacked(block, lines, height, high, step)
+            if not block.apart:
+                result = Block((groups, height, outputs), count, tuple(width), kind)
+                products = result.memory.reshape(groups, height, outputs, -1)
+                values = result.array.transpose(3, 0, 2, 1, *range(4, result.array.ndim))
+        block.place(input[part], first, taps, block.array.swapaxes(1, 2))
+        if block.apart:
+            products = target.reshape(count, groups, outputs, height, wide).swapaxes(2, 3)
+            values = target
+        np.matmul(matrix, operand, products)
+        np.add(values, shift, target)
+
+
+def scattered(input: Array, weight: Array, out: Array, first: int, step: int, taps: Any) -> None:
+    """Add to ``out`` what `gathered` would write: the results for each place one after another."""
+    samples, groups, outputs, height, *_ = out.shape
+    channels, high, *kernel = weight.shape[2:]
+    across, kind, k = input.shape[4:], input.dtype, len(kernel)
+    lines, wide = outputs * math.prod(kernel), math.prod(across)
+    rows = (height - 1) * step + high
+    matrix = np.ascontiguousarray(weight.transpose(0, *range(4, 4 + k), 1, 3, 2))
+    matrix = matrix.reshape(groups, 1, lines, high * channels)
+    multiply: Any = np.multiply if high * channels == 1 else np.matmul
+    every = [((), (slice(None),) * k, (slice(None),) * k)]
+    block = None
+    bytes_each = kind.itemsize * groups * wide * (rows * channels + height * lines)
+    for part in parts(samples, bytes_each, wide):
+        target = out[part]
+        count = len(target)
+        if block is None or block.array.shape[-1 - k] != count:
+            block = Block((groups, rows, channels), count, across, kind)
+            operand = stacked(block, channels, height, high, step)
+            result = Block((groups, height, *kernel, outputs), count, across, kind)
+            products = result.memory.reshape(groups, height, lines, -1)
+            order = (*range(2, 2 + k), 3 + k, 0, 2 + k, 1, *range(4 + k, 4 + 2 * k))
+            values = result.array.transpose(order)
+        block.place(input[part], first, every, block.array.swapaxes(1, 2))
+        multiply(matrix, operand, products)
+        for place, there, here in taps:
+            piece = target[last(there)]
+            np.add(piece, values[(*place, ..., *here)], piece)
+
+
+def by_rows(at: Windows, lines: int, results: int) -> Windows:
+    """The windows, in one row where they would share few rows that follow each other.
+
+    Args:
+        lines: of a row.
+        results: for each matrix of rows.
+    """
+    step = at.stride[0]
+    shared = len(at.size) > 1 and at.dilation[0] == 1 and step < at.kernel[0]
+    return at if shared and (lines >= THIN * step**2 or results == 1) else at.in_one_row
 
 
 def convolved(input: Array, weight: Array, bias: Array | None, at: Windows, groups: int) -> Array:
     """The convolution ``(N, O, *out)``."""
-    samples, outputs = len(input), len(weight)
-    if in_rows(input.shape[1], outputs, at, groups):
-        out = convolved_rows(input, weight, at)
-        if bias is not None:
-            out += bias.reshape((-1,) + (1,) * len(at.out))
-        return out
-    matrix, source = in_groups(weight, groups), padded(input, at.padding)
-    out = np.empty((samples, groups, outputs // groups, math.prod(at.whole)), input.dtype)
-    for part in chunks(samples, source[0].nbytes * math.prod(at.kernel) if samples else 0):
-        np.matmul(matrix, at.columns(source[part], groups), out[part, :, :, : at.count])
-    out = out.reshape(samples, outputs, *at.whole)
-    out = out[last(map(slice, at.out))]
-    if bias is not None:
-        shift = bias.reshape((-1,) + (1,) * len(at.out))
-        return np.add(out, shift, None if at.flat else out)
-    return np.ascontiguousarray(out)
+    samples, outputs, channels = len(input), len(weight) // groups, weight.shape[1]
+    shape = (samples, len(weight), *at.out)
+    at = by_rows(at, channels * at.places, outputs)
+    input = input.reshape(samples, groups, channels, *at.size)
+    weight = weight.reshape(groups, outputs, channels, *at.kernel)
+    shift = 0 if bias is None else bias.reshape(groups, outputs, *(1,) * len(at.out))
+    if at.single:
+        out = products(weight, input[last(at.taps[0][2])])
+        return (out if bias is None else np.add(out, shift, out)).reshape(shape)
+    out = np.empty((samples, groups, outputs, *at.out), input.dtype)
+    if channels <= outputs or set(at.stride[1:]) != {1}:
+        gathered(input, weight, shift, out, at.start[0], at.stride[0], at.taps)
+    else:
+        out[...] = shift
+        scattered(input, weight, out, at.start[0], at.stride[0], at.taps)
+    return out.reshape(shape)
+
+
+def products(weight: Array, input: Array) -> Array:
+    """The products of ``(G, O, C)``, and ones behind, with ``(N, G, C, *size)``."""
+    matrix = weight.reshape(weight.shape[:3])
+    columns = np.ascontiguousarray(input).reshape(*input.shape[:3], math.prod(input.shape[3:]))
+    return np.matmul(matrix, columns).reshape(*input.shape[:2], weight.shape[1], *input.shape[3:])
 
 
 def convolved_back(g: Array, weight: Array, bias: Array | None, at: Windows, groups: int) -> Array:
     """The adjoint of `convolved` for its input: the transposed convolution ``(N, C, *size)``."""
-    samples, outputs = g.shape[:2]
-    channels = weight.shape[1] * groups
-    single = outputs == groups == channels
-    finite = (single or in_rows(outputs, channels, at, groups)) and np.isfinite(weight).all()
-    if finite:  # zeros around make no nan
-        around = mirrored(g.shape[2:], at)
-        if around is not None:
-            turned = weight[last((slice(None, None, -1),) * len(at.kernel))]
-            turned = turned if single else turned.swapaxes(0, 1)
-            return convolved(g, np.ascontiguousarray(turned), bias, around, groups)
-    matrix = in_groups(weight, groups).swapaxes(1, 2)
-    values = at.among(g, groups)
-    places = math.prod(at.kernel)
-    out = np.zeros((samples, channels, *at.size), g.dtype)
-    for part in chunks(samples, channels * places * at.count * g.itemsize):
-        if outputs == groups:  # no sums, at which alone BLAS is good
-            each = weight.reshape(groups, -1, places, 1)
-            rows = (each[:, :, k] * values[part] for k in range(places))
-            at.add_each((row.reshape(-1, channels, at.count) for row in rows), out[part])
+    samples, outputs, channels = len(g), len(weight) // groups, weight.shape[1]
+    shape = (samples, channels * groups, *at.size)
+    # Zeros around `g`, times a weight that is not finite, would be nan.
+    finite = bool(np.isfinite(weight).all())
+    together = finite and outputs <= channels and set(at.stride) == {1}
+    lines, results = (outputs, channels) if together else (channels, outputs)
+    at = by_rows(at, lines * at.places, results) if finite else at.in_one_row
+    g = g.reshape(samples, groups, outputs, *at.out)
+    weight = weight.reshape(groups, outputs, channels, *at.kernel).swapaxes(1, 2)
+    shift = 0 if bias is None else bias.reshape(groups, channels, *(1,) * len(at.out))
+    if at.single and at.out == at.size:
+        out = products(weight, g)
+        return (out if bias is None else np.add(out, shift, out)).reshape(shape)
+    out = np.empty((samples, groups, channels, *at.size), g.dtype)
+    if not together:
+        out[...] = shift
+    taps = [(place, there, here) for place, here, there in at.taps]
+    step, start = at.stride[0], at.start[0]
+    for phase in range(step):  # rows of the result that are made of the same rows of the kernel
+        some = weight[:, :, :, phase::step][:, :, :, ::-1]
+        row = max(0, -((phase + start) // step))
+        target = out[:, :, :, row * step + phase + start :: step]
+        if not target.size:
+            continue
+        if together:
+            gathered(g, some, shift, target, row - some.shape[3] + 1, 1, taps)
         else:
-            columns = np.matmul(matrix, values[part])
-            at.add(columns.reshape(-1, channels, places, at.count), out[part])
-    out = cropped(out, at.padding)
-    if bias is not None:
-        out += bias.reshape((-1,) + (1,) * len(at.out))
-    return out
-
-
-def mirrored(out: Ints, at: Windows) -> Windows | None:
-    """The windows by which a convolution with the turned kernel is the adjoint.
-
-    So it is where windows are next to each other. None for others.
-
-    Args:
-        out: the size of the result.
-    """
-    size = tuple([n - 2 * p for n, p in zip(at.size, at.padding, strict=True)])
-    spans = [d * (k - 1) for k, d in zip(at.kernel, at.dilation, strict=True)]
-    padding = tuple([s - p for s, p in zip(spans, at.padding, strict=True)])
-    if set(at.stride) != {1} or min(padding) < 0:
-        return None
-    around = windows(out, at.kernel, at.stride, padding, at.dilation)
-    return around if around.out == size else None
+            scattered(g, some, target, row - some.shape[3] + 1, 1, taps)
+    return out.reshape(shape)
 
 
 def correlated(g: Array, input: Array, at: Windows, groups: int) -> Array:
     """The adjoint of `convolved` for its weight ``(O, C / groups, *kernel)``."""
-    samples, outputs = g.shape[:2]
-    if in_rows(input.shape[1], outputs, at, groups):
-        return correlated_rows(g, input, at)
-    rows = input.shape[1] // groups * math.prod(at.kernel)
-    source, out = padded(input, at.padding), outputs // groups
-    if at.flat and outputs == groups == input.shape[1]:
-        rows_of_g = at.among(g, groups)[:, :, 0]
-        sums = [sum_rows(np.vecdot(piece, rows_of_g)) for piece in at.shifted(source)]
-        return np.stack(sums, 1).reshape(outputs, 1, *at.kernel)
-    values = at.among(g, groups, True)
-    total = np.zeros((groups, rows, out), g.dtype)
-    for part in chunks(samples, groups * rows * max(at.count, out) * g.itemsize):
-        columns, among = at.columns(source[part], groups), values[part]
-        if at.count >= rows:  # the products of samples are small beside their columns
-            total += sum_over(np.matmul(columns, among), (0,))
+    samples, outputs, channels = len(g), g.shape[1] // groups, input.shape[1] // groups
+    shape = (g.shape[1], channels, *at.kernel)
+    few = at.single or (outputs > 1 and channels * math.prod(at.kernel) <= FEW)
+    at = at.in_one_row if few else by_rows(at, channels * at.places, outputs)
+    input = input.reshape(samples, groups, channels, *at.size)
+    g = g.reshape(samples, groups, outputs, *at.out)
+    total = correlated_alone(g, input, at) if few else correlated_rows(g, input, at)
+    return total.reshape(shape)
+
+
+def correlated_alone(g: Array, input: Array, at: Windows) -> Array:
+    """`correlated`, with one row and a product for each sample: its gradient is not copied."""
+    samples, groups, outputs = g.shape[:3]
+    kernel, width = at.kernel[1:], at.out[1:]
+    lines, wide = input.shape[2] * at.places, math.prod(width)
+    total = np.zeros((groups, outputs, lines), g.dtype)
+    for part in parts(samples, g.itemsize * groups * lines * (wide + outputs), wide):
+        some, values = input[part], g[part]
+        if at.single:
+            columns = np.ascontiguousarray(some[last(at.taps[0][2])])
         else:
-            left = columns.transpose(1, 2, 0, 3).reshape(groups, rows, -1)
-            total += np.matmul(left, among.swapaxes(0, 1).reshape(groups, -1, out))
-    return np.ascontiguousarray(total.swapaxes(1, 2)).reshape(
-        outputs, input.shape[1] // groups, *at.kernel
-    )
+            block = Block((*some.shape[1:4], *kernel), len(some), width, g.dtype, True)
+            block.place(some, 0, at.taps, block.array)
+            columns = np.moveaxis(block.array, 3 + len(kernel), 0)
+        columns = columns.reshape(len(some), groups, lines, wide).swapaxes(2, 3)
+        total += np.matmul(values.reshape(len(some), groups, outputs, wide), columns).sum(0)
+    return total
 
 
 def correlated_rows(g: Array, input: Array, at: Windows) -> Array:
-    """The adjoint of `convolved_rows` for its weight."""
-    samples, outputs = g.shape[:2]
-    channels, count = input.shape[1], math.prod(at.out)
-    values = g.reshape(samples, outputs, count)
-    total = np.zeros((outputs, channels * math.prod(at.kernel)), g.dtype)
-    for part, rows in at.rows(input):
-        if count > MOST_JOINED:
-            total += np.matmul(values[part], rows).sum(0)
-        else:
-            left = values[part].swapaxes(0, 1).reshape(outputs, -1)
-            total += left @ rows.reshape(-1, rows.shape[2])
-    total = total.reshape(outputs, *at.kernel, channels)
-    return np.ascontiguousarray(np.moveaxis(total, -1, 1))
+    """`correlated`, with rows that windows share: ``(G, O, C, *kernel)``."""
+    samples, groups, outputs, height, *width = g.shape
+    channels, (tall, *kernel), step = input.shape[2], at.kernel, at.stride[0]
+    lines, wide, k, kind = channels * at.places, math.prod(width), len(kernel), g.dtype
+    total = np.zeros((tall, groups, lines, outputs), kind)
+    for phase in range(step):
+        high, start = len(range(phase, tall, step)), at.start[0] + phase
+        source, first = input[:, :, :, start % step :: step], start // step
+        rows, block = height + high - 1, None
+        bytes_each = kind.itemsize * groups * wide * (rows * lines + height * outputs)
+        for part in parts(samples, bytes_each, wide * height):
+            some = g[part]
+            if block is None or block.array.shape[-1 - k] != len(some):
+                block = Block((groups, channels, *kernel, rows), len(some), tuple(width), kind)
+                target = block.array.transpose(
+                    0, 1, 2 + k, *range(2, 2 + k), *range(3 + k, 4 + 2 * k)
+                )
+                memory = block.memory.reshape(groups, lines, rows, -1)
+                of_group, line, row, item = memory.strides
+                size = (high, groups, lines, height * memory.shape[-1])
+                operand = np.ndarray(size, kind, memory, 0, (row, of_group, line, item))
+            block.place(source[part], first, at.taps, target)
+            inner = (*range(4, 4 + k), 0) if block.narrow else (0, *range(4, 4 + k))
+            values = np.ascontiguousarray(some.transpose(1, 3, *inner, 2))
+            total[phase::step] += np.matmul(operand, values.reshape(groups, -1, outputs))
+    total = total.reshape(tall, groups, channels, *kernel, outputs)
+    return total.transpose(1, 3 + k, 2, 0, *range(3, 3 + k))
 
 
 def size_of_adjoint(out: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:

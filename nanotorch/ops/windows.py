@@ -1,14 +1,14 @@
 """Windows that slide over the last dimensions: their elements, what pads and blends them."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
+from functools import cached_property, lru_cache
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from nanotorch._core.arguments import LARGE, as_int, as_ints, named
+from nanotorch._core.arguments import as_int, as_ints, named
 from nanotorch._core.batched import leading, merged
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, hidden_op, op
@@ -16,13 +16,11 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import NUMBERS, as_number, need_kind, number_in
 from nanotorch.ops.elementwise import tied
 
-# Windows that slide over the last dimensions of ``(N, C, ...)``: where they lie, their elements as
-# columns of a matrix, and such columns added back to where they came from.
+# Windows that slide over the last dimensions of ``(N, C, ...)``: which elements of the input are
+# theirs.
 
 
 Ints = tuple[int, ...]
-MOST_WASTE = 1.5  # of windows over rows in one piece: computed for each that is wanted
-CHUNK = 1 << 20  # bytes of columns or rows that are made at once, which are to stay in the cache
 
 
 def last(parts: Iterable[Any]) -> tuple[Any, ...]:
@@ -48,179 +46,72 @@ def padded(input: Array, padding: Ints, after: Ints | None = None, value: Any = 
     return out
 
 
-def cropped(input: Array, padding: Ints) -> Array:
-    """The inverse of `padded`; no view."""
-    if not any(padding):
-        return input
-    return input[last(slice(p, -p or None) for p in padding)].copy()
-
-
 def positions(size: Ints, kernel: Ints, stride: Ints, dilation: Ints) -> Ints:
     """How many windows fit into each dimension."""
     dims = zip(size, kernel, stride, dilation, strict=True)
     return tuple([(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in dims])
 
 
-class Windows:
-    """The windows over a padded input of one size.
+Span = tuple[slice, ...]
 
-    Where they are next to each other, a row of windows and the next one are taken in one piece,
-    with windows that reach from one row into the next: then all elements at one place of the
-    windows are one piece of the input. Such superfluous windows are left out at the end.
+
+class Windows:
+    """The windows over an input of one size.
 
     Args:
         out: if there are more windows than are wanted, how many these are.
-        apart: take each row of windows by itself.
 
     Attributes:
-        size: of the padded input.
-        kernel, stride, dilation, padding: along each dimension.
+        size: of the input.
+        kernel, stride, dilation: along each dimension.
+        start: where the first window begins, along each dimension; below 0 with padding.
         out: how many windows there are along each dimension.
-        flat: whether they are taken in one piece.
-        count: how many windows, with those between rows.
-        whole: the shape of the windows with those between rows and behind the last.
-        tiles: whether each element of the input is in just one window.
+        taps: for each place in the rows of a window, that is along all dimensions but the first:
+            the place, the windows whose element there is one of the input, and these elements.
+            Others are in the padding.
+        places: how many these places are.
+        single: whether each window is one element, and none is in the padding.
     """
 
     def __init__(
-        self, input: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints,
-        out: Ints | None = None, apart: bool = False,
+        self, size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints,
+        out: Ints | None = None,
     ) -> None:  # fmt: skip
-        self.size = size = tuple([n + 2 * p for n, p in zip(input, padding, strict=True)])
-        self.kernel, self.stride, self.dilation = kernel, stride, dilation
-        self.padding = padding
-        self.out = out = positions(size, kernel, stride, dilation) if out is None else out
-        dims = list(zip(size, out, kernel, stride, dilation, strict=True))
-        self.tiles = all(n == o * k and (s == k or o == 1) and d == 1 for n, o, k, s, d in dims)
-        wanted = math.prod(out)
-        self.whole = (*out[:1], *size[1:])
-        near = not apart and not self.tiles and set(stride) == {1} and wanted > 1
-        self.flat = near and math.prod(self.whole) <= MOST_WASTE * wanted
-        self.steps = tuple([math.prod(size[k + 1 :]) for k in range(len(size))])
-        self.count = wanted
-        if self.flat:
-            self.count = 1 + sum((o - 1) * s for o, s in zip(out, self.steps, strict=True))
-        else:
-            self.whole = out
+        self.size, self.kernel, self.stride, self.dilation = size, kernel, stride, dilation
+        self.padding, self.start = padding, tuple([-p for p in padding])
+        around = tuple([n + 2 * p for n, p in zip(size, padding, strict=True)])
+        self.out = positions(around, kernel, stride, dilation) if out is None else out
+        dims = zip(size, kernel, stride, dilation, self.start, self.out, strict=True)
+        spans = [[inside(n, s, b + d * j, o) for j in range(k)] for n, k, s, d, b, o in dims]
+        self.taps: list[tuple[Ints, Span, Span]] = []
+        for place in product(*map(range, kernel[1:])):
+            pairs = [span[j] for span, j in zip(spans[1:], place, strict=True)]
+            self.taps.append((place, tuple([p[0] for p in pairs]), tuple([p[1] for p in pairs])))
+        self.places = len(self.taps)
+        self.single = set(kernel) == {1} and not any(padding)
 
-    def offsets(self) -> Iterator[Ints]:
-        """Where the elements of the first window lie, in the order of the kernel's elements."""
-        ranges = [range(0, k * d, d) for k, d in zip(self.kernel, self.dilation, strict=True)]
-        return product(*ranges)
-
-    def of(self, input: Array) -> Array:
-        """The windows ``(N, C, *kernel, ...)`` over a padded input that lies in order: a view."""
-        lead, item = input.strides[:2], input.itemsize
-        steps = [s * item for s in self.steps]
-        inner = [s * d for s, d in zip(steps, self.dilation, strict=True)]
-        if self.flat:
-            outer = [item]
-        else:
-            outer = [min(s * t, LARGE - 1) for s, t in zip(steps, self.stride, strict=True)]
-        strides = (*lead, *inner, *outer)
-        shape = (*input.shape[:2], *self.kernel, *((self.count,) if self.flat else self.out))
-        return np.ndarray(shape, input.dtype, input, 0, strides)
-
-    def columns(self, input: Array, groups: int = 1) -> Array:
-        """The elements of the windows ``(N, groups, C / groups * kernel, count)``."""
-        n, channels = input.shape[:2]
-        rows = channels // groups * math.prod(self.kernel)
-        return self.of(input).reshape(n, groups, rows, self.count)
-
-    def rows(self, input: Array) -> Iterator[tuple[slice, Array]]:
-        """The elements of the windows ``(N, count, kernel * C)``, for one part of N after another.
-
-        Args:
-            input: not padded, ``(N, C, ...)``.
-        """
-        samples, channels = input.shape[:2]
-        source = np.zeros((samples, *self.size, channels), input.dtype)
-        inside = tuple(slice(p, n - p) for p, n in zip(self.padding, self.size, strict=True))
-        source[:, *inside] = np.moveaxis(input, 1, -1)
-        first, *steps, item = source.strides
-        outer = [s * t for s, t in zip(steps, self.stride, strict=True)]
-        inner = [s * d for s, d in zip(steps, self.dilation, strict=True)]
-        width, count = channels * math.prod(self.kernel), math.prod(self.out)
-        for part in chunks(samples, count * width * input.itemsize):
-            some = source[part]
-            shape = (len(some), *self.out, *self.kernel, channels)
-            windows = np.ndarray(shape, some.dtype, some, 0, (first, *outer, *inner, item))
-            yield part, windows.reshape(len(some), count, width)
-
-    def among(self, values: Array, groups: int, turned: bool = False) -> Array:
-        """Values of the windows ``(N, C, *out)`` as ``(N, groups, C / groups, count)``.
-
-        Windows between rows get zeros.
-
-        Args:
-            turned: as ``(N, groups, count, C / groups)``.
-        """
-        n, channels = values.shape[:2]
-        each = channels // groups
-        values = values.reshape(n, groups, each, *self.out)
-        if turned:
-            values = values.transpose(0, 1, *range(3, values.ndim), 2)
-        if self.whole != self.out:
-            ends = ((), (each,)) if turned else ((each,), ())
-            wide = np.zeros((n, groups, *ends[0], *self.whole, *ends[1]), values.dtype)
-            rows = tuple(map(slice, self.out))
-            wide[last((*rows, slice(None)) if turned else rows)] = values
-            values = wide
-        total = math.prod(self.whole)
-        if turned:
-            return values.reshape(n, groups, total, each)[:, :, : self.count]
-        return values.reshape(n, groups, each, total)[..., : self.count]
-
-    def shifted(self, input: Array) -> Iterator[Array]:
-        """For one element of the kernel after the other, that of each window, taken in one piece.
-
-        Views ``(N, C, count)`` of a padded input that lies in order.
-        """
-        line = input.reshape(*input.shape[:2], math.prod(self.size))
-        for place in self.offsets():
-            start = sum(p * s for p, s in zip(place, self.steps, strict=True))
-            yield line[:, :, start : start + self.count]
-
-    def add(self, columns: Array, out: Array) -> None:
-        """Add columns ``(N, C, kernel, count)`` to where their elements came from.
-
-        Args:
-            out: zeros ``(N, C, *size)``.
-        """
-        n, channels = out.shape[:2]
-        if self.tiles:
-            d = len(self.size)
-            pairs = [m for pair in zip(self.out, self.kernel, strict=True) for m in pair]
-            order = [m for k in range(d) for m in (2 + d + k, 2 + k)]
-            parts = columns.reshape(n, channels, *self.kernel, *self.out)
-            out.reshape(n, channels, *pairs)[...] = parts.transpose(0, 1, *order)
-        else:
-            self.add_each((columns[:, :, k] for k in range(columns.shape[2])), out)
-
-    def add_each(self, rows: Iterable[Array], out: Array) -> None:
-        """`add`, of the rows ``(N, C, count)`` for one element of the kernel after the other."""
-        if self.flat:
-            for piece, row in zip(self.shifted(out), rows, strict=True):
-                np.add(piece, row, piece)
-            return
-        for place, row in zip(self.offsets(), rows, strict=True):
-            piece = out[last(self.at(place))]
-            np.add(piece, row.reshape(*out.shape[:2], *self.out), piece)
-
-    def at(self, place: Ints) -> tuple[slice, ...]:
-        """The elements of all windows at one place."""
-        dims = zip(place, self.out, self.stride, strict=True)
-        return tuple([slice(p, p + (o - 1) * s + 1, s) for p, o, s in dims])
+    @cached_property
+    def in_one_row(self) -> "Windows":
+        """The same windows with a dimension of size 1 in front of the others."""
+        lead = ((1,), (1,), (1,), (0,), (1,), (1,))
+        own = self.size, self.kernel, self.stride, self.padding, self.dilation, self.out
+        return windows(*[a + b for a, b in zip(lead, own, strict=True)])
 
 
 windows = lru_cache(1024)(Windows)  # by sizes: models ask for the same ones again and again
 
 
-def chunks(samples: int, each: int) -> Iterator[slice]:
-    """Parts of a batch of which each sample needs ``each`` bytes."""
-    step = max(1, CHUNK // max(each, 1))
-    for start in range(0, samples, step):
-        yield slice(start, start + step)
+def inside(size: int, stride: int, first: int, out: int) -> tuple[slice, slice]:
+    """Along a dimension: which of ``out`` places, ``stride`` apart, are in the input; these places.
+
+    Args:
+        size: of the input.
+        first: the first place.
+    """
+    low = min(max(0, -(first // stride)), out)
+    high = max(low, min(out, (size - 1 - first) // stride + 1))
+    end = max((high - 1) * stride + first + 1, 0)
+    return slice(low, high), slice(low * stride + first, end, stride)
 
 
 # Each element along a dimension as a weighted sum of few others: what enlarges, pads and averages.
@@ -502,11 +393,13 @@ def check_pad(array: Array, pairs: list[tuple[int, int, int]], mode: str) -> Non
 def im2col(input: Array, size: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Array:
     """The windows of ``size`` over (N, C, H, W) or (C, H, W) as columns."""
     need_kind("im2col_out_cpu", input, kinds="fb")
-    at = windows(input.shape[-2:], size, stride, padding, dilation, None, True)
-    source = padded(input, padding)
-    batch = source.reshape(-1, *source.shape[-3:])
-    shape = (*input.shape[:-3], input.shape[-3] * math.prod(size), at.count)
-    return at.of(batch).reshape(shape).copy()
+    at = windows(input.shape[-2:], size, stride, padding, dilation).in_one_row
+    *lead, channels = input.shape[:-2]
+    out = np.zeros((*lead, channels, *size, *at.out[1:]), input.dtype)
+    front: tuple[Any, ...] = (slice(None),) * (len(lead) + 1)
+    for place, here, there in at.taps:
+        out[(*front, *place, *here)] = input[last(there)]
+    return out.reshape(*lead, channels * at.places, math.prod(at.out))
 
 
 @hidden_op(
@@ -520,13 +413,15 @@ def col2im(
 ) -> Array:
     """The adjoint of `im2col`: columns added to where they belong."""
     need_kind("col2im_out_cpu", g, kinds="fb")
-    at = windows(out_size, size, stride, padding, dilation, None, True)
-    places = math.prod(size)
-    channels = g.shape[-2] // places
-    lead = g.shape[:-2]
-    out = np.zeros((math.prod(lead), channels, *at.size), g.dtype)
-    at.add(g.reshape(len(out), channels, places, at.count), out)
-    return np.ascontiguousarray(cropped(out, padding)).reshape(*lead, channels, *out_size)
+    at = windows(out_size, size, stride, padding, dilation).in_one_row
+    *lead, rows, _ = g.shape
+    columns = g.reshape(*lead, rows // at.places, *size, *at.out[1:])
+    out = np.zeros((*lead, rows // at.places, *out_size), g.dtype)
+    front: tuple[Any, ...] = (slice(None),) * (len(lead) + 1)
+    for place, here, there in at.taps:
+        piece = out[last(there)]
+        piece += columns[(*front, *place, *here)]
+    return out
 
 
 # Channels and space

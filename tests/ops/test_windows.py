@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nanotorch.ops import convolution
-from nanotorch.ops import windows as module
+from nanotorch.ops import convolution as module
 from nanotorch.ops.convolution import convolved, convolved_back, correlated
 from nanotorch.ops.windows import Taps, Windows
 
@@ -71,17 +70,6 @@ def test_convolution_is_what_it_says(s: dict[str, Any]) -> None:
     assert out.flags.c_contiguous
 
 
-@pytest.mark.parametrize("joined", [0, 1000])
-def test_windows_as_rows(joined: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Windows of any size can be rows, in a product for each sample or in one for all."""
-    monkeypatch.setattr(convolution, "LEAST_RUN", 1)
-    monkeypatch.setattr(convolution, "LEAST_OUTPUTS", 1)
-    monkeypatch.setattr(convolution, "MOST_JOINED", joined)
-    test_convolution_is_what_it_says()
-    test_adjoints()
-    test_batches_in_parts(600, 1, monkeypatch)
-
-
 @settings(max_examples=200, derandomize=True)
 @given(situations())
 def test_adjoints(s: dict[str, Any]) -> None:
@@ -107,41 +95,46 @@ def check_adjoints(s: dict[str, Any]) -> None:
     assert abs(product - (w * to_weight).sum()) < 1e-9
 
 
-def test_every_way_is_taken() -> None:
-    """Rows in one piece, rows apart, tiles, and more windows than are wanted."""
-    one, two, five = (1, 1), (2, 2), (5, 5)
-    flat = Windows((9, 9), two, one, (0, 0), one)
-    assert (flat.flat, flat.tiles, flat.out, flat.whole) == (True, False, (8, 8), (8, 9))
-    assert flat.count == 8 * 9 - 1
-    apart = Windows((9, 9), two, one, (0, 0), one, None, True)
-    assert (apart.flat, apart.count, apart.whole) == (False, 64, (8, 8))
-    assert not Windows((9, 9), five, two, (0, 0), one).flat
-    assert Windows((8, 8), two, two, (0, 0), one).tiles
-    assert Windows(five, five, one, (0, 0), one).tiles
-    assert not Windows((9, 9), two, two, (0, 0), one).tiles
-    assert Windows((9, 9), two, one, (0, 0), one, (3, 4)).out == (3, 4)
+LIMITS = [
+    {},
+    {"PART": 1, "LEAST": 1},
+    {"PART": 3000, "LEAST": 1},
+    {"WIDE": 1, "THIN": 1},
+    {"NARROW": 0, "THIN": 1, "FEW": 0},
+    {"NARROW": 99, "MANY": 1, "THIN": 1, "FEW": 0},
+    {"THIN": 99, "FEW": 99},
+]
 
 
 @pytest.mark.parametrize("groups", [1, 2])
-@pytest.mark.parametrize("chunk", [1, 600, 2000])
-def test_batches_in_parts(chunk: int, groups: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A batch whose columns are too many is taken in parts, with the same results."""
-    s = {"size": (6, 5), "kernel": (3, 2), "stride": (1, 1), "padding": (1, 0), "groups": groups}
-    s |= {"dilation": (1, 1), "samples": 7, "each": (2, 3)}
-    at, x, w, g = drawn(s)
+@pytest.mark.parametrize("each", [(2, 3), (3, 2), (1, 1), (3, 1)])
+@pytest.mark.parametrize("limits", LIMITS)
+def test_every_way_is_taken(
+    limits: dict[str, int], each: tuple[int, int], groups: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Parts of a batch, samples first and last in memory, rows gathered and scattered."""
+    for name, limit in limits.items():
+        monkeypatch.setattr(module, name, limit)
+    size: Any
+    for size in ({"stride": (1, 1)}, {"stride": (2, 1)}, {"stride": (2, 3)}, {"dilation": (2, 2)}):
+        s = {"size": (7, 6), "kernel": (3, 2), "stride": (1, 1), "padding": (1, 0)}
+        s |= {"dilation": (1, 1), "samples": 7, "each": each, "groups": groups, **size}
+        at, x, w, g = drawn(s)
+        bias = np.arange(1.0, 1 + len(w))
+        out = by_loops(s, at.out, x, w)
+        shift = bias[:, None, None]
+        np.testing.assert_allclose(convolved(x, w, bias, at, groups), out + shift, atol=1e-12)
+        check_adjoints(s)
+        bias = np.arange(1.0, 1 + x.shape[1])
+        back = convolved_back(g, w, bias, at, groups) - bias[:, None, None]
+        np.testing.assert_allclose(back, convolved_back(g, w, None, at, groups), atol=1e-12)
 
-    def all_of_it() -> list[np.ndarray]:
-        return [
-            convolved(x, w, np.arange(3.0 * groups), at, groups),
-            convolved_back(g, w, np.arange(2.0 * groups), at, groups),
-            correlated(g, x, at, groups),
-        ]
 
-    whole = all_of_it()
-    monkeypatch.setattr(module, "CHUNK", chunk)
-    assert len(list(module.chunks(7, 600))) > 1
-    for part, expected in zip(all_of_it(), whole, strict=True):
-        np.testing.assert_allclose(part, expected, rtol=1e-12, atol=1e-12)
+def test_infinite_weights() -> None:
+    """They make no nan of what is not there."""
+    at = Windows((4, 4), (3, 3), (1, 1), (1, 1), (1, 1))
+    g = np.ones((2, 3, 4, 4))
+    assert (convolved_back(g, np.full((3, 4, 3, 3), np.inf), None, at, 1) == np.inf).all()
 
 
 @settings(max_examples=100, derandomize=True)
