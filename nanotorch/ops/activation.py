@@ -1,6 +1,5 @@
 """Activations, elementwise and along a dimension."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -319,30 +318,6 @@ hardtanh_: Any = inplace_form("hardtanh")
 def hardtanh_backward(g: Array, input: Array, min_val: float, max_val: float) -> Array:
     """The gradient of `hardtanh`, by which it depends on the input though not smoothly."""
     return pick((input > min_val) & (input < max_val), g, g.dtype.type(0))
-
-
-@hidden_op(
-    input=lambda g, input: g * gelu_tanh_slope(input),
-    node="GeluBackward0",
-    batch=elementwise,
-    wide=True,
-)
-def gelu_tanh(input: Array) -> Array:
-    """`gelu_exact` with the distribution function approximated by a hyperbolic tangent."""
-    need_kind("GeluKernelImpl", input)
-    return 0.5 * input * (1 + np.tanh(tanh_argument(input)))
-
-
-def tanh_argument(input: Any) -> Any:
-    """The argument of the hyperbolic tangent in `gelu_tanh`."""
-    return math.sqrt(2.0 / math.pi) * (input + 0.044715 * input * input * input)
-
-
-def gelu_tanh_slope(input: Any) -> Any:
-    """The derivative of `gelu_tanh`."""
-    t = tanh(tanh_argument(input))
-    inner = math.sqrt(2.0 / math.pi) * (1 + 3 * 0.044715 * input * input)
-    return 0.5 * (1 + t) + 0.5 * input * (1 - t * t) * inner
 
 
 @hidden_op(input=lambda g, input: g * mish_slope(input), inplace=True, wide=True)

@@ -8,12 +8,13 @@ import numpy as np
 from nanotorch._core.batched import elementwise, leading
 from nanotorch._core.op import Array, hidden_op
 from nanotorch._core.sums import ones
+from nanotorch.ops.activation import sigmoid
 from nanotorch.ops.arguments import need_kind
 from nanotorch.ops.elementwise import exp, vanishing
 from nanotorch.ops.matrix import matmul
 from nanotorch.ops.reduction import sum_along
 from nanotorch.ops.shape import transpose
-from nanotorch.ops.special import erf
+from nanotorch.ops.special import R, erf, odd_tanh
 
 # Attention as one operation: softmax(query keyᵀ · scale + mask) value.
 #
@@ -130,68 +131,98 @@ def safe_softmax(input: Array) -> Array:
 
 # The unit of a Gaussian's distribution function: ``x Φ(x)``.
 #
+# Φ(x) is ``(1 + tanh(x P(x²))) / 2``, where P is of first degree if it is to be approximated.
+#
 # Reference:
 #     Hendrycks and Gimpel, Gaussian Error Linear Units, 2016.
 
 
 ROOT_1_2, ROOT_1_2PI = math.sqrt(0.5), 1.0 / math.sqrt(2.0 * math.pi)
-BLOCK = 1 << 14  # elements that stay in the cache for all steps
+EXACT = tuple([factor * ROOT_1_2 ** (2 * k + 1) for k, factor in enumerate(R)])
+ROUGH = (math.sqrt(2.0 / math.pi), math.sqrt(2.0 / math.pi) * 0.044715)
+BLOCK = 1 << 16  # elements that stay in the cache for all steps
 
 
-def distribution(x: Array) -> Array:
-    """Φ(x)."""
-    out: Array = erf(x * x.dtype.type(ROOT_1_2))
-    out += 1
-    out *= x.dtype.type(0.5)
-    return out
-
-
-def distribution_by_blocks(x: Array) -> Array:
-    """Φ(x), many elements at a time."""
+def by_blocks(function: Any, *arrays: Array) -> Array:
+    """A function of each element of arrays of one shape, for many elements at a time."""
     # While a step is traced, which `type` alone sees, one call for all makes a shorter tape.
-    if x.size <= BLOCK or type(x) is not np.ndarray or not x.flags.c_contiguous:
-        return distribution(x)
-    out = np.empty_like(x)
-    flat, target = x.reshape(-1), out.reshape(-1)
-    for start in range(0, x.size, BLOCK):
-        target[start : start + BLOCK] = distribution(flat[start : start + BLOCK])
+    plain = all(type(a) is np.ndarray and a.flags.c_contiguous for a in arrays)
+    if arrays[0].size <= BLOCK or not plain:
+        out: Array = function(*arrays)
+        return out
+    out = np.empty_like(arrays[0])
+    flat, target = [a.reshape(-1) for a in arrays], out.reshape(-1)
+    for start in range(0, out.size, BLOCK):
+        part = slice(start, start + BLOCK)
+        target[part] = function(*[a[part] for a in flat])
     return out
 
 
-def density(x: Any) -> Any:
-    """Φ'(x)."""
-    return exp(x * x * -0.5) * ROOT_1_2PI
+def distribution(x: Array, rough: bool) -> Array:
+    """Φ(x)."""
+    if rough or x.dtype == np.float32:
+        out = odd_tanh(x, ROUGH if rough else EXACT)
+    else:
+        out = erf(x * x.dtype.type(ROOT_1_2))
+    out *= x.dtype.type(0.5)
+    out += x.dtype.type(0.5)
+    return out
+
+
+def slope(x: Array, share: Array, rough: bool) -> Array:
+    """``Φ(x) + x Φ'(x)``, of which ``share`` is the first."""
+    kind = x.dtype.type
+    out = np.multiply(x, x, out=...)
+    if rough:
+        out *= kind(6 * ROUGH[1])
+        out += kind(2 * ROUGH[0])
+        out *= share
+        out *= kind(1) - share
+    else:
+        out *= kind(-0.5)
+        np.exp(out, out=out)
+        out *= kind(ROOT_1_2PI)
+    out *= x
+    out += share
+    return out
+
+
+def curvature(x: Any, rough: bool) -> Any:
+    """The second derivative of ``x Φ(x)``; a formula."""
+    square = x * x
+    if not rough:
+        return exp(square * -0.5) * ROOT_1_2PI * (2.0 - square)
+    share = sigmoid(x * (square * (2 * ROUGH[1]) + 2 * ROUGH[0]))
+    inner = square * (6 * ROUGH[1]) + 2 * ROUGH[0]
+    bent = 2.0 * inner + x * (1.0 - 2.0 * share) * inner * inner + square * (12 * ROUGH[1])
+    return share * (1.0 - share) * bent
 
 
 @hidden_op(
-    input=lambda g, input, share: gelu_backward(g, input, share),
+    input=lambda g, input, share, rough: gelu_backward(g, input, share, rough),
     aux=("share",),
     node="GeluBackward0",
     batch=elementwise,
     wide=True,
 )
-def gelu_exact(input: Array) -> tuple[Array, Array]:
-    """``input`` times the normal distribution function at ``input``; and that alone."""
+def gelu_unit(input: Array, rough: bool) -> tuple[Array, Array]:
+    """``input`` times the normal distribution function at ``input``; and that alone.
+
+    Args:
+        rough: approximate it.
+    """
     need_kind("GeluKernelImpl", input)
-    share = distribution_by_blocks(input)
+    share = by_blocks(lambda x: distribution(x, rough), input)
     return input * share, share
 
 
 @hidden_op(
-    grad=lambda g, input, share: gelu_backward(g, input, share),
-    input=lambda g, grad, input: g * grad * density(input) * (2.0 - input * input),
+    grad=lambda g, input, share, rough: gelu_backward(g, input, share, rough),
+    input=lambda g, grad, input, rough: g * grad * curvature(input, rough),
     node="GeluBackwardBackward0",
     batch=elementwise,
     wide=True,
 )
-def gelu_backward(grad: Array, input: Array, share: Array) -> Array:
-    """``grad * (Φ(input) + input * Φ'(input))``, of which ``share`` is the first: the gradient of
-    `gelu_exact`."""
-    kind = input.dtype.type
-    out = np.multiply(input, input, out=...)
-    np.multiply(out, kind(-0.5), out=out)
-    np.exp(out, out=out)
-    np.multiply(out, kind(ROOT_1_2PI), out=out)
-    np.multiply(out, input, out=out)
-    np.add(out, share, out=out)
-    return np.multiply(out, grad, out=out)
+def gelu_backward(grad: Array, input: Array, share: Array, rough: bool) -> Array:
+    """The gradient of `gelu_unit`."""
+    return by_blocks(lambda g, x, s: slope(x, s, rough) * g, grad, input, share)

@@ -132,15 +132,15 @@ R = (1.12837927, 0.102769056, -1.91829965e-4, -6.19785641e-4, 8.76377913e-5, -5.
      1.41858287e-7)  # fmt: skip
 
 
-def single(x: Array) -> Array:
-    """`erf` of single precision: a few steps that NumPy takes for many numbers at once."""
+def odd_tanh(x: Array, factors: tuple[float, ...]) -> Array:
+    """``tanh(x P(x²))``, with the factors of P lowest first: few steps, fast for many numbers."""
     kind = x.dtype.type
     power = np.multiply(x, x, out=...)
-    out = np.multiply(power, kind(R[-1]), out=...)
-    for factor in R[-2:0:-1]:
+    out = np.multiply(power, kind(factors[-1]), out=...)
+    for factor in factors[-2:0:-1]:
         out += kind(factor)
         out *= power
-    out += kind(R[0])
+    out += kind(factors[0])
     out *= x
     return np.tanh(out, out=out)
 
@@ -175,7 +175,7 @@ def erf(input: Array) -> Array:
         Computation 23, 1969.
     """
     if input.dtype == np.float32:
-        return single(input)
+        return odd_tanh(input, R)
     x = input.astype(np.float64)
     size = np.abs(x)
     near = np.minimum(size, 0.46875)

@@ -189,11 +189,11 @@ def test_every_golden_answer_is_of_a_sample() -> None:
 def test_further_outputs_that_formulas_use_are_integers(nodes_of_all_rows: list[OpNode]) -> None:
     """Else the second derivative, which takes them for constants, would be silently wrong.
 
-    That of `gelu_exact` does not: `gelu_backward` counts the share's derivative with the input's.
+    That of `gelu_unit` does not: `gelu_backward` counts the share's derivative with the input's.
     """
     for node in nodes_of_all_rows:
         for (name, kind), kept in zip(node.op.recipe, node._saved or (), strict=False):
-            if kind == "aux" and kept is not None and node.op.name != "gelu_exact":
+            if kind == "aux" and kept is not None and node.op.name != "gelu_unit":
                 assert kept[0]._array.dtype.kind in "iub", f"{node.op.name}: {name}"
 
 

@@ -11,7 +11,7 @@ from nanotorch._core.out import of_one_type
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops import activation as kernels
 from nanotorch.ops.arguments import tensor_given
-from nanotorch.ops.attention import gelu_exact
+from nanotorch.ops.attention import gelu_unit
 from nanotorch.ops.random import alike, default_generator, each, empty_layout
 
 __all__ = (
@@ -95,7 +95,7 @@ def gelu(input: Tensor, approximate: str = "none", *, out: Any = None) -> Any:
     tensor_given("gelu", input)
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
-    return kernels.gelu_tanh(input) if approximate == "tanh" else gelu_exact(input)[0]
+    return gelu_unit(input, approximate == "tanh")[0]
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
