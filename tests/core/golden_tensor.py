@@ -28,25 +28,12 @@ def attributes(torch: Any) -> Any:
 def sizes(torch: Any) -> Any:
     t = torch.ones(2, 3, 4)
     return [
-        t.size(0),
-        t.size(-1),
-        t.size(dim=1),
-        raised(lambda: t.size(3)),
-        raised(lambda: t.size(-4)),
-        raised(torch.ones(()).size, 0),
-        raised(torch.ones(()).stride, -1),
-        t.stride(0),
-        t.shape[1:],
+        t.size(0), t.size(-1), t.size(dim=1), raised(lambda: t.size(3)), raised(lambda: t.size(-4)),
+        raised(torch.ones(()).size, 0), raised(torch.ones(()).stride, -1), t.stride(0), t.shape[1:],
         t.shape + (5,),  # noqa: RUF005 - what `+` makes of a Size is what is asked
-        t.shape == (2, 3, 4),
-        t.shape.numel(),
-        len(t.shape),
-        str(t.shape),
-        torch.Size([1, 2]),
-        isinstance(t.shape, tuple),
-        torch.ones(()).shape,
-        torch.Size((2, 3)) * 2,
-    ]
+        t.shape == (2, 3, 4), t.shape.numel(), len(t.shape), str(t.shape), torch.Size([1, 2]),
+        isinstance(t.shape, tuple), torch.ones(()).shape, torch.Size((2, 3)) * 2,
+    ]  # fmt: skip
 
 
 def flags_of_grad(torch: Any) -> Any:
@@ -190,16 +177,11 @@ def outcome(function: Any, *arguments: Any) -> str:
 def foreign_operands(torch: Any) -> Any:
     x = torch.ones(2)
     return [
-        raised(lambda: x + "a"),
-        raised(lambda: "a" + x),
-        raised(lambda: x + None),
-        raised(lambda: x < "a"),
-        x == "a",
-        x != "a",
+        raised(lambda: x + "a"), raised(lambda: "a" + x), raised(lambda: x + None),
+        raised(lambda: x < "a"), x == "a", x != "a",
         x == None,  # noqa: E711 - what the operator answers is what is asked
-        raised(lambda: x @ 2),
-        raised(lambda: x & 1),
-    ]
+        raised(lambda: x @ 2), raised(lambda: x & 1),
+    ]  # fmt: skip
 
 
 def numpy_operands(torch: Any) -> Any:

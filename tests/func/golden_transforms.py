@@ -73,19 +73,15 @@ def nested(torch: Any) -> Any:
 
     point = torch.tensor(2.0)
     return _each(
-        f.grad(f.grad(torch.sin))(point),
-        f.grad(f.grad(f.grad(lambda t: t**4)))(point),
-        f.grad(lambda t: f.grad(cube)(t).sum())(x),
-        f.hessian(cube)(x),
-        f.hessian(lambda w: (w.sum(0) * x).prod())(w),
-        f.jacrev(f.jacrev(torch.sin))(x),
-        f.jacfwd(f.jacfwd(torch.exp))(x),
-        f.jvp(f.grad(cube), (x,), (torch.ones_like(x),)),
+        f.grad(f.grad(torch.sin))(point), f.grad(f.grad(f.grad(lambda t: t**4)))(point),
+        f.grad(lambda t: f.grad(cube)(t).sum())(x), f.hessian(cube)(x),
+        f.hessian(lambda w: (w.sum(0) * x).prod())(w), f.jacrev(f.jacrev(torch.sin))(x),
+        f.jacfwd(f.jacfwd(torch.exp))(x), f.jvp(f.grad(cube), (x,), (torch.ones_like(x),)),
         f.grad(lambda t: f.jvp(torch.sin, (t,), (torch.ones_like(t),))[1].sum())(x),
         f.vjp(f.grad(cube), x)[1](torch.ones_like(x)),
         # The inner function sees the outer's variable.
         f.grad(lambda t: f.grad(lambda s: s * t)(t) * t)(point),
-    )
+    )  # fmt: skip
 
 
 def jacobians(torch: Any) -> Any:

@@ -130,7 +130,7 @@ def hooks_of_all_modules(torch: Any) -> Any:
         module.register_module_full_backward_hook(note("backward")),
         module.register_module_full_backward_pre_hook(note("backward pre")),
     ]
-    yield from [raised(module.register_module_backward_hook, note("former"))]
+    yield raised(module.register_module_backward_hook, note("former"))
     net(torch.ones(1, 2, requires_grad=True)).sum().backward()
     for handle in handles:
         handle.remove()

@@ -203,7 +203,7 @@ def by_name(torch: Any) -> Any:
 
 def modes(torch: Any) -> Any:
     model = net(torch)
-    yield from [[m.training for m in model.modules()]]
+    yield [m.training for m in model.modules()]
     model[1].eval()
     yield [m.training for m in model.modules()]
     model.train()

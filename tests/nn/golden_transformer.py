@@ -151,10 +151,10 @@ def warnings_of_encoders(torch: Any) -> Any:
         layer = nn.TransformerEncoderLayer(8, 2, 16, **options)
         yield warned(lambda layer=layer: nn.TransformerEncoder(layer, 2))
     odd = nn.TransformerEncoderLayer(9, 3, 16, batch_first=True)
-    yield from [warned(lambda: nn.TransformerEncoder(odd, 2))]
-    yield from [warned(lambda: nn.TransformerEncoder(odd, 2, enable_nested_tensor=False))]
+    yield warned(lambda: nn.TransformerEncoder(odd, 2))
+    yield warned(lambda: nn.TransformerEncoder(odd, 2, enable_nested_tensor=False))
     yield warned(lambda: odd(torch.ones(2, 3, 9), torch.zeros(3, 3),
-                 torch.zeros(2, 3).bool()))  # fmt: skip
+                            torch.zeros(2, 3).bool()))  # fmt: skip
 
 
 def errors(torch: Any) -> Any:

@@ -104,7 +104,7 @@ def collation(torch: Any) -> Any:
         yield [type(result).__name__, result]
     bad = [[None], [object()], [[1, 2], [1]], [torch.ones(2), torch.ones(3)], [np.array("a")], [],
            [{"a": 1}, {"b": 1}], [np.array([None])]]  # fmt: skip
-    yield from [*[raised(collate, batch).split(" at 0x")[0] for batch in bad]]
+    yield from [raised(collate, batch).split(" at 0x")[0] for batch in bad]
 
 
 def conversion(torch: Any) -> Any:
