@@ -3,7 +3,6 @@
 import argparse
 import contextlib
 import importlib
-import importlib.util
 import io
 import os
 import shlex
@@ -16,7 +15,7 @@ import traceback
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import FrameType
 from typing import Any, NoReturn, TextIO
 
 from nanotorch.serialization.files import opened
@@ -243,7 +242,7 @@ def import_components(names: Sequence[str]) -> None:
                 raise CommandError(f"runs a training while it is imported; {GUARD}")
             _under_way.add(name)
             try:
-                (import_file if name.endswith(".py") else import_module)(name)
+                import_module(name)
             finally:
                 _under_way.discard(name)
             imported.append(name)
@@ -257,48 +256,30 @@ def import_components(names: Sequence[str]) -> None:
         raise usage_error(f"--import {name}", message)
 
 
-def import_module(name: str) -> ModuleType:
-    """Import a module by its name; the current directory is looked through as well."""
-    if not all(part.isidentifier() for part in name.split(".")):
+def import_module(name: str) -> None:
+    """Import a module by its name, or a file, which may import what is beside it."""
+    is_file, path = name.endswith(".py"), Path(name).resolve()
+    if is_file:
+        try:
+            opened(name).close()
+        except (OSError, ValueError) as error:
+            raise CommandError(f"cannot be read: {getattr(error, 'strerror', error)}") from None
+    elif not all(part.isidentifier() for part in name.split(".")):
         raise CommandError(f"{quoted(name)} is not the name of a module")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
+    place = str(path.parent if is_file else Path.cwd())
+    if place not in sys.path:
+        sys.path.insert(0, place)
+    importlib.invalidate_caches()
     try:
-        return importlib.import_module(name)
+        module = importlib.import_module(path.stem if is_file else name)
     except ModuleNotFoundError as error:
-        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+        if is_file or error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise  # it imports something else that is missing
         file = f"; did you mean {name}.py?" if Path(f"{name}.py").is_file() else ""
         message = f"there is no module {quoted(error.name)} here or where Python looks{file}"
-    raise CommandError(message)
-
-
-def import_file(name: str) -> ModuleType:
-    """Import a file as the module of its name; it may import what is beside it."""
-    try:
-        opened(name).close()
-    except (OSError, ValueError) as error:
-        raise CommandError(f"cannot be read: {getattr(error, 'strerror', error)}") from None
-    path = Path(name).resolve()
-    known = sys.modules.get(path.stem)
-    if known is not None and Path(getattr(known, "__file__", None) or "").resolve() == path:
-        return known
-    if known is not None:
+        raise CommandError(message) from None
+    if is_file and Path(module.__file__ or "").resolve() != path:
         raise CommandError(f"there is a module {quoted(path.stem)} already; rename the file")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None  # as for every name that ends in .py
-    if str(path.parent) not in sys.path:
-        sys.path.insert(0, str(path.parent))
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[path.stem]
-        raise
-    return module
 
 
 def described(error: Exception) -> str:

@@ -120,8 +120,6 @@ class Row:
     """Of its results."""
     bytes: int = 0
     """Of its results."""
-    operations: int = 0
-    """Floating-point operations, without those of its submodules."""
 
 
 def summary(model: nn.Module, example: torch.Tensor) -> str:
@@ -134,17 +132,30 @@ def summary(model: nn.Module, example: torch.Tensor) -> str:
         model: what to describe; it is left as it was.
         example: at least two samples.
     """
-    rows = observed(model, example)
-    samples = len(example)
+    rows, samples = {module: Row() for module in model.modules()}, len(example)
+
+    def see(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
+        for tensor in flat(output):
+            if isinstance(tensor, torch.Tensor):
+                rows[module].shapes.append(tuple(tensor.shape))
+                rows[module].bytes += tensor.numel() * tensor.element_size()
+
+    with ExitStack() as stack, graph.evaluation(model), torch.no_grad():
+        for module in rows:
+            stack.callback(module.register_forward_hook(see).remove)
+        model(example)
+    counts = operations(model, example)
     lines = [["module", "output", "parameters", "memory / sample", "FLOPs / sample"]]
     for branch, module in tree(model):
         row = rows[module]
-        within = [rows[inner] for inner in module.modules()]
         own = sum(parameter.numel() for parameter in module.parameters())
-        shapes = " ".join(shown(shape, samples) for shape in dict.fromkeys(row.shapes))
+        first = {(samples,): ["N"]}
+        sizes = [[*first.get(s[:1], s[:1]), *s[1:]] for s in dict.fromkeys(row.shapes)]
+        shapes = " ".join(f"({', '.join(map(str, shape))})" for shape in sizes)
         memory = size_text(row.bytes / samples) if row.bytes else ""
-        flops = f"{sum(r.operations for r in within) // samples:,}" if row.shapes else ""
-        lines.append([branch, shapes, f"{own:,}" if own else "", memory, flops])
+        flops = sum(counts[inner] for inner in module.modules()) // samples
+        flops_text = f"{flops:,}" if row.shapes else ""
+        lines.append([branch, shapes, f"{own:,}" if own else "", memory, flops_text])
     shown_lines = lines[:MOST_MODULES]
     if len(lines) > MOST_MODULES:
         shown_lines.append([f"and {len(lines) - MOST_MODULES} more", "", "", "", ""])
@@ -157,25 +168,6 @@ def summary(model: nn.Module, example: torch.Tensor) -> str:
     total += f"; {size_text(size)} of weights and buffers"
     total += f"; {size_text(kept / samples)} of results per sample"
     return f"{aligned(shown_lines, left=2)}\n{total}"
-
-
-def observed(model: nn.Module, example: torch.Tensor) -> dict[nn.Module, Row]:
-    """Return what a pass shows of each module."""
-    rows = {module: Row() for module in model.modules()}
-
-    def see(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
-        for tensor in flat(output):
-            if isinstance(tensor, torch.Tensor):
-                rows[module].shapes.append(tuple(tensor.shape))
-                rows[module].bytes += tensor.numel() * tensor.element_size()
-
-    with ExitStack() as stack, graph.evaluation(model), torch.no_grad():
-        for module in rows:
-            stack.callback(module.register_forward_hook(see).remove)
-        model(example)
-    for module, count in operations(model, example).items():
-        rows[module].operations = count
-    return rows
 
 
 def size_text(size: float) -> str:
@@ -211,12 +203,6 @@ def tree(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
         waiting[-1] = iter(rest), indent
         yield f"{indent}{'├─' if rest else '└─'} {name} {type(module).__name__}", module
         waiting.append((iter(list(module.named_children())), indent + ("│  " if rest else "   ")))
-
-
-def shown(shape: tuple[int, ...], samples: int) -> str:
-    """Return a shape, with N for the number of samples where it comes first."""
-    sizes = ["N" if i == 0 and size == samples else str(size) for i, size in enumerate(shape)]
-    return f"({', '.join(sizes)})"
 
 
 # Where the time of training steps goes: per operation and per module, forward and backward.
