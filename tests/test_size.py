@@ -11,12 +11,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 FILE_LINES, FUNCTION_LINES = 1000, 80
-FILES, SLACK = 200, 100
+FILES, SLACK = 191, 100
 CODE = {  # lines of code by folder
-    "_core/": 5650, "amp/": 170, "autograd/": 2140, "compile/": 3560, "cuda/": 60,
-    "distributed/": 10, "distributions/": 510, "func/": 730, "names/": 400, "nn/": 6160,
-    "ops/": 12650, "optim/": 2140, "program/": 200, "serialization/": 580, "train/": 7540,
-    "utils/": 2740, "*.py": 750,
+    "_core/": 5900, "amp/": 170, "autograd/": 2130, "compile/": 3980, "cuda/": 60,
+    "distributed/": 10, "distributions/": 510, "func/": 710, "names/": 400, "nn/": 5930,
+    "ops/": 12260, "optim/": 2100, "program/": 200, "serialization/": 570, "train/": 6890,
+    "utils/": 2600, "*.py": 750,
 }  # fmt: skip
 
 

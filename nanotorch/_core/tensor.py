@@ -246,7 +246,8 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
         Args:
             former: the dtype of the leaf that it was before.
         """
-        array, node = self._array, new_node(AccumulateGrad)
+        # Not by the attribute, which says to a trace that the values are used.
+        array, node = vars(self)["_array"], new_node(AccumulateGrad)
         node.variable, node._outputs = self, ((array.shape, former or array.dtype),)
         if former is None:
             self._accumulator_ref = weakref.ref(node)

@@ -345,7 +345,7 @@ class Joint:
             names[storage.number] = x
             lines.append(f"{x} = {given}" if array.ndim else f"{x} = asarray({given})")
             lines.append(
-                f"if {x} is None or {x}.dtype is not {of(array.dtype, 't')} or "
+                f"if {x} is None or {x}.dtype != {of(array.dtype, 't')} or "
                 f"{x}.strides != {array.strides}: return MISS"
             )
         calls.begin_second(names)

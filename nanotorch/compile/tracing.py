@@ -405,7 +405,7 @@ def fingerprint(array: np.ndarray) -> tuple[Any, ...]:
     return array.shape, array.dtype.str, strides, digest
 
 
-META = ("_history", "_edge", "_view", "_retains_grad", "_leaf_hooks", "_past")
+META = ("_history", "_view", "_retains_grad", "_leaf_hooks", "_past")
 
 
 def surroundings() -> tuple[Any, ...]:
@@ -706,6 +706,7 @@ def place_of(function: Any) -> str:
 def state_of(tensor: Tensor) -> Any:
     """What of a tensor a step might change."""
     meta = [getattr(tensor, name) for name in META]
+    meta.append(None if tensor._view is None else tensor._view.history)
     return tensor._array, meta, list(tensor._cell), tensor._grad
 
 

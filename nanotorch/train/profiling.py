@@ -149,7 +149,7 @@ def summary(model: nn.Module, example: torch.Tensor) -> str:
     for branch, module in tree(model):
         row = rows[module]
         own = sum(parameter.numel() for parameter in module.parameters())
-        first = {(samples,): ["N"]}
+        first: dict[tuple[int, ...], list[str]] = {(samples,): ["N"]}
         sizes = [[*first.get(s[:1], s[:1]), *s[1:]] for s in dict.fromkeys(row.shapes)]
         shapes = " ".join(f"({', '.join(map(str, shape))})" for shape in sizes)
         memory = size_text(row.bytes / samples) if row.bytes else ""
