@@ -398,9 +398,6 @@ def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = 
     return pair if return_indices else pair[0]
 
 
-# Convolutions.
-
-
 # Pictures made larger or smaller.
 
 
