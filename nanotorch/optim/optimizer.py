@@ -201,10 +201,11 @@ class Optimizer:
         """
         for group in self.param_groups:
             for p in group["params"]:
+                grad = p._grad
                 if set_to_none:
                     p._grad = None
-                elif p._grad is not None:
-                    clear(p._grad)
+                elif grad is not None:
+                    clear(grad)
 
     def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters once; every subclass has its own.

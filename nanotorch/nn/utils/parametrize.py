@@ -5,7 +5,7 @@ A parametrized tensor is a property of a class made for the module, `Parametrize
 """
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
@@ -216,15 +216,6 @@ def _not_pickled(self: Any) -> Any:
     )
 
 
-def _give_class(module: Module) -> None:
-    """Give the module a class of its own, in which properties can stand."""
-    kind = type(module)
-    members: dict[str, Any] = {"__getstate__": _not_pickled, "__module__": __name__}
-    if not hasattr(kind, "__deepcopy__"):
-        members["__deepcopy__"] = _copied
-    module.__class__ = type(f"Parametrized{kind.__name__}", (kind,), members)
-
-
 def _give_property(module: Any, name: str) -> None:
     """Let the tensor be computed when it is read, and inverted when it is set."""
 
@@ -270,8 +261,12 @@ def register_parametrization(
         original = getattr(module, tensor_name)
         listed = ParametrizationList([parametrization], original, unsafe=unsafe)
         delattr(module, tensor_name)
-        if not is_parametrized(module):
-            _give_class(module)
+        if not is_parametrized(module):  # a class of its own, in which properties can stand
+            kind = type(module)
+            members: dict[str, Any] = {"__getstate__": _not_pickled, "__module__": __name__}
+            if not hasattr(kind, "__deepcopy__"):
+                members["__deepcopy__"] = _copied
+            module.__class__ = type(f"Parametrized{kind.__name__}", (kind,), members)
             module.parametrizations = ModuleDict()
         _give_property(module, tensor_name)
         module.parametrizations[tensor_name] = listed
@@ -379,6 +374,10 @@ class _Hook:
 
     name: str
     called = ""  # as the function is called that registers it
+    compute_weight: Callable[..., Tensor]
+
+    def __call__(self, module: Any, inputs: Any) -> None:
+        setattr(module, self.name, self.compute_weight(module))
 
     @classmethod
     def of(cls, module: Any, name: str) -> int | None:
@@ -436,12 +435,12 @@ class SpectralNorm(_Hook):
         self.name, self.n_power_iterations = name, n_power_iterations
         self.dim, self.eps = dim, eps
 
-    def compute_weight(self, module: Any, do_power_iteration: bool) -> Tensor:
-        """The weight divided by its greatest singular value."""
+    def compute_weight(self, module: Any, do_power_iteration: bool | None = None) -> Tensor:
+        """The weight divided by its greatest singular value; in training it iterates first."""
         weight = getattr(module, f"{self.name}_orig")
         u, v = getattr(module, f"{self.name}_u"), getattr(module, f"{self.name}_v")
         matrix = as_matrix(weight, self.dim)
-        if do_power_iteration:
+        if module.training if do_power_iteration is None else do_power_iteration:
             with no_grad():
                 for _ in range(self.n_power_iterations):
                     v.copy_(normalize(ops.mv(matrix.t(), u), dim=0, eps=self.eps))
@@ -457,9 +456,6 @@ class SpectralNorm(_Hook):
         for part in ("u", "v", "orig"):
             delattr(module, f"{self.name}_{part}")
         module.register_parameter(self.name, Parameter(weight.detach()))
-
-    def __call__(self, module: Any, inputs: Any) -> None:
-        setattr(module, self.name, self.compute_weight(module, module.training))
 
     def note_version(self, module: Any, state: Any, prefix: str, metadata: dict[str, Any]) -> None:
         """Leave in a state dict of which version this is."""
@@ -545,9 +541,6 @@ class WeightNorm(_Hook):
         delattr(module, self.name)
         del module._parameters[f"{self.name}_g"], module._parameters[f"{self.name}_v"]
         setattr(module, self.name, Parameter(weight.detach()))
-
-    def __call__(self, module: Any, inputs: Any) -> None:
-        setattr(module, self.name, self.compute_weight(module))
 
 
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
