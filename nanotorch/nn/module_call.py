@@ -212,7 +212,7 @@ def hook() -> None:
     """What messages about the hooks of modules name, as PyTorch's do."""
 
 
-class Passage:
+class BackwardHooks:
     """One call of a module with backward hooks: joins the gradients of its two ends.
 
     The node behind the outputs runs first and notes their gradients; the node before the inputs
@@ -436,15 +436,15 @@ class ModuleCall:
             backward_pre = (*hooks_of("backward_pre"), *self._backward_pre_hooks.values())
             for _, entry in self._entries("forward_pre"):
                 args, kwargs = self._call_pre_hook(entry, args, kwargs)
-            passage = Passage(self, backward, backward_pre) if backward or backward_pre else None
-            if passage is not None:
-                args = passage.enter(args)
+            ends = BackwardHooks(self, backward, backward_pre) if backward or backward_pre else None
+            if ends is not None:
+                args = ends.enter(args)
             result = self.forward(*args, **kwargs)
             for number, entry in self._entries("forward"):
                 called.add(number)
                 result = self._call_forward_hook(entry, args, kwargs, result)
-            if passage is not None:
-                result = passage.leave(result)
+            if ends is not None:
+                result = ends.leave(result)
             if former:
                 attach(self, former, args, result)
             return result

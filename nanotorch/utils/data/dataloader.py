@@ -325,9 +325,9 @@ class DataLoader:
         if state is not None:
             position.seed = state["seed"]
         batches = self._hire(plan, position.seed, state, mid_pass) if kept is None else kept
-        position.roster = batches.roster
-        position.roster.clear()
-        asked = [] if state is None else position.roster.resume(state, mid_pass)
+        position.workers = batches.table
+        position.workers.clear()
+        asked = [] if state is None else position.workers.resume(state, mid_pass)
         batches.begin(indices, position, asked)
         if self.persistent_workers:
             self._kept = batches
@@ -340,7 +340,7 @@ class DataLoader:
         # What only loaders with workers need takes as long to import as NumPy's own parts.
         import multiprocessing
 
-        from nanotorch.utils.data.worker import Crew, Job, Roster, WorkerBatches
+        from nanotorch.utils.data.worker import Job, WorkerBatches, WorkerPool, WorkerTable
 
         self.check_worker_number_rationality()
         told: list[Any] = [None] * self.num_workers
@@ -356,9 +356,9 @@ class DataLoader:
             Job(plan, i, self.num_workers, seed, self.worker_init_fn, resume)
             for i, resume in enumerate(told)
         ]
-        crew = Crew(jobs, self.multiprocessing_context or multiprocessing)
-        roster = Roster(self.num_workers, self.prefetch_factor or 1, self.in_order)
-        return WorkerBatches(crew, roster, self.timeout, self.persistent_workers)
+        pool = WorkerPool(jobs, self.multiprocessing_context or multiprocessing)
+        table = WorkerTable(self.num_workers, self.prefetch_factor or 1, self.in_order)
+        return WorkerBatches(pool, table, self.timeout, self.persistent_workers)
 
     def _order(self, plan: Plan, position: Position) -> Iterator[Any]:
         """The indices of a pass from a position on."""
@@ -405,8 +405,8 @@ class DataLoader:
             "dataset": None if self.num_workers else dataset_state(self.dataset),
             "workers": None,
         }
-        if position is not None and position.roster and (going or self.persistent_workers):
-            state["workers"] = {"seed": position.seed, **position.roster.state()}
+        if position is not None and position.workers and (going or self.persistent_workers):
+            state["workers"] = {"seed": position.seed, **position.workers.state()}
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:

@@ -76,15 +76,15 @@ class Position:
         batches: how many it has given.
         ended: whether its stream has no more samples than those given.
         finished: whether it is over.
-        roster: where the workers stand; None without them.
+        workers: the table of where they stand; None without them.
     """
 
-    __slots__ = ("batches", "draws", "ended", "finished", "roster", "seed", "start")
+    __slots__ = ("batches", "draws", "ended", "finished", "seed", "start", "workers")
 
     def __init__(self, start: States, draws: bool = True, batches: int = 0) -> None:
         self.start, self.draws, self.batches = start, draws, batches
         self.seed, self.ended, self.finished = 0, False, False
-        self.roster: Any = None
+        self.workers: Any = None
 
     def state(self) -> States:
         """What `DataLoader.load_state_dict` needs to resume the pass."""

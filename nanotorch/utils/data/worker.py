@@ -376,10 +376,10 @@ def interrupts_held_back() -> Iterator[None]:
             signal.raise_signal(signal.SIGINT)
 
 
-class Crew:
+class WorkerPool:
     """Worker processes, and the channels to them.
 
-    They are stopped when the crew is dropped, at the latest when the program ends.
+    They are stopped when the pool is dropped, at the latest when the program ends.
 
     Args:
         jobs: of the workers.
@@ -427,15 +427,15 @@ class Crew:
                 try:
                     return worker, receive(ready[0])
                 except (EOFError, OSError):
-                    self._mourn(worker)
+                    self._raise_exit(worker)
             if time.monotonic() >= due:
                 raise RuntimeError(f"DataLoader timed out after {timeout} seconds")
             for worker in workers:
                 # Its end may be open still: in a process that it has forked.
                 if not self.processes[worker].is_alive():
-                    self._mourn(worker)
+                    self._raise_exit(worker)
 
-    def _mourn(self, worker: int) -> NoReturn:
+    def _raise_exit(self, worker: int) -> NoReturn:
         process = self.processes[worker]
         process.join(PATIENCE)
         code = process.exitcode or 0
@@ -474,7 +474,7 @@ def stop(processes: list[BaseProcess], ends: list[socket.socket], owner: int) ->
 
 
 @dataclass
-class Member:
+class WorkerRow:
     """What is known of a worker.
 
     Attributes:
@@ -502,7 +502,7 @@ class Member:
         return {**state, "active": self.active, "tasks": self.tasks}
 
 
-class Roster:
+class WorkerTable:
     """Hands the batches of a pass to workers in turn.
 
     Args:
@@ -512,15 +512,15 @@ class Roster:
     """
 
     def __init__(self, count: int, prefetch: int, in_order: bool) -> None:
-        self.members = [Member() for _ in range(count)]
+        self.rows = [WorkerRow() for _ in range(count)]
         self.room = prefetch * count
         self.in_order = in_order
         self.clear()
 
     def clear(self) -> None:
         """Begin a new pass."""
-        for member in self.members:
-            member.active, member.tasks = True, 0
+        for row in self.rows:
+            row.active, row.tasks = True, 0
         self._turn = 0
         self._numbers = itertools.count()
         # The batches that are asked for: their numbers, and whose they are.
@@ -531,11 +531,11 @@ class Roster:
 
         If the order does not matter, it must have room for another batch too.
         """
-        count = len(self.members)
-        active = sum(member.active for member in self.members)
+        count = len(self.rows)
+        active = sum(row.active for row in self.rows)
         for _ in range(count):
             worker, self._turn = self._turn, (self._turn + 1) % count
-            if self.members[worker].active:
+            if self.rows[worker].active:
                 busy = sum(owner == worker for _, owner in self._asked)
                 if self.in_order or busy < self.room // active:
                     return worker
@@ -555,11 +555,11 @@ class Roster:
     def done(self, number: int, worker: int) -> None:
         """Note that a worker has given a batch."""
         self._asked.remove((number, worker))
-        self.members[worker].tasks += 1
+        self.rows[worker].tasks += 1
 
     def retire(self, worker: int) -> None:
         """Note that the stream of a worker has no more."""
-        self.members[worker].active = False
+        self.rows[worker].active = False
         self._asked = deque(task for task in self._asked if task[1] != worker)
 
     def state(self) -> dict[str, Any]:
@@ -567,7 +567,7 @@ class Roster:
         if not self.in_order:
             raise RuntimeError("a DataLoader with in_order=False has no position to be saved")
         return {
-            "members": [member.state() for member in self.members],
+            "members": [row.state() for row in self.rows],
             "asked": [worker for _, worker in self._asked],
             "turn": self._turn,
         }
@@ -579,10 +579,10 @@ class Roster:
             state: what `state` gave, of as many workers.
             mid_pass: whether within a pass; else only the workers' own states count.
         """
-        for member, told in zip(self.members, state["members"], strict=True):
-            member.resumed = told
+        for row, told in zip(self.rows, state["members"], strict=True):
+            row.resumed = told
             if mid_pass:
-                member.active, member.tasks = told["active"], told["tasks"]
+                row.active, row.tasks = told["active"], told["tasks"]
         if not mid_pass:
             return []
         self._turn = state["turn"]
@@ -596,14 +596,14 @@ class WorkerBatches(Iterator[Any]):
     """Goes through the batches of a loader whose workers read them.
 
     Args:
-        crew: the workers.
-        roster: says which of them reads which batch.
+        pool: the workers.
+        table: says which of them reads which batch.
         timeout: how long to wait for a batch, in seconds; 0 is for ever.
         keeps: whether the workers wait for another pass when one is over.
     """
 
-    def __init__(self, crew: Crew, roster: Roster, timeout: float, keeps: bool) -> None:
-        self.crew, self.roster = crew, roster
+    def __init__(self, pool: WorkerPool, table: WorkerTable, timeout: float, keeps: bool) -> None:
+        self.pool, self.table = pool, table
         self._timeout, self._keeps = timeout, keeps
         self._run = 0
 
@@ -617,36 +617,36 @@ class WorkerBatches(Iterator[Any]):
         """
         self._indices, self.position = indices, position
         self._run += 1
-        for worker in range(len(self.roster.members)):
-            self.crew.send(worker, self._run)
+        for worker in range(len(self.table.rows)):
+            self.pool.send(worker, self._run)
         if self._run > 1:
-            for worker in range(len(self.roster.members)):
+            for worker in range(len(self.table.rows)):
                 self._await_begin(worker)
         for worker in asked:
             self._ask(worker)
-        for _ in range(0 if asked else self.roster.room):
+        for _ in range(0 if asked else self.table.room):
             self._ask()
 
     def _await_begin(self, worker: int) -> None:
         """Wait until a worker has done what was asked of it in the pass before."""
         begun = False
         while not begun:
-            _, (run, number, value, state) = self.crew.receive([worker])
+            _, (run, number, value, state) = self.pool.receive([worker])
             begun = run == self._run and number is None
-        member = self.roster.members[worker]
-        member.begun, member.told = value, state
+        row = self.table.rows[worker]
+        row.begun, row.told = value, state
 
     @property
     def usable(self) -> bool:
         """Whether the workers are there for another pass."""
-        return self.crew.stop.alive
+        return self.pool.stop.alive
 
     def __next__(self) -> Any:
         try:
             value = self._next_value()
         except BaseException:
             # A channel that was left in the middle of a message cannot be used any more.
-            self.crew.stop()
+            self.pool.stop()
             raise
         if isinstance(value, Failure):
             value.reraise()
@@ -656,27 +656,27 @@ class WorkerBatches(Iterator[Any]):
 
     def _next_value(self) -> Any:
         """The next batch, or what a worker has in its place; `Ended` if all have ended."""
-        while self.usable and (workers := self.roster.waited_for()):
-            worker, answer = self.crew.receive(workers, self._timeout)
+        while self.usable and (workers := self.table.waited_for()):
+            worker, answer = self.pool.receive(workers, self._timeout)
             run, number, value, state = answer
             if run != self._run:  # asked for in a pass that was left
                 continue
-            member = self.roster.members[worker]
-            member.told = state
+            row = self.table.rows[worker]
+            row.told = state
             if number is None:
-                member.begun = value
+                row.begun = value
                 continue
             if isinstance(value, Ended):
-                self.roster.retire(worker)
+                self.table.retire(worker)
                 self._ask()
                 continue
-            self.roster.done(number, worker)
+            self.table.done(number, worker)
             self._ask()
             self.position.batches += 1
             return value
         self.position.finished = True
         if not self._keeps:
-            self.crew.stop()
+            self.pool.stop()
         return Ended()
 
     def _ask(self, worker: int | None = None) -> None:
@@ -686,6 +686,6 @@ class WorkerBatches(Iterator[Any]):
         except StopIteration:
             return
         if worker is None:
-            worker = self.roster.next_worker()
+            worker = self.table.next_worker()
         if worker is not None:
-            self.crew.send(worker, (self._run, self.roster.add(worker), indices))
+            self.pool.send(worker, (self._run, self.table.add(worker), indices))

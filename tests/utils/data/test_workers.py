@@ -84,7 +84,7 @@ def test_large_batches_nobody_wants_do_not_keep_a_worker_waiting(
     monkeypatch.setattr("nanotorch.utils.data.worker.PATIENCE", LONG)
     batches = iter(loader(lambda i: np.zeros(2**22), None))
     next(batches)
-    processes = batches.crew.processes  # type: ignore[attr-defined]
+    processes = batches.pool.processes  # type: ignore[attr-defined]
     del batches
     assert [process.exitcode for process in processes] == [0, 0]
 
