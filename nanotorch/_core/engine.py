@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from heapq import heappop, heappush, heappushpop
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -219,7 +220,7 @@ def count_consumers(roots: Iterable[Node]) -> dict[Any, int]:
     consumers = dict.fromkeys(roots, 0)
     found = list(consumers)
     for node in found:  # the list grows while the loop runs
-        for target, _ in node.next_functions:
+        for target, _ in node.seen()._edges:
             if target in consumers:
                 consumers[target] += 1
             elif target is not None:
@@ -229,12 +230,14 @@ def count_consumers(roots: Iterable[Node]) -> dict[Any, int]:
 
 
 def leading_to(targets: Iterable[Node], nodes: Iterable[Node]) -> set[Node]:
-    """Those of ``nodes`` from which one of ``targets`` can be reached."""
+    """Those of ``nodes``, which have been looked at, from which one of ``targets`` is reached."""
     goals = set(targets)
     leading: set[Node] = set()
-    for node in sorted(nodes, key=lambda n: n._sequence):  # what a node leads to is older
-        if any(t in goals or t in leading for t, _ in node.next_functions):
-            leading.add(node)
+    for node in sorted(nodes, key=attrgetter("_sequence")):  # what a node leads to is older
+        for target, _ in node._edges:
+            if target in goals or target in leading:
+                leading.add(node)
+                break
     return leading
 
 

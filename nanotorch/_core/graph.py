@@ -302,6 +302,13 @@ def turning(*args: Any) -> None:
     raise Unusual
 
 
+class OneOutput:
+    """The shape and dtype of the only output of a `Recorded`, where `_outputs` is not set."""
+
+    def __get__(self, node: Any, owner: Any) -> Any:
+        return ((node._shape, node._dtype),)
+
+
 class Recorded(Node):
     """The node of an operation with one output, as long as nobody looks: it is made fast, and its
     function `_back` does all that an ordinary backward pass asks for.
@@ -320,10 +327,7 @@ class Recorded(Node):
     _dtype: np.dtype
     _back: Any
     _offset: int
-
-    @property
-    def _outputs(self) -> Any:  # type: ignore[override]
-        return ((self._shape, self._dtype),)
+    _outputs: Any = OneOutput()
 
     @property
     def next_functions(self) -> tuple[Edge, ...]:
@@ -332,13 +336,21 @@ class Recorded(Node):
     def name(self) -> str:
         return self.seen().name()
 
+    def own_hooks(self) -> NodeHooks:
+        return self.seen().own_hooks()
+
+    def apply(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
+        return self.seen().apply(grads, graph)
+
     def seen(self) -> Node:
         with folding:
             if self.__class__ is Recorded:
                 kind, self._back = self._back.kind, turning
-                self._edges = tuple([edge_to(history, self._dtype) for history in self._edges])
-                if self._saved.__class__ is tuple:
-                    self._saved = kind.op.by_name(self._saved)
+                kept, dtype = self._saved, self._dtype
+                self._outputs = ((self._shape, dtype),)
+                self._edges = tuple([edge_to(history, dtype) for history in self._edges])
+                if kept.__class__ is tuple:
+                    self._saved = kind.by_name(kept)
                 if isinstance(self._site, CodeType):
                     self._site = (self._site, self._offset)
                 if kind.op.unfold is not None:
@@ -724,35 +736,32 @@ def edge_to(history: Any, kind: np.dtype | None = None) -> Edge:
         kind: the dtype of the node's output: that of a leaf before another was set by `data`,
             which is another leaf to graphs made before.
     """
-    if history.__class__ is tuple:
-        return history
     if history is None:
         return NO_EDGE
-    if isinstance(history, Node):
+    if history.__class__ is tuple:
+        return history
+    if history.__class__ is Recorded or isinstance(history, Node):
         return (history, 0)
     if kind in history._former_dtypes and kind != history._array.dtype:
         return (history._new_accumulator(kind), 0)
-    reference = history._accumulator_ref
+    return accumulator_edge(history)
+
+
+def accumulator_edge(leaf: Tensor) -> Edge:
+    """The edge to the accumulator of a leaf."""
+    reference = leaf._accumulator_ref
     node = None if reference is None else reference()
-    return (history._new_accumulator() if node is None else node, 0)
+    return (leaf._new_accumulator() if node is None else node, 0)
 
 
 def edge_of(tensor: Tensor) -> Edge:
     """Where the gradient of ``tensor`` goes: up to date for views, an accumulator for leaves."""
     history = tensor._history
     if history is LEAF:
-        return edge_to(tensor)
+        return accumulator_edge(tensor)
     if history is ASK:
         history = tensor if tensor._view is None else view_history(tensor)
-    return seen_edge(history)
-
-
-def seen_edge(history: Any) -> Edge:
-    """`edge_to`, to a node as it is shown."""
-    edge = edge_to(history)
-    if edge[0].__class__ is Recorded:
-        edge[0].seen()
-    return edge
+    return edge_to(history)
 
 
 class AsStridedBackward0(Node):
@@ -872,7 +881,8 @@ def check_memory(tensor: Tensor, expanded: str | None = None) -> None:
     Args:
         expanded: warn of the latter, by this name of a function; if "", accept it.
     """
-    refuse_write(tensor._cell)
+    if tensor._writes is not None:
+        refuse_write(tensor._writes)
     if expanded is None:
         check_places(tensor._array)
     elif expanded and repeats(tensor._array):
@@ -917,7 +927,7 @@ def write(tensor: Tensor, values: np.ndarray, name: str, c_names: bool = False) 
                 f"result type {from_.char} can't be cast to the desired output type {into}"
             )
     array[...] = values
-    wrote(tensor._cell, name)
+    wrote(tensor._writes or tensor._cell, name)
 
 
 def rebase(tensor: Tensor, node: Node, number: int = 0, position: int = 0) -> None:

@@ -459,29 +459,18 @@ class OpNode(Node):
     op: "Op"
     _name: str
     fresh_gradients = plain = True
-    _shape: tuple[int, ...]
-    _dtype: np.dtype
     apply_bare: Any  # methods made from the formulas: `g -> gradients of the inputs`
     apply_recorded: Any
 
-    @property
-    def _outputs(self) -> Any:
-        return ((self._shape, self._dtype),)
-
-    @_outputs.setter
-    def _outputs(self, outputs: Any) -> None:
-        ((self._shape, self._dtype),) = outputs
-
     def apply(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
+        if not self.multi and grads[0] is not None:
+            return self.apply_recorded(grads[0]) if graph else self.apply_bare(grads[0])
         if all(g is None for g in grads):
             for name, kind in self.op.recipe:  # which must be as they were, used or not
                 if self.op.is_freed(name, kind):
                     self.op.saved_value(self, name)
             return (None,) * len(self.next_functions)
-        if self.op.multi:
-            g: Any = self._materialize(grads, graph)
-        else:
-            g = tuple(grads) if self.op.results else grads[0]
+        g: Any = self._materialize(grads, graph) if self.op.multi else tuple(grads)
         return self.apply_recorded(g) if graph else self.apply_bare(g)
 
     def _materialize(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
@@ -646,16 +635,6 @@ class Op(Declared, Options):
             return what
         raise TypeError(f"op {self.name}: a formula asks for '{name}', which it has not")
 
-    def by_name(self, recorded: tuple[Any, ...]) -> tuple[Any, ...]:
-        """What a node has saved as it is recorded, one value for each name of the recipe."""
-        left = iter(recorded)
-        saved = []
-        for name, kind in self.recipe:
-            value = tuple([next(left) for _ in op_source.places(name, kind)])
-            several = kind in op_source.RECORDED_AS
-            saved.append((None if value[0] is None else value) if several else value[0])
-        return tuple(saved)
-
     def number_of(self, name: str) -> int:
         """Which of the outputs goes by this name."""
         return self.results.index(name) if self.results else 0
@@ -786,8 +765,6 @@ def complete(o: Op) -> None:
     """Make the op's node class, before its first call."""
     base = {"op": o, "together": bool(o.variadic), "multi": o.multi or bool(o.results)}
     base["_seen"] = o.seen
-    if base["multi"]:
-        base["_outputs"] = ()
     kind = inplace_kind = node_class(o.node_name, OpNode, keeps_values=o.keeps_values, **base)
     if o.inplace_node is not None:
         refusal = {"apply": without_derivative, "apply_bare": Node.apply_bare}
@@ -799,6 +776,7 @@ def complete(o: Op) -> None:
             # Under a name that no argument has.
             backs = [generated(o, name) for name in ("back", "careful_back")]
             backs[0].kind = backs[1].kind = kind
+            kind.by_name = staticmethod(generated(o, "by_name"))
             o.namespace["this_back"], o.namespace["careful_back"] = backs
     o.namespace.update({f"default_{n}": a.default for n, a in o.arguments.items()})
     o.namespace |= {"NewNode": kind, "NewNodeInPlace": inplace_kind}

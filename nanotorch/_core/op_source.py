@@ -332,6 +332,17 @@ def back(o: Op, called: str) -> str:
     return function_of(head, [*lines, "return follow"])
 
 
+def by_name(o: Op) -> str:
+    """Give what a node keeps as it is recorded as one value for each name of the recipe."""
+    recorded = [places(name, kind) for name, kind in o.recipe]
+    values = [
+        f"None if {names[0]} is None else ({', '.join(names)})" if len(names) > 1 else names[0]
+        for names in recorded
+    ]
+    lines = [f"{', '.join(n for names in recorded for n in names)}, = saved"] if recorded else []
+    return function_of("by_name(saved)", [*lines, f"return ({', '.join(values)}{',' * bool(values)})"])
+
+
 def function_of(head: str, lines: Sequence[str]) -> str:
     """The source of a function."""
     return f"def {head}:\n" + "".join(f"    {line}\n" for line in lines)
@@ -489,6 +500,8 @@ def source(o: Op, called: str) -> str:
     name = called.removeprefix(METHOD)
     if name in ("back", "careful_back"):
         return back(o, name)
+    if name == "by_name":
+        return by_name(o)
     if name.startswith("apply_"):
         return apply(o, graph=name == "apply_recorded")
     if name.startswith("__"):

@@ -28,7 +28,7 @@ from nanotorch._core.graph import (
     View,
     add_hook,
     edge_of,
-    seen_edge,
+    edge_to,
     view_history,
 )
 from nanotorch._core.layout import Exchange, Layout
@@ -160,7 +160,7 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
     def _edge(self) -> Edge | None:
         """The edge to the node that made this tensor, as far as it knows; None for a leaf."""
         history = self._history if self._view is None else self._view.history
-        return None if history is None or history is LEAF or history is ASK else seen_edge(history)
+        return None if history is None or history is LEAF or history is ASK else edge_to(history)
 
     @property
     def _cell(self) -> list[Any]:
