@@ -61,7 +61,7 @@ def add_rows(out: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:
     """
     if not values.size:
         return
-    if len(out) < 8 * len(rows) and np.bincount(rows).max() == 1:
+    if len(rows) <= len(out) < 8 * len(rows) and np.bincount(rows).max() == 1:
         out[rows] += values
         return
     # `np.add.at` is fast for one dimension only.

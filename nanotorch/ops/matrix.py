@@ -34,7 +34,7 @@ from nanotorch.ops.arguments import (
     unsupported,
 )
 from nanotorch.ops.elementwise import check_factor
-from nanotorch.ops.gathering import gather_backward
+from nanotorch.ops.gathering import CHUNK, add_rows, gather_backward
 from nanotorch.ops.joining import cannot_expand, common_shape, expand_to
 from nanotorch.ops.memory import contiguous
 from nanotorch.ops.reduction import sum_along
@@ -709,20 +709,16 @@ def embedding_rows(
 
 
 def sums_of_rows(rows: Array, at: Array, count: int) -> Array:
-    """Zeros ``(count, D)``, to which each row is added at its place, in their order."""
-    width = rows.shape[1]
-    if len(rows) < 8 * count:  # few meet in one place
-        flat = np.zeros(count * width, rows.dtype)
-        places = at.astype(np.intp, copy=False)[:, None] * width + np.arange(width)
-        np.add.at(flat, places.reshape(-1), rows.reshape(-1))
-        return flat.reshape(count, width)
-    out = np.zeros((count, width), rows.dtype)
-    if rows.size:
-        # Small integers are sorted by counting.
-        order = np.argsort(at.astype(np.uint16) if count <= 1 << 16 else at, kind="stable")
-        places = at[order]
-        starts = np.flatnonzero(np.concatenate(([True], places[1:] != places[:-1])))
-        out[places[starts]] = np.add.reduceat(rows[order], starts, 0)
+    """Zeros ``(count, D)``, to which each row is added at its place."""
+    out = np.zeros((count, rows.shape[1]), rows.dtype)
+    if not 0 < 8 * count <= len(rows) <= rows.size <= CHUNK:
+        add_rows(out, at.astype(np.intp, copy=False), rows)
+        return out
+    # Many that meet in few places, and fit the cache. Small integers are sorted by counting.
+    order = np.argsort(at.astype(np.uint16) if count <= 1 << 16 else at, kind="stable")
+    places = at[order]
+    starts = np.flatnonzero(np.concatenate(([True], places[1:] != places[:-1])))
+    out[places[starts]] = np.add.reduceat(rows[order], starts, 0)
     return out
 
 

@@ -37,3 +37,9 @@ def test_rows_that_meet_are_added_up(count: int, kind: type) -> None:
         expected[place] += row
     actual = sums_of_rows(rows, at.astype(kind), count)
     np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_a_table_without_rows() -> None:
+    weight = torch.zeros(0, 3, requires_grad=True)
+    torch.nn.functional.embedding(torch.zeros(0, dtype=torch.int64), weight).sum().backward()
+    assert weight.grad.shape == (0, 3)
