@@ -106,3 +106,23 @@ def test_a_length_beyond_the_padding_is_refused() -> None:
     """PyTorch lets it pass, and gives sizes of which there are no data."""
     with pytest.raises(RuntimeError, match="cannot be 5 steps long in an input of 4 steps"):
         torch.nn.utils.rnn.pack_padded_sequence(torch.ones(4, 2), [5, 2])
+
+
+@pytest.mark.parametrize(
+    ("shape", "places", "told"),
+    [
+        ((1, 1, 2, 2), (1, 2, 2), "4D"), ((1, 1, 2, 2), (1, 2, 2, 2, 2), "4D"),
+        ((1, 1, 2, 2, 2), (1, 2, 2, 3), "5D"), ((1, 1, 2), (1, 2, 1), "5D"),
+    ],
+)  # fmt: skip
+def test_grids_of_other_dimensions_than_the_picture(
+    shape: tuple[int, ...], places: tuple[int, ...], told: str
+) -> None:
+    with pytest.raises(RuntimeError, match=f"expected {told} input and grid with same number"):
+        F.grid_sample(torch.ones(shape), torch.ones(places), align_corners=False)
+
+
+@pytest.mark.parametrize(("dim", "kernel"), [(0, ""), (1, ""), (2, "_lastdim"), (-1, "_lastdim")])
+def test_integers_have_no_softmax(dim: int, kernel: str) -> None:
+    with pytest.raises(NotImplementedError, match=f'"softmax{kernel}_kernel_impl" not implemented'):
+        torch.softmax(torch.ones(2, 2, 2, dtype=torch.int64), dim)

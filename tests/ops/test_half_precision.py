@@ -259,3 +259,8 @@ def test_what_pytorch_has_for_other_precisions_only(kernel: str) -> None:
         REFUSED[kernel](x)
     assert REFUSED[kernel](x.float()) is not None
     assert torch.linalg.matrix_exp(x).dtype == torch.float16
+
+
+def test_what_has_nothing_to_compute_is_not_refused() -> None:
+    assert F.pdist(torch.ones(1, 3).half()).shape == (0,)
+    assert F.pdist(torch.ones(3, 0).half()).tolist() == [0.0] * 3

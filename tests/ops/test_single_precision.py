@@ -53,3 +53,9 @@ def test_nan_stays() -> None:
     x = torch.tensor([float("nan")])
     assert torch.erf(x).isnan()
     assert F.gelu(x).isnan()
+
+
+def test_sums_in_another_dtype_are_those_of_numbers_in_it() -> None:
+    x = torch.from_numpy(np.random.default_rng(0).normal(size=(300, 300)))
+    assert torch.equal(x.sum(dtype=torch.float32), x.float().sum())
+    assert torch.equal(x.sum(0, dtype=torch.float32), x.float().sum(0))

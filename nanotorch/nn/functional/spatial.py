@@ -647,8 +647,9 @@ def check_shapes(input: Tensor, grid: Tensor) -> None:
             )
     if len(shape) not in (4, 5) or len(shape) != len(places):
         raise RuntimeError(
-            "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but "
-            f"got input with sizes {list(shape)} and grid with sizes {list(places)}"
+            f"grid_sampler(): expected {4 if len(shape) == 4 else 5}D input and grid with same "
+            f"number of dimensions, but got input with sizes {list(shape)} and grid with sizes "
+            f"{list(places)}"
         )
 
 
