@@ -30,14 +30,15 @@ def need_tensors(*values: Any) -> None:
             raise refused(value, "Tensor")
 
 
-def need_tensor_list(values: Any) -> None:
-    """Refuse an argument that is not a tuple or list of tensors."""
+def need_tensor_list(values: Any, argument: int = 0) -> None:
+    """Refuse an argument, the first or another, that is not a tuple or list of tensors."""
     if not isinstance(values, (tuple, list)):
         raise refused(values, "tuple of Tensors")
     for position, value in enumerate(values):
         if not isinstance(value, Tensor):
             raise TypeError(
-                f"expected Tensor as element {position} in argument 0, but got {kind_of(value)}"
+                f"expected Tensor as element {position} in argument {argument}, but got "
+                f"{kind_of(value)}"
             )
 
 

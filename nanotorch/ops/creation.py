@@ -638,8 +638,6 @@ class tensortype(type):  # noqa: N801 - PyTorch's name
             if data.dtype != cls.dtype:
                 raise TypeError(f"expected a tensor of dtype {cls.dtype} (got {data.dtype})")
             return data.detach()
-        if isinstance(data, str):
-            raise TypeError("new(): invalid data type 'str'")
         if not is_sequence(data):
             raise TypeError(f"new(): data must be a sequence (got {kind_of(data)})")
         return wrap(array_of(data, cls.dtype))

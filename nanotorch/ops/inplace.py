@@ -132,6 +132,15 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
 # Numbers
 
 
+def refuse_dimensions(value: Array) -> None:
+    """Refuse to fill a tensor with more than one number."""
+    if value.ndim:
+        raise RuntimeError(
+            "fill_ only supports 0-dimension value tensor but got tensor with "
+            f"{value.ndim} dimensions."
+        )
+
+
 @writer(input=lambda g: blank(g), node="FillBackward2", expanded="")
 def filled_with_number(input: Array, value: Number) -> Array:
     """Write a Python number everywhere."""
@@ -147,11 +156,7 @@ def filled_with_number(input: Array, value: Number) -> Array:
 )  # fmt: skip
 def filled_with_tensor(input: Array, value: Array) -> Array:
     """Write the value of a 0-d tensor everywhere."""
-    if value.ndim:
-        raise RuntimeError(
-            "fill_ only supports 0-dimension value tensor but got tensor with "
-            f"{value.ndim} dimensions."
-        )
+    refuse_dimensions(value)
     np.copyto(input, value, casting="unsafe")
     return input
 
@@ -215,6 +220,10 @@ def become(self: Tensor, view: Any, undo: Step) -> Tensor:
     Raises:
         RuntimeError: for an inference tensor outside inference mode.
     """
+    if view._edge is not None:
+        node: Any = view.grad_fn
+        kind: Any = type(node)
+        node.__class__ = in_place_class(kind)
     refuse_write(self._cell)
     if self._view is None:
         self._past = (*self._past, (self._array, undo))
@@ -262,10 +271,6 @@ def inplace_view(function: Any) -> None:
                 view = plain(self, *args, **kwargs)
             except (RuntimeError, TypeError) as error:
                 raise type(error)(str(error).replace(f"{name}()", f"{name}_()", 1)) from None
-            if view._edge is not None:
-                node: Any = view.grad_fn
-                kind: Any = type(node)
-                node.__class__ = in_place_class(kind)
             return become(self, view, undo)
         except NoValues:
             return stand_for(self, function(self, *args, **kwargs))
@@ -388,10 +393,6 @@ def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None
 
 def relaid_in_place(self: Tensor, view: Tensor, own: Any, there: Any) -> Tensor:
     """Make ``self`` what its ``view`` is, which lies as ``there``."""
-    if view._edge is not None:
-        node: Any = view.grad_fn
-        kind: Any = type(node)
-        node.__class__ = in_place_class(kind)
     return become(self, view, (strided_view, (own, there), None))
 
 

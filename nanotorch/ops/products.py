@@ -27,6 +27,7 @@ from nanotorch.ops.arguments import (
     given_tensors,
     need_kind,
     need_one_dtype,
+    need_tensor_list,
     need_tensors,
     refuse_half,
     tensors_given,
@@ -947,12 +948,7 @@ def einsum(*args: Any) -> Tensor:
             operands = list(operands[0])
     else:
         equation, operands = from_lists(args)
-    for number, operand in enumerate(operands):
-        if not isinstance(operand, Tensor):
-            raise TypeError(
-                f"expected Tensor as element {number} in argument 1, but got "
-                f"{type(operand).__name__}"
-            )
+    need_tensor_list(operands, 1)
     inputs, order, kept = planned(equation, tuple([t._array.ndim for t in operands]))
     check_sizes(operands, inputs)
     parts = [arranged(*pair, order) for pair in zip(operands, inputs, strict=True)]

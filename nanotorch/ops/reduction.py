@@ -20,7 +20,7 @@ from nanotorch._core.sums import DOUBLE, HALF, SINGLE, sum_over, sum_products, s
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import inplace_form
 from nanotorch.ops.elementwise import exp, zero_where
-from nanotorch.ops.shape import reshape, transpose, unsqueeze
+from nanotorch.ops.shape import distinct_dims, reshape, transpose, unsqueeze
 
 # Reductions: over all dimensions, or over those given by ``dim``.
 
@@ -39,10 +39,7 @@ def normal_dims(dim: Dims, ndim: int) -> tuple[int, ...]:
     given = () if dim is None else as_ints(dim)
     if not given:
         return tuple(range(ndim))
-    dims = tuple([normal_dim(d, ndim) for d in given])
-    for position, d in enumerate(dims):
-        if d in dims[:position]:
-            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    dims = distinct_dims(given, ndim)
     return dims if ndim else ()
 
 

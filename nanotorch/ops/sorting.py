@@ -314,8 +314,7 @@ def index_of(name: str, find: Any, input: Tensor, dim: int | None, keepdim: bool
     axis = normal_dim(dim, array.ndim)
     if array.ndim == 0:
         return wrap(np.zeros((), np.int64))
-    if array.shape[axis] == 0:
-        raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
+    require_elements(name, array, (axis,))
     return wrap(np.asarray(find(array, axis, keepdims=keepdim)))
 
 

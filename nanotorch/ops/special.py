@@ -11,7 +11,7 @@ from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import as_number, need_tensors, number_in, refuse_half
 from nanotorch.ops.elementwise import cos, exp, log, sin, square, vanishing, zero_where
-from nanotorch.ops.inplace import blank
+from nanotorch.ops.inplace import blank, refuse_dimensions
 from nanotorch.ops.reduction import sum_all
 
 # The logarithm of the gamma function and its derivatives.
@@ -476,11 +476,7 @@ def filled_by_number(input: Array, value: Number) -> Array:
 )
 def filled_by_tensor(input: Array, value: Array) -> Array:
     """The value of a 0-d tensor in the shape of ``input``."""
-    if value.ndim:
-        raise RuntimeError(
-            "fill_ only supports 0-dimension value tensor but got tensor with "
-            f"{value.ndim} dimensions."
-        )
+    refuse_dimensions(value)
     return np.full_like(input, value)
 
 
