@@ -115,10 +115,7 @@ JOINING = (
     "cat", "column_stack", "concat", "concatenate", "dstack", "hstack", "row_stack", "stack",
     "vstack",
 )
-CONVERTING = (
-    "addr", "diff", "ger", "kron", "max", "min", "outer", "std",
-    "var",
-)
+CONVERTING = ("addr", "diff", "ger", "kron", "max", "min", "outer", "std", "var")
 # By the error for a dtype that the result cannot be converted to.
 CONVERTING_ELSE = {
     "cholesky_solve": CASTABLE.format("cholesky_solve"),
@@ -130,10 +127,9 @@ CONVERTING_ELSE = {
 STRICT = {
     SAME: (
         "addmm", "addmv", "aminmax", "argmax", "argmin", "argsort", "baddbmm", "bmm", "cross",
-        "diag", "gather", "index_add", "index_copy", "inverse", "isin",
-        "log_softmax", "lu_unpack", "mm", "msort", "norm", "renorm",
-        "scatter", "scatter_add", "scatter_reduce", "slogdet", "softmax", "sort",
-        "svd", "take_along_dim", "topk", "tril", "triu",
+        "diag", "gather", "index_add", "index_copy", "inverse", "isin", "log_softmax", "lu_unpack",
+        "mm", "msort", "norm", "renorm", "scatter", "scatter_add", "scatter_reduce", "slogdet",
+        "softmax", "sort", "svd", "take_along_dim", "topk", "tril", "triu",
     ),
     "Expected the dtype for input and out to match, but got {result} for input's dtype and {out} "
     "for out's dtype.": ("amax", "amin"),
@@ -196,10 +192,9 @@ KNOWN_AS = {
 }  # fmt: skip
 # What PyTorch computes without a derivative, or without a look at what requires grad.
 UNRECORDED = (
-    "all", "any", "argmax", "argmin", "bucketize", "diag", "eq", "ge", "gt",
-    "histc", "inner", "isin", "isneginf", "isposinf", "le", "log_softmax", "logical_and",
-    "logical_not", "logical_or", "logical_xor", "lt", "nanquantile", "ne",
-    "nonzero", "quantile", "searchsorted", "signbit",
+    "all", "any", "argmax", "argmin", "bucketize", "diag", "eq", "ge", "gt", "histc", "inner",
+    "isin", "isneginf", "isposinf", "le", "log_softmax", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "lt", "nanquantile", "ne", "nonzero", "quantile", "searchsorted", "signbit",
     "softmax", "tensordot",
 )  # fmt: skip
 # By `Out.overlap`: the functions that refuse inputs in the memory of `out`.
@@ -209,9 +204,7 @@ OVERLAPPING = {
         "nan_to_num", "normal", "renorm", "sort", "topk", "where",
     ),
     "part no": ("addbmm", "addmm", "addmv", "baddbmm", "ldexp"),
-    "part any": (
-        "index_add", "index_copy", "scatter", "scatter_add", "scatter_reduce",
-    ),
+    "part any": ("index_add", "index_copy", "scatter", "scatter_add", "scatter_reduce"),
     "any part": ("gather", "take_along_dim"),
     "any": (
         *JOINING, "aminmax", "cross", "diff", "ger", "index_select", "kron", "kthvalue",
