@@ -1,7 +1,7 @@
 """Pooling: the greatest elements and the means of windows."""
 
 import math
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
 from itertools import product
 from typing import Any
 
@@ -57,27 +57,26 @@ class Pooling:
     @cached_property
     def origins(self) -> Array:
         """The number in the input, not padded, of each window's first element: ``out``."""
-        total: Any = 0
-        for first, step in zip(self.firsts(), self.steps, strict=True):
-            total = np.add.outer(total, first * step)
-        return np.asarray(total)
+        firsts = zip(self.firsts(), self.steps, strict=True)
+        return outer_sum([first * step for first, step in firsts])
 
     @cached_property
     def numbers(self) -> Array:
         """By how much the number of each element of a window exceeds that of the first."""
-        total: Any = 0
-        for k, d, step in zip(self.kernel, self.dilation, self.steps, strict=True):
-            total = np.add.outer(total, np.arange(k) * (d * step))
-        return np.asarray(total).reshape(-1)
+        dims = zip(self.kernel, self.dilation, self.steps, strict=True)
+        return outer_sum([np.arange(k) * (d * step) for k, d, step in dims]).reshape(-1)
 
     @cached_property
     def entries(self) -> Array:
         """Which element of each window is the first that is not in the padding: ``out``."""
-        total: Any = 0
-        for k, (first, d) in enumerate(zip(self.firsts(), self.dilation, strict=True)):
-            steps = math.prod(self.kernel[k + 1 :])
-            total = np.add.outer(total, -(np.minimum(first, 0) // d) * steps)
-        return np.asarray(total)
+        steps = [math.prod(self.kernel[k + 1 :]) for k in range(len(self.kernel))]
+        dims = zip(self.firsts(), self.dilation, steps, strict=True)
+        return outer_sum([-(np.minimum(first, 0) // d) * step for first, d, step in dims])
+
+
+def outer_sum(parts: list[Array]) -> Array:
+    """The sums of one element of each vector: a dimension for each of them."""
+    return reduce(np.add.outer, parts)
 
 
 pooling = lru_cache(64)(Pooling)
