@@ -99,3 +99,22 @@ def test_the_gradient_of_both_factors_in_one_matrix() -> None:
     rows, columns = np.indices((4, 3))
     expected = np.where(rows > columns, 2.0, 3.0)
     np.testing.assert_array_equal(packed.grad.numpy(), np.stack([expected] * 2))
+
+
+@pytest.mark.parametrize(
+    ("shapes", "recorded", "product"),
+    [
+        (((2, 3, 4), (4, 5)), 0, "MmBackward0"), (((2, 3, 4), (4,)), 0, "MvBackward0"),
+        (((3, 4), (2, 4, 5)), 1, "BmmBackward0"), (((4,), (2, 4, 5)), 1, "BmmBackward0"),
+        (((3, 4), (2, 4, 5)), 0, "MmBackward0"),
+    ],
+)  # fmt: skip
+def test_a_batch_by_a_matrix_is_one_product_where_that_saves_copies(
+    shapes: tuple[tuple[int, ...], ...], recorded: int, product: str
+) -> None:
+    pair = [torch.ones(shape, requires_grad=k == recorded) for k, shape in enumerate(shapes)]
+    waiting, names = [(pair[0] @ pair[1]).grad_fn], []
+    for node in waiting:  # the list grows while the loop runs
+        names.append(node.name())
+        waiting += [source for source, _ in node.next_functions if source is not None]
+    assert product in names
