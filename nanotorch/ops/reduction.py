@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import Absent, as_ints, lacking, named
+from nanotorch._core.arguments import Absent, lacking, named
 from nanotorch._core.batched import dimensions, in_rows, leading
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import dtype as DType
@@ -36,11 +36,8 @@ def normal_dims(dim: Dims, ndim: int) -> tuple[int, ...]:
     """Dimensions counted from the front; None or an empty sequence stands for all."""
     if dim.__class__ is int and ndim:
         return (normal_dim(dim, ndim),)
-    given = () if dim is None else as_ints(dim)
-    if not given:
-        return tuple(range(ndim))
-    dims = distinct_dims(given, ndim)
-    return dims if ndim else ()
+    dims = () if dim is None else distinct_dims(dim, ndim)
+    return dims if dims and ndim else tuple(range(ndim))
 
 
 def only_dim(dim: int, ndim: int) -> tuple[int, ...]:

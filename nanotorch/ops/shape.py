@@ -554,7 +554,7 @@ def squeeze_several(input: Array, dim: tuple[int, ...]) -> Array:
     return input.squeeze(tuple([d for d in dims if input.ndim and input.shape[d] == 1]))
 
 
-def distinct_dims(dim: Sequence[int], ndim: int) -> tuple[int, ...]:
+def distinct_dims(dim: int | Sequence[int], ndim: int) -> tuple[int, ...]:
     """Dimensions counted from the front."""
     dims = tuple([normal_dim(d, ndim) for d in as_ints(dim)])
     for position, d in enumerate(dims):

@@ -314,7 +314,8 @@ def index_of(name: str, find: Any, input: Tensor, dim: int | None, keepdim: bool
     axis = normal_dim(dim, array.ndim)
     if array.ndim == 0:
         return wrap(np.zeros((), np.int64))
-    require_elements(name, array, (axis,))
+    if not array.shape[axis]:
+        require_elements(name, array, (axis,))
     return wrap(np.asarray(find(array, axis, keepdims=keepdim)))
 
 
