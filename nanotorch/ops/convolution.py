@@ -16,7 +16,7 @@ from nanotorch.ops.arguments import NUMBERS, need_kind
 from nanotorch.ops.elementwise import tied
 from nanotorch.ops.reduction import sum_along
 from nanotorch.ops.shape import slice_along, squeeze_one, unsqueeze
-from nanotorch.ops.windows import Ints, Windows, constant_pad_nd, inside, last, windows
+from nanotorch.ops.windows import Ints, Windows, constant_pad_nd, inside, windows
 
 # A convolution and its adjoints are matrix products. Of which matrices, memory decides:
 #
@@ -70,16 +70,17 @@ class Block:
             input: ``(N, G, C, rows, *across)``.
             first: the row of the input that is the first one; it and others may be in the padding.
             taps: of `Windows`.
-            target: `array` as ``(G, C, rows, *places, N, *width)``.
+            target: `array` as ``(*kernel, G, C, rows, N, *width)``.
         """
-        to, of = inside(input.shape[3], 1, first, target.shape[2])
+        k = target.ndim - input.ndim
+        to, of = inside(input.shape[3], 1, first, target.shape[k + 2])
         source = input[:, :, :, of].transpose(1, 2, 3, 0, *range(4, input.ndim))
         if self.narrow and len(taps) > 1:
             source = np.ascontiguousarray(np.moveaxis(source, 3, -1))
             source = source.transpose(0, 1, 2, -1, *range(3, source.ndim - 1))
-        target = target[:, :, to]
-        for place, here, there in taps:
-            target[(..., *place, slice(None), *here)] = source[last(there)]
+        target = target[(*(slice(None),) * (k + 2), to)]
+        for here, there in taps:
+            target[here] = source[there]
 
 
 def parts(samples: int, each: int, width: int) -> Iterator[slice]:
@@ -126,7 +127,7 @@ def gathered(
     samples, groups, outputs, height, *width = out.shape
     channels, high, *kernel = weight.shape[2:]
     lines, wide = channels * math.prod(kernel), math.prod(width)
-    rows, kind = (height - 1) * step + high, input.dtype
+    rows, kind, k = (height - 1) * step + high, input.dtype, len(kernel)
     matrix = np.ascontiguousarray(weight.swapaxes(2, 3))
     matrix = matrix.reshape(groups, 1, outputs, high * lines)
     block = None
@@ -134,14 +135,15 @@ def gathered(
     for part in parts(samples, bytes_each, wide):
         target = out[part]
         count = len(target)
-        if block is None or block.array.shape[-1 - len(width)] != count:
+        if block is None or block.array.shape[-1 - k] != count:
             block = Block((groups, rows, channels, *kernel), count, tuple(width), kind, True)
             operand = stacked(block, lines, height, high, step)
             if not block.apart:
                 result = Block((groups, height, outputs), count, tuple(width), kind)
                 products = result.memory.reshape(groups, height, outputs, -1)
-                values = result.array.transpose(3, 0, 2, 1, *range(4, result.array.ndim))
-        block.place(input[part], first, taps, block.array.swapaxes(1, 2))
+                values = result.array.transpose(3, 0, 2, 1, *range(4, 4 + k))
+            goal = block.array.transpose(*range(3, 3 + k), 0, 2, 1, *range(3 + k, 4 + 2 * k))
+        block.place(input[part], first, taps, goal)
         if block.apart:
             products = target.reshape(count, groups, outputs, height, wide).swapaxes(2, 3)
             values = target
@@ -159,7 +161,6 @@ def scattered(input: Array, weight: Array, out: Array, first: int, step: int, ta
     matrix = np.ascontiguousarray(weight.transpose(0, *range(4, 4 + k), 1, 3, 2))
     matrix = matrix.reshape(groups, 1, lines, high * channels)
     multiply: Any = np.multiply if high * channels == 1 else np.matmul
-    every = [((), (slice(None),) * k, (slice(None),) * k)]
     block = None
     bytes_each = kind.itemsize * groups * wide * (rows * channels + height * lines)
     for part in parts(samples, bytes_each, wide):
@@ -172,11 +173,11 @@ def scattered(input: Array, weight: Array, out: Array, first: int, step: int, ta
             products = result.memory.reshape(groups, height, lines, -1)
             order = (*range(2, 2 + k), 3 + k, 0, 2 + k, 1, *range(4 + k, 4 + 2 * k))
             values = result.array.transpose(order)
-        block.place(input[part], first, every, block.array.swapaxes(1, 2))
+        block.place(input[part], first, [(..., ...)], block.array.swapaxes(1, 2))
         multiply(matrix, operand, products)
-        for place, there, here in taps:
-            piece = target[last(there)]
-            np.add(piece, values[(*place, ..., *here)], piece)
+        for here, there in taps:
+            piece = target[there]
+            np.add(piece, values[here], piece)
 
 
 def by_rows(at: Windows, lines: int, results: int) -> Windows:
@@ -200,14 +201,14 @@ def convolved(input: Array, weight: Array, bias: Array | None, at: Windows, grou
     weight = weight.reshape(groups, outputs, channels, *at.kernel)
     shift = 0 if bias is None else bias.reshape(groups, outputs, *(1,) * len(at.out))
     if at.single:
-        out = products(weight, input[last(at.taps[0][2])])
+        out = products(weight, input[at.taps[0][1]])
         return (out if bias is None else np.add(out, shift, out)).reshape(shape)
     out = np.empty((samples, groups, outputs, *at.out), input.dtype)
     if channels <= outputs or set(at.stride[1:]) != {1}:
         gathered(input, weight, shift, out, at.start[0], at.stride[0], at.taps)
     else:
         out[...] = shift
-        scattered(input, weight, out, at.start[0], at.stride[0], at.taps)
+        scattered(input, weight, out, at.start[0], at.stride[0], at.turned)
     return out.reshape(shape)
 
 
@@ -236,7 +237,6 @@ def convolved_back(g: Array, weight: Array, bias: Array | None, at: Windows, gro
     out = np.empty((samples, groups, channels, *at.size), g.dtype)
     if not together:
         out[...] = shift
-    taps = [(place, there, here) for place, here, there in at.taps]
     step, start = at.stride[0], at.start[0]
     for phase in range(step):  # rows of the result that are made of the same rows of the kernel
         some = weight[:, :, :, phase::step][:, :, :, ::-1]
@@ -245,9 +245,9 @@ def convolved_back(g: Array, weight: Array, bias: Array | None, at: Windows, gro
         if not target.size:
             continue
         if together:
-            gathered(g, some, shift, target, row - some.shape[3] + 1, 1, taps)
+            gathered(g, some, shift, target, row - some.shape[3] + 1, 1, at.turned)
         else:
-            scattered(g, some, target, row - some.shape[3] + 1, 1, taps)
+            scattered(g, some, target, row - some.shape[3] + 1, 1, at.taps)
     return out.reshape(shape)
 
 
@@ -267,16 +267,17 @@ def correlated_alone(g: Array, input: Array, at: Windows) -> Array:
     """`correlated`, with one row and a product for each sample: its gradient is not copied."""
     samples, groups, outputs = g.shape[:3]
     kernel, width = at.kernel[1:], at.out[1:]
-    lines, wide = input.shape[2] * at.places, math.prod(width)
+    lines, wide, k = input.shape[2] * at.places, math.prod(width), len(kernel)
     total = np.zeros((groups, outputs, lines), g.dtype)
     for part in parts(samples, g.itemsize * groups * lines * (wide + outputs), wide):
         some, values = input[part], g[part]
         if at.single:
-            columns = np.ascontiguousarray(some[last(at.taps[0][2])])
+            columns = np.ascontiguousarray(some[at.taps[0][1]])
         else:
             block = Block((*some.shape[1:4], *kernel), len(some), width, g.dtype, True)
-            block.place(some, 0, at.taps, block.array)
-            columns = np.moveaxis(block.array, 3 + len(kernel), 0)
+            order = (*range(3, 3 + k), 0, 1, 2, *range(3 + k, 4 + 2 * k))
+            block.place(some, 0, at.taps, block.array.transpose(order))
+            columns = np.moveaxis(block.array, 3 + k, 0)
         columns = columns.reshape(len(some), groups, lines, wide).swapaxes(2, 3)
         total += np.matmul(values.reshape(len(some), groups, outputs, wide), columns).sum(0)
     return total
@@ -297,9 +298,8 @@ def correlated_rows(g: Array, input: Array, at: Windows) -> Array:
             some = g[part]
             if block is None or block.array.shape[-1 - k] != len(some):
                 block = Block((groups, channels, *kernel, rows), len(some), tuple(width), kind)
-                target = block.array.transpose(
-                    0, 1, 2 + k, *range(2, 2 + k), *range(3 + k, 4 + 2 * k)
-                )
+                order = (*range(2, 2 + k), 0, 1, *range(2 + k, 4 + 2 * k))
+                target = block.array.transpose(order)
                 memory = block.memory.reshape(groups, lines, rows, -1)
                 of_group, line, row, item = memory.strides
                 size = (high, groups, lines, height * memory.shape[-1])

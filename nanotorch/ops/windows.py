@@ -52,9 +52,6 @@ def positions(size: Ints, kernel: Ints, stride: Ints, dilation: Ints) -> Ints:
     return tuple([(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in dims])
 
 
-Span = tuple[slice, ...]
-
-
 class Windows:
     """The windows over an input of one size.
 
@@ -66,10 +63,11 @@ class Windows:
         kernel, stride, dilation: along each dimension.
         start: where the first window begins, along each dimension; below 0 with padding.
         out: how many windows there are along each dimension.
-        taps: for each place in the rows of a window, that is along all dimensions but the first:
-            the place, the windows whose element there is one of the input, and these elements.
-            Others are in the padding.
-        places: how many these places are.
+        places: how many places the rows of a window have, along all dimensions but the first.
+        taps: for each of them two indices: of an array ``(*kernel, ..., *out)``, where the windows
+            are whose element there is one of the input, no padding; and of an input, where these
+            elements are. The first dimension is left out.
+        turned: the same for arrays ``(*kernel, ..., *size)`` and ``(..., *out)``.
         single: whether each window is one element, and none is in the padding.
     """
 
@@ -83,10 +81,13 @@ class Windows:
         self.out = positions(around, kernel, stride, dilation) if out is None else out
         dims = zip(size, kernel, stride, dilation, self.start, self.out, strict=True)
         spans = [[inside(n, s, b + d * j, o) for j in range(k)] for n, k, s, d, b, o in dims]
-        self.taps: list[tuple[Ints, Span, Span]] = []
+        self.taps: list[tuple[Any, Any]] = []
+        self.turned: list[tuple[Any, Any]] = []
         for place in product(*map(range, kernel[1:])):
             pairs = [span[j] for span, j in zip(spans[1:], place, strict=True)]
-            self.taps.append((place, tuple([p[0] for p in pairs]), tuple([p[1] for p in pairs])))
+            here, there = ([pair[k] for pair in pairs] for k in (0, 1))
+            self.taps.append(((*place, ..., *here), (..., *there)))
+            self.turned.append(((*place, ..., *there), (..., *here)))
         self.places = len(self.taps)
         self.single = set(kernel) == {1} and not any(padding)
 
@@ -396,9 +397,9 @@ def im2col(input: Array, size: Ints, stride: Ints, padding: Ints, dilation: Ints
     at = windows(input.shape[-2:], size, stride, padding, dilation).in_one_row
     *lead, channels = input.shape[:-2]
     out = np.zeros((*lead, channels, *size, *at.out[1:]), input.dtype)
-    front: tuple[Any, ...] = (slice(None),) * (len(lead) + 1)
-    for place, here, there in at.taps:
-        out[(*front, *place, *here)] = input[last(there)]
+    columns = np.moveaxis(out, (-4, -3), (0, 1))
+    for here, there in at.taps:
+        columns[here] = input[there]
     return out.reshape(*lead, channels * at.places, math.prod(at.out))
 
 
@@ -417,10 +418,9 @@ def col2im(
     *lead, rows, _ = g.shape
     columns = g.reshape(*lead, rows // at.places, *size, *at.out[1:])
     out = np.zeros((*lead, rows // at.places, *out_size), g.dtype)
-    front: tuple[Any, ...] = (slice(None),) * (len(lead) + 1)
-    for place, here, there in at.taps:
-        piece = out[last(there)]
-        piece += columns[(*front, *place, *here)]
+    columns = np.moveaxis(columns, (-4, -3), (0, 1))
+    for here, there in at.taps:
+        out[there] += columns[here]
     return out
 
 
