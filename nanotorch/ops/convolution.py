@@ -46,6 +46,7 @@ class Block:
         array: a view in the order above.
         apart: whether samples come first in memory.
         narrow: whether they come last.
+        columns: of a row, of one sample if they are apart.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Block:
         n, dims = len(lead), range(len(lead) + 1, len(lead) + 1 + len(width))
         self.apart = apart and math.prod(width) >= WIDE
         self.narrow = not self.apart and samples >= MANY and width[-1] <= NARROW
+        self.columns = math.prod(width) * (1 if self.apart else samples)
         if self.apart:
             self.memory = np.zeros((samples, *lead, *width), dtype)
             self.array = self.memory.transpose(*range(1, n + 1), 0, *dims)
@@ -105,9 +107,9 @@ def stacked(block: Block, lines: int, height: int, high: int, step: int) -> Arra
     """
     memory = block.memory
     lead = memory.shape[: 3 if block.apart else 2]
-    rows = memory.reshape(*lead, lines, -1)
+    rows = memory.reshape(*lead, lines, block.columns)
     *outer, row, line, item = rows.strides
-    shape = (*lead[:-1], height, high * lines, rows.shape[-1])
+    shape = (*lead[:-1], height, high * lines, block.columns)
     return np.ndarray(shape, rows.dtype, rows, 0, (*outer, row * step, line, item))
 
 
@@ -140,7 +142,7 @@ def gathered(
             operand = stacked(block, lines, height, high, step)
             if not block.apart:
                 result = Block((groups, height, outputs), count, tuple(width), kind)
-                products = result.memory.reshape(groups, height, outputs, -1)
+                products = result.memory.reshape(groups, height, outputs, result.columns)
                 values = result.array.transpose(3, 0, 2, 1, *range(4, 4 + k))
             goal = block.array.transpose(*range(3, 3 + k), 0, 2, 1, *range(3 + k, 4 + 2 * k))
         block.place(input[part], first, taps, goal)
@@ -170,7 +172,7 @@ def scattered(input: Array, weight: Array, out: Array, first: int, step: int, ta
             block = Block((groups, rows, channels), count, across, kind)
             operand = stacked(block, channels, height, high, step)
             result = Block((groups, height, *kernel, outputs), count, across, kind)
-            products = result.memory.reshape(groups, height, lines, -1)
+            products = result.memory.reshape(groups, height, lines, result.columns)
             order = (*range(2, 2 + k), 3 + k, 0, 2 + k, 1, *range(4 + k, 4 + 2 * k))
             values = result.array.transpose(order)
         block.place(input[part], first, [(..., ...)], block.array.swapaxes(1, 2))
@@ -201,7 +203,7 @@ def convolved(input: Array, weight: Array, bias: Array | None, at: Windows, grou
     weight = weight.reshape(groups, outputs, channels, *at.kernel)
     shift = 0 if bias is None else bias.reshape(groups, outputs, *(1,) * len(at.out))
     if at.single:
-        out = products(weight, input[at.taps[0][1]])
+        out = pointwise(weight, input[at.taps[0][1]])
         return (out if bias is None else np.add(out, shift, out)).reshape(shape)
     out = np.empty((samples, groups, outputs, *at.out), input.dtype)
     if channels <= outputs or set(at.stride[1:]) != {1}:
@@ -212,8 +214,8 @@ def convolved(input: Array, weight: Array, bias: Array | None, at: Windows, grou
     return out.reshape(shape)
 
 
-def products(weight: Array, input: Array) -> Array:
-    """The products of ``(G, O, C)``, and ones behind, with ``(N, G, C, *size)``."""
+def pointwise(weight: Array, input: Array) -> Array:
+    """The products of a weight ``(G, O, C, 1, ...)`` with an input ``(N, G, C, *size)``."""
     matrix = weight.reshape(weight.shape[:3])
     columns = np.ascontiguousarray(input).reshape(*input.shape[:3], math.prod(input.shape[3:]))
     return np.matmul(matrix, columns).reshape(*input.shape[:2], weight.shape[1], *input.shape[3:])
@@ -225,17 +227,17 @@ def convolved_back(g: Array, weight: Array, bias: Array | None, at: Windows, gro
     shape = (samples, channels * groups, *at.size)
     # Zeros around `g`, times a weight that is not finite, would be nan.
     finite = bool(np.isfinite(weight).all())
-    together = finite and outputs <= channels and set(at.stride) == {1}
-    lines, results = (outputs, channels) if together else (channels, outputs)
+    gather = finite and outputs <= channels and set(at.stride) == {1}
+    lines, results = (outputs, channels) if gather else (channels, outputs)
     at = by_rows(at, lines * at.places, results) if finite else at.in_one_row
     g = g.reshape(samples, groups, outputs, *at.out)
     weight = weight.reshape(groups, outputs, channels, *at.kernel).swapaxes(1, 2)
     shift = 0 if bias is None else bias.reshape(groups, channels, *(1,) * len(at.out))
     if at.single and at.out == at.size:
-        out = products(weight, g)
+        out = pointwise(weight, g)
         return (out if bias is None else np.add(out, shift, out)).reshape(shape)
     out = np.empty((samples, groups, channels, *at.size), g.dtype)
-    if not together:
+    if not gather:
         out[...] = shift
     step, start = at.stride[0], at.start[0]
     for phase in range(step):  # rows of the result that are made of the same rows of the kernel
@@ -244,7 +246,7 @@ def convolved_back(g: Array, weight: Array, bias: Array | None, at: Windows, gro
         target = out[:, :, :, row * step + phase + start :: step]
         if not target.size:
             continue
-        if together:
+        if gather:
             gathered(g, some, shift, target, row - some.shape[3] + 1, 1, at.turned)
         else:
             scattered(g, some, target, row - some.shape[3] + 1, 1, at.taps)
@@ -300,14 +302,15 @@ def correlated_rows(g: Array, input: Array, at: Windows) -> Array:
                 block = Block((groups, channels, *kernel, rows), len(some), tuple(width), kind)
                 order = (*range(2, 2 + k), 0, 1, *range(2 + k, 4 + 2 * k))
                 target = block.array.transpose(order)
-                memory = block.memory.reshape(groups, lines, rows, -1)
+                memory = block.memory.reshape(groups, lines, rows, block.columns)
                 of_group, line, row, item = memory.strides
-                size = (high, groups, lines, height * memory.shape[-1])
+                size = (high, groups, lines, height * block.columns)
                 operand = np.ndarray(size, kind, memory, 0, (row, of_group, line, item))
             block.place(source[part], first, at.taps, target)
             inner = (*range(4, 4 + k), 0) if block.narrow else (0, *range(4, 4 + k))
             values = np.ascontiguousarray(some.transpose(1, 3, *inner, 2))
-            total[phase::step] += np.matmul(operand, values.reshape(groups, -1, outputs))
+            values = values.reshape(groups, height * block.columns, outputs)
+            total[phase::step] += np.matmul(operand, values)
     total = total.reshape(tall, groups, channels, *kernel, outputs)
     return total.transpose(1, 3 + k, 2, 0, *range(3, 3 + k))
 

@@ -130,6 +130,17 @@ def test_every_way_is_taken(
         np.testing.assert_allclose(back, convolved_back(g, w, None, at, groups), atol=1e-12)
 
 
+@pytest.mark.parametrize("stride", [(1, 1), (2, 2)])
+def test_no_channels(stride: tuple[int, int]) -> None:
+    at = Windows((4, 4), (3, 3), stride, (1, 1), (1, 1))
+    x, w, g = np.ones((2, 0, 4, 4)), np.ones((3, 0, 3, 3)), np.ones((2, 3, *at.out))
+    bias = np.arange(3.0)
+    out = convolved(x, w, bias, at, 1)
+    np.testing.assert_array_equal(out, np.broadcast_to(bias[:, None, None], out.shape))
+    assert convolved_back(g, w, None, at, 1).shape == x.shape
+    assert correlated(g, x, at, 1).shape == w.shape
+
+
 def test_infinite_weights() -> None:
     """They make no nan of what is not there."""
     at = Windows((4, 4), (3, 3), (1, 1), (1, 1), (1, 1))
