@@ -233,10 +233,14 @@ def convolved_back(g: Array, weight: Array, bias: Array | None, at: Windows, gro
     g = g.reshape(samples, groups, outputs, *at.out)
     weight = weight.reshape(groups, outputs, channels, *at.kernel).swapaxes(1, 2)
     shift = 0 if bias is None else bias.reshape(groups, channels, *(1,) * len(at.out))
-    if at.single and at.out == at.size:
-        out = pointwise(weight, g)
-        return (out if bias is None else np.add(out, shift, out)).reshape(shape)
     out = np.empty((samples, groups, channels, *at.size), g.dtype)
+    if at.single:
+        if at.out == at.size:
+            out = pointwise(weight, g)
+        else:
+            out[...] = 0
+            out[at.taps[0][1]] = pointwise(weight, g)
+        return (out if bias is None else np.add(out, shift, out)).reshape(shape)
     if not gather:
         out[...] = shift
     step, start = at.stride[0], at.start[0]
