@@ -17,18 +17,7 @@ from .reading import Section
 from .run import RunResult, resume, train
 from .run_directory import CheckpointError
 
-__all__ = [
-    "Callback",
-    "CheckpointError",
-    "ConfigError",
-    "Generator",
-    "LoadedConfig",
-    "Loop",
-    "Made",
-    "RunResult",
-    "Section",
-    "Task",
-]
-__all__ += ["load_config", "resume", "train"]
+__all__ = ["Callback", "CheckpointError", "ConfigError", "Generator", "LoadedConfig", "Loop"]
+__all__ += ["Made", "RunResult", "Section", "Task", "load_config", "resume", "train"]
 __all__ += ["register_callback", "register_function", "register_generator", "register_layer"]
 __all__ += ["register_loss"]

@@ -28,12 +28,9 @@ none but what a program registers; what is built in has sections of its own: tra
 early_stopping, averaging, checkpoint and log"""
 
 COMPONENTS: Mapping[str, Components] = {
-    "layers": LAYERS,
-    "losses": LOSSES,
-    "optimizers": OPTIMIZERS,
-    "schedulers": SCHEDULES,
+    "layers": LAYERS, "losses": LOSSES, "optimizers": OPTIMIZERS, "schedulers": SCHEDULES,
     "callbacks": CALLBACKS,
-}
+}  # fmt: skip
 parsed = functools.cache(lambda source: ast.parse(source))
 Keys = Mapping[str, Key]
 Texts = Mapping[str, str]
@@ -100,25 +97,18 @@ def sections_within(section: type[Section], path: str) -> Iterator[tuple[str, ty
 
 def kinds() -> Mapping[str, Mapping[str, Iterable[str]]]:
     """Return kind -> name -> the lines about it."""
-    experiments = {
-        "regression, classification": SupervisedConfig,
-        "text": TextConfig,
-        "minimization": MinimizationConfig,
-    }
-    found: dict[str, Mapping[str, Iterable[str]]] = {
-        "sections": {
-            path: about_section(inner, path)
-            for name, section in experiments.items()
-            for path, inner in sections_within(section, name)
-        }
-    }
+    experiments: dict[str, type[Section]] = {"regression, classification": SupervisedConfig}
+    experiments |= {"text": TextConfig, "minimization": MinimizationConfig}
+    pairs = (sections_within(section, name) for name, section in experiments.items())
+    sections = {path: about_section(section, path) for pair in pairs for path, section in pair}
+    found: dict[str, Mapping[str, Iterable[str]]] = {"sections": sections}
     for kind, r in COMPONENTS.items():
         found[kind] = {
             name: about(name, r.factory(name), r.keys(name), None, r.followed(name))
             for name in r.names
         }
-    sections = GENERATORS.sections.items()
-    found["generators"] = {name: about_section(section, name) for name, section in sections}
+    makers = GENERATORS.sections.items()
+    found["generators"] = {name: about_section(section, name) for name, section in makers}
     found["functions"] = {
         name: [f"{name}: {known.sentence}", f"  f(x) = {known.shown}"]
         for name, known in FUNCTIONS.items()
@@ -171,13 +161,9 @@ def unknown(word: str) -> str:
 
 DIALECT = "http://json-schema.org/draft-07/schema#"
 PLAIN: Mapping[Any, str] = {
-    bool: "boolean",
-    int: "integer",
-    float: "number",
-    str: "string",
-    Path: "string",
+    bool: "boolean", int: "integer", float: "number", str: "string", Path: "string",
     type(None): "null",
-}
+}  # fmt: skip
 NAMELESS = {"type": "object", "not": {"required": ["name"]}}
 """A mapping whose name another file may say."""
 
@@ -204,12 +190,9 @@ class Builder:
             node = self._section(experiment)
             node["properties"] = {"inherit": inherited, **node["properties"]}
             found.append(node)
-        return {
-            "$schema": DIALECT,
-            "title": "A configuration of nanotorch's trainer",
-            "anyOf": found,
-            "definitions": self._definitions,
-        }
+        title = "A configuration of nanotorch's trainer"
+        whole = {"$schema": DIALECT, "title": title, "anyOf": found}
+        return {**whole, "definitions": self._definitions}
 
     def _node(self, hint: Any) -> Node:
         match form(hint):

@@ -109,11 +109,8 @@ class Components:
 
     def followed(self, name: str) -> set[str]:
         """Return the arguments of a component that follow from what comes in."""
-        return {
-            parameter.name
-            for parameter in self.parameters(name)
-            if parameter.name in self.inferred and parameter.default is parameter.empty
-        }
+        parameters = {p.name for p in self.parameters(name) if p.default is p.empty}
+        return parameters & {*self.inferred}
 
     def build(self, component: Component, *inputs: Any, **inferred: Any) -> Any:
         """Return the object a configuration asks for.
@@ -190,14 +187,9 @@ class Components:
         """Return the parameters of a component that a configuration may name."""
         factory = self.factory(name)
         parameters = [*inspect.signature(constructor(factory)).parameters.values()]
-        return [
-            parameter
-            for parameter in parameters[isinstance(factory, type) :]
-            if parameter.name not in NOT_CONFIGURABLE
-            and f"{name}.{parameter.name}" not in self.hidden
-            and not parameter.name.startswith("_")
-            and parameter.kind not in VARIADIC
-        ]
+        hidden = {item.removeprefix(f"{name}.") for item in self.hidden} | NOT_CONFIGURABLE
+        own = [p for p in parameters[isinstance(factory, type) :] if p.kind not in VARIADIC]
+        return [p for p in own if p.name not in hidden and not p.name.startswith("_")]
 
     def plain_hint(self, annotation: Any, default: Any) -> Any:
         """Return the part of a parameter's type that a file can express, None if there is none."""
@@ -296,17 +288,13 @@ INFERRED = {
 }
 """Argument -> the dimension of a sample that it is the size of."""
 
-LAYERS = Components(
-    "a layer",
-    nn,
-    tuple(
-        name
-        for name, layer in classes_in(nn, nn.Module).items()
-        if name not in SPECIAL_LAYERS and not name.endswith("Loss") and takes_one_input(layer)
-    ),
-    inferred=(*INFERRED, "num_embeddings"),
-    hidden=("RNN.mode", "LSTM.mode", "GRU.mode", "RNN.proj_size", "GRU.proj_size"),
-)
+LAYER_NAMES = [
+    name
+    for name, layer in classes_in(nn, nn.Module).items()
+    if name not in SPECIAL_LAYERS and not name.endswith("Loss") and takes_one_input(layer)
+]
+HIDDEN = ("RNN.mode", "LSTM.mode", "GRU.mode", "RNN.proj_size", "GRU.proj_size")
+LAYERS = Components("a layer", nn, tuple(LAYER_NAMES), (*INFERRED, "num_embeddings"), HIDDEN)
 """What a model is a sequence of."""
 
 
@@ -334,12 +322,8 @@ LOSS_FACTS: dict[str, LossFacts] = {
 }
 """By name; what users register is added."""
 
-LOSSES = Components(
-    "a loss",
-    nn,
-    tuple(LOSS_FACTS),
-    hidden=("BCEWithLogitsLoss.weight", "BCELoss.weight"),  # one for each sample of a batch
-)
+OF_SAMPLES = ("BCEWithLogitsLoss.weight", "BCELoss.weight")  # one for each sample of a batch
+LOSSES = Components("a loss", nn, tuple(LOSS_FACTS), hidden=OF_SAMPLES)
 
 
 class Optimizers(Components):
@@ -359,15 +343,13 @@ class Optimizers(Components):
 
 SEARCHING = ("LBFGS",)
 """Optimizers that evaluate loss and gradients several times a step."""
-# It wants sparse gradients.
-SPECIAL_OPTIMIZERS = ("SparseAdam",)
 OPTIMIZERS = Optimizers(
     "an optimizer",
     optim,
-    tuple(name for name in classes_in(optim, optim.Optimizer) if name not in SPECIAL_OPTIMIZERS),
+    # SparseAdam wants sparse gradients.
+    tuple(name for name in classes_in(optim, optim.Optimizer) if name != "SparseAdam"),
     base=optim.Optimizer,
 )
-
 
 # The schedules of the learning rate that a configuration may name, and what they count.
 

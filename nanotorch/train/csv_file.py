@@ -69,12 +69,11 @@ class CsvFile:
     def without(self, columns: Sequence[str]) -> "CsvFile":
         """Return the table without the rows that lack a value in one of some columns."""
         indices = [self.positions[column] for column in columns]
-        rows = [
-            row
-            for row in self.rows
-            if not any(row.cells[index].strip().lower() in MISSING for index in indices)
-        ]
-        return replace(self, rows=rows)
+
+        def whole(row: Row) -> bool:
+            return not any(row.cells[index].strip().lower() in MISSING for index in indices)
+
+        return replace(self, rows=[row for row in self.rows if whole(row)])
 
     def numbers(self, column: str, missing: bool = False) -> NDArray[np.float64]:
         """Return the cells of a column as numbers.
@@ -125,15 +124,13 @@ class CsvFile:
         """
         number = {text: float(index) for index, text in enumerate(known)}
         texts = self.texts(column)
-        raise_all(
-            self.problem(
-                row,
-                column,
-                self.no_value(text) if text.lower() in MISSING else f"{quoted(text)} {refusal}",
-            )
-            for row, text in zip(self.rows, texts, strict=True)
-            if text not in number and not (missing and text.lower() in MISSING)
-        )
+        problems = []
+        for row, text in zip(self.rows, texts, strict=True):
+            if text.lower() in MISSING and not missing and text not in number:
+                problems.append(self.problem(row, column, self.no_value(text)))
+            elif text not in number and text.lower() not in MISSING:
+                problems.append(self.problem(row, column, f"{quoted(text)} {refusal}"))
+        raise_all(problems)
         return np.array([number.get(text, math.nan) for text in texts], dtype=np.float64)
 
     def problem(self, row: Row, column: str, message: str) -> Problem:

@@ -225,12 +225,11 @@ class StopWhenGoodEnough(Callback):
         moved = np.linalg.norm(points - self._previous, axis=1)
         self._previous = points.copy()
         values = self._task.values if len(points) > 1 else np.array([loop.loss])
-        grad, far = self._task.x.grad, np.full(len(points), np.inf)
+        grad, slopes = self._task.x.grad, np.full(len(points), np.inf)
+        if grad is not None:
+            slopes = np.linalg.norm(grad.numpy(), axis=0)
         found = {
-            "the gradient is shorter than": (
-                far if grad is None else np.linalg.norm(grad.numpy(), axis=0),
-                self._stop.gradient_norm,
-            ),
+            "the gradient is shorter than": (slopes, self._stop.gradient_norm),
             "the value is below": (values, self._stop.value),
             "steps are shorter than": (moved, self._stop.step),
         }

@@ -149,9 +149,10 @@ def summary(model: nn.Module, example: torch.Tensor) -> str:
     for branch, module in tree(model):
         row = rows[module]
         own = sum(parameter.numel() for parameter in module.parameters())
-        first: dict[tuple[int, ...], list[str]] = {(samples,): ["N"]}
-        sizes = [[*first.get(s[:1], s[:1]), *s[1:]] for s in dict.fromkeys(row.shapes)]
-        shapes = " ".join(f"({', '.join(map(str, shape))})" for shape in sizes)
+        sizes = [
+            ["N" if i == 0 and n == samples else n for i, n in enumerate(s)] for s in row.shapes
+        ]
+        shapes = " ".join(dict.fromkeys(f"({', '.join(map(str, shape))})" for shape in sizes))
         memory = size_text(row.bytes / samples) if row.bytes else ""
         flops = sum(counts[inner] for inner in module.modules()) // samples
         flops_text = f"{flops:,}" if row.shapes else ""

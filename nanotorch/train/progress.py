@@ -86,14 +86,9 @@ class ProgressBar(Progress):
 
         super().on_start(loop)
         self._bar = tqdm(
-            total=loop.steps,
-            initial=loop.step,
-            unit=" steps",
-            dynamic_ncols=True,
-            file=sys.stderr,
-            bar_format=BAR_FORMAT,
-            leave=False,
-        )
+            total=loop.steps, initial=loop.step, unit=" steps", dynamic_ncols=True,
+            file=sys.stderr, bar_format=BAR_FORMAT, leave=False,
+        )  # fmt: skip
 
     def on_step(self, loop: Loop) -> None:
         now = time.monotonic()

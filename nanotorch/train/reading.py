@@ -32,13 +32,9 @@ from .config import (
 
 
 NAMES = {
-    bool: "true or false",
-    int: "an integer",
-    float: "a number",
-    str: "text",
-    Path: "a file name",
-    type(None): "null",
-}
+    bool: "true or false", int: "an integer", float: "a number", str: "text",
+    Path: "a file name", type(None): "null",
+}  # fmt: skip
 
 
 def meant_as(value: Any, hint: Any) -> str:

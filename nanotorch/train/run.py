@@ -357,13 +357,9 @@ class Run:
         """Return the loop with everything that listens to it."""
 
         def gather(loop: Loop) -> dict[str, Any]:
-            return {
-                "run": self.record.values["id"],
-                "loop": loop.state(),
-                "task": self.experiment.training_state(),
-                "recorder": recorder.position(),
-                "seconds": self.record.seconds,
-            }
+            seconds, position = self.record.seconds, recorder.position()
+            kept = {"run": self.record.values["id"], "loop": loop.state(), "seconds": seconds}
+            return {**kept, "task": self.experiment.training_state(), "recorder": position}
 
         experiment, settings = self.experiment, self._config.checkpoint
         keeping = run_directory.Checkpoints(self.directory, settings, gather, experiment.state)

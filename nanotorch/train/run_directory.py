@@ -528,11 +528,8 @@ class OptimizerState:
 
     def state(self) -> dict[str, Any]:
         """Return what `load_state` continues from."""
-        return {
-            "name": type(self._optimizer).__name__,
-            "began": self._began,
-            "state": self._optimizer.state_dict(),
-        }
+        name, state = type(self._optimizer).__name__, self._optimizer.state_dict()
+        return {"name": name, "began": self._began, "state": state}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Go on from a state, with the options that are no longer those it began with.

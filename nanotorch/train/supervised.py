@@ -239,7 +239,10 @@ class Supervised(Experiment):
         events = recorder.events
         # In this order: the rate is recorded with the step that it was used for, averages are
         # measured after they were brought up to date, and schedules look at what was measured.
-        every = max(self.epochs // max(log.histograms, 1), 1)
+        histograms = None
+        if events and log.histograms:
+            every = max(self.epochs // log.histograms, 1)
+            histograms = RecordTensors(events.histograms, self.tensors, every)
         listening: list[Callback | None] = [
             StopInTime(train.time_limit) if train.time_limit is not None else None,
             RecordSteps(recorder, log.every, self.details),
@@ -248,9 +251,7 @@ class Supervised(Experiment):
             self._schedule,
             StopEarly(**vars(stopping)) if stopping else None,
             TraceStep(self, events.step) if events else None,
-            RecordTensors(events.histograms, self.tensors, every)
-            if events and log.histograms
-            else None,
+            histograms,
             progress() if log.progress else None,
             *self._listening,
         ]
