@@ -195,15 +195,14 @@ def freeze(model: nn.Module, patterns: Sequence[str]) -> None:
 def matches(model: nn.Module, patterns: Sequence[str], path: str) -> dict[str, list[str]]:
     """Return the path of each pattern, with the names of the parameters that it matches."""
     names = [name for name, _ in model.named_parameters()]
-    found = {
-        path.format(index): [name for name in names if fnmatchcase(name, pattern)]
-        for index, pattern in enumerate(patterns)
-    }
-    raise_all(
-        Problem(where, f"{quoted(pattern)} matches no parameter{did_you_mean(pattern, names)}")
-        for pattern, (where, matched) in zip(patterns, found.items(), strict=True)
-        if not matched
-    )
+    found, problems = dict[str, list[str]](), []
+    for index, pattern in enumerate(patterns):
+        where = path.format(index)
+        found[where] = [name for name in names if fnmatchcase(name, pattern)]
+        if not found[where]:
+            message = f"{quoted(pattern)} matches no parameter{did_you_mean(pattern, names)}"
+            problems.append(Problem(where, message))
+    raise_all(problems)
     return found
 
 
@@ -283,8 +282,7 @@ class Schedule(Callback):
             component = component.changed({name: max(length - warmup, 1)})
         # An optimizer with the same options, of nothing that matters.
         groups = [
-            {**group, "params": [torch.zeros(1, 1, requires_grad=True)]}
-            for group in optimizer.param_groups
+            {**g, "params": [nn.Parameter(torch.zeros(1, 1))]} for g in optimizer.param_groups
         ]
         made: Callable[..., optim.Optimizer] = type(optimizer)
         trial = build_scheduler(component, warmup, made(groups))

@@ -103,16 +103,11 @@ def kinds() -> Mapping[str, Mapping[str, Iterable[str]]]:
     sections = {path: about_section(section, path) for pair in pairs for path, section in pair}
     found: dict[str, Mapping[str, Iterable[str]]] = {"sections": sections}
     for kind, r in COMPONENTS.items():
-        found[kind] = {
-            name: about(name, r.factory(name), r.keys(name), None, r.followed(name))
-            for name in r.names
-        }
+        found[kind] = {n: about(n, r.factory(n), r.keys(n), None, r.followed(n)) for n in r.names}
     makers = GENERATORS.sections.items()
     found["generators"] = {name: about_section(section, name) for name, section in makers}
-    found["functions"] = {
-        name: [f"{name}: {known.sentence}", f"  f(x) = {known.shown}"]
-        for name, known in FUNCTIONS.items()
-    }
+    known = FUNCTIONS.items()
+    found["functions"] = {n: [f"{n}: {f.sentence}", f"  f(x) = {f.shown}"] for n, f in known}
     return found
 
 

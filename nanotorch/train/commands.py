@@ -15,12 +15,12 @@ import traceback
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import Any, NoReturn, TextIO
 
 from nanotorch.serialization.files import opened
 
 from .config import ConfigError, named, quoted, usage_error
+from .loop import handling
 from .run_directory import CheckpointError
 
 # How the commands take their options, and end.
@@ -143,21 +143,13 @@ class Ended(KeyboardInterrupt):
     number = signal.SIGTERM
 
 
-@contextlib.contextmanager
-def ended_by_signals() -> Iterator[None]:
+def ended_by_signals() -> contextlib.AbstractContextManager[None]:
     """Let SIGTERM interrupt the block as Ctrl-C does."""
 
-    def handle(number: int, frame: FrameType | None) -> None:
+    def handle(number: int, frame: object) -> None:
         raise Ended
 
-    if threading.current_thread() is not threading.main_thread():
-        yield  # Python delivers signals to the main thread only
-        return
-    before = signal.signal(signal.SIGTERM, handle)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    return handling([signal.SIGTERM], handle)
 
 
 def end_with_input() -> None:

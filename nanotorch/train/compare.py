@@ -134,9 +134,8 @@ MOST_SHOWN = 5
 
 def main(arguments: Sequence[str] | None = None, program: str = "scripts/compare.py") -> int:
     """Run the command line; return the exit code."""
-    parser = Parser(
-        program, "Show runs side by side: where they differ, and what came of them.", __doc__
-    )
+    text = "Show runs side by side: where they differ, and what came of them."
+    parser = Parser(program, text, __doc__)
     parser.add_argument("runs", nargs="+", metavar="RUN", help="a run, or a directory of runs")
     parser.add_argument("--metric", help="what runs are ordered by, such as test/accuracy")
     parser.add_argument("--plot", metavar="FILE", help="where to draw the metric's curves")

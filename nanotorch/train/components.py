@@ -278,9 +278,7 @@ def takes_one_input(layer: type) -> bool:
     return len(required) == 1 and required[0].kind is not inspect.Parameter.VAR_POSITIONAL
 
 
-SPECIAL_LAYERS = {
-    *("RNNBase", "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"),
-}
+HOLDERS = ("RNNBase", "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict")
 
 INFERRED = {
     **dict.fromkeys(("in_features", "input_size", "d_model", "normalized_shape"), -1),
@@ -291,7 +289,7 @@ INFERRED = {
 LAYER_NAMES = [
     name
     for name, layer in classes_in(nn, nn.Module).items()
-    if name not in SPECIAL_LAYERS and not name.endswith("Loss") and takes_one_input(layer)
+    if name not in HOLDERS and not name.endswith("Loss") and takes_one_input(layer)
 ]
 HIDDEN = ("RNN.mode", "LSTM.mode", "GRU.mode", "RNN.proj_size", "GRU.proj_size")
 LAYERS = Components("a layer", nn, tuple(LAYER_NAMES), (*INFERRED, "num_embeddings"), HIDDEN)
@@ -375,10 +373,8 @@ class Schedules(Components):
     __hash__ = object.__hash__  # of what stands in a union of type hints
 
     def keys(self, name: str) -> Mapping[str, Key]:
-        found = {
-            key: replace(about, hint=Positive) if key in PERIODS else about
-            for key, about in super().keys(name).items()
-        }
+        found = {**super().keys(name)}
+        found |= {k: replace(key, hint=Positive) for k, key in found.items() if k in PERIODS}
         if length := LENGTHS.get(name):
             found[length] = Key(Positive | None, None)
         if name == "CyclicLR":

@@ -100,9 +100,8 @@ class CsvFile:
             if not math.isfinite(value) and not (missing and text.lower() in MISSING)
         ]
         most = len(wrong) > max(MOST_WRONG, len(texts) // 2)
-        problems = [
-            self.problem(row, column, said(text)) for row, text in (wrong[:1] if most else wrong)
-        ]
+        told = wrong[:1] if most else wrong
+        problems = [self.problem(row, column, said(text)) for row, text in told]
         if most:
             message = f"{problems[0].message}, like {len(wrong) - 1} more cells"
             names = self.configured and not any(character.isdigit() for character in wrong[0][1])

@@ -312,10 +312,8 @@ class SampleReader:
             if not table.rows:
                 raise refusal("data.missing", f"drops every row of {table.source}")
         if (preprocessing := like) is None:
-            found = [
-                Column(name, in_order(table.texts(name)) if name in data.categorical else None)
-                for name in names
-            ]
+            names_of = {name: in_order(table.texts(name)) for name in data.categorical}
+            found = [Column(name, names_of.get(name)) for name in names]
             preprocessing = Preprocessing(
                 columns=found,
                 features=[feature for column in found for feature in column.features],
@@ -349,9 +347,8 @@ class SampleReader:
                 message = "is for BCEWithLogitsLoss, which has two classes; remove it"
                 raise refusal("data.positive", message)
             if len(values) > MOST_CLASSES:
-                raise refusal(
-                    "data.target", f"{counted}; at most {MOST_CLASSES} classes are allowed"
-                )
+                message = f"{counted}; at most {MOST_CLASSES} classes are allowed"
+                raise refusal("data.target", message)
             return values
         if positive is None:
             if {"0", "1"} <= {*values} or {*values} <= {"0", "1"} or len(values) < 2:
@@ -549,12 +546,10 @@ def load_dataset(data: Data, target_spec: TargetSpec, generator: torch.Generator
     except ValueError as error:
         raise refusal("data.missing", str(error)) from None
     many = target_spec.classes and not target_spec.binary
-    samples = {
-        name: Samples(
-            preprocessing.inputs(x), y.astype(np.int64) if many else y.astype(np.float32)[:, None]
-        )
-        for name, (x, y) in pieces.items()
-    }
+    samples = {}
+    for name, (x, y) in pieces.items():
+        targets = y.astype(np.int64) if many else y.astype(np.float32)[:, None]
+        samples[name] = Samples(preprocessing.inputs(x), targets)
     finite = np.isfinite(preprocessing.scale)  # what only double precision can hold is not
     for part in samples.values():
         finite = finite & np.isfinite(part.x.reshape(len(part), finite.size)).all(axis=0)

@@ -207,9 +207,8 @@ def holds_vector(node: ast.expr) -> bool:
         return False
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         return node.func.id not in REDUCTIONS and holds_vector(node.args[0])
-    return any(
-        holds_vector(part) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)
-    )
+    parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+    return any(map(holds_vector, parts))
 
 
 def numbers_like(x: torch.Tensor) -> torch.Tensor:

@@ -7,7 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import Any, Literal, Protocol
 
@@ -215,6 +215,20 @@ class StopWhenDiverged(Callback):
             loop.stop(DIVERGED)
 
 
+@contextmanager
+def handling(numbers: Iterable[int], handle: Callable[[int, Any], None]) -> Iterator[None]:
+    """Let a function handle signals in the block; what was started with some ignored stays so."""
+    before = {}
+    if threading.current_thread() is threading.main_thread():  # the only one that gets any
+        kept = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
+        before = {number: signal.signal(number, handle) for number in kept}
+    try:
+        yield
+    finally:
+        for number, previous in before.items():
+            signal.signal(number, previous)
+
+
 class StopOnSignal(Callback):
     """Lets Ctrl-C and SIGTERM end the run after the present step; a second one ends it at once.
 
@@ -224,20 +238,15 @@ class StopOnSignal(Callback):
 
     def __init__(self) -> None:
         self.received: signal.Signals | None = None
-        self._previous: dict[signal.Signals, Any] = {}
+        self._handling = ExitStack()
         self._loop: Loop | None = None
 
     def __enter__(self) -> "StopOnSignal":
-        if threading.current_thread() is not threading.main_thread():
-            return self  # Python delivers signals to the main thread only
-        for number in (signal.SIGINT, signal.SIGTERM):
-            # What was started in the background with signals ignored stays so.
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                self._previous[number] = signal.signal(number, self._handle)
+        self._handling.enter_context(handling((signal.SIGINT, signal.SIGTERM), self._handle))
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._restore()
+        self._handling.close()
 
     def on_start(self, loop: Loop) -> None:
         self._loop = loop
@@ -247,15 +256,10 @@ class StopOnSignal(Callback):
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         self.received = signal.Signals(number)
-        self._restore()
+        self._handling.close()
         if self._loop is None:
             raise KeyboardInterrupt
         self._loop.pause(INTERRUPTED)
-
-    def _restore(self) -> None:
-        while self._previous:
-            number, previous = self._previous.popitem()
-            signal.signal(number, previous)
 
 
 class StopInTime(Callback):

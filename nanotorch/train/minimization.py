@@ -125,9 +125,8 @@ class Minimization(Experiment):
         yield value_curve(records)
         if len(points[0]) == 2:
             shown = [tags(k if len(points) > 1 else None) for k in range(len(points))]
-            ways = [
-                way(records, *start) for start in zip(points, shown[:MOST_CURVES], strict=False)
-            ]
+            starts = zip(points, shown[:MOST_CURVES], strict=False)
+            ways = [way(records, *start) for start in starts]
             yield trajectory(ways, self._values, self.config.function.formula)
 
     def _values(self, points: NDArray[np.float64]) -> NDArray[np.float64]:

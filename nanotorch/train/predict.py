@@ -31,6 +31,7 @@ from .config import Place, quoted, refusal, usage_error
 from .csv_file import csv_text, read_csv
 from .dataset import Column, Dataset, Preprocessing, PreprocessingRecord, Samples, opened_arrays
 from .kinds import Characters, Kind
+from .metrics import number
 from .run import RECORD, WEIGHTS, find, load_own_config
 from .run_directory import CheckpointError, read_json
 from .schema import TextConfig, TrainedConfig
@@ -108,14 +109,14 @@ def continued(trained: Trained, options: argparse.Namespace) -> str:
     prompt, temperature = options.prompt, options.temperature
     generator = torch.Generator().manual_seed(options.seed)
     characters = list(trained.dataset.classes or ())
-    number = {character: index for index, character in enumerate(characters)}
-    unknown = [character for character in prompt if character not in number]
+    codes_of = {character: index for index, character in enumerate(characters)}
+    unknown = [character for character in prompt if character not in codes_of]
     if unknown:
         raise ValueError(f"training has not seen {unknown[0]!r}")
     if not prompt:
         raise ValueError("needs a beginning")
     places = trained.dataset.parts["train"].x.shape[1]
-    codes = [number[character] for character in prompt]
+    codes = [codes_of[character] for character in prompt]
     for _ in range(options.length):
         x = np.array([codes[-places:]], dtype=np.int64)
         scores = outputs_of(trained.model, x, BATCH)[0, -1].astype(np.float64)
@@ -187,7 +188,7 @@ def run(options: argparse.Namespace) -> int:
     if targets is not None:
         told = ~np.isnan(targets)
         found = trained.kind.measure(outputs[told], targets[told])
-        said = ", ".join(f"{name} {value:.4f}" for name, value in found.items())
+        said = ", ".join(f"{name} {number(value)}" for name, value in found.items())
         undefined = [name for name, value in found.items() if np.isnan(value)]
         if undefined and len(np.unique(targets[told])) == 1:
             said += f"; {', '.join(undefined)} takes targets that differ, and these are all alike"

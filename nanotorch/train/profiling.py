@@ -149,10 +149,7 @@ def summary(model: nn.Module, example: torch.Tensor) -> str:
     for branch, module in tree(model):
         row = rows[module]
         own = sum(parameter.numel() for parameter in module.parameters())
-        sizes = [
-            ["N" if i == 0 and n == samples else n for i, n in enumerate(s)] for s in row.shapes
-        ]
-        shapes = " ".join(dict.fromkeys(f"({', '.join(map(str, shape))})" for shape in sizes))
+        shapes = " ".join(dict.fromkeys(shown(shape, samples) for shape in row.shapes))
         memory = size_text(row.bytes / samples) if row.bytes else ""
         flops = sum(counts[inner] for inner in module.modules()) // samples
         flops_text = f"{flops:,}" if row.shapes else ""
@@ -204,6 +201,12 @@ def tree(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
         waiting[-1] = iter(rest), indent
         yield f"{indent}{'├─' if rest else '└─'} {name} {type(module).__name__}", module
         waiting.append((iter(list(module.named_children())), indent + ("│  " if rest else "   ")))
+
+
+def shown(shape: tuple[int, ...], samples: int) -> str:
+    """Return a shape, with N for the number of samples where it comes first."""
+    sizes = ["N" if i == 0 and size == samples else str(size) for i, size in enumerate(shape)]
+    return f"({', '.join(sizes)})"
 
 
 # Where the time of training steps goes: per operation and per module, forward and backward.

@@ -340,9 +340,8 @@ class Reader:
             return tree.value
         if isinstance(tree, Scalar) and isinstance(tree.value, str):
             # Of layers, losses and optimizers some are left out, and nothing else will do.
-            why = path.endswith("name") and (
-                why_not("nn", tree.value) or why_not("optim", tree.value)
-            )
+            why = why_not("nn", tree.value) or why_not("optim", tree.value)
+            why = why if path.endswith("name") else None
             said = told_why(why) if why else f"not known{did_you_mean(tree.value, choices)}"
             return self.note(tree.place, path, f"{quoted(tree.value)} is {said}")
         return self._expected(tree, Literal[choices], path)

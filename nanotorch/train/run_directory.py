@@ -521,10 +521,8 @@ class OptimizerState:
 
     def __init__(self, optimizer: optim.Optimizer) -> None:
         self._optimizer = optimizer
-        self._began: Options = [
-            {key: value for key, value in group.items() if key != "params"}
-            for group in optimizer.param_groups
-        ]
+        groups = optimizer.param_groups
+        self._began: Options = [{k: v for k, v in g.items() if k != "params"} for g in groups]
 
     def state(self) -> dict[str, Any]:
         """Return what `load_state` continues from."""

@@ -155,12 +155,9 @@ class Supervised(Experiment):
         if normalized and (size == 1 or len(samples) % size == 1):
             message = "leaves a batch of one sample, whose variance BatchNorm1d cannot know"
             raise refusal("train.batch_size", message)
-        self.loader = DataLoader(
-            TensorDataset(torch.from_numpy(samples.x), torch.from_numpy(samples.y)),
-            batch_size=size,
-            shuffle=train.shuffle and train.overfit_batches is None,
-            generator=shuffling,
-        )
+        pairs = TensorDataset(torch.from_numpy(samples.x), torch.from_numpy(samples.y))
+        shuffled = train.shuffle and train.overfit_batches is None
+        self.loader = DataLoader(pairs, size, shuffled, generator=shuffling)
         per_epoch = -(-len(self.loader) // train.accumulate)
         self.steps = train.steps or per_epoch * (train.epochs or 0)
         if train.fast_dev_run:
@@ -280,12 +277,8 @@ class Supervised(Experiment):
         return self.final_model.state_dict()
 
     def training_state(self) -> dict[str, Any]:
-        return {
-            "model": self.model.state_dict(),
-            "optimizer": self._optimizer_state.state(),
-            "random": torch.get_rng_state(),
-            "loader": self.loader.state_dict(),
-        }
+        state = {"model": self.model.state_dict(), "optimizer": self._optimizer_state.state()}
+        return {**state, "random": torch.get_rng_state(), "loader": self.loader.state_dict()}
 
     def load_training_state(self, state: Mapping[str, Any]) -> None:
         self.model.load_state_dict(state["model"])

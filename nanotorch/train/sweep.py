@@ -181,9 +181,8 @@ def number(text: str, least: int = 1) -> int:
 
 def main(arguments: Sequence[str] | None = None, program: str = "scripts/sweep.py") -> int:
     """Run the command line; return the exit code."""
-    parser = commands.Parser(
-        program, "Train what a YAML file describes, over and over with other settings.", __doc__
-    )
+    text = "Train what a YAML file describes, over and over with other settings."
+    parser = commands.Parser(program, text, __doc__)
     parser.add_argument("--config", metavar="FILE", required=True, help="the YAML file")
     parser.add_argument("settings", nargs="+", metavar="key=values", help="what is varied, and how")
     parser.add_argument("--random", type=number, metavar="N", help="N random runs, not all")
