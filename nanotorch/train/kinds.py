@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 import nanotorch as torch
 from nanotorch import nn
 
+from .build import ModelSpec
 from .components import LOSS_FACTS
 from .config import refusal
 from .dataset import Dataset, TargetSpec
@@ -37,6 +38,12 @@ class Kind:
     def outputs(self, dataset: Dataset) -> tuple[tuple[int, ...], str]:
         """Return the shape of what the model gives for a sample, and the reason for it."""
         return (1,), "there is 1 to predict"
+
+    def wanted(self, dataset: Dataset) -> ModelSpec:
+        """Return what a model is to be made for."""
+        example = torch.from_numpy(np.concatenate([dataset.parts["train"].x[:1]] * 2))
+        symbols = len(dataset.classes or ()) if isinstance(self, Characters) else None
+        return ModelSpec(example, *self.outputs(dataset), symbols)
 
     def criterion(self, loss: nn.Module) -> nn.Module:
         """Return the loss of a batch's outputs against its targets."""

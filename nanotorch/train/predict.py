@@ -25,7 +25,7 @@ from nanotorch import nn
 from nanotorch.serialization import load
 from nanotorch.serialization.files import write
 
-from .build import ModelSpec, build_model
+from .build import build_model
 from .commands import Parser, add_option, exit_code, import_components, lasting_streams
 from .config import Place, quoted, refusal, usage_error
 from .csv_file import csv_text, read_csv
@@ -80,11 +80,8 @@ def load_trained(target: str | Path) -> Trained:
     if isinstance(config, TextConfig):
         example = np.zeros((2, config.data.context), dtype=np.int64)
     dataset = Dataset({"train": Samples(example, example)}, preprocessing)
-    outputs, reason = kind.outputs(dataset)
-    symbols = len(dataset.classes or ()) if isinstance(kind, Characters) else None
-    wanted = ModelSpec(torch.from_numpy(example), outputs, reason, symbols)
     state = torch.get_rng_state()  # initial weights are drawn, and thrown away
-    model = build_model(config.model, wanted)
+    model = build_model(config.model, kind.wanted(dataset))
     torch.set_rng_state(state)
     path = directory / WEIGHTS
     try:

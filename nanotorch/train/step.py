@@ -3,7 +3,7 @@
 import math
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import nanotorch as torch
@@ -59,30 +59,25 @@ def reason_against(optimizer: optim.Optimizer, wanted: bool, calls: int) -> str:
     return ""
 
 
-@dataclass(frozen=True)
-class Clip:
-    """The bounds of gradients."""
-
-    norm: float | None
-    """The greatest norm of all together."""
-    value: float | None
-    """The greatest size of an element."""
-
-    def __bool__(self) -> bool:
-        return self.norm is not None or self.value is not None
-
-
 def fitting(
-    model: nn.Module, criterion: nn.Module, optimizer: optim.Optimizer, clip: Clip
+    model: nn.Module,
+    criterion: nn.Module,
+    optimizer: optim.Optimizer,
+    longest: float | None = None,
+    largest: float | None = None,
 ) -> Callable[..., Any]:
     """Return what fits a model to samples: from x, y, or x, y, x, y, ... to the loss before.
 
     Of several batches each sample counts alike, however the batches differ in size. With bounds,
     the norm of the gradients before them is returned beside the loss. An optimizer that searches
     evaluates loss and gradients several times a step.
+
+    Args:
+        model, criterion, optimizer: what fits, by what, and how.
+        longest: the greatest norm of all gradients together.
+        largest: the greatest size of an element of them.
     """
     parameters = list(model.parameters())
-    longest, largest = clip.norm, clip.value
 
     def bounded() -> torch.Tensor:
         norm = get_total_norm([p.grad for p in parameters if p.grad is not None])

@@ -14,7 +14,7 @@ from nanotorch import nn
 from nanotorch.optim import swa_utils
 from nanotorch.utils.data import DataLoader, TensorDataset
 
-from .build import ModelSpec, Schedule, build_model, build_optimizer, dry_run, freeze, with_others
+from .build import Schedule, build_model, build_optimizer, dry_run, freeze, with_others
 from .components import LOSS_FACTS
 from .config import ConfigError, Problem, did_you_mean, quoted, raise_all, refusal
 from .dataset import PARTS, Dataset, Samples, load_dataset, load_text
@@ -36,7 +36,7 @@ from .profiling import OperationProfile, summary
 from .progress import progress
 from .run_directory import OptimizerState
 from .schema import Averaging, Checkpoint, SupervisedConfig, TextConfig, TrainedConfig
-from .step import Clip, TrainingStep, fitting, gradient_norm
+from .step import TrainingStep, fitting, gradient_norm
 
 # Weights that are averages over the training.
 
@@ -110,17 +110,13 @@ class Supervised(Experiment):
         try:
             self.dataset = self._read(data_stream)
             torch.manual_seed(config.seed)
-            shape, reason = self.kind.outputs(self.dataset)
-            samples = self.dataset.parts["train"]
-            example = torch.from_numpy(np.concatenate([samples.x[:1]] * 2))
-            symbols = len(self.dataset.classes or ()) if config.experiment == "text" else None
-            wanted = ModelSpec(example, shape, reason, symbols)
+            wanted = self.kind.wanted(self.dataset)
             self.model = build_model(config.model, wanted)
             freeze(self.model, config.model.freeze)
             self.loss = self.kind.criterion(self._loss())
             self.optimizer = build_optimizer(config.optimizer, self.model)
-            y = torch.from_numpy(samples.y[:1])
-            dry_run(self.model, lambda x: self.loss(self.model(x), y), example[:1], "loss")
+            x, y = wanted.example[:1], torch.from_numpy(self.dataset.parts["train"].y[:1])
+            dry_run(self.model, lambda x: self.loss(self.model(x), y), x, "loss")
             self._prepare(shuffling)
             self._listening = [component.build() for component in config.callbacks]
         except ConfigError as error:
@@ -163,11 +159,11 @@ class Supervised(Experiment):
         if train.fast_dev_run:
             self.steps = min(self.steps, FAST_STEPS)
         self.epochs = -(-self.steps // per_epoch)
-        clip = Clip(train.clip_norm, train.clip_value)
-        self._clipped = bool(clip)
+        bounds = train.clip_norm, train.clip_value
+        self._clipped = bounds != (None, None)
         # A smaller last step is one of an epoch, too seldom to be worth a variant of its own.
         full = self.steps * (len(samples) // size // train.accumulate) // per_epoch
-        step = fitting(model, self.loss, self.optimizer, clip)
+        step = fitting(model, self.loss, self.optimizer, *bounds)
         self.training_step = TrainingStep(step, self.optimizer, train.compile, full)
         self._norm: torch.Tensor | None = None
         """The norm of the latest gradients, before they were clipped."""
