@@ -85,11 +85,9 @@ class RateSweep(Callback):
     """Multiplies the learning rate by a factor after each step, until the loss runs away."""
 
     def __init__(self, optimizer: optim.Optimizer, steps: int) -> None:
-        self._optimizer = optimizer
+        self._optimizer, self._mean = optimizer, 0.0
         self._factor = (HIGHEST / LOWEST) ** (1 / max(steps - 1, 1))
-        self._mean = 0.0
-        self.rates: list[float] = []
-        self.losses: list[float] = []
+        self.rates, self.losses = list[float](), list[float]()
 
     def on_start(self, loop: Loop) -> None:
         self._set(LOWEST)

@@ -51,11 +51,6 @@ class CsvFile:
     configured: bool = True
     """Whether a configuration says how tables are read, and can be changed."""
 
-    @property
-    def lacks_header(self) -> bool:
-        """Whether what should be names is mostly numbers."""
-        return mostly_numbers(self.header)
-
     @cached_property
     def positions(self) -> dict[str, int]:
         """Where each column stands."""

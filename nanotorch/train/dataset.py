@@ -27,7 +27,7 @@ from .config import (
     shown_path,
     unreadable,
 )
-from .csv_file import MISSING, NO_HEADER, NUMBER, CsvFile, read_csv
+from .csv_file import MISSING, NO_HEADER, NUMBER, CsvFile, mostly_numbers, read_csv
 from .generators import Generator
 from .schema import Data, PartFiles, Split, TextData
 
@@ -120,7 +120,7 @@ class Preprocessing:
             more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
             message = f"has no column {', '.join(map(quoted, missing[:3]))}{more}"
             message += did_you_mean(missing[0], table.header)
-            if table.lacks_header:
+            if mostly_numbers(table.header):
                 message = f"{NO_HEADER}, such as {', '.join(map(quoted, missing[:3]))}{more}"
             raise refusal("", message, Place(source=table.source))
         found, noted = [], Noted()
@@ -459,7 +459,7 @@ def in_order(texts: Sequence[str]) -> tuple[str, ...]:
 def no_column(name: str, table: CsvFile) -> str:
     """Return the message for a column that is not there."""
     message = f"{table.source} has no column {quoted(name)}"
-    if table.lacks_header:
+    if mostly_numbers(table.header):
         return f"{message}: its first line {NO_HEADER}; write data.header: false"
     return message + did_you_mean(name, table.header)
 

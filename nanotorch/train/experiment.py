@@ -22,7 +22,7 @@ from nanotorch.utils.tensorboard.graph import ForwardGraph, trace
 from nanotorch.utils.tensorboard.media import hparams
 
 from .load import plain
-from .loop import Callback, Tagged
+from .loop import Callback, Tagged, Task
 from .plots import Plot
 from .reading import Component, Section
 from .run_directory import EVENTS, METRICS, CheckpointError, finite
@@ -264,7 +264,7 @@ class Report:
     """What was minimized, at the end."""
 
 
-class Experiment(Protocol):
+class Experiment(Task, Protocol):
     """Base of the tasks for the loop, with what goes before and after the steps."""
 
     steps: int
@@ -275,12 +275,6 @@ class Experiment(Protocol):
     """What one of them does."""
     trace: Callable[[nn.Module], AbstractContextManager[None]] | None = None
     """What shows TensorBoard the next step, if that is the one to show."""
-
-    def batches(self, start: int) -> Iterable[Any]:
-        """Return what the steps of one epoch are taken with, without the first `start`."""
-
-    def step(self, batch: Any) -> tuple[float, int]:
-        """Take one step; return the loss before it and how many samples that is the mean of."""
 
     def plain_step(self, batch: Any) -> None:
         """Take one step as it is written, uncompiled."""

@@ -56,12 +56,7 @@ def save_checkpoint(path: Path, state: Mapping[str, Any]) -> None:
 
 
 def load_checkpoint(path: Path) -> Any:
-    """Return the state that was written.
-
-    Raises:
-        CheckpointError: if the file is damaged, altered, or something else.
-        OSError: if it cannot be read.
-    """
+    """Return the state that was written; raises an OSError if the file cannot be read."""
     try:
         content = load(path)
     except EOFError:
@@ -71,9 +66,8 @@ def load_checkpoint(path: Path) -> Any:
         raise CheckpointError(path, text) from None
     if not isinstance(content, dict) or content.get("kind") != KIND:
         raise CheckpointError(path, "holds something else than the state of a training")
-    if content.get("version") != VERSION:
-        text = f"has version {content.get('version')}; this program reads {VERSION}"
-        raise CheckpointError(path, text)
+    if (version := content.get("version")) != VERSION:
+        raise CheckpointError(path, f"has version {version}; this program reads {VERSION}")
     return content.get("state")
 
 

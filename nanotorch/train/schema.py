@@ -242,12 +242,12 @@ class Data(Section):
         if self.npz is not None and self.inputs is None:
             yield "inputs", "missing; the array to predict from"
         if self.csv is None:
-            for name in [*(["target"] if self.npz is None else []), "features", "positive"]:
-                if getattr(self, name) is not None:
-                    yield name, "names part of a table, but there is no 'csv'"
-            for name in ("header", "delimiter", "missing", "categorical"):
+            part = "names part of a table, but there is no 'csv'"
+            about = "is about tables, but there is no 'csv'"
+            named = ["target"] * (self.npz is None) + ["features", "positive"]
+            for name in (*named, "header", "delimiter", "missing", "categorical"):
                 if getattr(self, name) != getattr(Data, name):
-                    yield name, "is about tables, but there is no 'csv'"
+                    yield name, part if name in named else about
         if self.npz is None and self.inputs is not None:
             yield "inputs", "names an array, but there is no 'npz'"
         if self.csv is None and self.npz is None and self.parts is not None:
