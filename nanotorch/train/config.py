@@ -211,9 +211,7 @@ def plain_scalar(text: str) -> ScalarValue:
     if len(text) > LONGEST_NUMBER:
         return text
     if INTEGER.fullmatch(text):
-        digits = text.lstrip("+-")
-        base = {"0o": 8, "0x": 16}.get(digits[:2], 10)
-        return int(text, base)
+        return int(text, 0)
     if FLOAT.fullmatch(text):
         return float(text)
     if NOT_FINITE.fullmatch(text):

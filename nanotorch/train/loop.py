@@ -192,19 +192,9 @@ Tagged = Mapping[str, float]
 """Values by their names, such as `train/loss`."""
 
 
-class Sink(Protocol):
-    """Keeps measured values."""
-
-    def write(
-        self, step: int, epoch: int, values: Tagged, passing: Tagged | None = None, /
-    ) -> None:
-        """Keep what was measured after `step`.
-
-        Args:
-            step, epoch: when.
-            values: what.
-            passing: what differs between two equal runs: it is shown, but no part of the record.
-        """
+Write = Callable[..., None]
+"""Keeps what was measured: the step, the epoch, the values, and, where there are some, what differs
+between two equal runs: it is shown, but no part of the record."""
 
 
 class StopWhenDiverged(Callback):
@@ -322,15 +312,13 @@ class RecordSteps(Callback):
     """Records the training loss every few steps, and shows how fast the steps are.
 
     Args:
-        sink: where to.
+        write: keeps what is recorded.
         every: how many steps are between two records.
         details: returns what else is known of the latest step.
     """
 
-    def __init__(
-        self, sink: Sink, every: int, details: Callable[[], Mapping[str, float]] = dict
-    ) -> None:
-        self._sink, self._every, self._details = sink, every, details
+    def __init__(self, write: Write, every: int, details: Callable[[], Tagged] = dict) -> None:
+        self._write, self._every, self._details = write, every, details
         self._samples, self._since = 0, 0.0
 
     def on_start(self, loop: Loop) -> None:
@@ -343,7 +331,7 @@ class RecordSteps(Callback):
             speed = {"train/samples_per_second": self._samples / (now - self._since)}
             self._samples, self._since = 0, now
             values = {"train/loss": loop.loss, **self._details()}
-            self._sink.write(loop.step, loop.epoch, values, speed)
+            self._write(loop.step, loop.epoch, values, speed)
 
     def on_epoch(self, loop: Loop) -> None:
         # What is measured between two epochs is no training.
@@ -353,8 +341,8 @@ class RecordSteps(Callback):
 class RecordEpochs(Callback):
     """Records each epoch's mean training loss and, every few epochs, what `measure` returns."""
 
-    def __init__(self, sink: Sink, measure: Callable[[], Mapping[str, float]], every: int) -> None:
-        self._sink, self._measure, self._every = sink, measure, every
+    def __init__(self, write: Write, measure: Callable[[], Tagged], every: int) -> None:
+        self._write, self._measure, self._every = write, measure, every
         self._mean = WeightedMean()
 
     def on_step(self, loop: Loop) -> None:
@@ -366,7 +354,7 @@ class RecordEpochs(Callback):
         if loop.epoch % self._every == 0 or loop.complete:
             values |= self._measure()
         loop.measured = values
-        self._sink.write(loop.step, loop.epoch, values)
+        self._write(loop.step, loop.epoch, values)
 
     def state(self) -> Any:
         return self._mean.state()

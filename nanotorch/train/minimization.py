@@ -14,7 +14,7 @@ from .build import Schedule, with_others
 from .config import ConfigError
 from .experiment import Experiment, Recorder, Report
 from .functions import Expression
-from .loop import Callback, Loop, Sink, TraceStep
+from .loop import Callback, Loop, TraceStep, Write
 from .metrics import aligned
 from .plots import Plot, Records, trajectory, value_curve, way
 from .run_directory import OptimizerState
@@ -99,7 +99,7 @@ class Minimization(Experiment):
         listening: list[Callback | None] = [
             # First, so that the last point is recorded.
             StopWhenGoodEnough(self, stop) if stop else None,
-            RecordPoints(self, recorder, log.every, shown=log.progress),
+            RecordPoints(self, recorder.write, log.every, shown=log.progress),
             self._schedule,
             TraceStep(self, events.step) if events else None,
             *self._listening,
@@ -240,8 +240,8 @@ class StopWhenGoodEnough(Callback):
 class RecordPoints(Callback):
     """Records, and prints if `shown`, the least value before a step and its point after it."""
 
-    def __init__(self, minimization: Minimization, sink: Sink, every: int, shown: bool) -> None:
-        self._task, self._sink = minimization, sink
+    def __init__(self, minimization: Minimization, write: Write, every: int, shown: bool) -> None:
+        self._task, self._write = minimization, write
         self._every, self._shown = every, shown
 
     def on_step(self, loop: Loop) -> None:
@@ -261,4 +261,4 @@ class RecordPoints(Callback):
             if points.shape[1] == 2:  # the way of each is drawn
                 for k, place in enumerate(points[:MOST_CURVES]):
                     values |= dict(zip(tags(k), map(float, place), strict=True))
-        self._sink.write(loop.step, loop.epoch, values)
+        self._write(loop.step, loop.epoch, values)

@@ -229,7 +229,7 @@ class Supervised(Experiment):
 
     def callbacks(self, recorder: Recorder) -> Sequence[Callback]:
         log, train, stopping = self.config.log, self.config.train, self.config.early_stopping
-        events = recorder.events
+        events, write = recorder.events, recorder.write
         # In this order: the rate is recorded with the step that it was used for, averages are
         # measured after they were brought up to date, and schedules look at what was measured.
         histograms = None
@@ -238,9 +238,9 @@ class Supervised(Experiment):
             histograms = RecordTensors(events.histograms, self.tensors, every)
         listening: list[Callback | None] = [
             StopInTime(train.time_limit) if train.time_limit is not None else None,
-            RecordSteps(recorder, log.every, self.details),
+            RecordSteps(write, log.every, self.details),
             self._average,
-            RecordEpochs(recorder, lambda: self.measure("validation"), train.validate_every),
+            RecordEpochs(write, lambda: self.measure("validation"), train.validate_every),
             self._schedule,
             StopEarly(**vars(stopping)) if stopping else None,
             TraceStep(self, events.step) if events else None,

@@ -35,7 +35,7 @@ class Losses:
 
 
 class Kept:
-    """A sink that keeps everything."""
+    """Keeps everything."""
 
     def __init__(self) -> None:
         self.records: list[tuple[int, int, dict[str, float]]] = []
@@ -48,7 +48,7 @@ class Kept:
 
 def measuring(every: int = 1) -> Callback:
     """Measures a validation loss of 0.25."""
-    return RecordEpochs(Kept(), lambda: {"validation/loss": 0.25}, every)
+    return RecordEpochs(Kept().write, lambda: {"validation/loss": 0.25}, every)
 
 
 class Kill(Callback):
@@ -131,7 +131,7 @@ def test_a_run_in_another_thread_leaves_signals_alone() -> None:
 
 def test_steps_are_recorded_every_few_and_at_the_end() -> None:
     kept = Kept()
-    Loop(Losses((1.0, 1), (2.0, 1), (3.0, 1)), 5, [RecordSteps(kept, 2)]).run()
+    Loop(Losses((1.0, 1), (2.0, 1), (3.0, 1)), 5, [RecordSteps(kept.write, 2)]).run()
     assert [(step, values["train/loss"]) for step, _, values in kept.records] == [
         (2, 2.0),
         (4, 1.0),
@@ -142,7 +142,7 @@ def test_steps_are_recorded_every_few_and_at_the_end() -> None:
 def test_epochs_are_recorded_with_the_mean_over_samples() -> None:
     kept = Kept()
     measure = {"validation/loss": 7.0}
-    callback = RecordEpochs(kept, lambda: measure, every=2)
+    callback = RecordEpochs(kept.write, lambda: measure, every=2)
     loop = Loop(Losses((1.0, 30), (5.0, 10)), 6, [callback])
     loop.run()
     assert kept.records == [

@@ -12,7 +12,7 @@ from nanotorch.train.config import ConfigError
 from nanotorch.train.experiment import Recorder
 from nanotorch.train.functions import FUNCTIONS, register_function
 from nanotorch.train.load import load_config
-from nanotorch.train.loop import Loop, Sink
+from nanotorch.train.loop import Loop
 from nanotorch.train.minimization import Minimization
 from nanotorch.train.schema import MinimizationConfig
 from tests.tolerances import rounding
@@ -50,8 +50,8 @@ def experiment(text: str = MINIMIZATION, *overrides: str) -> Minimization:
         return Minimization(loaded.config)
 
 
-def run(minimization: Minimization, sink: Sink) -> None:
-    Loop(minimization, minimization.steps, minimization.callbacks(cast(Recorder, sink))).run()
+def run(minimization: Minimization, kept: Kept) -> None:
+    Loop(minimization, minimization.steps, minimization.callbacks(cast(Recorder, kept))).run()
 
 
 @pytest.mark.parametrize("descent", GOLDEN["descents"], ids=lambda d: d["function"])
