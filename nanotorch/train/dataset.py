@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -217,16 +217,8 @@ MOST_NUMBERS = 200_000_000
 LARGEST_ARRAYS = 16 * MOST_NUMBERS
 """Bytes of a file, and of what an archive unpacks to."""
 PARTS = ("train", "validation", "test")
-
-
-@dataclass(frozen=True)
-class TargetSpec:
-    """What the experiment wants targets to be."""
-
-    classes: bool = False
-    """Whether they are classes."""
-    binary: bool = True
-    """Whether these are two, whose targets are the numbers 0 and 1."""
+Targets = Literal["regression", "binary", "classes"]
+"""Numbers, the classes 0 and 1 as numbers, or any classes, counted from 0."""
 
 
 @dataclass(frozen=True)
@@ -244,11 +236,11 @@ class SampleReader:
 
     Args:
         data: the configuration's section.
-        target_spec: what targets are to be.
+        targets: what targets are to be.
     """
 
-    def __init__(self, data: Data, target_spec: TargetSpec) -> None:
-        self._data, self._target_spec = data, target_spec
+    def __init__(self, data: Data, targets: Targets) -> None:
+        self._data, self._targets = data, targets
 
     def read(self, stream: torch.Generator) -> RawData:
         """Return all samples of the main source; if they are made up, by numbers of `stream`."""
@@ -326,7 +318,7 @@ class SampleReader:
         with noted:
             x = preprocessing.rows(table)
         with noted:
-            if not self._target_spec.classes:
+            if self._targets == "regression":
                 y = table.numbers(target)
             elif like is not None:
                 y = table.codes(target, like.classes or (), "is no class of the main table")
@@ -342,7 +334,7 @@ class SampleReader:
         """Return the classes in their order, of the values that the target's column has."""
         column, positive = f"column {quoted(self._data.target)}", self._data.positive
         counted = f"{column} has {len(values)} different values"
-        if not self._target_spec.binary:
+        if self._targets == "classes":
             if positive is not None:
                 message = "is for BCEWithLogitsLoss, which has two classes; remove it"
                 raise refusal("data.positive", message)
@@ -391,7 +383,7 @@ class SampleReader:
         if not len(x):
             raise refusal(x_path, "has no samples")
         inputs, classes = numbers(x, x_path), None
-        if not self._target_spec.classes:
+        if self._targets == "regression":
             targets = numbers(y, y_path)
         elif y.dtype.kind not in "biuU":
             message = f"holds {y.dtype}; classes are whole numbers or text"
@@ -510,17 +502,17 @@ class Dataset:
 
 
 @np.errstate(all="ignore")  # what overflows is refused
-def load_dataset(data: Data, target_spec: TargetSpec, generator: torch.Generator) -> Dataset:
+def load_dataset(data: Data, targets: Targets, generator: torch.Generator) -> Dataset:
     """Return the samples that a configuration describes.
 
     Args:
         data: the configuration's section.
-        target_spec: what targets are to be.
+        targets: what targets are to be.
         generator: where all randomness comes from.
     """
-    reader = SampleReader(data, target_spec)
+    reader = SampleReader(data, targets)
     raw = reader.read(generator)
-    if target_spec.classes and len(np.unique(raw.y)) < 2:
+    if targets != "regression" and len(np.unique(raw.y)) < 2:
         names = raw.preprocessing.classes or ()
         message = f"all {len(raw.y)} samples are of class {names[int(raw.y[0])]}"
         raise refusal("data.target", message)
@@ -545,11 +537,10 @@ def load_dataset(data: Data, target_spec: TargetSpec, generator: torch.Generator
         preprocessing = raw.preprocessing.fitted(pieces["train"][0], data.standardize)
     except ValueError as error:
         raise refusal("data.missing", str(error)) from None
-    many = target_spec.classes and not target_spec.binary
     samples = {}
     for name, (x, y) in pieces.items():
-        targets = y.astype(np.int64) if many else y.astype(np.float32)[:, None]
-        samples[name] = Samples(preprocessing.inputs(x), targets)
+        wanted = y.astype(np.int64) if targets == "classes" else y.astype(np.float32)[:, None]
+        samples[name] = Samples(preprocessing.inputs(x), wanted)
     finite = np.isfinite(preprocessing.scale)  # what only double precision can hold is not
     for part in samples.values():
         finite = finite & np.isfinite(part.x.reshape(len(part), finite.size)).all(axis=0)

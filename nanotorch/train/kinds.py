@@ -12,7 +12,7 @@ from nanotorch import nn
 from .build import ModelSpec
 from .components import LOSS_FACTS
 from .config import refusal
-from .dataset import Dataset, TargetSpec
+from .dataset import Dataset, Targets
 from .metrics import class_metrics, classification_metrics, matrix_text, regression_metrics
 
 Array = NDArray[np.float64]
@@ -29,7 +29,7 @@ class Kind:
         loss: the name of the loss, which tells how outputs become probabilities.
     """
 
-    target_spec = TargetSpec()
+    targets: Targets = "regression"
     """What targets are to be."""
 
     def __init__(self, loss: str) -> None:
@@ -75,7 +75,7 @@ class Numbers(Kind):
 class TwoClasses(Kind):
     """A score for each sample: class 1 from 0 on, or from a probability of 0.5 on."""
 
-    target_spec = TargetSpec(classes=True)
+    targets = "binary"
 
     def probability(self, outputs: Outputs) -> Array:
         """Return the probability of class 1."""
@@ -99,7 +99,7 @@ class TwoClasses(Kind):
 class ManyClasses(Kind):
     """A score for each class."""
 
-    target_spec = TargetSpec(classes=True, binary=False)
+    targets = "classes"
 
     def outputs(self, dataset: Dataset) -> tuple[tuple[int, ...], str]:
         count = len(dataset.classes or ())

@@ -13,8 +13,6 @@ from typing import Any, Literal, Protocol
 
 import nanotorch as torch
 
-from .metrics import WeightedMean
-
 KEPT = ("epoch", "step", "position", "loss", "first_loss", "samples", "stop_reason")
 """What a resumed run has to know of where the loop was."""
 
@@ -343,25 +341,26 @@ class RecordEpochs(Callback):
 
     def __init__(self, write: Write, measure: Callable[[], Tagged], every: int) -> None:
         self._write, self._measure, self._every = write, measure, every
-        self._mean = WeightedMean()
+        self._sum, self._samples = 0.0, 0
 
     def on_step(self, loop: Loop) -> None:
-        self._mean.add(loop.loss, loop.samples)
+        self._sum += loop.loss * loop.samples
+        self._samples += loop.samples
 
     def on_epoch(self, loop: Loop) -> None:
-        values = {"train/epoch_loss": self._mean.value}
-        self._mean = WeightedMean()
+        mean = self._sum / self._samples if self._samples else math.nan
+        values, self._sum, self._samples = {"train/epoch_loss": mean}, 0.0, 0
         if loop.epoch % self._every == 0 or loop.complete:
             values |= self._measure()
         loop.measured = values
         self._write(loop.step, loop.epoch, values)
 
     def state(self) -> Any:
-        return self._mean.state()
+        return self._sum, self._samples
 
     def load_state(self, state: Any) -> None:
-        total, weight = state
-        self._mean = WeightedMean(float(total), int(weight))
+        total, samples = state
+        self._sum, self._samples = float(total), int(samples)
 
 
 class RecordTensors(Callback):

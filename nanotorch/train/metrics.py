@@ -9,32 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 # How good predictions are: plain NumPy, in double precision, with scikit-learn's conventions.
 #
 # Every measure is an average over samples. To combine averages over unequal batches, weight each
-# by its number of samples, as `WeightedMean` does.
+# by its number of samples.
 
 
 Array = NDArray[np.float64]
-
-
-class WeightedMean:
-    """The mean of values that stand for different numbers of samples."""
-
-    def __init__(self, total: float = 0.0, weight: int = 0) -> None:
-        self._sum = total
-        self._weight = weight
-
-    def state(self) -> tuple[float, int]:
-        """Return the arguments for a mean that continues from here."""
-        return self._sum, self._weight
-
-    def add(self, value: float, samples: int) -> None:
-        """Take in the mean of a batch."""
-        self._sum += value * samples
-        self._weight += samples
-
-    @property
-    def value(self) -> float:
-        """The mean over all samples, NaN if there were none."""
-        return self._sum / self._weight if self._weight else math.nan
 
 
 def regression_metrics(prediction: ArrayLike, target: ArrayLike) -> dict[str, float]:

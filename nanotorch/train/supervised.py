@@ -129,7 +129,7 @@ class Supervised(Experiment):
             dataset = load_text(config.data)
         else:
             assert isinstance(config, SupervisedConfig)
-            dataset = load_dataset(config.data, self.kind.target_spec, stream)
+            dataset = load_dataset(config.data, self.kind.targets, stream)
         count = len(dataset.classes or ())
         if isinstance(self.kind, TwoClasses) and count != 2:
             message = f"takes two classes, but there are {count}; CrossEntropyLoss takes any number"
@@ -323,7 +323,7 @@ class Supervised(Experiment):
             features = f"inputs of shape {' x '.join(map(str, shape))}"
         elif not dataset.preprocessing.features:
             features = f"{shape[0]} characters"
-        if dataset.classes and self.kind.target_spec.binary and data.files:
+        if dataset.classes and self.kind.targets == "binary" and data.files:
             target += f" ({dataset.classes[1]} = 1, {dataset.classes[0]} = 0)"
         elif dataset.classes:
             target += f" ({len(dataset.classes)} classes)" * (not isinstance(self.kind, Characters))

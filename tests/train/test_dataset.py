@@ -7,7 +7,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch.train.csv_file import NO_HEADER
-from nanotorch.train.dataset import PARTS, Dataset, TargetSpec, divide, load_dataset, moments
+from nanotorch.train.dataset import PARTS, Dataset, divide, load_dataset, moments
 from nanotorch.train.load import load_config
 from nanotorch.train.schema import Data, Split, SupervisedConfig
 from tests.train.examples import CLASSIFICATION, REGRESSION, TABLE, refusal_of, write_example
@@ -21,9 +21,8 @@ def dataset(data: str, table: str = TABLE, seed: int = 0, classes: bool = False)
     loaded = load_config("x.yaml")
     assert isinstance(loaded.config, SupervisedConfig)
     generator = torch.Generator().manual_seed(seed)
-    target_spec = TargetSpec(classes=classes)
     with loaded.origins.told():
-        return load_dataset(loaded.config.data, target_spec, generator)
+        return load_dataset(loaded.config.data, "binary" if classes else "regression", generator)
 
 
 refusal = refusal_of(dataset)

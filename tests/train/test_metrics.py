@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from nanotorch.train.metrics import (
-    WeightedMean,
     average_precision,
     class_metrics,
     classification_metrics,
@@ -53,15 +52,6 @@ def test_the_area_is_a_probability_of_pairs() -> None:
     score, positive = random.integers(0, 9, 60) / 9, random.random(60) < 0.4
     pairs = [(a > b) + 0.5 * (a == b) for a in score[positive] for b in score[~positive]]
     assert roc_auc(score, positive) == pytest.approx(np.mean(pairs))
-
-
-def test_a_weighted_mean_is_the_mean_of_all_samples() -> None:
-    values = np.arange(10.0)
-    mean = WeightedMean()
-    assert math.isnan(mean.value)
-    for batch in (values[:4], values[4:8], values[8:]):
-        mean.add(float(batch.mean()), len(batch))
-    assert mean.value == pytest.approx(values.mean())
 
 
 def test_a_confusion_matrix_has_a_row_per_class_and_a_column_per_prediction() -> None:
