@@ -1,7 +1,7 @@
 """Checkpoints, both ways of computing again."""
 
 import contextlib
-import importlib
+import functools
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -23,24 +23,24 @@ def counted(function: Callable[..., Any]) -> tuple[Callable[..., Any], list[int]
     return run, runs
 
 
-def checkpoint_of(framework: Any) -> Any:
-    """The module of checkpoints."""
-    return importlib.import_module(f"{framework.__name__}.utils.checkpoint")
+def _ways(torch: Any) -> list[Callable[..., Any]]:
+    """`checkpoint`, both ways."""
+    checkpoint = torch.utils.checkpoint.checkpoint
+    return [functools.partial(checkpoint, use_reentrant=way) for way in BOTH]
 
 
 def values_and_gradients(torch: Any) -> Any:
-    checkpoint = checkpoint_of(torch).checkpoint
-    for way in BOTH:
+    for checkpoint in _ways(torch):
         function, runs = counted(lambda x, w: (x * w).sin() * x)
         x, w = leaf(torch, 1.0, 2.0), leaf(torch, 3.0, 4.0)
-        y = checkpoint(function, x, w, use_reentrant=way)
+        y = checkpoint(function, x, w)
         before = runs[0]
         y.sum().backward()
         yield [y, before, runs[0], x.grad, w.grad]
 
 
 def default_way(torch: Any) -> Any:
-    module = checkpoint_of(torch)
+    module = torch.utils.checkpoint
     functions = [lambda x: x * 2, lambda x: x * 3, lambda x: x * 4]
     return [
         warned(lambda: module.checkpoint(lambda x: x * 2, leaf(torch, 1.0))),
@@ -49,7 +49,7 @@ def default_way(torch: Any) -> Any:
 
 
 def keywords(torch: Any) -> Any:
-    checkpoint = checkpoint_of(torch).checkpoint
+    checkpoint = torch.utils.checkpoint.checkpoint
     x, w = leaf(torch, 1.0), leaf(torch, 3.0)
 
     def function(x: Any, w: Any) -> Any:
@@ -65,7 +65,7 @@ def keywords(torch: Any) -> Any:
 
 
 def nothing_requires_grad(torch: Any) -> Any:
-    checkpoint = checkpoint_of(torch).checkpoint
+    checkpoint = torch.utils.checkpoint.checkpoint
     answers = []
     for way in BOTH:
         function, runs = counted(lambda x: x * 2)
@@ -80,8 +80,7 @@ def nothing_requires_grad(torch: Any) -> Any:
 
 def random_numbers(torch: Any) -> Any:
     """The second run draws what the first drew, and the stream goes on as if it had not run."""
-    checkpoint = checkpoint_of(torch).checkpoint
-    for way in BOTH:
+    for checkpoint in _ways(torch):
         for preserve in BOTH:
             torch.manual_seed(0)
             drawn: list[Any] = []
@@ -91,25 +90,24 @@ def random_numbers(torch: Any) -> Any:
                 return x * drawn[-1]
 
             x = torch.ones(4, requires_grad=True)
-            y = checkpoint(function, x, use_reentrant=way, preserve_rng_state=preserve)
+            y = checkpoint(function, x, preserve_rng_state=preserve)
             torch.rand(3)
             y.sum().backward()
             yield [torch.equal(drawn[0], drawn[1]), x.grad, torch.rand(1)]
 
 
 def second_passes(torch: Any) -> Any:
-    checkpoint = checkpoint_of(torch).checkpoint
-    for way in BOTH:
+    for checkpoint in _ways(torch):
         function, runs = counted(lambda x: x.exp())
         x = leaf(torch, 1.0)
-        y = checkpoint(function, x, use_reentrant=way)
+        y = checkpoint(function, x)
         y.backward(retain_graph=True)
         y.backward()
         yield [runs, x.grad, raised(y.backward)]
 
 
 def gradients_of_inputs(torch: Any) -> Any:
-    checkpoint = checkpoint_of(torch).checkpoint
+    checkpoint = torch.utils.checkpoint.checkpoint
     x = leaf(torch, 1.0)
     y = checkpoint(lambda x: x.exp() * x, x, use_reentrant=False)
     (g,) = torch.autograd.grad(y, x, create_graph=True)
@@ -119,26 +117,24 @@ def gradients_of_inputs(torch: Any) -> Any:
 
 
 def what_is_no_tensor(torch: Any) -> Any:
-    checkpoint = checkpoint_of(torch).checkpoint
-    for way in BOTH:
+    for checkpoint in _ways(torch):
         x = leaf(torch, 1.0)
-        y = checkpoint(lambda x, k, d: (x * k, d, 3), x, 2, {"a": 1}, use_reentrant=way)
+        y = checkpoint(lambda x, k, d: (x * k, d, 3), x, 2, {"a": 1})
         y[0].backward()
         yield [y[1:], x.grad]
 
 
 def constant_outputs(torch: Any) -> Any:
-    checkpoint = checkpoint_of(torch).checkpoint
-    for way in BOTH:
+    for checkpoint in _ways(torch):
         x = leaf(torch, 2.0)
-        y = checkpoint(lambda x: (x * 2, x.detach()), x, use_reentrant=way)
+        y = checkpoint(lambda x: (x * 2, x.detach()), x)
         y[0].backward()
-        none = checkpoint(lambda x: x.detach(), x, use_reentrant=way)
+        none = checkpoint(lambda x: x.detach(), x)
         yield [x.grad, y[1].requires_grad, raised(none.backward)]
 
 
 def nested(torch: Any) -> Any:
-    checkpoint = checkpoint_of(torch).checkpoint
+    checkpoint = torch.utils.checkpoint.checkpoint
     for way in BOTH:
         inner, runs = counted(lambda x: x.exp().sin())
         outer, outer_runs = counted(
@@ -152,21 +148,20 @@ def nested(torch: Any) -> Any:
 
 def writes_in_between(torch: Any) -> Any:
     """Inputs are saved like any tensor: a write to them is found."""
-    checkpoint = checkpoint_of(torch).checkpoint
-    for way in BOTH:
+    for checkpoint in _ways(torch):
         x = leaf(torch, 2.0) * 1
-        y = checkpoint(lambda x: x.exp(), x, use_reentrant=way)
+        y = checkpoint(lambda x: x.exp(), x)
         x.add_(1)
         yield raised(y.backward)
 
 
 def errors(torch: Any) -> Any:
-    checkpoint = checkpoint_of(torch).checkpoint
+    checkpoint = torch.utils.checkpoint.checkpoint
     return [raised(checkpoint, lambda x: 1 / 0, leaf(torch, 1.0), use_reentrant=w) for w in BOTH]
 
 
 def another_second_run(torch: Any) -> Any:
-    checkpoint = checkpoint_of(torch).checkpoint
+    checkpoint = torch.utils.checkpoint.checkpoint
 
     def attempt(first: Any, second: Any, **options: Any) -> Any:
         runs = [first, second]
@@ -193,7 +188,7 @@ def another_second_run(torch: Any) -> Any:
 
 def early_stops(torch: Any) -> Any:
     """The second run ends with the last tensor that is needed, unless told otherwise."""
-    module = checkpoint_of(torch)
+    module = torch.utils.checkpoint
 
     def attempt() -> list[str]:
         log: list[str] = []
@@ -221,7 +216,7 @@ def contexts(torch: Any) -> Any:
         yield
         log.append(f"end of {name}")
 
-    y = checkpoint_of(torch).checkpoint(
+    y = torch.utils.checkpoint.checkpoint(
         lambda x: x.exp(), leaf(torch, 1.0), use_reentrant=False,
         context_fn=lambda: (noting("first"), noting("second")),
     )  # fmt: skip
@@ -230,7 +225,7 @@ def contexts(torch: Any) -> Any:
 
 
 def sequences(torch: Any) -> Any:
-    sequential = checkpoint_of(torch).checkpoint_sequential
+    sequential = torch.utils.checkpoint.checkpoint_sequential
     for way in BOTH:
         torch.manual_seed(0)
         layers = [torch.nn.Linear(2, 3), torch.nn.Tanh(), torch.nn.Linear(3, 2), torch.nn.Tanh()]
