@@ -1,10 +1,12 @@
-"""Every shipped configuration runs, and reaches what its first line promises."""
+"""Every shipped configuration runs and reaches what is promised; what is told of them is true."""
 
 import contextlib
 import csv
 import io
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,7 @@ from nanotorch.serialization import load
 from nanotorch.train import RunResult, load_config, train
 from nanotorch.train.cli import main
 from tests.tolerances import TRAINING, rounding
+from tests.train.examples import REGRESSION, write_example
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 GOLDEN = Path(__file__).parents[1] / "golden" / "minimization.json"
@@ -168,3 +171,16 @@ def test_images_and_the_text_are_whole_and_described() -> None:
     assert "`digits.npz`" in described
     assert f"`sonnets.txt`: {len(verses)} sonnets" in described
     assert "public domain" in described
+
+
+README = (Path(__file__).parents[2] / "configs" / "README.md").read_text("utf-8")
+
+
+def test_the_program_with_a_layer_of_its_own_runs(tmp_path: Path) -> None:
+    (program,) = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    path = write_example(tmp_path, REGRESSION.replace("layers:", "layers:\n    - {name: Scale}"))
+    (tmp_path / "own.py").write_text(program, "utf-8")
+    command = [sys.executable, "own.py", "--config", path.name, "--check"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "0 Scale" in done.stdout
