@@ -1,9 +1,7 @@
 """One compiled function: its plans, and what becomes of a call."""
 
 import functools
-import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
@@ -35,22 +33,6 @@ FALLBACK = "nanotorch.compile runs `{name}` as it is, uncompiled. {problem}"
 DOUBLE = "gradients of its gradients are asked for"
 GRADIENTS = "the gradients of its results come in other layouts each time"
 NOT_AGAIN = "it would have to be compiled anew at almost every call: {what}"
-
-
-COMPILERS: "weakref.WeakSet[Compiler]" = weakref.WeakSet()
-
-
-@contextmanager
-def nothing_replayed() -> Iterator[None]:
-    """Let compiled functions that a step calls run as they are, so that they are captured too."""
-    replays = [(compiler.replay, compiler.replay[0]) for compiler in COMPILERS]
-    try:
-        for replay, _ in replays:
-            replay[0] = no_plan
-        yield
-    finally:
-        for replay, call in replays:
-            replay[0] = call
 
 
 def no_plan(args: Any, kwargs: Any) -> Any:
@@ -93,7 +75,6 @@ class Compiler:
         self.overlapping: frozenset[int] = frozenset()
         self.attempts = 0
         self.missed = 0  # how many plans were not those of the next call
-        COMPILERS.add(self)
 
     def use(self, plan: Plan) -> None:
         """Look first whether a plan is that of the next call, too."""
@@ -102,14 +83,15 @@ class Compiler:
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call for which the plan at hand is not the right one.
 
-        Where operations are observed, as in anomaly mode, the function runs as it is.
+        Where operations are observed, as in anomaly mode, or transformed, as under `vmap`, the
+        function runs as it is.
         """
         uncompiled = self.uncompiled.get(surroundings())
         if uncompiled is not None:
             self.plan, self.replay[0] = None, uncompiled
             return uncompiled(args, kwargs)
         overlaps = self.overlapping and lie_in(parts(Tensor, args, kwargs), self.overlapping)
-        if overlaps or observers or cannot_watch():
+        if overlaps or observers or grad_mode.transforms or cannot_watch():
             return self.function(*args, **kwargs)
         for plan in self.plans if not tracing else ():
             if plan.verified and plan is not self.plan:
@@ -150,10 +132,8 @@ class Compiler:
                 continue
             if not plan.verified:
                 return self.verify(plan, args, kwargs)
-            self.use(plan)
-            result = plan.call(args, kwargs)
-            if result is not MISS:
-                return result
+            self.use(plan)  # from the next call on
+            return self.function(*args, **kwargs)
         if any(plan.turn for plan in self.plans):
             return self.function(*args, **kwargs)
         known = [o for o in guards.optimizers if type(o) in KNOWN_OPTIMIZERS]
@@ -165,7 +145,7 @@ class Compiler:
     def watch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the function as it is, and see which code it calls."""
         watcher, where = Watcher(), surroundings()
-        with nothing_replayed(), watcher.watching():
+        with watcher.watching():
             result = self.function(*args, **kwargs)
         self.watched.add(where)
         self.codes |= watcher.codes
@@ -188,8 +168,7 @@ class Compiler:
             )
         except Refused as reason:
             return self.fall_back(str(reason), args, kwargs)
-        with nothing_replayed():
-            result = capture.run(args, kwargs)
+        result = capture.run(args, kwargs)
         if capture.has_graph:
             self.forward.add(capture.surroundings)
         if capture.problem is None:
@@ -294,17 +273,18 @@ class OptimizedModule(Module):
 
     Attributes:
         _orig_mod: the module.
+        report, source: those of a compiled function.
     """
 
     _orig_mod: Module
 
     def __init__(self, module: Module, compiler: Compiler) -> None:
         super().__init__()
-        object.__setattr__(self, "_orig_mod", module)
-        self._modules["_orig_mod"] = module
-        object.__setattr__(self, "_compiler", compiler)
-        object.__setattr__(self, "_compiled", compiled_function(compiler))
-        self.__dict__.pop("training")
+        own = self.__dict__
+        own["_compiler"], own["_compiled"] = compiler, compiled_function(compiler)
+        own["report"], own["source"] = compiler.report, compiler.source
+        own["_orig_mod"] = self._modules["_orig_mod"] = module
+        del own["training"]
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """The module's forward."""
@@ -325,14 +305,6 @@ class OptimizedModule(Module):
             setattr(self._orig_mod, name, value)
         else:
             super().__setattr__(name, value)
-
-    def report(self) -> Any:
-        """What was compiled, or why nothing was."""
-        return self.__dict__["_compiler"].report()
-
-    def source(self) -> str:
-        """The source of the replay of the last call; empty if there is none."""
-        return str(self.__dict__["_compiler"].source())
 
 
 def compiled_module(module: Module, fullgraph: bool, limit: int) -> OptimizedModule:

@@ -109,8 +109,15 @@ def is_standard(code: CodeType) -> bool:
     return code.co_filename.startswith((*STANDARD, NUMPY))
 
 
+class Refused(Exception):  # noqa: N818 - not an error: the step then runs as it is
+    """A step cannot be captured, or something is in reach whose changes cannot be seen."""
+
+
 class Watcher:
     """The users' code that one call runs.
+
+    Args:
+        ahead: raise `Refused` before an effect, of which there has to be none.
 
     Attributes:
         codes: the code objects of users' functions that were called.
@@ -119,7 +126,8 @@ class Watcher:
         imported: whether it imported a module that was not there yet.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, ahead: bool = False) -> None:
+        self.ahead = ahead
         self.codes: set[CodeType] = set()
         self.library: dict[CodeType, dict[str, Any]] = {}
         self.problem: str | None = None
@@ -131,6 +139,8 @@ class Watcher:
         """The call has an effect."""
         if self.problem is None:
             self.problem = f"{users_line(frame)}: {reason}"
+        if self.ahead:
+            raise Refused(reason)
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -175,6 +185,10 @@ class Watcher:
                 name = next(iter(passed_on(code) - set(frame.f_globals)), None)
                 if name is not None:
                     self.refuse(f"`{name}` may have effects that a replay would not repeat", frame)
+                made = str(frame.f_globals.get("__name__")).startswith("nanotorch.")
+                if self.ahead and not (made or is_standard(code)):  # as `__init__` of a dataclass
+                    for name in outer_names(code):
+                        self.refuse(f"`{name}` is assigned to", frame)
                 if code.co_flags & (0x80 | 0x200):
                     self.refuse("asynchronous code", frame)
         elif event == "c_call":
@@ -184,12 +198,13 @@ class Watcher:
         """A function of C is called: by the library for its own reasons, or by a user."""
         if function is warnings.warn or getattr(function, "__name__", "") == "warn":
             self.refuse("a warning is given", frame)
+        users = not (is_library(frame.f_code) or is_standard(frame.f_code))
+        if self.ahead and users and changes_its_owner(function):
+            self.refuse(f"`{function.__name__}` changes an object", frame)
         owner = getattr(function, "__self__", None)
         module = owner.__name__ if isinstance(owner, ModuleType) else None
-        if not (
-            is_library(frame.f_code)
-            or is_standard(frame.f_code)
-            or function in PURE
+        if users and not (
+            function in PURE
             or function is sys.setprofile
             or isinstance(owner, PLAIN)
             or (isinstance(owner, type) and issubclass(owner, PLAIN))
@@ -233,6 +248,15 @@ def passed_on(code: CodeType) -> frozenset[str]:
         and not (i.arg or 0) & 1  # which says that a call follows
         and may_have_effects(getattr(builtins, i.argval, None))
     )
+
+
+def outer_names(code: CodeType) -> Iterator[str]:
+    """The attributes and the variables of others that code assigns to."""
+    for i in dis.get_instructions(code):
+        if i.opname in ("STORE_ATTR", "STORE_GLOBAL") or (
+            i.opname == "STORE_DEREF" and i.argval in code.co_freevars
+        ):
+            yield i.argval
 
 
 def codes_in(code: CodeType) -> list[CodeType]:
@@ -414,10 +438,6 @@ LOOKING_UP = (getattr, hasattr, operator.attrgetter, operator.methodcaller)
 BUILTINS = vars(builtins)
 COMPILED = PACKAGE + "compile"  # where the functions that stand for compiled ones come from
 OWN_CLASSES = ("builtins", "abc", "typing", "collections")
-
-
-class Refused(Exception):  # noqa: N818 - not an error: the step then runs as it is
-    """A step cannot be captured, or something is in reach whose changes cannot be seen."""
 
 
 UNSEEN = {"__dict__", "__weakref__", "__doc__", "__module__", "__slots__", "__annotations__"}
@@ -864,7 +884,9 @@ class Arguments:
         self.key.append(self.shifts)
 
     def _take(self, value: Any, path: str) -> None:
-        if type(value) in (tuple, list) or is_named(value):
+        if type(value) in (tuple, list) or (
+            isinstance(value, tuple) and hasattr(type(value), "_fields")
+        ):
             self.key.append((type(value), len(value)))
             self.lengths.append((path, type(value), len(value)))
             for position, part in enumerate(value):
@@ -887,11 +909,6 @@ class Arguments:
         else:
             self.key.append((type(value), repr(value)) if isinstance(value, VALUES) else id(value))
             self.fixed.append((path, value))
-
-
-def is_named(value: Any) -> bool:
-    """Whether a value is a tuple with names for its parts."""
-    return isinstance(value, tuple) and hasattr(type(value), "_fields")
 
 
 def lie_in(tensors: list[Tensor], held: frozenset[int]) -> bool:

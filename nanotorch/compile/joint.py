@@ -72,10 +72,9 @@ def filled(layout: Layout, dtype: np.dtype) -> np.ndarray | None:
     """Some numbers in a layout."""
     if layout is None:
         return None
-    shape, strides = layout
-    size = 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True) if n)
+    size = 1 + sum((n - 1) * stride for n, stride in zip(*layout, strict=True) if n)
     numbers = np.random.default_rng(0).normal(size=size // dtype.itemsize + 1)
-    return as_strided(numbers.astype(dtype), shape, strides)
+    return as_strided(numbers.astype(dtype), *layout)
 
 
 def outputs_of(result: Any, arguments: Arguments) -> list[Tensor]:
@@ -100,10 +99,9 @@ def unheard(ends: list[Tensor]) -> Iterator[None]:
 
 
 def gradients(
-    result: Any, grads: Sequence[Any], arguments: Arguments, ends: list[Tensor], **modes: bool
+    outputs: list[Tensor], grads: Sequence[Any], ends: list[Tensor], **modes: bool
 ) -> list[Any]:
-    """The gradients of leaves and arguments from those of a step's results."""
-    outputs = outputs_of(result, arguments)
+    """The gradients for some leaves and arguments from those of outputs."""
     given = [g if g is None or isinstance(g, Tensor) else wrap(np.asarray(g)) for g in grads]
     pairs = [(o, g) for o, g in zip(outputs, given, strict=True) if g is not None]
     if not pairs:
@@ -146,7 +144,7 @@ class Joint:
         tangents: for each output, the memory of its gradient, if one is expected.
         ends: the leaves and arguments that gradients are for.
         edges: for each edge of the node, the number of its end; those without a gradient come last.
-        gradients: of the edges.
+        refs: the gradients for the edges.
         read: the tensors in reach whose values the second half reads.
         others: those that the first half alone reads, and does not write to.
         read_outputs: the numbers of the outputs whose values the second half reads.
@@ -161,18 +159,18 @@ class Joint:
         expected: Layouts | None,
     ) -> None:  # fmt: skip
         self.tape, self.mark, self.outputs = tape, len(tape.entries), outputs
-        self.dtypes = [t._array.dtype for t in outputs]
+        self.shapes = tuple((t._array.shape, t._array.dtype) for t in outputs)
         self.layouts = first_guess(outputs)
-        shapes = [t.shape for t in outputs]
-        if expected and shapes == [e[0] if e else s for e, s in zip(expected, shapes)]:  # noqa: B905
-            self.layouts = expected
-        self.shapes = tuple(zip(map(tuple, shapes), self.dtypes, strict=True))
+        if expected is not None and len(expected) == len(outputs):
+            pairs = zip(expected, self.shapes, strict=True)
+            if all(layout is None or layout[0] == shape for layout, (shape, _) in pairs):
+                self.layouts = expected
         if any(t.retains_grad for t in outputs):
             raise Refused(RETAINS)
         paths = {id(tensor): path for path, tensor in arguments.free}
         ends = [tensor for _, tensor in arguments.free if tensor.requires_grad]
         self.edges: list[int] = []
-        self.gradients: list[Ref] = []
+        self.refs: list[Ref] = []
         self.differentiate(ends, known)
         self.edges += sorted(set(range(len(ends))) - set(self.edges))
         read, others = self.reads(known)
@@ -180,19 +178,20 @@ class Joint:
             [paths.get(id(t), t) for t in tensors] for tensors in (ends, read, others)
         )
 
+    def samples(self) -> list[np.ndarray | None]:
+        """Some gradients of the outputs."""
+        return [filled(layout, dtype) for layout, (_, dtype) in
+                zip(self.layouts, self.shapes, strict=True)]  # fmt: skip
+
     def differentiate(self, ends: list[Tensor], known: dict[int, Tensor]) -> None:
         """Trace the gradients of the outputs for arguments, and for leaves, which join ``ends``."""
-        values = [filled(*pair) for pair in zip(self.layouts, self.dtypes, strict=True)]
-        self.tangents = [None if v is None else self.tape.add_slot(v) for v in values]
-        tangents = [None if v is None else wrap(v) for v in values]
-        pairs = [(o, t) for o, t in zip(self.outputs, tangents, strict=True) if t is not None]
+        tangents = self.samples()
+        self.tangents = [None if t is None else self.tape.add_slot(t) for t in tangents]
         handles = self.listen(ends, known)
         try:
             if not ends:
                 raise Refused(MAKES_LEAF)
-            roots, weights = zip(*pairs, strict=True)
-            with unheard(ends):
-                grad(roots, ends, weights, retain_graph=True, allow_unused=True)
+            gradients(self.outputs, tangents, ends, retain_graph=True)
         finally:
             for handle in handles:
                 handle.remove()
@@ -226,7 +225,7 @@ class Joint:
         for position, end in places:
             if grads[position] is not None:
                 self.edges.append(end)
-                self.gradients.append(self.tape.ref(vars(grads[position])["_array"]))
+                self.refs.append(self.tape.ref(vars(grads[position])["_array"]))
                 rest[position] = None
         return tuple(rest)
 
@@ -265,7 +264,7 @@ class Joint:
             entry.kind == "draw" for entry in second
         ):
             raise Refused(BOTH_HALVES)
-        refs = [*self.gradients, *[ref for entry in second for ref in entry.inputs()]]
+        refs = [*self.refs, *[ref for entry in second for ref in entry.inputs()]]
         used = dict.fromkeys(ref.storage for ref in refs)
         self.crossing = [s for s in used if s in made and s.kind == TEMPORARY]
         self.given = [s for s in used if s.kind == SLOT and s not in self.tangents]
@@ -353,7 +352,7 @@ class Joint:
             lines += calls.all_lines(entry)
         made = {out.storage for entry in entries for out in entry.outs}
         self.kind.fresh_gradients = True
-        grads = [self.gradient(ref, ref.storage in made) for ref in self.gradients]
+        grads = [self.gradient(ref, ref.storage in made) for ref in self.refs]
         grads += ["None"] * (len(self.edges) - len(grads))
         return [*lines, *calls.reads, f"return [{', '.join(grads)}]"]
 
@@ -364,7 +363,7 @@ class Joint:
         if storage.number in calls.layout.scalars:
             return f"asarray({value})"
         if calls.is_local(ref):
-            alone = sum(other.storage is storage for other in self.gradients) == 1
+            alone = sum(other.storage is storage for other in self.refs) == 1
             return str(value) if made and alone else f"{value}.copy('K')"
         if ref.whole and storage.kind != SLOT:
             return f"{value}.copy('K')"
@@ -381,6 +380,13 @@ class Joint:
         """The tensors of a call, arguments in place of their paths."""
         given = dict(Arguments(args, kwargs, True).free)
         return [given[place] if type(place) is str else place for place in places]
+
+    def gradients(
+        self, result: Any, grads: Sequence[Any], args: Any, kwargs: Any, **modes: bool
+    ) -> list[Any]:
+        """The gradients for the ends from those of the results of a call."""
+        outputs = outputs_of(result, Arguments(args, kwargs, True))
+        return gradients(outputs, grads, self.tensors(self.ends, args, kwargs), **modes)
 
     def compare(self, node: Node, places: list[Any], versions: list[int]) -> None:
         """Refuse tensors that have been written to since a call."""
@@ -414,8 +420,6 @@ class Joint:
                 result = self.plan.capture.function(*args, **kwargs)
         finally:
             state.put_back()
-        ends = self.tensors(self.ends, args, kwargs)
-        arguments = Arguments(args, kwargs, True)
-        found = gradients(result, grads, arguments, ends, create_graph=recorded)
+        found = self.gradients(result, grads, args, kwargs, create_graph=recorded)
         made = [found[n] if n not in self.edges[:k] else None for k, n in enumerate(self.edges)]
         return made if graph else [g if g is None else g._array for g in made]

@@ -21,12 +21,11 @@ from nanotorch.compile.guards import (
     TESTS,
     Arguments,
     Check,
-    Guards,
     Used,
     holds,
     same_value,
 )
-from nanotorch.compile.joint import filled, gradients, layouts_of
+from nanotorch.compile.joint import layouts_of
 from nanotorch.compile.tape import (
     SLOT,
     TEMPORARY,
@@ -40,11 +39,12 @@ from nanotorch.compile.tape import (
     holders,
     hollow,
     leaves,
+    mapped,
     parts,
     simplify,
     text,
 )
-from nanotorch.compile.tracing import Capture, State, fingerprint, look
+from nanotorch.compile.tracing import Capture, State, fingerprint, look, tracing
 from nanotorch.optim.flat_buffer import aligned, block_of, piece
 
 # What a compiled function tells about itself.
@@ -245,7 +245,9 @@ class Plan:
         self.traced = len(tape.entries)
         guards, self.arguments = capture.guards, capture.arguments
         self.key = (capture.surroundings, self.arguments.key, guards.grads)
-        self.checks, self.known = guards.checks, memory_in_reach(guards)
+        guards.let_go()  # an array that has gone leaves its `id` to others
+        self.checks = guards.checks
+        self.known = holders(tensor._array for tensor in guards.tensors.values())
         self.gradients = [g for g in capture.gradients if g.ref is not None]
         self.joint = capture.joint
         if self.joint is not None:
@@ -293,7 +295,7 @@ class Plan:
         """What is seen after the step."""
         refs = [g.ref for g in self.gradients if g.ref is not None]
         refs += [result.ref for result in self.capture.returned.values()]
-        return refs + (self.capture.joint.gradients if self.capture.joint else [])
+        return refs + (self.capture.joint.refs if self.capture.joint else [])
 
     def applies(self) -> bool:
         """Whether the plan is still one for the state that it was made in."""
@@ -306,7 +308,8 @@ class Plan:
         self.counted: list[list[int]] = []  # who holds the gradients: taken by their leaves or not
         self.names = names = Names({
             "MISS": MISS, "mode": mode, "default": dtypes.default, "observers": observers,
-            "turn": self.turn, "last": self.last, "plan": self, "function": self.capture.function,
+            "tracing": tracing, "turn": self.turn, "last": self.last, "plan": self,
+            "function": self.capture.function,
             "changes": changes, "seen": self.seen, "absent": ABSENT, "rounded": rounded,
             "ndarray": np.ndarray, "wrap": wrap, "Tensor": Tensor, "new": object.__new__,
             "asarray": np.asarray, "counted": self.counted, "count": getrefcount, "map": map,
@@ -383,7 +386,8 @@ class Plan:
             # Inside of a module, what is true is the place of its call.
             "not mode.enabled" if enabled else f"mode.enabled is not {enabled}",
             f"default.numpy is not {names.of(kind)}",
-            "observers",  # anomaly mode is one too
+            "observers or mode.transforms",  # anomaly mode is one too; `vmap`
+            "tracing and plan.verified",  # by another step, which this one may be a part of
             *argument_guards(self.arguments, self.known, names),
         ]  # fmt: skip
         later = self.leaf_checks()
@@ -610,8 +614,9 @@ class Plan:
         """The gradients of a call from the step itself, made once more."""
         assert self.joint is not None
         made = self.joint.again(node, grads, graph, State(*self.within(*node._saved[:2])))
-        if mode.enabled or not graph:  # else for several gradients at a time
-            self.replan(self, None if graph else layouts_of(grads))
+        layouts = None if graph else layouts_of(grads)
+        if mode.enabled if graph else layouts != self.joint.layouts:
+            self.replan(self, layouts)
         return made
 
     def within(self, args: Any, kwargs: Any) -> tuple[list[Tensor], list[Any], list[Any]]:
@@ -627,11 +632,10 @@ class Plan:
 
     def outcome(self, result: Any, args: Any, kwargs: Any) -> list[tuple[str, Any]]:
         """The bits of what the step, or a replay, has returned, and of its gradients."""
-        seen, joint = [("the result", bits_of(result))], self.joint
-        if joint is not None:
-            weights = [filled(*pair) for pair in zip(joint.layouts, joint.dtypes, strict=True)]
-            ends, arguments = joint.tensors(joint.ends, args, kwargs), Arguments(args, kwargs, True)
-            found = gradients(result, weights, arguments, ends, retain_graph=True)
+        seen = [("the result", bits_of(result))]
+        if self.joint is not None:
+            grads = self.joint.samples()
+            found = self.joint.gradients(result, grads, args, kwargs, retain_graph=True)
             seen.append(("a gradient", bits_of(found)))
         return seen
 
@@ -676,12 +680,6 @@ def rounded(value: float) -> float:
 def has_counter(expression: Any) -> bool:
     """Whether an expression depends on the value of an array."""
     return any(leaf.key is None for leaf in leaves(expression))
-
-
-def memory_in_reach(guards: Guards) -> frozenset[int]:
-    """What holds the tensors in reach, without gradients: when one has gone, its `id` returns."""
-    guards.let_go()
-    return holders(tensor._array for tensor in guards.tensors.values())
 
 
 def let_go(entries: list[Entry], escaping: list[Ref]) -> None:
@@ -736,10 +734,10 @@ def verified(
 
 def bits_of(result: Any) -> Any:
     """Equal for results of the same bits."""
-    if isinstance(result, Tensor):
-        return fingerprint(result._array), result.requires_grad
-    if isinstance(result, (tuple, list)):
-        return type(result), [bits_of(part) for part in result]
-    if isinstance(result, dict):
-        return [(key, bits_of(part)) for key, part in result.items()]
-    return type(result), id(result) if isinstance(result, NAMES_OF_THINGS) else repr(result)
+
+    def bits(part: Any) -> Any:
+        if isinstance(part, Tensor):
+            return fingerprint(part._array), part.requires_grad
+        return type(part), id(part) if isinstance(part, NAMES_OF_THINGS) else repr(part)
+
+    return mapped(result, bits)

@@ -135,15 +135,11 @@ def behind(value: Any) -> Any:
     return value.value if type(value) is Traced else value
 
 
-def layout_attribute(name: str) -> property:
-    """What does not depend on the values, but on where they lie."""
-    return property(lambda self: getattr(self.value, name))
-
-
+# What does not depend on the values, but on where they lie.
 for _name in (
     "shape", "dtype", "ndim", "size", "strides", "itemsize", "nbytes", "flags",
 ):  # fmt: skip
-    setattr(Traced, _name, layout_attribute(_name))
+    setattr(Traced, _name, property(operator.attrgetter(f"value.{_name}")))
 
 
 def binary(ufunc: Any) -> tuple[Any, Any, Any]:

@@ -49,6 +49,7 @@ from nanotorch.compile.tape import (
     Tape,
     has_graph,
     leaves,
+    mapped,
 )
 from nanotorch.nn.module import Module
 from nanotorch.ops.random import default_generator
@@ -443,7 +444,7 @@ class Capture:
         self.function, self.codes, self.library = function, codes, library
         self.guards = Guards.of(function, self.arguments, codes, library, has_graph)
         self.joint: Joint | None = None
-        self.later = Watcher()  # of the gradients of what it returns
+        self.later = Watcher(ahead=True)  # of their gradients, which nobody has asked for yet
         self.slots: list[Slot] = []
         self.counts: list[Count] = []
         self.gradients: list[Gradient] = []
@@ -505,7 +506,7 @@ class Capture:
             out = self.function(*args, **kwargs)  # an error of the step's own comes again
             self.problem = failure
             return out
-        self.problem = self.recorder.problem or watcher.problem or self.later.problem
+        self.problem = self.recorder.problem or watcher.problem
         self.retry = self.recorder.made_state or watcher.imported
         self.retry |= self.has_graph is not expects_graph
         if watcher.imported:  # the tape has what the module did then
@@ -538,7 +539,7 @@ class Capture:
             with self.later.watching():
                 self.joint = Joint(self.tape, outputs, self.arguments, self.known, self.layouts)
         except Refused as reason:
-            self.recorder.refuse(str(reason), place_of(self.function))
+            self.recorder.problem = self.later.problem or f"{place_of(self.function)}: {reason}"
 
     def add_slots(self) -> None:
         """The memory of arguments and of gradients is looked up anew at every call."""
@@ -576,7 +577,7 @@ class Capture:
         self.compare_state(held)
         self.check_overlaps()
         self.check_constants()
-        self.result = self.note_result(out)
+        self.result = mapped(out, self.note_result)
 
     def note_gradient(self, leaf: Tensor) -> None:
         """A leaf has another ``grad`` than before."""
@@ -647,13 +648,9 @@ class Capture:
                     raise Refused("a part of a tensor is read in a way that is not followed")
 
     def note_result(self, out: Any) -> Any:
-        """What the step returned, with its tensors noted."""
+        """A part of what the step returned; of a tensor, what there is of it on the tape."""
         if isinstance(out, Tensor):
             return self.note_tensor(out)
-        if type(out) in (tuple, list):
-            return type(out)([self.note_result(part) for part in out])
-        if type(out) is dict:
-            return {key: self.note_result(part) for key, part in out.items()}
         whole = isinstance(out, tuple) and all(isinstance(part, VALUES) for part in out)
         if isinstance(out, (*VALUES, *NAMES_OF_THINGS)) or whole:
             return out

@@ -307,6 +307,69 @@ def test_hooks_are_called_once_a_pass() -> None:
     assert f.report().plans
 
 
+SEEN: list[str] = []
+
+
+def appends(*_: Any) -> None:
+    SEEN.append("gradient")
+
+
+def says(*_: Any) -> None:
+    print("gradient")
+
+
+def counts(*_: Any) -> None:
+    counts.calls += 1  # type: ignore[attr-defined]
+
+
+counts.calls = 0  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("hook", [appends, says, counts])
+@pytest.mark.parametrize("place", ["module", "node", "function"])
+def test_users_code_in_a_backward_runs_once_a_pass(hook: Any, place: str, capsys: Any) -> None:
+    """It is not called to find out what it does."""
+
+    class Noted(Double):
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            hook()
+            return Double.backward(ctx, g)
+
+    model = nn.Linear(3, 3)
+    if place == "module":
+        model.register_full_backward_hook(hook)
+
+    def step(x: Any) -> Any:
+        out = model(x)
+        if place == "node":
+            out.register_hook(hook)
+        return Noted.apply(out) if place == "function" else out.pow(2)
+
+    SEEN.clear()
+    counts.calls = 0  # type: ignore[attr-defined]
+    f = torch.compile(step)
+
+    def run() -> None:
+        for n in range(CALLS):
+            f(array(3, 3, seed=n)).sum().backward()
+
+    assert sum("as it is" in text for text in caught(run)) == 1
+    total = len(SEEN) + capsys.readouterr().out.count("gradient") + counts.calls  # type: ignore[attr-defined]
+    assert total == CALLS
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_under_transforms(compiled: bool) -> None:
+    model = nn.Linear(3, 1)
+    f: Any = torch.compile(model, fullgraph=True) if compiled else model
+    for n in range(5):
+        f(array(3, seed=n)).sum().backward()
+    many = torch.func.vmap(torch.func.grad(lambda x: f(x).sum()))(array(4, 3))
+    assert flat(many.detach()) == flat(model.weight.detach().expand(4, 3).clone())
+    assert not compiled or f.report().plans
+
+
 def test_gradients_of_gradients_run_as_it_is() -> None:
     found = []
     for compiled in (False, True):
