@@ -281,14 +281,10 @@ class OptimizedModule(Module):
     def __init__(self, module: Module, compiler: Compiler) -> None:
         super().__init__()
         own = self.__dict__
-        own["_compiler"], own["_compiled"] = compiler, compiled_function(compiler)
+        own["_compiler"], own["forward"] = compiler, compiled_function(compiler)
         own["report"], own["source"] = compiler.report, compiler.source
         own["_orig_mod"] = self._modules["_orig_mod"] = module
         del own["training"]
-
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The module's forward."""
-        return self._compiled(*args, **kwargs)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         compiler = self.__dict__["_compiler"]

@@ -180,15 +180,15 @@ class Watcher:
                 caller = frame.f_back if code.co_filename.startswith(OUTWARD) else None
                 if caller is not None and not is_library(caller.f_code):
                     self.refuse(f"`{code.co_name}` has effects beyond tensors", frame)
-            elif code not in self.codes:
+            elif str(frame.f_globals.get("__name__")).startswith("nanotorch."):
+                pass  # made by Python for the library, as `__init__` of a dataclass
+            elif code not in self.codes and not (self.ahead and is_standard(code)):
                 self.codes.add(code)
                 name = next(iter(passed_on(code) - set(frame.f_globals)), None)
                 if name is not None:
                     self.refuse(f"`{name}` may have effects that a replay would not repeat", frame)
-                made = str(frame.f_globals.get("__name__")).startswith("nanotorch.")
-                if self.ahead and not (made or is_standard(code)):  # as `__init__` of a dataclass
-                    for name in outer_names(code):
-                        self.refuse(f"`{name}` is assigned to", frame)
+                for name in outer_names(code) if self.ahead else ():
+                    self.refuse(f"`{name}` is assigned to", frame)
                 if code.co_flags & (0x80 | 0x200):
                     self.refuse("asynchronous code", frame)
         elif event == "c_call":
@@ -508,7 +508,8 @@ class Guards:
         )
         self.dynamic = bool(self.names & DYNAMIC)
         self.forward = has_graph and not self.dynamic
-        self.forward &= OF_GRADIENTS.isdisjoint(self.names | self.library_names)
+        written = {name for code in library if code.co_filename[0] != "<" for name in code.co_names}
+        self.forward &= OF_GRADIENTS.isdisjoint(self.names | written)
         # Who reads the options himself sees numbers, which are then guarded as such.
         self.ordinary = "param_groups" in self.names
         self.checks: list[Check] = []

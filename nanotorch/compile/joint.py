@@ -118,10 +118,14 @@ class CompiledFunctionBackward(Node):
     plan: Any
 
     def apply(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
-        if isinstance(self._saved, FreedValues):
+        if self._saved.__class__ is FreedValues:
             raise self._saved.error(self)
-        made = MISS if graph else self.plan.backward(self, grads)
-        return list(self.plan.again(self, grads, graph) if made is MISS else made)
+        made: Any = MISS if graph else self.plan.backward(self, grads)
+        return self.plan.again(self, grads, graph) if made is MISS else made
+
+    def apply_bare(self, g: Any) -> Sequence[Any]:
+        made: Any = MISS if self._saved.__class__ is FreedValues else self.plan.backward(self, (g,))
+        return self.apply((g,), False) if made is MISS else made
 
     def __repr__(self) -> str:
         return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"

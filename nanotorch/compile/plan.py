@@ -580,9 +580,11 @@ class Plan:
         lines.append(f"{name} = wrap({made})")
         if result.cell is not list:
             lines.append(f"{name}._writes = {self.names.of(result.cell)}()")
-        if result.edge is not None:
-            place = f"(node, {result.edge})" if type(result.edge) is int else None
-            lines.append(f"{name}._come_from({place or self.names.of(result.edge)})")
+        if type(result.edge) is int:
+            only = self.joint is not None and len(self.joint.shapes) == 1
+            lines.append(f"{name}._history = " + ("node" if only else f"(node, {result.edge})"))
+        elif result.edge is not None:
+            lines.append(f"{name}._come_from({self.names.of(result.edge)})")
         return name
 
     def path(self, slot: Slot) -> str:
