@@ -24,6 +24,7 @@ from nanotorch.compile.tape import (
     Ref,
     Tape,
     has_graph,
+    mapped,
     parts,
 )
 
@@ -131,6 +132,11 @@ class CompiledFunctionBackward(Node):
         return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
 
 
+def copied(arguments: Any) -> Any:
+    """The same tensors in lists and dicts of their own."""
+    return mapped(arguments, lambda part: part)
+
+
 def halfway() -> None:
     """Only a name for a tape's entry."""
 
@@ -151,6 +157,8 @@ class Joint:
         refs: the gradients for the edges.
         read: the tensors in reach whose values the second half reads.
         others: those that the first half alone reads, and does not write to.
+        changing: whether there are lists or dicts among the arguments, which users may change.
+        memory: of arguments, by their paths.
         read_outputs: the numbers of the outputs whose values the second half reads.
 
     In place of arguments, `ends`, `read` and `others` have their paths.
@@ -171,6 +179,11 @@ class Joint:
                 self.layouts = expected
         if any(t.retains_grad for t in outputs):
             raise Refused(RETAINS)
+        kinds = [kind for path, kind, _ in arguments.lengths if path not in ("args", "kwargs")]
+        self.changing = list in kinds or dict in kinds
+        self.memory: dict[str, Any] = {
+            path: tape.find(vars(t)["_array"]) for path, t in arguments.free
+        }
         paths = {id(tensor): path for path, tensor in arguments.free}
         ends = [tensor for _, tensor in arguments.free if tensor.requires_grad]
         self.edges: list[int] = []
@@ -178,9 +191,10 @@ class Joint:
         self.differentiate(ends, known)
         self.edges += sorted(set(range(len(ends))) - set(self.edges))
         read, others = self.reads(known)
-        self.ends, self.read, self.others = (
+        places: list[list[Any]] = [
             [paths.get(id(t), t) for t in tensors] for tensors in (ends, read, others)
-        )
+        ]
+        self.ends, self.read, self.others = places
 
     def samples(self) -> list[np.ndarray | None]:
         """Some gradients of the outputs."""
@@ -312,9 +326,11 @@ class Joint:
             results: the names of the outputs.
         """
         calls, lines, self.copies = self.plan.calls, list[str](), dict[int, str]()
+        own = self.plan.names.of(copied, "f") if self.changing else ""
         cells = "".join(f"{results[number]}._cell, " for number in self.read_outputs)
         kept = {
-            **{name: name for name in ("args", "kwargs", "before")},
+            **{name: f"{own}({name})" for name in ("args", "kwargs")},
+            "before": "before",
             "read": self.versions(self.read),
             "others": self.versions(self.others),
             "cells": f"({cells})",
@@ -334,8 +350,11 @@ class Joint:
         of, calls = self.plan.names.of, self.plan.calls
         tests = [f"{self.versions(self.read)} != read"] if self.read else []
         tests += ["any([cell[0] for cell in cells])"] if self.read_outputs else []
-        fixed: list[Any] = [place for place in self.read if type(place) is not str]
-        tests += [f"{of(tensor)}._array is not {of(tensor._array, 'a')}" for tensor in fixed]
+        for place in self.read:
+            if type(place) is not str:
+                tests.append(f"{of(place)}._array is not {of(place._array, 'a')}")
+            elif self.memory[place] in self.given:
+                tests.append(f"{place}._array is not x{self.memory[place].number}")
         lines = [f"{self.kept} = saved"]
         lines += [f"if {' or '.join(tests)}: plan.joint.refuse(node)"] if tests else []
         names = dict(self.copies)

@@ -421,10 +421,12 @@ def test_what_is_written_to_in_between_is_noticed(body: Any, write: Any) -> None
         assert found[0] == found[1]
 
 
-def test_memory_that_is_replaced_in_between_is_noticed() -> None:
+@pytest.mark.parametrize("which", [0, 1])
+def test_memory_that_is_replaced_in_between_is_noticed(which: int) -> None:
     with both(lambda x, w: (x @ w) @ w) as [_, (f, w)]:
-        out = f(array(3, 3))
-        w.data = array(3, 3, seed=2)
+        x = array(3, 3)
+        out = f(x)
+        (x, w)[which].data = array(3, 3, seed=2)
         with pytest.raises(RuntimeError, match="has been given other memory"):
             out.sum().backward()
 
@@ -456,6 +458,24 @@ def test_several_results(used: str) -> None:
     expected, _ = losses(compiled=False)
     found, f = losses(compiled=True)
     assert found == expected
+    assert f.report().plans
+
+
+def test_a_list_of_arguments_that_changes_later() -> None:
+    def step(batch: Any, w: Any) -> Any:
+        return (batch[0]["x"] @ w).sigmoid(), batch[0]["x"].sum() * w.sum()
+
+    found = []
+    for compiled in (False, True):
+        w = array(3, 3).requires_grad_()
+        f: Any = torch.compile(step, fullgraph=True) if compiled else step
+        for n in range(CALLS):
+            batch = [{"x": array(3, 3, seed=n)}]
+            out, loss = f(batch, w)
+            batch[0]["x"] = array(2, 2)
+            (out.sum() if n > 5 else loss).backward()
+        found.append(flat(w.grad))
+    assert found[0] == found[1]
     assert f.report().plans
 
 
