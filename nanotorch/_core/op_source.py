@@ -339,8 +339,10 @@ def by_name(o: Op) -> str:
         f"None if {names[0]} is None else ({', '.join(names)})" if len(names) > 1 else names[0]
         for names in recorded
     ]
-    lines = [f"{', '.join(n for names in recorded for n in names)}, = saved"] if recorded else []
-    return function_of("by_name(saved)", [*lines, f"return ({', '.join(values)}{',' * bool(values)})"])
+    if not recorded:
+        return function_of("by_name(saved)", ["return ()"])
+    opened = f"{', '.join(n for names in recorded for n in names)}, = saved"
+    return function_of("by_name(saved)", [opened, f"return ({', '.join(values)},)"])
 
 
 def function_of(head: str, lines: Sequence[str]) -> str:
