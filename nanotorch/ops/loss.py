@@ -159,9 +159,12 @@ def bce_with_logits(
 # Negative log likelihood
 
 
+OF_CLASSES = frozenset((np.dtype(np.int64), np.dtype(np.uint8)))
+
+
 def check_kind(target: Array) -> None:
     """Refuse targets of a dtype that class numbers do not have."""
-    if target.dtype.name not in ("int64", "uint8"):
+    if target.dtype not in OF_CLASSES:
         raise RuntimeError(
             "expected target dtype to be Long or Byte, but got " + dtypes.of_array(target).char
         )

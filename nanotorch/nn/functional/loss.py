@@ -277,7 +277,7 @@ def binary_cross_entropy_with_logits(
     if input._array.dtype.kind != "f":
         raise unsupported("log_sigmoid_cpu", input._array)
     kind = target.dtype
-    if kind != input.dtype:
+    if input._array.dtype != target._array.dtype:
         if not kind.is_floating_point:
             raise uncastable(input, target)
         if kind.itemsize < input.dtype.itemsize:
@@ -288,7 +288,8 @@ def binary_cross_entropy_with_logits(
         if kind.itemsize < pos_weight.dtype.itemsize:
             pos_weight = pos_weight.to(kind)
         pos_weight = pos_weight.expand(common_shape(tuple(pos_weight.shape), tuple(input.shape)))
-    constants_given("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
+    if weight is not None or pos_weight is not None:
+        constants_given("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
     return kernels.bce_with_logits(input, target, weight, pos_weight, reduction)
 
 
@@ -328,13 +329,15 @@ def nll_loss(
     if input.ndim == 1:
         input, target = input.unsqueeze(0), target.reshape(1)
         reduction = "sum" if reduction == "none" else reduction
-    constants_given("nll_loss_forward", weight=weight)
+    if weight is not None:
+        constants_given("nll_loss_forward", weight=weight)
     return kernels.nll(input, target, weight, reduction, ignore_index)
 
 
 def check_shapes(input: Any, target: Any, weight: Tensor | None) -> None:
     """Refuse scores, class numbers and weights that do not fit together."""
-    tensors_given("nll_loss_nd", input=input, target=target)
+    if not (isinstance(input, Tensor) and isinstance(target, Tensor)):
+        tensors_given("nll_loss_nd", input=input, target=target)
     scores, classes = input._array.shape, target._array.shape
     if not scores:
         raise ValueError("Expected 1 or more dimensions (got 0)")
@@ -409,7 +412,8 @@ def cross_entropy(
         section 7 (label smoothing).
     """
     reduction = checked_reduction(reduction, size_average, reduce)
-    tensors_given("cross_entropy_loss", input=input, target=target)
+    if not (isinstance(input, Tensor) and isinstance(target, Tensor)):
+        tensors_given("cross_entropy_loss", input=input, target=target)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     if input._array.shape == target._array.shape:
