@@ -50,9 +50,9 @@ class Compiler:
     Attributes:
         plan: the one of the last call.
         replay: its function, for a quick look.
-        problems: for each grad mode and default dtype in which the function runs as it is, why.
-        uncompiled: what is called there in place of a plan.
-        forward: the grad modes and default dtypes in which it returns what is to go backward.
+        uncompiled: for each grad mode and default dtype in which the function runs as it is, why,
+            and what is called in place of a plan.
+        watched: for each in which it has been watched, whether it returns what is to go backward.
         layouts: in which layouts gradients have come, where these were not the expected ones.
         overlapping: what holds memory that arguments were seen to lie in, though others hold it.
     """
@@ -66,10 +66,8 @@ class Compiler:
         self.replay: list[Callable[..., Any]] = [no_plan]
         self.codes: set[CodeType] = set()
         self.library: dict[CodeType, dict[str, Any]] = {}  # with the globals it saw
-        self.problems: dict[Any, str] = {}
-        self.uncompiled: dict[Any, Callable[..., Any]] = {}
-        self.watched: set[Any] = set()
-        self.forward: set[Any] = set()
+        self.uncompiled: dict[Any, tuple[str, Callable[..., Any]]] = {}
+        self.watched: dict[Any, bool] = {}
         self.layouts: Layouts | None = None
         self.overlaps = 0
         self.overlapping: frozenset[int] = frozenset()
@@ -86,8 +84,8 @@ class Compiler:
         Where operations are observed, as in anomaly mode, or transformed, as under `vmap`, the
         function runs as it is.
         """
-        uncompiled = self.uncompiled.get(surroundings())
-        if uncompiled is not None:
+        if surroundings() in self.uncompiled:
+            _, uncompiled = self.uncompiled[surroundings()]
             self.plan, self.replay[0] = None, uncompiled
             return uncompiled(args, kwargs)
         overlaps = self.overlapping and lie_in(parts(Tensor, args, kwargs), self.overlapping)
@@ -114,7 +112,7 @@ class Compiler:
         """Watch the first call, trace the second, verify the third, replay the others."""
         if surroundings() not in self.watched:
             return self.watch(args, kwargs)
-        forward = surroundings() in self.forward
+        forward = self.watched[surroundings()]
         try:
             arguments = Arguments(args, kwargs, forward)
             guards = Guards.of(self.function, arguments, self.codes, self.library, forward)
@@ -147,11 +145,9 @@ class Compiler:
         watcher, where = Watcher(), surroundings()
         with watcher.watching():
             result = self.function(*args, **kwargs)
-        self.watched.add(where)
+        self.watched[where] = any(map(has_graph, parts(Tensor, result)))
         self.codes |= watcher.codes
         self.library |= watcher.library
-        if any(map(has_graph, parts(Tensor, result))):
-            self.forward.add(where)
         if watcher.problem is not None:
             self.give_up(watcher.problem)
         return result
@@ -161,7 +157,7 @@ class Compiler:
         if len(self.plans) >= self.limit:
             what = "its arguments or variables differ each time"
             return self.fall_back(NOT_AGAIN.format(what=what), args, kwargs)
-        forward = surroundings() in self.forward
+        forward = self.watched[surroundings()]
         try:
             capture = Capture(
                 self.function, args, kwargs, self.codes, self.library, forward, self.layouts
@@ -170,7 +166,7 @@ class Compiler:
             return self.fall_back(str(reason), args, kwargs)
         result = capture.run(args, kwargs)
         if capture.has_graph:
-            self.forward.add(capture.surroundings)
+            self.watched[capture.surroundings] = True
         if capture.problem is None:
             try:
                 self.plans.append(Plan(capture, self.name, self.replan))
@@ -233,7 +229,7 @@ class Compiler:
                 raise RuntimeError(text)
             return function(*args, **kwargs)
 
-        self.problems[where], self.uncompiled[where] = problem, uncompiled
+        self.uncompiled[where] = problem, uncompiled
         self.plans = [plan for plan in self.plans if plan.key[0] != where]
         self.plan, self.replay[0] = None, uncompiled
         if fullgraph:
@@ -242,7 +238,7 @@ class Compiler:
 
     def report(self) -> Report:
         """What was compiled, or why nothing was."""
-        problem = next(iter(self.problems.values()), None)
+        problem = next((problem for problem, _ in self.uncompiled.values()), None)
         return Report(self.name, problem, [plan.figures() for plan in self.plans])
 
     def source(self) -> str:

@@ -119,12 +119,9 @@ class Entry:
         if self.fresh or self.kind not in ("ufunc", "reduce"):
             return self.inputs()
         partly = self.kwargs.get("where", True) is not True
-        return self.inputs() + [out for out in self.outs if partly or not covers(out)]
-
-
-def covers(ref: Ref) -> bool:
-    """Whether a write to ``ref`` leaves nothing of the storage's former values."""
-    return ref.array.size * ref.array.itemsize == ref.storage.base.nbytes
+        return self.inputs() + [
+            out for out in self.outs if partly or out.array.nbytes != out.storage.base.nbytes
+        ]
 
 
 def parts(kind: type[T], *values: Any) -> list[T]:
@@ -380,10 +377,6 @@ class Uses:
     def last_read(self, storage: Storage) -> int:
         """The last entry that reads it; -1 for none."""
         return self.readers[storage.number][-1] if self.readers[storage.number] else -1
-
-    def written_in(self, storage: Storage, start: int, stop: int) -> bool:
-        """Whether an entry after ``start`` and before ``stop`` writes to it."""
-        return any(start < position < stop for position in self.writers[storage.number])
 
 
 def moved(ref: Ref, before: Ref, after: Ref) -> Ref:
@@ -775,7 +768,7 @@ def drop_repetitions(tape: Tape, kept: set[int]) -> None:
             and out.whole
         ):
             last = uses.last_read(out.storage)
-            if not uses.written_in(same.storage, start, last + 1):
+            if not any(start < n <= last for n in uses.writers[same.storage.number]):
                 substitute(tape.entries[position:], out, same)
                 uses.readers[same.storage.number].append(max(last, position))
                 uses.readers[same.storage.number].sort()
