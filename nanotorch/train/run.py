@@ -580,19 +580,16 @@ def load(experiment: Experiment, state: Any, loop: run_directory.LoopState, sour
         for batch in chain.from_iterable(experiment.batches(start) for start in starts):
             experiment.plain_step(batch)
             break
-        tried = experiment.training_state()["optimizer"]
+        # An optimizer begins anew what its state lacks. What is kept may differ from step to step
+        # where it searches, is the user's, or began with other options.
+        tried, kept = experiment.training_state()["optimizer"], state["optimizer"]
+        searching = isinstance(experiment.optimizer, optim.LBFGS)
+        if loop["step"] and not (searching or imported or tried["began"] != kept["began"]):
+            for index, entry in tried["state"]["state"].items():
+                for name in entry:
+                    if kept["state"]["state"].get(index, {}).get(name) is None:
+                        raise ValueError(f"the optimizer has lost the {name} of parameter {index}")
         experiment.load_training_state(state)
     except run_directory.UNFIT as error:
         text = f"no {error}" if isinstance(error, KeyError) else error
         raise CheckpointError(source, f"does not fit this configuration: {text}") from None
-    # An optimizer begins anew what its state lacks. What is kept may differ from step to step
-    # where it searches, is the user's, or began with other options.
-    kept = state["optimizer"]
-    searching = isinstance(experiment.optimizer, optim.LBFGS)
-    if not loop["step"] or searching or imported or tried["began"] != kept["began"]:
-        return
-    for index, entry in tried["state"]["state"].items():
-        for name in entry:
-            if kept["state"]["state"].get(index, {}).get(name) is None:
-                lost = f"the optimizer has lost the {name} of parameter {index}"
-                raise CheckpointError(source, f"does not fit this configuration: {lost}")
