@@ -71,9 +71,9 @@ def first_guess(outputs: list[Tensor]) -> Layouts:
 
 def filled(layout: Layout, dtype: np.dtype) -> np.ndarray | None:
     """Some numbers in a layout."""
-    if layout is None:
-        return None
-    size = 1 + sum((n - 1) * stride for n, stride in zip(*layout, strict=True) if n)
+    if layout is None or 0 in layout[0]:
+        return layout and np.empty(layout[0], dtype)
+    size = 1 + sum((n - 1) * stride for n, stride in zip(*layout, strict=True))
     numbers = np.random.default_rng(0).normal(size=size // dtype.itemsize + 1)
     return as_strided(numbers.astype(dtype), *layout)
 
@@ -278,7 +278,7 @@ class Joint:
         first, second = self.split(self.tape.entries)
         made = dict.fromkeys(out.storage for entry in first for out in entry.outs)
         written = [out.storage for entry in second for out in entry.outs]
-        if any(s in made or s.kind != TEMPORARY for s in written) or any(
+        if any(s.base.size and (s in made or s.kind != TEMPORARY) for s in written) or any(
             entry.kind == "draw" for entry in second
         ):
             raise Refused(BOTH_HALVES)

@@ -577,6 +577,10 @@ class Plan:
         if local and self.joint is not None and result.ref.storage in self.joint.crossing:
             value = f"{value}.copy()"
         made = f"asarray({value})" if local else f"{value}.copy('K')"
+        a = result.ref.array
+        if not local and np.empty_like(a).strides != a.strides:  # along dimensions of one element
+            kind = self.names.of(a.dtype, "t")
+            made = f"ndarray({a.shape}, {kind}, {made}.ravel('K'), 0, {a.strides})"
         lines.append(f"{name} = wrap({made})")
         if result.cell is not list:
             lines.append(f"{name}._writes = {self.names.of(result.cell)}()")

@@ -87,28 +87,30 @@ def program(seed: int) -> list[tuple[Any, ...]]:
 
 
 def scene(lines: list[tuple[Any, ...]], seed: int) -> Any:
-    """A step that runs the program and goes backward; and its leaves."""
+    """A function that runs the program, one that goes backward and on; and the leaves."""
     leaves = [array(4, 4, seed=seed + n).requires_grad_(n < 2) for n in range(3)]
     buffer = torch.zeros(4, 4)
 
-    def step() -> Any:
-        for leaf in leaves[:2]:
-            leaf.grad = None
+    def forward() -> Any:
         made = list(leaves)
         for kind, name, *places in lines:
             if kind == "call":
                 made.append(FUNCTIONS[name](*[made[p] for p in places]))
             elif places[0] < len(made):
                 write(name, made[places[0]], made[places[1]].detach().clone())
-        total = sum(t.sum() * 0.1 for t in made[3:]) + leaves[0].sum()
-        total.backward()
+        return sum(t.sum() * 0.1 for t in made[3:]) + leaves[0].sum(), made[-1] * 1
+
+    def finish(total: Any, last: Any) -> Any:
+        for leaf in leaves[:2]:
+            leaf.grad = None
+        (total + last.sum() if seed % 3 == 0 else total).backward()
         with torch.no_grad():
-            buffer.mul_(0.9).add_(made[-1].detach(), alpha=0.1)
+            buffer.mul_(0.9).add_(last.detach(), alpha=0.1)
             for leaf in leaves[:2]:
                 leaf.sub_(leaf.grad.clamp(-1, 1) if leaf.grad is not None else 0, alpha=0.01)
-        return total, made[-1].detach() * 1
+        return total.detach(), last.detach() * 1
 
-    return step, [*leaves, buffer]
+    return forward, finish, [*leaves, buffer]
 
 
 def outcome(step: Any, tensors: list[Any]) -> Any:
@@ -126,20 +128,29 @@ BLOCKS = [
 ]
 
 
+@pytest.mark.parametrize("outside", [False, True], ids=["whole", "outside"])
 @pytest.mark.parametrize("seeds", BLOCKS, ids=str)
-def test_random_programs(seeds: range) -> None:
+def test_random_programs(seeds: range, outside: bool) -> None:
     compiled_count = 0
     for seed in seeds:
         lines = program(seed)
-        (plain, state), (other, own) = scene(lines, seed), scene(lines, seed)
-        compiled = torch.compile(other)
+        (plain, end, state), (forward, finish, own) = scene(lines, seed), scene(lines, seed)
+
+        def whole(forward: Any = forward, finish: Any = finish) -> Any:
+            return finish(*forward())
+
+        compiled = torch.compile(forward if outside else whole)
+
+        def step(compiled: Any = compiled, finish: Any = finish) -> Any:
+            return finish(*compiled()) if outside else compiled()
+
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            for n in range(6):
+            for n in range(7):
                 torch.manual_seed(n)
-                expected = outcome(plain, state)
+                expected = outcome(lambda: end(*plain()), state)
                 torch.manual_seed(n)
-                found = outcome(compiled, own)
+                found = outcome(step, own)
                 assert found == expected, f"program {seed}, call {n}: {lines}"
         problem = compiled.report().problem
         assert problem is None or "otherwise" not in problem, f"program {seed}: {problem}"
