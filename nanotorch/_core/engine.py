@@ -13,7 +13,9 @@ import numpy as np
 from nanotorch._core.anomaly import check_gradients, report
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import (
+    CUT_OFF,
     LEAF,
+    NO_EDGE,
     AccumulateGrad,
     Edge,
     FreedValues,
@@ -644,13 +646,21 @@ def pass_back(
     grads = node.apply(g[0::2], False) if node.multi else node.apply_bare(g)
     if freed is not None and node.keeps_values:
         node._saved = freed
-    for position, edge in enumerate(node._edges):
-        if edge[0] is not None:
-            x = grads[position]
-            if x is None:
-                watched.append(node)  # its target may have to run all the same
-            else:
-                send(x, node, position, edge, waiting, todo, leaves, watched)
+    send_all(grads, node, waiting, todo, leaves, watched)
+
+
+def send_all(
+    grads: Sequence[Any], node: Node, waiting: dict[Any, Any], todo: list[tuple[int, Any]],
+    leaves: dict[Tensor, Any], watched: list[Any],
+) -> None:  # fmt: skip
+    """`send` the gradients for all inputs of a node."""
+    for position, history in enumerate(node._edges):
+        if history is None or history is NO_EDGE or history is CUT_OFF:
+            continue
+        if grads[position] is None:
+            watched.append(node)  # what is there may have to run all the same
+        else:
+            send(grads[position], node, position, history, waiting, todo, leaves, watched)
 
 
 Node._back = staticmethod(pass_back)

@@ -218,6 +218,10 @@ class Node:
     _saved: "tuple[Any, ...] | FreedValues" = ()
     _hooks: NodeHooks | None = None
     _site: Any = None  # where in the user's source it was made: a `Site`, if that is known
+    # Of the class that a `Recorded` gets: what gives its saved values by name, and what makes
+    # several nodes of it.
+    by_name: Any = staticmethod(lambda recorded: recorded)
+    unfold: Any = None
     # Of a write to a view: the node that leads from the view to its base, as long as it is needed.
     _view_node: "weakref.ref[Node] | None" = None
     together = False  # whether all gradients are made if one is wanted: those of a list of tensors
@@ -353,10 +357,10 @@ class Recorded(Node):
                     self._saved = kind.by_name(kept)
                 if isinstance(self._site, CodeType):
                     self._site = (self._site, self._offset)
-                if kind.op.unfold is not None:
-                    kind.op.unfold(self)
-                else:
+                if kind.unfold is None:
                     self.__class__ = kind
+                else:
+                    kind.unfold(self)
                 del self._back
         return self
 

@@ -765,6 +765,7 @@ def complete(o: Op) -> None:
     """Make the op's node class, before its first call."""
     base = {"op": o, "together": bool(o.variadic), "multi": o.multi or bool(o.results)}
     base["_seen"] = o.seen
+    base["unfold"] = o.unfold and staticmethod(o.unfold)
     kind = inplace_kind = node_class(o.node_name, OpNode, keeps_values=o.keeps_values, **base)
     if o.inplace_node is not None:
         refusal = {"apply": without_derivative, "apply_bare": Node.apply_bare}

@@ -9,8 +9,18 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from nanotorch._core.call_site import here
+from nanotorch._core.engine import send_all
 from nanotorch._core.grad_mode import enable_grad, mode
-from nanotorch._core.graph import AccumulateGrad, FreedValues, Node, edge_of, next_sequence
+from nanotorch._core.graph import (
+    LEAF,
+    AccumulateGrad,
+    FreedValues,
+    Node,
+    Recorded,
+    Unusual,
+    edge_of,
+    next_sequence,
+)
 from nanotorch._core.op import unpack_input, unpack_out
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.autograd.backward import grad
@@ -123,10 +133,6 @@ class CompiledFunctionBackward(Node):
             raise self._saved.error(self)
         made: Any = MISS if graph else self.plan.backward(self, grads)
         return self.plan.again(self, grads, graph) if made is MISS else made
-
-    def apply_bare(self, g: Any) -> Sequence[Any]:
-        made: Any = MISS if self._saved.__class__ is FreedValues else self.plan.backward(self, (g,))
-        return self.apply((g,), False) if made is MISS else made
 
     def __repr__(self) -> str:
         return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
@@ -302,14 +308,43 @@ class Joint:
             {"plan": plan, "_outputs": self.shapes, "multi": len(self.shapes) > 1},
         )  # fmt: skip
         ends = [end if type(end) is str else of(end) for end in self.ends]
-        edges = "".join(f"{of(edge_of, 'f')}({ends[number]}), " for number in self.edges)
+        leaf, edge = of(LEAF), of(edge_of, "f")
+        edges = "".join(
+            f"{ends[n]} if {ends[n]}._history is {leaf} else {edge}({ends[n]}), "
+            for n in self.edges
+        )
         copies = "".join(f"{of(storage.base, 'a')}.copy('K'), " for storage in self.lasting)
         marks = "".join(f"{of(mark, 'f')}({of(generator)}), " for generator in self.generators)
+        if self.kind.multi:
+            made = [f"node = new({of(self.kind, 't')})"]
+            edges = "".join(f"{edge}({ends[n]}), " for n in self.edges)
+        else:
+            shape, dtype = self.shapes[0]
+            made = [
+                f"node = new({of(Recorded, 't')})", f"node._back = {of(self.back(), 'f')}",
+                f"node._shape, node._dtype = {shape}, {of(dtype, 't')}",
+            ]  # fmt: skip
         return [
-            f"node = new({of(self.kind, 't')})", f"node._sequence = {of(next_sequence, 'f')}()",
+            *made, f"node._sequence = {of(next_sequence, 'f')}()",
             f"node._site = {of(here, 'f')}()", f"node._edges = ({edges})",
             f"before = ({copies}), ({marks})",
         ]  # fmt: skip
+
+    def back(self) -> Any:
+        """What an ordinary pass calls for the node of the only result."""
+        plan = self.plan
+
+        def back(node: Node, g: Any, *state: Any) -> None:
+            *passing, freed = state
+            grads = MISS if node._saved.__class__ is FreedValues else plan.backward(node, (g,))
+            if grads is MISS:
+                raise Unusual
+            if freed is not None:
+                node._saved = freed
+            send_all(grads, node, *passing)
+
+        back.kind = self.kind  # type: ignore[attr-defined]
+        return back
 
     def versions(self, tensors: list[Any]) -> str:
         """How often tensors have been written to, as source."""
