@@ -315,7 +315,7 @@ class Joint:
         )
         copies = "".join(f"{of(storage.base, 'a')}.copy('K'), " for storage in self.lasting)
         marks = "".join(f"{of(mark, 'f')}({of(generator)}), " for generator in self.generators)
-        if self.kind.multi:
+        if len(self.shapes) > 1:
             made = [f"node = new({of(self.kind, 't')})"]
             edges = "".join(f"{edge}({ends[n]}), " for n in self.edges)
         else:

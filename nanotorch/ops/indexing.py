@@ -822,7 +822,7 @@ def is_at(array: np.ndarray, given: Any, part: np.ndarray) -> bool:
         return False
     if there.shape != part.shape or there.strides != part.strides or not there.size:
         return False
-    first = (*(0,) * there.ndim, ...)  # of elements, NumPy compares addresses fast
+    first: Any = (*(0,) * there.ndim, ...)  # of elements, NumPy compares addresses fast
     return np.may_share_memory(there[first], part[first])
 
 

@@ -412,8 +412,7 @@ def cross_entropy(
         section 7 (label smoothing).
     """
     reduction = checked_reduction(reduction, size_average, reduce)
-    if not (isinstance(input, Tensor) and isinstance(target, Tensor)):
-        tensors_given("cross_entropy_loss", input=input, target=target)
+    tensors_given("cross_entropy_loss", input=input, target=target)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     if input._array.shape == target._array.shape:
