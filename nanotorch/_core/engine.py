@@ -598,11 +598,8 @@ def send(
     """Let the gradient for input ``position`` of ``node`` wait where ``history`` leads."""
     if isinstance(history, Tensor):
         leaf, shape, dtype = history, history._array.shape, history._array.dtype
-        if leaf._history is not LEAF:
-            if g.dtype in leaf._former_dtypes:  # a graph from before `data` was set
-                dtype = g.dtype
-            elif leaf._is_watched() or not leaf.is_leaf:
-                watched.append(leaf)
+        if leaf._history is not LEAF and (leaf._is_watched() or not leaf.is_leaf):
+            watched.append(leaf)
     else:
         target, number = history if history.__class__ is tuple else (history, 0)
         if target is None:

@@ -1,5 +1,6 @@
 """The recorded graph: nodes, the accumulators of leaves, views, and what a write means for them."""
 
+import gc
 import itertools
 import sys
 import threading
@@ -350,9 +351,9 @@ class Recorded(Node):
         with folding:
             if self.__class__ is Recorded:
                 kind, self._back = self._back.kind, turning
-                kept, dtype = self._saved, self._dtype
-                self._outputs = ((self._shape, dtype),)
-                self._edges = tuple([edge_to(history, dtype) for history in self._edges])
+                kept = self._saved
+                self._outputs = ((self._shape, self._dtype),)
+                self._edges = tuple([edge_to(history) for history in self._edges])
                 if kept.__class__ is tuple:
                     self._saved = kind.by_name(kept)
                 if isinstance(self._site, CodeType):
@@ -702,8 +703,9 @@ def history_of(tensor: Tensor, *others: Tensor | None, copies: bool = False) -> 
     """
     if tensor._view is not None:
         return view_history(tensor)
-    alone = not copies and tensor.is_inference() and of_inference(*others)
-    return None if alone else tensor
+    if not copies and tensor.is_inference() and of_inference(*others):
+        return None
+    return accumulator_edge(tensor) if tensor._is_watched() else tensor
 
 
 def version_of(tensor: Tensor) -> Any:
@@ -733,21 +735,14 @@ def view_history(tensor: Tensor) -> Any:
     return tensor if history is LEAF else history
 
 
-def edge_to(history: Any, kind: np.dtype | None = None) -> Edge:
-    """The edge that leads to a history as a node keeps it.
-
-    Args:
-        kind: the dtype of the node's output: that of a leaf before another was set by `data`,
-            which is another leaf to graphs made before.
-    """
+def edge_to(history: Any) -> Edge:
+    """The edge that leads to a history as a node keeps it."""
     if history is None:
         return NO_EDGE
     if history.__class__ is tuple:
         return history
     if history.__class__ is Recorded or isinstance(history, Node):
         return (history, 0)
-    if kind in history._former_dtypes and kind != history._array.dtype:
-        return (history._new_accumulator(kind), 0)
     return accumulator_edge(history)
 
 
@@ -756,6 +751,23 @@ def accumulator_edge(leaf: Tensor) -> Edge:
     reference = leaf._accumulator_ref
     node = None if reference is None else reference()
     return (leaf._new_accumulator() if node is None else node, 0)
+
+
+def keep_accumulator(leaf: Tensor) -> None:
+    """Give the graphs that lead to a leaf its accumulator, which knows the leaf's shape and dtype:
+    the leaf is about to get others.
+
+    The graphs are looked for among all objects, so that no operation need remember them.
+    """
+    if leaf._history is not LEAF:
+        return
+    for edges in gc.get_referrers(leaf):
+        if type(edges) is tuple:
+            for node in gc.get_referrers(edges):
+                if node.__class__ is Recorded and node._edges is edges:
+                    node.seen()
+    if leaf._accumulator_ref is not None and leaf._accumulator_ref() is not None:
+        leaf._history = ASK
 
 
 def edge_of(tensor: Tensor) -> Edge:

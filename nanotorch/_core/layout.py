@@ -203,7 +203,6 @@ OWN = frozenset(
     (
         "_array", "_writes", "_history", "_view", "_grad", "_past", "_accumulator_ref",
         "_leaf_hooks", "_post_accumulate_hooks", "_retains_grad", "_is_number",
-        "_former_dtypes",
     )
 )  # fmt: skip
 LEAVES_ONLY = (

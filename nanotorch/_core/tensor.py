@@ -29,6 +29,7 @@ from nanotorch._core.graph import (
     add_hook,
     edge_of,
     edge_to,
+    keep_accumulator,
     view_history,
 )
 from nanotorch._core.layout import Exchange, Layout
@@ -77,7 +78,6 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
     _grad: "Tensor | None" = None
     _past: tuple[tuple[np.ndarray, Step], ...] = ()  # arrays before `t_` and its kin, the ways back
     _accumulator_ref: "weakref.ref[AccumulateGrad] | None" = None
-    _former_dtypes: tuple[np.dtype, ...] = ()  # those of its data before others were set
     _leaf_hooks: HookDict | None = None
     _post_accumulate_hooks: HookDict | None = None
     _retains_grad = False
@@ -145,14 +145,16 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
             history = history if number or node is None or node.multi else node
         if self._view is not None:
             self._view.history = history
-        elif history is LEAF and (self._former_dtypes or self._is_watched()):
+        elif history is LEAF and self._is_watched():
             self._history = ASK
         else:
             self._history = history
 
     def _is_watched(self) -> bool:
         """Whether a leaf takes more than an ordinary pass does for it."""
-        node = None if self._accumulator_ref is None else self._accumulator_ref()
+        node: Any = None if self._accumulator_ref is None else self._accumulator_ref()
+        if node is not None and node._outputs[0][0] != self._array.shape:
+            return True  # it is that of a graph from before the leaf was given another shape
         hooks = self._leaf_hooks, self._post_accumulate_hooks, node and node._hooks
         return hooks != (None, None, None) or self.is_inference()
 
@@ -240,17 +242,12 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
                 "that assume they match."
             )
 
-    def _new_accumulator(self, former: np.dtype | None = None) -> AccumulateGrad:
-        """The one node that adds to this leaf's gradient, for as long as some graph holds it.
-
-        Args:
-            former: the dtype of the leaf that it was before.
-        """
+    def _new_accumulator(self) -> AccumulateGrad:
+        """The one node that adds to this leaf's gradient, for as long as some graph holds it."""
         # Not by the attribute, which says to a trace that the values are used.
         array, node = vars(self)["_array"], new_node(AccumulateGrad)
-        node.variable, node._outputs = self, ((array.shape, former or array.dtype),)
-        if former is None:
-            self._accumulator_ref = weakref.ref(node)
+        node.variable, node._outputs = self, ((array.shape, array.dtype),)
+        self._accumulator_ref = weakref.ref(node)
         if self._leaf_hooks is not None:
             node.own_hooks().tensor[0] = self._leaf_hooks
         return node
@@ -272,9 +269,15 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
                 "data set to a tensor that requires gradients must be floating point or complex "
                 "dtype"
             )
+        array, former = value._array, self._array
+        if array.shape != former.shape or array.dtype != former.dtype:
+            keep_accumulator(self)
+        self._take_data(value)
+
+    def _take_data(self, value: "Tensor") -> None:
+        """Set ``data``, where no graph is known to lead to the tensor as it was."""
         if value._array.dtype != self._array.dtype:
             self._accumulator_ref = None  # that of the former type
-            self._former_dtypes = (*self._former_dtypes, self._array.dtype)
         self._array = value._array
         if self.is_inference() is not value.is_inference():
             self._cell = grad_mode.InferenceCell(True) if value.is_inference() else [0, None]

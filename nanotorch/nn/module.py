@@ -759,7 +759,7 @@ class Module(ModuleCall, ModuleState):
         for param in self._parameters.values():
             if param is not None:
                 with no_grad():
-                    param.data = fn(param)
+                    param._take_data(fn(param))  # the setter looks for graphs
                     if param._grad is not None:
                         requires_grad = param._grad.requires_grad
                         param._grad = fn(param._grad).detach().requires_grad_(requires_grad)
