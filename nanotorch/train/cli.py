@@ -196,8 +196,10 @@ def main(arguments: Sequence[str] | None = None, program: str = "scripts/train.p
     command = list(sys.argv[1:] if arguments is None else arguments)
     with commands.lasting_streams():
         reader = parser(program)
-        if command and command[0].endswith((".yaml", ".yml")) and "--config" not in command:
-            reader.error(f"{command[0]!r} says nothing alone; write --config {command[0]}")
+        first = command[0] if command else ""
+        alone = first.endswith((".yaml", ".yml")) and not first.startswith("-")
+        if alone and "--config" not in command:
+            reader.error(f"{first!r} says nothing alone; write --config {first}")
         options = reader.parse_intermixed_args(command)
         if options.config is None and (options.check or options.find_lr or options.print_config):
             reader.error("--check, --find-lr and --print-config need --config")

@@ -33,9 +33,10 @@ from .dataset import Column, Dataset, Preprocessing, PreprocessingRecord, Sample
 from .kinds import Characters, Kind
 from .metrics import number
 from .run import RECORD, WEIGHTS, find, load_own_config
-from .run_directory import CheckpointError, read_json
+from .run_directory import LATEST, CheckpointError, read_json
 from .schema import TextConfig, TrainedConfig
 from .supervised import kind_of, outputs_of
+from .sweep import TABLE
 
 # A trained model with everything that it takes to use it, from its run's directory.
 
@@ -201,6 +202,7 @@ def check_output(name: str, samples: str) -> None:
         lost = Path(name).exists() and Path(name).samefile(samples)
         folders = Path(name).resolve().parents[:2] if Path(name).exists() else ()
         of_run = any((folder / RECORD).exists() for folder in folders)
+        of_run |= Path(name).name in (LATEST, TABLE) and bool(folders)
     except (OSError, ValueError):  # one is not there, or no name
         return
     if lost:

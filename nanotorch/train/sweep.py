@@ -42,6 +42,8 @@ from .loop import INTERRUPTED
 from .metrics import duration
 from .run_directory import create_run_directory
 
+TABLE = "sweep.csv"
+
 # What a sweep varies: `optimizer.lr=1e-1,1e-2`, `seed=0:5`, `optimizer.lr=log(1e-4, 1e-1)`.
 
 
@@ -226,12 +228,12 @@ def sweep(options: argparse.Namespace) -> int:
 
 
 def tell(outcomes: list[Outcome], keys: list[str], metric: str | None, directory: Path) -> int:
-    """Print the table, keep it as `sweep.csv`; return the exit code."""
+    """Print the table, keep it in the file `TABLE`; return the exit code."""
     measured = sorted({name for outcome in outcomes for name in outcome.results})
     known = metric is None or metric in measured or not measured
     metric = metric if metric in measured else favourite(outcomes)
     order, metrics = ranked(outcomes, metric), chosen_metrics(outcomes, metric)
-    file = directory / "sweep.csv"
+    file = directory / TABLE
     write_atomically(file, csv_text(rows(order, keys, metrics)).encode())
     print(f"\n{table(order, keys, metrics[:MOST_SHOWN])}")
     failed = [outcome for outcome in outcomes if outcome.status != "finished"]

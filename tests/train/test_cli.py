@@ -165,6 +165,11 @@ def test_mistakes_of_the_first_hour(
     assert error == f"scripts/train.py: error: {message}; --help shows what there is\n"
 
 
+def test_options_may_be_joined_to_their_values(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--config=none.yaml", "seed=1"]) == 2
+    assert capsys.readouterr().err == "none.yaml: cannot be read: No such file or directory\n"
+
+
 @pytest.mark.parametrize("program", ["python -m nanotorch.train", "scripts/train.py"])
 def test_help_calls_the_program_as_the_user_did(program: str) -> None:
     code, shown = as_main("script" in program, "--help")

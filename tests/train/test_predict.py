@@ -77,7 +77,9 @@ def test_classes_names_and_missing_cells(capsys: pytest.CaptureFixture[str]) -> 
     )
 
 
-@pytest.mark.parametrize("name", ["run.json", "metrics.jsonl", "checkpoints/new"])
+@pytest.mark.parametrize(
+    "name", ["run.json", "metrics.jsonl", "checkpoints/new", "../latest.txt", "../sweep.csv"]
+)
 def test_files_of_a_run_are_not_written_over(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     table = "a,b,y\n" + "1,2,3\n4,5,6\n" * 9
     output = trained(REGRESSION, table) / name
