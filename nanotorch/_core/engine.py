@@ -24,9 +24,9 @@ from nanotorch._core.graph import (
     Unusual,
     accumulate_into,
     accumulating,
+    accumulator_edge,
     anomaly,
     copy_like,
-    edge_to,
     is_alone,
     references,
 )
@@ -353,7 +353,10 @@ class Sweep:
             done: the nodes with a higher sequence number have run.
         """
         self = cls([(root, None)], freed, False)
-        found: dict[Any, Any] = {**waiting, **{edge_to(leaf)[0]: g for leaf, g in leaves.items()}}
+        found = dict(waiting)
+        for leaf, g in leaves.items():
+            node: Any = accumulator_edge(leaf)[0]
+            found[node] = found[node] + g if node in found else g
         self.waiting = {n: held if n.multi else [held, False] for n, held in found.items()}
         for held in self.waiting.values():
             for k in range(0, len(held), 2):
@@ -596,32 +599,32 @@ def send(
     todo: list[tuple[int, Any]], leaves: dict[Tensor, Any], watched: list[Any],
 ) -> None:  # fmt: skip
     """Let the gradient for input ``position`` of ``node`` wait where ``history`` leads."""
-    if isinstance(history, Tensor):
-        leaf, shape, dtype = history, history._array.shape, history._array.dtype
-        if leaf._history is not LEAF and (leaf._is_watched() or not leaf.is_leaf):
-            watched.append(leaf)
-    else:
-        target, number = history if history.__class__ is tuple else (history, 0)
-        if target is None:
-            return
-        shape, dtype = target._outputs[number]
-        if not isinstance(target, AccumulateGrad):
-            if g.shape != shape or g.dtype is not dtype:
-                g = fit(g, node, position, shape, dtype)
-            if target not in waiting:
-                waiting[target] = start_of(target, number, g) if target.multi else g
-                heappush(todo, (-target._sequence, target))
-            elif target.multi:
-                add(waiting[target], 2 * number, g, False)
-            else:
-                waiting[target] = waiting[target] + g
-            return
-        leaf = target.variable
-        if leaf._history is not LEAF and (leaf._is_watched() or not leaf.is_leaf):
-            watched.append(leaf)
+    is_leaf = isinstance(history, Tensor)
+    target, number = history if history.__class__ is tuple else (history, 0)
+    if target is None:
+        return
+    meta = target._array if is_leaf else None
+    shape, dtype = (meta.shape, meta.dtype) if meta is not None else target._outputs[number]
     if g.shape != shape or g.dtype is not dtype:
         g = fit(g, node, position, shape, dtype)
-    leaves[leaf] = leaves[leaf] + g if leaf in leaves else g
+    if is_leaf:
+        leaves[target] = leaves[target] + g if target in leaves else g
+        if target._history is not LEAF and (target._is_watched() or not target.is_leaf):
+            watched.append(target)
+    elif target in waiting:
+        if target.multi:
+            add(waiting[target], 2 * number, g, False)
+        else:
+            waiting[target] = waiting[target] + g
+    elif not isinstance(target, AccumulateGrad):
+        waiting[target] = start_of(target, number, g) if target.multi else g
+        heappush(todo, (-target._sequence, target))
+    elif target.variable._history is LEAF and accumulator_edge(target.variable)[0] is target:
+        leaf = target.variable
+        leaves[leaf] = leaves[leaf] + g if leaf in leaves else g
+    else:  # that of a leaf with hooks, or of a leaf as it was before
+        waiting[target] = g
+        watched.append(target)
 
 
 def start_of(target: Any, number: int, g: Any) -> list[Any]:
@@ -671,5 +674,5 @@ def settle(leaves: dict[Tensor, Any]) -> None:
             # Two hold what nobody else knows: the local variable and the call.
             if leaf._history is LEAF and leaf._grad is None and references(g) == 2:
                 leaf._grad = wrap(g if is_alone(g, leaf._array) else copy_like(g, leaf._array))
-            elif leaf._history is not None:  # it required grad when the graph was made
+            elif leaf.requires_grad:  # as it did when the graph was made
                 accumulate_into(leaf, g, False)

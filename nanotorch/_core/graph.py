@@ -732,7 +732,9 @@ def view_history(tensor: Tensor) -> Any:
     if history is None:
         # A view made under `no_grad` is cut off from its base for good.
         return CUT_OFF if view.base.requires_grad else None
-    return tensor if history is LEAF else history
+    if history is LEAF:
+        return accumulator_edge(tensor) if tensor._is_watched() else tensor
+    return history
 
 
 def edge_to(history: Any) -> Edge:
@@ -753,21 +755,21 @@ def accumulator_edge(leaf: Tensor) -> Edge:
     return (leaf._new_accumulator() if node is None else node, 0)
 
 
-def keep_accumulator(leaf: Tensor) -> None:
-    """Give the graphs that lead to a leaf its accumulator, which knows the leaf's shape and dtype:
-    the leaf is about to get others.
+def keep_accumulators(*tensors: Tensor) -> None:
+    """Give the graphs that lead to leaves their accumulators, which know shapes and dtypes: the
+    leaves are about to get others.
 
     The graphs are looked for among all objects, so that no operation need remember them.
     """
-    if leaf._history is not LEAF:
-        return
-    for edges in gc.get_referrers(leaf):
+    leaves = [t for t in tensors if t.requires_grad and t.is_leaf]
+    for edges in gc.get_referrers(*leaves) if leaves else ():
         if type(edges) is tuple:
             for node in gc.get_referrers(edges):
                 if node.__class__ is Recorded and node._edges is edges:
                     node.seen()
-    if leaf._accumulator_ref is not None and leaf._accumulator_ref() is not None:
-        leaf._history = ASK
+    for leaf in leaves:
+        if leaf._accumulator_ref is not None and leaf._accumulator_ref() is not None:
+            leaf._history = ASK
 
 
 def edge_of(tensor: Tensor) -> Edge:

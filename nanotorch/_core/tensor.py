@@ -29,7 +29,7 @@ from nanotorch._core.graph import (
     add_hook,
     edge_of,
     edge_to,
-    keep_accumulator,
+    keep_accumulators,
     view_history,
 )
 from nanotorch._core.layout import Exchange, Layout
@@ -271,11 +271,11 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
             )
         array, former = value._array, self._array
         if array.shape != former.shape or array.dtype != former.dtype:
-            keep_accumulator(self)
+            keep_accumulators(self)
         self._take_data(value)
 
     def _take_data(self, value: "Tensor") -> None:
-        """Set ``data``, where no graph is known to lead to the tensor as it was."""
+        """Set ``data``, after `keep_accumulators`."""
         if value._array.dtype != self._array.dtype:
             self._accumulator_ref = None  # that of the former type
         self._array = value._array
@@ -287,10 +287,12 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
     def detach(self) -> "Tensor":
         """A tensor with the same memory and no history; writes to either are seen by both."""
         out = wrap(self._array)
-        cell = self._cell
-        if cell.__class__ is grad_mode.InferenceCell and mode.enabled is not None:
+        cell = self._writes
+        if cell is None:
+            cell = self._writes = [0, None]
+        elif cell.__class__ is grad_mode.InferenceCell and mode.enabled is not None:
             cell = grad_mode.InferenceCell(True)
-        out._cell = cell
+        out._writes = cell
         return out
 
     def detach_(self) -> "Tensor":

@@ -305,7 +305,9 @@ class Joint:
         of, self.plan = plan.names.of, plan
         self.kind: Any = type(
             CompiledFunctionBackward.__name__, (CompiledFunctionBackward,),
-            {"plan": plan, "_outputs": self.shapes, "multi": len(self.shapes) > 1},
+            # Results of which each goes backward by itself share what is kept.
+            {"plan": plan, "_outputs": self.shapes, "multi": len(self.shapes) > 1,
+             "keeps_values": len(self.shapes) == 1},
         )  # fmt: skip
         ends = [end if type(end) is str else of(end) for end in self.ends]
         leaf, edge = of(LEAF), of(edge_of, "f")

@@ -11,7 +11,13 @@ from nanotorch._core import dtypes
 from nanotorch._core.call_site import wrote
 from nanotorch._core.dtypes import absent, device, dtype, require_cpu, whole
 from nanotorch._core.grad_mode import no_grad
-from nanotorch._core.graph import HookDict, RemovableHandle, add_hook, changes
+from nanotorch._core.graph import (
+    HookDict,
+    RemovableHandle,
+    add_hook,
+    changes,
+    keep_accumulators,
+)
 from nanotorch._core.tensor import Tensor, typename, wrap
 from nanotorch.nn.module_call import ModuleCall, registered, registrations
 from nanotorch.nn.parameter import Buffer, Parameter
@@ -759,7 +765,7 @@ class Module(ModuleCall, ModuleState):
         for param in self._parameters.values():
             if param is not None:
                 with no_grad():
-                    param._take_data(fn(param))  # the setter looks for graphs
+                    param._take_data(fn(param))
                     if param._grad is not None:
                         requires_grad = param._grad.requires_grad
                         param._grad = fn(param._grad).detach().requires_grad_(requires_grad)
@@ -799,6 +805,7 @@ class Module(ModuleCall, ModuleState):
 
     def type(self, dst_type: dtype) -> Self:
         """Convert all parameters and buffers to ``dst_type``; returns the module."""
+        keep_accumulators(*self.parameters())
         return self._apply(lambda t: t.to(dst_type))
 
     def float(self) -> Self:
@@ -859,6 +866,7 @@ class Module(ModuleCall, ModuleState):
         return self._apply(shared)
 
     def _to_float(self, kind: dtype) -> Self:
+        keep_accumulators(*self.parameters())
         return self._apply(lambda t: t.to(kind) if t.is_floating_point() else t)
 
     # Printing

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.batched import elementwise, leading
-from nanotorch._core.op import Array, hidden_op
-from nanotorch._core.sums import ones
+from nanotorch._core.op import Array, hidden_op, in_half
+from nanotorch._core.sums import HALF, SINGLE, ones
 from nanotorch.ops.activation import sigmoid
 from nanotorch.ops.arguments import need_kind
 from nanotorch.ops.elementwise import exp, vanishing
@@ -204,6 +204,7 @@ def curvature(x: Any, rough: bool) -> Any:
     node="GeluBackward0",
     batch=elementwise,
     wide=True,
+    one_step=True,
 )
 def gelu_unit(input: Array, rough: bool) -> tuple[Array, Array]:
     """``input`` times the normal distribution function at ``input``; and that alone.
@@ -224,5 +225,8 @@ def gelu_unit(input: Array, rough: bool) -> tuple[Array, Array]:
     wide=True,
 )
 def gelu_backward(grad: Array, input: Array, share: Array, rough: bool) -> Array:
-    """The gradient of `gelu_unit`."""
+    """The gradient of `gelu_unit`; in half precision, ``share`` has too few digits."""
+    if share.dtype == HALF:
+        x = input.astype(SINGLE)
+        return in_half(gelu_backward(grad.astype(SINGLE), x, distribution(x, rough), rough))
     return by_blocks(lambda g, x, s: slope(x, s, rough) * g, grad, input, share)

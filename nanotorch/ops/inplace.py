@@ -16,7 +16,7 @@ from nanotorch._core.batched import NoValues, elementwise, in_place, stand_for, 
 from nanotorch._core.call_site import wrote
 from nanotorch._core.dtypes import Number, refuse_beyond
 from nanotorch._core.grad_mode import mode, refuse_write
-from nanotorch._core.graph import Step, View, check_memory, keep_accumulator, refuse_history
+from nanotorch._core.graph import Step, View, check_memory, keep_accumulators, refuse_history
 from nanotorch._core.layout import address, owner_of, whole_memory
 from nanotorch._core.op import OPS, Array, default_node_name, hidden_op, method, node_class, op
 from nanotorch._core.tensor import Tensor, wrap
@@ -225,7 +225,7 @@ def become(self: Tensor, view: Any, undo: Step) -> Tensor:
         kind: Any = type(node)
         node.__class__ = in_place_class(kind)
     refuse_write(self._cell)
-    keep_accumulator(self)
+    keep_accumulators(self)
     if self._view is None:
         self._past = (*self._past, (self._array, undo))
     self._array = view._array

@@ -562,3 +562,15 @@ def test_a_duplicate_of_a_compiled_module(duplicate: Any) -> None:
         x = array(6, 4, seed=n)
         assert flat(other(x).detach()) == flat(model._orig_mod(x).detach())
     assert other.report().plans
+
+
+def test_each_result_may_go_backward_by_itself() -> None:
+    """However often: what they share is kept until the graph goes."""
+    f = torch.compile(lambda a, b: (a.exp() * b, b.sin() * a))
+    for n in range(CALLS):
+        a, b = (array(3, seed=n).requires_grad_() for _ in range(2))
+        for result in f(a, b):
+            result.sum().backward()
+        c, d = (t.detach().requires_grad_() for t in (a, b))
+        (c.exp() * d + d.sin() * c).sum().backward()
+        torch.testing.assert_close((a.grad, b.grad), (c.grad, d.grad))

@@ -264,3 +264,12 @@ def test_what_pytorch_has_for_other_precisions_only(kernel: str) -> None:
 def test_what_has_nothing_to_compute_is_not_refused() -> None:
     assert F.pdist(torch.ones(1, 3).half()).shape == (0,)
     assert F.pdist(torch.ones(3, 0).half()).tolist() == [0.0] * 3
+
+
+@pytest.mark.parametrize("approximate", ["none", "tanh"])
+def test_the_gradient_of_gelu_is_rounded_once(approximate: str) -> None:
+    x = torch.linspace(-4, 4, 65).half().requires_grad_()
+    exact = x.detach().double().requires_grad_()
+    for t in (x, exact):
+        torch.nn.functional.gelu(t, approximate=approximate).sum().backward()
+    assert (x.grad.double() - exact.grad).abs().max() <= 2**-11 * 1.01
