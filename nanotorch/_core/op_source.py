@@ -298,7 +298,7 @@ def back(o: Op, called: str) -> str:
     lines = [
         "follow = None",
         f"saved = node._saved; {', '.join('e_' + n for n in call)}, = node._edges",
-        # Another thread may have looked at the node in between.
+        # After the reads: another thread that looks at the node changes `_back` before the rest.
         f"if node._back is not {'this_back' if called == 'back' else called}: raise Unusual",
     ]
     lines += opening(o, graph=False, careful=called != "back", recorded=True)

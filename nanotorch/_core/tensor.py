@@ -151,10 +151,11 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
             self._history = history
 
     def _is_watched(self) -> bool:
-        """Whether a leaf takes more than an ordinary pass does for it."""
+        """Whether a leaf takes more than an ordinary pass does for it: it has hooks, is of
+        inference mode, or has an accumulator of its former shape."""
         node: Any = None if self._accumulator_ref is None else self._accumulator_ref()
         if node is not None and node._outputs[0][0] != self._array.shape:
-            return True  # it is that of a graph from before the leaf was given another shape
+            return True
         hooks = self._leaf_hooks, self._post_accumulate_hooks, node and node._hooks
         return hooks != (None, None, None) or self.is_inference()
 

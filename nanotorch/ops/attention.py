@@ -158,10 +158,11 @@ def by_blocks(function: Any, *arrays: Array) -> Array:
     return out
 
 
-def distribution(x: Array, rough: bool) -> Array:
+def distribution(x: Array, approximate: str) -> Array:
     """Φ(x)."""
-    if rough or x.dtype == np.float32:
-        out = odd_tanh(x, ROUGH if rough else EXACT)
+    tanh = approximate == "tanh"
+    if tanh or x.dtype == np.float32:
+        out = odd_tanh(x, ROUGH if tanh else EXACT)
     else:
         out = erf(x * x.dtype.type(ROOT_1_2))
     out *= x.dtype.type(0.5)
@@ -169,11 +170,11 @@ def distribution(x: Array, rough: bool) -> Array:
     return out
 
 
-def slope(x: Array, share: Array, rough: bool) -> Array:
+def slope(x: Array, share: Array, approximate: str) -> Array:
     """``Φ(x) + x Φ'(x)``, of which ``share`` is the first."""
     kind = x.dtype.type
     out = np.multiply(x, x, out=...)
-    if rough:
+    if approximate == "tanh":
         out *= kind(6 * ROUGH[1])
         out += kind(2 * ROUGH[0])
         out *= share
@@ -187,10 +188,10 @@ def slope(x: Array, share: Array, rough: bool) -> Array:
     return out
 
 
-def curvature(x: Any, rough: bool) -> Any:
+def curvature(x: Any, approximate: str) -> Any:
     """The second derivative of ``x Φ(x)``; a formula."""
     square = x * x
-    if not rough:
+    if approximate == "none":
         return exp(square * -0.5) * ROOT_1_2PI * (2.0 - square)
     share = sigmoid(x * (square * (2 * ROUGH[1]) + 2 * ROUGH[0]))
     inner = square * (6 * ROUGH[1]) + 2 * ROUGH[0]
@@ -199,34 +200,36 @@ def curvature(x: Any, rough: bool) -> Any:
 
 
 @hidden_op(
-    input=lambda g, input, share, rough: gelu_backward(g, input, share, rough),
+    input=lambda g, input, share, approximate: gelu_backward(g, input, share, approximate),
     aux=("share",),
     node="GeluBackward0",
     batch=elementwise,
     wide=True,
     one_step=True,
 )
-def gelu_unit(input: Array, rough: bool) -> tuple[Array, Array]:
+def gelu_unit(input: Array, approximate: str) -> tuple[Array, Array]:
     """``input`` times the normal distribution function at ``input``; and that alone.
 
     Args:
-        rough: approximate it.
+        approximate: "tanh" or "none", as PyTorch has it.
     """
     need_kind("GeluKernelImpl", input)
-    share = by_blocks(lambda x: distribution(x, rough), input)
+    share = by_blocks(lambda x: distribution(x, approximate), input)
     return input * share, share
 
 
 @hidden_op(
-    grad=lambda g, input, share, rough: gelu_backward(g, input, share, rough),
-    input=lambda g, grad, input, rough: g * grad * curvature(input, rough),
+    grad=lambda g, input, share, approximate: gelu_backward(g, input, share, approximate),
+    input=lambda g, grad, input, approximate: g * grad * curvature(input, approximate),
     node="GeluBackwardBackward0",
     batch=elementwise,
     wide=True,
 )
-def gelu_backward(grad: Array, input: Array, share: Array, rough: bool) -> Array:
+def gelu_backward(grad: Array, input: Array, share: Array, approximate: str) -> Array:
     """The gradient of `gelu_unit`; in half precision, ``share`` has too few digits."""
     if share.dtype == HALF:
         x = input.astype(SINGLE)
-        return in_half(gelu_backward(grad.astype(SINGLE), x, distribution(x, rough), rough))
-    return by_blocks(lambda g, x, s: slope(x, s, rough) * g, grad, input, share)
+        return in_half(
+            gelu_backward(grad.astype(SINGLE), x, distribution(x, approximate), approximate)
+        )
+    return by_blocks(lambda g, x, s: slope(x, s, approximate) * g, grad, input, share)

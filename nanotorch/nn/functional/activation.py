@@ -95,7 +95,7 @@ def gelu(input: Tensor, approximate: str = "none", *, out: Any = None) -> Any:
     tensor_given("gelu", input)
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
-    return gelu_unit(input, approximate == "tanh")[0]
+    return gelu_unit(input, approximate)[0]
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
