@@ -599,32 +599,35 @@ def send(
     todo: list[tuple[int, Any]], leaves: dict[Tensor, Any], watched: list[Any],
 ) -> None:  # fmt: skip
     """Let the gradient for input ``position`` of ``node`` wait where ``history`` leads."""
-    is_leaf = isinstance(history, Tensor)
-    target, number = history if history.__class__ is tuple else (history, 0)
-    if target is None:
-        return
-    meta = target._array if is_leaf else None
-    shape, dtype = (meta.shape, meta.dtype) if meta is not None else target._outputs[number]
+    if isinstance(history, Tensor):
+        target: Any = history
+        shape, dtype, number = target._array.shape, target._array.dtype, 0
+    else:
+        target, number = history if history.__class__ is tuple else (history, 0)
+        if target is None:
+            return
+        shape, dtype = target._outputs[number]
     if g.shape != shape or g.dtype is not dtype:
         g = fit(g, node, position, shape, dtype)
-    if is_leaf:
+    if isinstance(target, AccumulateGrad):
+        leaf = target.variable
+        if leaf._history is LEAF and accumulator_edge(leaf)[0] is target:
+            target = leaf
+        else:  # that of a leaf with hooks, or of a leaf as it was before
+            waiting[target] = waiting[target] + g if target in waiting else g
+            watched.append(target)
+            return
+    if isinstance(target, Tensor):
         leaves[target] = leaves[target] + g if target in leaves else g
         if target._history is not LEAF and (target._is_watched() or not target.is_leaf):
             watched.append(target)
-    elif target in waiting:
-        if target.multi:
-            add(waiting[target], 2 * number, g, False)
-        else:
-            waiting[target] = waiting[target] + g
-    elif not isinstance(target, AccumulateGrad):
+    elif target not in waiting:
         waiting[target] = start_of(target, number, g) if target.multi else g
         heappush(todo, (-target._sequence, target))
-    elif target.variable._history is LEAF and accumulator_edge(target.variable)[0] is target:
-        leaf = target.variable
-        leaves[leaf] = leaves[leaf] + g if leaf in leaves else g
-    else:  # that of a leaf with hooks, or of a leaf as it was before
-        waiting[target] = g
-        watched.append(target)
+    elif target.multi:
+        add(waiting[target], 2 * number, g, False)
+    else:
+        waiting[target] = waiting[target] + g
 
 
 def start_of(target: Any, number: int, g: Any) -> list[Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core.call_site import Site, at, climb, ours, paragraph, warn, wrote
+from nanotorch._core.call_site import at, here, paragraph, warn, wrote
 from nanotorch._core.dtypes import C_NAMES, OF_NUMPY, can_cast, of_array
 from nanotorch._core.grad_mode import InferenceCell, mode, of_inference, refuse_write
 from nanotorch._core.layout import EXPANDED, check_places, is_dense, repeats
@@ -155,25 +155,15 @@ class FreedValues:
     """Stands for the saved values of nodes that a backward pass has used and freed."""
 
     __slots__ = ("site",)
-    site: Site | None  # of the call
+
+    def __init__(self) -> None:
+        self.site = here()
 
     def error(self, node: "Node") -> RuntimeError:
         """The error for using them again."""
         saved = f"{operation(node)} saved values{at(node._site)}"
         freed = f"a backward pass used and freed them{at(self.site)}"
         return RuntimeError(FREED + paragraph(saved, freed))
-
-
-def freed_here() -> FreedValues:
-    """What stands for values that the pass which begins frees."""
-    freed: FreedValues = new_object(FreedValues)
-    site: Any = mode.enabled
-    if site.__class__ is not tuple:
-        frame = sys._getframe(2)  # that of the caller is our own
-        code = frame.f_code
-        site = climb(frame) if ours[code.co_filename] else (code, frame.f_lasti)
-    freed.site = site
-    return freed
 
 
 # Held while a node turns into the one that is shown.
@@ -477,13 +467,8 @@ class AccumulateGrad(Node):
 
     def check_leaf(self) -> None:
         """Refuse a gradient for what is no leaf any more."""
-        if self.is_moved():
+        if not self.variable.is_leaf:
             raise RuntimeError("leaf variable has been moved into the graph interior")
-
-    def is_moved(self) -> bool:
-        """Whether the leaf has a history by now; a view of what was written to asks its base."""
-        variable = self.variable
-        return variable._edge is not None or (variable._view is not None and not variable.is_leaf)
 
     def call_post_hooks(self) -> None:
         """Call the leaf's post-accumulate hooks in order."""
@@ -705,7 +690,12 @@ def history_of(tensor: Tensor, *others: Tensor | None, copies: bool = False) -> 
         return view_history(tensor)
     if not copies and tensor.is_inference() and of_inference(*others):
         return None
-    return accumulator_edge(tensor) if tensor._is_watched() else tensor
+    return leaf_history(tensor)
+
+
+def leaf_history(leaf: Tensor) -> Any:
+    """The leaf itself, or the edge to its accumulator if somebody watches that."""
+    return accumulator_edge(leaf) if leaf._is_watched() else leaf
 
 
 def version_of(tensor: Tensor) -> Any:
@@ -732,9 +722,7 @@ def view_history(tensor: Tensor) -> Any:
     if history is None:
         # A view made under `no_grad` is cut off from its base for good.
         return CUT_OFF if view.base.requires_grad else None
-    if history is LEAF:
-        return accumulator_edge(tensor) if tensor._is_watched() else tensor
-    return history
+    return leaf_history(tensor) if history is LEAF else history
 
 
 def edge_to(history: Any) -> Edge:

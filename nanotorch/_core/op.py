@@ -38,7 +38,7 @@ from nanotorch._core.batched import NoValues, Shadow, in_batch
 from nanotorch._core.call_site import ours
 from nanotorch._core.dtypes import Number
 from nanotorch._core.engine import fit, send
-from nanotorch._core.grad_mode import InferenceCell, mode, of_inference, refuse_write
+from nanotorch._core.grad_mode import InferenceCell, mode, of_inference
 from nanotorch._core.graph import (
     ASK,
     CUT_OFF,
@@ -393,7 +393,7 @@ def in_half(result: Any) -> Any:
 CALLED: tuple[Any, ...] = (
     bare, NoValues, in_batch, constant, explain, in_half, in_single, widened, again, promote,
     not_a_tensor, unpack_input, unpack_out, stand_in, InferenceCell, observe, opened, edge_of,
-    of_inference, make_view, check_memory, refuse_history, refuse_write, write, rebase,
+    of_inference, make_view, check_memory, refuse_history, write, rebase,
     refuse_overlap, refuse_rebase, wrap, edge_to, history_of, version_of, fit, send, heappush,
     Recorded, Unusual,
 )  # fmt: skip
@@ -774,11 +774,10 @@ def complete(o: Op) -> None:
         kind.apply_bare = generated(o, "apply_bare")
         kind.apply_recorded = generated(o, "apply_recorded")
         if not (base["multi"] or o.variadic):
-            # Under a name that no argument has.
-            backs = [generated(o, name) for name in ("back", "careful_back")]
-            backs[0].kind = backs[1].kind = kind
             kind.by_name = staticmethod(generated(o, "by_name"))
-            o.namespace["this_back"], o.namespace["careful_back"] = backs
+            for name in ("plain_back", "careful_back"):
+                back = o.namespace[name] = generated(o, name)
+                back.kind = kind
     o.namespace.update({f"default_{n}": a.default for n, a in o.arguments.items()})
     o.namespace |= {"NewNode": kind, "NewNodeInPlace": inplace_kind}
     o.namespace |= {"own_dims": o.dims, "check": o.check}

@@ -186,7 +186,7 @@ def unpack_recorded(o: Op, name: str, kind: str, *, careful: bool) -> list[str]:
             f"if cell is not None and cell[0] != v_{name}: raise Unusual",
         ]
     lines += as_the_kernel_saw(o, name, kind, graph=False, careful=careful)
-    users = [n for n, needs in o.needs.items() if name in needs]
+    users = users_of(o, name)
     if len(users) == len(o.formulas) and name not in o.optional:
         return lines
     return [f"if {name} is not None:", *("    " + line for line in lines)]
@@ -203,7 +203,7 @@ def as_the_kernel_saw(
     lines = []
     if not graph and kind != "aux" and o.arithmetic:
         lines.append(f"if g.__class__ is not ndarray and not {name}.ndim: {name} = {name}[()]")
-    if careful and kind != "aux" and has_careful(o):  # as the kernel saw it
+    if careful and kind != "aux" and has_careful(o):
         held, cast = (f"{name}._array", "_cast") if graph else (name, "astype")
         other = "g._array" if graph else "g"
         # A write in place may have rounded what was computed with more digits.
@@ -246,7 +246,7 @@ def opening(o: Op, *, graph: bool, careful: bool = True, recorded: bool = False)
         else:
             lines += unpack(o, name, kind, graph=graph)
     if not (o.view or o.one_step) and (careful or not has_careful(o)):
-        kept = [n for n, kind in o.recipe if kind in ("input", "aux", "out")]
+        kept = [n for n, kind in o.recipe if kind in RECORDED_AS]
         grads, size = ("*g", "node._outputs[0][1]") if o.multi or o.results else ("g", "g")
         if graph and grads == "g":
             size = "g._array"
@@ -268,6 +268,11 @@ RECORDED_AS = {"input": ("", "v_"), "aux": ("", "v_"), "out": ("", "c_", "v_")}
 def places(name: str, kind: str) -> list[str]:
     """The names of what a node keeps of one value as it is recorded."""
     return [prefix + name for prefix in RECORDED_AS.get(kind, ("",))]
+
+
+def users_of(o: Op, name: str) -> list[str]:
+    """The inputs whose formulas ask for a value."""
+    return [n for n, needs in o.needs.items() if name in needs]
 
 
 def calls(o: Op) -> dict[str, str]:
@@ -299,9 +304,9 @@ def back(o: Op, called: str) -> str:
         "follow = None",
         f"saved = node._saved; {', '.join('e_' + n for n in call)}, = node._edges",
         # After the reads: another thread that looks at the node changes `_back` before the rest.
-        f"if node._back is not {'this_back' if called == 'back' else called}: raise Unusual",
+        f"if node._back is not {called}: raise Unusual",
     ]
-    lines += opening(o, graph=False, careful=called != "back", recorded=True)
+    lines += opening(o, graph=False, careful=called == "careful_back", recorded=True)
     if o.joint:
         lines.append(f"{', '.join('x_' + n for n in call)}, = {next(iter(call.values()))}")
     else:
@@ -476,12 +481,12 @@ def no_tensors(o: Op) -> list[str]:
 #         e_input, e_other = input._history, other._history
 #         if recording and (e_input is not None or e_other is not None):
 #             (brought up to date; the history of a leaf is itself)
-#             node = new(Recorded); node._edges = (e_input, e_other); node._back = this_back
+#             node = new(Recorded); node._edges = (e_input, e_other); node._back = plain_back
 #             node._saved = (other and its version if e_input leads somewhere, input ...)
 #             out._history = node
 #         return out
 #
-#     def back(node, g, waiting, ...):  # in an ordinary pass, on ndarrays
+#     def plain_back(node, g, waiting, ...):  # in an ordinary pass, on ndarrays
 #         e_input, e_other = node._edges
 #         other, v_other, input, v_input = node._saved
 #         (their arrays, if nothing has written to them)
@@ -500,7 +505,7 @@ def source(o: Op, called: str) -> str:
         called: the name among the functions of the op.
     """
     name = called.removeprefix(METHOD)
-    if name in ("back", "careful_back"):
+    if name in ("plain_back", "careful_back"):
         return back(o, name)
     if name == "by_name":
         return by_name(o)
@@ -703,7 +708,7 @@ def before_write(o: Op) -> list[str]:
     if o.formulas:
         lines.append("if recording:")
         lines += [f"    e_{n} = {if_given(o, n, 'NO_EDGE')}edge_of({n})" for n in o.formulas]
-    users = [n for n, needs in o.needs.items() if "input" in needs]
+    users = users_of(o, "input")
     if users:
         wanted = " or ".join(f"e_{n}[0] is not None" for n in users)
         lines.append(f"    before = stand_in(input) if {wanted} else None")
@@ -726,24 +731,18 @@ def before_write(o: Op) -> list[str]:
 
 
 # Where the user's call stands; see `call_site`. Of a call from C nothing is known.
-SITE_OF_RECORDED = (
-    "        if recording is True:",
-    "            try:",
-    "                frame = getframe(1); code = frame.f_code",
-    "                while ours[code.co_filename]: frame = frame.f_back; code = frame.f_code",
-    "                node._site = code; node._offset = frame.f_lasti",
-    "            except (ValueError, AttributeError): node._site = None",
-    "        else: node._site = recording",
-)
-SITE = (
-    "        if recording is True:",
-    "            try:",
-    "                frame = getframe(1); code = frame.f_code",
-    "                while ours[code.co_filename]: frame = frame.f_back; code = frame.f_code",
-    "                recording = (code, frame.f_lasti)",
-    "            except (ValueError, AttributeError): recording = None",
-    "        node._site = recording",
-)
+def site(*, shown: bool) -> list[str]:
+    """Note on a node where the call stands; on one that is shown, in the form of a `Site`."""
+    found = "(code, frame.f_lasti)" if shown else "code; node._offset = frame.f_lasti"
+    return [
+        "        if recording is True:",
+        "            try:",
+        "                frame = getframe(1); code = frame.f_code",
+        "                while ours[code.co_filename]: frame = frame.f_back; code = frame.f_code",
+        f"                node._site = {found}",
+        "            except (ValueError, AttributeError): node._site = None",
+        "        else: node._site = recording",
+    ]
 
 
 # The result has the dtype of what a source is written into.
@@ -784,11 +783,11 @@ def record(o: Op, *, inplace: bool) -> list[str]:
         # The number left out is that of a node that `unfold` makes.
         *(["        next_sequence()"] if o.unfold else []),
         "        node._sequence = next_sequence()",
-        *(SITE_OF_RECORDED if fast else SITE),
+        *site(shown=not fast),
         f"        node._edges = ({', '.join('e_' + n for n in names)},)",
     ]
     if fast:
-        which = "this_back if alike else careful_back" if has_careful(o) else "this_back"
+        which = "plain_back if alike else careful_back" if has_careful(o) else "plain_back"
         lines += [
             f"        node._back = {which}",
             "        node._shape = r.shape; node._dtype = r.dtype",
@@ -837,7 +836,7 @@ def record_variadic(o: Op) -> list[str]:
         "    if any([edge is not NO_EDGE for edge in edges]):",
         "        node = NewNode()",
         "        node._sequence = next_sequence()",
-        *SITE,
+        *site(shown=True),
         "        node._edges = edges",
         f"        node._outputs = {out_metadata(o)}",
         f"        node._saved = ({', '.join(saved(o, inplace=False))},)",
@@ -881,7 +880,7 @@ def saved(o: Op, *, inplace: bool) -> list[str]:
             if name in o.optional:
                 value = f"({if_given(o, name, 'None')}{value})"
         if kind in RECORDED_AS and not o.variadic:
-            users = [n for n, needs in o.needs.items() if name in needs]
+            users = users_of(o, name)
             if len(users) < len(o.formulas) or (inplace and name == "input"):
                 value += " if " + " or ".join(leading_edge(n) for n in users) + " else None"
         values.append(value)
@@ -911,7 +910,7 @@ def keep(o: Op) -> list[str]:
         elif kind == "out":
             lines.append("cell = out._cell" if o.view else "out._writes = cell = [0, None]")
             values = f"r, cell, {'cell[0]' if o.view else 0}"
-        users = [n for n, needs in o.needs.items() if name in needs]
+        users = users_of(o, name)
         wanted = [] if len(users) == len(o.formulas) else [" or ".join(map(leading, users))]
         if name in o.optional:
             wanted.append(f"{name} is not None")

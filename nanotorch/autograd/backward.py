@@ -13,7 +13,7 @@ from nanotorch._core.call_site import warn, warn_once
 from nanotorch._core.dtypes import Size
 from nanotorch._core.engine import Sweep, sum_to
 from nanotorch._core.grad_mode import BACKWARD, mode, refuse_inside
-from nanotorch._core.graph import Edge, Node, Recorded, anomaly, edge_of, freed_here
+from nanotorch._core.graph import Edge, FreedValues, Node, Recorded, anomaly, edge_of
 from nanotorch._core.op import method
 from nanotorch._core.tensor import Tensor, wrap
 
@@ -110,7 +110,7 @@ def backward(
     if create_graph:
         warn_once(CYCLE)
     keep = create_graph if retain_graph is None else retain_graph
-    freed = None if keep else freed_here()
+    freed = None if keep else FreedValues()
     if inputs is None:
         if len(roots) == 1 and not create_graph and not anomaly.enabled:
             (node, number), first = roots[0]
@@ -146,7 +146,7 @@ def tensor_backward(
     if gradient is inputs is None and not (create_graph or anomaly.enabled or mode.transforms):
         node = self._history
         if node.__class__ is Recorded and not self._array.ndim:  # the usual case
-            freed = None if retain_graph else freed_here()
+            freed = None if retain_graph else FreedValues()
             engine.quick_sweep(node, 0, ONES[self._array.dtype.char], freed)
             return
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
@@ -194,7 +194,7 @@ def grad(
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     keep = create_graph if retain_graph is None else retain_graph
     edges = [place_of(t) for t in wanted]
-    freed = None if keep else freed_here()
+    freed = None if keep else FreedValues()
     captured = Sweep(roots, freed, create_graph, edges, accumulate=False).run()
     results: list[Tensor | None] = []
     for position, (target, edge) in enumerate(zip(wanted, edges, strict=True)):

@@ -136,7 +136,7 @@ def test_tracebacks_show_generated_lines_and_formulas() -> None:
         y.backward()
     except ZeroDivisionError as error:
         text = "".join(traceback.format_exception(error))
-    assert "<nanotorch op failing: back>" in text
+    assert "<nanotorch op failing: plain_back>" in text
     assert "grad_input(g)" in text
     assert "in formula" in text
 

@@ -32,7 +32,7 @@ from nanotorch.utils.tensorboard.files import OpStats, protos, run_metadata, sha
 
 PACKAGE = f"{Path(__file__).parents[2]}{os.sep}"
 GENERATED = "<nanotorch op "
-FORMULAS = ("apply_bare", "apply_recorded", "back", "careful_back")
+FORMULAS = ("apply_bare", "apply_recorded", "plain_back", "careful_back")
 # Of a node, `apply` and its kin; of a leaf without hooks, the function that adds to its gradient.
 LEAF = "accumulate_into"
 BACKWARD = ("apply", "accumulate", "accumulate_tensor", LEAF, *FORMULAS)
