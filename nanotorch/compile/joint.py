@@ -310,25 +310,25 @@ class Joint:
              "keeps_values": len(self.shapes) == 1},
         )  # fmt: skip
         ends = [end if type(end) is str else of(end) for end in self.ends]
-        leaf, edge = of(LEAF), of(edge_of, "f")
-        edges = "".join(
-            f"{ends[n]} if {ends[n]}._history is {leaf} else {edge}({ends[n]}), "
-            for n in self.edges
-        )
+        edges = [f"{of(edge_of, 'f')}({end})" for end in ends]
         copies = "".join(f"{of(storage.base, 'a')}.copy('K'), " for storage in self.lasting)
         marks = "".join(f"{of(mark, 'f')}({of(generator)}), " for generator in self.generators)
         if len(self.shapes) > 1:
             made = [f"node = new({of(self.kind, 't')})"]
-            edges = "".join(f"{edge}({ends[n]}), " for n in self.edges)
         else:
             shape, dtype = self.shapes[0]
+            edges = [
+                f"{end} if {end}._history is {of(LEAF)} else {edge}"
+                for end, edge in zip(ends, edges, strict=True)
+            ]
             made = [
                 f"node = new({of(Recorded, 't')})", f"node._back = {of(self.back(), 'f')}",
                 f"node._shape, node._dtype = {shape}, {of(dtype, 't')}",
             ]  # fmt: skip
+        edges = [f"{edges[n]}, " for n in self.edges]
         return [
             *made, f"node._sequence = {of(next_sequence, 'f')}()",
-            f"node._site = {of(here, 'f')}()", f"node._edges = ({edges})",
+            f"node._site = {of(here, 'f')}()", f"node._edges = ({''.join(edges)})",
             f"before = ({copies}), ({marks})",
         ]  # fmt: skip
 
@@ -336,17 +336,17 @@ class Joint:
         """What an ordinary pass calls for the node of the only result."""
         plan = self.plan
 
-        def back(node: Node, g: Any, *state: Any) -> None:
-            *passing, freed = state
+        def run(node: Node, g: Any, *passing: Any) -> None:
+            *where, freed = passing
             grads = MISS if node._saved.__class__ is FreedValues else plan.backward(node, (g,))
             if grads is MISS:
                 raise Unusual
             if freed is not None:
                 node._saved = freed
-            send_all(grads, node, *passing)
+            send_all(grads, node, *where)
 
-        back.kind = self.kind  # type: ignore[attr-defined]
-        return back
+        run.kind = self.kind  # type: ignore[attr-defined]
+        return run
 
     def versions(self, tensors: list[Any]) -> str:
         """How often tensors have been written to, as source."""

@@ -523,7 +523,7 @@ class Capture:
             except Refused as reason:
                 self.problem = self.problem or f"{place_of(self.function)}: {reason}"
         if self.has_graph and (self.problem is None or self.changed() is None):
-            held.put_back()  # nobody is to go backward through traced arrays
+            held.put_back()  # no pass goes through traced arrays
             out = self.function(*args, **kwargs)
         return out
 

@@ -224,12 +224,9 @@ class Flat:
     def note(self, times: int, writer: Any) -> None:
         """Count writes to the parameters."""
         for p, *_ in self.params:
-            cell = p._writes
-            if cell is None:
-                p._writes = [times, writer]
-            else:
-                cell[0] += times
-                cell[1] = writer
+            cell = p._writes or p._cell
+            cell[0] += times
+            cell[1] = writer
 
 
 class Candidate:
