@@ -1,7 +1,9 @@
 """Many small checks in one test, since to start a test takes longer than most of them."""
 
+import gc
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import pytest
@@ -24,6 +26,16 @@ def each(things: Iterable[T], *checks: Callable[[T], Any]) -> None:
                 errors.append(error)
     if errors:
         raise BaseExceptionGroup(f"{len(errors)} checks fail", errors)
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """A block in which the garbage collector frees nothing: what goes is in no reference cycle."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def in_parts(names: Iterable[str], size: int) -> pytest.MarkDecorator:

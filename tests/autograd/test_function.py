@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import nanotorch as torch
+from tests.several import uncollected
 
 
 def keeping(*which: str) -> Any:
@@ -38,14 +39,11 @@ def copied(value: Any) -> Any:
 def dies_at_once(build: Callable[[], Any]) -> bool:
     """Whether what is built, and its node, are gone without the collector."""
     gc.collect()
-    gc.disable()
-    try:
+    with uncollected():
         tensor = build()
         refs = [weakref.ref(tensor), weakref.ref(tensor.grad_fn)]
         del tensor
         return all(ref() is None for ref in refs)
-    finally:
-        gc.enable()
 
 
 @pytest.mark.parametrize("which", [("input",), ("output",), ("input", "output")])

@@ -1,6 +1,5 @@
 """`make_dot`: torchviz's conventions, names, saved values, and files."""
 
-import gc
 import json
 import re
 import weakref
@@ -14,6 +13,7 @@ import nanotorch as torch
 from nanotorch.autograd import make_dot
 from nanotorch.autograd.graph_view import GraphView
 from tests.autograd.graph_view_cases import CASES, Case, mlp, statements
+from tests.several import uncollected
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "graph_view.json").read_text("utf-8"))
 
@@ -102,12 +102,9 @@ def test_the_drawing_keeps_nothing_alive() -> None:
     view = make_dot(y, show_attrs=True, show_saved=True)
     source = view.source
     gone = [weakref.ref(x), weakref.ref(y.grad_fn)]
-    gc.disable()
-    try:
+    with uncollected():
         del x, y
         assert [ref() for ref in gone] == [None, None]
-    finally:
-        gc.enable()
     assert view.source == source
     assert "AccumulateGrad" in view._repr_svg_()
 

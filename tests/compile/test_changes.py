@@ -1,6 +1,5 @@
 """What a replay depends on may change between calls; it then does what the step would do."""
 
-import gc
 import importlib
 from typing import Any
 
@@ -11,6 +10,7 @@ from nanotorch import nn, optim
 from nanotorch.compile.tape import holders
 from nanotorch.nn import functional as F
 from tests.compile.beside import array, behind, caught, compare, flat, usual
+from tests.several import uncollected
 
 SCALE = 2.0
 
@@ -28,11 +28,8 @@ def batch(n: int) -> Any:
 
 def test_a_trace_holds_nothing_once_it_is_over() -> None:
     """Gradients that somebody held would have to be copied at every step, by a further plan."""
-    gc.disable()
-    try:
+    with uncollected():
         step = compare(small, calls=16, arguments=batch)
-    finally:
-        gc.enable()
     assert len(step.report().plans) == 2, str(step.report())
 
 

@@ -1,7 +1,6 @@
 """A compiled forward whose result goes backward outside: the same bits as without the compiler."""
 
 import copy
-import gc
 import pickle
 import weakref
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ import nanotorch as torch
 from nanotorch import nn, optim
 from nanotorch.nn import functional as F
 from tests.compile.beside import array, caught, flat
+from tests.several import uncollected
 
 CALLS = 8
 LABELS = torch.tensor([0, 1, 1, 0, 1, 0])
@@ -518,22 +518,18 @@ def test_layers_that_are_compiled_one_by_one() -> None:
 
 
 def test_what_a_graph_holds_goes_with_it() -> None:
-    with both(lambda x, w: (x @ w).sigmoid() @ w) as [_, (f, _)]:
-        gc.disable()
-        try:
-            x = array(3, 3)
-            seen = weakref.ref(x)
-            out = f(x)
-            del x
-            assert seen() is not None
-            out.sum().backward()
-            assert seen() is None
-            x = array(3, 3)
-            seen, out = weakref.ref(x), f(x)
-            del x, out
-            assert seen() is None
-        finally:
-            gc.enable()
+    with both(lambda x, w: (x @ w).sigmoid() @ w) as [_, (f, _)], uncollected():
+        x = array(3, 3)
+        seen = weakref.ref(x)
+        out = f(x)
+        del x
+        assert seen() is not None
+        out.sum().backward()
+        assert seen() is None
+        x = array(3, 3)
+        seen, out = weakref.ref(x), f(x)
+        del x, out
+        assert seen() is None
 
 
 def test_a_function_that_depends_on_values_says_so() -> None:

@@ -1,6 +1,5 @@
 """Deep and wide graphs: nothing recurses, nothing is quadratic."""
 
-import gc
 import sys
 import weakref
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 
 import nanotorch as torch
+from tests.several import uncollected
 
 DEEP = 20_000
 
@@ -50,12 +50,9 @@ def test_a_deep_chain_builds_runs_prints_and_is_freed(step: Callable[..., torch.
     (g,) = torch.autograd.grad(y.sum(), x)
     assert g.shape == (2,)
     node = weakref.ref(y.grad_fn)
-    gc.disable()
-    try:
+    with uncollected():
         del y
         assert node() is None
-    finally:
-        gc.enable()
 
 
 def test_a_deep_chain_under_create_graph() -> None:

@@ -1,6 +1,5 @@
 """Graphs: nodes and hooks, writes through views, backward passes."""
 
-import gc
 import weakref
 from typing import Any
 
@@ -9,6 +8,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch._core.graph import AccumulateGrad, Node
+from tests.several import uncollected
 
 
 class Wrong(Node):
@@ -158,12 +158,9 @@ def test_a_handle_keeps_nothing_alive() -> None:
     y = x * 2
     handle = y.register_hook(lambda g: None)
     node = weakref.ref(y.grad_fn)
-    gc.disable()
-    try:
+    with uncollected():
         del y
         assert node() is None
-    finally:
-        gc.enable()
     handle.remove()
 
 

@@ -1,6 +1,5 @@
 """The checks that every sample passes. `test_controls` shows that each of them can fail."""
 
-import gc
 import warnings
 import weakref
 import zlib
@@ -16,6 +15,7 @@ from nanotorch._core.tensor import Tensor, wrap
 from tests.answers import BEYOND
 from tests.ops.cases import FLOATS, Answer, Case, Seen
 from tests.ops.sampling import Call, weights_like
+from tests.several import uncollected
 from tests.tolerances import SINGLE
 
 STEP = 1e-5  # of the central differences: error about 1e-10, rounding about 1e-10
@@ -331,8 +331,5 @@ def check_release(case: Case) -> None:
         found = [t for t in (*outs, *grads, *call.tensors) if t is not None]
         return [weakref.ref(thing) for thing in (*found, *nodes_behind(found))]
 
-    gc.disable()
-    try:
+    with uncollected():
         assert [thing for ref in made() if (thing := ref()) is not None] == []
-    finally:
-        gc.enable()
