@@ -674,8 +674,11 @@ def settle(leaves: dict[Tensor, Any]) -> None:
     with accumulating:
         while leaves:
             leaf, g = leaves.popitem()
-            # Two hold what nobody else knows: the local variable and the call.
-            if leaf._history is LEAF and leaf._grad is None and references(g) == 2:
-                leaf._grad = wrap(g if is_alone(g, leaf._array) else copy_like(g, leaf._array))
+            if leaf._history is LEAF and leaf._grad is None:
+                array = leaf._array
+                # Two hold what nobody else knows: the local variable and the call.
+                if references(g) != 2 or not is_alone(g, array):
+                    g = copy_like(g, array)
+                leaf._grad = wrap(g)
             elif leaf.requires_grad:  # as it did when the graph was made
                 accumulate_into(leaf, g, False)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core.call_site import at, here, paragraph, warn, wrote
+from nanotorch._core.call_site import at, climb, paragraph, warn, wrote
 from nanotorch._core.dtypes import C_NAMES, OF_NUMPY, can_cast, of_array
 from nanotorch._core.grad_mode import InferenceCell, mode, of_inference, refuse_write
 from nanotorch._core.layout import EXPANDED, check_places, is_dense, repeats
@@ -157,7 +157,7 @@ class FreedValues:
     __slots__ = ("site",)
 
     def __init__(self) -> None:
-        self.site = here()
+        self.site = climb(sys._getframe(2))
 
     def error(self, node: "Node") -> RuntimeError:
         """The error for using them again."""

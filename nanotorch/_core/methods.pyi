@@ -100,8 +100,10 @@ class Methods:
         """``input ^ other``."""
     def __setitem__(self, given: Any, value: Any) -> None:
         """Write a number or tensor to a part of the tensor, broadcasting and converting."""
-    def __sub__(self, other: Any) -> Tensor: ...
-    def __truediv__(self, other: Any) -> Tensor: ...
+    def __sub__(self, other: Any) -> Tensor:
+        """``input - alpha * other``, broadcasting."""
+    def __truediv__(self, other: Any) -> Tensor:
+        """``input / other``, broadcasting; integers give the default floating-point dtype."""
     def __xor__(self, other: Any) -> Tensor:
         """``input ^ other``."""
     def _give_shape(

@@ -104,15 +104,12 @@ Array = np.ndarray
 
 def constant(value: Number, kind: np.dtype) -> Tensor:
     """A Python number as a 0-d tensor of the dtype an operation computes in; cached."""
-    known = CONSTANTS.get(kind.char)
-    if known is None:
-        known = CONSTANTS[kind.char] = {}
-    key = value or repr(value)  # 0.0 == -0.0, but they divide differently
-    found = known.get(key)
+    key = (value or repr(value), kind.char)  # 0.0 == -0.0, but they divide differently
+    found = CONSTANTS.get(key)
     if found is None:
-        if len(known) > 1000:
-            known.clear()
-        found = known[key] = wrap(dtypes.array_of_number(value, kind))
+        if len(CONSTANTS) > 2000:
+            CONSTANTS.clear()
+        found = CONSTANTS[key] = wrap(dtypes.array_of_number(value, kind))
         found._is_number = True
     return found
 
@@ -122,7 +119,7 @@ def number(value: Number, kind: np.dtype) -> Array:
     return constant(value, kind)._array
 
 
-CONSTANTS: dict[str, dict[Number | str, Tensor]] = {}
+CONSTANTS: dict[tuple[Number | str, str], Tensor] = {}
 
 
 # The dtype of a result, by the dtypes of tensors, and whether those have no dimensions.

@@ -144,10 +144,10 @@ def tensor_backward(
         RuntimeError: see `nanotorch.autograd.backward`.
     """
     if gradient is inputs is None and not (create_graph or anomaly.enabled or mode.transforms):
-        node = self._history
-        if node.__class__ is Recorded and not self._array.ndim:  # the usual case
+        node, array = self._history, self._array
+        if node.__class__ is Recorded and not array.ndim:  # the usual case
             freed = None if retain_graph else FreedValues()
-            engine.quick_sweep(node, 0, ONES[self._array.dtype.char], freed)
+            engine.quick_sweep(node, 0, ONES[array.dtype.char], freed)
             return
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 

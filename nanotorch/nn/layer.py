@@ -68,7 +68,7 @@ class Layer(Module):
             cls._given = gives.split() or [name for name in options if name not in FORMER]
         source = source_of_init(cls, options, kw_only) if own else ""
         if function is not None:
-            source += source_of_forward(function, cls._takes, cls._given)
+            source += source_of_forward(function, cls._takes, cls._given, options)
         hints = {
             "__init__": {**options, "return": None},
             "forward": dict.fromkeys((*cls._takes, "return"), Tensor),
@@ -121,13 +121,18 @@ def source_of_init(cls: Any, options: dict[str, Any], kw_only: bool) -> str:
 
 
 def source_of_forward(
-    function: Callable[..., Any], takes: Sequence[str], gives: Sequence[str]
+    function: Callable[..., Any], takes: Sequence[str], gives: Sequence[str], kinds: dict[str, Any]
 ) -> str:
     """The text of `forward`."""
     code = inspect.unwrap(function).__code__
     names = (*takes, *gives)
     in_order = code.co_varnames[: code.co_argcount][: len(names)] == names
-    given = [*takes, *(f"self.{name}" if in_order else f"{name}=self.{name}" for name in gives)]
+    given = [*takes]
+    for name in gives:
+        value = f"self.{name}"
+        if kinds.get(name) == Tensor | None:  # where `self.weight` looks last
+            value = f"own[{name!r}] if {name!r} in (own := self._buffers) else {value}"
+        given.append(value if in_order else f"{name}={value}")
     bare = function.__module__.startswith(OPERATIONS) and takes[0] == "input"
     check = f"        tensor_given({function.__name__!r}, input)\n" if bare else ""
     return (

@@ -32,7 +32,6 @@ from nanotorch.ops.elementwise import (
     reciprocal,
     rsub,
     share,
-    sub,
     true_divide,
     vanishing,
     zero_where,
@@ -246,10 +245,8 @@ def operator(
     method(apply, name=f"__{name}__", public=False)
 
 
-operator(sub, "sub")
 operator(lambda self, other: rsub(self, other), "rsub")
 operator(lambda self, other: self.sub_(other), "isub")
-operator(true_divide, "truediv")
 # As in PyTorch, an array can be divided by a tensor, though it cannot be added to one.
 operator(lambda self, other: reciprocal(self) * other, "rtruediv", also=(np.ndarray,))
 operator(lambda self, other: self.div_(other), "itruediv")

@@ -321,7 +321,7 @@ def add(input: Array, other: Array, *, alpha: float = 1) -> Array:
 @op(
     input=lambda g: g,
     other=lambda g, alpha: g * -alpha,
-    cast="promote", refuse_bool=NO_BOOL, inplace=True, arithmetic=True,
+    cast="promote", dunder="sub", refuse_bool=NO_BOOL, inplace=True, arithmetic=True,
 )  # fmt: skip
 def sub(input: Array, other: Array, *, alpha: float = 1) -> Array:
     """``input - alpha * other``, broadcasting.
@@ -403,7 +403,8 @@ def mul(input: Array, other: Array) -> Array:
 @op(
     input=lambda g, other: g / other,
     other=lambda g, input, other: -g * ((input / other) / other),
-    cast="float", inplace=True, public=False, node="DivBackward0", unrounded=("other",),
+    cast="float", dunder="truediv", inplace=True, public=False, node="DivBackward0",
+    unrounded=("other",),
 )  # fmt: skip
 def true_divide(input: Array, other: Array) -> Array:
     """``input / other``, broadcasting; integers give the default floating-point dtype."""

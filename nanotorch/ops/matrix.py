@@ -550,12 +550,12 @@ def addr(input: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Num
 
 def is_layer(x: Array, w: Array, b: Array) -> bool:
     """Whether `linear` can be one operation: of matrices of one dtype, which fit."""
-    kind = x.dtype
     return (
-        x.ndim == w.ndim == 2
-        and kind == w.dtype == b.dtype
-        and kind in OF_BLAS
-        and w.shape == (*b.shape, x.shape[1])
+        x.dtype == w.dtype == b.dtype
+        and x.ndim == 2 == w.ndim
+        and x.shape[1] == w.shape[1]
+        and b.shape == w.shape[:1]
+        and x.dtype in OF_BLAS
         and x.strides[0] >= x.strides[1]
         and w.strides[0] > w.strides[1]  # as PyTorch, `addmm` lays out gradients by their operands
         and not observers
@@ -609,7 +609,7 @@ def layer(bias: Array, input: Array, weight: Array, matrix: Any) -> Array:
     Args:
         matrix: the weight's array, which ``weight.data = ...`` may replace.
     """
-    out = product(input, matrix.T)
+    out = input.dot(matrix.T) if input.shape[1] != 1 else np.multiply(input, matrix.T)
     return np.add(out, bias, out)
 
 
@@ -635,8 +635,9 @@ def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Any
         return LINEAR_OUT.fill(linear, out, (input, weight, bias), {})
     if not (isinstance(input, Tensor) and isinstance(weight, Tensor)):
         need_tensors(input, weight)
-    if isinstance(bias, Tensor) and is_layer(input._array, weight._array, bias._array):
-        return layer(bias, input, weight, weight._array)
+    matrix = weight._array
+    if isinstance(bias, Tensor) and is_layer(input._array, matrix, bias._array):
+        return layer(bias, input, weight, matrix)
     ndim = input.ndim
     if ndim == 2 and bias is not None:
         return addmm(bias, input, t(weight))

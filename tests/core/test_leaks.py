@@ -183,7 +183,7 @@ WAYS = [
 
 def alive(found: list[weakref.ref[Any]]) -> list[Any]:
     """What is still there, but for the leaves and the cached tensors of Python numbers."""
-    kept = [X, W, *(t for known in CONSTANTS.values() for t in known.values())]
+    kept = [X, W, *CONSTANTS.values()]
     held = {id(t) for t in kept} | {id(t._array) for t in kept}
     return [thing for r in found if (thing := r()) is not None and id(thing) not in held]
 
