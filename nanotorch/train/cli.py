@@ -53,7 +53,8 @@ def try_step(experiment: Experiment) -> str:
         assert isinstance(experiment, Supervised)
         x, y = next(experiment.batches(0))[:2]
         value = experiment.loss(experiment.model(x), y)
-        loss, said, blamed = value.item(), f"a batch of {len(x)} samples", "model"
+        loss, said = value.item() * experiment.unit, f"a batch of {len(x)} samples"
+        blamed = "model"
         value.backward()
         named = experiment.model.named_parameters()
         parameters = {name: p for name, p in named if p.requires_grad}

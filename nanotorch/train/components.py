@@ -304,6 +304,8 @@ class LossFacts:
     """Of numbers, of one score a sample for class 1 of two, or of one score a class."""
     probability: str = "as they are"
     """How outputs become probabilities."""
+    degree: int = 0
+    """Its power of the target's unit, by which it changes with that; 0 if it changes otherwise."""
     last: str = ""
     """The last layer that makes outputs what it wants."""
     inside: Mapping[str, str] = field(default_factory=dict)
@@ -312,7 +314,9 @@ class LossFacts:
 
 SOFTMAX = dict.fromkeys(("Softmax", "LogSoftmax"), "the softmax")
 LOSS_FACTS: dict[str, LossFacts] = {
-    **dict.fromkeys(("MSELoss", "L1Loss", "SmoothL1Loss", "HuberLoss"), LossFacts("regression")),
+    "MSELoss": LossFacts("regression", degree=2),
+    **dict.fromkeys(("L1Loss", "SmoothL1Loss"), LossFacts("regression", degree=1)),
+    "HuberLoss": LossFacts("regression", degree=2),
     "BCEWithLogitsLoss": LossFacts("binary", "sigmoid", inside={"Sigmoid": "the sigmoid"}),
     "BCELoss": LossFacts("binary", last="Sigmoid"),
     "CrossEntropyLoss": LossFacts("classes", "softmax", inside=SOFTMAX),
@@ -520,6 +524,7 @@ def register_loss(
     factory: Callable[..., nn.Module],
     experiment: Literal["regression", "classification"],
     name: str | None = None,
+    degree: int = 0,
 ) -> Callable[..., Any]:
     """Make a loss known, so that configurations can name it.
 
@@ -529,11 +534,14 @@ def register_loss(
             their mean loss.
         experiment: what it is for. Scores of classes become probabilities by the softmax.
         name: what configurations call it; the factory's own name by default.
+        degree: of a regression, 1 if the loss grows as the target's unit does, as a distance, 2 if
+            as its square. Targets are standardized only for losses that have one.
 
     Raises:
         ValueError: if the name is taken, or `experiment` is something else.
     """
-    facts = {"regression": LossFacts("regression"), "classification": LossFacts("classes")}
+    regression = LossFacts("regression", degree=degree)
+    facts = {"regression": regression, "classification": LossFacts("classes")}
     if experiment not in facts:
         raise ValueError(f"expected 'regression' or 'classification', got {experiment!r}")
     LOSSES.register(factory, name)

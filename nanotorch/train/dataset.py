@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,8 @@ class PreprocessingRecord(TypedDict):
     scale: list[float]
     fill: list[float]
     target: str
+    target_mean: NotRequired[float]
+    target_scale: NotRequired[float]
     classes: list[str] | None
     delimiter: str
     header: bool
@@ -106,6 +108,10 @@ class Preprocessing:
     shape: tuple[int, ...] = ()
     """The shape of one sample."""
     target: str = "y"
+    target_mean: float = 0.0
+    """Subtracted from a target that is a number."""
+    target_scale: float = 1.0
+    """What it is then divided by."""
     classes: Sequence[str] | None = None
     """What classes are called, in their order; None where the target is a number."""
     delimiter: str = ","
@@ -152,6 +158,12 @@ class Preprocessing:
         scaled: NDArray[np.float32] = ((filled - self.mean) / self.scale).astype(np.float32)
         return scaled.reshape(len(x), *self.shape)
 
+    def own_units(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return targets, or outputs of the model, in the units of the target."""
+        if (self.target_mean, self.target_scale) == (0, 1):
+            return values
+        return values.astype(np.float64) * self.target_scale + self.target_mean
+
     def record(self) -> dict[str, Any]:
         """Return everything as JSON has it."""
         arrays = {name: getattr(self, name).tolist() for name in ("mean", "scale", "fill")}
@@ -170,7 +182,9 @@ class Preprocessing:
         mean, scale, fill = (np.array(record[k], np.float64) for k in ("mean", "scale", "fill"))
         count, shape = len(mean), tuple(record["shape"])
         classes, delimiter = record["classes"], record["delimiter"]
-        if not np.isfinite([*mean, *scale, *fill]).all() or not scale.all():
+        center, unit = record.get("target_mean", 0.0), record.get("target_scale", 1.0)
+        sound = np.isfinite([*mean, *scale, *fill, center, unit]).all()
+        if not sound or not scale.all() or not unit:
             raise ValueError("mean, scale and fill must be finite numbers, and scale not 0")
         if {len(scale), len(fill)} != {count} or min(shape, default=1) < 1:
             raise ValueError("mean, scale and fill must be of as many features, and shape of sizes")
@@ -184,7 +198,8 @@ class Preprocessing:
             raise ValueError(f"the delimiter cannot be {quoted(delimiter)}")
         if classes is not None and (len(set(classes)) < len(classes) or not classes):
             raise ValueError("the classes must be different from each other")
-        found = {name: record[name] for name in PreprocessingRecord.__annotations__}  # type: ignore[literal-required]
+        known = PreprocessingRecord.__annotations__
+        found: dict[str, Any] = {name: v for name, v in record.items() if name in known}
         arrays = {"mean": mean, "scale": scale, "fill": fill}
         return cls(**{**found, **arrays, "columns": columns, "shape": shape})
 
@@ -477,7 +492,7 @@ def opened_arrays(path: Path) -> Iterator[Any]:
 
 @dataclass(frozen=True)
 class Samples:
-    """Inputs and targets of some samples, in the precision of the model."""
+    """Inputs and targets of some samples, as the model gets them."""
 
     x: NDArray[np.float32] | NDArray[np.int64]
     """Shape (samples, ...)."""
@@ -499,6 +514,10 @@ class Dataset:
     def classes(self) -> Sequence[str] | None:
         """What the classes are called; None where the target is a number."""
         return self.preprocessing.classes
+
+    def targets(self, part: str) -> NDArray[Any]:
+        """Return the targets of a part, numbers in their own units."""
+        return self.preprocessing.own_units(self.parts[part].y)
 
 
 @np.errstate(all="ignore")  # what overflows is refused
@@ -537,8 +556,13 @@ def load_dataset(data: Data, targets: Targets, generator: torch.Generator) -> Da
         preprocessing = raw.preprocessing.fitted(pieces["train"][0], data.standardize)
     except ValueError as error:
         raise refusal("data.missing", str(error)) from None
+    if targets == "regression" and data.standardize_target:
+        mean, scale = moments(pieces["train"][1][:, None], standardize=True)
+        center, unit = mean.item(), scale.item()
+        preprocessing = replace(preprocessing, target_mean=center, target_scale=unit)
     samples = {}
     for name, (x, y) in pieces.items():
+        y = (y - preprocessing.target_mean) / preprocessing.target_scale
         wanted = y.astype(np.int64) if targets == "classes" else y.astype(np.float32)[:, None]
         samples[name] = Samples(preprocessing.inputs(x), wanted)
     finite = np.isfinite(preprocessing.scale)  # what only double precision can hold is not

@@ -16,7 +16,8 @@ from .dataset import Dataset, Targets
 from .metrics import class_metrics, classification_metrics, matrix_text, regression_metrics
 
 Array = NDArray[np.float64]
-Outputs = NDArray[np.float32]
+Outputs = NDArray[Any]
+"""What a model gives; numbers are in the target's own units."""
 
 MOST_SHOWN = 20
 """Classes of which a confusion matrix is shown."""

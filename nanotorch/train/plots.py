@@ -526,9 +526,9 @@ MOST_POINTS = 2000
 MOST_CURVES = 10
 """Classes that get curves of their own."""
 
-AnyPredict = Callable[[NDArray[Any]], NDArray[np.float32]]
-Part = tuple[NDArray[Any], NDArray[Any], NDArray[np.float32]]
-"""Inputs, targets and the model's outputs."""
+AnyPredict = Callable[[NDArray[Any]], NDArray[Any]]
+Part = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+"""Inputs, targets and the model's outputs, these two in the target's own units."""
 
 
 def predicted_plots(kind: Kind, dataset: Dataset, predict: AnyPredict) -> Iterator[Plot | None]:
@@ -566,7 +566,7 @@ def predicted_plots(kind: Kind, dataset: Dataset, predict: AnyPredict) -> Iterat
 
 
 def against_rest(
-    kind: ManyClasses, classes: Sequence[str], y: NDArray[Any], outputs: NDArray[np.float32]
+    kind: ManyClasses, classes: Sequence[str], y: NDArray[Any], outputs: NDArray[Any]
 ) -> dict[str, tuple[Array, Array]]:
     """Return the probability of each class, and whether samples are of it."""
     probability = kind.probability(outputs)
@@ -579,7 +579,7 @@ def outputs_of(dataset: Dataset, predict: AnyPredict, most: int | None = None) -
     """Return what the model gives for the samples of each part that has some."""
     found = {}
     for name in PARTS:
-        x, y = dataset.parts[name].x[:most], dataset.parts[name].y[:most]
+        x, y = dataset.parts[name].x[:most], dataset.targets(name)[:most]
         if len(x):
             found[name] = x, y, predict(x)
     return found

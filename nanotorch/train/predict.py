@@ -174,7 +174,9 @@ def run(options: argparse.Namespace) -> int:
     if options.output is not None:
         check_output(options.output, options.input)
     rows, targets = read_samples(trained, Path(options.input))
-    outputs = outputs_of(trained.model, trained.dataset.preprocessing.inputs(rows), BATCH)
+    preprocessing = trained.dataset.preprocessing
+    outputs = outputs_of(trained.model, preprocessing.inputs(rows), BATCH)
+    outputs = preprocessing.own_units(outputs)
     columns = trained.kind.predictions(outputs, trained.dataset)
     values = zip(*(column.tolist() for column in columns.values()), strict=True)
     text = csv_text([columns, *values])

@@ -30,7 +30,7 @@ from . import run_directory
 from .commands import as_options, imported
 from .config import ConfigError, Place, Problem, quoted, raise_all, refusal
 from .experiment import Experiment, Recorder
-from .load import LoadedConfig, dump_config, load_config
+from .load import LoadedConfig, dump_config, load_config, settings_of
 from .loop import DIVERGED, INTERRUPTED, OUT_OF_TIME, Callback, Loop, StopOnSignal, StopWhenDiverged
 from .metrics import duration
 from .minimization import Minimization
@@ -446,6 +446,8 @@ NEWEST = "latest"
 LARGEST_NOTE = 10_000
 FIXED = ("experiment", "seed", "data")
 """What holds from the first step of a run to its last."""
+NEWER = "data.standardize_target"
+"""A setting that was off in runs that do not tell it."""
 LENGTHS = ("batch_size", "accumulate", "overfit_batches")
 """What of `train` decides how many steps an epoch has."""
 
@@ -479,7 +481,7 @@ def resume(
         print(f"more of it: {MORE}", flush=True)
         return RunResult(directory, FINISHED, values["results"], 0)
     if overrides:
-        check_same(load_config(directory / "config.yaml").config, loaded.config, overrides)
+        check_same(load_own_config(directory).config, loaded.config, overrides)
     with run_directory.locked(directory):
         run_directory.check_files(directory)
         experiment = build_experiment(loaded)
@@ -509,8 +511,11 @@ def resume(
 
 def load_own_config(directory: Path, overrides: Sequence[str] = ()) -> LoadedConfig:
     """Return the configuration of a run."""
+    path, settings = directory / "config.yaml", settings_of(directory / "config.yaml")
+    if settings.get("experiment") == "regression" and NEWER not in settings:
+        overrides = (f"{NEWER}=false", *overrides)
     try:
-        return load_config(directory / "config.yaml", overrides)
+        return load_config(path, overrides)
     except ConfigError as error:
         try:
             imports = read_record(directory).get("imports", ())

@@ -226,6 +226,10 @@ class Data(Section):
     standardize: bool | Literal["together"] = True
     """Whether features get mean 0 and standard deviation 1, as measured on the training part;
     `together` for one mean and one deviation of all of them."""
+    standardize_target: bool = True
+    """Whether a regression's target gets mean 0 and standard deviation 1 for the training. Losses,
+    metrics, plots and predictions have its own units; `beta` and `delta` of a loss count in
+    standard deviations."""
     class_weights: Literal["balanced"] | tuple[float, ...] | None = None
     """How much a sample of each class counts in the loss; `balanced` for all classes alike."""
 

@@ -125,11 +125,15 @@ class Supervised(Experiment):
     def _read(self, stream: torch.Generator) -> Dataset:
         """Return the samples, those left out that are not to be trained on."""
         config, train = self.config, self.config.train
+        degree = LOSS_FACTS[config.loss.name].degree
         if isinstance(config, TextConfig):
             dataset = load_text(config.data)
         else:
             assert isinstance(config, SupervisedConfig)
-            dataset = load_dataset(config.data, self.kind.targets, stream)
+            data = config.data if degree else replace(config.data, standardize_target=False)
+            dataset = load_dataset(data, self.kind.targets, stream)
+        self.unit = dataset.preprocessing.target_scale**degree
+        """What makes a loss one in the target's own units."""
         count = len(dataset.classes or ())
         if isinstance(self.kind, TwoClasses) and count != 2:
             message = f"takes two classes, but there are {count}; CrossEntropyLoss takes any number"
@@ -216,7 +220,7 @@ class Supervised(Experiment):
             result = take.call(*batch) if full else take.plain(*batch)
         if self._clipped:
             result, self._norm = result
-        return result.item(), samples
+        return result.item() * self.unit, samples
 
     def plain_step(self, batch: list[torch.Tensor]) -> None:
         self.training_step.plain(*batch)
@@ -299,14 +303,19 @@ class Supervised(Experiment):
         samples = self.dataset.parts[part]
         if not len(samples):
             return {}
-        outputs = self.predict(samples.x)
+        outputs = self._outputs(samples.x)
         with torch.no_grad():
             target = torch.from_numpy(samples.y)
-            values = {"loss": self.loss(torch.from_numpy(outputs), target).item()}
-        values |= self.kind.measure(outputs, samples.y)
+            loss = self.loss(torch.from_numpy(outputs), target).item() * self.unit
+        outputs = self.dataset.preprocessing.own_units(outputs)
+        values = {"loss": loss, **self.kind.measure(outputs, self.dataset.targets(part))}
         return {f"{part}/{name}": value for name, value in values.items()}
 
-    def predict(self, x: NDArray[Any]) -> NDArray[np.float32]:
+    def predict(self, x: NDArray[Any]) -> NDArray[Any]:
+        """Return what the model gives for inputs, numbers in the target's own units."""
+        return self.dataset.preprocessing.own_units(self._outputs(x))
+
+    def _outputs(self, x: NDArray[Any]) -> NDArray[np.float32]:
         """Return the model's outputs, in evaluation mode."""
         size = min(LARGEST_BATCH, max(1, LARGEST_INPUT // max(1, x[:1].size)))
         model = self.final_model
@@ -359,12 +368,12 @@ class Supervised(Experiment):
         is_linear = len(layers) == 1 and isinstance(layers[0], nn.Linear)
         if is_linear and self.config.loss.name == "MSELoss":
             bias = layers[0].bias is not None
-            best = least_squares_loss(self.dataset.parts["train"], bias)
+            best = least_squares_loss(self.dataset.parts["train"], bias) * self.unit
             results["train/least_squares_loss"] = best
             text += "\n" + least_squares_text(best, results["train/loss"])
         part = "test" if len(self.dataset.parts["test"]) else "train"
-        samples = self.dataset.parts[part]
-        if details := self.kind.details(self.predict(samples.x), samples.y, self.dataset):
+        samples, targets = self.dataset.parts[part], self.dataset.targets(part)
+        if details := self.kind.details(self.predict(samples.x), targets, self.dataset):
             text += f"\n\n{part} samples\n{details}"
         return Report(text, results, results["train/loss"])
 

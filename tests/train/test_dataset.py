@@ -29,7 +29,7 @@ refusal = refusal_of(dataset)
 
 
 PLAIN = "  csv: table.csv\n  target: y\n"
-RAW = PLAIN + "  standardize: false\n"
+RAW = PLAIN + "  standardize: false\n  standardize_target: false\n"
 
 
 def test_the_parts_are_the_table() -> None:
@@ -143,8 +143,8 @@ def test_a_target_with_one_value_only() -> None:
         (
             RAW + "  features: [a, c, d]\n",
             TABLE,
-            "x.yaml:6:17: data.features[1]: table.csv has no column 'c'; known here: a, b, y\n"
-            "x.yaml:6:20: data.features[2]: table.csv has no column 'd'; known here: a, b, y",
+            "x.yaml:7:17: data.features[1]: table.csv has no column 'c'; known here: a, b, y\n"
+            "x.yaml:7:20: data.features[2]: table.csv has no column 'd'; known here: a, b, y",
         ),
         (PLAIN, "a,b,y\n1,2,3\nx,2,3\n1,z,3\n", "table.csv:3:1: column 'a': 'x' is not a number\n"
          "table.csv:4:3: column 'b': 'z' is not a number"),

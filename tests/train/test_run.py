@@ -85,7 +85,8 @@ def test_weights_and_preprocessing_are_enough_to_predict() -> None:
     assert set(weights) == {"0.weight", "0.bias"}
     kept = json.loads((result.directory / "preprocessing.json").read_text("utf-8"))
     x = (np.array([30.0, 2.0]) - kept["mean"]) / kept["scale"]
-    prediction = weights["0.weight"].numpy() @ x + weights["0.bias"].numpy()
+    output = weights["0.weight"].numpy() @ x + weights["0.bias"].numpy()
+    prediction = output * kept["target_scale"] + kept["target_mean"]
     assert prediction == pytest.approx(91, rel=1e-3)
 
 

@@ -1,0 +1,109 @@
+"""A newcomer's own table: one command with what is set by default gives a good model."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nanotorch import nn
+from nanotorch.train import load_config, predict, register_loss, train
+from nanotorch.train.run import RunResult, resume
+from nanotorch.train.run_directory import read_metrics
+from tests.train.examples import REGRESSION, experiment, trained, write_example
+
+CITIES = {"Leipzig": 20_000, "Berlin": 90_000, "Munich": 210_000}
+HOUSES = """\
+experiment: regression
+data:
+  csv: table.csv
+  target: price
+  categorical: [city]
+model:
+  layers: [{name: Linear, out_features: 32}, ReLU, {name: Linear, out_features: 1}]
+loss: MSELoss
+optimizer: {name: Adam, lr: 1e-2}
+train: {epochs: 50}
+log: {tensorboard: false, plots: false, progress: false}
+"""
+
+
+def houses() -> str:
+    """200 houses: the price grows with the size and the rooms, and differs between cities."""
+    random, lines = np.random.default_rng(0), ["size,rooms,city,price"]
+    for _ in range(200):
+        size, city = int(random.integers(35, 220)), str(random.choice([*CITIES]))
+        rooms = max(1, round(size / 28 + random.normal(0, 0.7)))
+        price = CITIES[city] + 2600 * size + 9000 * rooms + random.normal(0, 15_000)
+        lines.append(f"{size},{rooms},{city},{price:.0f}")
+    return "\n".join(lines) + "\n"
+
+
+def fitted(text: str, table: str, *overrides: str) -> RunResult:
+    write_example(Path(), text, table)
+    return train(load_config("x.yaml", overrides))
+
+
+def test_prices_are_learned_and_told_in_their_own_units(capsys: pytest.CaptureFixture[str]) -> None:
+    result = fitted(HOUSES, houses())
+    found = result.results
+    assert found["test/r2"] >= 0.95
+    assert 10_000 < found["test/rmse"] < 40_000
+    for part in ("train", "validation", "test"):
+        assert found[f"{part}/loss"] == pytest.approx(found[f"{part}/rmse"] ** 2, rel=1e-4)
+    losses = [line["train/loss"] for line in read_metrics(result.directory) if "train/loss" in line]
+    assert losses[0] > 1e9 > losses[-1] > 1e7  # squares of prices
+    kept = json.loads((result.directory / "preprocessing.json").read_bytes())
+    assert kept["target_mean"] == pytest.approx(4.5e5, rel=0.2)
+    Path("new.csv").write_text("size,rooms,city\n100,4,Berlin\n60,2,Munich\n", "utf-8")
+    capsys.readouterr()
+    assert predict.main(["latest", "new.csv"]) == 0
+    name, *prices = capsys.readouterr().out.split()
+    assert name == "price"
+    expected = [90_000 + 260_000 + 36_000, 210_000 + 156_000 + 18_000]
+    assert list(map(float, prices)) == pytest.approx(expected, rel=0.1)
+
+
+@pytest.mark.parametrize("loss", ["L1Loss", "SmoothL1Loss", "HuberLoss"])
+def test_every_loss_of_numbers_has_their_units(loss: str) -> None:
+    in_cents = re.sub(r",(\d+)\n", r",\g<1>00\n", houses())
+    small, large = (fitted(HOUSES, table, f"loss={loss}") for table in (houses(), in_cents))
+    for name, degree in (("train/loss", 2 if loss == "HuberLoss" else 1), ("train/mae", 1)):
+        assert large.results[name] == pytest.approx(100**degree * small.results[name], rel=1e-3)
+
+
+def test_a_constant_target_is_learned() -> None:
+    table = "a,y\n" + "".join(f"{i},1e9\n" for i in range(20))
+    assert fitted(REGRESSION, table).results["test/rmse"] < 3
+
+
+def test_targets_of_a_loss_of_its_own_kind_stay_as_they_are() -> None:
+    register_loss(nn.PoissonNLLLoss, "regression", "CountsOfMine")
+    register_loss(nn.MSELoss, "regression", "SquaresOfMine", degree=2)
+    counts = experiment(REGRESSION, "loss=CountsOfMine")
+    np.testing.assert_array_equal(counts.dataset.parts["train"].y, counts.dataset.targets("train"))
+    squares = trained(REGRESSION, "loss=SquaresOfMine")
+    assert squares.measure("test") == trained(REGRESSION).measure("test")
+
+
+def test_a_run_from_before_targets_were_standardized_goes_on_and_predicts(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    off = "data.standardize_target=false"
+    write_example(Path(), REGRESSION)
+    whole = train(load_config("x.yaml", ["train.epochs=6", off]))
+    part = train(load_config("x.yaml", ["train.epochs=3", off]))
+    config = part.directory / "config.yaml"
+    text = config.read_text("utf-8")
+    assert "  standardize_target: false" in text
+    config.write_text(re.sub(r"  standardize_target.*\n", "", text), "utf-8")
+    path = part.directory / "preprocessing.json"
+    kept = json.loads(path.read_bytes())
+    path.write_text(json.dumps({k: v for k, v in kept.items() if not k.startswith("target_")}))
+    capsys.readouterr()
+    assert predict.main([str(part.directory), "table.csv"]) == 0
+    assert "rmse" in capsys.readouterr().err
+    shutil.copytree(part.directory, "copy")
+    assert resume("copy", ["train.epochs=6"]).results == whole.results
