@@ -195,7 +195,7 @@ class Builder:
                 return self._defined(registry.kind.partition(" ")[2], self._components, registry)
             case "chosen", registry:
                 sections = [self._node(section) for section in registry.sections.values()]
-                return {"anyOf": [*sections, NAMELESS]}
+                return {"anyOf": [{"enum": [*registry.sections]}, *sections, NAMELESS]}
             case "arguments", keys:
                 properties = {name: self._node(key.hint) for name, key in keys.items()}
                 required = [name for name, key in keys.items() if key.default is REQUIRED]

@@ -107,6 +107,10 @@ class Components:
                 found[argument] = Key(hint, default)
         return found
 
+    def shared(self, one: str, other: str) -> set[str]:
+        """Return the arguments that mean the same to two components; of one, all that it has."""
+        return self.keys(one).keys() & self.keys(other).keys() if one in self.names else set()
+
     def followed(self, name: str) -> set[str]:
         """Return the arguments of a component that follow from what comes in."""
         parameters = {p.name for p in self.parameters(name) if p.default is p.empty}
@@ -338,6 +342,10 @@ class Optimizers(Components):
         options = {key: replace(about, default=None) for key, about in plain.items()}
         group = Annotated[Arguments, {"parameters": Key(str), **options}]
         return {**plain, "groups": Key(types.GenericAlias(tuple, (group, ...)), None)}
+
+    def shared(self, one: str, other: str) -> set[str]:
+        rates = {"lr"} if (one in SEARCHING) != (other in SEARCHING) else set()
+        return super().shared(one, other) - rates
 
     def attempt(self, component: Component) -> None:
         self.build(component.changed(without=["groups"]), [nn.Parameter(torch.zeros(1, 1))])

@@ -16,6 +16,8 @@ from nanotorch.serialization.files import contents
 
 COMMAND_LINE = "command line: "
 """How the place of an override begins."""
+COMMANDED = 1
+"""The rank of what the command line says."""
 LONGEST_QUOTE = 60
 LONGEST_NAME = 300
 MOST_PROBLEMS = 20
@@ -34,6 +36,9 @@ class Place:
     """Counted from 1, in characters."""
     base: Path = Path()
     """The directory from which a relative path written here is meant."""
+    rank: int = 0
+    """Which source this is: a value replaces those of lower ranks. A file that others inherit from
+    has a negative one, the command line has `COMMANDED`."""
 
     def __str__(self) -> str:
         source = named(self.source)
@@ -225,6 +230,8 @@ class Scalar:
 
     value: ScalarValue
     place: Place
+    over: "Tree | None" = None
+    """What it has replaced."""
 
     def __str__(self) -> str:
         names = {bool: "a boolean", int: "an integer", float: "a number", str: "text"}
@@ -275,42 +282,48 @@ def path_text(steps: Sequence[Step]) -> str:
     return text.removeprefix(".")
 
 
-def renamed(old: Tree, steps: Sequence[Step], value: Tree) -> Tree:
-    """Return what takes the place of `old`: of a component's mapping, a bare name the name alone.
+def is_null(tree: Tree) -> bool:
+    """Return whether nothing is said."""
+    return isinstance(tree, Scalar) and tree.value is None
 
-    What a layer has besides would be lost unseen, so that this is refused.
+
+def in_full(tree: Tree) -> Tree:
+    """Return the mapping that text alone, as in `- ReLU`, is short for.
+
+    It is what the text has replaced, with another name.
     """
-    if not isinstance(old, Table) or not isinstance(value, Scalar) or "name" not in old.entries:
-        return value
-    here = path_text(steps)
-    lost = [f"{here}.{key}" for key in old.entries if key != "name"]
-    if not lost or not isinstance(value.value, str):
-        return value
-    if len(steps) == 1:
-        return replace(old, entries={**old.entries, "name": Entry(value.place, value)})
-    message = f"would drop {', '.join(lost)}; to keep them, write {here}.name={value.value}"
-    raise refusal(here, f"{message}, else {here}={{name: {value.value}}}", value.place)
+    if not isinstance(tree, Scalar) or not isinstance(tree.value, str):
+        return tree
+    before = in_full(tree.over) if tree.over else tree
+    entries = before.entries if isinstance(before, Table) else {}
+    replaced = entries["name"].value if "name" in entries else None
+    name = Entry(tree.place, replace(tree, over=replaced))
+    return Table({**entries, "name": name}, tree.place)
+
+
+def over(before: Tree, tree: Tree) -> Tree:
+    """Return `tree`, which replaces what was there before."""
+    return replace(tree, over=before) if isinstance(tree, Scalar) else tree
 
 
 def replaced(tree: Tree, steps: Sequence[Step], value: Tree, done: int = 0) -> Tree:
     """Return `tree` with `value` at the end of `steps`; what aliases share stays as it was."""
     if done == len(steps):
-        return renamed(tree, steps, value)
+        return over(tree, value)
     step, here = steps[done], path_text(steps[:done])
     if isinstance(step, int):
         if not isinstance(tree, Items):
             raise refusal(here, f"is {tree}, not a list", value.place)
-        if step >= len(tree.items):
-            count = len(tree.items)
+        count = len(tree.items)
+        if not -count <= step < count:
             message = f"the list has {count} item{'s' * (count != 1)}, counted from [0]"
             raise refusal(path_text(steps[: done + 1]), message, value.place)
         items = list(tree.items)
         items[step] = replaced(items[step], steps, value, done + 1)
         return replace(tree, items=items)
-    if isinstance(tree, Scalar) and tree.value is None:
+    if is_null(tree):
         tree = Table({}, value.place)  # a section that the file left out
-    elif isinstance(tree, Scalar) and isinstance(tree.value, str):
-        tree = Table({"name": Entry(tree.place, tree)}, tree.place)  # `- ReLU` for short
+    tree = in_full(tree)
     if not isinstance(tree, Table):
         raise refusal(here, f"is {tree}, not a section", value.place)
     old = tree.entries.get(step, Entry(value.place, Scalar(None, value.place)))
@@ -333,8 +346,9 @@ MOST_VALUES = 100_000
 """Values of a file, those that aliases repeat counted each time."""
 
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
-OVERRIDE_PATH = re.compile(rf"{NAME}(\[[0-9]{{1,6}}\])*(\.{NAME}(\[[0-9]{{1,6}}\])*)*", re.ASCII)
-OVERRIDE_STEP = re.compile(rf"({NAME})|\[([0-9]+)\]", re.ASCII)
+INDEX = r"-?[0-9]{1,6}"
+OVERRIDE_PATH = re.compile(rf"{NAME}(\.{NAME}|\.{INDEX}|\[{INDEX}\])*", re.ASCII)
+OVERRIDE_STEP = re.compile(rf"({NAME})|({INDEX})", re.ASCII)
 
 
 def place_within(source: str, line: int, text: str, position: int) -> Place:
@@ -507,7 +521,8 @@ def with_overrides(
     found = Noted()
     for override in overrides:
         shown = override if override.isprintable() else quoted(override)[1:-1]
-        place, (path, equals, text) = Place(source=COMMAND_LINE + shown), override.partition("=")
+        place = Place(source=COMMAND_LINE + shown, rank=COMMANDED)
+        path, equals, text = override.partition("=")
         with found:
             if not equals or not OVERRIDE_PATH.fullmatch(path):
                 message = "expected key=value, as in train.epochs=5 or"

@@ -9,9 +9,10 @@ from typing import Any, get_args
 
 from nanotorch.serialization.files import opened
 
-from .components import LOSSES, OPTIMIZERS, SCHEDULES, refused
+from .components import SEARCHING, refused
 from .config import (
     COMMAND_LINE,
+    COMMANDED,
     ConfigError,
     Entry,
     Items,
@@ -21,6 +22,8 @@ from .config import (
     Scalar,
     Table,
     Tree,
+    in_full,
+    over,
     parse_yaml,
     path_text,
     plain_scalar,
@@ -32,7 +35,7 @@ from .config import (
     with_overrides,
 )
 from .reading import Component, Reader, Section, form, section_keys
-from .schema import Config
+from .schema import Config, TrainedConfig
 
 # `inherit: base.yaml`: a configuration that says only what differs from another one.
 
@@ -58,20 +61,21 @@ def read_tree(
         known: takes the trees of those it inherits from: however many do, each is read once.
     """
     text = read_config_text(path, source)
-    start = Place(source=source, line=1, column=1, base=path.resolve().parent)
-    tree = parse_yaml(text, start, noted)
+    known = {} if known is None else known
+    place = Place(source=source, line=1, column=1, base=path.resolve().parent, rank=-len(known))
+    tree = parse_yaml(text, place, noted)
     if not isinstance(tree, Table) or KEY not in tree.entries:
         return tree
     entries = dict(tree.entries)
     names = entries.pop(KEY).value
     inner = (*within, path.resolve())
     result: Tree = replace(tree, entries=entries)
-    known = {} if known is None else known
     # The file itself comes last, and of several bases the later one wins.
     listed = names.items if isinstance(names, Items) else [names]
     bases = [base_path(name, inner) for name in listed]
     for file, base in {base.resolve(): base for base in reversed(bases)}.items():
         if file not in known:
+            known[file] = tree  # it counts from now on: its own bases have lower ranks
             known[file] = read_tree(base, shown_path(base), noted, inner, known)
         inherited = known[file]
         if not isinstance(inherited, Table):
@@ -98,16 +102,10 @@ def base_path(name: Tree, within: tuple[Path, ...]) -> Path:
 
 
 def merged(base: Tree, tree: Tree) -> Tree:
-    """Return `base` with what `tree` says instead; lists are replaced as wholes.
-
-    A mapping with another `name` stands for something else, and takes nothing over.
-    """
+    """Return `base` with what `tree` says instead; lists are replaced as wholes."""
+    base = in_full(base) if isinstance(tree, Table) else base
     if not isinstance(base, Table) or not isinstance(tree, Table):
-        return tree
-    names = [table.entries["name"].value for table in (base, tree) if "name" in table.entries]
-    scalars = [name.value if isinstance(name, Scalar) else None for name in names]
-    if len(scalars) == 2 and scalars[0] != scalars[1]:
-        return tree
+        return over(base, tree)
     entries = dict(base.entries)
     for key, entry in tree.entries.items():
         if key in entries:
@@ -173,7 +171,7 @@ def load_config(path: str | Path, overrides: Sequence[str] = ()) -> LoadedConfig
     source, path = str(path), Path(path)
     noted: list[Problem] = []
     written = read_tree(path, source, noted)
-    tree, notes = without_leftovers(with_overrides(written, overrides, noted))
+    tree = with_overrides(written, overrides, noted)
     if not isinstance(tree, Table):
         message = f"expected sections, such as 'model:' and 'train:', got {tree}"
         raise ConfigError([*noted, Problem("", message, tree.place)])
@@ -207,33 +205,15 @@ def load_config(path: str | Path, overrides: Sequence[str] = ()) -> LoadedConfig
         raise ConfigError([*sorted(reader.places.placed(noted), key=position), *blamed])
     if config.log.name is None:
         config = replace(config, log=replace(config.log, name=run_name(path.stem)))
-    return LoadedConfig(config, reader.places, notes)
-
-
-def without_leftovers(tree: Tree) -> tuple[Tree, tuple[str, ...]]:
-    """Return a tree without what only the optimizer, loss or schedule of the file has a use for.
-
-    Where the command line names another one, arguments of the file that both have stay, and the
-    others are left out. Also what was left out, a line each.
-    """
-    entries, notes = dict(tree.entries) if isinstance(tree, Table) else {}, []
-    registries = {"loss": LOSSES, "optimizer": OPTIMIZERS, "scheduler": SCHEDULES}
-    for section, registry in registries.items():
-        table = entries[section].value if section in entries else None
-        name = table.entries.get("name") if isinstance(table, Table) else None
-        if name is None or not isinstance(name.value, Scalar) or name.value.place.line:
-            continue  # what has a line stands in a file
-        if not isinstance(table, Table) or name.value.value not in registry.names:
-            continue
-        chosen = str(name.value.value)
-        known = {"name", *registry.keys(chosen)}
-        lost = [k for k, entry in table.entries.items() if k not in known and entry.key_place.line]
-        kept = {key: entry for key, entry in table.entries.items() if key not in lost}
-        entries[section] = replace(entries[section], value=replace(table, entries=kept))
-        if lost:
-            listed = ", ".join(f"{section}.{key}" for key in lost)
-            notes.append(f"{chosen} has no use for {listed} of the file: left out")
-    return (replace(tree, entries=entries) if isinstance(tree, Table) else tree), tuple(notes)
+    if (
+        isinstance(config, TrainedConfig)
+        and config.optimizer.name in SEARCHING
+        and config.train.batch_size
+        and reader.places["optimizer.name"].rank == COMMANDED
+    ):
+        best = "does best with all samples at once: train.batch_size=null"
+        reader.notes.append(f"optimizer: {config.optimizer.name} {best}")
+    return LoadedConfig(config, reader.places, tuple(reader.notes))
 
 
 def run_name(stem: str) -> str:

@@ -4,16 +4,18 @@ import inspect
 import math
 import re
 import types
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields, replace
+from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 from nanotorch.names.lookup import told as told_why
 from nanotorch.names.scope import why_not
 
 from .config import (
+    COMMANDED,
     Entry,
     Items,
     Origins,
@@ -24,6 +26,8 @@ from .config import (
     Tree,
     closest,
     did_you_mean,
+    in_full,
+    is_null,
     plain_scalar,
     quoted,
 )
@@ -110,12 +114,33 @@ SURE = 0.8
 """How alike a name must be to a known one for its arguments to be checked as that one's."""
 
 
+Alternatives = Mapping[str, Collection[str]]
+"""Keys of which a section needs exactly one, each with the keys that have a meaning beside it."""
+
+
 class Section:
     """Base of the frozen dataclasses that mirror a section of the file, name for name."""
 
+    alternatives: ClassVar[Alternatives] = {}
+
     def problems(self) -> Iterator[tuple[str, str]]:
         """Yield `(field, message)` for what the fields' types cannot say."""
-        yield from ()
+        about = self.alternatives
+        given = [key for key in about if getattr(self, key) is not None]
+        if about and not given:
+            yield "", f"needs {listed(about)}"
+        for other in given[1:]:
+            yield other, f"excludes '{given[0]}'; remove one of the two"
+        for key in dict.fromkeys(chain.from_iterable(about.values())) if given else ():
+            owners = [owner for owner in about if key in about[owner]]
+            if given[0] not in owners and getattr(self, key) != getattr(type(self), key):
+                yield key, f"needs {listed(owners)}; remove it, as the section has '{given[0]}'"
+
+
+def listed(keys: Iterable[str]) -> str:
+    """Return keys for a message: `'a', 'b' or 'c'`."""
+    *most, last = (f"'{key}'" for key in keys)
+    return f"{', '.join(most)} or {last}" if most else last
 
 
 @dataclass(frozen=True)
@@ -229,6 +254,8 @@ class Reader:
         self._homes = homes
         self._sections: Collection[str] = ()
         self.problems: list[Problem] = []
+        self.notes: list[str] = []
+        """What the command line replaces beside what it names, a line each."""
         self.places = Origins()
         self.components: dict[str, Component] = {}
         self.files: dict[str, Path] = {}
@@ -264,11 +291,54 @@ class Reader:
         self.problems.append(Problem(path, message, place))
         return INVALID
 
+    def _drop(self, tree: Table, keys: Collection[str], note: str) -> Table:
+        """Return a mapping without keys that what stands over it makes obsolete."""
+        self.notes += [note] if note else []
+        entries = {key: entry for key, entry in tree.entries.items() if key not in keys}
+        return replace(tree, entries=entries)
+
+    def _renamed(
+        self, tree: Table, shared: Callable[[str, str], Collection[str]], path: str
+    ) -> Table:
+        """Return a mapping without what was said of the component that its name has replaced.
+
+        Args:
+            tree: has a name.
+            shared: returns the keys that mean the same to two names; to a name and itself, all.
+            path: where the mapping stands.
+        """
+        name: Tree | None = tree.entries["name"].value
+        names, rank = list[str](), tree.entries["name"].value.place.rank
+        while isinstance(name, Scalar):
+            names, name = [*names, str(name.value)], name.over
+        new, *before = dict.fromkeys(names)
+        older = [k for k, e in tree.entries.items() if e.key_place.rank < rank and k != "name"]
+        kept = [key for key in older if before and key in shared(before[0], new)]
+        lost = {k for k in older if k not in kept and any(k in shared(b, b) for b in before)}
+        done = {"keeps": kept, "drops": [key for key in older if key in lost]}
+        said = " and ".join(f"{verb} {', '.join(keys)}" for verb, keys in done.items() if keys)
+        note = f"{path}: {new} {said} of {before[0]}" if said and rank == COMMANDED else ""
+        return self._drop(tree, lost, note)
+
+    def _chosen(self, tree: Table, about: Alternatives, path: str) -> Table:
+        """Return a section without the alternatives that one replaces, and what is about them."""
+        entries = tree.entries
+        given = [key for key in about if key in entries and not is_null(entries[key].value)]
+        ranks = {key: entry.key_place.rank for key, entry in entries.items()}
+        if not given:
+            return tree
+        chosen = max(given, key=lambda key: ranks[key])
+        others = {*about, *chain.from_iterable(about.values())} - {chosen, *about[chosen]}
+        lost = [key for key in entries if key in others and ranks[key] < ranks[chosen]]
+        names = [f"{path}.{key}" for key in (chosen, *lost)]
+        told = lost and ranks[chosen] == COMMANDED
+        return self._drop(tree, lost, f"{names[0]} replaces {', '.join(names[1:])}" if told else "")
+
     def _expected(self, tree: Tree, hint: Any, path: str, more: str = "") -> Any:
         return self.note(tree.place, path, f"expected {described(hint)}, got {tree}{more}")
 
     def _union(self, tree: Tree, members: tuple[Any, ...], hint: Any, path: str) -> Any:
-        if isinstance(tree, Scalar) and tree.value is None and types.NoneType in members:
+        if is_null(tree) and types.NoneType in members:
             return None
         members = tuple(member for member in members if member is not types.NoneType)
         if len(members) == 1:
@@ -287,6 +357,7 @@ class Reader:
                 self.places |= attempt.places
                 self.components |= attempt.components
                 self.files |= attempt.files
+                self.notes += attempt.notes
                 return value
             if all(problem.path != path for problem in attempt.problems):
                 attempts.append(attempt)
@@ -302,12 +373,14 @@ class Reader:
         self, tree: Tree, tag: str, by_tag: Mapping[str, type[Section]], path: str
     ) -> Any:
         """Read the section that the value of `tag` chooses."""
+        tree = in_full(tree) if tag == "name" else tree
         if not isinstance(tree, Table):
-            meant = tree.value if isinstance(tree, Scalar) and tree.value in by_tag else ""
-            more = f"; did you mean {f'{path}.{tag}'.lstrip('.')}={meant}?" if meant else ""
-            return self._expected(tree, Section, path, more)
+            return self._expected(tree, Section, path)
         missing = f"missing; one of {', '.join(by_tag)}"
         tree, choice, right = self._choice(tree, tag, tuple(by_tag), path, missing)
+        keys = {name: section_keys(section).keys() for name, section in by_tag.items()}
+        if choice and tag == "name":
+            tree = self._renamed(tree, lambda a, b: keys.get(a, {}) & keys[b], path)
         section = self._section(tree, by_tag[choice], path) if choice else INVALID
         return section if right else INVALID
 
@@ -330,9 +403,10 @@ class Reader:
         written = tree.entries[tag].value
         if (choice := self.read(written, Literal[known], inner)) is not INVALID:
             return tree, choice, right
-        text = written.value if isinstance(written, Scalar) else None
-        meant = closest(text, known, SURE) if isinstance(text, str) else None
-        entry = Entry(written.place, Scalar(meant, written.place))
+        if not isinstance(written, Scalar) or not isinstance(written.value, str):
+            return tree, None, False
+        meant = closest(written.value, known, SURE)
+        entry = Entry(written.place, replace(written, value=meant))
         return replace(tree, entries={**tree.entries, tag: entry}), meant, False
 
     def _literal(self, tree: Tree, choices: tuple[Any, ...], path: str) -> Any:
@@ -381,10 +455,12 @@ class Reader:
 
     def _section(self, tree: Tree, hint: type[Section], path: str) -> Any:
         keys = section_keys(hint)
-        if isinstance(tree, Scalar) and tree.value is None:
+        if is_null(tree):
             tree = Table({}, tree.place)  # all its lines are comments, say
+        tree = in_full(tree) if "name" in hint.alternatives else tree
         if not isinstance(tree, Table):
             return self._expected(tree, hint, path, f"; its keys are {', '.join(keys)}")
+        tree = self._chosen(tree, hint.alternatives, path)
         self._sections = self._sections if path else keys
         values, misspelt = self._values(tree, keys, path)
         unknown = misspelt | {name for name, value in values.items() if value is INVALID}
@@ -397,14 +473,13 @@ class Reader:
         return INVALID if len(self.problems) > before or unknown else section
 
     def _component(self, tree: Tree, registry: Any, path: str) -> Any:
-        if isinstance(tree, Scalar) and isinstance(tree.value, str):
-            tree = Table({"name": Entry(tree.place, tree)}, tree.place)  # `- ReLU` for short
-        if not isinstance(tree, Table):
+        if not isinstance(tree := in_full(tree), Table):
             return self._expected(tree, Section, path)
         missing = f"missing; the name of {registry.kind}"
         tree, name, right = self._choice(tree, "name", registry.names, path, missing)
         if name is None:
             return INVALID
+        tree = self._renamed(tree, registry.shared, path)
         keys = registry.keys(name)
         values, _ = self._values(tree, {"name": Key(str), **keys}, path)
         if INVALID in values.values() or not right:

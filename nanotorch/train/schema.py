@@ -4,13 +4,23 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from .components import CALLBACKS, LAYERS, LOSS_FACTS, LOSSES, OPTIMIZERS, SCHEDULES, SEARCHING
 from .config import did_you_mean, quoted
 from .functions import FUNCTIONS, ExpressionError, KnownFunction, parse_expression
 from .generators import GENERATORS, Generator
-from .reading import Above, Component, Fraction, Natural, NotNegative, Positive, Range, Section
+from .reading import (
+    Above,
+    Alternatives,
+    Component,
+    Fraction,
+    Natural,
+    NotNegative,
+    Positive,
+    Range,
+    Section,
+)
 
 # What a configuration file may say: one dataclass per section, mirroring it name for name.
 #
@@ -34,6 +44,8 @@ RUN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", re.ASCII)
 @dataclass(frozen=True, kw_only=True)
 class Train(Section):
     """How long and in what portions to train."""
+
+    alternatives: ClassVar[Alternatives] = {"epochs": (), "steps": ()}
 
     epochs: Positive | None = None
     """Passes over the training part; or give `steps`."""
@@ -59,12 +71,6 @@ class Train(Section):
     """Whether to take two steps only, through all else that a run does, and keep nothing."""
     compile: bool = True
     """Whether the step is compiled if there are enough of them to save time; equal to the bit."""
-
-    def problems(self) -> Iterator[tuple[str, str]]:
-        if self.epochs is None and self.steps is None:
-            yield "", "needs 'epochs' or 'steps'"
-        if self.epochs is not None and self.steps is not None:
-            yield "steps", "excludes 'epochs'; remove one of the two"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,9 +192,20 @@ class Npy(Section):
     """The targets, one for each sample."""
 
 
+FILED = ("target", "parts")
+"""What is about a single file."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Data(Section):
     """The samples: a table, arrays, or a generator that makes them up."""
+
+    alternatives: ClassVar[Alternatives] = {
+        "csv": (*FILED, "features", "positive", "header", "delimiter", "missing", "categorical"),
+        "npz": (*FILED, "inputs"),
+        "npy": (),
+        "generator": (),
+    }
 
     csv: Path | None = None
     """A table of comma-separated values, relative to the configuration file."""
@@ -234,28 +251,11 @@ class Data(Section):
     """How much a sample of each class counts in the loss; `balanced` for all classes alike."""
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        known = ("csv", "npz", "npy", "generator")
-        sources = [name for name in known if getattr(self, name) is not None]
-        if not sources:
-            yield "", "needs 'csv', 'npz', 'npy' or 'generator'"
-        for other in sources[1:]:
-            nulls = f"data.{sources[0]}=null or data.{other}=null"
-            yield other, f"excludes '{sources[0]}'; remove one of the two: {nulls}"
-        if sources[:1] in (["csv"], ["npz"]) and self.target is None:
+        yield from super().problems()
+        if (self.csv or self.npz) and self.target is None:
             yield "target", f"missing; the {'column' if self.csv else 'array'} to predict"
-        if self.npz is not None and self.inputs is None:
+        if self.npz and self.inputs is None:
             yield "inputs", "missing; the array to predict from"
-        if self.csv is None:
-            part = "names part of a table, but there is no 'csv'"
-            about = "is about tables, but there is no 'csv'"
-            named = ["target"] * (self.npz is None) + ["features", "positive"]
-            for name in (*named, "header", "delimiter", "missing", "categorical"):
-                if getattr(self, name) != getattr(Data, name):
-                    yield name, part if name in named else about
-        if self.npz is None and self.inputs is not None:
-            yield "inputs", "names an array, but there is no 'npz'"
-        if self.csv is None and self.npz is None and self.parts is not None:
-            yield "parts", "needs 'csv' or 'npz', whose form the files have"
         if len(self.delimiter) != 1 or self.delimiter in '"\n\r':
             yield "delimiter", f"must be one character, got {quoted(self.delimiter)}"
         if self.features == ():
@@ -348,6 +348,8 @@ class Stop(Section):
 class Function(Section):
     """What to minimize, and from where."""
 
+    alternatives: ClassVar[Alternatives] = {"name": (), "expression": ()}
+
     name: str | None = None
     """A known function; or give `expression`."""
     expression: str | None = None
@@ -362,7 +364,7 @@ class Function(Section):
     """Whether the step is compiled if there are enough of them to save time; equal to the bit."""
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        named, mistakes = self.name is not None, []
+        mistakes = [*super().problems()]
         if self.name is not None and self.name not in FUNCTIONS:
             meant = did_you_mean(self.name, FUNCTIONS)
             mistakes.append(("name", f"{quoted(self.name)} is not known{meant}"))
@@ -371,8 +373,6 @@ class Function(Section):
                 parse_expression(self.expression)
             except ExpressionError as error:
                 mistakes.append(("expression", str(error)))
-        if not mistakes and named == (self.expression is not None):
-            mistakes.append(("", "needs either 'name' or 'expression'"))
         yield from mistakes
         lengths = {len(point) for point in self.points}
         if not lengths or 0 in lengths:
@@ -386,7 +386,7 @@ class Function(Section):
             for index, point in enumerate(self.points):
                 if problem := function.problem(point):
                     start = f"start[{index}]" if isinstance(self.start[0], tuple) else "start"
-                    yield start if named else "expression", problem
+                    yield start if self.name else "expression", problem
                     break
 
     @property

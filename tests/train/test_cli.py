@@ -142,7 +142,7 @@ def test_what_another_optimizer_leaves_out_is_told(capsys: pytest.CaptureFixture
     write_example(Path(), REGRESSION.replace("lr: 0.1", "lr: 0.1, momentum: 0.9"))
     assert main(["--config", "x.yaml", "--print-config", "optimizer=Adam"]) == 0
     captured = capsys.readouterr()
-    assert captured.err == "Adam has no use for optimizer.momentum of the file: left out\n"
+    assert captured.err == "optimizer: Adam keeps lr and drops momentum of SGD\n"
     assert "name: Adam " in captured.out
 
 

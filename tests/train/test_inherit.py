@@ -36,11 +36,31 @@ def test_what_is_not_said_comes_from_the_base() -> None:
     assert config.log.name == "x"
 
 
-def test_another_name_takes_nothing_over() -> None:
-    config, _ = load("inherit: base.yaml\noptimizer: {name: SGD, momentum: 0.5}\n")
-    assert config.optimizer.arguments["lr"] == 1e-3  # SGD's own default
-    config, _ = load("inherit: base.yaml\noptimizer: {name: Adam, eps: 1e-6}\n")
-    assert config.optimizer.arguments["lr"] == 0.01
+@pytest.mark.parametrize(
+    ("section", "name", "lr"),
+    [
+        ("{name: Adam, eps: 1e-6}", "Adam", 0.01),
+        ("{name: SGD, momentum: 0.5}", "SGD", 0.01),  # what both have stays
+        ("SGD", "SGD", 0.01),
+        ("LBFGS", "LBFGS", 1.0),
+        ("{lr: 1}", "Adam", 1.0),
+    ],
+)
+def test_what_another_optimizer_takes_over(section: str, name: str, lr: float) -> None:
+    base = CLASSIFICATION.replace("lr: 0.01", "lr: 0.01, betas: [0.8, 0.9]")
+    config, _ = load(f"inherit: base.yaml\noptimizer: {section}\n", base=base)
+    assert (config.optimizer.name, config.optimizer.arguments["lr"]) == (name, lr)
+
+
+def test_a_short_base_is_one_in_full() -> None:
+    base = CLASSIFICATION.replace("{name: Adam, lr: 0.01}", "Adam")
+    config, _ = load("inherit: base.yaml\noptimizer: {lr: 0.5}\n", base=base)
+    assert (config.optimizer.name, config.optimizer.arguments["lr"]) == ("Adam", 0.5)
+
+
+def test_steps_replace_epochs() -> None:
+    config, _ = load("inherit: base.yaml\ntrain: {epochs: 2}\n")
+    assert (config.train.epochs, config.train.steps) == (2, None)
 
 
 def test_lists_are_replaced() -> None:

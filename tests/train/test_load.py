@@ -1,7 +1,7 @@
 """Configurations as a whole: every mistake is named, with its place, and all of them at once."""
 
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -134,8 +134,6 @@ REGRESSION_ERRORS = {
     "got 3 (an integer)",
     ("target: y", "generator: 3"): "x.yaml:4:14: data.generator: expected a mapping, "
     "got 3 (an integer)",
-    ("csv: table.csv\n  target: y", "generator: line"): "x.yaml:3:14: data.generator: expected a "
-    "mapping, got 'line' (text); did you mean data.generator.name=line?",
     # Values.
     ("lr: 0.1", "lr: .nan"): "x.yaml:9:28: optimizer.lr: must be a finite number, got nan",
     ("lr: 0.1", "lr: -.inf"): "x.yaml:9:28: optimizer.lr: must be a finite number, got -inf",
@@ -169,9 +167,9 @@ REGRESSION_ERRORS = {
     "needs 'csv', 'npz', 'npy' or 'generator'",
     ("target: y", "standardize: true"): "x.yaml:3:3: data.target: missing; the column to predict",
     ("target: y", "target: y\n  generator: {name: line}"): "x.yaml:5:14: data.generator: "
-    "excludes 'csv'; remove one of the two: data.csv=null or data.generator=null",
+    "excludes 'csv'; remove one of the two",
     ("csv: table.csv", "generator: {name: line}"): "x.yaml:4:11: data.target: "
-    "names part of a table, but there is no 'csv'",
+    "needs 'csv' or 'npz'; remove it, as the section has 'generator'",
     ("csv: table.csv\n  target: y", "generator: {name: line, low: 2}"): "x.yaml:3:14: "
     "data.generator.high: must be greater than low (2), got 1",
     ("target: y", "target: y\n  features: []"): "x.yaml:5:13: data.features: "
@@ -272,9 +270,9 @@ MINIMIZATION_ERRORS = {
     "did you mean 'rosenbrock'?",
     (EXPRESSION, "expression: __import__('os')"): "x.yaml:3:15: function.expression: "
     "'__import__' is not known; known here: abs, cos, exp, log, mean, sin, sqrt, sum, tan, tanh",
-    (EXPRESSION + "\n  ", ""): "x.yaml:3:3: function: needs either 'name' or 'expression'",
-    (EXPRESSION, EXPRESSION + "\n  name: booth"): "x.yaml:3:3: function: "
-    "needs either 'name' or 'expression'",
+    (EXPRESSION + "\n  ", ""): "x.yaml:3:3: function: needs 'name' or 'expression'",
+    (EXPRESSION, EXPRESSION + "\n  name: booth"): "x.yaml:3:15: function.expression: "
+    "excludes 'name'; remove one of the two",
     (EXPRESSION, "expression: x[2]"): "x.yaml:3:15: function.expression: "
     "needs x of length 3, but the start has 2",
     (EXPRESSION + "\n  start: [1, 2]", "name: booth\n  start: [1]"): "x.yaml:4:10: "
@@ -330,9 +328,6 @@ def test_a_long_value_is_cut() -> None:
         ("model.layers[0].out_features=1.5", "command line: model.layers[0].out_features=1.5: "
          "expected an integer, got 1.5 (a number)"),
         ("tran.epochs=5", "command line: tran.epochs=5: tran: unknown key; did you mean 'train'?"),
-        ("model.layers[0]=ReLU", "command line: model.layers[0]=ReLU: would drop model.layers[0]"
-         ".out_features; to keep them, write model.layers[0].name=ReLU, else model.layers[0]="
-         "{name: ReLU}"),
         ("optimizer=Adan", "command line: optimizer=Adan: optimizer.name: 'Adan' is not known; "
          "did you mean 'Adam'?"),
         ("optimizer=1", "command line: optimizer=1: expected a mapping, got 1 (an integer)"),
@@ -342,33 +337,73 @@ def test_mistakes_on_the_command_line(override: str, message: str) -> None:
     assert refusal(REGRESSION, override) == message
 
 
-@pytest.mark.parametrize("override", ["optimizer=Adam", "optimizer.name=Adam"])
-def test_another_optimizer_keeps_the_arguments_that_it_has(override: str) -> None:
-    text = edited(REGRESSION, "lr: 0.1", "lr: 0.1, momentum: 0.9, nesterov: true")
-    write_example(Path(), text)
-    loaded = load_config("x.yaml", [override])
-    assert loaded.config.optimizer.name == "Adam"
-    assert loaded.config.optimizer.arguments["lr"] == 0.1
-    assert loaded.notes == (
-        "Adam has no use for optimizer.momentum, optimizer.nesterov of the file: left out",
-    )
-    assert "unknown key" in refusal(text, override, "optimizer.momentum=0.5")
+RICH = REGRESSION.replace("lr: 0.1", "lr: 0.1, momentum: 0.9, nesterov: true")
+SMOOTH = REGRESSION.replace("MSELoss", "SmoothL1Loss, beta: 2")
+STEPPED = REGRESSION + "scheduler: {name: StepLR, step_size: 1, gamma: 0.5}\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "override", "left_out"),
+    ("text", "override", "section", "name", "arguments", "note"),
     [
-        ("loss: {name: SmoothL1Loss, beta: 2}", "loss=MSELoss", "loss.beta"),
-        ("scheduler: {name: StepLR, step_size: 1, gamma: 0.5}", "scheduler.name=ExponentialLR",
-         "scheduler.step_size"),
+        (RICH, "optimizer=Adam", "optimizer", "Adam", {"lr": 0.1},
+         "optimizer: Adam keeps lr and drops momentum, nesterov of SGD"),
+        (RICH, "optimizer.name=Adam", "optimizer", "Adam", {"lr": 0.1},
+         "optimizer: Adam keeps lr and drops momentum, nesterov of SGD"),
+        (RICH, "optimizer=RMSprop", "optimizer", "RMSprop", {"lr": 0.1, "momentum": 0.9},
+         "optimizer: RMSprop keeps lr, momentum and drops nesterov of SGD"),
+        (REGRESSION, "optimizer={name: Adam}", "optimizer", "Adam", {"lr": 0.001}, ""),
+        # Its rate is the length of a step along a direction that it has searched.
+        (REGRESSION, "optimizer=LBFGS", "optimizer", "LBFGS", {"lr": 1},
+         "optimizer: LBFGS drops lr of SGD\n"
+         "optimizer: LBFGS does best with all samples at once: train.batch_size=null"),
+        (SMOOTH, "loss=MSELoss", "loss", "MSELoss", {}, "loss: MSELoss drops beta of SmoothL1Loss"),
+        (REGRESSION, "loss=L1Loss", "loss", "L1Loss", {}, ""),
+        (STEPPED, "scheduler.name=ExponentialLR", "scheduler", "ExponentialLR", {"gamma": 0.5},
+         "scheduler: ExponentialLR keeps gamma and drops step_size of StepLR"),
     ],
 )  # fmt: skip
-def test_so_do_another_loss_and_schedule(text: str, override: str, left_out: str) -> None:
-    name = override.partition("=")[2]
-    write_example(Path(), REGRESSION.replace("loss: {name: MSELoss}", "") + text
-                  if text.startswith("loss") else REGRESSION + text)  # fmt: skip
-    notes = load_config("x.yaml", [override]).notes
-    assert notes == (f"{name} has no use for {left_out} of the file: left out",)
+def test_another_component_keeps_what_both_have(
+    text: str, override: str, section: str, name: str, arguments: dict[str, Any], note: str
+) -> None:
+    read = loaded(text, override)
+    component = getattr(read.config, section)
+    assert (component.name, component.arguments | arguments) == (name, component.arguments)
+    assert "\n".join(read.notes) == note
+
+
+def test_another_layer_keeps_what_both_have() -> None:
+    read = loaded(CLASSIFICATION, "model.layers.0=Tanh", "model.layers[-1].out_features=2")
+    assert isinstance(read.config, SupervisedConfig)
+    names = [layer.name for layer in read.config.model.layers]
+    assert names == ["Tanh", "ReLU", "Linear"]
+    assert read.config.model.layers[2].arguments["out_features"] == 2
+    assert read.notes == ("model.layers[0]: Tanh drops out_features of Linear",)
+
+
+@pytest.mark.parametrize(
+    ("text", "overrides", "note"),
+    [
+        (REGRESSION, ["train.steps=5"], "train.steps replaces train.epochs"),
+        (CLASSIFICATION, ["train.epochs=5"], "train.epochs replaces train.steps"),
+        (REGRESSION, ["train.steps=null"], ""),
+        (MINIMIZATION, ["function=booth"], "function.name replaces function.expression"),
+        (MINIMIZATION, ["function.name=booth"], "function.name replaces function.expression"),
+        (REGRESSION, ["data.generator=line"],
+         "data.generator replaces data.csv, data.target"),
+        (REGRESSION, ["data.generator.name=line", "data.generator.noise=0"],
+         "data.generator replaces data.csv, data.target"),
+        (CLASSIFICATION, ["data.generator=circles"],
+         "data.generator: circles keeps samples of moons"),
+    ],
+)  # fmt: skip
+def test_an_alternative_replaces_the_other(text: str, overrides: list[str], note: str) -> None:
+    assert loaded(text, *overrides).notes == ((note,) if note else ())
+
+
+def test_mistakes_are_not_taken_for_what_is_replaced() -> None:
+    assert "optimizer.lrr: unknown key" in refusal(RICH.replace("lr:", "lrr:"), "optimizer=Adam")
+    assert "unknown key" in refusal(RICH, "optimizer=Adam", "optimizer.momentum=0.5")
+    assert "excludes 'epochs'" in refusal(REGRESSION, "train.steps=5", "train.epochs=5")
 
 
 @pytest.mark.parametrize("text", ["- 1", "just text", "3", "~"])
@@ -384,19 +419,6 @@ def test_a_file_that_is_no_mapping(text: str) -> None:
 )
 def test_the_name_of_a_run_is_the_file_s(stem: str, name: str) -> None:
     assert run_name(stem) == name
-
-
-@pytest.mark.parametrize(
-    ("override", "name", "lr"),
-    [
-        ("optimizer.name=Adam", "Adam", 0.1),
-        ("optimizer={name: Adam}", "Adam", 0.001),
-        ("loss=L1Loss", "SGD", 0.1),  # the loss has nothing but its name
-    ],
-)
-def test_what_a_name_is_replaced_with(override: str, name: str, lr: float) -> None:
-    optimizer = loaded(REGRESSION, override).config.optimizer
-    assert (optimizer.name, optimizer.arguments["lr"]) == (name, lr)
 
 
 def test_overrides_are_blamed_for_what_they_make_wrong_elsewhere() -> None:

@@ -162,7 +162,7 @@ def test_a_class_that_only_another_part_has() -> None:
         ("data.categorical=[kind]", "'kind' is the target"),
         ("data.delimiter=;;", "must be one character, got ';;'"),
         ("data.npz=x.npz", "excludes 'csv'; remove one of the two"),
-        ("data.inputs=x", "names an array, but there is no 'npz'"),
+        ("data.inputs=x", "needs 'npz'; remove it, as the section has 'csv'"),
         ("loss={name: NLLLoss}", "NLLLoss wants LogSoftmax as the last layer"),
     ],
 )
