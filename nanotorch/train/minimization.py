@@ -52,7 +52,7 @@ class Minimization(Experiment):
         except ConfigError as error:
             raise with_others(error, config) from None
         self._optimizer_state = OptimizerState(self.optimizer)
-        self._module = FunctionModule(self.function)
+        self._module = FunctionModule(self.function, config.function.name)
         move = moving(self._module, self.x, self.optimizer)
         self.training_step = TrainingStep(move, self.optimizer, config.function.compile, self.steps)
         self.values = np.full(len(points), math.nan)
@@ -201,11 +201,14 @@ def tags(start: int | None) -> tuple[str, str]:
 
 
 class FunctionModule(nn.Module):
-    """A function of a vector in the shape that graphs are drawn from."""
+    """A function of a vector in the shape that graphs are drawn from, under its name."""
 
-    def __init__(self, function: Expression) -> None:
+    def __init__(self, function: Expression, name: str | None) -> None:
         super().__init__()
-        self.function = function
+        self.function, self._name = function, name or "function"
+
+    def _get_name(self) -> str:
+        return self._name
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return the value at `x`."""

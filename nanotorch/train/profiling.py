@@ -268,11 +268,11 @@ class OperationProfile:
     @contextmanager
     def recording(self) -> Iterator[None]:
         """Time the operations of the block, one step."""
-        measured, scopes = graph.Measurements(), graph.Scopes(self._model, OUTSIDE, complete=False)
+        measured, scopes = graph.Measurements(), graph.Scopes(self._model, "", complete=False)
         scopes.paths = self._names
         self._costs.append(defaultdict(lambda: [0, 0.0, 0]))
         start = time.perf_counter()
-        with scopes.following(self._model), scopes.following(self._loss), ExitStack() as stack:
+        with scopes.following(), ExitStack() as stack:
             if not searches(self._optimizer):
                 stack.enter_context(self._update())
             with graph.measuring(measured, None):
@@ -280,7 +280,8 @@ class OperationProfile:
         self._left -= 1
         self._steps.append(time.perf_counter() - start - 1e-9 * measured.lost)
         for node, seen in measured.forward.items():
-            name, module = graph.label(graph.operation(node)), scopes.at(node._sequence)
+            name = graph.label(graph.operation(node))
+            module = scopes.at(node._sequence) or OUTSIDE
             self._add(name, module, 1e-9 * seen.nanoseconds, size_of(node._outputs))
             if node in measured.backward:
                 given = [edge._outputs[k] for edge, k in node.next_functions if edge is not None]

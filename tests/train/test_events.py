@@ -107,10 +107,16 @@ def test_the_graph_has_the_time_and_memory_of_a_real_step(text: str, overrides: 
         (event,) = events.Tensors(name)
         content = event.tensor_proto.string_val[0]
         assert b"/device:CPU:0" in content
-        box = b"Sequential/0_Linear" if text == CLASSIFICATION else b"FunctionModule"
-        assert box in content
+        boxes = [b"function/"]
         if text == CLASSIFICATION:
-            assert b"step/" in content  # what no module did: the loss
+            boxes = [b"Sequential/0_Linear/", b"BCEWithLogitsLoss/"]
+        assert all(box in content for box in boxes)
+
+
+def test_a_function_has_its_name_in_the_graph() -> None:
+    named = ["function.name=himmelblau", "function.expression=null", "optimizer.lr=1e-3"]
+    (event,) = shown(MINIMIZATION, *named).Tensors("forward")
+    assert b"himmelblau/" in event.tensor_proto.string_val[0]
 
 
 def test_watching_a_step_changes_nothing() -> None:

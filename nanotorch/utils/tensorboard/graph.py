@@ -21,6 +21,7 @@ from nanotorch._core.graph import AccumulateGrad, Edge, Node, edge_of, next_sequ
 from nanotorch._core.tensor import Tensor, one_node_each, wrap
 from nanotorch.autograd.backward import grad
 from nanotorch.nn.module import Module
+from nanotorch.nn.module_call import register_module_forward_hook, register_module_forward_pre_hook
 from nanotorch.utils.tensorboard.files import OpStats, protos, run_metadata, shape_proto
 
 # How long operations take, forward and backward, and which lines called them.
@@ -31,6 +32,7 @@ from nanotorch.utils.tensorboard.files import OpStats, protos, run_metadata, sha
 
 
 PACKAGE = f"{Path(__file__).parents[2]}{os.sep}"
+FUNCTIONAL = os.path.join(PACKAGE, "nn", "functional", "")  # noqa: PTH118 - Path drops the end
 GENERATED = "<nanotorch op "
 FORMULAS = ("apply_bare", "apply_recorded", "plain_back", "careful_back")
 # Of a node, `apply` and its kin; of a leaf without hooks, the function that adds to its gradient.
@@ -45,11 +47,13 @@ class Measured:
     Attributes:
         nanoseconds: how long it took.
         source: the line of the caller's code, as `file:line`; empty if all is in this package.
+        function: the function of `nn.functional` that the caller called, if it is one.
         kept: the tensors that it keeps for its formulas.
     """
 
     nanoseconds: int
     source: str
+    function: str
     kept: tuple[Tensor, ...]
 
 
@@ -133,7 +137,7 @@ def note_forward(
     node = edge_of(first)[0] if isinstance(first, Tensor) and first.requires_grad else None
     if node is not None:
         kept = tuple(saved_tensors(node))
-        into.forward[node] = Measured(nanoseconds, caller(frame, outermost), kept)
+        into.forward[node] = Measured(nanoseconds, *caller(frame, outermost), kept)
 
 
 def note_backward(
@@ -155,51 +159,55 @@ def saved_tensors(node: Node) -> Iterator[Tensor]:
             yield kept[0]
 
 
-def caller(frame: FrameType, outermost: CodeType | None) -> str:
-    """The innermost line outside this package, between an operation and the outermost code."""
-    place = frame.f_back
+def caller(frame: FrameType, outermost: CodeType | None) -> tuple[str, str]:
+    """The innermost line outside this package, between an operation and the outermost code.
+
+    And which function of `nn.functional` that line called.
+    """
+    place, function = frame.f_back, ""
     while place is not None and place.f_code is not outermost:
         path = place.f_code.co_filename
         if not path.startswith((PACKAGE, "<")):
-            return f"{Path(path).name}:{place.f_lineno}"
+            return f"{Path(path).name}:{place.f_lineno}", function
+        if path.startswith(FUNCTIONAL):
+            function = place.f_code.co_name
         place = place.f_back
-    return ""
+    return "", function
 
 
 # Which module was running when, and the names of modules in the graph.
 
 
-OUTSIDE = "step"  # the box of operations outside the model: losses, penalties, metrics
-
-
 class Scopes:
     """Which module was running when: a path like `Net/features_Sequential/0_Linear`.
 
+    A module that is no part of the model, as a loss, has the name of its class.
+
     Args:
         model: the outermost module.
-        around: the path of what is outside of it; the model's own if not given.
+        outside: the path of what is in no module; the model's own if not given.
         complete: whether a module that only hands on its input gets a node of its own.
     """
 
-    def __init__(self, model: Module, around: str = "", complete: bool = True) -> None:
+    def __init__(self, model: Module, outside: str | None = None, complete: bool = True) -> None:
         self.paths = module_paths(model)
-        self.root = around or self.paths[model]
+        self.outside = self.paths[model] if outside is None else outside
         self.identities: set[Node] = set()
         self._complete = complete
-        self._stack = [self.root]
-        self._starts, self._scopes = [0], [self.root]
+        self._stack = [self.outside]
+        self._starts, self._scopes = [0], [self.outside]
 
     def at(self, sequence: int) -> str:
         """Return the path of the innermost module that was running at a sequence number."""
         return self._scopes[bisect_right(self._starts, sequence) - 1]
 
     @contextmanager
-    def following(self, model: Module) -> Iterator[None]:
-        """Note in the block's course where each call of a submodule begins and ends."""
-        handles = []
-        for module in model.modules():
-            handles.append(module.register_forward_pre_hook(self._enter, prepend=True))
-            handles.append(module.register_forward_hook(self._leave))
+    def following(self) -> Iterator[None]:
+        """Note in the block's course where each call of a module begins and ends."""
+        handles = [
+            register_module_forward_pre_hook(self._enter),
+            register_module_forward_hook(self._leave),
+        ]
         try:
             yield
         finally:
@@ -207,7 +215,8 @@ class Scopes:
                 handle.remove()
 
     def _enter(self, module: Module, args: tuple[Any, ...]) -> None:
-        self._stack.append(self.paths[module])
+        own = join(self._stack[-1], module._get_name())
+        self._stack.append(self.paths.setdefault(module, own))
         self._mark()
 
     def _leave(self, module: Module, args: tuple[Any, ...], output: Any) -> Any:
@@ -231,11 +240,16 @@ def module_paths(model: Module) -> dict[Module, str]:
     result: dict[Module, str] = {}
     for dotted, module in model.named_modules():
         parent, _, attribute = dotted.rpartition(".")
-        kind = type(module).__name__
+        kind = module._get_name()
         own = safe(f"{attribute}_{kind}" if dotted else kind)
         paths[dotted] = f"{paths[parent]}/{own}" if dotted else own
         result[module] = paths[dotted]
     return result
+
+
+def join(box: str, name: str) -> str:
+    """The name of what is in a box; outside of all boxes, it is its own."""
+    return f"{box}/{safe(name)}" if box else safe(name)
 
 
 def safe(name: str) -> str:
@@ -387,7 +401,7 @@ def trace(model: Module, arguments: Sequence[Any]) -> Trace:
         model(*bound.args, **bound.kwargs)  # so that what is timed is not the first of its kind
         bound, inputs = _bind(model, arguments)
         result = Trace(scopes, inputs)
-        with scopes.following(model), measuring(result.measured, trace.__code__):
+        with scopes.following(), measuring(result.measured, trace.__code__):
             output = model(*bound.args, **bound.kwargs)
         found: dict[str, Tensor] = {}
         map_tensors(found.setdefault, output, "output")
@@ -413,7 +427,7 @@ def watched_step(model: Module) -> Iterator[Trace]:
     The trace is complete after the block. What was given to the model is found where operations
     keep it.
     """
-    result = Trace(Scopes(model, OUTSIDE, complete=False), {})
+    result = Trace(Scopes(model, "", complete=False), {})
 
     def enter(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         given: dict[str, Tensor] = {}
@@ -424,7 +438,7 @@ def watched_step(model: Module) -> Iterator[Trace]:
 
     handle = model.register_forward_pre_hook(enter, prepend=True, with_kwargs=True)
     try:
-        with result.scopes.following(model), measuring(result.measured, None):
+        with result.scopes.following(), measuring(result.measured, None):
             yield result
     finally:
         handle.remove()
@@ -550,7 +564,7 @@ class ForwardGraph(Nodes):
         return sorted(inner, key=lambda node: node._sequence)
 
     def _add_operation(self, node: Node) -> None:
-        scope = self.trace.scopes.at(node._sequence)
+        scope = self.scope(node)
         op = "Identity" if node in self.trace.scopes.identities else operation(node)
         attributes = {"backward": node.name()}
         measured = self.trace.measured.forward.get(node)
@@ -561,7 +575,7 @@ class ForwardGraph(Nodes):
         inputs += [self.name_of_source(tensor) for tensor in self._unrecorded(node)]
         nanoseconds = 0 if measured is None else measured.nanoseconds
         self._names[node] = self.add(
-            f"{scope}/{label(op)}",
+            join(scope, label(op)),
             op,
             inputs,
             node._outputs,
@@ -569,6 +583,12 @@ class ForwardGraph(Nodes):
             is_view(node),
             **attributes,
         )
+
+    def scope(self, node: Node) -> str:
+        """Return the box of an operation: of a module, or of a function of several operations."""
+        scope, seen = self.trace.scopes.at(node._sequence), self.trace.measured.forward.get(node)
+        function = "" if scope or seen is None else seen.function
+        return scope if function == label(operation(node)) else scope or function
 
     def _unrecorded(self, node: Node) -> Iterator[Tensor]:
         """Yield the buffers and inputs without history that an operation keeps."""
@@ -592,7 +612,7 @@ class ForwardGraph(Nodes):
             return name
         if id(tensor) in self._buffers:
             return self._add_source(self._owned(self._buffers[id(tensor)]), "Buffer", tensor)
-        return self._add_source(f"{scope or self.trace.scopes.root}/leaf", "Leaf", tensor)
+        return self._add_source(join(scope or self.trace.scopes.outside, "leaf"), "Leaf", tensor)
 
     def _add_source(self, name: str, op: str, tensor: Tensor) -> str:
         added = self.add(name, op, [], [meta(tensor)])
@@ -601,7 +621,7 @@ class ForwardGraph(Nodes):
 
     def _owned(self, dotted: str) -> str:
         owner, _, attribute = dotted.rpartition(".")
-        return f"{self._paths[owner]}/{safe(attribute)}"
+        return join(self._paths[owner], attribute)
 
 
 class BackwardGraph(Nodes):
@@ -627,13 +647,13 @@ class BackwardGraph(Nodes):
 
     def _add_formulas(self, node: Node, nanoseconds: int) -> None:
         op, forward = visible(node.name()), operation(node)
-        scope = self._trace.scopes.at(node._sequence)
         own = label(forward) if op == forward else f"{label(forward)}_backward"
         edges = node.next_functions
         nothing = ((0,), node._outputs[0][1])  # the gradient of what has none
         outputs = [nothing if target is None else target._outputs[k] for target, k in edges]
         arriving = self._arriving[node]
-        name = self.add(f"{scope}/{own}", op, arriving, outputs, nanoseconds, is_view(node))
+        path = join(self._forward.scope(node), own)
+        name = self.add(path, op, arriving, outputs, nanoseconds, is_view(node))
         for position, (target, _) in enumerate(edges):
             if target is not None:
                 output = f"{name}:{position}" if position else name

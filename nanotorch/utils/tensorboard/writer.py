@@ -329,8 +329,8 @@ class SummaryWriter(Curves, Media):
 
         The step computes what it would compute without this, in more time: its operations are
         watched one by one. Their time and memory are shown under the tags `step_<n>/forward` and
-        `step_<n>/backward`. What belongs to no module of the model, as the loss, is in the box
-        `step`.
+        `step_<n>/backward`. What belongs to no module of the model, as the loss, stands beside it
+        under its own name.
 
         Args:
             model: whose modules are shown as boxes.

@@ -69,7 +69,7 @@ def check_both(directory: Path, model: nn.Module, prefix: str = "") -> None:
     profiles = profiles_of(directory)
     forward, backward = (complete(profiles[prefix + d]) for d in ("forward", "backward"))
     paths = module_paths(model)
-    boxes = {*paths.values(), "input", "output", "gradient", "step"}
+    boxes = {*paths.values(), "input", "output", "gradient", ""}
     for name in {*forward, *backward}:
         assert name.rpartition("/")[0] in boxes, name
     costs = costs_of(profiles[prefix + "backward"])
@@ -143,17 +143,37 @@ def test_a_step_is_shown_and_computes_the_same(tmp_path: Path, name: str) -> Non
     assert all(torch.equal(a, b) for a, b in zip(*results, strict=True))
 
 
-def test_losses_stand_outside_of_the_model(tmp_path: Path) -> None:
-    model, criterion = Residual(), nn.CrossEntropyLoss()
+@pytest.mark.parametrize(
+    ("criterion", "box"),
+    [
+        (nn.CrossEntropyLoss(), "CrossEntropyLoss/"),
+        (nn.functional.cross_entropy, "cross_entropy/"),
+        (lambda x, y: nn.functional.nll_loss(x.log_softmax(1), y), ""),
+    ],
+)
+def test_losses_stand_beside_the_model_under_their_names(
+    tmp_path: Path, criterion: Any, box: str
+) -> None:
+    model = Residual()
     with SummaryWriter(tmp_path) as writer, writer.trace_step(model):
         criterion(model(torch.rand(5, 4)), torch.tensor([0, 1, 2, 0, 1])).backward()
     nodes = complete(profiles_of(tmp_path)["forward"])
-    assert {"step/log_softmax", "step/nll_loss", "output/loss", "input/x"} <= set(nodes)
-    assert sources(nodes["output/loss"]) == ["step/nll_loss"]
+    assert {f"{box}log_softmax", f"{box}nll_loss", "output/loss", "input/x"} <= set(nodes)
+    assert sources(nodes["output/loss"]) == [f"{box}nll_loss"]
     assert "input/x" in sources(nodes["Residual/first_Linear/addmm"])
     backward = nodes_of(profiles_of(tmp_path)["backward"])
-    assert sources(backward["step/nll_loss_backward"]) == ["gradient/loss"]
-    assert backward["step/nll_loss_backward"].op == "NllLossBackward0"
+    assert sources(backward[f"{box}nll_loss_backward"]) == ["gradient/loss"]
+    assert backward[f"{box}nll_loss_backward"].op == "NllLossBackward0"
+
+
+def test_modules_that_are_called_but_not_held_have_boxes(tmp_path: Path) -> None:
+    class Own(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return nn.Sequential(nn.Tanh())(x)
+
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_graph(Own(), torch.rand(2))
+    assert "Own/Sequential/Tanh/tanh" in nodes_of(profiles_of(tmp_path)["forward"])
 
 
 def test_shapes_of_gradients(tmp_path: Path) -> None:
