@@ -1,12 +1,13 @@
-"""Derivatives of functions: Jacobians, Hessians, and their products with vectors."""
+"""Derivatives of functions: Jacobians and Hessians."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nanotorch import ops
 from nanotorch._core.grad_mode import enable_grad
 from nanotorch._core.tensor import Tensor
 from nanotorch.autograd.backward import grad
+from nanotorch.names.lookup import on_demand
 
 # How the functions take their arguments, check results, and give them back.
 #
@@ -31,15 +32,6 @@ LINEAR = (
 OF_OUTPUT = f"The output {USERS} is independent of input {{}}. {REFUSED}."
 OF_JACOBIAN = f"The jacobian {USERS} is independent of input {{}}. {REFUSED}."
 OF_RECORDED_JACOBIAN = OF_JACOBIAN[:-1] + " when create_graph=True."
-OF_RECORDED_HESSIAN = OF_RECORDED_JACOBIAN.replace("jacobian", "hessian")
-OF_WEIGHTS = (
-    "The gradient with respect to the input is independent of entry {} in the grad_outputs when "
-    f"using the double backward trick to compute forward mode gradients. {REFUSED}."
-)
-OF_HESSIAN_WEIGHTS = (
-    f"The hessian {USERS} is independent of entry {{}} in the grad_jacobian. {REFUSED} as it "
-    "prevents from using the double backward trick to replace forward mode AD."
-)
 
 
 def as_tuple(value: Any, what: str, function: str) -> Tensors:
@@ -80,53 +72,6 @@ def outputs_of(func: Func, inputs: Tensors, function: str, strict: bool) -> tupl
     return raw, outputs
 
 
-def output_and_gradient(
-    func: Func, inputs: Tensors, function: str, strict: bool, used: bool
-) -> tuple[Tensor, Tensors]:
-    """The only output of a function, which has one element, and its gradient, recorded.
-
-    Args:
-        used: refuse, in strict mode, an input that the output does not depend on.
-    """
-    raw, (out, *_) = outputs_of(func, inputs, function, strict)
-    if not isinstance(raw, Tensor):
-        raise RuntimeError(f"The function given to {function} should return a single Tensor")
-    if out.numel() != 1:
-        raise RuntimeError(
-            f"The Tensor returned by the function given to {function} should contain a single "
-            "element"
-        )
-    first = pulled_back([out], inputs, [None], True, strict and used, OF_OUTPUT)
-    check_recorded(first, strict, LINEAR)
-    return out, first
-
-
-def vector(v: Any, references: Tensors, function: str, whose: str) -> Tensors:
-    """The vector of a product, of the shapes of ``references``; a one if there is none.
-
-    Args:
-        whose: how the message calls the references, of which there must then be one.
-    """
-    if v is None:
-        if len(references) != 1 or references[0].numel() != 1:
-            raise RuntimeError(
-                f"The vector v can only be None if {whose} a single Tensor with a single element."
-            )
-        return (ops.ones_like(references[0]),)
-    given = tuple(t if t.requires_grad else t.detach() for t in as_tuple(v, "v", function))
-    if len(given) != len(references):
-        raise RuntimeError(
-            f"v is a tuple of invalid length: should be {len(references)} but got {len(given)}."
-        )
-    for position, (t, reference) in enumerate(zip(given, references, strict=True)):
-        if t.shape != reference.shape:
-            entry = f"Entry {position} in " if len(references) > 1 else ""
-            raise RuntimeError(
-                f"{entry}v has invalid size: should be {reference.shape} but got {t.shape}."
-            )
-    return given
-
-
 def pulled_back(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Tensor | None],
     create_graph: bool, strict: bool = False, refusal: str = "",
@@ -160,17 +105,6 @@ def given_back(results: Tensors, like: Any, create_graph: bool) -> Any:
     """Results as the caller sees them: detached unless asked otherwise, one where one was given."""
     final = results if create_graph else tuple(t.detach() for t in results)
     return final[0] if isinstance(like, Tensor) else final
-
-
-# Derivatives of functions: Jacobians, Hessians, and their products with vectors.
-#
-# The products with a vector on the right, `jvp` and `hvp`, differentiate a backward pass with
-# respect to the weights it began with: the pass is linear in them, so its derivative is the
-# transposed matrix.
-
-
-ONE_OUTPUT = "the user-provided function returns"
-ONE_INPUT = "the input to the user-provided function is"
 
 
 def jacobian(
@@ -277,119 +211,20 @@ def hessian(
     def gradient(*points: Tensor) -> Any:
         # Views, so that what depends on a point does not depend on the gradient's own copy of it.
         inner = tuple(t.view_as(t) for t in points)
-        _, first = output_and_gradient(func, inner, "hessian", strict, used=False)
+        raw, (out, *_) = outputs_of(func, inner, "hessian", strict)
+        if not isinstance(raw, Tensor):
+            raise RuntimeError("The function given to hessian should return a single Tensor")
+        if out.numel() != 1:
+            raise RuntimeError(
+                "The Tensor returned by the function given to hessian should contain a single "
+                "element"
+            )
+        first = pulled_back([out], inner, [None], True)
+        check_recorded(first, strict, LINEAR)
         return first[0] if isinstance(inputs, Tensor) else first
 
     return jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
 
 
-def vjp(
-    func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Any, Any]:
-    """The outputs of ``func``, and the product of ``v`` with its Jacobian.
-
-    Args:
-        func: takes tensors, returns a tensor or a tuple of them.
-        inputs: a tensor or a tuple of tensors.
-        v: of the outputs' shapes; may be None for an output of one element.
-        create_graph: let the results be differentiated themselves.
-        strict: refuse outputs that do not depend on an input.
-
-    Returns:
-        The outputs; and the product, of the inputs' shapes.
-
-    Raises:
-        RuntimeError: if ``v`` does not fit; in strict mode, for independence.
-    """
-    with enable_grad():
-        points = prepared(inputs, "vjp", create_graph)
-        raw, outputs = outputs_of(func, points, "vjp", strict)
-        weights = vector(v, outputs, "vjp", ONE_OUTPUT)
-        product = pulled_back(outputs, points, weights, create_graph, strict, OF_OUTPUT)
-        check_recorded(product, strict and create_graph, OF_RECORDED_JACOBIAN)
-    return given_back(outputs, raw, create_graph), given_back(product, inputs, create_graph)
-
-
-def jvp(
-    func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Any, Any]:
-    """The outputs of ``func``, and the product of its Jacobian with ``v``.
-
-    Args:
-        v: of the inputs' shapes; may be None for an input of one element.
-        func, inputs, create_graph, strict: see `vjp`.
-
-    Returns:
-        The outputs; and the product, of the outputs' shapes.
-
-    Raises:
-        RuntimeError: if ``v`` does not fit; in strict mode, for independence.
-    """
-    with enable_grad():
-        points = prepared(inputs, "jvp", create_graph)
-        directions = vector(v, points, "jvp", ONE_INPUT)
-        raw, outputs = outputs_of(func, points, "jvp", strict)
-        weights = [ops.zeros_like(out).requires_grad_() for out in outputs]
-        first = pulled_back(outputs, points, weights, True, strict, OF_OUTPUT)
-        product = pulled_back(first, weights, directions, create_graph, strict, OF_WEIGHTS)
-        check_recorded(product, strict and create_graph, OF_RECORDED_JACOBIAN)
-    return given_back(outputs, raw, create_graph), given_back(product, raw, create_graph)
-
-
-def vhp(
-    func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Any, Any]:
-    """The output of ``func``, and the product of ``v`` with its Hessian.
-
-    Args:
-        func: takes tensors, returns a tensor of one element.
-        v: of the inputs' shapes; may be None for an input of one element.
-        inputs, create_graph, strict: see `vjp`.
-
-    Returns:
-        The output; and the product, of the inputs' shapes.
-
-    Raises:
-        RuntimeError: if ``v`` does not fit or ``func`` returns more than one element; in strict
-            mode, for independence.
-    """
-    return hessian_product("vhp", func, inputs, v, create_graph, strict)
-
-
-def hvp(
-    func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Any, Any]:
-    """The output of ``func``, and the product of its Hessian with ``v``.
-
-    The Hessian being symmetric, `vhp` gives the same numbers with one backward pass less.
-
-    Args:
-        func, inputs, v, create_graph, strict: see `vhp`.
-
-    Returns:
-        The output; and the product, of the inputs' shapes.
-
-    Raises:
-        RuntimeError: see `vhp`.
-    """
-    return hessian_product("hvp", func, inputs, v, create_graph, strict)
-
-
-def hessian_product(
-    name: str, func: Func, inputs: Any, v: Any, create_graph: bool, strict: bool
-) -> tuple[Any, Any]:
-    """`vhp` or `hvp`."""
-    with enable_grad():
-        points = prepared(inputs, name, create_graph)
-        directions = vector(v, points, name, ONE_INPUT)
-        out, first = output_and_gradient(func, points, name, strict, used=True)
-        if name == "vhp":
-            product = pulled_back(first, points, directions, create_graph, strict, OF_JACOBIAN)
-        else:
-            weights = [ops.zeros_like(t).requires_grad_() for t in points]
-            second = pulled_back(first, points, weights, True, strict, OF_JACOBIAN)
-            product = pulled_back(
-                second, weights, directions, create_graph, strict, OF_HESSIAN_WEIGHTS
-            )
-        check_recorded(product, strict and create_graph, OF_RECORDED_HESSIAN)
-    return given_back((out,), out, create_graph), given_back(product, inputs, create_graph)
+if not TYPE_CHECKING:  # errors about other names tell why
+    __getattr__, __dir__ = on_demand("nanotorch.autograd.functional")

@@ -307,6 +307,20 @@ REASONS = (
     Reason("few use it. Use as_tensor, from_dlpack or frombuffer", r"asarray"),
     Reason("few use it. Write a Dataset that gives tuples", r"StackDataset"),
     Reason("few use it. Use torch.func.jvp for each vector", r"func.linearize"),
+    Reason(
+        "few use it. Use torch.func.vjp and jvp, and of the gradient for products with the Hessian",
+        r"autograd.functional.(vjp|jvp|vhp|hvp)",
+    ),
+    Reason(
+        "few use it. Register the hook on each module of model.modules()",
+        r"nn.modules.module.register_module_\w+_hook",
+    ),
+    Reason("few use it. Register a hook on each tensor", r"register_multi_grad_hook"),
+    Reason(
+        "few use it. Call checkpoint for each part, with early_stop=False if need be",
+        r"checkpoint_sequential set_checkpoint_early_stop",
+    ),
+    Reason("few use it. Use SequentialLR, CosineAnnealingLR and ConstantLR", r"SWALR"),
     Reason("few use it. Use logsumexp of parts, or cumsum of exp", r"logcumsumexp"),
     Reason(
         "operations do not run side by side, and all are deterministic. Leave it out",

@@ -19,7 +19,7 @@ from nanotorch._core.graph import (
     keep_accumulators,
 )
 from nanotorch._core.tensor import Tensor, typename, wrap
-from nanotorch.nn.module_call import ModuleCall, registered, registrations
+from nanotorch.nn.module_call import ModuleCall
 from nanotorch.nn.parameter import Buffer, Parameter
 
 # A module as a tree: its parameters, buffers and children, by attribute and by dotted name.
@@ -70,11 +70,11 @@ class ModuleTree:
             if "_modules" not in own:
                 raise AttributeError("cannot assign module before Module.__init__() call")
             self._forget(name, "_modules")
-            self._modules[name] = registered("module", self, name, value)
+            self._modules[name] = value
         elif name in own.get("_modules", NONE):
             if value is not None:
                 raise unassignable(value, f"as child module '{name}'", "torch.nn.Module")
-            self._modules[name] = registered("module", self, name, value)
+            self._modules[name] = value
         elif name in own.get("_buffers", NONE) or (
             isinstance(value, Tensor) and isinstance(value, Buffer)
         ):
@@ -129,8 +129,6 @@ class ModuleTree:
         if tensor is not None and not isinstance(tensor, Tensor):
             raise unassignable(tensor, f"object to buffer '{name}'", "torch Tensor", "required")
         changes[0] += 1
-        if registrations:
-            tensor = registered("buffer", self, name, tensor)
         self._buffers[name] = tensor
         if persistent:
             self._non_persistent_buffers_set.discard(name)
@@ -163,8 +161,6 @@ class ModuleTree:
                 "the value in the forward() method."
             )
         changes[0] += 1
-        if registrations and param is not None:
-            param = registered("parameter", self, name, param)
         self._parameters[name] = param
 
     def add_module(self, name: str, module: Any) -> None:
@@ -178,8 +174,6 @@ class ModuleTree:
             raise TypeError(f"{typename(module)} is not a Module subclass")
         self._check_name(name, "module", self._modules)
         changes[0] += 1
-        if registrations:
-            module = registered("module", self, name, module)
         self._modules[name] = module
 
     def register_module(self, name: str, module: Any) -> None:

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -23,114 +23,10 @@ from nanotorch._core.graph import (
 )
 from nanotorch._core.tensor import Tensor, wrap
 
-# Hooks of all modules: they are called before a module's own ones, whichever module it is.
-
-
 BOTH = (
-    "Cannot use both regular backward hooks and full backward hooks {}. Please use only one of "
-    "them."
+    "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use "
+    "only one of them."
 )
-BOTH_GLOBAL = BOTH.format("as a global Module hook")
-
-
-class Entry(NamedTuple):
-    """A hook of all modules.
-
-    Attributes:
-        kind: when it is called: "forward", "forward_pre", "backward", "former_backward",
-            "backward_pre"; or for what is registered: "buffer", "module", "parameter".
-        hook: the user's function.
-        with_kwargs: whether it gets the keyword arguments of the call as well.
-        always: whether it is called even if `forward` raises.
-    """
-
-    kind: str
-    hook: Callable[..., Any]
-    with_kwargs: bool = False
-    always: bool = False
-
-
-calls: Any = HookDict()  # by number, the entries about calls
-registrations: Any = HookDict()  # and those about what is registered
-
-
-def of_kind(kind: str) -> list[tuple[int, Entry]]:
-    """The entries of one kind, with their numbers, in their order."""
-    return [(number, entry) for number, entry in calls.items() if entry.kind == kind]
-
-
-def hooks_of(kind: str) -> list[Callable[..., Any]]:
-    """The hooks that all modules have of one kind."""
-    return [entry.hook for _, entry in of_kind(kind)]
-
-
-def registered(kind: str, module: Any, name: str, value: Any) -> Any:
-    """What to register: ``value``, or what a hook gives in its place."""
-    for entry in list(registrations.values()):
-        if entry.kind == kind:
-            replaced = entry.hook(module, name, value)
-            value = value if replaced is None else replaced
-    return value
-
-
-def _add(kind: str, hook: Any, entries: Any = calls, **options: bool) -> RemovableHandle:
-    return add_hook(entries, Entry(kind, hook, **options))  # type: ignore[arg-type]
-
-
-def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(module, args)`` before every `forward`; see `register_forward_pre_hook`."""
-    return _add("forward_pre", hook)
-
-
-def register_module_forward_hook(
-    hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
-) -> RemovableHandle:
-    """Call ``hook(module, args, output)`` after every `forward`; see `register_forward_hook`."""
-    return _add("forward", hook, with_kwargs=with_kwargs, always=always_call)
-
-
-def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(module, grad_output)`` of all modules; see `register_full_backward_pre_hook`."""
-    return _add("backward_pre", hook)
-
-
-def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(module, grad_input, grad_output)`` of all modules.
-
-    See `Module.register_full_backward_hook`.
-
-    Raises:
-        RuntimeError: if there are hooks of `register_module_backward_hook`.
-    """
-    if of_kind("former_backward"):
-        raise RuntimeError(BOTH_GLOBAL)
-    return _add("backward", hook)
-
-
-def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """The same with the gradients of the last node only; see `Module.register_backward_hook`.
-
-    Raises:
-        RuntimeError: if there are hooks of `register_module_full_backward_hook`.
-    """
-    if of_kind("backward"):
-        raise RuntimeError(BOTH_GLOBAL)
-    return _add("former_backward", hook)
-
-
-def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(module, name, buffer)`` when a buffer is registered; it may return another."""
-    return _add("buffer", hook, registrations)
-
-
-def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(module, name, child)`` when a child is registered; it may return another."""
-    return _add("module", hook, registrations)
-
-
-def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(module, name, parameter)`` when one is registered; it may return another."""
-    return _add("parameter", hook, registrations)
 
 
 # Backward hooks of the former kind, which see the last node of a module in place of the module.
@@ -374,7 +270,6 @@ class ModuleCall:
             or self._backward_pre_hooks
             or self._forward_hooks
             or self._forward_pre_hooks
-            or calls
         ):
             return self._call_with_hooks(args, kwargs)
         recording = mode.enabled
@@ -429,50 +324,40 @@ class ModuleCall:
         called: set[int] = set()
         result = None
         try:
-            former, backward = hooks_of("former_backward"), hooks_of("backward")
-            (backward if self._is_full_backward_hook else former).extend(
-                self._backward_hooks.values()
-            )
-            backward_pre = (*hooks_of("backward_pre"), *self._backward_pre_hooks.values())
-            for _, entry in self._entries("forward_pre"):
-                args, kwargs = self._call_pre_hook(entry, args, kwargs)
+            full = self._is_full_backward_hook
+            backward = (*self._backward_hooks.values(),) if full else ()
+            backward_pre = (*self._backward_pre_hooks.values(),)
+            for number, hook in list(self._forward_pre_hooks.items()):
+                args, kwargs = self._call_pre_hook(number, hook, args, kwargs)
             ends = BackwardHooks(self, backward, backward_pre) if backward or backward_pre else None
             if ends is not None:
                 args = ends.enter(args)
             result = self.forward(*args, **kwargs)
-            for number, entry in self._entries("forward"):
+            for number, hook in list(self._forward_hooks.items()):
                 called.add(number)
-                result = self._call_forward_hook(entry, args, kwargs, result)
+                result = self._call_forward_hook(number, hook, args, kwargs, result)
             if ends is not None:
                 result = ends.leave(result)
-            if former:
-                attach(self, former, args, result)
+            if self._backward_hooks and not full:
+                attach(self, list(self._backward_hooks.values()), args, result)
             return result
         except Exception:
-            for number, entry in self._entries("forward"):
-                if entry.always and number not in called:
+            for number, hook in list(self._forward_hooks.items()):
+                if number in self._forward_hooks_always_called and number not in called:
                     try:
-                        result = self._call_forward_hook(entry, args, kwargs, result)
+                        result = self._call_forward_hook(number, hook, args, kwargs, result)
                     except Exception as error:
                         warn(SILENCED.format(error=error))
             raise
 
-    def _entries(self, kind: str) -> list[tuple[int, Entry]]:
-        """The hooks around `forward`, "forward" or "forward_pre": of all modules, and its own."""
-        entries, own = of_kind(kind), vars(self)
-        for number, hook in own[f"_{kind}_hooks"].items():
-            with_kwargs = number in own[f"_{kind}_hooks_with_kwargs"]
-            always = kind == "forward" and number in self._forward_hooks_always_called
-            entries.append((number, Entry(kind, hook, with_kwargs, always)))
-        return entries
-
     def _call_pre_hook(
-        self, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, number: int, hook: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        result = entry.hook(self, *((args, kwargs) if entry.with_kwargs else (args,)))
+        with_kwargs = number in self._forward_pre_hooks_with_kwargs
+        result = hook(self, *((args, kwargs) if with_kwargs else (args,)))
         if result is None:
             return args, kwargs
-        if not entry.with_kwargs:
+        if not with_kwargs:
             return (result if isinstance(result, tuple) else (result,)), kwargs
         if not isinstance(result, tuple) or len(result) != 2:
             raise RuntimeError(
@@ -482,11 +367,11 @@ class ModuleCall:
         return result
 
     def _call_forward_hook(
-        self, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
+        self, number: int, hook: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
     ) -> Any:
         """The result, or what the hook gives in its place."""
-        given = (args, kwargs, result) if entry.with_kwargs else (args, result)
-        replaced = entry.hook(self, *given)
+        with_kwargs = number in self._forward_hooks_with_kwargs
+        replaced = hook(self, *((args, kwargs) if with_kwargs else (args,)), result)
         return result if replaced is None else replaced
 
     def register_forward_pre_hook(
@@ -540,7 +425,7 @@ class ModuleCall:
             RuntimeError: if there are hooks of `register_backward_hook`.
         """
         if self._is_full_backward_hook is False:
-            raise RuntimeError(BOTH.format("on a single Module"))
+            raise RuntimeError(BOTH)
         self._is_full_backward_hook = True
         return add_hook(self._backward_hooks, hook, first=prepend)
 
@@ -551,7 +436,7 @@ class ModuleCall:
             RuntimeError: if there are hooks of `register_full_backward_hook`.
         """
         if self._is_full_backward_hook is True:
-            raise RuntimeError(BOTH.format("on a single Module"))
+            raise RuntimeError(BOTH)
         self._is_full_backward_hook = False
         return add_hook(self._backward_hooks, hook)
 

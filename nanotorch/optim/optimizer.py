@@ -313,22 +313,7 @@ class Optimizer:
 
 HOOKS = tuple([name for name in Optimizer.__annotations__ if name.endswith("_hooks")])
 
-# Steps, and the hooks around them: those of an optimizer, and those of all optimizers.
-
-every_before, every_after = HookDict(), HookDict()
-
-
-def register_optimizer_step_pre_hook(hook: Hook) -> RemovableHandle:
-    """Call ``hook(optimizer, args, kwargs)`` before every step, before the optimizer's own hooks.
-
-    A pair it returns replaces both.
-    """
-    return add_hook(every_before, hook)
-
-
-def register_optimizer_step_post_hook(hook: Hook) -> RemovableHandle:
-    """Call ``hook(optimizer, args, kwargs)`` after every step, after the optimizer's own hooks."""
-    return add_hook(every_after, hook)
+# Steps, and the hooks around them.
 
 
 def with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
@@ -338,11 +323,10 @@ def with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         before, after = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
         run = functools.partial(watched_step, step) if watch.on else step
-        hooked_here = before or after or every_before or every_after
-        if not hooked_here or type(self).step is not hooked:
+        if not (before or after) or type(self).step is not hooked:
             return run(self, *args, **kwargs)
         everything: tuple[Any, ...] = (self, *args)
-        for hook in (*every_before.values(), *before.values()):
+        for hook in list(before.values()):
             result = hook(self, everything, kwargs)
             if result is None:
                 continue
@@ -353,7 +337,7 @@ def with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
                 )
             everything, kwargs = result
         out = run(*everything, **kwargs)
-        for hook in (*after.values(), *every_after.values()):
+        for hook in list(after.values()):
             hook(self, everything, kwargs)
         return out
 

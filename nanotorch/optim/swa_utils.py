@@ -1,9 +1,206 @@
-"""Averages of a model's weights over training, and the schedule of rates for them."""
+"""Weights that are averages over the training."""
 
-from nanotorch.optim.averages import AveragedModel as AveragedModel
-from nanotorch.optim.averages import get_ema_avg_fn as get_ema_avg_fn
-from nanotorch.optim.averages import get_ema_multi_avg_fn as get_ema_multi_avg_fn
-from nanotorch.optim.averages import get_swa_avg_fn as get_swa_avg_fn
-from nanotorch.optim.averages import get_swa_multi_avg_fn as get_swa_multi_avg_fn
-from nanotorch.optim.averages import update_bn as update_bn
-from nanotorch.optim.lr_scheduler.cycles import SWALR as SWALR
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+from nanotorch import ops
+from nanotorch._core.dtypes import int64
+from nanotorch._core.grad_mode import no_grad
+from nanotorch._core.tensor import Tensor
+from nanotorch.names.lookup import on_demand
+from nanotorch.nn.module import Module
+from nanotorch.nn.normalization import _BatchNorm
+
+Average = Callable[[Tensor, Tensor, Any], Tensor]
+MultiAverage = Callable[[Sequence[Tensor], Sequence[Tensor], Any], None]
+
+
+def check_decay(decay: float) -> None:
+    """Refuse a decay that is not in [0, 1]."""
+    if decay < 0.0 or decay > 1.0:
+        raise ValueError(
+            f"Invalid decay value {decay} provided. Please provide a value in [0,1] range."
+        )
+
+
+def get_ema_avg_fn(decay: float = 0.999) -> Average:
+    """A function for `AveragedModel`: the exponential moving average of one parameter.
+
+        average ← decay · average + (1 - decay) · parameter
+
+    Args:
+        decay: in [0, 1]. Default: 0.999.
+
+    Raises:
+        ValueError: for a decay out of its range.
+    """
+    check_decay(decay)
+
+    def ema_update(ema_param: Tensor, current_param: Tensor, num_averaged: Any) -> Tensor:
+        with no_grad():
+            return decay * ema_param + (1 - decay) * current_param
+
+    return ema_update
+
+
+def get_swa_avg_fn() -> Average:
+    """A function for `AveragedModel`: the mean of one parameter over all updates."""
+
+    def swa_update(averaged_param: Tensor, current_param: Tensor, num_averaged: Any) -> Tensor:
+        with no_grad():
+            step: Tensor = (current_param - averaged_param) / (num_averaged + 1)
+            return averaged_param + step
+
+    return swa_update
+
+
+def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAverage:
+    """As `get_ema_avg_fn`, of many parameters in place.
+
+    Args:
+        decay: in [0, 1]. Default: 0.999.
+
+    Raises:
+        ValueError: for a decay out of its range.
+    """
+    check_decay(decay)
+
+    def ema_update(
+        ema_param_list: Sequence[Tensor], current_param_list: Sequence[Tensor], _: Any
+    ) -> None:
+        with no_grad():
+            for average, current in zip(ema_param_list, current_param_list, strict=True):
+                if average.is_floating_point():
+                    average.lerp_(current, 1 - decay)
+                else:
+                    average.copy_(average * decay + current * (1 - decay))
+
+    return ema_update
+
+
+def get_swa_multi_avg_fn() -> MultiAverage:
+    """As `get_swa_avg_fn`, of many parameters in place."""
+
+    def swa_update(
+        averaged_param_list: Sequence[Tensor],
+        current_param_list: Sequence[Tensor],
+        num_averaged: Any,
+    ) -> None:
+        with no_grad():
+            for average, current in zip(averaged_param_list, current_param_list, strict=True):
+                if average.is_floating_point():
+                    average.lerp_(current, float(1 / (num_averaged + 1)))
+                elif isinstance(num_averaged, Tensor):
+                    average.addcdiv_(current - average, num_averaged + 1)
+                else:
+                    average.add_(current - average, alpha=1.0 / (num_averaged + 1))
+
+    return swa_update
+
+
+class AveragedModel(Module):
+    """A copy of a model whose parameters are averages of the model's over training.
+
+    `update_parameters` takes the model in; the first time its parameters are copied.
+
+    Args:
+        model: what to average.
+        device: where to keep the averages.
+        avg_fn: makes a parameter's new average of the old one, the parameter, and the number of
+            updates before. Default: that of `get_swa_avg_fn`.
+        multi_avg_fn: in its place; changes a list of averages in place.
+        use_buffers: average the buffers, too; otherwise they are copied. Default: False.
+
+    Attributes:
+        module: the averaged copy of the model.
+        n_averaged: how many updates there were, a buffer.
+
+    Raises:
+        AssertionError: for both functions.
+
+    Reference:
+        Izmailov, Podoprikhin, Garipov, Vetrov and Wilson, Averaging Weights Leads to Wider Optima
+        and Better Generalization, UAI 2018.
+    """
+
+    n_averaged: Tensor
+    module: Module
+
+    def __init__(
+        self, model: Module, device: Any = None, avg_fn: Average | None = None,
+        multi_avg_fn: MultiAverage | None = None, use_buffers: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        if avg_fn is not None and multi_avg_fn is not None:
+            raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
+        self.module = deepcopy(model)
+        if device is not None:
+            self.module = self.module.to(device)
+        self.register_buffer("n_averaged", ops.tensor(0, dtype=int64, device=device))
+        self.avg_fn = avg_fn
+        self.multi_avg_fn = multi_avg_fn
+        self.use_buffers = use_buffers
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the averaged model returns."""
+        return self.module(*args, **kwargs)
+
+    def update_parameters(self, model: Module) -> None:
+        """Take the parameters of the model into the averages."""
+        averages = [t.detach() for t in self._averaged(self.module)]
+        current = [t.detach() for t in self._averaged(model)]
+        pairs = list(zip(averages, current, strict=False))
+        if not self.n_averaged:
+            for average, value in pairs:
+                average.copy_(value)
+        elif self.multi_avg_fn is not None:
+            for dtype in dict.fromkeys(average.dtype for average in averages):
+                same = [pair for pair in pairs if pair[0].dtype == dtype]
+                self.multi_avg_fn([a for a, _ in same], [c for _, c in same], self.n_averaged)
+        else:
+            compute = self.avg_fn or get_swa_avg_fn()
+            for average, value in pairs:
+                average.copy_(compute(average, value, self.n_averaged))
+        if not self.use_buffers:
+            buffers = zip(self.module.buffers(), model.buffers(), strict=True)
+            for average, value in buffers:
+                average.detach().copy_(value.detach())
+        self.n_averaged += 1
+
+    def _averaged(self, module: Module) -> Iterable[Tensor]:
+        """What is averaged of a module."""
+        if self.use_buffers:
+            return itertools.chain(module.parameters(), module.buffers())
+        return module.parameters()
+
+
+def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
+    """Compute the statistics of a model's batch normalizations anew, as means over batches.
+
+    Args:
+        loader: gives batches; of tuples and lists, the first entry counts.
+        model: for example an `AveragedModel`; it is in training mode meanwhile.
+        device: where to bring the batches.
+    """
+    layers = [module for module in model.modules() if isinstance(module, _BatchNorm)]
+    if not layers:
+        return
+    before = [layer.momentum for layer in layers]
+    training = model.training
+    model.train()
+    for layer in layers:
+        layer.reset_running_stats()
+        layer.momentum = None
+    with no_grad():
+        for batch in loader:
+            inputs = batch[0] if isinstance(batch, (list, tuple)) else batch
+            model(inputs if device is None else inputs.to(device))
+    for layer, momentum in zip(layers, before, strict=True):
+        layer.momentum = momentum
+    model.train(training)
+
+
+if not TYPE_CHECKING:  # errors about other names tell why
+    __getattr__, __dir__ = on_demand("nanotorch.optim.swa_utils")

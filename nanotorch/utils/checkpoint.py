@@ -5,11 +5,10 @@ first by running the part again. The other way runs the part outside the graph a
 function's backward, inside a graph of its own.
 """
 
-import functools
 import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nanotorch import ops
 from nanotorch._core.call_site import warn
@@ -19,6 +18,7 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.autograd.backward import backward
 from nanotorch.autograd.function import Function
 from nanotorch.autograd.graph import saved_tensors_hooks
+from nanotorch.names.lookup import on_demand
 from nanotorch.ops.random import fork_rng, get_rng_state, set_rng_state
 
 ADVICE = (
@@ -29,11 +29,6 @@ ADVICE = (
 CHOOSE = (
     "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. In a future "
     f"release, calling checkpoint without use_reentrant will raise an exception. {ADVICE}"
-)
-CHOOSE_SEQUENTIAL = (
-    "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed "
-    "explicitly. In a future release, we will raise an exception if use_reentrant is not passed. "
-    f"{ADVICE}"
 )
 NO_INPUT = "None of the inputs have requires_grad=True. Gradients will be None"
 CAPTURING = (
@@ -56,26 +51,6 @@ Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
 
 class CheckpointError(RuntimeError):
     """A part of a model that saves other tensors when it runs again."""
-
-
-class set_checkpoint_early_stop:  # noqa: N801 - PyTorch's name
-    """Context manager: whether checkpoints made inside stop as soon as they have what is needed.
-
-    Args:
-        enable: False lets a part always run to its end, for the sake of its side effects.
-    """
-
-    enabled = True
-
-    def __init__(self, enable: bool) -> None:
-        self.enable = enable
-
-    def __enter__(self) -> None:
-        self.before = set_checkpoint_early_stop.enabled
-        set_checkpoint_early_stop.enabled = self.enable
-
-    def __exit__(self, *exc: object) -> None:
-        set_checkpoint_early_stop.enabled = self.before
 
 
 def no_contexts() -> Contexts:
@@ -126,38 +101,9 @@ def checkpoint(
     rng = get_rng_state() if preserve_rng_state else None
     part = Part(function, args, kwargs, second, rng)
     part.checked = determinism_check != "none"
-    part.early_stop = early_stop and set_checkpoint_early_stop.enabled
+    part.early_stop = early_stop
     with saved_tensors_hooks(part.pack, part.unpack), first:
         return function(*args, **kwargs)
-
-
-def checkpoint_sequential(
-    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None,
-    preserve_rng_state: bool = True,
-) -> Any:  # fmt: skip
-    """Run functions one after the other, all but the last segment of them as checkpoints.
-
-    Args:
-        functions: a `Sequential`, or functions of one argument.
-        segments: into how many parts of equal length to cut them; the last takes the rest.
-        input: the argument of the first.
-        use_reentrant, preserve_rng_state: see `checkpoint`.
-    """
-    if use_reentrant is None:
-        warn(CHOOSE_SEQUENTIAL)
-        use_reentrant = True
-    chain = list(functions.children()) if hasattr(functions, "children") else list(functions)
-    size = len(chain) // segments
-    for start in range(0, size * (segments - 1), size):
-        part = in_turn(chain[start : start + size])
-        reentry: Any = {"use_reentrant": use_reentrant, "preserve_rng_state": preserve_rng_state}
-        input = checkpoint(part, input, **reentry)
-    return in_turn(chain[size * (segments - 1) :])(input)
-
-
-def in_turn(functions: list[Callable[[Any], Any]]) -> Callable[[Any], Any]:
-    """Functions of one argument, one after the other, as one."""
-    return lambda input: functools.reduce(lambda value, function: function(value), functions, input)
 
 
 # Without reentry
@@ -304,3 +250,7 @@ class CheckpointFunction(Function):
             raise RuntimeError(NO_OUTPUT)
         backward([out for out, _ in pairs], [g for _, g in pairs])
         return None, None, *(a.grad if isinstance(a, Tensor) else None for a in args)
+
+
+if not TYPE_CHECKING:  # errors about other names tell why
+    __getattr__, __dir__ = on_demand("nanotorch.utils.checkpoint")

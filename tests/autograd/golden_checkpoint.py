@@ -41,11 +41,7 @@ def values_and_gradients(torch: Any) -> Any:
 
 def default_way(torch: Any) -> Any:
     module = torch.utils.checkpoint
-    functions = [lambda x: x * 2, lambda x: x * 3, lambda x: x * 4]
-    return [
-        warned(lambda: module.checkpoint(lambda x: x * 2, leaf(torch, 1.0))),
-        warned(lambda: module.checkpoint_sequential(functions, 1, leaf(torch, 1.0))),
-    ]
+    return warned(lambda: module.checkpoint(lambda x: x * 2, leaf(torch, 1.0)))
 
 
 def keywords(torch: Any) -> Any:
@@ -190,7 +186,7 @@ def early_stops(torch: Any) -> Any:
     """The second run ends with the last tensor that is needed, unless told otherwise."""
     module = torch.utils.checkpoint
 
-    def attempt() -> list[str]:
+    def attempt(**options: bool) -> list[str]:
         log: list[str] = []
 
         def function(x: Any) -> Any:
@@ -198,13 +194,10 @@ def early_stops(torch: Any) -> Any:
             log.append("exp")
             return y + 1
 
-        module.checkpoint(function, leaf(torch, 1.0), use_reentrant=False).backward()
+        module.checkpoint(function, leaf(torch, 1.0), use_reentrant=False, **options).backward()
         return log
 
-    yield attempt()
-    with module.set_checkpoint_early_stop(False):
-        yield attempt()
-    yield attempt()
+    return [attempt(), attempt(early_stop=False)]
 
 
 def contexts(torch: Any) -> Any:
@@ -222,18 +215,3 @@ def contexts(torch: Any) -> Any:
     )  # fmt: skip
     y.backward()
     return log
-
-
-def sequences(torch: Any) -> Any:
-    sequential = torch.utils.checkpoint.checkpoint_sequential
-    for way in BOTH:
-        torch.manual_seed(0)
-        layers = [torch.nn.Linear(2, 3), torch.nn.Tanh(), torch.nn.Linear(3, 2), torch.nn.Tanh()]
-        model = torch.nn.Sequential(*layers)
-        x = torch.ones(1, 2, requires_grad=True)
-        y = sequential(model, 2, x, use_reentrant=way)
-        y.sum().backward()
-        functions = [counted(lambda x, k=k: x * k) for k in (2, 3, 4)]
-        z = sequential([f for f, _ in functions], 2, leaf(torch, 1.0), use_reentrant=way)
-        z.backward()
-        yield [y, x.grad, model[0].weight.grad, z, [runs for _, runs in functions]]

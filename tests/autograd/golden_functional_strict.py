@@ -10,7 +10,6 @@ from tests.autograd.golden_functional import cubes, points, rows
 def independent_outputs(torch: Any) -> Any:
     functional = torch.autograd.functional
     _, a, b = points(torch)
-    ones = torch.ones(2)
 
     def first(x: Any, y: Any) -> Any:
         return x * 2
@@ -21,17 +20,12 @@ def independent_outputs(torch: Any) -> Any:
     return [
         raised(functional.jacobian, first, (a, b), strict=True),
         raised(functional.hessian, square, (a, b), strict=True),
-        raised(functional.vjp, first, (a, b), ones, strict=True),
-        raised(functional.jvp, first, (a, b), (ones, b), strict=True),
-        raised(functional.vhp, square, (a, b), (ones, b), strict=True),
-        raised(functional.hvp, square, (a, b), (ones, b), strict=True),
     ]
 
 
 def constant_outputs(torch: Any) -> Any:
     functional = torch.autograd.functional
     _, a, _ = points(torch)
-    ones = torch.ones(2)
 
     def several(x: Any) -> Any:
         return torch.tensor([1.0, 2.0])
@@ -41,18 +35,13 @@ def constant_outputs(torch: Any) -> Any:
 
     return [
         raised(functional.jacobian, several, a, strict=True),
-        raised(functional.vjp, several, a, ones, strict=True),
-        raised(functional.jvp, several, a, ones, strict=True),
         raised(functional.hessian, one, a, strict=True),
-        raised(functional.vhp, one, a, ones, strict=True),
-        raised(functional.hvp, one, a, ones, strict=True),
     ]
 
 
 def linear_functions(torch: Any) -> Any:
     functional = torch.autograd.functional
     _, a, _ = points(torch)
-    ones, pair = torch.ones(2), (torch.ones(2), torch.ones(2))
 
     def total(x: Any) -> Any:
         return x.sum()
@@ -62,16 +51,12 @@ def linear_functions(torch: Any) -> Any:
 
     return [
         raised(functional.hessian, total, a, strict=True),
-        raised(functional.vhp, total, a, ones, strict=True),
-        raised(functional.hvp, total, a, ones, strict=True),
-        raised(functional.vhp, half, (a, a), pair, strict=True),
-        raised(functional.hvp, half, (a, a), pair, strict=True),
         raised(functional.hessian, half, (a, a), strict=True),
     ]
 
 
 def constant_jacobians_with_a_graph(torch: Any) -> Any:
-    functional, x, ones = torch.autograd.functional, leaf(torch, 1.0, 2.0), torch.ones(2)
+    functional, x = torch.autograd.functional, leaf(torch, 1.0, 2.0)
     options = {"strict": True, "create_graph": True}
 
     def linear(x: Any) -> Any:
@@ -79,8 +64,6 @@ def constant_jacobians_with_a_graph(torch: Any) -> Any:
 
     return [
         raised(functional.jacobian, linear, x, **options),
-        raised(functional.vjp, linear, x, ones, **options),
-        raised(functional.jvp, linear, x, ones, **options),
         raised(functional.hessian, lambda x: (x**2).sum(), x, **options),
     ]
 
@@ -88,19 +71,10 @@ def constant_jacobians_with_a_graph(torch: Any) -> Any:
 def what_passes(torch: Any) -> Any:
     functional = torch.autograd.functional
     x, a, _ = points(torch)
-    pair = (torch.ones(2), torch.ones(2))
-
-    def separate(x: Any, y: Any) -> Any:
-        return (x**2).sum() + (y**3).sum()
-
     return [
         functional.jacobian(rows, x, strict=True),
         functional.jacobian(lambda x: x, a, strict=True),
         functional.hessian(cubes, a, strict=True),
-        functional.vjp(rows, x, torch.ones(2), strict=True),
-        functional.jvp(rows, x, torch.ones(2, 2), strict=True),
-        functional.vhp(separate, (a, a), pair, strict=True),
-        functional.hvp(separate, (a, a), pair, strict=True),
     ]
 
 

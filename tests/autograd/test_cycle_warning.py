@@ -69,8 +69,6 @@ def derivatives() -> None:
     f = lambda x: (x**3).sum()  # noqa: E731 - a function of one line
     functional.jacobian(f, x, create_graph=True)
     functional.hessian(f, x, create_graph=True)
-    functional.hvp(f, x, x.detach())
-    functional.vhp(f, x, x.detach())
     torch.autograd.gradcheck(f, x)
     torch.autograd.gradgradcheck(f, x)
 

@@ -56,21 +56,6 @@ def test_hooks_are_called_in_the_thread_of_the_pass() -> None:
     assert sorted(seen) == sorted((k, idents[k]) for k in range(THREADS))
 
 
-def test_hooks_for_several_tensors_keep_passes_apart() -> None:
-    a, b = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
-    seen: list[tuple[float, float]] = []
-    torch.autograd.graph.register_multi_grad_hook(
-        (a, b), lambda grads: seen.append((grads[0][0].item(), grads[1][0].item()))
-    )
-
-    def work(number: int) -> None:
-        for _ in range(20):
-            (a * number + b * (10 * number)).sum().backward()
-
-    in_threads(work, THREADS)
-    assert sorted(seen) == sorted((float(k), 10.0 * k) for k in range(THREADS) for _ in range(20))
-
-
 def test_modes_belong_to_their_thread() -> None:
     seen: dict[int, Any] = {}
     inside = threading.Barrier(THREADS)

@@ -1,6 +1,5 @@
-"""Everyday code that goes wrong, hooks of all modules and optimizers, and what types are called."""
+"""Everyday code that goes wrong, and what types are called."""
 
-import importlib
 import re
 from typing import Any
 
@@ -110,102 +109,6 @@ def random_integers(torch: Any) -> Any:
         raised(randint, 1.0, 2, (3,)), raised(randint, 2, size=3), raised(randint),
         raised(randint, 2, (-1,)),
     ]  # fmt: skip
-
-
-def hooks_of_all_modules(torch: Any) -> Any:
-    """In their order, before a module's own; what they return."""
-    module = importlib.import_module(f"{torch.__name__}.nn.modules.module")
-    seen: list[Any] = []
-
-    def note(name: str) -> Any:
-        return lambda m, *_: seen.append(f"{name} {type(m).__name__}")
-
-    net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh())
-    net[0].register_forward_pre_hook(note("own pre"))
-    net[0].register_forward_hook(note("own"))
-    net[1].register_full_backward_hook(note("own backward"))
-    handles = [
-        module.register_module_forward_hook(note("forward")),
-        module.register_module_forward_pre_hook(note("pre")),
-        module.register_module_full_backward_hook(note("backward")),
-        module.register_module_full_backward_pre_hook(note("backward pre")),
-    ]
-    yield raised(module.register_module_backward_hook, note("former"))
-    net(torch.ones(1, 2, requires_grad=True)).sum().backward()
-    for handle in handles:
-        handle.remove()
-    seen.append("removed")
-    net(torch.ones(1, 2))
-    doubled = module.register_module_forward_hook(lambda m, args, out: out * 2)
-    yield torch.nn.Identity()(torch.ones(1)).tolist()
-    doubled.remove()
-    shifted = module.register_module_forward_pre_hook(lambda m, args: args[0] + 1)
-    yield torch.nn.Identity()(torch.ones(1)).tolist()
-    shifted.remove()
-
-    class Fails(torch.nn.Module):  # type: ignore[name-defined, misc]
-        def forward(self, x: Any, scale: int = 1) -> Any:
-            raise ValueError("no")
-
-    always = module.register_module_forward_hook(
-        lambda m, args, out: seen.append([len(args), out]), always_call=True
-    )
-    yield raised(Fails(), torch.ones(1), scale=3)
-    always.remove()
-    with module.register_module_forward_hook(
-        lambda m, args, kwargs, out: seen.append([kwargs, out]), with_kwargs=True
-    ):
-        torch.nn.Identity()(input=3)
-    yield seen
-
-
-def hooks_of_registration(torch: Any) -> Any:
-    """They see what is registered, and may put something else in its place."""
-    module = importlib.import_module(f"{torch.__name__}.nn.modules.module")
-    seen: list[Any] = []
-
-    def note(m: Any, name: str, value: Any) -> None:
-        seen.append([type(m).__name__, name, type(value).__name__])
-
-    kinds = ("parameter", "module", "buffer")
-    add = {k: getattr(module, f"register_module_{k}_registration_hook") for k in kinds}
-    handles = [register(note) for register in add.values()]
-    net = torch.nn.Sequential(torch.nn.BatchNorm1d(2), torch.nn.Identity())
-    net.add_module("more", torch.nn.Linear(1, 1, bias=False))
-    net.nothing = None
-    net.register_parameter("none", None)
-    for handle in handles:
-        handle.remove()
-    with add["module"](lambda m, name, value: torch.nn.ReLU()):
-        net.replaced = torch.nn.Tanh()
-    with add["buffer"](lambda m, name, value: value + 1):
-        net.register_buffer("one", torch.zeros(1))
-    return [seen, repr(net.replaced), net.one, list(net.state_dict())]
-
-
-def hooks_of_all_steps(torch: Any) -> Any:
-    """Around the step of whichever optimizer."""
-    module = importlib.import_module(f"{torch.optim.Optimizer.__module__}")
-    seen: list[Any] = []
-
-    def note(name: str) -> Any:
-        return lambda o, args, kwargs: seen.append([name, type(o).__name__, len(args), kwargs])
-
-    p = torch.nn.Parameter(torch.ones(1))
-    optimizers = [torch.optim.SGD([p], 0.1), torch.optim.Adam([p], 0.1)]
-    optimizers[0].register_step_pre_hook(note("own before"))
-    optimizers[0].register_step_post_hook(note("own after"))
-    handles = [
-        module.register_optimizer_step_pre_hook(note("before")),
-        module.register_optimizer_step_post_hook(note("after")),
-    ]
-    for optimizer in optimizers:
-        optimizer.step()
-    handles[0].remove()
-    optimizers[1].step(closure=lambda: None)
-    handles[1].remove()
-    optimizers[1].step()
-    return seen
 
 
 def names_of_types(torch: Any) -> Any:

@@ -114,12 +114,9 @@ def copies(torch: Any) -> Any:
     layer = square(torch)
     P.register_parametrization(layer, "weight", k["Symmetric"]())
     twin = copy.deepcopy(layer)
-    other = torch.nn.Linear(3, 3)
-    P.transfer_parametrizations_and_params(layer, other)
     layer.load_state_dict(layer.state_dict())
     return [
-        torch.equal(twin.weight, layer.weight), type(twin).__name__, repr(other),
-        torch.equal(other.weight, layer.weight), raised(pickle.dumps, layer),
+        torch.equal(twin.weight, layer.weight), type(twin).__name__, raised(pickle.dumps, layer),
         repr(torch.nn.Sequential(layer, torch.nn.ReLU())),
     ]  # fmt: skip
 

@@ -9,17 +9,6 @@ import pytest
 import nanotorch as torch
 from nanotorch._core import call_site
 from nanotorch.nn import functional as F
-from nanotorch.nn import module_call as module
-
-
-def test_former_backward_hooks_of_all_modules() -> None:
-    """PyTorch allows them in processes only that never had full ones."""
-    seen: list[str] = []
-    with module.register_module_backward_hook(lambda m, *_: seen.append(type(m).__name__)):
-        with pytest.raises(RuntimeError, match="Cannot use both regular backward hooks and full"):
-            module.register_module_full_backward_hook(print)
-        torch.nn.Tanh()(torch.ones(1, requires_grad=True) * 2).sum().backward()
-    assert seen == ["Tanh"]
 
 
 def test_a_number_of_what_is_recorded_is_warned_of_once(monkeypatch: pytest.MonkeyPatch) -> None:

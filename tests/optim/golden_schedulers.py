@@ -77,11 +77,6 @@ def _makers(torch: Any) -> dict[str, Any]:
         "restarts": lambda o: s.CosineAnnealingWarmRestarts(o, 3),
         "restarts, longer": lambda o: s.CosineAnnealingWarmRestarts(o, 2, 2, 0.001),
         "one cycle": lambda o: s.OneCycleLR(o, 0.1, total_steps=13),
-        "swa": lambda o: torch.optim.swa_utils.SWALR(o, 0.01, anneal_epochs=5),
-        "swa, straight": lambda o: torch.optim.swa_utils.SWALR(
-            o, [0.01, 0.2], anneal_epochs=4, anneal_strategy="linear"
-        ),
-        "swa, at once": lambda o: torch.optim.swa_utils.SWALR(o, 0.01, anneal_epochs=0),
         "cyclic": lambda o: s.CyclicLR(o, 0.01, 0.1, step_size_up=3),
         "sequence": lambda o: s.SequentialLR(
             o, [s.ConstantLR(o, 0.1, 3), s.ExponentialLR(o, 0.9), s.StepLR(o, 2)], [3, 8]
@@ -351,7 +346,7 @@ def own_schedulers(torch: Any) -> Any:
 
 
 def arguments(torch: Any) -> Any:
-    s, swa = torch.optim.lr_scheduler, torch.optim.swa_utils
+    s = torch.optim.lr_scheduler
     o, plain = optimizer_of(torch), optimizer_of(torch, kind="Adagrad")
     one, two = s.StepLR(o, 2), s.StepLR(optimizer_of(torch), 2)
     plateau = s.ReduceLROnPlateau(o)
@@ -377,6 +372,5 @@ def arguments(torch: Any) -> Any:
         raised(s.SequentialLR, o, [one, plateau], [2]), raised(s.SequentialLR, o, [3], []),
         raised(s.SequentialLR, o, [one, two], [2]), raised(s.ChainedScheduler, []),
         raised(s.ChainedScheduler, [one, two]), raised(s.ChainedScheduler, [plateau]),
-        raised(s.ChainedScheduler, [one, 3]), raised(swa.SWALR, o, 1, anneal_strategy="a"),
-        raised(swa.SWALR, o, 1, anneal_epochs=-1), raised(swa.SWALR, o, [1]),
+        raised(s.ChainedScheduler, [one, 3]),
     ]  # fmt: skip

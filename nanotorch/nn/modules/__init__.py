@@ -41,15 +41,7 @@ FILES = {
             "TripletMarginLoss TripletMarginWithDistanceLoss _Loss _WeightedLoss"
         )
     },
-    "module": {
-        "module": "Module _IncompatibleKeys",
-        "module_call": (
-            "register_module_backward_hook register_module_buffer_registration_hook "
-            "register_module_forward_hook register_module_forward_pre_hook "
-            "register_module_full_backward_hook register_module_full_backward_pre_hook "
-            "register_module_module_registration_hook register_module_parameter_registration_hook"
-        ),
-    },
+    "module": {"module": "Module _IncompatibleKeys"},
     "normalization": {"normalization": "GroupNorm LayerNorm LocalResponseNorm RMSNorm"},
     "padding": {
         "spatial": (

@@ -22,8 +22,7 @@ from nanotorch.ops.normalization import lengths, stretched
 
 __all__ = [
     "ParametrizationList", "cached", "is_parametrized", "register_parametrization",
-    "remove_parametrizations", "transfer_parametrizations_and_params",
-    "type_before_parametrizations",
+    "remove_parametrizations", "type_before_parametrizations",
 ]  # fmt: skip
 
 
@@ -338,32 +337,6 @@ def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: b
         del module.parametrizations
         module.__class__ = type(module).__bases__[0]
     return module
-
-
-def transfer_parametrizations_and_params(
-    from_module: Any, to_module: Any, tensor_name: str | None = None
-) -> Any:
-    """Parametrize another module alike, with copies of the originals; returns it.
-
-    Args:
-        tensor_name: of the one tensor. Default: all that are parametrized.
-    """
-    if not is_parametrized(from_module):
-        return to_module
-    names = list(from_module.parametrizations) if tensor_name is None else [tensor_name]
-    for name in names:
-        if not hasattr(to_module, name):
-            setattr(to_module, name, Parameter(getattr(from_module, name).detach().clone()))
-        for parametrization in from_module.parametrizations[name]:
-            register_parametrization(to_module, name, parametrization)
-        pairs = zip(
-            from_module.parametrizations[name]._originals(),
-            to_module.parametrizations[name]._originals(),
-            strict=True,
-        )
-        for source, target in pairs:
-            target.data = source.detach().clone()
-    return to_module
 
 
 # Weight and spectral normalization of the former kind: a hook computes the weight at each call.

@@ -134,15 +134,6 @@ class CyclicLR(_Cyclic):
         ]
 
 
-def annealing(strategy: str) -> str:
-    """Refuse other ways from one rate to another than these two."""
-    if strategy not in ("cos", "linear"):
-        raise ValueError(
-            f"anneal_strategy must be one of 'cos' or 'linear', instead got {strategy}"
-        )
-    return strategy
-
-
 class OneCycleLR(_Cyclic):
     """Rates rise to ``max_lr``, then fall far below where they began, in a given number of steps.
 
@@ -182,7 +173,11 @@ class OneCycleLR(_Cyclic):
         self._schedule_phases = phases(self.total_steps, pct_start, three_phase)
         if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
-        self._anneal_func_type = annealing(anneal_strategy)
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(
+                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
+            )
+        self._anneal_func_type = anneal_strategy
         greatest = per_group("max_lr", optimizer, max_lr)
         if last_epoch == -1:
             for rate, group in zip(greatest, optimizer.param_groups, strict=True):
@@ -248,55 +243,6 @@ def phases(total: int, rise: float, three: bool) -> list[dict[str, Any]]:
     else:
         bounds.append((total - 1, "max_lr", "min_lr", "base_momentum", "max_momentum"))
     return [dict(zip(names, phase, strict=True)) for phase in bounds]
-
-
-# A schedule for averages of weights, see `AveragedModel`.
-
-
-class SWALR(Formula):
-    """Rates go from what they are to ``swa_lr``, and stay.
-
-    Args:
-        optimizer, last_epoch: see `LRScheduler`.
-        swa_lr: the final rate; a list for that of each group.
-        anneal_epochs: in how many steps, at least 0. Default: 10.
-        anneal_strategy: "cos" or "linear". Default: "cos".
-
-    Raises:
-        ValueError: for an argument out of its range.
-    """
-
-    def __init__(
-        self, optimizer: Optimizer, swa_lr: float | list[float], anneal_epochs: int = 10,
-        anneal_strategy: Literal["cos", "linear"] = "cos", last_epoch: int = -1,
-    ) -> None:  # fmt: skip
-        rates = per_group("swa_lr", optimizer, swa_lr)
-        for rate, group in zip(rates, optimizer.param_groups, strict=True):
-            group["swa_lr"] = rate
-        self._anneal_strategy = annealing(anneal_strategy)
-        if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
-            raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
-        self.anneal_epochs = anneal_epochs
-        super().__init__(optimizer, last_epoch)
-
-    def anneal_func(self, share: float) -> float:
-        """How far rates have come after a share of the steps."""
-        return share if self._anneal_strategy == "linear" else (1 - math.cos(math.pi * share)) / 2
-
-    def _rates(self) -> list[Rate]:
-        step = self._step_count - 1
-        if self.anneal_epochs == 0:
-            step = max(1, step)
-        length = max(1, self.anneal_epochs)
-        before = self.anneal_func(max(0, min(1, (step - 1) / length)))
-        now = self.anneal_func(max(0, min(1, step / length)))
-        rates = []
-        for group in self.optimizer.param_groups:
-            final = group["swa_lr"]
-            # The rate from which the steps before have led here.
-            origin = final if before == 1 else (group["lr"] - before * final) / (1 - before)
-            rates.append(final * now + origin * (1 - now))
-        return rates
 
 
 # Schedulers made of schedulers.
