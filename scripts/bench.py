@@ -48,11 +48,11 @@ def arguments() -> argparse.Namespace:
     add("--times", action="store_true", help="also print medians and minima")
     add("--json", metavar="FILE", type=Path, help="also write the figures to FILE")
     add("--check", action="store_true", help="compare with the targets; 1 if one is missed")
-    add("--markdown", action="store_true", help="print the table of the README instead")
-    add("--readme", action="store_true", help="put that table into README.md")
+    add("--markdown", action="store_true", help="print the table of docs/benchmarks.md instead")
+    add("--docs", metavar="MACHINE", help="put it there under this title, the ranges in README.md")
     options = parser.parse_args()
-    if options.readme and options.only:
-        parser.error("--readme needs all figures; leave --only out")
+    if options.docs and options.only:
+        parser.error("--docs needs all figures; leave --only out")
     return options
 
 
@@ -116,14 +116,14 @@ def measure(options: argparse.Namespace) -> bool:
     measuring.announce("")
     if not rows:
         sys.exit("nothing of that name; --help tells the groups")
-    about = {"command": "python scripts/bench.py --readme", "machine": machine()}
+    about = {"machine": machine()}
     about["versions"] = versions()
     if options.json:
         content = {"about": about, "threads": options.threads, "rows": rows}
         options.json.write_text(json.dumps(content, indent=1), "utf-8")
     text = table.markdown(rows, names, about)
-    if options.readme:
-        table.write_readme(ROOT / "README.md", text)
+    if options.docs:
+        table.write(ROOT / "docs" / "benchmarks.md", ROOT / "README.md", options.docs, text)
     print(text if options.markdown else table.ratios(rows, names))
     if options.times:
         print("", table.times(rows, names), sep="\n")

@@ -139,26 +139,36 @@ class TestTables:
         figures = "30.0 µs / 20.0 µs 3.00 µs / 2.00 µs 225 µs / 150 µs"
         assert " ".join(line.split()) == f"funcmin {figures}"
 
-    def test_the_readme_shows_training_and_a_few_operations(self) -> None:
+    def test_the_docs_show_training_and_a_few_operations(self) -> None:
         text = self.markdown()
         assert "| funcmin | 30.0 µs | 0.10 | 7.50 |" in text
         assert "| mul" not in text
-        assert "`python bench.py` on 1 x abacus, with Python 3" in text
+        assert "On 1 x abacus, with Python 3" in text
 
-    def test_it_is_put_between_the_markers(self, tmp_path: Path) -> None:
-        readme = tmp_path / "README.md"
+    def test_each_machine_has_a_section_and_the_readme_the_ranges(self, tmp_path: Path) -> None:
+        docs, readme = tmp_path / "benchmarks.md", tmp_path / "README.md"
+        docs.write_text("# Benchmarks\n", "utf-8")
         readme.write_text(f"above\n{table.BEGIN}\nold\n{table.END}\nbelow\n", "utf-8")
-        text = self.markdown()
-        for _ in range(2):
-            table.write_readme(readme, text)
-            assert readme.read_text("utf-8") == f"above\n{text}\nbelow\n"
+        for machine, times in (("one", "4.00"), ("two", "3.00"), ("one", "2.00")):
+            rows = "".join(f"| {n} | 10.0 µs | 0.10 | {times} |\n" for n in table.IN_README)
+            head = "| | nanotorch | compiled | torch, 1 thread |\n| --- | ---: | ---: | ---: |\n"
+            table.write(docs, readme, machine, head + rows)
+        assert [line for line in docs.read_text("utf-8").splitlines() if line[:1] == "#"] == [
+            "# Benchmarks", "## one", "## two",
+        ]  # fmt: skip
+        shown = readme.read_text("utf-8").splitlines()
+        assert (shown[0], shown[-1], len(shown)) == ("above", "below", 11)
+        assert shown[4] == (
+            "| a function of two variables | 10.0 µs | 2.0 to 3.0 times as long | 20 to 30 |"
+        )
 
     def test_a_readme_without_markers_is_left_alone(self, tmp_path: Path) -> None:
-        readme = tmp_path / "README.md"
-        readme.write_text("text", "utf-8")
+        docs, readme = tmp_path / "benchmarks.md", tmp_path / "README.md"
+        for path in (docs, readme):
+            path.write_text("text", "utf-8")
         with pytest.raises(ValueError, match="has no lines <!-- bench:begin -->"):
-            table.write_readme(readme, "table")
-        assert readme.read_text("utf-8") == "text"
+            table.write(docs, readme, "one", "table")
+        assert readme.read_text("utf-8") == docs.read_text("utf-8") == "text"
 
     @pytest.mark.parametrize(
         ("value", "unit", "text"),
@@ -214,7 +224,7 @@ def test_the_cost_of_an_import(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 0 < found["figures"]["NumPy"]["median"] < found["figures"]["nanotorch"]["median"]
 
 
-@pytest.mark.parametrize("wrong", [["--only", "("], ["--readme", "--only", "ops"]])
+@pytest.mark.parametrize("wrong", [["--only", "("], ["--docs", "here", "--only", "ops"]])
 def test_what_the_command_refuses(wrong: list[str]) -> None:
     command = [sys.executable, "scripts/bench.py", *wrong]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -1,5 +1,6 @@
-"""The figures as text: ratios first, for the terminal and for the README."""
+"""The figures as text: ratios first, for the terminal, for the docs and for the README."""
 
+import re
 import textwrap
 from collections.abc import Callable, Iterator
 from itertools import groupby
@@ -17,7 +18,16 @@ TITLES = {
     "import": "import in a fresh process",
     "memory": "resident memory in a fresh process",
 }
-IN_README = ("add", "add, grad")  # of the single operations
+IN_DOCS = ("add", "add, grad")  # of the single operations
+# The rows of the README.
+IN_README = {
+    "funcmin": "a function of two variables",
+    "linreg 32x10": "linear regression, 32 x 10",
+    "BCE 2-16-16-1": "network 2-16-16-1, 64 samples",
+    "MLP 64-128-10": "network 64-128-10, 64 samples",
+    "MLP 784-256-128-10": "network 784-256-128-10, 64 samples",
+}
+ONE_THREAD, COMPILED = "torch, 1 thread", "compiled"
 LABEL = 42
 
 
@@ -109,15 +119,10 @@ def times(rows: list[Row], names: list[str]) -> str:
 
 
 def markdown(rows: list[Row], names: list[str], about: dict[str, str]) -> str:
-    """The table of the README: nanotorch's figures, and the others' as multiples of them."""
-    shown = [row for row in rows if row["group"] != "ops" or row["name"] in IN_README]
+    """The table of the docs: nanotorch's figures, and the others' as multiples of them."""
+    shown = [row for row in rows if row["group"] != "ops" or row["name"] in IN_DOCS]
     others = [who for who in columns(shown, names) if who != NANOTORCH]
-    intro = (
-        f"Measured by `{about['command']}` on {about['machine']}, with {about['versions']}. The "
-        "others' columns tell how many times as much as nanotorch they take: above 1, nanotorch is "
-        "better. A training step is `zero_grad`, forward, loss, `backward` and SGD with momentum; "
-        "an epoch is 10,000 x 20 in batches of 32; chains multiply and `add` adds 8 x 8 numbers."
-    )
+    intro = f"On {about['machine']}, with {about['versions']}."
     text = [
         textwrap.fill(intro, 120, break_on_hyphens=False),
         "",
@@ -129,18 +134,52 @@ def markdown(rows: list[Row], names: list[str], about: dict[str, str]) -> str:
             continue
         cells = [own(row), *(ratio(row, who) for who in others)]
         text.append(f"| {row['name']} | " + " | ".join(cells) + " |")
-    return "\n".join([BEGIN, *text, END])
+    return "\n".join(text)
 
 
-def write_readme(path: Path, table: str) -> None:
-    """Put the table between the markers.
+def write(docs: Path, readme: Path, machine: str, table: str) -> None:
+    """Put the table of a machine into the docs, and the ranges over all machines into the README.
 
     Raises:
-        ValueError: if the file has no markers.
+        ValueError: if the README has no markers.
     """
-    text = path.read_text("utf-8")
-    before, begin, rest = text.partition(BEGIN)
+    before, begin, rest = readme.read_text("utf-8").partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise ValueError(f"{path} has no lines {BEGIN} and {END} to put the table between")
-    path.write_text(before + table + after, "utf-8")
+        raise ValueError(f"{readme} has no lines {BEGIN} and {END} to put the table between")
+    heading, *sections = re.split(r"^## ", docs.read_text("utf-8"), flags=re.MULTILINE)
+    by_machine = dict(section.split("\n", 1) for section in sections)
+    by_machine[machine] = f"\n{table}\n\n"
+    text = heading + "".join(f"## {name}\n{body}" for name, body in by_machine.items())
+    docs.write_text(text.rstrip() + "\n", "utf-8")
+    readme.write_text("\n".join([before + BEGIN, ranges(text), END + after]), "utf-8")
+
+
+def ranges(docs: str) -> str:
+    """The table of the README, from those of the docs: from the least to the most of a row."""
+    found: dict[str, list[dict[str, str]]] = {name: [] for name in IN_README}
+    head: list[str] = []
+    for line in docs.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if NANOTORCH in cells:
+            head = cells
+        elif cells[0] in found:
+            found[cells[0]].append(dict(zip(head, cells, strict=True)))
+    text = [
+        "| one training step | nanotorch | PyTorch takes | beside a compiled step |",
+        "| --- | ---: | ---: | ---: |",
+    ]
+    for name, rows in found.items():
+        times = [float(row[ONE_THREAD]) for row in rows]
+        compiled = [n / float(row[COMPILED]) for n, row in zip(times, rows, strict=True)]
+        own = " to ".join(dict.fromkeys(row[NANOTORCH] for row in rows))
+        text.append(
+            f"| {IN_README[name]} | {own} | {between(times)} times as long | {between(compiled)} |"
+        )
+    return "\n".join(text)
+
+
+def between(figures: list[float]) -> str:
+    """The least and the most of some ratios, two digits each."""
+    ends = [f"{figure:.{0 if figure >= 9.95 else 1}f}" for figure in (min(figures), max(figures))]
+    return " to ".join(dict.fromkeys(ends))
