@@ -48,6 +48,7 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.compile.recorder import NUMPY, users_line
 from nanotorch.compile.tape import shifts
 from nanotorch.names import lookup
+from nanotorch.nn import module_call
 from nanotorch.nn.module import Module
 from nanotorch.optim.optimizer import Optimizer
 from nanotorch.optim.rules import SGD, AdamW, Rule
@@ -821,6 +822,10 @@ class Guards:
         own = vars(module)
         self.modules.append(module)
         counted = type(module).__setattr__ is Module.__setattr__
+        if module_call.every_before or module_call.every_after:
+            raise Refused("there are hooks of all modules")
+        for name in ("every_before", "every_after"):
+            self.check("empty", vars(module_call), name, None, True)
         self.check("attr", module, "__class__", type(module), counted)
         self.hold(type(module), path)
         self.size(own, counted)

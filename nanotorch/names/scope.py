@@ -313,7 +313,7 @@ REASONS = (
     ),
     Reason(
         "few use it. Register the hook on each module of model.modules()",
-        r"nn.modules.module.register_module_\w+_hook",
+        r"nn.modules.module.register_module_(?!forward)\w+_hook",
     ),
     Reason("few use it. Register a hook on each tensor", r"register_multi_grad_hook"),
     Reason(

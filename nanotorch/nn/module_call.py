@@ -29,6 +29,22 @@ BOTH = (
 )
 
 
+# Hooks of all modules: they are called before a module's own.
+
+
+every_before, every_after = HookDict(), HookDict()
+
+
+def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(module, args)`` before every `forward`; see `register_forward_pre_hook`."""
+    return add_hook(every_before, hook)
+
+
+def register_module_forward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(module, args, output)`` after every `forward`; see `register_forward_hook`."""
+    return add_hook(every_after, hook)
+
+
 # Backward hooks of the former kind, which see the last node of a module in place of the module.
 
 
@@ -270,6 +286,8 @@ class ModuleCall:
             or self._backward_pre_hooks
             or self._forward_hooks
             or self._forward_pre_hooks
+            or every_before
+            or every_after
         ):
             return self._call_with_hooks(args, kwargs)
         recording = mode.enabled
@@ -327,13 +345,13 @@ class ModuleCall:
             full = self._is_full_backward_hook
             backward = (*self._backward_hooks.values(),) if full else ()
             backward_pre = (*self._backward_pre_hooks.values(),)
-            for number, hook in list(self._forward_pre_hooks.items()):
+            for number, hook in [*every_before.items(), *self._forward_pre_hooks.items()]:
                 args, kwargs = self._call_pre_hook(number, hook, args, kwargs)
             ends = BackwardHooks(self, backward, backward_pre) if backward or backward_pre else None
             if ends is not None:
                 args = ends.enter(args)
             result = self.forward(*args, **kwargs)
-            for number, hook in list(self._forward_hooks.items()):
+            for number, hook in [*every_after.items(), *self._forward_hooks.items()]:
                 called.add(number)
                 result = self._call_forward_hook(number, hook, args, kwargs, result)
             if ends is not None:

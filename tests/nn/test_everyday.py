@@ -9,6 +9,7 @@ import pytest
 import nanotorch as torch
 from nanotorch._core import call_site
 from nanotorch.nn import functional as F
+from nanotorch.nn.module_call import register_module_forward_hook, register_module_forward_pre_hook
 
 
 def test_a_number_of_what_is_recorded_is_warned_of_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,3 +116,16 @@ def test_grids_of_other_dimensions_than_the_picture(
 def test_integers_have_no_softmax(dim: int, kernel: str) -> None:
     with pytest.raises(NotImplementedError, match=f'"softmax{kernel}_kernel_impl" not implemented'):
         torch.softmax(torch.ones(2, 2, 2, dtype=torch.int64), dim)
+
+
+def test_forward_hooks_of_all_modules_come_before_a_modules_own() -> None:
+    seen: list[str] = []
+    net = torch.nn.Sequential(torch.nn.Linear(1, 1))
+    net.register_forward_hook(lambda *_: seen.append("own"))
+    before = register_module_forward_pre_hook(lambda m, args: seen.append(f"{type(m).__name__}("))
+    after = register_module_forward_hook(lambda m, args, out: out + 1 if m is net else None)
+    shifted = net(torch.ones(1))
+    before.remove()
+    after.remove()
+    assert seen == ["Sequential(", "Linear(", "own"]
+    assert torch.equal(net(torch.ones(1)) + 1, shifted)

@@ -41,7 +41,10 @@ FILES = {
             "TripletMarginLoss TripletMarginWithDistanceLoss _Loss _WeightedLoss"
         )
     },
-    "module": {"module": "Module _IncompatibleKeys"},
+    "module": {
+        "module": "Module _IncompatibleKeys",
+        "module_call": "register_module_forward_hook register_module_forward_pre_hook",
+    },
     "normalization": {"normalization": "GroupNorm LayerNorm LocalResponseNorm RMSNorm"},
     "padding": {
         "spatial": (
