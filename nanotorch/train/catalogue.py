@@ -27,10 +27,8 @@ NO_CALLBACKS = """\
 none but what a program registers; what is built in has sections of its own: train, scheduler,
 early_stopping, averaging, checkpoint and log"""
 
-COMPONENTS: Mapping[str, Components] = {
-    "layers": LAYERS, "losses": LOSSES, "optimizers": OPTIMIZERS, "schedulers": SCHEDULES,
-    "callbacks": CALLBACKS,
-}  # fmt: skip
+REGISTRIES = (LAYERS, LOSSES, OPTIMIZERS, SCHEDULES, CALLBACKS)
+COMPONENTS: Mapping[str, Components] = {registry.plural: registry for registry in REGISTRIES}
 parsed = functools.cache(lambda source: ast.parse(source))
 Keys = Mapping[str, Key]
 Texts = Mapping[str, str]

@@ -29,7 +29,7 @@ from nanotorch import optim
 
 from . import commands
 from .catalogue import catalogue, schema_text, unknown
-from .config import refusal
+from .config import SUFFIXES, refusal
 from .experiment import Experiment
 from .load import dump_config, load_config
 from .loop import Callback, Loop
@@ -197,10 +197,10 @@ def main(arguments: Sequence[str] | None = None, program: str = "scripts/train.p
     command = list(sys.argv[1:] if arguments is None else arguments)
     with commands.lasting_streams():
         reader = parser(program)
-        first = command[0] if command else ""
-        alone = first.endswith((".yaml", ".yml")) and not first.startswith("-")
-        if alone and "--config" not in command:
-            reader.error(f"{first!r} says nothing alone; write --config {first}")
+        file = next((w for w in command if w.endswith((*SUFFIXES, ".csv")) and "=" not in w), "")
+        if file and not {"--config", "--resume"} & {word.partition("=")[0] for word in command}:
+            table = f"FILE data.csv={file}, where FILE describes the model"
+            reader.error(f"write --config {table if file.endswith('.csv') else file}")
         options = reader.parse_intermixed_args(command)
         if options.config is None and (options.check or options.find_lr or options.print_config):
             reader.error("--check, --find-lr and --print-config need --config")

@@ -19,7 +19,8 @@ from typing import Any, NoReturn, TextIO
 
 from nanotorch.serialization.files import opened
 
-from .config import ConfigError, named, quoted, usage_error
+from .config import ABSENT, SYNONYMS, ConfigError, closest, named, quoted, usage_error
+from .load import all_homes
 from .loop import handling
 from .run_directory import CheckpointError
 
@@ -51,7 +52,23 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """End the program; `--help` says what the usage would."""
+        _, unknown, options = message.partition("unrecognized arguments: ")
+        if unknown:
+            message = self._no_option(options.split()[0])
         self.exit(2, f"{self.prog}: error: {message}; --help shows what there is\n")
+
+    def _no_option(self, given: str) -> str:
+        """Return the message for what is not known, such as `--epochs=5`."""
+        option, _, value = given.partition("=")
+        key = option.lstrip("-").replace("-", "_")
+        homes = all_homes().get(SYNONYMS.get(key, key), [key] if "." in key else [])
+        takes_keys = any(a.metavar == "key=value" for a in self._get_positional_actions())
+        said = f"{option} is not an option"
+        if homes and takes_keys:
+            return f"{said}; write {homes[0]}={value or 'VALUE'}"
+        if near := closest(option, self._option_string_actions):
+            return f"{said}; did you mean {near}?"
+        return f"{said}: {ABSENT[key]}" if key in ABSENT else said
 
 
 def exit_code(run: Callable[[], int], unreadable: int = 2) -> int:

@@ -70,6 +70,12 @@ class Components:
         """The names a configuration may use."""
         return (*self.listed, *self.registered)
 
+    @property
+    def plural(self) -> str:
+        """What they are called together."""
+        word = self.kind.partition(" ")[2]
+        return f"{word}{'es' if word.endswith('s') else 's'}"
+
     def register(self, factory: Factory, name: str | None = None) -> Factory:
         """Make a class, or a function that returns an object, known by a name, its own by default.
 

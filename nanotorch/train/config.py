@@ -4,8 +4,9 @@ import difflib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from errno import ENOENT
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,12 @@ COMMAND_LINE = "command line: "
 """How the place of an override begins."""
 COMMANDED = 1
 """The rank of what the command line says."""
+SUFFIXES = (".yaml", ".yml")
+"""How the names of configurations end."""
 LONGEST_QUOTE = 60
 LONGEST_NAME = 300
 MOST_PROBLEMS = 20
-MOST_CHOICES = 100
+MOST_CHOICES = 25
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,8 +92,20 @@ def usage_error(argument: str, message: str) -> ConfigError:
 
 def unreadable(path: str, file: Path, reason: str | OSError) -> ConfigError:
     """Return the error about a file, which the value at `path` names."""
-    why = (reason.strerror or reason) if isinstance(reason, OSError) else reason
+    why = reason_of(reason, file) if isinstance(reason, OSError) else reason
     return refusal(path, f"cannot read {quoted(shown_path(file))}: {why}")
+
+
+def reason_of(error: OSError, file: Path) -> str:
+    """Return why a file cannot be read; of one that is missing, also what is there instead."""
+    found: dict[str, Path] = {}
+    suffixes = [file.suffix] if file.suffix not in ("", *SUFFIXES) else SUFFIXES
+    for place in (file.parent, Path(), Path("configs")) if error.errno == ENOENT else ():
+        with suppress(OSError):
+            found = {p.stem: p for p in place.iterdir() if p.suffix in suffixes} | found
+    name = closest(file.stem, found)
+    there = f"; did you mean {quoted(shown_path(found[name]))}?" if name else ""
+    return f"{error.strerror or error}{there}"
 
 
 class Origins(dict[str, Place]):
@@ -167,6 +182,20 @@ def named(name: str) -> str:
     return shown if len(shown) <= LONGEST_NAME else f"{shown[:half]}...{shown[-half:]}"
 
 
+SYNONYMS = {
+    "learning_rate": "lr", "rate": "p", "l2": "weight_decay", "max_grad_norm": "clip_norm",
+    "dense": "Linear", "units": "out_features", "filters": "out_channels", "mae": "L1Loss",
+    "file": "csv", "path": "csv", "label": "target", "labels": "target", "normalize": "standardize",
+    "sep": "delimiter", "type": "name", "task": "experiment", "random_state": "seed",
+}  # fmt: skip
+"""What other programs call what a configuration names."""
+SURE = 0.8
+"""How alike a name must be to a known one to be taken for it."""
+ABSENT = dict.fromkeys(("device", "gpu", "gpus", "cuda", "accelerator"), "all is done by the CPU")
+ABSENT |= dict.fromkeys(("num_workers", "workers", "pin_memory"), "samples are kept in memory")
+"""What other programs have, and why there is nothing to say about it here."""
+
+
 def closest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
     """Return what `word` is most likely meant to be, None if nothing is close.
 
@@ -176,18 +205,32 @@ def closest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | Non
         likeness: how alike they must be, from 0 to 1 for all but the case of letters.
     """
     by_lower_case = {choice.lower(): choice for choice in known}
-    close = difflib.get_close_matches(word.lower(), by_lower_case, n=1, cutoff=likeness)
+    whole = word.lower()
+    last = whole.partition("(")[0].rpartition(".")[2]  # of torch.nn.Linear(3, 8)
+    for text in (whole, last, SYNONYMS.get(last, "").lower()):
+        if text in by_lower_case:
+            return by_lower_case[text]
+    close = difflib.get_close_matches(whole, by_lower_case, n=1, cutoff=likeness)
+    if not close and likeness < SURE and len(whole) > 2:
+        close = [choice for choice in by_lower_case if choice.startswith(whole)]
     return by_lower_case[close[0]] if close else None
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return `; did you mean 'x'?` where something known is close, else what is known."""
+def did_you_mean(word: str, known: Iterable[str], advice: str = "") -> str:
+    """Return `; did you mean 'x'?` where something known is close, else what is known.
+
+    `advice` says where to look besides, unless what is close is likely.
+    """
     choices = list(known)
     if meant := closest(word, choices):
-        return f"; did you mean '{meant}'?"
+        advice = f" {advice}" if advice and not closest(word, choices, 0.7) else ""
+        return f"; did you mean '{meant}'?{advice}"
+    if word.lower() in ABSENT:
+        return f": {ABSENT[word.lower()]}; remove it"
     shown = ", ".join(choices[:MOST_CHOICES])
     more = f" and {len(choices) - MOST_CHOICES} more" if len(choices) > MOST_CHOICES else ""
-    return f"; known here: {shown}{more}" if choices else ""
+    known_here = [f"known here: {shown}{more}"] if choices and not (more and advice) else []
+    return "".join(f"; {part}" for part in [*known_here, advice] if part)
 
 
 # A parsed configuration file: scalars, lists and mappings that remember where they stand.
@@ -351,6 +394,21 @@ OVERRIDE_PATH = re.compile(rf"{NAME}(\.{NAME}|\.{INDEX}|\[{INDEX}\])*", re.ASCII
 OVERRIDE_STEP = re.compile(rf"({NAME})|({INDEX})", re.ASCII)
 
 
+SYNTAX = (
+    (r"found character '\\t'", "a tab cannot indent a line; use spaces", False),
+    ("mapping values", "no key can stand here: the line is indented unlike the one above it, or "
+     "a text with ': ' in it needs quotes", False),
+    ("expected <block end>", "the line is indented unlike those above it", False),
+    ("expected ':'", "expected 'key: value', with a space after the colon", True),
+    ("expected ',' or '}'", "a ',' or the closing '}' is missing after this '{'", True),
+    ("expected ',' or ']'", "a ',' or the closing ']' is missing after this '['", True),
+    ("quoted scalar", "the closing quote is missing", True),
+    ("while scanning an alias", "a text that begins with '*' needs quotes", True),
+    ("cannot start any token", "a text that begins with this character needs quotes", False),
+)  # fmt: skip
+"""What the parser says, what that means, and whether it is to be told where it began."""
+
+
 def place_within(source: str, line: int, text: str, position: int) -> Place:
     """Return the place of a position in a text that begins in some line of a file."""
     line += text.count("\n", 0, position)
@@ -374,7 +432,7 @@ def read_config_text(path: Path, source: str) -> str:
     try:
         return decoded(contents(path, LARGEST_FILE), source)
     except OSError as error:
-        message = f"cannot be read: {error.strerror or error}"
+        message = f"cannot be read: {reason_of(error, path)}"
         raise refusal("", message, Place(source=source)) from None
 
 
@@ -439,7 +497,13 @@ def parse_yaml(text: str, start: Place, noted: list[Problem] | None = None) -> T
     except yaml.MarkedYAMLError as error:
         what = ", ".join(part for part in (error.problem, error.context) if part)
         place = at(error.problem_mark or error.context_mark)
-        raise refusal("", f"not valid YAML: {what}", place) from None
+        for said, meant, begun in SYNTAX:
+            if re.search(said, what):
+                what = meant
+                place = at(error.context_mark) if begun else place
+                break
+        shell = "" if start.line else "; quote the whole argument for the shell"
+        raise refusal("", f"not valid YAML: {what}{shell}", place) from None
     except yaml.reader.ReaderError as error:
         message = f"not valid YAML: the character {chr(error.character)!r} is not allowed"
         place = place_within(start.source, 1, text, error.position) if start.line else start
@@ -496,6 +560,8 @@ class Planter:
                     if not isinstance(table, Table):
                         raise refusal("", "'<<' merges mappings only", value.place)
                     merged = {**table.entries, **merged}
+            elif ":" in key and not (value_node.value or value_node.style):
+                self.problems.append(Problem(key, "needs a space after the colon", key_place))
             elif key in entries:
                 line = entries[key].key_place.line
                 message = "duplicate key" + (f"; it stands on line {line} already" if line else "")
@@ -518,7 +584,9 @@ def with_overrides(
         overrides: what to put in.
         noted: takes what is wrong with some of them; else it is raised.
     """
-    found = Noted()
+    found, overrides = Noted(), list(overrides)
+    if "=" in overrides:
+        raise usage_error(" ".join(overrides), "write key=value without spaces around the '='")
     for override in overrides:
         shown = override if override.isprintable() else quoted(override)[1:-1]
         place = Place(source=COMMAND_LINE + shown, rank=COMMANDED)

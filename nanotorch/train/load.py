@@ -123,10 +123,11 @@ MOST_HOMES = 2
 
 @cache
 def all_homes() -> Mapping[str, Sequence[str]]:
-    """Return the paths at which a configuration has each key of a section that it has once."""
+    """Return the paths at which a configuration has a section, or a key that it has once."""
     found: dict[str, dict[str, None]] = {}
     for kind in get_args(Config):
         for section, key in section_keys(kind).items():
+            found.setdefault(section, {})[section] = None
             for name in keys_of(key.hint):
                 found.setdefault(name, {})[f"{section}.{name}"] = None
     return {key: [*paths] for key, paths in found.items() if len(paths) <= MOST_HOMES}

@@ -16,6 +16,9 @@ from nanotorch.names.scope import why_not
 
 from .config import (
     COMMANDED,
+    MOST_CHOICES,
+    SURE,
+    SYNONYMS,
     Entry,
     Items,
     Origins,
@@ -110,8 +113,6 @@ def described(hint: Any) -> str:
 INVALID = object()
 """What stands for a value whose problem has been noted."""
 INFINITE = re.compile(r"[-+]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
-SURE = 0.8
-"""How alike a name must be to a known one for its arguments to be checked as that one's."""
 
 
 Alternatives = Mapping[str, Collection[str]]
@@ -340,6 +341,9 @@ class Reader:
     def _union(self, tree: Tree, members: tuple[Any, ...], hint: Any, path: str) -> Any:
         if is_null(tree) and types.NoneType in members:
             return None
+        none = isinstance(tree, Scalar) and tree.value in ("none", "None")
+        if none and types.NoneType in members and not {str, Path} & {*members}:
+            return self._expected(tree, hint, path, "; write null")
         members = tuple(member for member in members if member is not types.NoneType)
         if len(members) == 1:
             return self.read(tree, members[0], path)
@@ -385,23 +389,33 @@ class Reader:
         return section if right else INVALID
 
     def _choice(
-        self, tree: Table, tag: str, known: tuple[str, ...], path: str, missing: str
+        self,
+        tree: Table,
+        tag: str,
+        known: tuple[str, ...],
+        path: str,
+        missing: str,
+        advice: str = "",
     ) -> tuple[Table, str | None, bool]:
         """Return a mapping, which of `known` its `tag` names, and whether that is right.
 
         What belongs to a choice that was meant is checked as well, to tell of all mistakes at once.
         """
         right = tag in tree.entries
-        if not right and (key := closest(tag, tree.entries, SURE)) is not None:
+        key = next((key for key in tree.entries if closest(key, [tag], SURE)), None)
+        if not right and key is not None:
             self._refuse_unknown({key: tree.entries[key]}, [tag], path)
             others = {name: entry for name, entry in tree.entries.items() if name != key}
             tree = replace(tree, entries={tag: tree.entries[key], **others})
         inner = f"{path}.{tag}".lstrip(".")
         if tag not in tree.entries:
+            name = next((key for key in tree.entries if closest(key, known, SURE)), None)
+            missing = f"missing; write {{name: {name}, ...}}" if name else missing
             self.note(tree.place, inner, missing)
             return tree, None, False
         written = tree.entries[tag].value
-        if (choice := self.read(written, Literal[known], inner)) is not INVALID:
+        self.places[inner] = written.place
+        if (choice := self._literal(written, known, inner, advice)) is not INVALID:
             return tree, choice, right
         if not isinstance(written, Scalar) or not isinstance(written.value, str):
             return tree, None, False
@@ -409,14 +423,15 @@ class Reader:
         entry = Entry(written.place, replace(written, value=meant))
         return replace(tree, entries={**tree.entries, tag: entry}), meant, False
 
-    def _literal(self, tree: Tree, choices: tuple[Any, ...], path: str) -> Any:
+    def _literal(self, tree: Tree, choices: tuple[Any, ...], path: str, advice: str = "") -> Any:
         if isinstance(tree, Scalar) and tree.value in choices:
             return tree.value
         if isinstance(tree, Scalar) and isinstance(tree.value, str):
             # Of layers, losses and optimizers some are left out, and nothing else will do.
             why = why_not("nn", tree.value) or why_not("optim", tree.value)
             why = why if path.endswith("name") else None
-            said = told_why(why) if why else f"not known{did_you_mean(tree.value, choices)}"
+            meant = did_you_mean(tree.value, choices, advice)
+            said = told_why(why) if why else f"not known{meant}"
             return self.note(tree.place, path, f"{quoted(tree.value)} is {said}")
         return self._expected(tree, Literal[choices], path)
 
@@ -476,12 +491,14 @@ class Reader:
         if not isinstance(tree := in_full(tree), Table):
             return self._expected(tree, Section, path)
         missing = f"missing; the name of {registry.kind}"
-        tree, name, right = self._choice(tree, "name", registry.names, path, missing)
+        advice = f"--list {registry.plural} shows all, " * (len(registry.names) > MOST_CHOICES)
+        advice += "--import FILE adds your own"
+        tree, name, right = self._choice(tree, "name", registry.names, path, missing, advice)
         if name is None:
             return INVALID
         tree = self._renamed(tree, registry.shared, path)
         keys = registry.keys(name)
-        values, _ = self._values(tree, {"name": Key(str), **keys}, path)
+        values, _ = self._values(tree, {"name": Key(str), **keys}, path, f" of {name}")
         if INVALID in values.values() or not right:
             return INVALID
         defaults = {k: key.default for k, key in keys.items() if key.default is not None}
@@ -499,10 +516,10 @@ class Reader:
         return {key: values[key] for key in tree.entries}
 
     def _values(
-        self, tree: Table, keys: Mapping[str, Key], path: str
+        self, tree: Table, keys: Mapping[str, Key], path: str, owner: str = ""
     ) -> tuple[dict[str, Any], set[str]]:
         """Return the values of a mapping, and the keys that others were probably meant to be."""
-        misspelt = self._refuse_unknown(tree.entries, keys, path)
+        misspelt = self._refuse_unknown(tree.entries, keys, path, owner)
         values: dict[str, Any] = {}
         for name, key in keys.items():
             inner = f"{path}.{name}".lstrip(".")
@@ -514,16 +531,17 @@ class Reader:
         return values, misspelt
 
     def _refuse_unknown(
-        self, entries: Mapping[str, Entry], known: Collection[str], path: str
+        self, entries: Mapping[str, Entry], known: Collection[str], path: str, owner: str = ""
     ) -> set[str]:
         """Note the keys that are not known; return what they were probably meant to be."""
         meant = set()
         for key in [key for key in entries if key not in known]:
             inner = f"{path}.{key if key.isidentifier() else quoted(key)}".lstrip(".")
-            others = [home for home in self._homes(key) if home.split(".")[0] in self._sections]
+            homes = self._homes(key) or self._homes(SYNONYMS.get(key, ""))
+            others = [home for home in homes if home.split(".")[0] in self._sections]
             like, meaning = closest(key, known), did_you_mean(key, known)
             if others and inner not in others and like is None:
                 meaning = f"; did you mean {' or '.join(map(quoted, others))}?"
-            self.note(entries[key].key_place, inner, f"unknown key{meaning}")
+            self.note(entries[key].key_place, inner, f"unknown key{owner}{meaning}")
             meant.add(like or key)
         return meant

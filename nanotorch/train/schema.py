@@ -460,7 +460,9 @@ class TrainedConfig(Section):
         if inside := facts.inside.get(layer.name):
             yield path, f"remove this layer: {self.loss.name} applies {inside} itself"
         if facts.last not in ("", layer.name):
-            yield path, f"{self.loss.name} wants {facts.last} as the last layer"
+            other = next(name for name, of in LOSS_FACTS.items() if facts.last in of.inside)
+            message = f"{self.loss.name} needs {facts.last} as the last layer"
+            yield path, f"{message}: add it, or take {other}, which has it inside"
 
 
 @dataclass(frozen=True, kw_only=True)

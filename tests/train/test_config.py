@@ -129,11 +129,19 @@ REFUSED = {
     "# nothing\n": "x.yaml:1:1: the file is empty",
     "a: 1\na: 2": "x.yaml:2:1: a: duplicate key; it stands on line 1 already",
     "m:\n  - k: 1\n    k: 2": "x.yaml:3:5: m[0].k: duplicate key; it stands on line 2 already",
-    "a: b: c": "x.yaml:1:5: not valid YAML: mapping values are not allowed here",
-    "a: [1": "x.yaml:1:6: not valid YAML: expected ',' or ']', but got '<stream end>', "
-    "while parsing a flow sequence",
-    "a:\n\t- 1": "x.yaml:2:1: not valid YAML: found character '\\t' that cannot start any token, "
-    "while scanning for the next token",
+    "a: b: c": "x.yaml:1:5: not valid YAML: no key can stand here: the line is indented unlike "
+    "the one above it, or a text with ': ' in it needs quotes",
+    "a: [1": "x.yaml:1:4: not valid YAML: a ',' or the closing ']' is missing after this '['",
+    "a:\n\t- 1": "x.yaml:2:1: not valid YAML: a tab cannot indent a line; use spaces",
+    "a:\n  b: 1\n c: 2": "x.yaml:3:2: not valid YAML: the line is indented unlike those above it",
+    "a: 1\nb:2\nc: 3": "x.yaml:2:1: not valid YAML: expected 'key: value', with a space after the "
+    "colon",
+    "a: {b:2}": "x.yaml:1:5: b:2: needs a space after the colon",
+    "a: {b: 2\nc: 3": "x.yaml:1:4: not valid YAML: a ',' or the closing '}' is missing after "
+    "this '{'",
+    "a: 'b\n": "x.yaml:1:4: not valid YAML: the closing quote is missing",
+    "a: [*.b]": "x.yaml:1:5: not valid YAML: a text that begins with '*' needs quotes",
+    "a: @b": "x.yaml:1:4: not valid YAML: a text that begins with this character needs quotes",
     "a\0": "x.yaml:1:2: not valid YAML: the character '\\x00' is not allowed",
     "a: 1\nb: \x07": "x.yaml:2:4: not valid YAML: the character '\\x07' is not allowed",
     "a: *b": "x.yaml:1:4: the alias *b has no anchor before it",
@@ -229,8 +237,8 @@ EXPECTED_KEY_VALUE = "expected key=value, as in train.epochs=5 or model.layers[0
         ("a[0]=1", "command line: a[0]=1: a: is 1 (an integer), not a list"),
         ("m.n=1", "command line: m.n=1: m: is a list, not a section"),
         ("m[2].n=1", "command line: m[2].n=1: m[2]: the list has 2 items, counted from [0]"),
-        ("a=[1", "command line: a=[1: not valid YAML: expected ',' or ']', but got '<stream end>', "
-         "while parsing a flow sequence"),
+        ("a=[1", "command line: a=[1: not valid YAML: a ',' or the closing ']' is missing "
+         "after this '['; quote the whole argument for the shell"),
         ("a={b: 1, b: 2}", "command line: a={b: 1, b: 2}: b: duplicate key"),
     ],
 )  # fmt: skip

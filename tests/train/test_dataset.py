@@ -131,7 +131,8 @@ def test_a_target_with_one_value_only() -> None:
         (
             "  csv: tabel.csv\n  target: y\n",
             TABLE,
-            "x.yaml:3:8: data.csv: cannot read 'tabel.csv': No such file or directory",
+            "x.yaml:3:8: data.csv: cannot read 'tabel.csv': No such file or directory; "
+            "did you mean 'table.csv'?",
         ),
         ("  csv: .\n  target: y\n", TABLE, "x.yaml:3:8: data.csv: cannot read '.': Is a directory"),
         (

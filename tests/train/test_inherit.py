@@ -107,7 +107,7 @@ def test_mistakes_of_all_files_are_told_each_in_its_own() -> None:
     message = refusal("inherit: base.yaml\nsed: 1\n", base=CLASSIFICATION.replace("lr:", "epss:"))
     assert message == (
         "x.yaml:2:1: sed: unknown key; did you mean 'seed'?\n"
-        "base.yaml:7:25: optimizer.epss: unknown key; did you mean 'eps'?"
+        "base.yaml:7:25: optimizer.epss: unknown key of Adam; did you mean 'eps'?"
     )
 
 

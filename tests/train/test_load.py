@@ -83,7 +83,7 @@ def test_files_are_relative_to_where_their_name_is_written(tmp_path: Path) -> No
 REGRESSION_ERRORS = {
     # Keys.
     ("epochs: 2", "epoch: 2"): "x.yaml:10:9: train.epoch: unknown key; did you mean 'epochs'?",
-    ("lr: 0.1", "lr: 0.1, momentun: 1"): "x.yaml:9:33: optimizer.momentun: unknown key; "
+    ("lr: 0.1", "lr: 0.1, momentun: 1"): "x.yaml:9:33: optimizer.momentun: unknown key of SGD; "
     "did you mean 'momentum'?",
     ("experiment:", "seeed: 1\nexperiment:"): "x.yaml:1:1: seeed: unknown key; "
     "did you mean 'seed'?",
@@ -224,12 +224,12 @@ CLASSIFICATION_ERRORS = {
     "key; did you mean 'experiment'?\nx.yaml:1:12: experiment: 'clasification' is not known; "
     "did you mean 'classification'?",
     ("name: Adam, lr", "name: Ada, lrr"): "x.yaml:7:19: optimizer.name: 'Ada' is not known; "
-    "did you mean 'Adam'?\nx.yaml:7:24: optimizer.lrr: unknown key; did you mean 'lr'?",
+    "did you mean 'Adam'?\nx.yaml:7:24: optimizer.lrr: unknown key of Adam; did you mean 'lr'?",
     ("name: Adam, lr", "name: Damp, lrr"): "x.yaml:7:19: optimizer.name: 'Damp' is not known; "
     "did you mean 'Adam'?",
     ("name: Adam, lr", "nam: Adm, lrr"): "x.yaml:7:13: optimizer.nam: unknown key; "
     "did you mean 'name'?\nx.yaml:7:18: optimizer.name: 'Adm' is not known; did you mean 'Adam'?"
-    "\nx.yaml:7:23: optimizer.lrr: unknown key; did you mean 'lr'?",
+    "\nx.yaml:7:23: optimizer.lrr: unknown key of Adam; did you mean 'lr'?",
 }
 
 
@@ -324,7 +324,7 @@ def test_a_long_value_is_cut() -> None:
         ("train.epochs=five", "command line: train.epochs=five: expected an integer, "
          "got 'five' (text)"),
         ("optimizer={name: SGD, momentun: 1}", "command line: optimizer={name: SGD, momentun: 1}: "
-         "optimizer.momentun: unknown key; did you mean 'momentum'?"),
+         "optimizer.momentun: unknown key of SGD; did you mean 'momentum'?"),
         ("model.layers[0].out_features=1.5", "command line: model.layers[0].out_features=1.5: "
          "expected an integer, got 1.5 (a number)"),
         ("tran.epochs=5", "command line: tran.epochs=5: tran: unknown key; did you mean 'train'?"),

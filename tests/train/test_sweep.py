@@ -63,7 +63,7 @@ def test_some_runs_fail_and_the_others_do_not(capsys: pytest.CaptureFixture[str]
         (["optimizer.lr=1,x"], "command line: optimizer.lr=x: expected a number, got 'x' (text)"),
         (
             ["optimizer.momentun=1,2"],
-            "command line: optimizer.momentun=1: unknown key; did you mean 'momentum'?",
+            "command line: optimizer.momentun=1: unknown key of SGD; did you mean 'momentum'?",
         ),
         (["seed=3:3"], "command line: seed=3:3: has no values"),
         (["optimizer.lr=log(1, 2)"], "say how many runs by --random N"),

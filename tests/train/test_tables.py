@@ -163,7 +163,7 @@ def test_a_class_that_only_another_part_has() -> None:
         ("data.delimiter=;;", "must be one character, got ';;'"),
         ("data.npz=x.npz", "excludes 'csv'; remove one of the two"),
         ("data.inputs=x", "needs 'npz'; remove it, as the section has 'csv'"),
-        ("loss={name: NLLLoss}", "NLLLoss wants LogSoftmax as the last layer"),
+        ("loss={name: NLLLoss}", "NLLLoss needs LogSoftmax as the last layer"),
     ],
 )
 def test_mistakes(override: str, message: str) -> None:
