@@ -411,16 +411,16 @@ class Function(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainedConfig(Section):
-    """A model is fitted to samples of any kind."""
+class FitConfig(Section):
+    """A model is fitted to samples; a program has made both."""
 
-    experiment: Literal["regression", "classification", "text"]
+    experiment: str
     """What is predicted."""
     seed: Seed = 0
     """Fixes the split, the initial weights and the order of samples."""
-    data: Data | TextData
+    data: Section | str
     """The samples."""
-    model: Model
+    model: Section | str
     """What predicts."""
     loss: Loss
     """What is minimized, by PyTorch's name."""
@@ -440,6 +440,15 @@ class TrainedConfig(Section):
     """What is kept to go on from."""
     log: Log = field(default_factory=Log)
     """What is kept."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainedConfig(FitConfig):
+    """A model is fitted to samples of any kind."""
+
+    experiment: Literal["regression", "classification", "text"]
+    data: Data | TextData
+    model: Model
 
     def problems(self) -> Iterator[tuple[str, str]]:
         if self.optimizer.name in SEARCHING:

@@ -35,7 +35,7 @@ from .plots import Plot, Records, loss_curves, predicted_plots, recall_curves
 from .profiling import OperationProfile, summary
 from .progress import progress
 from .run_directory import OptimizerState
-from .schema import Averaging, Checkpoint, SupervisedConfig, TextConfig, TrainedConfig
+from .schema import Averaging, Checkpoint, FitConfig, SupervisedConfig, TextConfig, TrainedConfig
 from .step import TrainingStep, fitting, gradient_norm
 
 # Weights that are averages over the training.
@@ -98,66 +98,28 @@ LARGEST_INPUT = 500_000
 """Numbers that go into such a pass."""
 
 
-class Supervised(Experiment):
-    """A model, its data, its loss and its optimizer."""
+class Fitting(Experiment):
+    """Fits a model to batches: the steps, all that they depend on, and what listens to them."""
 
-    def __init__(self, config: TrainedConfig) -> None:
-        self.config = config
-        self.kind = kind_of(config)
-        # A stream of its own for each purpose: more samples do not change the initial weights,
-        # which are the ones PyTorch gives the same layers after the same `manual_seed`.
-        data_stream, shuffling = streams(config.seed, 2)
-        try:
-            self.dataset = self._read(data_stream)
-            torch.manual_seed(config.seed)
-            wanted = self.kind.wanted(self.dataset)
-            self.model = build_model(config.model, wanted)
-            freeze(self.model, config.model.freeze)
-            self.loss = self.kind.criterion(self._loss())
-            self.optimizer = build_optimizer(config.optimizer, self.model)
-            x, y = wanted.example[:1], torch.from_numpy(self.dataset.parts["train"].y[:1])
-            dry_run(self.model, lambda x: self.loss(self.model(x), y), x, "loss")
-            self._prepare(shuffling)
-            self._listening = [component.build() for component in config.callbacks]
-        except ConfigError as error:
-            raise with_others(error, config) from None
+    config: FitConfig
+    model: nn.Module
+    loss: nn.Module
+    loader: DataLoader
+    unit = 1.0
+    """What makes a loss one in the target's own units."""
+    _listening: Sequence[Callback]
 
-    def _read(self, stream: torch.Generator) -> Dataset:
-        """Return the samples, those left out that are not to be trained on."""
-        config, train = self.config, self.config.train
-        degree = LOSS_FACTS[config.loss.name].degree
-        if isinstance(config, TextConfig):
-            dataset = load_text(config.data)
-        else:
-            assert isinstance(config, SupervisedConfig)
-            data = config.data if degree else replace(config.data, standardize_target=False)
-            dataset = load_dataset(data, self.kind.targets, stream)
-        self.unit = dataset.preprocessing.target_scale**degree
-        """What makes a loss one in the target's own units."""
-        count = len(dataset.classes or ())
-        if isinstance(self.kind, TwoClasses) and count != 2:
-            message = f"takes two classes, but there are {count}; CrossEntropyLoss takes any number"
-            raise refusal("loss.name", f"{config.loss.name} {message}")
-        if train.overfit_batches is None or train.batch_size is None:
-            return dataset
-        samples, most = dataset.parts["train"], train.overfit_batches * train.batch_size
-        kept = Samples(samples.x[:most], samples.y[:most])
-        return replace(dataset, parts={**dataset.parts, "train": kept})
+    def _prepare(self, size: int, samples: int) -> None:
+        """Make what the steps depend on, and what listens to them.
 
-    def _prepare(self, shuffling: torch.Generator) -> None:
-        """Make what the steps depend on, and what listens to them."""
+        Args:
+            size: how many samples a batch of the loader has, but for the last.
+            samples: how many all batches have.
+        """
         config, model, train = self.config, self.model, self.config.train
-        samples = self.dataset.parts["train"]
         self._parameters = list(model.parameters())
-        self._batch_size = size = min(train.batch_size or len(samples), len(samples))
+        self._batch_size = size
         self._tensors, self._samples = 2 * train.accumulate, train.accumulate * size
-        normalized = any(layer.name == "BatchNorm1d" for layer in config.model.layers)
-        if normalized and (size == 1 or len(samples) % size == 1):
-            message = "leaves a batch of one sample, whose variance BatchNorm1d cannot know"
-            raise refusal("train.batch_size", message)
-        pairs = TensorDataset(torch.from_numpy(samples.x), torch.from_numpy(samples.y))
-        shuffled = train.shuffle and train.overfit_batches is None
-        self.loader = DataLoader(pairs, size, shuffled, generator=shuffling)
         per_epoch = -(-len(self.loader) // train.accumulate)
         self.steps = train.steps or per_epoch * (train.epochs or 0)
         if train.fast_dev_run:
@@ -166,7 +128,7 @@ class Supervised(Experiment):
         bounds = train.clip_norm, train.clip_value
         self._clipped = bounds != (None, None)
         # A smaller last step is one of an epoch, too seldom to be worth a variant of its own.
-        full = self.steps * (len(samples) // size // train.accumulate) // per_epoch
+        full = self.steps * (samples // size // train.accumulate) // per_epoch
         step = fitting(model, self.loss, self.optimizer, *bounds)
         self.training_step = TrainingStep(step, self.optimizer, train.compile, full)
         self._norm: torch.Tensor | None = None
@@ -289,6 +251,70 @@ class Supervised(Experiment):
     def profile_text(self) -> str:
         return self._profile.text()
 
+    def measure(self, part: str) -> dict[str, float]:
+        """Return loss and metrics on a part, `part/loss` and so on; nothing if it is empty."""
+        raise NotImplementedError
+
+
+class Supervised(Fitting):
+    """A model, its data, its loss and its optimizer."""
+
+    config: TrainedConfig
+
+    def __init__(self, config: TrainedConfig) -> None:
+        self.config = config
+        self.kind = kind_of(config)
+        # A stream of its own for each purpose: more samples do not change the initial weights,
+        # which are the ones PyTorch gives the same layers after the same `manual_seed`.
+        data_stream, shuffling = streams(config.seed, 2)
+        try:
+            self.dataset = self._read(data_stream)
+            torch.manual_seed(config.seed)
+            wanted = self.kind.wanted(self.dataset)
+            self.model = build_model(config.model, wanted)
+            freeze(self.model, config.model.freeze)
+            self.loss = self.kind.criterion(self._loss())
+            self.optimizer = build_optimizer(config.optimizer, self.model)
+            x, y = wanted.example[:1], torch.from_numpy(self.dataset.parts["train"].y[:1])
+            dry_run(self.model, lambda x: self.loss(self.model(x), y), x, "loss")
+            self._read_batches(shuffling)
+            self._listening = [component.build() for component in config.callbacks]
+        except ConfigError as error:
+            raise with_others(error, config) from None
+
+    def _read(self, stream: torch.Generator) -> Dataset:
+        """Return the samples, those left out that are not to be trained on."""
+        config, train = self.config, self.config.train
+        degree = LOSS_FACTS[config.loss.name].degree
+        if isinstance(config, TextConfig):
+            dataset = load_text(config.data)
+        else:
+            assert isinstance(config, SupervisedConfig)
+            data = config.data if degree else replace(config.data, standardize_target=False)
+            dataset = load_dataset(data, self.kind.targets, stream)
+        self.unit = dataset.preprocessing.target_scale**degree
+        count = len(dataset.classes or ())
+        if isinstance(self.kind, TwoClasses) and count != 2:
+            message = f"takes two classes, but there are {count}; CrossEntropyLoss takes any number"
+            raise refusal("loss.name", f"{config.loss.name} {message}")
+        if train.overfit_batches is None or train.batch_size is None:
+            return dataset
+        samples, most = dataset.parts["train"], train.overfit_batches * train.batch_size
+        kept = Samples(samples.x[:most], samples.y[:most])
+        return replace(dataset, parts={**dataset.parts, "train": kept})
+
+    def _read_batches(self, shuffling: torch.Generator) -> None:
+        train, samples = self.config.train, self.dataset.parts["train"]
+        size = min(train.batch_size or len(samples), len(samples))
+        normalized = any(layer.name == "BatchNorm1d" for layer in self.config.model.layers)
+        if normalized and (size == 1 or len(samples) % size == 1):
+            message = "leaves a batch of one sample, whose variance BatchNorm1d cannot know"
+            raise refusal("train.batch_size", message)
+        pairs = TensorDataset(torch.from_numpy(samples.x), torch.from_numpy(samples.y))
+        shuffled = train.shuffle and train.overfit_batches is None
+        self.loader = DataLoader(pairs, size, shuffled, generator=shuffling)
+        self._prepare(size, len(samples))
+
     def _loss(self) -> nn.Module:
         """Return the loss, with the weights of classes where the configuration wants some."""
         component = self.config.loss
@@ -299,7 +325,6 @@ class Supervised(Experiment):
         return module
 
     def measure(self, part: str) -> dict[str, float]:
-        """Return loss and metrics on a part, `part/loss` and so on; nothing if it is empty."""
         samples = self.dataset.parts[part]
         if not len(samples):
             return {}
