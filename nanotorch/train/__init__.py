@@ -1,7 +1,8 @@
-"""The trainer: experiments described by YAML files.
+"""The trainer: experiments described by YAML files, or by programs.
 
-    loaded = load_config("configs/linear_regression.yaml", ["train.epochs=5"])
-    result = train(loaded)
+    run = train("configs/linear_regression.yaml", "train.epochs=5")
+    print(run.history)
+    print(run.results["test/r2"], run.directory)
 
 `schema` documents what a file may say, `components` how programs add layers, losses, generators,
 functions and callbacks of their own to what it may name.

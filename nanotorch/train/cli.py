@@ -218,7 +218,8 @@ def run(options: argparse.Namespace, command: Sequence[str], program: str) -> in
     commands.import_components(options.imports)
     program = commands.call_again(program, options.imports)
     if options.resume is not None:
-        return resume(options.resume, options.overrides, command, program).exit_code
+        again = resume(options.resume, *options.overrides, command=command, program=program)
+        return again.exit_code
     if options.schema:
         print(schema_text(), end="")
         return 0
@@ -241,4 +242,4 @@ def run(options: argparse.Namespace, command: Sequence[str], program: str) -> in
     if options.find_lr:
         print(find_rate(build_experiment(loaded)))
         return 0
-    return train(loaded, command, program).exit_code
+    return train(loaded, command=command, program=program).exit_code

@@ -292,6 +292,13 @@ class Experiment(Task, Protocol):
     def graph(self) -> tuple[nn.Module, torch.Tensor]:
         """Return a model and an input that show its graph."""
 
+    @property
+    def final_model(self) -> nn.Module:
+        """What is measured and kept; of a minimization, the function."""
+
+    def outputs(self, *inputs: Any) -> torch.Tensor:
+        """Return what that gives for samples as they stand in the data."""
+
     def finish(self) -> None:
         """Do what is to be done between the last step and the last measurement."""
         return

@@ -7,6 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
+import numpy as np
+
 from nanotorch.serialization.files import opened
 
 from .components import SEARCHING, refused
@@ -22,6 +24,7 @@ from .config import (
     Scalar,
     Table,
     Tree,
+    did_you_mean,
     in_full,
     over,
     parse_yaml,
@@ -35,7 +38,7 @@ from .config import (
     with_overrides,
 )
 from .reading import Component, Reader, Section, form, section_keys
-from .schema import Config, TrainedConfig
+from .schema import AnyConfig, Config, TrainedConfig
 
 # `inherit: base.yaml`: a configuration that says only what differs from another one.
 
@@ -153,25 +156,38 @@ def keys_of(hint: Any) -> Iterator[str]:
 class LoadedConfig:
     """A configuration, with where each of its values came from."""
 
-    config: Config
+    config: AnyConfig
     origins: Origins
     notes: tuple[str, ...] = ()
     """What the user should know of how the command line changes it, a line each."""
 
 
-def load_config(path: str | Path, overrides: Sequence[str] = ()) -> LoadedConfig:
-    """Return the configuration in the file at `path`.
+def load_config(
+    path: str | Path | Mapping[str, Any], overrides: Sequence[str] = ()
+) -> LoadedConfig:
+    """Return the configuration in a file.
+
+        load_config("configs/two_moons.yaml", ["train.epochs=5"])
 
     Args:
-        path: a YAML file.
+        path: a YAML file, the name of one that nanotorch ships, such as `two_moons`, or a mapping
+            of what a file says.
         overrides: `key=value` each, as on the command line; they win over the file.
 
     Raises:
         ConfigError: if anything is wrong with it; says everything that is.
     """
-    source, path = str(path), Path(path)
     noted: list[Problem] = []
-    written = read_tree(path, source, noted)
+    for override in overrides:
+        if not isinstance(override, str):
+            raise TypeError(f"overrides are texts, key=value, one argument each; got {override!r}")
+    if isinstance(path, Mapping):
+        source, name = "the mapping", "run"
+        written = parse_yaml(flow(path), Place(source=source), noted)
+    else:
+        path = known_path(path)
+        source, name = str(path), run_name(Path(path).stem)
+        written = read_tree(Path(path), source, noted)
     tree = with_overrides(written, overrides, noted)
     if not isinstance(tree, Table):
         message = f"expected sections, such as 'model:' and 'train:', got {tree}"
@@ -205,7 +221,7 @@ def load_config(path: str | Path, overrides: Sequence[str] = ()) -> LoadedConfig
 
         raise ConfigError([*sorted(reader.places.placed(noted), key=position), *blamed])
     if config.log.name is None:
-        config = replace(config, log=replace(config.log, name=run_name(path.stem)))
+        config = replace(config, log=replace(config.log, name=name))
     if (
         isinstance(config, TrainedConfig)
         and config.optimizer.name in SEARCHING
@@ -215,6 +231,29 @@ def load_config(path: str | Path, overrides: Sequence[str] = ()) -> LoadedConfig
         best = "does best with all samples at once: train.batch_size=null"
         reader.notes.append(f"optimizer: {config.optimizer.name} {best}")
     return LoadedConfig(config, reader.places, tuple(reader.notes))
+
+
+BARE_NAME = re.compile(r"[A-Za-z0-9_-]{1,100}", re.ASCII)
+
+
+def shipped() -> dict[str, Path]:
+    """Return the configurations that come with nanotorch, by their names."""
+    package = Path(__file__).parents[1]
+    # Those of a wheel are in the package, those of a checkout beside it.
+    folders = (folder / "configs" for folder in (package, package.parent))
+    return next(({p.stem: p for p in f.glob("*.yaml")} for f in folders if f.is_dir()), {})
+
+
+def known_path(path: str | Path) -> str | Path:
+    """Return the file that is meant: a bare name may be that of a shipped configuration."""
+    name = str(path)
+    if not BARE_NAME.fullmatch(name) or Path(name).exists():
+        return path
+    files = shipped()
+    if name not in files:
+        message = f"there is no such file or configuration{did_you_mean(name, files)}"
+        raise refusal("", message, Place(source=name))
+    return files[name]
 
 
 def run_name(stem: str) -> str:
@@ -296,6 +335,8 @@ def flow(value: Any) -> str:
         return "{" + ", ".join(f"{flow(key)}: {flow(item)}" for key, item in value.items()) + "}"
     if isinstance(value, str | Path):
         return text_scalar(str(value))
+    if isinstance(value, np.generic):
+        value = value.item()
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return repr(value)

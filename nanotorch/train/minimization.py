@@ -120,6 +120,14 @@ class Minimization(Experiment):
             self.x.copy_(state["x"].reshape(self.x.shape))
         self._optimizer_state.load_state(state["optimizer"])
 
+    @property
+    def final_model(self) -> nn.Module:
+        return self._module
+
+    def outputs(self, *inputs: Any) -> torch.Tensor:
+        with torch.no_grad():
+            return self.function(*map(torch.as_tensor, inputs))
+
     def plots(self, records: Records) -> Iterable[Plot | None]:
         points = self.config.function.points
         yield value_curve(records)

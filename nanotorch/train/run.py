@@ -9,21 +9,22 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NotRequired, TypedDict, TypeGuard
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 
 import nanotorch as torch
-from nanotorch import optim
+from nanotorch import nn, optim
 from nanotorch.autograd.anomaly_mode import first_nonfinite
-from nanotorch.serialization import save
+from nanotorch.serialization import load, save
 from nanotorch.serialization.files import contents, opened, remove_unfinished, write_atomically
 
 from . import run_directory
@@ -32,14 +33,14 @@ from .config import ConfigError, Place, Problem, quoted, raise_all, refusal
 from .experiment import Experiment, Recorder
 from .load import LoadedConfig, dump_config, load_config, settings_of
 from .loop import DIVERGED, INTERRUPTED, OUT_OF_TIME, Callback, Loop, StopOnSignal, StopWhenDiverged
-from .metrics import duration
+from .metrics import aligned, duration
 from .minimization import Minimization
 from .plots import NO_PLOTS, available, draw
 from .progress import readable_warnings
 from .run_directory import CheckpointError
-from .schema import Config, MinimizationConfig, SupervisedConfig, TextConfig, TrainedConfig
+from .schema import AnyConfig, FitConfig, MinimizationConfig, TrainedConfig
 from .step import compilation_text
-from .supervised import Supervised
+from .supervised import Fitting, Supervised
 
 # Where a loss that is not finite came from: the last steps again, watched by anomaly mode.
 
@@ -212,15 +213,68 @@ MORE = "give it a greater train.epochs, or train.steps"
 """How a finished run is continued."""
 
 
-@dataclass(frozen=True)
+class History(dict[str, list[float]]):
+    """What a training measured after each epoch, a column each; printed, it is a table.
+
+    It has NaN where a value was not measured. `plt.plot(history["epoch"], history["train/loss"])`
+    draws a curve, and `pandas.DataFrame(history)` is what it says.
+    """
+
+    def __init__(self, records: Iterable[Mapping[str, float | None]] = ()) -> None:
+        rows = [row for row in records if not any(name.startswith("final/") for name in row)]
+        epochs = [row for row in rows if "train/epoch_loss" in row]
+        rows = epochs or rows  # a minimization has steps alone
+        names = dict.fromkeys(chain(("epoch",) if epochs else ("step",), *rows))
+        for other in ("step",) if epochs else ("epoch",):
+            names.pop(other, None)
+        for name in names:
+            values = [math.nan if (value := row.get(name)) is None else value for row in rows]
+            self[name.replace("epoch_loss", "loss")] = values
+
+    def __repr__(self) -> str:
+        numbers = ([f"{value:.5g}" for value in row] for row in zip(*self.values(), strict=True))
+        return aligned([list(self), *numbers]) if self else "nothing was measured"
+
+
+@dataclass
 class RunResult:
-    """How a run ended."""
+    """What came of a run."""
 
     directory: Path
+    """Where its files are; of one whose files were not wanted, where they were."""
     status: str
     """`finished`, `diverged`, or, if it can resume, `interrupted` or `out of time`."""
     results: dict[str, float]
+    """What was measured at the end, such as `test/accuracy`; nothing if it can resume."""
     exit_code: int
+    """What the command line ends with."""
+    restore: Callable[[], Experiment] = field(repr=False)
+    """Returns what was run, with what it has learned."""
+
+    @cached_property
+    def task(self) -> Experiment:
+        """What was run."""
+        return self.restore()
+
+    @property
+    def model(self) -> nn.Module:
+        """The model, trained; of a minimization the function."""
+        return self.task.final_model
+
+    @cached_property
+    def history(self) -> History:
+        """What was measured after each epoch."""
+        return History(run_directory.read_metrics(self.directory))
+
+    def predict(self, *inputs: Any) -> torch.Tensor:
+        """Return what the model gives for samples that stand as those of the training did.
+
+        Args:
+            inputs: an array or a tensor, samples first; several if the model takes several. Of a
+                table they are the features; they are standardized as those of the training, and
+                numbers come back in the units of the target.
+        """
+        return self.task.outputs(*inputs)
 
 
 @dataclass(frozen=True)
@@ -240,29 +294,70 @@ def build_experiment(loaded: LoadedConfig) -> Experiment:
     with loaded.origins.told():
         if isinstance(loaded.config, MinimizationConfig):
             return Minimization(loaded.config)
+        assert isinstance(loaded.config, TrainedConfig)
         return Supervised(loaded.config)
 
 
-def train(loaded: LoadedConfig, command: Sequence[str] = (), program: str = PROGRAM) -> RunResult:
-    """Run an experiment; print what a person wants to see, keep what a program may need.
+def train(
+    config: LoadedConfig | str | Path | Mapping[str, Any],
+    *overrides: str,
+    command: Sequence[str] = (),
+    program: str = PROGRAM,
+    verbose: bool = True,
+) -> RunResult:
+    """Train what a configuration describes; keep what a program may need.
+
+        run = train("two_moons", "optimizer.lr=0.1", "train.epochs=20")
+        print(run.history)
+        print(run.results["test/accuracy"], run.directory)
+        run.predict([[0.5, 0.25]])
 
     Args:
-        loaded: the configuration. With `train.fast_dev_run`, the run's directory is a temporary
-            one, which is gone in the end.
+        config: a YAML file, the name of a configuration that nanotorch ships, such as `two_moons`,
+            a mapping of what such a file says, or what `load_config` has returned. With
+            `train.fast_dev_run`, the run's directory is a temporary one, which is gone in the end.
+        overrides: values that replace those of the configuration, `key=value` each.
         command: the command line, for the record.
         program: how the program was called, to say how to resume.
+        verbose: whether to print what the training does and what came of it.
 
     Raises:
-        ConfigError: before anything has been written.
+        ConfigError: before anything has been written; says everything that is wrong.
     """
-    experiment = build_experiment(loaded)
+    if not isinstance(config, LoadedConfig):
+        config = load_config(config, overrides)
+        for note in config.notes if verbose else ():
+            print(note, file=sys.stderr)
+    elif overrides:
+        raise TypeError("train() takes overrides beside a file or a mapping; give load_config them")
+    loaded = audible(config, verbose)
+    return begin(loaded, build_experiment(loaded), command, program, verbose)
+
+
+def audible(loaded: LoadedConfig, verbose: bool) -> LoadedConfig:
+    """Return a configuration that shows progress only where that is wanted."""
+    config = loaded.config
+    log: Any = replace(config.log, progress=config.log.progress and verbose)
+    return replace(loaded, config=replace(config, log=log))
+
+
+def begin(
+    loaded: LoadedConfig,
+    experiment: Experiment,
+    command: Sequence[str],
+    program: str,
+    verbose: bool,
+    scratch: bool = False,
+) -> RunResult:
+    """Run an experiment in a directory of its own, a temporary one for `scratch`."""
     with ExitStack() as stack:
-        if rehearsed := is_rehearsal(config := loaded.config):
-            scratch = stack.enter_context(TemporaryDirectory(prefix="nanotorch-"))
-            log = replace(config.log, dir=scratch)
-            loaded = replace(loaded, config=replace(config, log=log))
+        rehearsed = is_rehearsal(loaded.config)
+        if rehearsed or scratch:
+            place = stack.enter_context(TemporaryDirectory(prefix="nanotorch-"))
+            log: Any = replace(loaded.config.log, dir=place)
+            loaded = replace(loaded, config=replace(loaded.config, log=log))
         root, name = Path(loaded.config.log.dir), loaded.config.log.name
-        name = name or "run"  # a configuration made in Python has no file name
+        name = "run" if name is None else name  # a configuration made in Python has no file name
         try:
             directory = run_directory.create_run_directory(root, name)
         except (OSError, ValueError) as error:
@@ -277,18 +372,20 @@ def train(loaded: LoadedConfig, command: Sequence[str] = (), program: str = PROG
             record = new_record(directory, experiment, command)
             # A loss that is not finite ends the run by itself.
             with run_directory.locked(directory), record, np.errstate(all="ignore"):
-                result = Run(loaded, experiment, directory, record, program).run()
+                result = Run(loaded, experiment, directory, record, program, verbose).run()
         finally:
             with suppress(OSError):  # there is something in it as soon as the run has begun
                 directory.rmdir()
-        if rehearsed:
+        if rehearsed and verbose:
             print("fast_dev_run: the run directory is removed", flush=True)
+        if rehearsed or scratch:
+            _ = result.history  # is read from there
         return result
 
 
-def is_rehearsal(config: Config) -> TypeGuard[SupervisedConfig | TextConfig]:
+def is_rehearsal(config: AnyConfig) -> bool:
     """Return whether a run is only to show that everything works, and leaves nothing behind."""
-    return not isinstance(config, MinimizationConfig) and config.train.fast_dev_run
+    return isinstance(config, FitConfig) and config.train.fast_dev_run
 
 
 @dataclass
@@ -300,6 +397,7 @@ class Run:
     directory: Path
     record: Record
     program: str
+    verbose: bool = True
     saved: Saved | None = None
 
     def __post_init__(self) -> None:
@@ -314,19 +412,19 @@ class Run:
                 return self._run()
         except KeyboardInterrupt:  # where there was no step to wait for, or for the second time
             self.record.values["status"] = INTERRUPTED
-            print(f"\n{INTERRUPTED}", flush=True)
+            self._say(f"\n{INTERRUPTED}")
             self._say_how_to_resume()
-            return RunResult(self.directory, INTERRUPTED, {}, self._code_of_signal())
+            return self._result(INTERRUPTED, {}, self._code_of_signal())
         except OSError:
             self._say_how_to_resume(", when there is nothing in the way")
             raise
 
     def _run(self) -> RunResult:
         experiment = self.experiment
-        print(experiment.describe(), flush=True)
-        print(f"run directory: {self.directory}\n", flush=True)
+        if self.verbose:
+            self._say(f"{experiment.describe()}\nrun directory: {self.directory}\n")
         if self._config.log.plots and not available():
-            print(NO_PLOTS, flush=True)
+            self._say(NO_PLOTS)
         resumed = None
         if self.saved is not None:
             resumed = self.saved.state["recorder"], self.saved.state["loop"]["step"]
@@ -398,16 +496,17 @@ class Run:
             recorder.events.outcome(self._config, report.results, loop.step)
 
         compiled = compilation_text(experiment.training_step.record())
-        print("\n".join(["", report.text, *filter(None, [compiled, experiment.profile_text()])]))
+        more = filter(None, [compiled, experiment.profile_text()])
+        self._say("\n".join(["", report.text, *more]))
         early = f": {loop.stop_reason}" if loop.stop_reason not in (None, DIVERGED) else ""
         self._end(loop, status, report.results, early)
         if diverged:
             last = report.loss if math.isfinite(loop.loss) else loop.loss
             said = f"the loss, at first {loop.first_loss:.6g}, became {last:.6g}"
-            print(f"{said}; a smaller optimizer.lr may help", flush=True)
+            self._say(f"{said}; a smaller optimizer.lr may help")
             if cause:
-                print(f"the first number that was not finite:\n{cause}", flush=True)
-        return RunResult(directory, status, dict(report.results), int(diverged))
+                self._say(f"the first number that was not finite:\n{cause}")
+        return self._result(status, dict(report.results), int(diverged))
 
     def _pause(self, loop: Loop) -> RunResult:
         """End for now; the checkpoint has been written."""
@@ -416,7 +515,15 @@ class Run:
         self._end(loop, status, {})
         self._say_how_to_resume()
         code = 0 if status == OUT_OF_TIME else self._code_of_signal()
-        return RunResult(self.directory, status, {}, code)
+        return self._result(status, {}, code)
+
+    def _result(self, status: str, results: dict[str, float], code: int) -> RunResult:
+        self.experiment.final_model.eval()
+        return RunResult(self.directory, status, results, code, lambda: self.experiment)
+
+    def _say(self, text: str) -> None:
+        if self.verbose:
+            print(text, flush=True)
 
     def _code_of_signal(self) -> int:
         return 128 + (self._signals.received or signal.SIGINT)
@@ -425,14 +532,14 @@ class Run:
         written = (self.directory / "config.yaml").exists()
         if written and not is_rehearsal(self._config):
             run = shlex.quote(str(self.directory))
-            print(f"to go on{condition}: {self.program} --resume {run}", flush=True)
+            self._say(f"to go on{condition}: {self.program} --resume {run}")
 
     def _end(self, loop: Loop, status: str, results: Mapping[str, float], more: str = "") -> None:
         step = self.experiment.training_step.record()
         self.record.values |= {"status": status, "steps": loop.step, "step": step}
         self.record.values["results"] = dict(results)
         spent = duration(self.record.seconds)
-        print(f"{status} after {loop.step} steps, {spent}{more}", flush=True)
+        self._say(f"{status} after {loop.step} steps, {spent}{more}")
 
 
 # Resuming a run: its next step is the one that would have come.
@@ -454,20 +561,25 @@ LENGTHS = ("batch_size", "accumulate", "overfit_batches")
 
 def resume(
     target: str | Path,
-    overrides: Sequence[str] = (),
+    *overrides: str,
     command: Sequence[str] = (),
     program: str = PROGRAM,
+    verbose: bool = True,
 ) -> RunResult:
-    """Go on with a run from its newest checkpoint that is sound.
+    """Resume a run that was interrupted or killed, from its newest checkpoint that is sound.
 
     Weights and metrics become those of a run that was never interrupted.
+
+        resume("latest")
+        resume("runs/two_moons/2026-01-31_12-00-00-abcdef", "train.epochs=80")
 
     Args:
         target: the run's directory, one of its checkpoints, or `latest`: what `runs/latest.txt`
             names; of runs elsewhere `elsewhere/latest`.
-        overrides: `key=value` each; a value that replaces the one the run had.
+        overrides: values that replace those the run had, `key=value` each.
         command: the command line, for the record.
         program: how the program was called, to say how to resume.
+        verbose: whether to print what the training does and what came of it.
 
     Raises:
         CheckpointError: if there is nothing to resume; says what is wrong with what there is.
@@ -475,19 +587,34 @@ def resume(
     """
     directory, chosen = find(target)
     values = read_record(directory)
-    loaded = load_own_config(directory, overrides)
+    loaded = audible(load_own_config(directory, overrides), verbose)
     if values["status"] == FINISHED and not overrides and chosen is None:
-        print(f"{directory}: finished after {values['steps']} steps; nothing is left to do")
-        print(f"more of it: {MORE}", flush=True)
-        return RunResult(directory, FINISHED, values["results"], 0)
+        if verbose:
+            print(f"{directory}: finished after {values['steps']} steps; nothing is left to do")
+            print(f"more of it: {MORE}", flush=True)
+        return finished(directory, values, lambda: build_experiment(loaded))
     if overrides:
         check_same(load_own_config(directory).config, loaded.config, overrides)
+    experiment = build_experiment(loaded)
+    for name, checksum in checksums(experiment).items():
+        if values["data"].get(name) != checksum:
+            raise CheckpointError(Path(name), "is not what it was when the run began")
+    run = Run(loaded, experiment, directory, Record(directory, values), program, verbose)
+    return go_on(run, chosen, bool(overrides), command)
+
+
+def go_on(run: "Run", chosen: Path | None, changed: bool, command: Sequence[str]) -> RunResult:
+    """Run an experiment from where a checkpoint was written.
+
+    Args:
+        run: with the record as it was.
+        chosen: the checkpoint; the newest that is sound if None.
+        changed: whether the configuration is another than it was.
+        command: the command line, for the record.
+    """
+    directory, experiment, values = run.directory, run.experiment, run.record.values
     with run_directory.locked(directory):
         run_directory.check_files(directory)
-        experiment = build_experiment(loaded)
-        for name, checksum in checksums(experiment).items():
-            if values["data"].get(name) != checksum:
-                raise CheckpointError(Path(name), "is not what it was when the run began")
         if chosen:
             state = run_directory.own_state(chosen, values["id"])
         else:
@@ -496,17 +623,34 @@ def resume(
                 print(f"warning: {problem}; going on from the one before", file=sys.stderr)
             state = state or FROM_THE_BEGINNING
         if "task" in state:
-            load(experiment, state["task"], state["loop"], chosen or directory)
+            load_state(experiment, state["task"], state["loop"], chosen or directory)
         if (taken := state["loop"]["step"]) > experiment.steps:
             wanted = f"now it is to take {experiment.steps}: ask for more of them, or train anew"
             raise CheckpointError(directory, f"has taken {taken} steps; {wanted}")
         again = {"at": now(), "step": taken, "command": list(command)}
-        values["resumed"] = [*values.get("resumed", ()), again]
-        record = Record(directory, {**values, "status": "running"}, state["seconds"])
-        print(f"going on after step {taken}", flush=True)
-        with record, np.errstate(all="ignore"):
-            saved = Saved(state, bool(overrides), values["status"] == FINISHED and chosen is None)
-            return Run(loaded, experiment, directory, record, program, saved).run()
+        resumed = [*values.get("resumed", ()), again]
+        run.saved = Saved(state, changed, values["status"] == FINISHED and chosen is None)
+        values = {**values, "resumed": resumed, "status": "running"}
+        run.record = Record(directory, values, state["seconds"])
+        if run.verbose:
+            print(f"going on after step {taken}", flush=True)
+        with run.record, np.errstate(all="ignore"):
+            return run.run()
+
+
+def finished(
+    directory: Path, values: Mapping[str, Any], build: Callable[[], Experiment]
+) -> RunResult:
+    """Return the result of a run that needs no further step."""
+
+    def restore() -> Experiment:
+        experiment = build()
+        if isinstance(experiment, Fitting):
+            experiment.model.load_state_dict(load(directory / WEIGHTS))
+        experiment.final_model.eval()
+        return experiment
+
+    return RunResult(directory, FINISHED, values["results"], 0, restore)
 
 
 def load_own_config(directory: Path, overrides: Sequence[str] = ()) -> LoadedConfig:
@@ -554,7 +698,7 @@ def find(target: str | Path) -> tuple[Path, Path | None]:
     return directory, chosen
 
 
-def check_same(before: Config, now: Config, overrides: Sequence[str]) -> None:
+def check_same(before: AnyConfig, now: AnyConfig, overrides: Sequence[str]) -> None:
     """Refuse what would make another experiment of a run, or mix up the parts of its data."""
     place = Place(source=f"command line: {' '.join(overrides)}")
     changed = [key for key in FIXED if getattr(before, key, None) != getattr(now, key, None)]
@@ -574,7 +718,9 @@ def check_same(before: Config, now: Config, overrides: Sequence[str]) -> None:
 
 
 @np.errstate(all="ignore")
-def load(experiment: Experiment, state: Any, loop: run_directory.LoopState, source: Path) -> None:
+def load_state(
+    experiment: Experiment, state: Any, loop: run_directory.LoopState, source: Path
+) -> None:
     """Let an experiment continue from its state.
 
     Loaders and optimizers use what they are given only when they continue: a step is tried first.

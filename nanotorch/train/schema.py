@@ -540,3 +540,5 @@ class MinimizationConfig(Section):
 
 
 Config = SupervisedConfig | TextConfig | MinimizationConfig
+"""What a file may say."""
+AnyConfig = FitConfig | MinimizationConfig

@@ -1,6 +1,7 @@
 """Regression, classification and text: a model is fitted to samples."""
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -315,6 +316,16 @@ class Supervised(Fitting):
         self.loader = DataLoader(pairs, size, shuffled, generator=shuffling)
         self._prepare(size, len(samples))
 
+    def outputs(self, *inputs: Any) -> torch.Tensor:
+        preprocessing = self.dataset.preprocessing
+        if isinstance(self.kind, Characters):
+            return torch.from_numpy(self.predict(np.asarray(inputs[0])))
+        x, count = np.asarray(inputs[0], dtype=np.float64), math.prod(preprocessing.shape)
+        if x.size != len(x) * count:
+            message = f"predict() takes {count} numbers for each sample, samples first"
+            raise ValueError(f"{message}; got an array of shape {x.shape}")
+        return torch.from_numpy(self.predict(preprocessing.inputs(x.reshape(len(x), count))))
+
     def _loss(self) -> nn.Module:
         """Return the loss, with the weights of classes where the configuration wants some."""
         component = self.config.loss
@@ -344,9 +355,10 @@ class Supervised(Fitting):
         """Return the model's outputs, in evaluation mode."""
         size = min(LARGEST_BATCH, max(1, LARGEST_INPUT // max(1, x[:1].size)))
         model = self.final_model
+        training = model.training
         model.eval()
         outputs = outputs_of(model, x, size)
-        model.train()
+        model.train(training)
         return outputs
 
     def describe(self) -> str:

@@ -60,7 +60,7 @@ def test_a_run_that_diverged_keeps_what_was_before() -> None:
     record = json.loads((result.directory / "run.json").read_text("utf-8"))
     assert record["status"] == "diverged"
     assert kept(result.directory, "step") == list(range(1, record["steps"]))
-    again = resume(result.directory, ["optimizer.lr=30"])
+    again = resume(result.directory, "optimizer.lr=30")
     assert again.status == "diverged"
 
 
@@ -68,7 +68,7 @@ def test_what_a_kill_left_half_written_is_removed() -> None:
     result = result_of(REGRESSION)
     half = result.directory / "checkpoints" / ".step-00000009.safetensors-0123abcd"
     half.write_bytes(b"half")
-    resume(result.directory, ["train.epochs=3"])
+    resume(result.directory, "train.epochs=3")
     assert not half.exists()
 
 
@@ -97,7 +97,7 @@ def test_a_disk_that_may_only_be_read() -> None:
     assert done.returncode == 1
     assert re.fullmatch(r"error: \[Errno 30\] Read-only file system: 'runs/x/[^']+'\n", done.stderr)
     assert sorted(path.name for path in (result.directory / "checkpoints").iterdir()) == before
-    assert resume(result.directory, ["train.epochs=9"]).status == "finished"
+    assert resume(result.directory, "train.epochs=9").status == "finished"
 
 
 def test_a_full_disk_leaves_the_last_good_checkpoint() -> None:
@@ -129,5 +129,5 @@ def test_a_file_that_may_not_grow_leaves_the_last_good_checkpoint() -> None:
     (directory,) = Path("runs/x").iterdir()
     assert json.loads((directory / "run.json").read_text("utf-8"))["status"] == "failed"
     steps = kept(directory, "step")
-    assert resume(directory, ["train.steps=800", "log.every=50"]).status == "finished"
+    assert resume(directory, "train.steps=800", "log.every=50").status == "finished"
     assert steps

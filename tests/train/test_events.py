@@ -171,7 +171,7 @@ def test_a_killed_run_is_readable_to_its_last_checkpoint() -> None:
     steps = [event.step for event in accumulated(directory).Scalars("train/loss")]
     assert steps[: newest - 1] == list(range(1, newest))
     assert max(steps) >= newest - 1
-    resume(directory, [f"train.steps={newest + 50}"])
+    resume(directory, f"train.steps={newest + 50}")
     events = accumulated(directory)
     assert [event.step for event in events.Scalars("train/loss")] == list(range(1, newest + 51))
     lines = [json.loads(line) for line in (directory / "metrics.jsonl").read_text().splitlines()]

@@ -67,7 +67,7 @@ def test_checkpoints_that_nobody_can_list_are_not_taken_for_none() -> None:
     place.rename(whole.directory / "aside")
     place.touch()  # what a directory without permission is to others than the administrator
     with pytest.raises(CheckpointError, match=r"checkpoints: is no directory, and in the way"):
-        resume(whole.directory, ["train.epochs=9"])
+        resume(whole.directory, "train.epochs=9")
     assert (whole.directory / "metrics.jsonl").read_bytes() == before
 
 
@@ -97,13 +97,13 @@ def test_other_files_are_no_checkpoints() -> None:
 def test_a_changed_model_is_refused() -> None:
     whole = finished(CLASSIFICATION, [])
     with pytest.raises(CheckpointError, match=r"does not fit this configuration: [^^]*0\.weight"):
-        resume(whole.directory, ["model.layers[0].out_features=9", "train.steps=50"])
+        resume(whole.directory, "model.layers[0].out_features=9", "train.steps=50")
 
 
 def test_another_schedule_is_refused() -> None:
     whole = finished(REGRESSION, ["scheduler={name: StepLR, step_size: 1}"])
     with pytest.raises(CheckpointError, match="the scheduler is ExponentialLR, but was StepLR"):
-        resume(whole.directory, ["scheduler={name: ExponentialLR, gamma: 1}", "train.epochs=9"])
+        resume(whole.directory, "scheduler={name: ExponentialLR, gamma: 1}", "train.epochs=9")
 
 
 def test_changed_data_is_refused() -> None:
@@ -111,14 +111,14 @@ def test_changed_data_is_refused() -> None:
     table = Path("table.csv")
     table.write_text(table.read_text().replace("\n3,", "\n4,"))
     with pytest.raises(CheckpointError, match=r"^table\.csv: is not what it was when the run beg"):
-        resume(whole.directory, ["train.epochs=9"])
+        resume(whole.directory, "train.epochs=9")
 
 
 def test_lost_metrics_are_noticed() -> None:
     whole = finished(REGRESSION, [])
     (whole.directory / "metrics.jsonl").write_text("")
     with pytest.raises(CheckpointError, match=r"metrics\.jsonl: has lost lines"):
-        resume(whole.directory, ["train.epochs=9"])
+        resume(whole.directory, "train.epochs=9")
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_latest_without_any_run() -> None:
 def test_a_run_that_is_going_on_is_not_gone_on_with() -> None:
     whole = finished(REGRESSION, [])
     with locked(whole.directory), pytest.raises(CheckpointError, match="is still going on"):
-        resume(whole.directory, ["train.epochs=9"])
+        resume(whole.directory, "train.epochs=9")
 
 
 def test_one_of_config_and_resume_is_needed(capsys: pytest.CaptureFixture[str]) -> None:

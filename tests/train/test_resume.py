@@ -197,7 +197,7 @@ def test_tensorboard_has_each_step_once(text: str) -> None:
 def test_a_run_can_be_made_longer() -> None:
     optimizer = "optimizer={name: Adam, lr: 0.01}"
     short = finished(CLASSIFICATION, [LAYERS, "train={epochs: 2, batch_size: 8}", optimizer])
-    result = resume(short.directory, ["train.epochs=5"])
+    result = resume(short.directory, "train.epochs=5")
     long = finished(CLASSIFICATION, [LAYERS, "train={epochs: 5, batch_size: 8}", optimizer])
     weights = "weights.safetensors"
     assert (result.directory / weights).read_bytes() == (long.directory / weights).read_bytes()
@@ -239,7 +239,7 @@ def test_a_longer_run_has_a_longer_schedule(warmup: int) -> None:
     short = finished(REGRESSION, [*rates, "train={epochs: 4, batch_size: null}"])
     checkpoint = sorted((short.directory / "checkpoints").glob("step-*"))[1]
     copy = as_if_killed(short.directory, checkpoint, [])
-    resume(copy, ["train.epochs=40"])
+    resume(copy, "train.epochs=40")
     lines = [json.loads(line) for line in (copy / "metrics.jsonl").read_text().splitlines()]
     found = [line["train/lr"] for line in lines if "train/lr" in line]
     assert len(found) == 40
@@ -414,17 +414,17 @@ def rates(directory: Path) -> list[float]:
 
 def test_a_new_learning_rate_counts_from_now_on() -> None:
     whole = finished(REGRESSION, ["train={epochs: 2, batch_size: null}"])
-    resume(whole.directory, ["train.epochs=4", "optimizer.lr=0.01"])
+    resume(whole.directory, "train.epochs=4", "optimizer.lr=0.01")
     assert rates(whole.directory) == [0.1, 0.1, 0.01, 0.01]
     # It is not forgotten when the run is resumed once more.
-    resume(whole.directory, ["train.epochs=5"])
+    resume(whole.directory, "train.epochs=5")
     assert rates(whole.directory) == [0.1, 0.1, 0.01, 0.01, 0.01]
 
 
 def test_a_schedule_goes_on_from_a_new_learning_rate() -> None:
     schedule = "scheduler={name: ExponentialLR, gamma: 0.5}"
     whole = finished(REGRESSION, [schedule, "train={epochs: 2, batch_size: null}"])
-    resume(whole.directory, ["train.epochs=4", "optimizer.lr=0.4"])
+    resume(whole.directory, "train.epochs=4", "optimizer.lr=0.4")
     assert rates(whole.directory) == pytest.approx([0.1, 0.05, 0.1, 0.05])
 
 
@@ -432,8 +432,8 @@ def test_what_else_the_optimizer_does_may_change() -> None:
     kept = finished(REGRESSION, ["train={epochs: 2, batch_size: null}"])
     other = Path("other")
     shutil.copytree(kept.directory, other)
-    plain = resume(kept.directory, ["train.epochs=4"])
-    decayed = resume(other, ["train.epochs=4", "optimizer.weight_decay=0.5"])
+    plain = resume(kept.directory, "train.epochs=4")
+    decayed = resume(other, "train.epochs=4", "optimizer.weight_decay=0.5")
     assert left_by(plain.directory) != left_by(decayed.directory)
     newest = max((other / "checkpoints").glob("step-*"))
     groups = load_checkpoint(newest)["task"]["optimizer"]["state"]["param_groups"]
@@ -442,9 +442,9 @@ def test_what_else_the_optimizer_does_may_change() -> None:
 
 def test_options_that_need_nothing_kept_may_change() -> None:
     kept = finished(REGRESSION, ["train={epochs: 2, batch_size: null}"])
-    resume(kept.directory, ["train.epochs=4", "optimizer.momentum=0.5"])
+    resume(kept.directory, "train.epochs=4", "optimizer.momentum=0.5")
     whole = finished(CLASSIFICATION, ["optimizer.amsgrad=true"])
-    resume(whole.directory, ["train.steps=8", "optimizer.amsgrad=false"])
+    resume(whole.directory, "train.steps=8", "optimizer.amsgrad=false")
 
 
 @pytest.mark.parametrize(
@@ -483,7 +483,7 @@ def test_what_does_not_fit_changes_nothing(
     whole = finished(text, before)
     config = (whole.directory / "config.yaml").read_text("utf-8")
     with pytest.raises(CheckpointError, match=message):
-        resume(whole.directory, [override])
+        resume(whole.directory, override)
     assert (whole.directory / "config.yaml").read_text("utf-8") == config
 
 
@@ -502,7 +502,7 @@ def test_the_samples_stay_what_they_were(text: str, override: str, name: str) ->
     with pytest.raises(
         ConfigError, match=rf"command line: .*\b{name}\b.*: cannot change in a resumed run"
     ):
-        resume(whole.directory, [override])
+        resume(whole.directory, override)
 
 
 @pytest.mark.parametrize("change", ["batch_size=8", "accumulate=2", "overfit_batches=2"])
@@ -510,9 +510,9 @@ def test_the_steps_of_an_epoch_change_only_where_steps_are_counted(change: str) 
     whole = finished(REGRESSION, ["train={epochs: 2, batch_size: 4}"])
     name = change.partition("=")[0]
     with pytest.raises(ConfigError, match=rf"train\.{name}\b.*: changes how many steps"):
-        resume(whole.directory, [f"train.{change}", "train.epochs=4"])
+        resume(whole.directory, f"train.{change}", "train.epochs=4")
     counted = ["train.epochs=null", "train.steps=11"]
-    resume(whole.directory, [f"train.{change}", *counted])
+    resume(whole.directory, f"train.{change}", *counted)
     assert len(rates(whole.directory)) == 11
 
 
@@ -522,10 +522,10 @@ def test_an_older_checkpoint_can_be_chosen() -> None:
     chosen = whole.directory / "checkpoints" / "step-00000006.safetensors"
     resume(chosen)
     assert left_by(whole.directory) == before
-    resume(chosen, ["optimizer.lr=0.1"])
+    resume(chosen, "optimizer.lr=0.1")
     assert left_by(whole.directory) != before
     # Those of the future that is no more do not stand in the way.
-    assert resume(whole.directory, ["train.epochs=5"]).status == "finished"
+    assert resume(whole.directory, "train.epochs=5").status == "finished"
 
 
 @pytest.mark.parametrize("kind", ["torn", "link"])
@@ -540,10 +540,10 @@ def test_one_that_cannot_be_used_does_not_push_out_good_ones(kind: str) -> None:
     else:
         spoilt.symlink_to("nowhere")
     # Pauses at once: the checkpoint of the next step is the only one to be kept.
-    resume(copy, ["train.time_limit=1e-6", "checkpoint={seconds: 0, last: 1}"])
+    resume(copy, "train.time_limit=1e-6", "checkpoint={seconds: 0, last: 1}")
     found = [path.name for path in (copy / "checkpoints").glob("step-*")]
     assert checkpoints[9].name in found
-    resume(copy, ["train.time_limit=null"])
+    resume(copy, "train.time_limit=null")
     assert left_by(copy) == left_by(whole.directory)
 
 
@@ -552,11 +552,11 @@ def test_the_best_weights_that_are_gone_are_found_again() -> None:
     whole = finished(REGRESSION, train_long)
     (best,) = (whole.directory / "checkpoints").glob("best-*")
     assert best.name == "best-00000006.safetensors"  # better from epoch to epoch
-    again = resume(whole.directory / "checkpoints" / "step-00000003.safetensors", ["log.every=2"])
+    again = resume(whole.directory / "checkpoints" / "step-00000003.safetensors", "log.every=2")
     assert best.exists()
     assert load_config(again.directory / "config.yaml").config.log.every == 2
     # With steps too long to be better, the best of those that are there is kept.
-    resume(whole.directory / "checkpoints" / "step-00000003.safetensors", ["optimizer.lr=0.9"])
+    resume(whole.directory / "checkpoints" / "step-00000003.safetensors", "optimizer.lr=0.9")
     (best,) = (whole.directory / "checkpoints").glob("best-*")
     assert best.exists()
 

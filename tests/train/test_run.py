@@ -32,7 +32,7 @@ def records(directory: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("kind", EXAMPLES)
 def test_a_run_leaves_its_record(kind: str) -> None:
-    result = train(loaded(EXAMPLES[kind]), ["--config", "x.yaml"])
+    result = train(loaded(EXAMPLES[kind]), command=["--config", "x.yaml"])
     files = {"checkpoints", "config.yaml", "metrics.jsonl", "run.json", "weights.safetensors"}
     if kind != "minimization":
         files |= {"preprocessing.json"}

@@ -1,0 +1,117 @@
+"""The trainer as Python programs call it: `train` and `resume`, and what they return."""
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+import nanotorch as torch
+from nanotorch.train import RunResult, load_config, resume, train
+from tests.train.examples import (
+    CLASSIFICATION,
+    MINIMIZATION,
+    REGRESSION,
+    TABLE,
+    refusal_of,
+    write_example,
+)  # fmt: skip
+
+DATA = np.array([line.split(",") for line in TABLE.splitlines()[1:]], dtype=np.float64)
+
+
+def same_weights(one: RunResult, other: RunResult) -> bool:
+    states = one.model.state_dict(), other.model.state_dict()
+    return all(torch.equal(value, states[1][name]) for name, value in states[0].items())
+
+
+def test_a_file_a_mapping_and_a_loaded_configuration_train_alike() -> None:
+    path = write_example(Path())
+    runs = [
+        train("x.yaml", "train.epochs=3", "optimizer.lr=0.05"),
+        train(path, "train.epochs=3", "optimizer.lr=0.05"),
+        train(yaml.safe_load(REGRESSION), "train.epochs=3", "optimizer={name: SGD, lr: 0.05}"),
+        train(load_config(path, ["train.epochs=3", "optimizer.lr=0.05"])),
+    ]
+    assert all(run.results == runs[0].results for run in runs)
+    assert all(same_weights(run, runs[0]) for run in runs)
+    assert [run.directory.parent.name for run in runs] == ["x", "x", "run", "x"]
+
+
+def test_a_mapping_may_hold_paths_and_numbers_of_numpy(tmp_path: Path) -> None:
+    write_example(tmp_path)
+    config = yaml.safe_load(REGRESSION)
+    config["data"]["csv"] = tmp_path / "table.csv"
+    config["optimizer"]["lr"] = np.float64(0.05)
+    config["train"] = {"epochs": np.int64(1), "batch_size": None}
+    assert train(config).status == "finished"
+
+
+def test_a_shipped_configuration_is_known_by_its_name() -> None:
+    run = train("two_moons", "train.epochs=1", "log={tensorboard: false, plots: false}")
+    assert run.directory.parent == Path("runs/two_moons")
+    known = refusal_of(train)("two_mons")
+    assert known == "two_mons: there is no such file or configuration; did you mean 'two_moons'?"
+
+
+def test_mistakes_in_a_mapping_are_told_at_once() -> None:
+    told = refusal_of(train)({"experiment": "regression", "train": {"epocs": 3}})
+    assert "the mapping: train.epocs: unknown key; did you mean 'epochs'?" in told
+    assert "the mapping: model: missing" in told
+    assert not Path("runs").exists()
+
+
+def test_overrides_are_no_list() -> None:
+    write_example(Path())
+    for call, what in ((train, "x.yaml"), (resume, train("x.yaml").directory)):
+        with pytest.raises(TypeError, match=r"one argument each; got \['seed=1'\]"):
+            call(what, ["seed=1"])
+    with pytest.raises(TypeError, match="give load_config them"):
+        train(load_config("x.yaml"), "seed=1")
+
+
+def test_the_history_has_a_row_for_each_epoch(capsys: pytest.CaptureFixture[str]) -> None:
+    write_example(Path())
+    history = train("x.yaml", "train={epochs: 3, validate_every: 2}", verbose=False).history
+    assert capsys.readouterr().out == ""
+    names = ["epoch", "train/loss", "validation/loss", "validation/mae", "validation/rmse"]
+    assert list(history) == [*names, "validation/r2"]
+    assert history["epoch"] == [1, 2, 3]
+    assert history["train/loss"][0] > history["train/loss"][2]
+    assert [math.isnan(value) for value in history["validation/loss"]] == [True, False, False]
+    lines = str(history).splitlines()
+    assert lines[0].split() == list(history)
+    assert re.fullmatch(r"2 +\S+ +\S+ +\S+ +\S+ +\S+", lines[2])
+
+
+def test_the_history_of_a_minimization_has_a_row_for_each_step() -> None:
+    Path("x.yaml").write_text(MINIMIZATION, "utf-8")
+    run = train("x.yaml")
+    assert list(run.history) == ["step", "function/value", "x/0", "x/1"]
+    assert run.history["function/value"] == [2, 2, 0]
+    assert run.predict([1.0, 3.0]).item() == 5
+
+
+def test_predictions_take_what_stands_in_the_data() -> None:
+    write_example(Path())
+    run = train("x.yaml", "train={epochs: 300, batch_size: null}")
+    given = run.predict(DATA[:, :2])
+    assert isinstance(given, torch.Tensor)
+    np.testing.assert_allclose(given.numpy()[:, 0], DATA[:, 2], rtol=1e-3, atol=0.05)
+    assert not run.model.training
+    with pytest.raises(ValueError, match=r"takes 2 numbers for each sample.*\(20, 3\)"):
+        run.predict(DATA)
+
+
+def test_a_finished_run_is_resumed_to_what_it_was(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("x.yaml").write_text(CLASSIFICATION, "utf-8")
+    run = train("x.yaml")
+    again = resume(run.directory)
+    assert (again.results, again.history) == (run.results, run.history)
+    assert same_weights(again, run)
+    assert torch.equal(again.predict([[0.5, 1]]), run.predict([[0.5, 1]]))
+    longer = resume(run.directory, "train.steps=6", verbose=False)
+    assert not same_weights(longer, run)
+    assert "going on" not in capsys.readouterr().out
