@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from nanotorch._core.arguments import exported
-from nanotorch._core.out import CASTABLE, SAME, Out, with_out
+from nanotorch._core.out import Out, with_out
 from nanotorch.names.lookup import on_demand as _on_demand
 from nanotorch.ops.factoring import (
     LinAlgError,
@@ -54,43 +54,19 @@ __all__ = [
     "vector_norm",
 ]
 
-_NORM = "linalg.{} expected out tensor dtype {{result}} but got: {{out}}"
-# Those that want the very dtype of the result; where PyTorch hands the call on, to what.
-_STRICT = {
-    "cholesky": "linalg_cholesky_ex",
-    "cholesky_ex": "linalg_cholesky_ex",
-    "det": "_linalg_det",
-    "eigh": "_linalg_eigh",
-    "eigvalsh": "_linalg_eigh",
-    "inv": "linalg_inv_ex",
-    "lu_factor": "linalg_lu_factor_ex",
-    "matmul": "matmul",
-    "qr": "linalg_qr",
-    "slogdet": "_linalg_slogdet",
-    "solve": "_linalg_solve_ex",
-    "svd": "_linalg_svd",
-    "svdvals": "_linalg_svd",
-    "vector_norm": "linalg_vector_norm",
-}
+_STRICT = (
+    "cholesky", "cholesky_ex", "det", "eigh", "eigvalsh", "inv", "lu_factor", "matmul", "qr",
+    "slogdet", "solve", "solve_triangular", "svd", "svdvals", "vector_norm",
+)  # fmt: skip
 # How all that have the argument treat `out=`.
 _OUTS = {
-    **{name: Out(known_as, SAME, strict=True) for name, known_as in _STRICT.items()},
-    "cross": Out("linalg_cross", SAME, strict=True, overlap="any"),
-    "lstsq": Out(
-        "linalg_lstsq",
-        "torch.linalg.lstsq: Expected solution to be safely castable from {result} dtype, but got "
-        "solution with dtype {out}",
-        each=True,
-    ),
-    "matrix_norm": Out(
-        "linalg_matrix_norm", _NORM.format("matrix_norm"), strict=True, recorded=False
-    ),
-    "matrix_rank": Out("linalg_matrix_rank", recorded=False),
-    "norm": Out("linalg_norm", _NORM.format("norm"), strict=True, recorded=False),
-    "pinv": Out("linalg_pinv", CASTABLE.format("linalg.pinv")),
-    "solve_triangular": Out(
-        "linalg_solve_triangular", "expected scalar type {result} but found {out}", strict=True
-    ),
+    **{name: Out(f"linalg.{name}", strict=True) for name in _STRICT},
+    "cross": Out("linalg.cross", strict=True, overlap="any"),
+    "lstsq": Out("linalg.lstsq", each=True),
+    "matrix_norm": Out("linalg.matrix_norm", strict=True, recorded=False),
+    "matrix_rank": Out("linalg.matrix_rank", recorded=False),
+    "norm": Out("linalg.norm", strict=True, recorded=False),
+    "pinv": Out("linalg.pinv"),
 }
 for _name in __all__:
     if _name in _OUTS:

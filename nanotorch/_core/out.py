@@ -34,12 +34,7 @@ RESIZED = (
 )
 
 
-SAME = "Expected out tensor to have dtype {result_c}, but got {out_c} instead"
 CONVERTED = "result type {result} can't be cast to the desired output type {out}"
-CASTABLE = (
-    "{}: Expected result to be safely castable from {{result}} dtype, but got result with dtype "
-    "{{out}}"
-)
 
 
 class Out(NamedTuple):
@@ -47,16 +42,13 @@ class Out(NamedTuple):
 
     Attributes:
         name: how messages call the function.
-        refusal: the error for a dtype that the result cannot have, with `{result}` and `{out}` for
-            the two, `{result_c}` and `{out_c}` for their names in C; "" if it can have any.
-        strict: that is every dtype but the result's; else those it cannot be converted to. Several
+        strict: refuse every dtype but the result's; else those it cannot be converted to. Several
             results are never converted.
-        error: the type of that error.
+        error: the type of the error.
         dtype: the function has an argument of that name, whose default is then that of ``out``.
         creates: the function makes a tensor from nothing, of the dtype of ``out``.
         fills: ``out`` of as many elements keeps its shape.
-        resized: the warning of another shape; `{0}` and `{1}` name those of `out` and the result,
-            `{2}` and `{3}` how many elements they have.
+        warns: of another shape.
         each: several results are converted, as one is.
         also: names of dtypes that take the result besides its own.
         recorded: whether inputs that require grad are refused.
@@ -65,18 +57,16 @@ class Out(NamedTuple):
             several inputs, the last for the rest.
         expanded: memory that several elements share is written to all the same.
         drawn: the numbers are random, drawn in the order of the memory.
-        second: the error for a dtype of results after the first, if it is another.
         along: only results along a given dimension are written.
     """
 
     name: str
-    refusal: str = CONVERTED
     strict: bool = False
     error: type[Exception] = RuntimeError
     dtype: bool = False
     creates: bool = False
     fills: bool = False
-    resized: str = RESIZED
+    warns: bool = True
     each: bool = False
     also: tuple[str, ...] = ()
     recorded: bool = True
@@ -84,7 +74,6 @@ class Out(NamedTuple):
     overlap: str = "no"
     expanded: bool = False
     drawn: bool = False
-    second: str = ""
     along: bool = False
 
     def fill(self, function: Function, out: Any, args: Sequence[Any], named: dict[str, Any]) -> Any:
@@ -129,9 +118,8 @@ class Out(NamedTuple):
         else:
             if len(results) != len(outs):
                 raise TypeError(f"expected tuple of {len(results)} elements but got {len(outs)}")
-            for number, (one, result) in enumerate(zip(outs, results, strict=True)):
-                rule = self._replace(refusal=self.second) if number and self.second else self
-                rule.check(one, result._array, inputs, single)
+            for one, result in zip(outs, results, strict=True):
+                self.check(one, result._array, inputs, single)
             for one, result in zip(outs, results, strict=True):
                 self.write(one, result._array, inputs)
         asked = bool(named.get("requires_grad"))
@@ -147,21 +135,18 @@ class Out(NamedTuple):
             raise RuntimeError(
                 f"dtype {asked.char} does not match dtype of out parameter ({given.char})"
             )
-        raise RuntimeError(worded(SAME, asked, given))
+        raise RuntimeError(same(asked, given))
 
     def check(
         self, out: Tensor, result: np.ndarray, inputs: Iterable[Tensor], single: bool
     ) -> None:
         """Refuse to write one result, the only one or not, to what cannot take it."""
         wanted, given = dtypes.of_array(result), out.dtype
-        if (
-            self.refusal
-            and wanted is not given
-            and given.name not in self.also
-            and (self.strict or not (single or self.each) or not dtypes.can_cast(wanted, given))
-        ):
-            refusal = self.refusal if single or self.strict or self.each else SAME
-            raise self.error(worded(refusal, wanted, given))
+        if wanted is not given and given.name not in self.also:
+            if self.strict or not (single or self.each):
+                raise self.error(same(wanted, given))
+            if not dtypes.can_cast(wanted, given):
+                raise self.error(CONVERTED.format(result=wanted.char, out=given.char))
         if self.elementwise:
             shape = out._array.shape
             if shape != result.shape and any(t is out for t in inputs):
@@ -186,9 +171,8 @@ class Out(NamedTuple):
         if self.fills and out._array.size == result.size:
             result = result.reshape(out._array.shape)
         if out._array.shape != result.shape:
-            if out._array.size and self.resized:
-                shapes = list(out._array.shape), list(result.shape)
-                warn(self.resized.format(*shapes, out._array.size, result.size))
+            if out._array.size and self.warns:
+                warn(RESIZED.format(list(out._array.shape), list(result.shape)))
             version = out._cell[0]
             out._give_shape(result.shape, strides_of(result) if is_dense(result) else None)
             out._cell[0] = version  # it is all one write
@@ -200,14 +184,13 @@ class Out(NamedTuple):
 
 def of_one_type(name: str) -> Out:
     """How an elementwise function treats it whose result has the dtype of its input."""
-    refusal = "Found dtype {out} but expected {result}"
-    return Out(name, refusal, strict=True, elementwise=True, overlap="part")
+    return Out(name, strict=True, elementwise=True, overlap="part")
 
 
-def worded(refusal: str, result: dtypes.dtype, out: dtypes.dtype) -> str:
-    """The text of a refusal, for two dtypes."""
-    c_names = {"result_c": dtypes.C_NAMES[result.name], "out_c": dtypes.C_NAMES[out.name]}
-    return refusal.format(result=result.char, out=out.char, **c_names)
+def same(wanted: dtypes.dtype, given: dtypes.dtype) -> str:
+    """The text of the refusal of another dtype than the result's."""
+    names = dtypes.C_NAMES[wanted.name], dtypes.C_NAMES[given.name]
+    return "Expected out tensor to have dtype {}, but got {} instead".format(*names)
 
 
 def tensors_in(values: Iterable[Any]) -> list[Tensor]:

@@ -14,7 +14,9 @@ from nanotorch.ops.arguments import (
     NUMBERS,
     inplace_form,
     need_kind,
+    need_ndim,
     number_in,
+    require,
     tensors_given,
     unsupported,
 )
@@ -497,25 +499,14 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         He et al., Delving Deep into Rectifiers, ICCV 2015, equation 1.
     """
     tensors_given("prelu", input=input, weight=weight)
-    if input.dtype != weight.dtype:
-        raise RuntimeError(
-            f"prelu: Type promoting not supported. Got {input.dtype.char} and {weight.dtype.char}"
-        )
+    require(input.dtype == weight.dtype, "prelu(): weight must be of {}", input.dtype)
     need_kind("prelu_cpu", input._array)
-    if weight.ndim > 1:
-        raise RuntimeError(
-            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}"
-        )
+    need_ndim("prelu", weight, 0, 1)
     ndim, count = input.ndim, weight.numel()
     if count != 1:
-        if not ndim:
-            raise RuntimeError("Not allow zero-dim input tensor.")
+        need_ndim("prelu", input, 1)
         channels = input.size(1) if ndim > 1 else 1
-        if channels != count:
-            raise RuntimeError(
-                "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
-                f"{count} and channel size = {channels}."
-            )
+        require(channels == count, "prelu(): expected 1 or {} weights, not {}", channels, count)
     shape = (1, count, *(1,) * (ndim - 2)) if ndim > 1 else (count,) * ndim
     return prelu_kernel(input, weight.view(shape))
 

@@ -23,6 +23,24 @@ SIZED_NAMES = {
 }  # fmt: skip
 
 
+def require(holds: Any, text: str, *values: Any, error: type[Exception] = RuntimeError) -> None:
+    """Refuse arguments for which something does not hold.
+
+    Args:
+        text: that of the error, with `{}` for each of the values.
+    """
+    if not holds:
+        raise error(text.format(*values))
+
+
+def need_ndim(name: str, x: Any, least: int, most: int | None = None) -> None:
+    """Refuse a tensor with fewer dimensions, or with more."""
+    if x.ndim < least or (most is not None and x.ndim > most):
+        wanted = f"{least}" if least == most else f"{least} to {most}"
+        wanted = f"at least {least}" if most is None else wanted
+        raise RuntimeError(f"{name}(): the dimensions must be {wanted} in number, not {x.ndim}")
+
+
 def need_tensors(*values: Any) -> None:
     """Refuse arguments that are no tensors."""
     for value in values:

@@ -20,6 +20,7 @@ from nanotorch.ops.arguments import (
     need_tensors,
     number_in,
     number_or_infinity,
+    require,
 )
 from nanotorch.ops.creation import convert
 from nanotorch.ops.elementwise import (
@@ -485,11 +486,7 @@ def float_power_(self: Tensor, exponent: Any) -> Tensor:
         RuntimeError: unless the tensor is of double precision.
     """
     kind = dtypes.of_array(self._array)
-    if kind is not dtypes.float64:
-        raise RuntimeError(
-            f"the base given to float_power_ has dtype {kind.char} but the operation's result "
-            "requires dtype Double"
-        )
+    require(kind is dtypes.float64, "float_power_(): input must be of dtype float64, not {}", kind)
     return self.pow_(exponent)
 
 

@@ -33,9 +33,11 @@ from nanotorch._core.tensor import Tensor, require_float, wrap
 from nanotorch.ops.arguments import (
     as_number,
     given_tensors,
+    need_ndim,
     need_tensors,
     number_in,
     number_or_infinity,
+    require,
     shape_of,
 )
 from nanotorch.ops.memory import (
@@ -427,12 +429,9 @@ def spaced(more: str) -> tuple[str, ...]:
 
 def check_steps(start: float, end: float, step: float) -> None:
     """Refuse bounds to which no steps lead."""
-    if step == 0:
-        raise RuntimeError("step must be nonzero")
-    if not (math.isfinite(start) and math.isfinite(end)):
-        raise RuntimeError(f"unsupported range: {start} -> {end}")
-    if (end - start) * step < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    require(step != 0, "step must be nonzero")
+    require(math.isfinite(start) and math.isfinite(end), "unsupported range: {} -> {}", start, end)
+    require((end - start) * step >= 0, "upper bound and lower bound inconsistent with step sign")
 
 
 @public
@@ -532,8 +531,7 @@ def linspace(
     if integer(steps) is None:
         raise combination("linspace", (start, end, steps), spaced(""))
     start, end, steps = as_number(start), as_number(end), as_int(steps)
-    if steps < 0:
-        raise RuntimeError("number of steps must be non-negative")
+    require(steps >= 0, "number of steps must be non-negative")
     kind = numpy_dtype(dtype)
     if kind.kind == "b":
         raise NotImplementedError("\"linspace_cpu\" not implemented for 'Bool'")
@@ -586,23 +584,15 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         UserWarning: if ``indexing`` is not given.
     """
     axes = given_tensors(tensors)
-    if not axes:
-        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    require(axes, "meshgrid expects a non-empty TensorList")
     if any(axis.dtype != axes[0].dtype for axis in axes):
         raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     for axis in axes:
-        if axis.ndim > 1:
-            raise RuntimeError(
-                "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: "
-                + str(axis)[7:-1]
-            )
+        need_ndim("meshgrid", axis, 0, 1)
     if indexing is None:
         warn_once(NO_INDEXING)
         indexing = "ij"
-    if indexing not in ("ij", "xy"):
-        raise RuntimeError(
-            f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
-        )
+    require(indexing in ("ij", "xy"), "meshgrid(): unknown indexing {!r}", indexing)
     order = [position for position, _ in enumerate(axes)]
     if indexing == "xy" and len(axes) > 1:
         order[:2] = 1, 0  # the first tensor runs along the second dimension

@@ -6,11 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core import dtypes
 from nanotorch._core.arguments import named_tuple
 from nanotorch._core.batched import Call, elementwise, leading, looped, under_vmap, wholes
 from nanotorch._core.op import Array, hidden_op, method, op, public
-from nanotorch.ops.arguments import need_kind, need_one_dtype, refuse_half
+from nanotorch.ops.arguments import (
+    SCALAR_TYPES,
+    need_kind,
+    need_ndim,
+    need_one_dtype,
+    refuse_half,
+    require,
+)
 from nanotorch.ops.elementwise import vanishing
 from nanotorch.ops.gathering import where
 from nanotorch.ops.joining import cat_along
@@ -37,21 +43,12 @@ def by_columns(A: Array) -> Array:
     return np.ascontiguousarray(A.swapaxes(-1, -2)).swapaxes(-1, -2)
 
 
-# Those of PyTorch, none of which knows half precision.
-KERNELS = {
-    "linalg.cholesky": "cholesky_cpu", "linalg.det": "lu_cpu", "linalg.eigh": "linalg_eigh_cpu",
-    "linalg.qr": "geqrf_cpu", "linalg.solve": "lu_cpu", "linalg.svd": "linalg_svd_cpu",
-    "linalg.solve_triangular": "triangular_solve_cpu", "torch.lu_factor": "lu_cpu",
-}  # fmt: skip
-
-
-def check_matrices(name: str, A: Array, letter: str = "A", square: bool = True) -> None:
+def check_matrices(name: str, A: Array, square: bool = True) -> None:
     """Refuse what is no matrix of floats."""
-    if A.ndim < 2:
-        raise RuntimeError(f"{name}: The input tensor {letter} must have at least 2 dimensions.")
+    need_ndim(name, A, 2)
     if square and A.shape[-2] != A.shape[-1]:
         raise RuntimeError(
-            f"{name}: {letter} must be batches of square matrices, but they are {A.shape[-2]} by "
+            f"{name}: A must be batches of square matrices, but they are {A.shape[-2]} by "
             f"{A.shape[-1]} matrices"
         )
     check_floats(name, A)
@@ -59,15 +56,8 @@ def check_matrices(name: str, A: Array, letter: str = "A", square: bool = True) 
 
 def check_floats(name: str, A: Array) -> None:
     """Refuse other dtypes."""
-    kind = dtypes.of_array(A)
-    if not kind.is_floating_point:
-        raise NotImplementedError(
-            f"{name}: Expected a floating point or complex tensor as input. Got {kind.char}"
-        )
-    if name in KERNELS:
-        refuse_half(KERNELS[name], A)
-    if kind is dtypes.float16:
-        raise NotImplementedError(f"{name}: Low precision dtypes not supported. Got {kind.char}")
+    need_kind(name, A)
+    refuse_half(name, A)
 
 
 def each_or_nan(
@@ -161,9 +151,6 @@ def is_vector(A: tuple[int, ...], B: tuple[int, ...]) -> bool:
     return len(B) == 1 or (len(A) - 1 == len(B) and A[:-1] == B)
 
 
-PAIR = ": Expected A and B to have the same dtype, but found A of type {} and B of type {} instead"
-
-
 def check_system(name: str, A: Array, B: Array, left: bool) -> None:
     """Refuse right-hand sides that do not fit the matrices."""
     if A.shape[-2] != (B.shape[-2] if left else B.shape[-1]):
@@ -213,11 +200,11 @@ def solve(A: Array, B: Array, *, left: bool = True) -> Array:
         LinAlgError: for a singular matrix.
     """
     check_floats("linalg.solve", A)
-    need_one_dtype("linalg.solve" + PAIR, A, B)
+    need_one_dtype(SCALAR_TYPES, A, B)
     check_matrices("linalg.solve", A)
     vector = is_vector(A.shape, B.shape)
-    if not vector and B.ndim < 2:
-        check_matrices("linalg.solve", B, "B")
+    if not vector:
+        need_ndim("linalg.solve", B, 2)
     B = B[..., None] if vector else B
     check_system("linalg.solve", A, B, left)
     try:
@@ -256,8 +243,8 @@ def solve_triangular(
         unitriangular: take the diagonal for ones.
     """
     check_matrices("linalg.solve_triangular", input)
-    check_matrices("linalg.solve_triangular", B, "B", square=False)
-    need_one_dtype("linalg.solve_triangular" + PAIR, input, B)
+    check_matrices("linalg.solve_triangular", B, square=False)
+    need_one_dtype(SCALAR_TYPES, input, B)
     check_system("linalg.solve_triangular", input, B, left)
     beyond = int(unitriangular)
     A = np.triu(input, beyond) if upper else np.tril(input, -beyond)
@@ -384,15 +371,8 @@ def qr_slope(g: Any, Q: Any, R: Any, form: str) -> Any:
     """The gradient of `qr`."""
     gQ, gR = g
     rows, columns = Q.shape[-2], R.shape[-1]
-    if form == "r":
-        raise RuntimeError(
-            "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please "
-            "use linalg.qr(A, mode='reduced') if you are going to differentiate through linalg.qr."
-        )
-    if form == "complete" and rows > columns:
-        raise RuntimeError(
-            "The QR decomposition is not differentiable when mode='complete' and nrows > ncols."
-        )
+    require(form != "r", "qr(): mode='r' has no derivative, since it computes no Q")
+    require(form != "complete" or rows <= columns, "qr(): no derivative of a wider complete Q")
     if rows >= columns:
         return square_qr_slope(gQ, gR, Q, R)
     # The first columns [U | V] of R make Q; the others follow from it.
@@ -418,11 +398,7 @@ def qr_factors(input: Array, form: str) -> tuple[Array, Array]:
     if form == "r":
         alone: Any = np.linalg.qr(input, "r")
         return np.empty(0, input.dtype), alone
-    if form not in ("reduced", "complete"):
-        raise RuntimeError(
-            f"qr received unrecognized mode '{form}' but expected one of 'reduced' (default), 'r', "
-            "or 'complete'"
-        )
+    require(form in ("reduced", "complete"), "qr(): unknown mode {!r}", form)
     found: Any = np.linalg.qr(input, "complete" if form == "complete" else "reduced")
     return found.Q, found.R
 
@@ -535,11 +511,7 @@ def svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
         some: whether U and V have min(m, n) columns only.
         compute_uv: False for zeros in place of both.
     """
-    if input.ndim < 2:
-        raise RuntimeError(
-            "linalg.svd: input should have at least 2 dimensions, but has "
-            f"{input.ndim} dimensions instead"
-        )
+    need_ndim("linalg.svd", input, 2)
     U, S, Vh = svd_factors(input, not some)
     if not compute_uv:
         U, Vh = (part.new_zeros(part.shape) for part in (U, Vh))
@@ -794,14 +766,9 @@ def exchanges(pivots: Array, like: Array) -> Array:
 )
 def lu_with_info(input: Array, pivot: bool) -> tuple[Array, Array, Array]:
     """The kernel of `lu_factor_ex`."""
-    if input.ndim < 2:
-        raise RuntimeError(
-            f"torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: "
-            f"{list(input.shape)} instead"
-        )
+    need_ndim("lu_factor", input, 2)
     check_matrices("torch.lu_factor", input, square=False)
-    if not pivot:
-        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
+    require(pivot, "linalg.lu_factor: LU without pivoting is not implemented on the CPU")
     return eliminated(input)
 
 

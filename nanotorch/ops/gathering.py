@@ -27,13 +27,16 @@ from nanotorch._core.sums import pick
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
     NUMBERS,
+    SCALAR_TYPES,
     char_of,
     inplace_form,
     need_kind,
+    need_ndim,
     need_one_dtype,
     need_tensors,
     number_in,
     number_or_infinity,
+    require,
 )
 from nanotorch.ops.binary import NO_DERIVATIVE, no_derivative
 from nanotorch.ops.elementwise import zero_where
@@ -257,8 +260,7 @@ def scatter_number(input: Array, dim: int, index: Array, value: dtypes.Number) -
 
 def combine_along(input: Array, dim: int, index: Array, src: Array, reduce: str) -> Array:
     """Add or multiply ``src``, which is 0-d for a number, where ``index`` says."""
-    if reduce not in ("add", "multiply"):
-        raise RuntimeError("reduce argument must be either add or multiply.")
+    require(reduce in ("add", "multiply"), "reduce argument must be either add or multiply.")
     dim = check_index("scatter", input, index, dim, src if src.ndim else None)
     values = part(src, index.shape) if src.ndim else np.broadcast_to(src, index.shape)
     function = np.add if reduce == "add" else np.multiply
@@ -352,20 +354,12 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         dim: without it both count as vectors.
     """
     need_tensors(indices)
-    if indices._array.dtype != np.int64:
-        raise RuntimeError(
-            f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.char}"
-        )
+    require(indices._array.dtype == np.int64, "take_along_dim(): indices must be of dtype int64")
     if dim is None:
         return gather(input.reshape(-1), 0, wrapped(indices.reshape(-1), input.numel()))
-    if input.ndim != indices.ndim:
-        raise RuntimeError(
-            "torch.take_along_dim(): input and indices should have the same number of dimensions, "
-            f"but got {input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
-        )
+    need_ndim("take_along_dim", indices, input.ndim, input.ndim)
     dim = normal_dim(dim, input.ndim)
-    if not input.ndim:
-        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    require(input.ndim, "take_along_dim(): the tensor has no dimensions", error=IndexError)
     rest = [(*a._array.shape[:dim], 1, *a._array.shape[dim + 1 :]) for a in (input, indices)]
     shape = common_shape(*rest)
     sizes = [(*shape[:dim], a._array.shape[dim], *shape[dim + 1 :]) for a in (input, indices)]
@@ -386,18 +380,14 @@ def refuse_outside(index: Array, size: int) -> None:
     """Refuse places of elements that are out of range."""
     wrong = index[(index < -size) | (index >= size)]
     if wrong.size:
-        raise IndexError(
-            f"out of range: tried to access index {wrong[0]} on a tensor of {size} elements."
-        ) from None
+        raise IndexError(f"index {wrong[0]} is out of range for {size} elements") from None
 
 
 @op(input=lambda g, index, input: take_backward(g, index, tuple(input.shape)), in_order=True)
 def take(input: Array, index: Array) -> Array:
     """The elements at ``index``, counted as in one dimension; in the shape of ``index``."""
-    if index.dtype != np.int64:
-        raise RuntimeError(f"take(): Expected a long tensor for index, but got {char_of(index)}")
-    if index.size and not input.size:
-        raise IndexError("take(): tried to take from an empty tensor")
+    require(index.dtype == np.int64, "take(): index must be of dtype int64")
+    require(input.size or not index.size, "take(): the tensor has no elements", error=IndexError)
     try:
         return input.reshape(-1)[index] if index.size else np.empty(index.shape, input.dtype)
     except IndexError:
@@ -417,24 +407,12 @@ def take_backward(g: Array, index: Array, shape: tuple[int, ...]) -> Array:
 # Copies with values put at single elements, counted as in one dimension.
 
 
-PUT_DTYPES = (
-    "put_(): self and source expected to have the same dtype, but got self.dtype = {} and "
-    "source.dtype = {}"
-)
-
-
 def check_put(input: Array, index: Array, source: Array) -> None:
     """Refuse what `put` cannot place."""
-    if index.dtype != np.int64:
-        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {char_of(index)}")
-    need_one_dtype(PUT_DTYPES, input, source)
-    if index.size != source.size:
-        raise IndexError(
-            "put_(): Expected source and index to have the same number of elements, but got "
-            f"source.numel() = {source.size}, index.numel() = {index.size}"
-        )
-    if index.size and not input.size:
-        raise IndexError("put_(): Tried to put elements into an empty tensor")
+    require(index.dtype == np.int64, "put_(): index must be of dtype int64")
+    need_one_dtype(SCALAR_TYPES, input, source)
+    require(index.size == source.size, "put_(): not one index for each element", error=IndexError)
+    require(input.size or not index.size, "put_(): the tensor has no elements", error=IndexError)
     refuse_outside(index, input.size)
 
 
@@ -594,11 +572,7 @@ def copy_for(input: Array, mask: Array) -> Array:
 
 def scalar_value(value: Array, kind: np.dtype) -> Any:
     """The value of a 0-d tensor, for tensors of the type ``kind``."""
-    if value.ndim:
-        raise RuntimeError(
-            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
-            f"{value.ndim} dimension(s)."
-        )
+    need_ndim("masked_fill", value, 0, 0)
     return value if kind.kind == "b" else number_in(value.item(), kind)
 
 
@@ -695,15 +669,11 @@ def masked_scatter(input: Array, mask: Array, source: Array) -> Array:
     """
     text = "masked_scatter: expected self and source to have same dtypes but got{} and {}"
     need_one_dtype(text, input, source)
-    if mask.dtype.kind != "b":
-        raise RuntimeError(
-            f"masked_scatter_ only supports boolean masks, but got mask with dtype {char_of(mask)}"
-        )
+    require(mask.dtype.kind == "b", "masked_scatter(): mask must be of dtype bool")
     out = copy_for(input, mask)
     mask = np.broadcast_to(mask, out.shape)
     count = int(mask.sum())
-    if count > source.size:
-        raise RuntimeError("Number of elements of source < number of ones in mask")
+    require(count <= source.size, "Number of elements of source < number of ones in mask")
     out[mask] = source.reshape(-1)[:count]
     return out
 
@@ -837,10 +807,7 @@ def scatter_reduce(
         RuntimeError: for an index out of range, or another word.
     """
     dim = check_index("scatter", input, index, dim, src)
-    if reduce not in REDUCTIONS:
-        raise RuntimeError(
-            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
-        )
+    require(reduce in REDUCTIONS, "scatter_reduce(): unknown reduction {!r}", reduce)
     out = np.array(input, order="C")
     if not index.size:
         return out

@@ -19,12 +19,15 @@ from nanotorch._core.op import Array, hidden_op, method, op
 from nanotorch._core.overloads import overloads
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
+    SCALAR_TYPES,
     char_of,
     inplace_form,
+    need_ndim,
     need_one_dtype,
     need_tensor_list,
     need_tensors,
     number_in,
+    require,
 )
 from nanotorch.ops.gathering import add_rows, added_at, boolean_mask, by_dimension, outside
 from nanotorch.ops.inplace import copy_, fill_, written
@@ -71,10 +74,8 @@ def index_select(input: Array, dim: int, index: Array) -> Array:
     if index.dtype.kind != "i" or index.itemsize < 4:
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     source, wanted = (input, index.reshape(-1)) if input.ndim else (input.reshape(1), index)
-    if not input.ndim and index.size != 1:
-        raise RuntimeError(
-            f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)"
-        )
+    if not input.ndim:
+        require(index.size == 1, "index_select(): {} indices for a number", index.size)
     try:
         picked = source.take(wanted, dim)
     except IndexError:
@@ -115,34 +116,16 @@ def parts_added(out: Array, dim: int, index: Array, source: Array) -> Array:
 def check_index_add(input: Array, dim: int, index: Array, source: Array, alpha: Any) -> int:
     """The dimension, counted from the front; refuses what does not fit."""
     dim = normal_dim(dim, input.ndim)
-    char = char_of(index)
-    if index.ndim > 1:
-        raise IndexError(
-            f"index_add_(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
-            f"{char} and size: {list(index.shape)}"
-        )
-    if index.dtype.kind != "i" or index.itemsize < 4:
-        raise RuntimeError(f"index_add_(): Expected dtype int32/int64 for index but got: {char}")
-    text = "index_add_(): self ({}) and source ({}) must have the same scalar type"
-    need_one_dtype(text, input, source)
-    if dim and dim >= source.ndim:
-        raise RuntimeError(
-            f"index_add_(): Indexing dim {dim} is out of bounds of the source tensor with dim "
-            f"{source.ndim}"
-        )
+    require(index.ndim <= 1, "index_add(): index must be a vector", error=IndexError)
+    require(index.dtype.name in ("int32", "int64"), "index_add(): index must be int32 or int64")
+    need_one_dtype(SCALAR_TYPES, input, source)
+    require(dim < max(source.ndim, 1), "index_add(): source has no dimension {}", dim)
     alone = not source.ndim and index.size == 1
     count = 1 if alone else source.shape[own_dim(dim, source.ndim)]
-    if index.size != count:
-        raise RuntimeError(
-            f"index_add_(): Number of indices ({index.size}) should be equal to source.size(dim): "
-            f"({count}), for dim: {dim}"
-        )
+    require(index.size == count, "index_add(): {} indices for {} parts", index.size, count)
     rest = [a.shape[:dim] + a.shape[dim + 1 :] for a in (input, source)]
-    if rest[0] != rest[1] or input.ndim != source.ndim:
-        raise RuntimeError(
-            "source tensor shape must match self tensor shape, excluding the specified dimension. "
-            f"Got self.shape = {list(input.shape)} source.shape = {list(source.shape)}"
-        )
+    fits = rest[0] == rest[1] and input.ndim == source.ndim
+    require(fits, "index_add(): source of shape {} does not fit {}", source.shape, input.shape)
     size = input.shape[dim] if input.ndim else 1
     wrong = ((index < 0) | (index >= size)).any()
     scattered = input.ndim > 1 and dim in (0, input.ndim - 1) and index.itemsize == 8
@@ -171,45 +154,19 @@ def index_add(
     return parts_added(input, dim, index, scaled)
 
 
-COPY_DTYPES = (
-    "index_copy_(): self and source expected to have the same dtype, but got (self) {} and "
-    "(source) {}"
-)
-
-
 def check_index_copy(input: Array, dim: int, index: Array, source: Array) -> int:
     """The dimension, counted from the front; refuses what does not fit."""
     dim = normal_dim(dim, input.ndim)
-    if index.ndim > 1:
-        raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})")
-    if not source.ndim and index.size != 1:
-        raise IndexError(
-            "index_copy_(): When source is scalar, index should have one element (got "
-            f"{index.size})"
-        )
-    if input.ndim != source.ndim and input.ndim and source.ndim:
-        raise IndexError(
-            "index_copy_(): When source and destination are not scalars, their dimensionality must "
-            f"match. Source dimensionality ({source.ndim}), destination dimensionality "
-            f"({input.ndim})"
-        )
-    if index.dtype != np.int64:
-        text = "index_copy_(): Expected a long tensor for index, but got "
-        raise RuntimeError(text + char_of(index))
-    need_one_dtype(COPY_DTYPES, input, source)
+    require(index.ndim <= 1, "index_copy(): index must be a vector", error=IndexError)
+    fits = source.ndim or index.size == 1
+    fits = fits and (input.ndim == source.ndim or 0 in (input.ndim, source.ndim))
+    require(fits, "index_copy(): source {} does not fit", source.shape, error=IndexError)
+    require(index.dtype == np.int64, "index_copy(): index must be of dtype int64")
+    need_one_dtype(SCALAR_TYPES, input, source)
     rest = [x.shape[:dim] + x.shape[dim + 1 :] for x in (input, source)]
-    if rest[0] != rest[1]:
-        shapes = [" ".join(map(str, r)) for r in rest]
-        raise RuntimeError(
-            "index_copy_(): Source/destination tensor must have same slice shapes. Destination "
-            f"slice shape: {shapes[0]} at dimension {dim} and source slice shape: {shapes[1]} at "
-            "dimension 0."
-        )
-    if source.ndim and index.size != source.shape[dim]:
-        raise IndexError(
-            f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) "
-            f"({source.shape[dim]})"
-        )
+    require(rest[0] == rest[1], "index_copy(): source {} does not fit", source.shape)
+    fits = not source.ndim or index.size == source.shape[dim]
+    require(fits, "index_copy(): {} indices for {}", index.size, source.shape, error=IndexError)
     size = input.shape[dim] if input.ndim else 1
     if ((index < 0) | (index >= size)).any() and (input.size or not size):
         raise outside(index, dim, size, name="index_copy_(): ")
@@ -237,13 +194,9 @@ def index_filled(input: Array, dim: int, index: Array, value: Any) -> Array:
     dim = normal_dim(dim, input.ndim)
     if index.dtype != np.int64:
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
-    if index.ndim > 1:
-        raise RuntimeError("Index has to be a vector/scalar")
-    if isinstance(value, np.ndarray) and value.ndim:
-        raise RuntimeError(
-            "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
-            f"{value.ndim} dimension(s)."
-        )
+    need_ndim("index_fill", index, 0, 1)
+    if isinstance(value, np.ndarray):
+        need_ndim("index_fill", value, 0, 0)
     target = input if input.ndim else input.reshape(1)
     try:
         target[(*(WHOLE,) * dim, index)] = value

@@ -20,7 +20,7 @@ from nanotorch._core.graph import Step, View, check_memory, keep_accumulators, r
 from nanotorch._core.layout import address, owner_of, whole_memory
 from nanotorch._core.op import OPS, Array, default_node_name, hidden_op, method, node_class, op
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import as_number, inplace_form, number_in
+from nanotorch.ops.arguments import as_number, inplace_form, need_ndim, number_in, require
 from nanotorch.ops.joining import common_shape, refuse_larger
 from nanotorch.ops.memory import as_strided, layout_asked, layout_of, strided_view
 from nanotorch.ops.reduction import sum_all
@@ -134,11 +134,7 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
 
 def refuse_dimensions(value: Array) -> None:
     """Refuse to fill a tensor with more than one number."""
-    if value.ndim:
-        raise RuntimeError(
-            "fill_ only supports 0-dimension value tensor but got tensor with "
-            f"{value.ndim} dimensions."
-        )
+    need_ndim("fill_", value, 0, 0)
 
 
 @writer(input=lambda g: blank(g), node="FillBackward2", expanded="")
@@ -196,10 +192,8 @@ def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tens
         RuntimeError: unless there are two dimensions, or more of one size.
     """
     shape, ndim = self._array.shape, self.ndim
-    if ndim < 2:
-        raise RuntimeError("dimensions must larger than 1")
-    if ndim > 2 and len(set(shape)) > 1:
-        raise RuntimeError("all dimensions of input must be of equal length")
+    need_ndim("fill_diagonal_", self, 2)
+    require(ndim <= 2 or len(set(shape)) <= 1, "all dimensions of input must be of equal length")
     stride = sum(self.stride())
     as_strided(self, (min(shape),), (stride,)).fill_(fill_value)
     if wrap and ndim == 2 and shape[0] > shape[1] + 1:

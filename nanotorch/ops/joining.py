@@ -13,7 +13,14 @@ from nanotorch._core.engine import sum_to
 from nanotorch._core.layout import normal_dim, order_of
 from nanotorch._core.op import Array, Arrays, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import given_tensors, need_kind, need_tensor_list, need_tensors
+from nanotorch.ops.arguments import (
+    given_tensors,
+    need_kind,
+    need_ndim,
+    need_tensor_list,
+    need_tensors,
+    require,
+)
 from nanotorch.ops.elementwise import vanishing
 from nanotorch.ops.memory import contiguous_format
 from nanotorch.ops.shape import (
@@ -186,8 +193,7 @@ def atleast_3d(*tensors: Any) -> Any:
 def brought(name: str, tensors: Tensors, shaped: Callable[[Tensor], Any]) -> list[Tensor]:
     """The tensors to join, of which there are some, each as ``shaped`` makes it."""
     need_tensor_list(tensors)
-    if not tensors:
-        raise RuntimeError(f"{name} expects a non-empty TensorList")
+    require(tensors, "{} expects a non-empty TensorList", name)
     return [shaped(t) for t in tensors]
 
 
@@ -256,16 +262,10 @@ def cut(input: Array, sizes: Sequence[int], dim: int) -> list[Array]:
 def split_equally(input: Array, split_size: int, dim: int) -> list[Array]:
     """Parts of one size; the last may be smaller."""
     need_dims("split", input.ndim)
-    if as_int(split_size) < 0:
-        raise RuntimeError(
-            f"split expects split_size be non-negative, but got split_size={split_size}"
-        )
+    require(as_int(split_size) >= 0, "split(): negative split_size {}", split_size)
     dim = normal_dim(dim, input.ndim)
     n = input.shape[dim]
-    if split_size == 0 and n:
-        raise RuntimeError(
-            f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}"
-        )
+    require(split_size != 0 or not n, "split(): split_size is 0, but the dimension has size {}", n)
     count = max(-(-n // split_size), 1) if split_size else 1
     sizes = [split_size] * (count - 1) + [n - split_size * (count - 1)]
     return cut(input, sizes, dim)
@@ -277,11 +277,7 @@ def split_with_sizes(input: Array, split_sizes: Sequence[int], dim: int = 0) -> 
     need_dims("split", input.ndim)
     along, dim, split_sizes = dim, normal_dim(dim, input.ndim), as_ints(split_sizes)
     n = input.shape[dim]
-    if any(size < 0 for size in split_sizes):
-        raise RuntimeError(
-            "split_with_sizes expects split_sizes have only non-negative entries, but got "
-            f"split_sizes={list(split_sizes)}"
-        )
+    require(min(split_sizes, default=0) >= 0, "split(): negative size in {}", split_sizes)
     if sum(split_sizes) != n:
         raise RuntimeError(
             f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at "
@@ -343,10 +339,7 @@ def tensor_split(
     Raises:
         RuntimeError: unless the number of parts is positive.
     """
-    if not input.ndim:
-        raise RuntimeError(
-            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
-        )
+    need_ndim("tensor_split", input, 1)
     options = (indices_or_sections, indices, sections)
     given = [v for v in options if v is not None] or [None]
     if len(given) > 1:
@@ -355,8 +348,7 @@ def tensor_split(
     dim = normal_dim(dim, input.ndim)
     n = input._array.shape[dim]
     if isinstance(where, int):
-        if as_int(where) <= 0:
-            raise RuntimeError(f"number of sections must be larger than 0, got {where}")
+        require(as_int(where) > 0, "number of sections must be larger than 0, got {}", where)
         small, larger = divmod(n, where)
         cuts = [i * small + min(i, larger) for i in range(1, where)]
     else:
@@ -369,18 +361,12 @@ def named_split(name: str, dim: int, least: int) -> None:
     """`hsplit` and its kin: `tensor_split` along a fixed dimension."""
 
     def splitter(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-        if input.ndim < least:
-            raise RuntimeError(
-                f"torch.{name} requires a tensor with at least {least} dimension, but got a "
-                f"tensor with {input.ndim} dimensions!"
-            )
+        need_ndim(name, input, least)
         along = 0 if input.ndim == 1 else dim
         n = input._array.shape[along]
-        if isinstance(indices_or_sections, int) and n % (indices_or_sections or n + 1):
-            raise RuntimeError(
-                f"torch.{name} attempted to split along dimension {along}, but the size of the "
-                f"dimension {n} is not divisible by the split_size {indices_or_sections}!"
-            )
+        if isinstance(indices_or_sections, int):
+            parts = indices_or_sections
+            require(not n % (parts or n + 1), "{}(): size {} has no {} equal parts", name, n, parts)
         return tensor_split(input, indices_or_sections, along)
 
     named(splitter, name).__doc__ = f"`tensor_split` along dimension {dim} (of a vector: 0)."
@@ -579,11 +565,7 @@ def sum_of_copies(g: Any, input_shape: tuple[int, ...], repeats: tuple[int, ...]
 )  # fmt: skip
 def repeat_by(input: Array, repeats: tuple[int, ...]) -> Array:
     """Copies side by side along each dimension."""
-    if len(repeats) < input.ndim:
-        raise RuntimeError(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
-            "tensor"
-        )
+    require(len(repeats) >= input.ndim, "repeat(): expected a number for each dimension")
     if repeats and min(repeats) < 0:
         shape = (1,) * (len(repeats) - input.ndim) + input.shape
         sizes = [n * r for n, r in zip(shape, repeats, strict=True)]
@@ -612,8 +594,7 @@ def counts_of(repeats: Tensor) -> Array:
     """How often something is repeated."""
     counts = repeats._array
     need_kind("repeat_interleave_cpu", counts, kinds="iu")
-    if (counts < 0).any():
-        raise RuntimeError("repeats can not be negative")
+    require(not (counts < 0).any(), "repeats can not be negative")
     return counts
 
 
@@ -637,8 +618,7 @@ def repeat_interleave(
         if not isinstance(only, Tensor):
             raise refused(only, "Tensor", ("repeat_interleave", "repeats", 1))
         counts = counts_of(only)
-        if counts.ndim != 1:
-            raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+        need_ndim("repeat_interleave", counts, 1, 1)
         return type(only)._lift(np.repeat(np.arange(counts.size, dtype=counts.dtype), counts))
     if dim is None:
         input, dim = input.flatten(), 0
@@ -647,21 +627,15 @@ def repeat_interleave(
         normal_dim(1, 0)  # PyTorch's words: it looks for the dimension after this one
     if not isinstance(repeats, Tensor):
         repeats = as_int(repeats)
-        if repeats < 0:
-            raise RuntimeError("Repeats must be non-negative")
+        require(repeats >= 0, "Repeats must be non-negative")
         shape = input.shape
         before, after = shape[:dim], shape[dim + 1 :]
         spread = expand_to(unsqueeze(input, dim + 1), (*before, shape[dim], repeats, *after))
         copied = spread.clone(memory_format=contiguous_format)
         return view(copied, (*before, shape[dim] * repeats, *after))
-    if repeats.ndim > 1:
-        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
+    need_ndim("repeat_interleave", repeats, 0, 1)
     counts, size = counts_of(repeats).reshape(-1), input._array.shape[dim]
-    if counts.size not in (1, size):
-        raise RuntimeError(
-            "repeats must have the same size as input along dim, but got repeats.size(0) = "
-            f"{counts.size} and input.size({dim}) = {size}"
-        )
+    require(counts.size in (1, size), "repeat_interleave(): {} repeats for {}", counts.size, size)
     return input.index_select(dim, type(input)._lift(np.repeat(np.arange(size), counts)))
 
 
@@ -687,16 +661,14 @@ def reversed_(self: Tensor) -> Tensor:
 @method
 def fliplr(input: Tensor) -> Tensor:
     """In reverse along the second dimension."""
-    if input.ndim < 2:
-        raise RuntimeError("Input must be >= 2-d.")
+    need_ndim("fliplr", input, 2)
     return flip_along(input, (1,))
 
 
 @method
 def flipud(input: Tensor) -> Tensor:
     """In reverse along the first dimension."""
-    if input.ndim < 1:
-        raise RuntimeError("Input must be >= 1-d.")
+    need_ndim("flipud", input, 1)
     return flip_along(input, (0,))
 
 
@@ -721,12 +693,9 @@ def roll(input: Array, shifts: Any, dims: Any = ()) -> Array:
         RuntimeError: unless there is a shift for each dimension.
     """
     steps, along = as_ints(shifts), as_ints(dims)
-    if not steps:
-        raise RuntimeError("`shifts` required")
-    if len(steps) != len(along) and (along or len(steps) > 1):
-        raise RuntimeError(
-            f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(along)}"
-        )
+    require(steps, "`shifts` required")
+    fits = len(steps) == (len(along) or 1)
+    require(fits, "roll(): {} shifts for {} dimensions", len(steps), len(along))
     if along and not input.ndim:
         raise IndexError(f"Dimension specified as {along[0]} but tensor has no dimensions")
     if len(along) == 1 and 0 in input.shape:  # nothing can be shifted along any dimension
@@ -743,16 +712,10 @@ def rot90(input: Array, k: int = 1, dims: Sequence[int] = (0, 1)) -> Array:
         RuntimeError: unless two different dimensions are given.
     """
     plane, quarters = as_ints(dims), as_int(k) % 4
-    if len(plane) != 2:
-        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(plane)}")
-    if input.ndim < 2:
-        raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")
+    require(len(plane) == 2, "expected total rotation dims == 2, but got dims = {}", len(plane))
+    need_ndim("rot90", input, 2)
     first, second = (normal_dim(d, input.ndim) for d in plane)
-    if first == second:
-        raise RuntimeError(
-            "expected rotation dims to be different, but got dim0 = "
-            f"{plane[0]} and dim1 = {plane[1]}"
-        )
+    require(first != second, "rot90(): the two dimensions must differ, but are {}", plane)
     if quarters == 0:
         return input.copy("C")
     if quarters == 2:

@@ -13,7 +13,15 @@ from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.op import PUBLIC, Array, hidden_op, method, op
 from nanotorch._core.sums import DOUBLE, sum_over, sum_products
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import as_number, need_one_dtype, refuse_half
+from nanotorch.ops.arguments import (
+    SCALAR_TYPES,
+    as_number,
+    need_kind,
+    need_ndim,
+    need_one_dtype,
+    refuse_half,
+    require,
+)
 from nanotorch.ops.creation import convert
 from nanotorch.ops.elementwise import abs as absolute
 from nanotorch.ops.elementwise import pow, sign, zero_where
@@ -63,20 +71,13 @@ def norm_slope(
 @hidden_op(input=norm_slope, node="LinalgVectorNormBackward0", in_order=True, wide=True)
 def norm_along(input: Array, ord: float, dim: tuple[int, ...], keepdim: bool) -> Array:
     """``sum(abs(input) ** ord) ** (1 / ord)`` along dimensions."""
-    if input.dtype.kind != "f":
-        raise NotImplementedError(
-            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
-            f"{dtypes.of_array(input).char}"
-        )
+    need_kind("linalg.vector_norm", input)
     if ord and count(input.shape, dim) == 1:  # no power that over- or underflows
         return maximum_of_all(np.abs(input), dim, None, None, keepdim)
     if ord == 2:
         return np.sqrt(sum_products(input, input, dim, keepdim))
-    if (math.isinf(ord) or ord < 0) and any(input.shape[d] == 0 for d in dim):
-        raise RuntimeError(
-            f"linalg.vector_norm cannot compute the {ord:g} norm on an empty tensor because the "
-            "operation does not have an identity"
-        )
+    if math.isinf(ord) or ord < 0:
+        require(count(input.shape, dim), "linalg.vector_norm(): no elements for order {:g}", ord)
     size = np.abs(input)
     if math.isinf(ord):
         return (maximum_of_all if ord > 0 else minimum_of_all)(size, dim, None, None, keepdim)
@@ -121,18 +122,14 @@ def matrix_norm(
     Raises:
         RuntimeError: for any other ``ord``, or without matrices.
     """
-    if input.ndim < 2:
-        raise RuntimeError(
-            "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
-        )
+    need_ndim("linalg.matrix_norm", input, 2)
     input = input if dtype is None else convert(input, dtypes.as_dtype(dtype))
     if ord == "fro":
         return vector_norm(input, 2, dim, keepdim)
     rows, columns = normal_dims(dim, input.ndim)
     if ord in ("nuc", 2, -2):
         return spectral_norm(input, ord, rows, columns, keepdim)
-    if ord not in (1, -1, INF, -INF):
-        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    require(ord in (1, -1, INF, -INF), "linalg.matrix_norm: Order {} not supported.", ord)
     along, over = (columns, rows) if math.isinf(ord) else (rows, columns)
     sums = norm_along(input, 1.0, (along,), keepdim)
     over -= not keepdim and along < over
@@ -141,10 +138,7 @@ def matrix_norm(
 
 def spectral_norm(A: Tensor, ord: Any, rows: int, columns: int, keepdim: bool) -> Tensor:
     """A norm that singular values make."""
-    if A.dtype == dtypes.float16:
-        raise NotImplementedError(
-            "linalg.matrix_norm: Low precision dtypes not supported. Got Half"
-        )
+    refuse_half("linalg.matrix_norm", A._array)
     values = svdvals(movedim(A, (rows, columns), (-2, -1)))
     if ord == "nuc":
         out = sum_along(values, (values.ndim - 1,), False)
@@ -162,11 +156,8 @@ def norm(
     """`matrix_norm` of a matrix (or over two dimensions), else `vector_norm`."""
     if ord is None:
         return vector_norm(input, 2, dim, keepdim, dtype=dtype)
-    if dim is None and input.ndim not in (1, 2):
-        raise RuntimeError(
-            "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
-            f"{input.ndim}D."
-        )
+    if dim is None:
+        need_ndim("linalg.norm", input, 1, 2)
     pair = input.ndim == 2 if dim is None else not isinstance(dim, int) and len(dim) == 2
     if pair or isinstance(ord, str):
         return matrix_norm(input, ord, (0, 1) if dim is None else dim, keepdim, dtype=dtype)  # type: ignore[arg-type]
@@ -198,8 +189,7 @@ def torch_norm(
         return PUBLIC["norm"](input, p, dim, keepdim, out=out, dtype=dtype)
     if p == "nuc":
         return matrix_norm(input, p, (0, 1) if dim is None else dim, keepdim, dtype=dtype)  # type: ignore[arg-type]
-    if isinstance(p, str) and p != "fro":
-        raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
+    require(not isinstance(p, str) or p == "fro", "linalg.matrix_norm: Order {} not supported.", p)
     return vector_norm(input, 2 if p == "fro" or p is None else p, dim, keepdim, dtype=dtype)
 
 
@@ -242,11 +232,8 @@ def pinv_slope(g: Any, input: Any, out: Any) -> Any:
 @hidden_op(input=pinv_slope, node="LinalgPinvBackward0", batch=leading)
 def pseudoinverse(input: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
     """The kernel of `pinv`."""
-    if input.ndim < 2 or dtypes.of_array(input) not in (dtypes.float32, dtypes.float64):
-        raise RuntimeError(
-            f"linalg.pinv({dtypes.of_array(input).char}{{{list(input.shape)}}}): expected a tensor "
-            "with 2 or more dimensions of float, double, cfloat or cdouble types"
-        )
+    need_ndim("linalg.pinv", input, 2)
+    require(input.dtype.char in "fd", "linalg.pinv(): expected single or double precision")
     if hermitian:
         check_matrices("linalg.pinv", input)
     atol, rtol = tolerances(input, atol, rtol)
@@ -291,10 +278,7 @@ def matrix_rank(
         tol: an absolute tolerance alone.
     """
     array = input._array
-    if array.ndim < 2:
-        raise RuntimeError(
-            "torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions."
-        )
+    need_ndim("linalg.matrix_rank", array, 2)
     if array.dtype.char not in "fd":
         raise RuntimeError("This function doesn't handle types other than float and double")
     if tol is not None:
@@ -332,31 +316,18 @@ def least_squares(input: Array, other: Array, atol: Any, rtol: Any) -> tuple[Arr
 
 
 lstsq_result = named_tuple("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
-SIDES = (
-    "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype {} "
-    "and other's dtype {}"
-)
 DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
 def check_sides(A: Any, B: Any, driver: str) -> None:
     """Refuse sides of a least squares problem that do not fit."""
-    head = "torch.linalg.lstsq: "
-    if driver not in DRIVERS:
-        raise RuntimeError(f"{head}parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
-    if A.ndim < 2:
-        raise RuntimeError(f"{head}input must have at least 2 dimensions.")
-    if not B.ndim:
-        raise RuntimeError(f"{head}other must have at least 1 dimension.")
-    need_one_dtype(SIDES, A, B)
-    if A.ndim - B.ndim not in (0, 1):
-        raise RuntimeError(
-            f"{head}input.dim() must be greater or equal to other.dim() and (input.dim() - "
-            "other.dim()) <= 1"
-        )
-    if A.shape[-2] != B.shape[-1 if is_vector(tuple(A.shape), tuple(B.shape)) else -2]:
-        sides = "-1" if B.ndim == 1 else "-2"
-        raise RuntimeError(f"{head}input.size(-2) should match other.size({sides})")
+    require(driver in DRIVERS, "linalg.lstsq(): driver must be one of {}", DRIVERS)
+    need_ndim("linalg.lstsq", A, 2)
+    need_ndim("linalg.lstsq", B, 1)
+    need_one_dtype(SCALAR_TYPES, A, B)
+    need_ndim("linalg.lstsq", B, A.ndim - 1, A.ndim)
+    size = B.shape[-1 if is_vector(tuple(A.shape), tuple(B.shape)) else -2]
+    require(A.shape[-2] == size, "linalg.lstsq(): {} and {} rows do not match", A.shape[-2], size)
 
 
 @under_vmap(separately)
@@ -443,11 +414,6 @@ def matrix_exp(input: Any) -> Any:
     return linalg_matrix_exp(input)
 
 
-PAIR_OF_FACTOR = (
-    "Expected b and A to have the same dtype, but found b of type {} and A of type {} instead."
-)
-
-
 def cholesky_solve_slope(g: Any, input2: Any, out: Any, upper: bool) -> Any:
     """The gradient of a factor, from the symmetric one of its product with its transpose."""
     common = cholesky_solve(g, input2, upper) @ tr(out)
@@ -467,22 +433,12 @@ def cholesky_solve(input: Array, input2: Array, upper: bool = False) -> Array:
         input2: ``(..., n, n)``, of which one triangle is looked at.
         upper: whether that is the upper one.
     """
-    for name, array in (("b", input), ("A", input2)):
-        if array.ndim < 2:
-            raise RuntimeError(
-                f"{name} should have at least 2 dimensions, but has {array.ndim} dimensions instead"
-            )
-    need_one_dtype(PAIR_OF_FACTOR, input, input2)
+    for array in (input, input2):
+        need_ndim("cholesky_solve", array, 2)
+    need_one_dtype(SCALAR_TYPES, input, input2)
     rows, columns = input2.shape[-2:]
-    if rows != columns:
-        raise RuntimeError(
-            f"A must be batches of square matrices, but they are {rows} by {columns} matrices"
-        )
-    if input.shape[-2] != rows:
-        raise RuntimeError(
-            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {rows} by {rows} but "
-            f"each b matrix is {input.shape[-2]} by {input.shape[-1]}"
-        )
+    require(rows == columns, "cholesky_solve(): {} by {} matrices are not square", rows, columns)
+    require(input.shape[-2] == rows, "cholesky_solve(): not {} rows on both sides", rows)
     refuse_half("cholesky_solve_cpu", input2)
     L = np.triu(input2).swapaxes(-1, -2) if upper else np.tril(input2)
     return np.linalg.solve(L.swapaxes(-1, -2), np.linalg.solve(L, input))

@@ -22,14 +22,16 @@ from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import NO_EDGE, Edge, make_view
 from nanotorch._core.layout import own_dim
 from nanotorch._core.op import Array, hidden_op, method, new_node, op
-from nanotorch._core.out import SAME, Out
+from nanotorch._core.out import Out
 from nanotorch._core.sums import OF_BLAS, sum_over, sum_rows
 from nanotorch._core.tensor import Tensor, observers, wrap
 from nanotorch.ops.arguments import (
     SCALAR_TYPES,
+    need_ndim,
     need_one_dtype,
     need_tensors,
     number_in,
+    require,
     tensors_given,
     unsupported,
 )
@@ -514,10 +516,9 @@ def addbmm(
 ) -> Array:
     """``beta * input + alpha *`` the sum of the products in a batch; ``input`` broadcasts."""
     check_ndims((batch1, 1), (batch2, 2))
-    if batch1.ndim == batch2.ndim == 3 and len(batch1) != len(batch2):
-        raise RuntimeError(
-            "batch1 and batch2 must have same number of batches, got "
-            f"{len(batch1)} and {len(batch2)}"
+    if batch1.ndim == batch2.ndim == 3:
+        require(
+            len(batch1) == len(batch2), "addbmm(): {} matrices for {}", len(batch1), len(batch2)
         )
     if not input.dtype == batch1.dtype == batch2.dtype:
         check_dtypes(input, batch1, batch2)
@@ -537,9 +538,8 @@ def addbmm(
 )  # fmt: skip
 def addr(input: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
     """``beta * input + alpha *`` the outer product of two vectors; ``input`` broadcasts."""
-    for name, vec in (("vec1", vec1), ("vec2", vec2)):
-        if vec.ndim != 1:
-            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vec.ndim}-D")
+    for vec in (vec1, vec2):
+        need_ndim("addr", vec, 1, 1)
     # A number in place of a matrix counts as one.
     kind = dtypes.result_type([input if input.ndim else input[None], vec1, vec2])._numpy
     input, vec1, vec2 = (a.astype(kind, copy=False) for a in (input, vec1, vec2))
@@ -613,7 +613,7 @@ def layer(bias: Array, input: Array, weight: Array, matrix: Any) -> Array:
     return np.add(out, bias, out)
 
 
-LINEAR_OUT = Out("linear", SAME, strict=True)
+LINEAR_OUT = Out("linear", strict=True)
 
 
 def linear_of_all(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:

@@ -27,6 +27,7 @@ from nanotorch._core.grad_mode import mode
 from nanotorch._core.layout import address, layout, order_of, strided, whole_memory
 from nanotorch._core.op import PUBLIC, Array, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor, require_float, wrap
+from nanotorch.ops.arguments import require
 
 # What Python and NumPy hold as an array: numbers, nested sequences of them, arrays.
 #
@@ -310,41 +311,22 @@ def frombuffer(
     """
     if not isinstance(dtype, DType):
         raise refused(dtype, "torch.dtype")
-    data = memory_of(buffer)
-    if data is None:
-        raise ValueError("object does not implement Python buffer protocol.")
+    try:
+        data = memoryview(buffer)
+    except TypeError:
+        raise ValueError("object does not implement Python buffer protocol.") from None
     length, size = data.nbytes, dtype.itemsize
     if not length or not count:
         raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
-    if not 0 <= offset < length:
-        raise ValueError(
-            f"offset ({offset} bytes) must be non-negative and no greater than buffer length "
-            f"({length} bytes) minus 1"
-        )
-    if count < 0 and (length - offset) % size:
-        raise ValueError(
-            f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a "
-            f"multiple of element size ({size})"
-        )
-    if count > 0 and offset + count * size > length:
-        raise ValueError(
-            f"requested buffer length ({count} * {size} bytes) after offset ({offset} bytes) must "
-            f"not be greater than actual buffer length ({length} bytes)"
-        )
+    require(0 <= offset < length, "frombuffer(): offset {} is outside", offset, error=ValueError)
+    whole = not (length - offset) % size if count < 0 else offset + count * size <= length
+    require(whole, "frombuffer(): no {} elements in {} bytes", count, length, error=ValueError)
     if data.readonly:
         warn_once(READ_ONLY_BUFFER)
     array = np.frombuffer(data, dtype._numpy, max(count, -1), offset)
     if requires_grad:
         require_float(array)
     return wrap(array).requires_grad_(requires_grad)
-
-
-def memory_of(value: Any) -> memoryview | None:
-    """The bytes of an object that gives them away; None for others."""
-    try:
-        return memoryview(value)
-    except TypeError:
-        return None
 
 
 @method(name="__dlpack__", public=False)
@@ -360,8 +342,7 @@ def dlpack(
     """
     if self.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-    if stream not in (None, -1):
-        raise AssertionError("stream should be None on cpu.")
+    require(stream in (None, -1), "stream should be None on cpu.", error=AssertionError)
     return self._array.__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
 
 
@@ -547,12 +528,7 @@ def strided_view(input: Array, layout: Layout, source: Layout) -> Array:
     sizes, strides, offset = layout
     memory, item = whole_memory(input), input.itemsize
     reach = 1 + offset + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
-    if 0 not in sizes and reach * item > memory.nbytes:
-        raise RuntimeError(
-            f"setStorage: sizes {list(sizes)}, strides {list(strides)}, storage offset {offset}, "
-            f"and itemsize {item} requiring a storage size of {reach * item} are out of bounds for "
-            f"storage of size {memory.nbytes}"
-        )
+    require(0 in sizes or reach * item <= memory.nbytes, "as_strided(): beyond the memory")
     start = min(offset * item, memory.nbytes)  # further only without elements
     return np.ndarray(sizes, input.dtype, memory, start, tuple([s * item for s in strides]))
 
@@ -590,14 +566,7 @@ def strided_of_all(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
     )  # fmt: skip
     start = offset - first
     end, own = [extent(n, s) for n, s in ((sizes, strides), (whole.shape[1:], whole.stride()[1:]))]
-    if 0 not in sizes and not 0 <= start <= start + end <= own:
-        raise RuntimeError(
-            f"result = tensor.as_strided({list(sizes)}, {list(strides)}, {offset}) can access "
-            f"memory outside of `tensor`. `result` can access some memory in range [{offset}, "
-            f"{offset + end}], but `tensor` can only access some memory in range [{first}, "
-            f"{first + own}]. This is not supported inside of vmap, please try to rewrite the "
-            "`as_strided` call as a sequence of PyTorch view operations"
-        )
+    require(0 in sizes or 0 <= start <= start + end <= own, "as_strided(): beyond a sample")
     every = whole, (batch.size, *sizes), (whole.stride(0), *strides), offset
     return batched(function_in_batch(function, strided_of_all, False, every, {}), batch)
 
@@ -626,15 +595,9 @@ def layout_asked(own: Layout, size: Any, stride: Any, storage_offset: int | None
     """What is asked of `as_strided`, if it is valid, for a tensor that lies as ``own``."""
     offset = own[2] if storage_offset is None else storage_offset
     layout = (as_ints(size), as_ints(stride), as_int(offset))
-    if len(layout[0]) != len(layout[1]):
-        raise RuntimeError("mismatch in length of strides and shape")
-    if any(s < 0 for s in layout[1]):
-        raise RuntimeError(
-            "as_strided: Negative strides are not supported at the moment, got strides: "
-            f"{list(layout[1])}"
-        )
-    if offset < 0:
-        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
+    require(len(layout[0]) == len(layout[1]), "mismatch in length of strides and shape")
+    require(min(layout[1], default=0) >= 0, "as_strided(): negative strides {}", layout[1])
+    require(offset >= 0, "Tensor: invalid storage offset {}", offset)
     return layout
 
 
@@ -644,12 +607,9 @@ def check_width(array: Array, kind: np.dtype) -> None:
         return
     names = " as ".join(dtypes.of_array(np.empty(0, k)).char for k in (array.dtype, kind))
     told = f"to view {names} (different element sizes)"
-    if not array.ndim:
-        raise RuntimeError(f"self.dim() cannot be 0 {told}")
+    require(array.ndim, "self.dim() cannot be 0 {}", told)
     stride, times = array.strides[-1] // array.itemsize, kind.itemsize // array.itemsize
     if stride != 1 and array.shape[-1] != 1:
         raise RuntimeError(f"self.stride(-1) must be 1 {told}, but got {stride}")
-    if times and array.shape[-1] % times:
-        raise RuntimeError(
-            f"self.size(-1) must be divisible by {times} {told}, but got {array.shape[-1]}"
-        )
+    fits = not times or not array.shape[-1] % times
+    require(fits, "self.size(-1) must be divisible by {} {}", times, told)

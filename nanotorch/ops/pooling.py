@@ -13,7 +13,14 @@ from nanotorch._core.batched import merged
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, hidden_op, public
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import NUMBERS, need_kind, refuse_half, tensor_given
+from nanotorch.ops.arguments import (
+    NUMBERS,
+    need_kind,
+    need_ndim,
+    refuse_half,
+    require,
+    tensor_given,
+)
 from nanotorch.ops.elementwise import tied
 from nanotorch.ops.reduction import mean_along
 from nanotorch.ops.shape import squeeze_one, unsqueeze
@@ -401,13 +408,8 @@ def check_max_pool1d(input: Any, kernel: int, stride: int, padding: int, dilatio
         if number < (what != "padding"):
             bound = "non-negative" if what == "padding" else "greater than zero"
             raise RuntimeError(f"max_pool1d() {what} must be {bound}, but got {number}")
-    if padding > kernel // 2:
-        raise RuntimeError(
-            "max_pool1d() padding should be at most half of kernel size, but got "
-            f"padding={padding} and kernel_size={kernel}"
-        )
-    if dilation <= 0:
-        raise RuntimeError(f"max_pool1d() dilation must be greater than zero, but got {dilation}")
+    require(padding <= kernel // 2, "max_pool1d(): padding {} exceeds half the kernel", padding)
+    require(dilation > 0, "max_pool1d() dilation must be greater than zero, but got {}", dilation)
 
 
 def max_pool_signal(
@@ -421,8 +423,7 @@ def max_pool_signal(
     check_max_pool1d(input, *each)
     shape = input._array.shape
     out = out_size(shape[-1], *each, bool(ceil_mode))
-    if out < 1:
-        raise RuntimeError(f"max_pool1d() Invalid computed output size: {out}")
+    require(out >= 1, "max_pool1d() Invalid computed output size: {}", out)
     at = pooling(
         (1, shape[-1]), (1, *kernel), (1, *stride), (0, *padding), (1, *dilation), (1, out)
     )
@@ -487,11 +488,7 @@ def max_pool3d(
 def check_signal(name: str, input: Any) -> None:
     """Refuse what is neither (N, C, L) nor (C, L)."""
     tensor_given(name, input)
-    if input._array.ndim not in (2, 3):
-        raise RuntimeError(
-            f"Expected 2 to 3 dimensions, but got {input._array.ndim}-dimensional tensor for "
-            f"argument #1 'self' (while checking arguments for {name})"
-        )
+    need_ndim(name, input, 2, 3)
 
 
 def mean_pool(
@@ -505,11 +502,8 @@ def mean_pool(
     divisor = None if divisor_override is None else as_int(divisor_override)
     if divisor == 0:
         raise RuntimeError("divisor must be not zero")
-    if dims == 2 and len(shape) < 3:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-len(shape)}, {len(shape) - 1}],"
-            " but got -3)"
-        )
+    if dims == 2:
+        normal_dim(-3, len(shape))
     if dims == 3 and len(shape) not in (4, 5):
         raise RuntimeError("non-empty 4D or 5D (batch mode) tensor expected for input")
     check_elements(input, dims)
@@ -597,10 +591,7 @@ def signal_parts(name: str, input: Any, value: Any) -> Ints:
     """The output size of a signal, as a picture of one row."""
     check_signal(name, input)
     given = as_ints(value)
-    if len(given) != 1:
-        raise RuntimeError(
-            f"{name}() argument 'output_size' should contain one int (got {len(given)})"
-        )
+    require(len(given) == 1, "{}(): output_size must have one number, not {}", name, len(given))
     return (1, *given)
 
 
@@ -612,11 +603,7 @@ def check_parts(name: str, input: Tensor, dims: int, colon: str) -> None:
             f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(shape)}"
         )
     for k in range(len(shape) - dims, len(shape)):
-        if not shape[k]:
-            raise RuntimeError(
-                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but "
-                f"input has sizes {list(shape)} with dimension {k} being empty"
-            )
+        require(shape[k], "{}(): dimension {} of size 0 in shape {}", name, k, shape)
 
 
 @within_memory

@@ -26,10 +26,12 @@ from nanotorch.ops.arguments import (
     as_number,
     given_tensors,
     need_kind,
+    need_ndim,
     need_one_dtype,
     need_tensor_list,
     need_tensors,
     refuse_half,
+    require,
     tensors_given,
 )
 from nanotorch.ops.creation import leaf, meshgrid
@@ -66,9 +68,8 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
         RuntimeError: unless both are vectors.
     """
     need_tensors(input, vec2)
-    for name, vector in (("self", input), ("vec2", vec2)):
-        if vector.ndim != 1:
-            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {vector.ndim}-D")
+    for vector in (input, vec2):
+        need_ndim("outer", vector, 1, 1)
     return reshape(input, (input.numel(), 1)) * vec2
 
 
@@ -105,17 +106,14 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """
     need_tensors(a, b)
     if isinstance(dims, int):
-        if dims < 0:
-            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        require(dims >= 0, "tensordot expects dims >= 0, but got dims={}", dims)
         if dims > min(a.ndim, b.ndim):
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         first, second = list(range(-dims, 0)), list(range(dims))
     else:
         first, second = ([d] if isinstance(d, int) else list(d) for d in dims)
-    if len(first) != len(second):
-        raise RuntimeError("both dimension lists should have same length")
-    if a.dtype != b.dtype:
-        raise RuntimeError("both inputs should have same dtype")
+    require(len(first) == len(second), "both dimension lists should have same length")
+    need_one_dtype(SCALAR_TYPES, a, b)
     for d, e in zip(first, second, strict=True):
         m, n = a.shape[own_dim(d, a.ndim)], b.shape[own_dim(e, b.ndim)]
         if n == 1:
@@ -158,11 +156,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     need_tensors(input, other)
     if not input.ndim or not other.ndim:
         return input * other
-    if input.shape[-1] != other.shape[-1]:
-        raise RuntimeError(
-            "inner() the last dimension must match on both input tensors but got shapes "
-            f"{list(input.shape)} and {list(other.shape)}"
-        )
+    require(input.shape[-1] == other.shape[-1], "inner(): the last dimensions differ in size")
     return tensordot(input, other, ([-1], [-1]))
 
 
@@ -214,10 +208,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     along = own_dim(dim, input.ndim)
     m, n = input.shape[along], other.shape[along]
-    if m != 3 or n != 3:
-        raise RuntimeError(
-            f"linalg.cross: inputs dimension {dim} must have length 3. Got {m} and {n}"
-        )
+    require(m == n == 3, "linalg.cross(): dimension {} must have length 3", dim)
     common_shape(tuple(input.shape), tuple(other.shape))
     return cross_along(input, other, along - input.ndim)
 
@@ -239,8 +230,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     need_tensors(input, other)
     if dim is None and input.ndim == other.ndim:
         dim = next((d for d, n in enumerate(input.shape) if n == 3), None)
-        if dim is None:
-            raise RuntimeError("no dimension of size 3 in input")
+        require(dim is not None, "no dimension of size 3 in input")
         warn_once(WITHOUT_DIM)
     return linalg_cross(input, other, dim=-1 if dim is None else dim)
 
@@ -255,8 +245,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 )
 def trace(input: Array) -> Array:
     """The sum of a matrix's diagonal."""
-    if input.ndim != 2:
-        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
+    need_ndim("trace", input, 2, 2)
     need_kind("trace", input, kinds=NUMBERS)
     return np.asarray(input.trace(dtype=input.dtype if input.dtype.kind == "f" else np.int64))
 
@@ -284,8 +273,7 @@ def diagonals(call: Call) -> Any:
 
 def need_vector(input: Any) -> None:
     """Refuse other numbers of dimensions than one."""
-    if input.ndim != 1:
-        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
+    need_ndim("meshgrid", input, 1, 1)
 
 
 @public
@@ -298,8 +286,7 @@ def cartesian_prod(*tensors: Any) -> Any:
     vectors = given_tensors(tensors)
     for vector in vectors:
         need_vector(vector)
-    if not vectors:
-        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    require(vectors, "meshgrid expects a non-empty TensorList")
     if len(vectors) == 1:
         return vectors[0]
     return stack([grid.flatten() for grid in meshgrid(*vectors, indexing="ij")], 1)
@@ -316,8 +303,7 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
         RuntimeError: for what is no vector, or a negative ``r``.
     """
     need_vector(input)
-    if as_int(r) < 0:
-        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    require(as_int(r) >= 0, "Expect a non-negative number, but got {}", r)
     if r == 0:
         return input.new_empty(0)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
@@ -354,11 +340,7 @@ def block_diagonal(tensors: Arrays) -> Array:
     """The kernel of `block_diag`."""
     shapes = [a.shape for a in tensors]
     for k, shape in enumerate(shapes):
-        if len(shape) > 2:
-            raise RuntimeError(
-                "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input "
-                f"{k} has {len(shape)} dimensions"
-            )
+        require(len(shape) <= 2, "block_diag(): tensor {} has {} dimensions", k, len(shape))
     *starts, end = corners(shapes)
     out = np.zeros(end, tensors[0].dtype)
     for a, (rows, columns), (row, column) in zip(tensors, blocks(shapes), starts, strict=True):
@@ -386,8 +368,7 @@ def triangle_indices(name: str, side: str) -> Any:
     ) -> Tensor:  # fmt: skip
         row, col, offset = as_int(row), as_int(col), as_int(offset)
         for called, size in (("row", row), ("col", col)):
-            if size < 0:
-                raise RuntimeError(f"{called} must be non-negative, got{size}")
+            require(size >= 0, "{} must be non-negative, got{}", called, size)
         kind = dtypes.int64 if dtype is None else dtype
         if kind.is_floating_point or kind is dtypes.bool_:
             raise NotImplementedError(f"\"{name}\" not implemented for '{kind.char}'")
@@ -488,21 +469,13 @@ MODES = {
 
 def check_sets(x1: Any, x2: Any, p: float) -> None:
     """Refuse sets of vectors that do not fit."""
-    for name, x in (("X1", x1), ("X2", x2)):
-        if x.ndim < 2:
-            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
-    if x1.shape[-1] != x2.shape[-1]:
-        raise RuntimeError(
-            f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
-        )
-    for name, x in (("X1", x1), ("X2", x2)):
-        if not x.dtype.is_floating_point:
-            raise RuntimeError(
-                f"cdist only supports floating-point dtypes, {name} got: {x.dtype.char}"
-            )
+    for x in (x1, x2):
+        need_ndim("cdist", x, 2)
+    require(x1.shape[-1] == x2.shape[-1], "cdist(): the rows differ in size")
+    for x in (x1, x2):
+        require(x.dtype.is_floating_point, "cdist(): expected floating point, not {}", x.dtype)
     need_one_dtype(SCALAR_TYPES, x1, x2)
-    if p < 0:
-        raise RuntimeError("cdist only supports non-negative p values")
+    require(p >= 0, "cdist only supports non-negative p values")
     common_shape(tuple(x1.shape[:-2]), tuple(x2.shape[:-2]))
 
 
@@ -562,14 +535,9 @@ def renorm(input: Array, p: float, dim: int, maxnorm: float) -> Array:
         RuntimeError: for a vector, or numbers out of range.
     """
     p, maxnorm = as_number(p), as_number(maxnorm)
-    if p <= 0:
-        raise RuntimeError("renorm: non-positive-norm not supported")
-    if maxnorm < 0:
-        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
-    if input.ndim < 2:
-        raise RuntimeError(
-            f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions"
-        )
+    require(p > 0, "renorm: non-positive-norm not supported")
+    require(maxnorm >= 0, "renorm: expected maxnorm to be >= 0 but got {:g}", maxnorm)
+    need_ndim("renorm", input, 2)
     norm, kind = norm_along(input, float(p), other_dims(input, dim), True), input.dtype.type
     return input * np.where(norm > maxnorm, kind(maxnorm) / (norm + kind(SMALL)), kind(1))
 
@@ -630,10 +598,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Tens
     """
     tensors_given("cosine_similarity", x1=x1, x2=x2)
     kind = dtypes.promote_types(x1.dtype, x2.dtype)
-    if not kind.is_floating_point:
-        raise RuntimeError(
-            f"expected common dtype to be floating point, yet common dtype is {kind.char}"
-        )
+    require(kind.is_floating_point, "cosine_similarity(): expected floating point, not {}", kind)
     shape = common_shape(tuple(x1.shape), tuple(x2.shape))
     units = []
     for x in (x1, x2):
@@ -698,12 +663,9 @@ def pdist(input: Array, p: float = 2) -> Array:
     Raises:
         RuntimeError: for another number of dimensions, integers or a negative ``p``.
     """
-    if input.ndim != 2:
-        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
-    if input.dtype.kind != "f":
-        raise RuntimeError("pdist only supports floating-point dtypes")
-    if p < 0:
-        raise RuntimeError("pdist only supports non-negative p values")
+    need_ndim("pdist", input, 2, 2)
+    require(input.dtype.kind == "f", "pdist only supports floating-point dtypes")
+    require(p >= 0, "pdist only supports non-negative p values")
     if len(input) > 1 and input.size:
         refuse_half("pdist", input)
     first, second = pairs(len(input))
@@ -740,11 +702,7 @@ def labels_of(text: str, offset: int, whose: str) -> Labels:
             position += 3
             continue
         if symbol != " ":
-            if symbol not in LETTERS:
-                raise RuntimeError(
-                    f"einsum(): invalid subscript given at index {offset + position} in the "
-                    "equation string, subscripts must be in [a-zA-Z]"
-                )
+            require(symbol in LETTERS, "einsum(): no letter at index {}", offset + position)
             labels.append(symbol)
         position += 1
     return labels
@@ -809,15 +767,9 @@ def implicit_output(inputs: list[Labels]) -> Labels:
 def check_output(output: Labels, inputs: list[Labels]) -> None:
     """Refuse a label that comes twice or from nowhere."""
     for label in output:
-        if output.count(label) > 1:
-            raise RuntimeError(
-                f"einsum(): output subscript {label} appears more than once in the output"
-            )
-        if label != DOTS and not any(label in labels for labels in inputs):
-            raise RuntimeError(
-                f"einsum(): output subscript {label} does not appear in the equation for any input "
-                "operand"
-            )
+        require(output.count(label) <= 1, "einsum(): the output has {} twice", label)
+        known = label == DOTS or any(label in labels for labels in inputs)
+        require(known, "einsum(): {} of the output is in no operand", label)
 
 
 def spelled_out(labels: Labels, ndim: int, dots: int) -> Labels:
@@ -857,23 +809,15 @@ def check_sizes(operands: Sequence[Tensor], inputs: list[Labels]) -> None:
     for number, (labels, operand) in enumerate(zip(inputs, operands, strict=True)):
         own: dict[str, int] = {}
         for label, n in zip(labels, operand.shape, strict=True):
-            if own.setdefault(label, n) != n:
-                raise RuntimeError(
-                    f"einsum(): subscript {label} is repeated for operand {number} but the sizes "
-                    f"don't match, {n} != {own[label]}"
-                )
+            known = own.setdefault(label, n)
+            require(n == known, "einsum(): {} is {} and {} in one operand", label, n, known)
         for label, n in own.items():
             seen = sizes.get(label, 1)
             if seen != 1 and n not in (1, seen):
-                if label in LETTERS:
-                    where = f"subscript {label} has size {n} for operand {number}"
-                    before = f"size {seen}"
-                else:
-                    place = [x for x in own if x not in LETTERS].index(label)
-                    where = f"dimension {place} covered by ellipsis in operand {number}has size {n}"
-                    before = f"ellipsis with size {seen} for the respective dimension"
+                where = f"subscript {label}" if label in LETTERS else "a dimension of the ellipsis"
                 raise RuntimeError(
-                    f"einsum(): {where} which does not broadcast with previously seen {before}"
+                    f"einsum(): {where} has size {n} for operand {number} which does not broadcast "
+                    f"with previously seen size {seen}"
                 )
             sizes[label] = n if seen == 1 else seen
 

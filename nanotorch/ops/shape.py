@@ -23,7 +23,7 @@ from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import address, normal_dim, whole_memory
 from nanotorch._core.op import Array, hidden_op, method, op
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import need_tensors
+from nanotorch.ops.arguments import need_ndim, need_tensors, require
 from nanotorch.ops.memory import alias, check_width, contiguous
 
 # Views of a part: one index, a slice, a diagonal, windows. Each has its adjoint: zeros around.
@@ -152,10 +152,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
         raise RuntimeError("narrow(): length must be non-negative.")
     dim, start = normal_dim(dim, input.ndim), as_int(start)
     size = input._array.shape[dim]
-    if not -size <= start <= size:
-        raise IndexError(
-            f"start out of range (expected to be in range of [{-size}, {size}], but got {start})"
-        )
+    require(-size <= start <= size, "narrow(): start {} is out of range", start, error=IndexError)
     start += size if start < 0 else 0
     if start + length > size:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
@@ -168,8 +165,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
 def diagonal_dims(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
     """The two dimensions of a diagonal, which must differ."""
     first, second = normal_dim(dim1, ndim), normal_dim(dim2, ndim)
-    if first == second:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    require(first != second, "diagonal dimensions cannot be identical {}, {}", dim1, dim2)
     return first, second
 
 
@@ -232,8 +228,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     Raises:
         RuntimeError: for other numbers of dimensions.
     """
-    if input.ndim not in (1, 2):
-        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
+    need_ndim("diag", input, 1, 2)
     return (diag_embed if input.ndim == 1 else diagonal_copy)(input, diagonal)
 
 
@@ -245,8 +240,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 
 def triangle(name: str, keep: Any, input: Array, diagonal: int) -> Array:
     """The elements of the last two dimensions on one side of a diagonal, zeros on the other."""
-    if input.ndim < 2:
-        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+    need_ndim(name, input, 2)
     return keep(input, min(max(as_int(diagonal), -input.shape[-2]), input.shape[-1]))
 
 
@@ -280,14 +274,9 @@ def unfold(input: Array, dimension: int, size: int, step: int) -> Array:
     source = input if input.ndim else input.reshape(1)
     dim, size, step = normal_dim(dimension, input.ndim), as_int(size), as_int(step)
     length = source.shape[dim]
-    if size < 0:
-        raise RuntimeError(f"size is {size} but must be >= 0")
-    if size > length:
-        raise RuntimeError(
-            f"maximum size for tensor at dimension {dim} is {length} but size is {size}"
-        )
-    if step <= 0:
-        raise RuntimeError(f"step is {step} but must be > 0")
+    require(size >= 0, "size is {} but must be >= 0", size)
+    require(size <= length, "unfold(): size {} exceeds size {} of dimension {}", size, length, dim)
+    require(step > 0, "step is {} but must be > 0", step)
     if not input.ndim:
         return source[:size]
     shape, strides = list(source.shape), list(source.strides)
@@ -496,13 +485,8 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """
     dim = normal_dim(dim, input.ndim)
     sizes = ints("unflatten", "sizes", (sizes,))
-    if not sizes:
-        raise RuntimeError("unflatten: sizes must be non-empty")
-    if not input.ndim:
-        raise RuntimeError(
-            "unflatten got an unexpected error:\nDimension specified as 0 but tensor has no "
-            "dimensions"
-        )
+    require(sizes, "unflatten: sizes must be non-empty")
+    need_ndim("unflatten", input, 1)
     n, known = input.shape[dim], 1
     for s in sizes:
         known *= abs(s)
@@ -687,11 +671,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
         RuntimeError: if a dimension is named twice, or not both lists are equally long.
     """
     source, destination = (list(as_ints(d)) for d in (source, destination))
-    if len(source) != len(destination):
-        raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({source} dims) should contain "
-            f"the same number of dims as destination ({destination} dims)"
-        )
+    require(len(source) == len(destination), "movedim(): {} to {}", source, destination)
     moves = {}
     for name, given in (("source", source), ("destination", destination)):
         moves[name] = [normal_dim(d, input.ndim) for d in given]
@@ -778,8 +758,5 @@ def adjoint(input: Tensor) -> Tensor:
     if input.ndim == 0:
         warn("adjoint() is deprecated on 0-D tensors. Consider using x.conj().")
         return input
-    if input.ndim == 1:
-        raise RuntimeError(
-            "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor."
-        )
+    require(input.ndim != 1, "adjoint(): expected matrices, not a vector")
     return transpose(input, -2, -1)

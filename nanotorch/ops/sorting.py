@@ -33,7 +33,7 @@ from nanotorch._core.layout import normal_dim, own_dim
 from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.overloads import overloads
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import NUMBERS, as_number, need_kind
+from nanotorch.ops.arguments import NUMBERS, as_number, need_kind, need_ndim, require
 from nanotorch.ops.elementwise import maximum, minimum, zero_where
 from nanotorch.ops.reduction import NOT_GIVEN, NOT_KEPT, Dims, normal_dims, spread, sum_along
 from nanotorch.ops.shape import reshape
@@ -171,11 +171,7 @@ def amin(input: Any, dim: Dims = (), keepdim: bool = False) -> Any:
 
 def whole(name: str, input: Any) -> tuple[int, ...]:
     """All dimensions of an input that must have elements."""
-    if math.prod(input.shape) == 0:
-        raise RuntimeError(
-            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
-            "reduction dim with the 'dim' argument."
-        )
+    require(math.prod(input.shape) != 0, "{}(): a tensor without elements needs a dim", name)
     return tuple(range(input.ndim))
 
 
@@ -624,12 +620,7 @@ def distinct(input: Array, dim: int | None, consecutive: bool) -> tuple[Array, A
     """The values, or the slices along ``dim``, without repetition."""
     whole = input.reshape(-1) if dim is None or not input.ndim else np.moveaxis(input, dim, 0)
     n = len(whole)
-    if 0 in whole.shape[1:]:
-        raise RuntimeError(
-            "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied"
-            if n
-            else "Number of zero sized dimensions is more than one, so unique cannot be applied "
-        )
+    require(0 not in whole.shape[1:], "unique(): a dimension that is not chosen has size 0")
     rows = whole.reshape(n, math.prod(whole.shape[1:]))
     order = np.arange(n) if consecutive else np.lexsort(rows.T[::-1])
     first, inverse, counts = groups(rows, order)
@@ -765,45 +756,21 @@ def places(edges: Array, values: Array, right: bool) -> Array:
 def rearranged(edges: Array, sorter: Any) -> Array:
     """The boundaries in the order that ``sorter`` gives."""
     order = sorter._array
-    if order.shape != edges.shape:
-        raise RuntimeError(
-            "torch.searchsorted(): boundary and sorter must have the same size, but got boundary "
-            f"tensor {list(edges.shape)}and got sorter tensor {list(order.shape)}"
-        )
-    if order.dtype != np.int64:
-        raise RuntimeError(
-            "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype "
-            f"{dtypes.of_array(order).char}"
-        )
-    if order.size and not (order.min() >= 0 and order.max() < edges.shape[-1]):
-        raise RuntimeError("torch.searchsorted(): sorter index out of range")
+    require(order.shape == edges.shape, "searchsorted(): sorter is not of {}", edges.shape)
+    require(order.dtype == np.int64, "searchsorted(): sorter must be of dtype int64")
+    known = order.min(initial=0) >= 0 and order.max(initial=-1) < edges.shape[-1]
+    require(known, "searchsorted(): sorter has an index out of range")
     return np.take_along_axis(edges, order, -1)
 
 
 def check_search(edges: Array, values: Array, right: bool, side: str | None) -> None:
     """Refuse arguments that do not fit."""
-    head = "torch.searchsorted(): "
-    if side not in (None, "left", "right"):
-        raise RuntimeError(f"{head}side can only be 'left' or 'right' but got {side}")
-    if side == "left" and right:
-        raise RuntimeError(
-            f"{head}side and right can't be set to opposites, got side of left while right was True"
-        )
-    if not edges.ndim:
-        raise RuntimeError(
-            f"{head}boundaries tensor should have positive dimension, but got 0 dimension"
-        )
-    if not values.ndim and edges.ndim > 1:
-        raise RuntimeError(
-            f"{head}input value can be a scalar only when boundaries tensor dimension is 1, but we "
-            f"got boundaries tensor dim({edges.ndim}) and input value's dim(0) numel(1)"
-        )
-    if edges.ndim > 1 and edges.shape[:-1] != values.shape[:-1]:
-        raise RuntimeError(
-            f"{head}boundaries tensor should be 1 dimension or the first N-1 dimensions of "
-            "boundaries tensor and input value tensor must match, but we got boundaries tensor "
-            f"{list(edges.shape)} and input value tensor {list(values.shape)}"
-        )
+    require(side in (None, "left", "right"), "searchsorted(): unknown side {!r}", side)
+    require(side != "left" or not right, "searchsorted(): side is 'left', but right is True")
+    need_ndim("searchsorted", edges, 1)
+    need_ndim("searchsorted", values, edges.ndim > 1)
+    fits = edges.ndim == 1 or edges.shape[:-1] == values.shape[:-1]
+    require(fits, "searchsorted(): values {} do not fit {}", values.shape, edges.shape)
     if edges.dtype.kind == values.dtype.kind == "b" and values.size:
         raise NotImplementedError("\"searchsorted_out_cpu\" not implemented for 'Bool'")
 
@@ -852,8 +819,7 @@ def bucketize(
     Raises:
         RuntimeError: unless the boundaries have one dimension.
     """
-    if boundaries.ndim != 1:
-        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    need_ndim("bucketize", boundaries, 1, 1)
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
@@ -873,14 +839,12 @@ def bincount(input: Array, weights: Array | None = None, minlength: int = 0) -> 
         RuntimeError: for negative numbers, or a wrong shape.
     """
     need_kind("bincount_cpu", input, kinds="iu")
-    if as_int(minlength) < 0:
-        raise RuntimeError("minlength should be >= 0")
+    require(as_int(minlength) >= 0, "minlength should be >= 0")
     if input.ndim != 1 or (input.size and input.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if weights is None:
         return np.bincount(input, minlength=minlength)
-    if weights.shape != input.shape:
-        raise RuntimeError("weights should be 1-d and have the same length as input")
+    require(weights.shape == input.shape, "weights should be 1-d and have the same length as input")
     single = weights.dtype == np.float32
     return np.bincount(input, weights, minlength).astype(np.float32 if single else np.float64)
 
@@ -895,10 +859,8 @@ def limits_of(values: Array, low: float, high: float) -> tuple[float, float]:
         kind, most = values.dtype.type, np.finfo(values.dtype).max
         low = float(np.minimum(kind(low - 1), np.nextafter(kind(low), -most)))
         high = float(np.maximum(kind(high + 1), np.nextafter(kind(high), most)))
-    if not (math.isfinite(low) and math.isfinite(high)):
-        raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
-    if high < low:
-        raise RuntimeError("torch.histc: max must be larger than min")
+    require(math.isfinite(low) and math.isfinite(high), "histc(): the range is not finite")
+    require(high >= low, "torch.histc: max must be larger than min")
     return low, high
 
 

@@ -9,7 +9,7 @@ from nanotorch._core.batched import elementwise, one_by_one
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import as_number, need_tensors, number_in, refuse_half
+from nanotorch.ops.arguments import as_number, need_tensors, number_in, refuse_half, require
 from nanotorch.ops.elementwise import cos, exp, log, sin, square, vanishing, zero_where
 from nanotorch.ops.inplace import blank, refuse_dimensions
 from nanotorch.ops.reduction import sum_all
@@ -456,8 +456,7 @@ def frexp(input: Array) -> tuple[Array, Array]:
     Raises:
         RuntimeError: for integers and bools.
     """
-    if input.dtype.kind != "f":
-        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    require(input.dtype.kind == "f", "torch.frexp() only supports floating-point dtypes")
     mantissa, exponent = np.frexp(input)
     return mantissa, exponent
 

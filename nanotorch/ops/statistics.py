@@ -15,7 +15,15 @@ from nanotorch._core.layout import normal_dim, own_dim
 from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.sums import sum_over
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import as_number, need_kind, refuse_half
+from nanotorch.ops.arguments import (
+    SCALAR_TYPES,
+    as_number,
+    need_kind,
+    need_ndim,
+    need_one_dtype,
+    refuse_half,
+    require,
+)
 from nanotorch.ops.binary import lerp
 from nanotorch.ops.creation import full_like, linspace, zeros_like
 from nanotorch.ops.elementwise import (
@@ -101,16 +109,9 @@ def nanmean(
     Raises:
         NotImplementedError: for integers.
     """
-    if not input.dtype.is_floating_point:
-        raise NotImplementedError(
-            "nanmean(): expected input to have floating point or complex dtype but got "
-            f"{input.dtype.char}"
-        )
-    if dtype is not None and not dtypes.as_dtype(dtype).is_floating_point:
-        raise RuntimeError(
-            "nanmean(): could not infer output dtype. Optional dtype must be either a floating "
-            f"point or complex dtype. Got: {dtypes.as_dtype(dtype).char}"
-        )
+    need_kind("nanmean", input._array)
+    floating = dtype is None or dtypes.as_dtype(dtype).is_floating_point
+    require(floating, "nanmean(): dtype must be of floating point, not {}", dtype)
     known = sum(logical_not(isnan(input)), dim, keepdim)
     return nansum(input, dim, keepdim, dtype=dtype) / known
 
@@ -157,11 +158,7 @@ def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any
         RuntimeError, IndexError: where there is no element.
     """
     if dim is None:
-        if not input.numel():
-            raise RuntimeError(
-                "aminmax(): cannot compute aminmax over an empty dimension as the operation has no "
-                "identity."
-            )
+        require(input.numel(), "aminmax(): expected at least one element")
         return aminmax_result(ends_along(input, tuple(range(input.ndim)), keepdim))
     along = only_dim(dim, input.ndim)
     if not count(input.shape, along):
@@ -232,22 +229,13 @@ public(of_variance("std_mean", std_mean_along, STD_MEAN))
 
 def check_weights(name: str, weights: Any, observations: int, floating: bool) -> None:
     """Refuse weights of the wrong number, shape or kind, or below zero."""
-    head = f"cov(): expected {name} to have"
-    if weights.ndim > 1:
-        raise RuntimeError(
-            f"{head} one or fewer dimensions but got {name} with {weights.ndim} dimensions"
-        )
+    need_ndim("cov", weights, 0, 1)
     kind = dtypes.of_array(weights._array)
-    if kind.is_floating_point is not floating or kind is dtypes.bool_:
-        wanted = "floating point" if floating else "integral"
-        raise RuntimeError(f"{head} {wanted} dtype but got {name} with {kind.char} dtype")
-    if weights.numel() != observations:
-        raise RuntimeError(
-            f"{head} the same numel as there are observations in the input but got "
-            f"{weights.numel()} != {observations}"
-        )
-    if weights.numel() and weights._array.min() < 0:
-        raise RuntimeError(f"cov(): {name} cannot be negative")
+    fits = kind.is_floating_point is floating and kind is not dtypes.bool_
+    require(fits, "cov(): {} must not be of dtype {}", name, kind)
+    count = weights.numel()
+    require(count == observations, "cov(): {} {} for {} observations", count, name, observations)
+    require(not weights.numel() or weights._array.min() >= 0, "cov(): {} cannot be negative", name)
 
 
 @method
@@ -264,11 +252,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     Raises:
         RuntimeError: for more dimensions, or weights that do not fit.
     """
-    if input.ndim > 2:
-        raise RuntimeError(
-            "cov(): expected input to have two or fewer dimensions but got an input with "
-            f"{input.ndim} dimensions"
-        )
+    need_ndim("cov", input, 0, 2)
     rows = input.reshape(1, -1) if input.ndim < 2 else input
     n = rows.shape[1]
     for name, given, floating in (("fweights", fweights, False), ("aweights", aweights, True)):
@@ -299,11 +283,7 @@ def corrcoef(input: Any) -> Any:
     Raises:
         RuntimeError: for more than two dimensions.
     """
-    if input.ndim > 2:
-        raise RuntimeError(
-            "corrcoef(): expected input to have two or fewer dimensions but got an input with "
-            f"{input.ndim} dimensions"
-        )
+    need_ndim("corrcoef", input, 0, 2)
     c = cov(input)
     if not c.ndim:
         return c / c
@@ -320,17 +300,13 @@ METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 def checked_share(input: Tensor, q: Any) -> Any:
     """The shares as a tensor."""
     if not isinstance(q, Tensor):
-        if not 0 <= as_number(q) <= 1:
-            raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q:g}")
+        require(0 <= as_number(q) <= 1, "quantile() q must be in the range [0, 1] but got {:g}", q)
         q = wrap(np.asarray(q, input._array.dtype))
-    if not input.numel():
-        raise RuntimeError("quantile() input tensor must be non-empty")
-    if q.ndim > 1:
-        raise RuntimeError("quantile() q must be a scalar or 1D tensor")
+    require(input.numel(), "quantile() input tensor must be non-empty")
+    need_ndim("quantile", q, 0, 1)
     if input.dtype not in (dtypes.float32, dtypes.float64):
         raise RuntimeError("quantile() input tensor must be either float or double dtype")
-    if q.dtype != input.dtype:
-        raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
+    require(q.dtype == input.dtype, "quantile() q tensor must be same dtype as the input tensor")
     if not ((q._array >= 0) & (q._array <= 1)).all():
         raise RuntimeError("quantile() q values must be in the range [0, 1]")
     return q
@@ -374,11 +350,7 @@ def quantile_of(
     input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool
 ) -> Any:
     """`quantile` and `nanquantile`."""
-    if interpolation not in METHODS:
-        raise RuntimeError(
-            "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, "
-            f"but got {interpolation}"
-        )
+    require(interpolation in METHODS, "quantile(): unknown interpolation {!r}", interpolation)
     q = checked_share(input, q)
     values = sort(rows_of(input, dim, keepdim), -1)[0]
     ranks = ranks_of(values, reshape(q, (-1,)), skip_nan)
@@ -463,8 +435,7 @@ def histogram(
     weights = weights_of(points, weight)
     dtype = input.dtype
     parts = bins.numel() - 1 if given else bins
-    if parts <= 0:
-        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {parts} for dimension 0")
+    require(parts > 0, "torch.histogram(): bins must be > 0, but got {} for dimension 0", parts)
     need_kind("histogramdd", points)
     refuse_half("histogramdd", points)
     if given:
@@ -483,59 +454,29 @@ def weights_of(points: Array, weight: Tensor | None) -> Array | None:
     if weight is None:
         return None
     weights: Array = weight._array.reshape(-1)
-    if weights.shape != points.shape:
-        raise RuntimeError(
-            "torch.histogramdd: if weight tensor is provided it should have the same shape as the "
-            f"input tensor excluding its innermost dimension, but got input with shape "
-            f"{[points.size, 1]} and weight with shape {[weights.size]}"
-        )
-    if weights.dtype != points.dtype:
-        names = [dtypes.C_NAMES[dtypes.of_array(a).name] for a in (points, weights)]
-        raise RuntimeError(
-            "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor "
-            f"should have the same dtype, but got input({names[0]}), and weight({names[1]})"
-        )
+    require(weights.shape == points.shape, "histogram(): not one weight for each element")
+    need_one_dtype(SCALAR_TYPES, points, weights)
     return weights
 
 
 def edges_given(points: Array, edges: Array) -> Array:
     """The edges, if they are a vector of the points' dtype."""
-    if edges.dtype != points.dtype:
-        names = [dtypes.C_NAMES[dtypes.of_array(a).name] for a in (points, edges)]
-        raise RuntimeError(
-            "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got "
-            f"input with dtype {names[0]} and bins for dimension 0 with dtype {names[1]}"
-        )
-    if edges.ndim != 1:
-        raise RuntimeError(
-            f"torch.histogramdd: bins tensor should have one dimension, but got {edges.ndim} "
-            "dimensions in the bins tensor for dimension 0"
-        )
+    need_one_dtype(SCALAR_TYPES, points, edges)
+    need_ndim("histogram", edges, 1, 1)
     return edges
 
 
 def limits_of(values: Array, asked: Sequence[float] | None) -> tuple[float, float]:
     """The first and the last edge."""
-    if asked is not None and len(asked) != 2:
-        raise RuntimeError(
-            "torch.histogramdd: for a 1-dimensional histogram range should have 2 elements, but "
-            f"got {len(asked)}"
-        )
+    require(asked is None or len(asked) == 2, "histogram(): range must have 2 numbers")
     if asked is not None:
         low, high = float(asked[0]), float(asked[1])
     elif values.size:
         low, high = float(values.min()), float(values.max())
     else:
         low, high = 0.0, 1.0
-    if not (math.isfinite(low) and math.isfinite(high)):
-        raise RuntimeError(
-            f"torch.histogramdd: dimension 0's range [{low:g}, {high:g}] is not finite"
-        )
-    if low > high:
-        raise RuntimeError(
-            f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for "
-            "dimension 0"
-        )
+    require(math.isfinite(low) and math.isfinite(high), "histogram(): the range is not finite")
+    require(low <= high, "histogram(): the range begins at {:g} and ends at {:g}", low, high)
     return (low - 0.5, high + 0.5) if low == high else (low, high)
 
 
@@ -646,10 +587,8 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     Raises:
         RuntimeError: for a tensor of no dimension, or a negative ``n``.
     """
-    if not input.ndim:
-        raise RuntimeError("diff expects input to be at least one-dimensional")
-    if n < 0:
-        raise RuntimeError(f"order must be non-negative but got {n}")
+    need_ndim("diff", input, 1)
+    require(n >= 0, "order must be non-negative but got {}", n)
     dim = normal_dim(dim, input.ndim)
     parts = [part for part in (prepend, input, append) if part is not None]
     if n == 0:

@@ -6,9 +6,9 @@ from types import FunctionType
 from typing import Any
 
 from nanotorch._core.arguments import exported, named, other_names
+from nanotorch._core.dtypes import ALL
 from nanotorch._core.op import OPS, PUBLIC
-from nanotorch._core.out import CASTABLE, CONVERTED, SAME, Out, of_one_type, with_out
-from nanotorch._core.out import RESIZED as OF_ANY_SHAPE
+from nanotorch._core.out import Out, of_one_type, with_out
 from nanotorch._core.overloads import OVERLOADS
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import need_tensors
@@ -115,87 +115,53 @@ JOINING = (
     "cat", "column_stack", "concat", "concatenate", "dstack", "hstack", "row_stack", "stack",
     "vstack",
 )
-CONVERTING = ("addr", "diff", "ger", "kron", "max", "min", "outer", "std", "var")
-# By the error for a dtype that the result cannot be converted to.
-CONVERTING_ELSE = {
-    "cholesky_solve": CASTABLE.format("cholesky_solve"),
-    "ldexp": "ldexp can't be cast to the desired output type {out}",
-    "logsumexp": "logsumexp(): Expected floating point type for result tensor, but got: {out}",
-    "mean": "mean.dtype_out(): input types can't be cast to the desired output type {out}",
-}
-# By the error for another dtype than the result's.
-STRICT = {
-    SAME: (
-        "addmm", "addmv", "aminmax", "argmax", "argmin", "argsort", "baddbmm", "bmm", "cross",
-        "diag", "gather", "index_add", "index_copy", "inverse", "isin", "log_softmax", "lu_unpack",
-        "mm", "msort", "norm", "renorm", "scatter", "scatter_add", "scatter_reduce", "slogdet",
-        "softmax", "sort", "svd", "take_along_dim", "topk", "tril", "triu",
-    ),
-    "Expected the dtype for input and out to match, but got {result} for input's dtype and {out} "
-    "for out's dtype.": ("amax", "amin"),
-    "addmv input tensors must have the same dtype, but got {out}, {result}, and {result}": ("mv",),
-    "self and mat2 must have the same dtype, but got {out} and {result}": ("addbmm",),
-    "the output given to float_power has dtype {out} but the operation's result requires dtype "
-    "{result}": ("float_power",),
-    "Expected out type to be {result} but got {out}": ("where",),
-    "take(): self and out expected to have the same dtype, but got self.dtype = {result} and "
-    "out.dtype = {out}": ("take",),
-    "index_select(): self and result must have the same scalar type": ("index_select",),
-    "masked_select(): self and result must have the same scalar type": ("masked_select",),
-    "nonzero: Expected out tensor to have scalar type {result} but got scalar type{out}": (
-        "nonzero",
-    ),
-    "result dtype {out} does not match input dtype {result}": ("dot", "matmul", "vdot"),
-    "tensordot: Expected the output tensor to have dtype {result}, but got an output tensor with "
-    "dtype {out}": ("inner", "tensordot"),
-    "expected scalar type {result} but found {out}": ("log_sigmoid",),
-    "expected scalar_type {result} but found {out}": ("cummax", "cummin"),
-    "output values must be of same type as input": ("kthvalue",),
-    "expected scalar type '{result}' but got '{out}' for values output": ("mode",),
-    "Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but type "
-    "torch.{out}Tensor does not equal torch.{result}Tensor (while checking arguments for "
-    "median)": ("median", "nanmedian"),
-    "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64)"
-    " depending on whether out_int32 flag is True, but we got output tensor's dtype {out} and "
-    "out_int32 flag is False": ("bucketize", "searchsorted"),
-    "torch.histogram: input tensor and hist tensor should have the same dtype, but got input "
-    "{result_c} and hist {out_c}": ("histc", "histogram"),
-    "quantile() out tensor must be same dtype as the input tensor": ("nanquantile", "quantile"),
-    "nan_to_num: dtype of out: {out} should be same as input: {result}": ("nan_to_num",),
-    "torch.frexp() expects mantissa to have dtype {result_c} but got {out_c}": ("frexp",),
-    "isneginf does not support non-boolean outputs.": ("isneginf",),
-    "isposinf does not support non-boolean outputs.": ("isposinf",),
-    "signbit does not support non-boolean outputs.": ("signbit",),
-    "heaviside is not yet implemented for tensors with different dtypes.": ("heaviside",),
-    "multinomial expects {result} tensor out, got: {out}": ("multinomial",),
-}
+CONVERTING = (
+    "addr", "cholesky_solve", "diff", "ger", "kron", "ldexp", "logsumexp", "max", "mean", "min",
+    "outer", "std", "var",
+)
+# What takes no other dtype than the result's.
+STRICT = (
+    "addbmm", "addmm", "addmv", "amax", "amin", "aminmax", "argmax", "argmin", "argsort", "baddbmm",
+    "bmm", "bucketize", "cross", "cummax", "cummin", "diag", "dot", "float_power", "frexp",
+    "gather", "heaviside", "histc", "histogram", "index_add", "index_copy", "index_select", "inner",
+    "inverse", "isin", "isneginf", "isposinf", "kthvalue", "log_sigmoid", "log_softmax",
+    "lu_unpack", "masked_select", "matmul", "median", "mm", "mode", "msort", "multinomial", "mv",
+    "nan_to_num", "nanmedian", "nanquantile", "nonzero", "norm", "quantile", "renorm", "scatter",
+    "scatter_add", "scatter_reduce", "searchsorted", "signbit", "slogdet", "softmax", "sort", "svd",
+    "take", "take_along_dim", "tensordot", "topk", "tril", "triu", "vdot", "where",
+)
 # fmt: on
-KNOWN_AS = {
-    "diff": "sub",
-    "msort": "sort",
-    "argsort": "sort",
-    "nanmean": "nansum",
-    "float_power": "pow",
-    "ger": "mul",
-    "kron": "mul",
-    "outer": "mul",
-    "slogdet": "_linalg_slogdet",
-    "square": "pow",
-    "take_along_dim": "gather",
-    "true_divide": "div",
-    "cross": "linalg_cross",
-    "inverse": "linalg_inv_ex",
-    "log_sigmoid": "log_sigmoid_forward",
-    "norm": "linalg_vector_norm",
-    **dict.fromkeys(JOINING, "cat"),
-    "stack": "stack",
-}  # fmt: skip
 # What PyTorch computes without a derivative, or without a look at what requires grad.
 UNRECORDED = (
-    "all", "any", "argmax", "argmin", "bucketize", "diag", "eq", "ge", "gt", "histc", "inner",
-    "isin", "isneginf", "isposinf", "le", "log_softmax", "logical_and", "logical_not", "logical_or",
-    "logical_xor", "lt", "nanquantile", "ne", "nonzero", "quantile", "searchsorted", "signbit",
-    "softmax", "tensordot",
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "bucketize",
+    "diag",
+    "eq",
+    "ge",
+    "gt",
+    "histc",
+    "inner",
+    "isin",
+    "isneginf",
+    "isposinf",
+    "le",
+    "log_softmax",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "lt",
+    "nanquantile",
+    "ne",
+    "nonzero",
+    "quantile",
+    "searchsorted",
+    "signbit",
+    "softmax",
+    "tensordot",
 )  # fmt: skip
 # By `Out.overlap`: the functions that refuse inputs in the memory of `out`.
 OVERLAPPING = {
@@ -215,63 +181,39 @@ OVERLAP = {name: how for how, names in OVERLAPPING.items() for name in names}
 # What writes to memory that several elements share.
 EXPANDED = ("empty", "eye", "full", "ones", "zeros")
 ALONG = ("median", "nanmedian", "prod", "sum")
-INDICES = (
-    "Expected tensor for argument #1 'indices' to have scalar type Long; but got torch.{out}Tensor "
-    "instead (while checking arguments for median)"
-)
-# The errors for other dtypes of results after the first.
-SECOND = {
-    "frexp": "torch.frexp() expects exponent to have int dtype but got {out_c}",
-    "histogram": "torch.histogram: input tensor and bin_edges tensor should have the same dtype, "
-    "but got input {result_c} and bin_edges {out_c} for dimension 0",
-    "kthvalue": "output indices must be of scalar type Long", "median": INDICES,
-    "mode": "expected scalar type 'Long' but got '{out}' for indices output", "nanmedian": INDICES,
-}  # fmt: skip
 DRAWN = ("bernoulli", "normal", "rand", "randint", "randn")
-# What says nothing, or something else, of another shape.
-RESIZED = dict.fromkeys(("addbmm", "bernoulli", "log_sigmoid", *CREATING), "")
-RESIZED["arange"] = (
-    "The number of elements in the out tensor of shape {0} is {2} which does not match "
-    "the computed number of elements {3}. Note that this may occur as a result of rounding "
-    "error. The out tensor will be resized to a tensor of shape ({3},)."
-)
+# What does not warn of another shape.
+SILENT = {"addbmm", "bernoulli", "log_sigmoid", *CREATING} - {"arange"}
 
 
 def rules() -> Iterator[tuple[str, Out]]:
     """The rule of every function that has the argument."""
 
-    def rule(name: str, refusal: str = CONVERTED, **how: Any) -> tuple[str, Out]:
+    def rule(name: str, **how: Any) -> tuple[str, Out]:
         how |= {"recorded": name not in UNRECORDED, "overlap": OVERLAP.get(name, "no")}
-        how |= {"resized": RESIZED.get(name, OF_ANY_SHAPE), "expanded": name in EXPANDED}
-        how |= {"drawn": name in DRAWN, "along": name in ALONG, "second": SECOND.get(name, "")}
-        return name, Out(KNOWN_AS.get(name, name), refusal, **how)
+        how |= {"warns": name not in SILENT, "expanded": name in EXPANDED}
+        return name, Out(name, **how, drawn=name in DRAWN, along=name in ALONG)
 
     for name in ELEMENTWISE:
         yield rule(name, elementwise=True)
     for name in OF_ONE_TYPE:
-        yield name, of_one_type(KNOWN_AS.get(name, name))._replace(recorded=name not in UNRECORDED)
+        yield name, of_one_type(name)._replace(recorded=name not in UNRECORDED)
     for name in OF_ANY_TYPE:
         yield rule(name, dtype=True)
     for name in CREATING:
         fills = name in ("arange", "linspace", "logspace")
         yield rule(name, dtype=True, creates=True, fills=fills)
     for name in JOINING:
-        refusal = "torch.cat(): input types can't be cast to the desired output type {out}"
-        yield rule(name, refusal, error=TypeError)
+        yield rule(name, error=TypeError)
     for name in CONVERTING:
         yield rule(name)
     for name in ("all", "any"):
-        refusal = f"{name} only supports bool tensor for result, got: {{out}}"
-        yield rule(name, refusal, strict=True, also=("bool", "uint8"))
-    yield rule("bernoulli", "")
-    for name, refused in (("normal", "normal_kernel_cpu"), ("nansum", "nansum_cpu")):
-        refusal = f"\"{refused}\" not implemented for '{{out}}'"
-        yield rule(name, refusal, error=NotImplementedError)
-    for name, refusal in CONVERTING_ELSE.items():
-        yield rule(name, refusal)
-    for refusal, names in STRICT.items():
-        for name in names:
-            yield rule(name, refusal, strict=True)
+        yield rule(name, strict=True, also=("bool", "uint8"))
+    yield rule("bernoulli", also=tuple(kind.name for kind in ALL))
+    for name in ("normal", "nansum"):
+        yield rule(name, error=NotImplementedError)
+    for name in STRICT:
+        yield rule(name, strict=True)
 
 
 def provide_outs() -> None:

@@ -13,7 +13,7 @@ from nanotorch._core.batched import leading, merged
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, hidden_op, op
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import NUMBERS, as_number, need_kind, number_in
+from nanotorch.ops.arguments import NUMBERS, as_number, need_kind, need_ndim, number_in, require
 from nanotorch.ops.elementwise import tied
 
 # Windows that slide over the last dimensions of ``(N, C, ...)``: which elements of the input are
@@ -268,13 +268,8 @@ def constant_pad_nd(input: Array, pad: Sequence[int], value: Number = 0) -> Arra
             is.
     """
     pad, ndim, kind = as_ints(pad), input.ndim, input.dtype
-    if len(pad) % 2:
-        raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
-    if len(pad) > 2 * ndim:
-        raise RuntimeError(
-            "Length of pad should be no more than twice the number of dimensions of the input. Pad "
-            f"length is {len(pad)}while the input has {ndim}dimensions."
-        )
+    require(not len(pad) % 2, "Length of pad must be even but instead it equals {}", len(pad))
+    require(len(pad) <= 2 * ndim, "pad(): {} numbers for {} dimensions", len(pad), ndim)
     lead = ndim - len(pad) // 2
     dims = list(zip(input.shape[lead:], pad[::2][::-1], pad[1::2][::-1], strict=True))
     if any(n + min(b, 0) + min(a, 0) < 0 for n, b, a in dims):
@@ -322,18 +317,12 @@ def pad_as(input: Tensor, pad: tuple[int, ...], mode: str) -> Tensor:
         NotImplementedError: for another mode, or another count of dimensions than PyTorch takes.
         RuntimeError: for more padding than there are elements.
     """
-    if mode not in MODES:
-        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    require(mode in MODES, "Unrecognised padding mode {}", mode, error=NotImplementedError)
     shape = input._array.shape
     dims = len(pad) // 2
-    if len(pad) not in (2, 4, 6) or len(shape) not in (dims + 1, dims + 2):
-        raise NotImplementedError(
-            f"Padding size {len(pad)} is not supported for {len(shape)}D input tensor.\n"
-            "Supported combinations for non-constant padding:\n"
-            "  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
-            "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
-            "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
-        )
+    fits = len(pad) in (2, 4, 6) and len(shape) in (dims + 1, dims + 2)
+    text = "pad(): mode {!r} does not take {} numbers for {} dimensions"
+    require(fits, text, mode, len(pad), len(shape), error=NotImplementedError)
     pairs = list(zip(shape[-dims:], pad[::2][::-1], pad[1::2][::-1], strict=True))
     check_pad(input._array, pairs, mode)
     return MODES[mode][dims - 1](input, tuple([around(mode, *pair) for pair in pairs]))
@@ -353,11 +342,7 @@ def check_pad(array: Array, pairs: list[tuple[int, int, int]], mode: str) -> Non
             raise RuntimeError("Negative padding value is resulting in an empty dimension")
         return
     batch = len(shape) == dims + 2
-    if 0 in shape[1 if batch else 0 :]:
-        raise RuntimeError(
-            f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size "
-            f"and other non-zero dimensions for input, but got: {list(shape)}"
-        )
+    require(0 not in shape[1 if batch else 0 :], "pad(): no elements in shape {}", shape)
     if mode == "reflect":
         for k, (size, before, after) in reversed(list(enumerate(pairs))):
             if max(before, after) >= size:
@@ -430,13 +415,8 @@ def col2im(
 def factor_of(name: str, argument: str, given: Any, input: Array) -> int:
     """By how much a picture is enlarged or reduced, if it is one and the factor is positive."""
     factor = as_int(given)
-    if input.ndim < 3:
-        raise RuntimeError(
-            f"{name} expects input to have at least 3 dimensions, but got input with {input.ndim} "
-            "dimension(s)"
-        )
-    if factor <= 0:
-        raise RuntimeError(f"{name} expects a positive {argument}, but got {factor}")
+    need_ndim(name, input, 3)
+    require(factor > 0, "{} expects a positive {}, but got {}", name, argument, factor)
     return factor
 
 
@@ -459,11 +439,7 @@ def pixel_shuffle(input: Array, upscale_factor: int) -> Array:
     """
     r = factor_of("pixel_shuffle", "upscale_factor", upscale_factor, input)
     *lead, channels, height, width = input.shape
-    if channels % (r * r):
-        raise RuntimeError(
-            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
-            f"of upscale_factor, but input.size(-3)={channels} is not divisible by {r * r}"
-        )
+    require(not channels % (r * r), "pixel_shuffle(): {} channels for {}", channels, r * r)
     parts = input.reshape(-1, channels // (r * r), r, r, height, width).transpose(0, 1, 4, 2, 5, 3)
     return parts.reshape(*lead, channels // (r * r), height * r, width * r)
 
@@ -483,11 +459,7 @@ def pixel_unshuffle(input: Array, downscale_factor: int) -> Array:
     """
     r = factor_of("pixel_unshuffle", "downscale_factor", downscale_factor, input)
     *lead, channels, height, width = input.shape
-    for name, dim, size in (("height", -2, height), ("width", -1, width)):
-        if size % r:
-            raise RuntimeError(
-                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
-                f"input.size({dim})={size} is not divisible by {r}"
-            )
+    for size in (height, width):
+        require(not size % r, "pixel_unshuffle(): size {} is no multiple of {}", size, r)
     parts = input.reshape(-1, channels, height // r, r, width // r, r).transpose(0, 1, 3, 5, 2, 4)
     return parts.reshape(*lead, channels * r * r, height // r, width // r)

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import nanotorch as torch
+from tests.answers import in_pytorchs_words
 from tests.ops.programs import GOLDEN, Answer, answer, same, texts
 from tests.several import each, in_parts
 
@@ -16,6 +17,7 @@ def as_pytorch(*names: str) -> Any:
 
     def check(program: str) -> None:
         told, expected = answer(torch, torch.nn.functional.linear, program), known[program]
+        told = in_pytorchs_words(told, expected)
         assert same(told, expected), f"{told}\nis not\n{expected}"
 
     @in_parts([text for name in names for text in texts(name)], 50)

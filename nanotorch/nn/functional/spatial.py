@@ -9,7 +9,7 @@ import numpy as np
 from nanotorch._core.arguments import as_int, as_ints, refused, within_memory
 from nanotorch._core.call_site import warn
 from nanotorch._core.layout import normal_dim
-from nanotorch._core.out import SAME, Out, with_out
+from nanotorch._core.out import Out, with_out
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops import pooling
 from nanotorch.ops import resampling as kernels
@@ -316,8 +316,8 @@ def avg_pool3d(
     )  # fmt: skip
 
 
-avg_pool2d = with_out(__name__, "avg_pool2d", avg_pool2d, Out("avg_pool2d", SAME, strict=True))
-avg_pool3d = with_out(__name__, "avg_pool3d", avg_pool3d, Out("avg_pool3d", SAME, strict=True))
+avg_pool2d = with_out(__name__, "avg_pool2d", avg_pool2d, Out("avg_pool2d", strict=True))
+avg_pool3d = with_out(__name__, "avg_pool3d", avg_pool3d, Out("avg_pool3d", strict=True))
 
 
 def sizes(value: Number, dims: int) -> tuple[int, ...]:
