@@ -305,14 +305,14 @@ class OneOutput:
 
 
 class Recorded(Node):
-    """The node of an operation with one output, as long as nobody looks: it is made fast, and its
-    function `_back` does all that an ordinary backward pass asks for.
+    """The node of an operation as long as nobody looks: it is made fast, and its function `_back`
+    does all that an ordinary backward pass asks for.
 
     Attributes:
         _back: makes the gradients of the inputs and sends them on; its attribute `kind` is the
             class of the node that is shown.
         _edges: the history of each differentiable input: None, the leaf itself, a node, or an edge.
-        _shape, _dtype: those of the output.
+        _shape, _dtype: those of the output; if there may be several, `_outputs` is set instead.
         _offset: the instruction of the call, if `_site` is its code alone.
     """
 
@@ -342,7 +342,8 @@ class Recorded(Node):
             if self.__class__ is Recorded:
                 kind, self._back = self._back.kind, turning
                 kept = self._saved
-                self._outputs = ((self._shape, self._dtype),)
+                if not self.multi:
+                    self._outputs = ((self._shape, self._dtype),)
                 self._edges = tuple([edge_to(history) for history in self._edges])
                 if kept.__class__ is tuple:
                     self._saved = kind.by_name(kept)
@@ -693,6 +694,16 @@ def history_of(tensor: Tensor, *others: Tensor | None, copies: bool = False) -> 
     return leaf_history(tensor)
 
 
+def kept_history(tensor: Tensor) -> Any:
+    """What a new node keeps as the history of an operand."""
+    history = tensor._history
+    if history is LEAF:
+        return tensor
+    if history is not ASK:
+        return history
+    return leaf_history(tensor) if tensor._view is None else view_history(tensor)
+
+
 def leaf_history(leaf: Tensor) -> Any:
     """The leaf itself, or the edge to its accumulator if somebody watches that."""
     return accumulator_edge(leaf) if leaf._is_watched() else leaf
@@ -762,12 +773,7 @@ def keep_accumulators(*tensors: Tensor) -> None:
 
 def edge_of(tensor: Tensor) -> Edge:
     """Where the gradient of ``tensor`` goes: up to date for views, an accumulator for leaves."""
-    history = tensor._history
-    if history is LEAF:
-        return accumulator_edge(tensor)
-    if history is ASK:
-        history = tensor if tensor._view is None else view_history(tensor)
-    return edge_to(history)
+    return edge_to(kept_history(tensor))
 
 
 class AsStridedBackward0(Node):

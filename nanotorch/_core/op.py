@@ -37,7 +37,7 @@ from nanotorch._core.arguments import (
 from nanotorch._core.batched import NoValues, Shadow, in_batch
 from nanotorch._core.call_site import ours
 from nanotorch._core.dtypes import Number
-from nanotorch._core.engine import fit, send
+from nanotorch._core.engine import fit, send, send_all
 from nanotorch._core.grad_mode import InferenceCell, mode, of_inference
 from nanotorch._core.graph import (
     ASK,
@@ -53,15 +53,16 @@ from nanotorch._core.graph import (
     anomaly,
     check_memory,
     edge_of,
-    edge_to,
     history_of,
     is_since,
+    kept_history,
     make_view,
     modified_error,
     next_sequence,
     rebase,
     refuse_history,
     refuse_rebase,
+    turning,
     version_of,
     write,
 )
@@ -358,6 +359,12 @@ def stand_in(tensor: Tensor) -> Tensor:
     return out
 
 
+def filled(grads: Sequence[Any], node: Node) -> tuple[Any, ...]:
+    """The gradients of several outputs, zeros where none arrived."""
+    pairs = zip(grads, node._outputs, strict=True)
+    return tuple([np.zeros(*meta) if g is None else g for g, meta in pairs])
+
+
 # Numbers of half precision are computed in single, and the result is rounded once.
 
 
@@ -389,10 +396,10 @@ def in_half(result: Any) -> Any:
 
 CALLED: tuple[Any, ...] = (
     bare, NoValues, in_batch, constant, explain, in_half, in_single, widened, again, promote,
-    not_a_tensor, unpack_input, unpack_out, stand_in, InferenceCell, observe, opened, edge_of,
+    not_a_tensor, unpack_input, unpack_out, stand_in, InferenceCell, observe, opened, kept_history,
     of_inference, make_view, check_memory, refuse_history, write, rebase,
-    refuse_overlap, refuse_rebase, wrap, edge_to, history_of, version_of, fit, send, heappush,
-    Recorded, Unusual,
+    refuse_overlap, refuse_rebase, wrap, history_of, version_of, fit, send, send_all, heappush,
+    filled, Recorded, Unusual,
 )  # fmt: skip
 RUNTIME: dict[str, Any] = {
     "ABSENT": ABSENT,
@@ -467,16 +474,10 @@ class OpNode(Node):
                 if self.op.is_freed(name, kind):
                     self.op.saved_value(self, name)
             return (None,) * len(self.next_functions)
-        g: Any = self._materialize(grads, graph) if self.op.multi else tuple(grads)
-        return self.apply_recorded(g) if graph else self.apply_bare(g)
-
-    def _materialize(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
-        """The gradients of several outputs, zeros where none arrived."""
-        zeros = (
-            np.zeros(*meta) if g is None else g
-            for g, meta in zip(grads, self._outputs, strict=True)
-        )
-        return tuple(wrap(g) if graph and isinstance(g, np.ndarray) else g for g in zeros)
+        g: Any = filled(grads, self) if self.op.multi else tuple(grads)
+        if not graph:
+            return self.apply_bare(g)
+        return self.apply_recorded(tuple([wrap(a) if isinstance(a, np.ndarray) else a for a in g]))
 
     def name(self) -> str:
         """The node's class name, as PyTorch has it, with its namespace where that has one."""
@@ -770,13 +771,14 @@ def complete(o: Op) -> None:
     if o.formulas:
         kind.apply_bare = generated(o, "apply_bare")
         kind.apply_recorded = generated(o, "apply_recorded")
-        if not (base["multi"] or o.variadic):
-            kind.by_name = staticmethod(generated(o, "by_name"))
-            for name in ("plain_back", "careful_back"):
-                back = o.namespace[name] = generated(o, name)
-                back.kind = kind
+        kind.by_name = staticmethod(generated(o, "by_name"))
+        for name in ("plain_back", "careful_back"):
+            back = o.namespace[name] = generated(o, name)
+            back.kind = kind
+        refused_back = o.namespace["refused_back"] = FunctionType(turning.__code__, globals())
+        refused_back.kind = inplace_kind  # type: ignore[attr-defined]
     o.namespace.update({f"default_{n}": a.default for n, a in o.arguments.items()})
-    o.namespace |= {"NewNode": kind, "NewNodeInPlace": inplace_kind}
+    o.namespace["NewNode"] = kind
     o.namespace |= {"own_dims": o.dims, "check": o.check}
 
 

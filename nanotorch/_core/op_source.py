@@ -245,6 +245,8 @@ def opening(o: Op, *, graph: bool, careful: bool = True, recorded: bool = False)
             lines += unpack_recorded(o, name, kind, careful=careful)
         else:
             lines += unpack(o, name, kind, graph=graph)
+    if recorded and (o.multi or o.results):
+        lines.insert(0, f"g = {'filled' if o.multi else 'tuple'}(g[0::2]{', node' * o.multi})")
     if not (o.view or o.one_step) and (careful or not has_careful(o)):
         kept = [n for n, kind in o.recipe if kind in RECORDED_AS]
         grads, size = ("*g", "node._outputs[0][1]") if o.multi or o.results else ("g", "g")
@@ -300,14 +302,17 @@ def back(o: Op, called: str) -> str:
     returned; `watched` gets what asks for the other sweep.
     """
     call, several = calls(o), len(o.formulas) > 1
+    edges = "edges" if o.variadic else f"{', '.join('e_' + n for n in call)},"
     lines = [
         "follow = None",
-        f"saved = node._saved; {', '.join('e_' + n for n in call)}, = node._edges",
+        f"saved = node._saved; {edges} = node._edges",
         # After the reads: another thread that looks at the node changes `_back` before the rest.
         f"if node._back is not {called}: raise Unusual",
     ]
     lines += opening(o, graph=False, careful=called == "careful_back", recorded=True)
-    if o.joint:
+    if o.variadic:
+        lines.append(f"grads = {call.pop(o.variadic)}")
+    elif o.joint:
         lines.append(f"{', '.join('x_' + n for n in call)}, = {next(iter(call.values()))}")
     else:
         lines += [f"x_{n} = {c}" + f" if {leading(n)} else None" * several for n, c in call.items()]
@@ -333,6 +338,8 @@ def back(o: Op, called: str) -> str:
             f"    leaves[{e}] = leaves[{e}] + {x} if {e} in leaves else {x}",
             f"else: send({x}, node, {k}, {e}, waiting, todo, leaves, watched)",
         ]
+    if o.variadic:
+        lines.append("send_all(grads, node, waiting, todo, leaves, watched)")
     head = f"{called}(node, g, waiting, todo, leaves, watched, freed)"
     return function_of(head, [*lines, "return follow"])
 
@@ -707,14 +714,14 @@ def before_write(o: Op) -> list[str]:
     lines = []
     if o.formulas:
         lines.append("if recording:")
-        lines += [f"    e_{n} = {if_given(o, n, 'NO_EDGE')}edge_of({n})" for n in o.formulas]
+        lines += [f"    e_{n} = {if_given(o, n, 'None')}kept_history({n})" for n in o.formulas]
     users = users_of(o, "input")
     if users:
-        wanted = " or ".join(f"e_{n}[0] is not None" for n in users)
+        wanted = " or ".join(map(leading, users))
         lines.append(f"    before = stand_in(input) if {wanted} else None")
-    leads = " or ".join(f"e_{n}[0] is not None" for n in o.formulas)
+    leads = " or ".join(map(leading, o.formulas))
     if o.formulas:
-        recorded = " or ".join(f"e_{n} is not NO_EDGE" for n in o.formulas)
+        recorded = " or ".join(f"e_{n} is not None" for n in o.formulas)
         lines.append(f"    if input._view is not None and ({recorded}): refuse_rebase(input)")
     # The version of an operand that shares the memory to be written to is the one before.
     lines += [
@@ -731,18 +738,15 @@ def before_write(o: Op) -> list[str]:
 
 
 # Where the user's call stands; see `call_site`. Of a call from C nothing is known.
-def site(*, shown: bool) -> list[str]:
-    """Note on a node where the call stands; on one that is shown, in the form of a `Site`."""
-    found = "(code, frame.f_lasti)" if shown else "code; node._offset = frame.f_lasti"
-    return [
-        "        if recording is True:",
-        "            try:",
-        "                frame = getframe(1); code = frame.f_code",
-        "                while ours[code.co_filename]: frame = frame.f_back; code = frame.f_code",
-        f"                node._site = {found}",
-        "            except (ValueError, AttributeError): node._site = None",
-        "        else: node._site = recording",
-    ]
+SITE = (
+    "        if recording is True:",
+    "            try:",
+    "                frame = getframe(1); code = frame.f_code",
+    "                while ours[code.co_filename]: frame = frame.f_back; code = frame.f_code",
+    "                node._site = code; node._offset = frame.f_lasti",
+    "            except (ValueError, AttributeError): node._site = None",
+    "        else: node._site = recording",
+)
 
 
 # The result has the dtype of what a source is written into.
@@ -757,12 +761,17 @@ COPIES = ("clone", "to_copy")  # also those of inference tensors have a history
 
 def record(o: Op, *, inplace: bool) -> list[str]:
     """Make the node, if some input requires grad."""
-    if o.variadic:
-        return record_variadic(o)
     names = list(o.formulas)
-    lines = ["if recording and r.dtype.kind == 'f':"]  # that of an integer is none
-    fast = not (inplace or o.results or o.multi)
-    if not inplace:
+    if inplace:
+        lines = ["if recording and r.dtype.kind == 'f':"]  # that of an integer is none
+    elif o.variadic:
+        n = o.variadic
+        lines = [
+            f"if recording and any([t._history is not None for t in {n}]) "
+            f"and not of_inference(*{n}):",
+            f"    edges = tuple([kept_history(t) for t in {n}])",
+        ]
+    else:
         lines = [f"e_{n} = {if_given(o, n, 'None')}{n}._history" for n in names]
         lines.append(f"if recording and ({' or '.join(f'e_{n} is not None' for n in names)}):")
         for n in names:
@@ -772,39 +781,33 @@ def record(o: Op, *, inplace: bool) -> list[str]:
                 f"    elif e_{n} is ASK: e_{n} = history_of({n}{others}"
                 f"{', copies=True' if o.name in COPIES else ''})",
             ]
-            if not fast:
-                lines.append(f"    e_{n} = edge_to(e_{n})")
-    leads, nothing = (leading, "None") if fast else (leading_edge, "NO_EDGE")
-    made = "NewNodeInPlace()" if inplace else "NewNode()"
+    some = " or ".join(f"e_{n} is not None" for n in names)
+    back = "plain_back if alike else careful_back" if has_careful(o) else "plain_back"
+    edges = "edges" if o.variadic else f"({', '.join('e_' + n for n in names)},)"
     lines += [
-        f"    if {' or '.join(f'e_{n} is not {nothing}' for n in names)}:",
+        f"    if {'any([e is not None for e in edges])' if o.variadic else some}:",
         *(KEPT_DTYPE if "src" in names and not inplace else ()),
-        f"        node = {'new(Recorded)' if fast else made}",
+        "        node = new(Recorded)",
         # The number left out is that of a node that `unfold` makes.
         *(["        next_sequence()"] if o.unfold else []),
         "        node._sequence = next_sequence()",
-        *site(shown=not fast),
-        f"        node._edges = ({', '.join('e_' + n for n in names)},)",
+        *SITE,
+        f"        node._edges = {edges}",
+        f"        node._back = {'refused_back' if inplace and o.inplace_node else back}",
     ]
-    if fast:
-        which = "plain_back if alike else careful_back" if has_careful(o) else "plain_back"
-        lines += [
-            f"        node._back = {which}",
-            "        node._shape = r.shape; node._dtype = r.dtype",
-        ]
+    if o.multi or o.results:
+        outputs = "tuple([(part.shape, part.dtype) for part in r])"
+        lines.append(f"        node.multi = True; node._outputs = {outputs}")
     else:
-        lines.append(f"        node._outputs = {out_metadata(o)}")
-    if fast and o.recipe:
-        lines += ["        " + line for line in keep(o)]
-    elif o.recipe:
-        lines.append(f"        node._saved = ({', '.join(saved(o, inplace=inplace))},)")
+        lines.append("        node._shape = r.shape; node._dtype = r.dtype")
     if o.recipe:
+        lines += ["        " + line for line in keep(o, inplace=inplace)]
         keepers = keeping(o)
         # Those of a product are kept one for the other; and views that were cut off lead nowhere.
         needed = [n for needs in o.needs.values() for n in needs if n != "g"]
         apart = len(names) > 1 and len(set(needed)) == len(needed)
         if keepers and (apart or len(keepers) < len(names)):
-            some = " or ".join(map(leads, keepers))
+            some = " or ".join(map(leading, keepers))
             lines.append(f"        if not ({some}): node.keeps_values = False")
     lines += ["        " + line for line in attach(o, inplace=inplace)]
     lines.append("        if observers: observe(node, out)")
@@ -816,39 +819,10 @@ def leading(name: str) -> str:
     return f"(e_{name} is not None and e_{name} is not CUT_OFF)"
 
 
-def leading_edge(name: str) -> str:
-    """The same of an edge."""
-    return f"e_{name}[0] is not None"
-
-
 def keeping(o: Op) -> list[str]:
     """The inputs whose formulas need values that a backward pass frees."""
     kinds = dict(o.recipe)
     return [n for n, needs in o.needs.items() if any(o.is_freed(m, kinds.get(m)) for m in needs)]
-
-
-def record_variadic(o: Op) -> list[str]:
-    """As `record`, for one input that is a sequence of tensors."""
-    n = o.variadic
-    return [
-        f"if recording and any([t._history is not None for t in {n}]) and not of_inference(*{n}):",
-        f"    edges = tuple([edge_of(t) for t in {n}])",
-        "    if any([edge is not NO_EDGE for edge in edges]):",
-        "        node = NewNode()",
-        "        node._sequence = next_sequence()",
-        *site(shown=True),
-        "        node._edges = edges",
-        f"        node._outputs = {out_metadata(o)}",
-        f"        node._saved = ({', '.join(saved(o, inplace=False))},)",
-        *("        " + line for line in attach(o, inplace=False)),
-        "        if observers: observe(node, out)",
-    ]
-
-
-def out_metadata(o: Op) -> str:
-    if o.multi or o.results:
-        return "tuple([(part.shape, part.dtype) for part in r])"
-    return "((r.shape, r.dtype),)"
 
 
 def attach(o: Op, *, inplace: bool) -> list[str]:
@@ -862,31 +836,6 @@ def attach(o: Op, *, inplace: bool) -> list[str]:
     return ["out._history = node"]
 
 
-def saved(o: Op, *, inplace: bool) -> list[str]:
-    """What a node that is shown keeps; None for what no formula asks for that is called."""
-    values = []
-    for name, kind in o.recipe:
-        if kind not in RECORDED_AS:
-            value = kept_of_shape(o, name, kind)
-        elif kind == "out":
-            part = f"[{o.number_of(name)}]" if o.results else ""
-            value = f"(r{part}, out{part}._cell, {f'out{part}._cell[0]' if inplace else '0'})"
-        elif kind == "aux":
-            value = f"(o_{name}, 0)"
-        elif inplace and name == "input":
-            value = "(before, 0)"
-        else:
-            value = f"({name}, {f'v_{name}' if inplace else f'version_of({name})'})"
-            if name in o.optional:
-                value = f"({if_given(o, name, 'None')}{value})"
-        if kind in RECORDED_AS and not o.variadic:
-            users = users_of(o, name)
-            if len(users) < len(o.formulas) or (inplace and name == "input"):
-                value += " if " + " or ".join(leading_edge(n) for n in users) + " else None"
-        values.append(value)
-    return values
-
-
 def kept_of_shape(o: Op, name: str, kind: str) -> str:
     """What a node keeps of an argument that is no array, or of the form of one."""
     if kind == "static":
@@ -895,8 +844,8 @@ def kept_of_shape(o: Op, name: str, kind: str) -> str:
     return f"tuple([a.{kind} for a in a_{n}])" if n == o.variadic else f"a_{n}.{kind}"
 
 
-def keep(o: Op) -> list[str]:
-    """Keep what the formulas of a node ask for that is made fast; None for what none does."""
+def keep(o: Op, *, inplace: bool) -> list[str]:
+    """Keep what the formulas of a node ask for; None for what none asks for that is called."""
     lines, kept = [], []
     for name, kind in o.recipe:
         if kind not in RECORDED_AS:
@@ -904,14 +853,23 @@ def keep(o: Op) -> list[str]:
             continue
         own = [f"k_{name}", *places(name, kind)[1:]]
         kept += own
-        values = f"o_{name}, 0"
-        if kind == "input":
-            values = f"{name}, 0 if (cell := {name}._writes) is None else cell[0]"
-        elif kind == "out":
-            lines.append("cell = out._cell" if o.view else "out._writes = cell = [0, None]")
-            values = f"r, cell, {'cell[0]' if o.view else 0}"
         users = users_of(o, name)
         wanted = [] if len(users) == len(o.formulas) else [" or ".join(map(leading, users))]
+        if kind == "out":
+            part = f"[{o.number_of(name)}]" if o.results else ""
+            shared = o.view or inplace
+            cell = f"out{part}._cell" if shared else f"out{part}._writes = cell = [0, None]"
+            lines.append(f"cell = {cell}" if shared else cell)
+            values = f"r{part}, cell, {'cell[0]' if shared else 0}"
+        elif kind == "aux":
+            values = f"o_{name}, 0"
+        elif inplace and name == "input":
+            values = "before, 0"
+            wanted = [" or ".join(map(leading, users))]
+        elif inplace:
+            values = f"{name}, v_{name}"
+        else:
+            values = f"{name}, 0 if (cell := {name}._writes) is None else cell[0]"
         if name in o.optional:
             wanted.append(f"{name} is not None")
         found = f"{', '.join(own)} = {values}"
