@@ -613,6 +613,10 @@ def go_on(run: "Run", chosen: Path | None, changed: bool, command: Sequence[str]
         command: the command line, for the record.
     """
     directory, experiment, values = run.directory, run.experiment, run.record.values
+    steps, status = values.get("steps", 0), values["status"]
+    if status == DIVERGED and not changed:
+        message = f"diverged after {steps} steps, and would again; change something, such as"
+        raise CheckpointError(directory, f"{message} optimizer.lr")
     with run_directory.locked(directory):
         run_directory.check_files(directory)
         if chosen:
@@ -621,6 +625,9 @@ def go_on(run: "Run", chosen: Path | None, changed: bool, command: Sequence[str]
             state, problems = run_directory.newest_state(directory, values["id"])
             for problem in problems:
                 print(f"warning: {problem}; going on from the one before", file=sys.stderr)
+            if state is None and steps and status not in (DIVERGED, "running"):
+                message = f"has taken {steps} steps, but its checkpoints are gone; begin a new run"
+                raise CheckpointError(directory, message)
             state = state or FROM_THE_BEGINNING
         if "task" in state:
             load_state(experiment, state["task"], state["loop"], chosen or directory)
@@ -633,7 +640,8 @@ def go_on(run: "Run", chosen: Path | None, changed: bool, command: Sequence[str]
         values = {**values, "resumed": resumed, "status": "running"}
         run.record = Record(directory, values, state["seconds"])
         if run.verbose:
-            print(f"going on after step {taken}", flush=True)
+            begins = f"resuming after step {taken} of {experiment.steps}"
+            print(begins if taken else "it has no checkpoint: beginning anew", flush=True)
         with run.record, np.errstate(all="ignore"):
             return run.run()
 

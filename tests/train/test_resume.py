@@ -30,7 +30,13 @@ from nanotorch.train.cli import main
 from nanotorch.train.minimization import Minimization
 from nanotorch.train.run_directory import load_checkpoint
 from nanotorch.train.supervised import Supervised
-from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
+from tests.train.examples import (
+    CLASSIFICATION,
+    MINIMIZATION,
+    REGRESSION,
+    result_of,
+    write_example,
+)
 from tests.train.test_cli import ENVIRONMENT, SCRIPT, posix
 
 LAYERS = (
@@ -164,12 +170,35 @@ def test_what_is_forgotten_would_be_seen(forgotten: str, monkeypatch: pytest.Mon
     assert left_by(copy) != left_by(whole.directory)
 
 
-def test_a_run_without_a_checkpoint_begins_anew() -> None:
+def test_a_run_without_a_checkpoint_begins_anew(capsys: pytest.CaptureFixture[str]) -> None:
     whole = finished(CLASSIFICATION, ["train={epochs: 3, batch_size: 8}", "log.tensorboard=true"])
     copy = as_if_killed(whole.directory, Path("none"), [])
     resume(copy)
+    assert "it has no checkpoint: beginning anew\n" in capsys.readouterr().out
     assert left_by(copy) == left_by(whole.directory)
     assert curves(copy) == curves(whole.directory)
+
+
+def test_a_run_whose_checkpoints_are_gone_is_not_begun_anew() -> None:
+    run = result_of(REGRESSION).directory
+    shutil.rmtree(run / "checkpoints")
+    before = (run / "metrics.jsonl").read_bytes()
+    with pytest.raises(CheckpointError, match=r"has taken 8 steps, but its checkpoints are gone"):
+        resume(run, "train.epochs=5")
+    assert (run / "metrics.jsonl").read_bytes() == before
+
+
+def test_a_run_that_diverged_is_resumed_with_something_else(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run = result_of(REGRESSION, "optimizer.lr=1e9").directory
+    with pytest.raises(CheckpointError, match=r"diverged after \d steps, and would again"):
+        resume(run)
+    capsys.readouterr()
+    assert resume(run, "optimizer.lr=1e-3").status == "finished"
+    assert "it has no checkpoint: beginning anew\n" in capsys.readouterr().out
+    resume(run, "train.epochs=3")
+    assert "resuming after step 8 of 12\n" in capsys.readouterr().out
 
 
 def curves(directory: Path) -> dict[str, list[tuple[int, float]]]:
