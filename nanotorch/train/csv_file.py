@@ -1,19 +1,21 @@
 """Tables of comma-separated values, with the line and column of every cell at hand."""
 
+import contextlib
 import csv
 import io
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nanotorch.serialization.files import contents
+from nanotorch.serialization.files import contents, opened, size_of
 
 from .config import Problem, decoded, place_within, quoted, raise_all, refusal, shown_path
 
@@ -22,9 +24,12 @@ SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": 
 NO_HEADER = "holds values, not the names of columns"
 MISSING = {"", "na", "n/a", "nan", "null", "?"}
 """What a cell without a value holds, in any case."""
+AS_NAN = {form: "nan" for text in MISSING for form in (text, text.upper(), text.title())}
 QUOTED = re.compile(r'"(?:[^"]++|"")*+"')
 LARGEST_TABLE = 1_000_000_000
 MOST_COLUMNS = 100_000
+BLOCK = 20_000
+"""Lines that are read at once."""
 MOST_WRONG = 3
 """Wrong cells of a column of which each is told, however many are right."""
 NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?", re.ASCII)
@@ -46,10 +51,20 @@ class CsvFile:
 
     source: str
     header: Sequence[str]
-    rows: Sequence[Row]
+    count: int
+    """How many rows there are."""
+    read: Callable[[], Sequence[Row]]
+    """Returns the rows with all that is known of them."""
     delimiter: str = ","
     configured: bool = True
     """Whether a configuration says how tables are read, and can be changed."""
+    quick: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    """Columns that took no care to read: numbers, NaN where there is no value, or texts."""
+
+    @cached_property
+    def rows(self) -> Sequence[Row]:
+        """The rows; of a large table they take long to read, and much memory."""
+        return self.read()
 
     @cached_property
     def positions(self) -> dict[str, int]:
@@ -58,17 +73,25 @@ class CsvFile:
 
     def texts(self, column: str) -> list[str]:
         """Return the cells of a column, without the blanks around them."""
+        found = self.quick.get(column)
+        if found is not None and found.dtype == object:
+            return found.tolist()
         index = self.positions[column]
         return [row.cells[index].strip() for row in self.rows]
 
     def without(self, columns: Sequence[str]) -> "CsvFile":
         """Return the table without the rows that lack a value in one of some columns."""
-        indices = [self.positions[column] for column in columns]
-
-        def whole(row: Row) -> bool:
-            return not any(row.cells[index].strip().lower() in MISSING for index in indices)
-
-        return replace(self, rows=[row for row in self.rows if whole(row)])
+        whole = np.ones(self.count, dtype=bool)
+        for column in columns:
+            found = self.quick.get(column)
+            if found is None or found.dtype == object:
+                whole &= [text.lower() not in MISSING for text in self.texts(column)]
+            else:
+                whole &= ~np.isnan(found)
+        quick = {column: cells[whole] for column, cells in self.quick.items()}
+        (kept,) = np.nonzero(whole)
+        read = lambda: [self.rows[index] for index in kept.tolist()]  # noqa: E731
+        return replace(self, count=len(kept), read=read, quick=quick)
 
     def numbers(self, column: str, missing: bool = False) -> NDArray[np.float64]:
         """Return the cells of a column as numbers.
@@ -87,6 +110,9 @@ class CsvFile:
             more = "; a number has a point and no commas" if comma else ""
             return f"{quoted(text)} is not a number{more}"
 
+        found = self.quick.get(column)
+        if found is not None and found.dtype != object and (missing or not np.isnan(found).any()):
+            return found
         texts = self.texts(column)
         values = [float(text) if NUMBER.fullmatch(text) else math.nan for text in texts]
         wrong = [
@@ -118,13 +144,17 @@ class CsvFile:
         """
         number = {text: float(index) for index, text in enumerate(known)}
         texts = self.texts(column)
-        problems = []
-        for row, text in zip(self.rows, texts, strict=True):
-            if text.lower() in MISSING and not missing and text not in number:
-                problems.append(self.problem(row, column, self.no_value(text)))
-            elif text not in number and text.lower() not in MISSING:
-                problems.append(self.problem(row, column, f"{quoted(text)} {refusal}"))
-        raise_all(problems)
+        wrong = {}
+        for text in {*texts} - number.keys():
+            if text.lower() not in MISSING:
+                wrong[text] = f"{quoted(text)} {refusal}"
+            elif not missing:
+                wrong[text] = self.no_value(text)
+        raise_all(
+            self.problem(self.rows[index], column, wrong[text])
+            for index, text in enumerate(texts if wrong else ())
+            if text in wrong
+        )
         return np.array([number.get(text, math.nan) for text in texts], dtype=np.float64)
 
     def problem(self, row: Row, column: str, message: str) -> Problem:
@@ -164,7 +194,11 @@ def mostly_numbers(cells: Sequence[str]) -> bool:
 
 
 def read_csv(
-    path: Path, delimiter: str = ",", header: bool = True, configured: bool = True
+    path: Path,
+    delimiter: str = ",",
+    header: bool = True,
+    configured: bool = True,
+    named: Sequence[str] = (),
 ) -> CsvFile:
     """Return the table in a file; blank lines are passed over.
 
@@ -173,11 +207,109 @@ def read_csv(
         delimiter: what stands between cells.
         header: whether the first line holds the names of the columns.
         configured: whether a configuration says how, which messages then refer to.
+        named: columns whose cells are to be had as texts, though they may look like numbers.
 
     Raises:
         OSError: if the file cannot be read.
         ConfigError: if it is not a table.
     """
+    read = partial(carefully_read, path, delimiter, header, configured)
+    try:
+        names, quick = quickly_read(path, delimiter, header, named)
+    except ValueError:  # which says nothing of the line, or is no mistake
+        names, rows = read()
+        return CsvFile(shown_path(path), names, len(rows), lambda: rows, delimiter, configured)
+    count = len(next(iter(quick.values())))
+    rest = delimiter, configured, quick
+    return CsvFile(shown_path(path), names, count, lambda: read()[1], *rest)
+
+
+def quickly_read(
+    path: Path, delimiter: str, header: bool, named: Sequence[str]
+) -> tuple[list[str], dict[str, NDArray[Any]]]:
+    """Return the names of the columns and their cells: numbers by NumPy's reader, or texts.
+
+    Raises:
+        ValueError: if the table has quotes or anything wrong, or holds one column only.
+    """
+    blocks, columns = list[NDArray[np.float64]](), list[int]()
+    texts: dict[int, list[str]] = {}
+    known: dict[str, str] = {}  # equal texts are one in memory
+    with opened(path) as file, io.TextIOWrapper(file, "utf-8-sig") as whole:
+        if size_of(file) > LARGEST_TABLE:
+            raise ValueError
+        lines = plain_lines(whole, delimiter)
+        first = next(lines, "").split(delimiter)
+        names = [cell.strip() for cell in first]
+        if not header:
+            names = [f"column{number}" for number in range(1, len(first) + 1)]
+            lines = chain([delimiter.join(first)], lines)
+        if not 1 < len(names) <= MOST_COLUMNS or len({*names} - {""}) < len(names):
+            raise ValueError
+        while block := [*islice(lines, BLOCK)]:
+            if not blocks:
+                for index, cell in enumerate(map(str.strip, block[0].split(delimiter))):
+                    number = NUMBER.fullmatch(cell) or cell.lower() in MISSING
+                    if names[index] in named or not number:
+                        texts[index] = []
+                columns = [index for index in range(len(names)) if index not in texts]
+            blocks.append(block_of_numbers(block, delimiter, columns))
+            for line in block if texts else ():
+                cells = line.split(delimiter)
+                for index, found in texts.items():
+                    cell = cells[index].strip()
+                    found.append(known.setdefault(cell, cell))
+    numbers = np.concatenate(blocks)  # of none, a ValueError
+    quick: dict[str, NDArray[Any]] = {names[k]: numbers[:, i] for i, k in enumerate(columns)}
+    return names, quick | {names[k]: np.array(found, object) for k, found in texts.items()}
+
+
+def plain_lines(lines: Iterable[str], delimiter: str) -> Iterator[str]:
+    """Yield the lines of a table without quotes that are not blank, as long as all are alike.
+
+    Raises:
+        ValueError: at a quote, or where the number of cells differs from the first line's.
+    """
+    count = None
+    for line in lines:
+        if line.isspace():
+            continue
+        found = line.count(delimiter)
+        count = found if count is None else count
+        if found != count or '"' in line:
+            raise ValueError
+        yield line
+
+
+def block_of_numbers(
+    lines: Sequence[str], delimiter: str, columns: Sequence[int]
+) -> NDArray[np.float64]:
+    """Return the numbers in some columns of lines, NaN where there is no value.
+
+    Raises:
+        ValueError: if a cell holds something else.
+    """
+    if not columns:
+        return np.empty((len(lines), 0))
+    options: dict[str, Any] = {"delimiter": delimiter, "comments": None, "ndmin": 2}
+    with contextlib.suppress(ValueError):
+        numbers = np.loadtxt(lines, usecols=columns, **options)
+        if np.isfinite(numbers).all():
+            return numbers
+    # A value is missing, or there is something wrong.
+    rows = [line.rstrip("\n").split(delimiter) for line in lines]
+    filled = (delimiter.join([AS_NAN.get(cell, cell) for cell in cells]) for cells in rows)
+    numbers = np.loadtxt(filled, usecols=columns, **options)
+    for row, column in np.argwhere(~np.isfinite(numbers)):
+        if rows[row][columns[column]].strip().lower() not in MISSING:
+            raise ValueError
+    return numbers
+
+
+def carefully_read(
+    path: Path, delimiter: str, header: bool, configured: bool
+) -> tuple[list[str], list[Row]]:
+    """Return the names of the columns and the rows of a table; a mistake tells its place."""
     source, rows = shown_path(path), list[Row]()
 
     def error(message: str, line: int = 1, text: str = "", position: int = 0) -> Exception:
@@ -243,7 +375,7 @@ def read_csv(
             message = f"a second column is called {quoted(name)}; rename one"
             message = message if name else "the column has no name; give it one, or remove it"
             raise error(message, first.line, first.text, start)
-    return CsvFile(source, names, rows, delimiter, configured)
+    return names, rows
 
 
 def csv_text(rows: Iterable[Iterable[Any]]) -> str:

@@ -37,6 +37,8 @@ from .schema import Data, PartFiles, Split, TextData
 Array = NDArray[np.float64]
 Unread = NDArray[np.generic]
 """An array of which nothing is known yet."""
+BLOCK = 4096
+"""Samples that are looked at together."""
 
 
 class ColumnRecord(TypedDict):
@@ -129,12 +131,13 @@ class Preprocessing:
             if mostly_numbers(table.header):
                 message = f"{NO_HEADER}, such as {', '.join(map(quoted, missing[:3]))}{more}"
             raise refusal("", message, Place(source=table.source))
-        found, noted = [], Noted()
+        found, end, noted = np.empty((table.count, len(self.features))), 0, Noted()
         for column in self.columns:
+            start, end = end, end + len(column.features)
             with noted:
-                found.append(column.values(table, self.missing))
+                found[:, start:end] = column.values(table, self.missing)
         raise_all(table.in_order(noted.problems))
-        return np.concatenate(found, axis=1)
+        return found
 
     def fitted(self, x: Array, standardize: bool | str) -> "Preprocessing":
         """Return the preprocessing with what is measured on the training part `x`.
@@ -149,13 +152,15 @@ class Preprocessing:
                 empty = [quoted(self.features[int(k)]) for k in np.flatnonzero(counts == 0)]
                 raise ValueError(f"the training part has no value of {', '.join(empty)}")
             fill = np.nansum(x, axis=0) / counts
-        mean, scale = moments(np.where(np.isnan(x), fill, x), standardize)
+        mean, scale = moments(x, standardize, fill)
         return replace(self, mean=mean, scale=scale, fill=fill)
 
     def inputs(self, x: Array) -> NDArray[np.float32]:
         """Return features, shape (samples, features), as inputs of the model."""
-        filled = np.where(np.isnan(x), self.fill, x) if self.missing else x
-        scaled: NDArray[np.float32] = ((filled - self.mean) / self.scale).astype(np.float32)
+        scaled, end = np.empty(x.shape, dtype=np.float32), 0
+        for block in blocks(x, self.fill if self.missing else math.nan):
+            start, end = end, end + len(block)
+            scaled[start:end] = (block - self.mean) / self.scale
         return scaled.reshape(len(x), *self.shape)
 
     def own_units(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -204,20 +209,30 @@ class Preprocessing:
         return cls(**{**found, **arrays, "columns": columns, "shape": shape})
 
 
-def moments(x: Array, standardize: bool | str) -> tuple[Array, Array]:
+def blocks(x: NDArray[Any], fill: Array | float) -> Iterator[Array]:
+    """Yield some rows after the other in double precision, with numbers in place of NaN."""
+    for start in range(0, len(x), BLOCK):
+        block = x[start : start + BLOCK].astype(np.float64)
+        yield np.where(np.isnan(block), fill, block)
+
+
+def moments(
+    x: NDArray[Any], standardize: bool | str, fill: Array | float = 0.0
+) -> tuple[Array, Array]:
     """Return the mean and the standard deviation of each feature, or what changes nothing.
 
     Args:
         x: shape (samples, features).
         standardize: whether to; `together` for one mean and one deviation of all features.
+        fill: what takes the place of missing numbers.
     """
     features = x.shape[1]
     if not standardize:
         return np.zeros(features), np.ones(features)
-    if standardize == "together":
-        mean, scale = np.full(features, x.mean()), np.full(features, x.std())
-    else:
-        mean, scale = x.mean(axis=0), x.std(axis=0)
+    axis, count = (None, x.size) if standardize == "together" else (0, len(x))
+    mean = sum(block.sum(axis) for block in blocks(x, fill)) / count
+    square = sum(np.square(block - mean).sum(axis) for block in blocks(x, fill)) / count
+    mean, scale = (np.broadcast_to(value, features) for value in (mean, np.sqrt(square)))
     # A constant feature carries no information; rounding leaves it a scale near zero.
     constant = scale <= 10 * np.finfo(np.float64).eps * np.abs(mean)
     return mean, np.where(constant, 1.0, scale)
@@ -240,9 +255,9 @@ Targets = Literal["regression", "binary", "classes"]
 class RawData:
     """Samples before they are divided."""
 
-    x: Array
-    """Shape (samples, features)."""
-    y: Array
+    x: NDArray[Any]
+    """Shape (samples, features); of a file of NumPy, not in memory yet."""
+    y: NDArray[Any]
     preprocessing: Preprocessing
 
 
@@ -286,7 +301,7 @@ class SampleReader:
         x, y = (self._load(path, getattr(data, name), where, name) for name in ("inputs", "target"))
         return self._arrays(x, y, "data.inputs", "data.target", str(data.target), like)
 
-    def _shaped(self, x: Array, y: Array, preprocessing: Preprocessing) -> RawData:
+    def _shaped(self, x: NDArray[Any], y: NDArray[Any], preprocessing: Preprocessing) -> RawData:
         """Return samples with the shape that they are to have, kept flat until used."""
         shape, flat = self._data.shape or x.shape[1:], x.reshape(len(x), -1)
         if math.prod(shape) != flat.shape[1]:
@@ -297,7 +312,10 @@ class SampleReader:
     def _table(self, path: Path, where: str, like: Preprocessing | None) -> RawData:
         data, target = self._data, str(self._data.target)
         try:
-            table = read_csv(path, data.delimiter, data.header)
+            named = (
+                data.categorical if self._targets == "regression" else (*data.categorical, target)
+            )
+            table = read_csv(path, data.delimiter, data.header, named=named)
         except OSError as error:
             raise unreadable(where, path, error) from None
         names = data.features or tuple(name for name in table.header if name != target)
@@ -316,7 +334,7 @@ class SampleReader:
         )
         if data.missing == "drop":
             table = table.without([*names, target])
-            if not table.rows:
+            if not table.count:
                 raise refusal("data.missing", f"drops every row of {table.source}")
         if (preprocessing := like) is None:
             names_of = {name: in_order(table.texts(name)) for name in data.categorical}
@@ -434,22 +452,23 @@ class SampleReader:
         except ConfigError:
             raise
         except Exception as error:  # of which a damaged file may cause many
-            objects = str(error).startswith("Object arrays")
+            objects = any(words in str(error) for words in ("Object arrays", "Python objects"))
             reason = "it holds objects, which could run code" if objects else ""
             reason = getattr(error, "strerror", None) or reason or "no sound file of NumPy"
         raise unreadable(where, path, reason)
 
 
-def numbers(array: Unread, where: str) -> Array:
-    """Return an array in double precision."""
+def numbers(array: Unread, where: str) -> NDArray[Any]:
+    """Return an array, whose elements must be finite numbers."""
     if array.dtype.kind not in "biuf":
         raise refusal(where, f"holds {array.dtype}, not numbers")
     if array.size > MOST_NUMBERS:
         raise refusal(where, f"holds {array.size:,} numbers; at most {MOST_NUMBERS:,}")
-    values: Array = array.astype(np.float64)
-    for wrong in np.argwhere(~np.isfinite(values))[:1]:
-        raise refusal(where, f"the number at {wrong.tolist()} is {values[tuple(wrong)]}")
-    return values
+    for start in range(0, len(array), BLOCK):
+        for first, *rest in np.argwhere(~np.isfinite(array[start : start + BLOCK]))[:1].tolist():
+            place = [start + first, *rest]
+            raise refusal(where, f"the number at {place} is {array[tuple(place)]}")
+    return array
 
 
 def in_order(texts: Sequence[str]) -> tuple[str, ...]:
@@ -475,14 +494,19 @@ def no_column(name: str, table: CsvFile) -> str:
 def opened_arrays(path: Path) -> Iterator[Any]:
     """Give the block the array of a file, or what gives those of an archive by their names.
 
+    A single array stays in its file until its elements are used.
+
     Raises:
         OSError: if it is no file, or one that is too large.
         Exception: of many kinds, if it is none of NumPy's.
     """
     with opened(path) as file:
-        found: Any = np.load(file, allow_pickle=False) if size_of(file) <= LARGEST_ARRAYS else None
-        members = [] if isinstance(found, np.ndarray | None) else found.zip.infolist()
-        if found is None or any(member.file_size > LARGEST_ARRAYS for member in members):
+        large, single = size_of(file) > LARGEST_ARRAYS, file.read(6) == b"\x93NUMPY"
+        file.seek(0)
+        source, mode = (path, "r") if single else (file, None)
+        found: Any = None if large else np.load(source, mode, allow_pickle=False)  # type: ignore[arg-type]
+        members = [] if large or single else found.zip.infolist()
+        if large or any(member.file_size > LARGEST_ARRAYS for member in members):
             raise OSError(errno.EFBIG, f"has more than {LARGEST_ARRAYS:,} bytes", str(path))
         yield found
 
@@ -547,13 +571,19 @@ def load_dataset(data: Data, targets: Targets, generator: torch.Generator) -> Da
         if not len(indices) and (name == "train" or shares[name] > 0):
             message = f"leaves this part without any of the {len(raw.y)} samples; make it 0,"
             raise refusal(f"data.split.{name}", f"{message} or give more of them")
-    pieces = {name: (raw.x[indices], raw.y[indices]) for name, indices in parts.items()}
+    sources = {name: (raw, indices) for name, indices in parts.items()}
     for name, path in files.items():
         if path is not None:
             extra = reader.read_file(path, f"data.parts.{name}", raw.preprocessing)
-            pieces[name] = extra.x, extra.y
+            sources[name] = extra, np.arange(len(extra.y))
+    pieces = {
+        name: (of.x[indices], of.y[indices].astype(np.float64))
+        for name, (of, indices) in sources.items()
+    }
+    preprocessing = raw.preprocessing
+    del raw, sources  # which may be large
     try:
-        preprocessing = raw.preprocessing.fitted(pieces["train"][0], data.standardize)
+        preprocessing = preprocessing.fitted(pieces["train"][0], data.standardize)
     except ValueError as error:
         raise refusal("data.missing", str(error)) from None
     if targets == "regression" and data.standardize_target:
@@ -561,7 +591,8 @@ def load_dataset(data: Data, targets: Targets, generator: torch.Generator) -> Da
         center, unit = mean.item(), scale.item()
         preprocessing = replace(preprocessing, target_mean=center, target_scale=unit)
     samples = {}
-    for name, (x, y) in pieces.items():
+    for name in PARTS:
+        x, y = pieces.pop(name)
         y = (y - preprocessing.target_mean) / preprocessing.target_scale
         wanted = y.astype(np.int64) if targets == "classes" else y.astype(np.float32)[:, None]
         samples[name] = Samples(preprocessing.inputs(x), wanted)

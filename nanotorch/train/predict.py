@@ -239,7 +239,10 @@ def read_samples(trained: Trained, path: Path) -> tuple[Array, Array | None]:
                 message = "is a table, and the model's features have no names; give it an array"
                 raise refusal("", message, place)
             preprocessing = replace(preprocessing, columns=columns)
-        table = read_csv(path, preprocessing.delimiter, preprocessing.header, configured=False)
+        named = [column.name for column in preprocessing.columns if column.categories is not None]
+        named += [] if preprocessing.classes is None else [preprocessing.target]
+        form = preprocessing.delimiter, preprocessing.header
+        table = read_csv(path, *form, configured=False, named=named)
     except OSError as error:
         raise refusal("", f"cannot be read: {error.strerror or error}", place) from None
     rows, target = preprocessing.rows(table), preprocessing.target

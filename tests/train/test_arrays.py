@@ -1,5 +1,6 @@
 """Arrays in files of NumPy: read without ever executing anything."""
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -96,6 +97,22 @@ def test_objects_are_not_unpickled() -> None:
 def test_arrays_that_do_not_fit(arrays: dict[str, np.ndarray], message: str) -> None:
     np.savez("d.npz", **arrays)
     assert message in refusal(NPZ)
+
+
+def test_a_file_of_one_array_is_no_copy_in_memory() -> None:
+    x = np.random.default_rng(0).normal(size=(60_000, 20)).astype(np.float32)
+    np.save("a.npy", x)
+    np.save("b.npy", x[:, 0])
+    tracemalloc.start()
+    try:
+        data = dataset("data={npy: {x: a.npy, y: b.npy}}")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 3 * x.nbytes  # the inputs, and one part as it was
+    train = data.parts["train"].x
+    np.testing.assert_allclose(train.mean(axis=0), 0, atol=1e-4)
+    np.testing.assert_allclose(train.std(axis=0), 1, rtol=1e-4)
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 not a zip", b"\x93NUMPY", b"a,b\n1,2\n"])

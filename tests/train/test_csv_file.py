@@ -6,8 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nanotorch.train.config import shown_path
-from nanotorch.train.csv_file import MOST_COLUMNS, NO_HEADER, cell_starts, read_csv
+from nanotorch.train.config import ConfigError, shown_path
+from nanotorch.train.csv_file import (
+    MOST_COLUMNS,
+    NO_HEADER,
+    CsvFile,
+    carefully_read,
+    cell_starts,
+    read_csv,
+)
 from tests.train.examples import refusal_of
 
 
@@ -154,3 +161,71 @@ def test_a_table_that_is_too_large() -> None:
     os.truncate("t.csv", 2**40)
     with pytest.raises(OSError, match="has more than 1,000,000,000 bytes"):
         read_csv(Path("t.csv"))
+
+
+CELLS = ["1", "-2.5e3", " 7", "+.5 ", "1.", "1e-400", "0.1", "123456789.123456789"]
+ODD = [
+    "",
+    " ",
+    "NA",
+    "n/a",
+    "NaN",
+    "?",
+    "null",
+    "x",
+    "1_0",
+    "inf",
+    "-nan",
+    "0x1",
+    "1e999",
+    "٣",
+    "1 2",
+]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_quick_and_careful_reading_agree(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    odd = random.choice(ODD, 3) if seed % 2 else [""]
+    share = [0, 0.02, 0.3][seed % 3]
+    rows = [
+        [str(random.choice(odd if random.random() < share else CELLS)) for _ in range(3)]
+        for _ in range(30)
+    ]
+    end = ["\n", "\r\n", "\r"][seed % 3]
+    lines = ["a;b;c", *(";".join([*row[:2], row[2] * (seed % 5 > 0) or "u"]) for row in rows)]
+    path = write(end.join([*lines[:9], "", *lines[9:]]))
+    quick = read_csv(path, ";", named=["c"])
+    names, read = carefully_read(path, ";", header=True, configured=True)
+    careful = CsvFile("t.csv", names, len(read), lambda: read, ";")
+    assert list(quick.header) == list(careful.header)
+    for missing in (False, True):
+        for column in "ab":
+            assert read_as(quick, column, missing) == read_as(careful, column, missing)
+    assert quick.texts("c") == careful.texts("c")
+    for columns in ("a", "abc"):
+        without = quick.without(columns), careful.without(columns)
+        assert without[0].count == without[1].count == len(without[0].rows)
+        assert without[0].texts("c") == without[1].texts("c")
+        assert read_as(without[0], "b", True) == read_as(without[1], "b", True)
+
+
+def read_as(table: CsvFile, column: str, missing: bool) -> bytes | str:
+    """What the numbers of a column are, to the bit, or what is said of them."""
+    try:
+        return table.numbers(column, missing).tobytes()
+    except ConfigError as error:
+        return str(error)
+
+
+def test_numbers_names_and_holes_are_read_quickly() -> None:
+    blocks = "".join(f"{i},{i / 7!r},town {i % 3},{'' if i % 5 else i}\n" for i in range(50_000))
+    table = read_csv(write(f"a,b,c,d\n{blocks}"), named=["a"])
+    assert set(table.quick) == {"a", "b", "c", "d"}
+    assert table.texts("a") == [str(i) for i in range(50_000)]
+    assert table.numbers("b").tolist() == [i / 7 for i in range(50_000)]
+    assert table.texts("c")[:4] == ["town 0", "town 1", "town 2", "town 0"]
+    assert np.isnan(table.numbers("d", missing=True)).sum() == 40_000
+    assert table.without(["d"]).numbers("d").tolist() == [*range(0, 50_000, 5)]
+    with pytest.raises(ConfigError, match=r"t\.csv:3:\d+: column 'd': is empty; .* 39999 more"):
+        table.numbers("d")
