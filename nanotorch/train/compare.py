@@ -10,8 +10,10 @@ A directory stands for every run in it, `latest` for the newest. Exit codes: 0 d
 
 import argparse
 import math
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -22,9 +24,9 @@ from .commands import CommandError, Parser, exit_code, lasting_streams
 from .config import named
 from .load import settings_of
 from .loop import LESS_IS_BETTER
-from .metrics import aligned
+from .metrics import aligned, fitted, screen
 from .plots import NO_PLOTS, available, comparison, series
-from .run import NEWEST, RECORD, find, read_record
+from .run import FINISHED, NEWEST, RECORD, find, read_record
 from .run_directory import CheckpointError, read_metrics
 
 # Runs side by side: what each was, what came of it, in a table.
@@ -33,8 +35,17 @@ from .run_directory import CheckpointError, read_metrics
 FAVOURITES = ("validation/loss", "function/value", "test/loss", "train/loss")
 """Of the measures, which runs are ordered by if nobody says."""
 NOT_COMPARED = ("log", "checkpoint")
-MOST_SETTINGS = 8
-"""With more in the table, it is wider than a screen."""
+SOURCES: tuple[str, ...] = (
+    "data.csv",
+    "data.npz",
+    "data.npy.x",
+    "data.file",
+    "data.generator.name",
+)
+SOURCES += ("function.name", "function.expression")
+"""The settings that tell what a run learned from."""
+DIGITS = 4
+"""Of the measures that are shown."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +60,8 @@ class Outcome:
     seconds: float = math.nan
     steps: int | None = None
     directory: Path | None = None
+    spread: Mapping[str, float] = field(default_factory=dict)
+    """Where this is the mean of several runs, half the range of each measure."""
 
 
 def read_outcome(directory: Path, name: str) -> Outcome:
@@ -91,8 +104,37 @@ def ranked(outcomes: Sequence[Outcome], metric: str | None) -> list[Outcome]:
     return sorted(outcomes, key=key)
 
 
+def merged(outcomes: Sequence[Outcome], settings: Sequence[str]) -> list[Outcome]:
+    """Return one outcome, the mean, for all the finished runs that differ only in the seed.
+
+    Args:
+        outcomes: the runs.
+        settings: those in which they differ.
+    """
+    alike: dict[tuple[str, ...], list[Outcome]] = {}
+    for run in outcomes:
+        own = tuple(run.settings.get(key, "") for key in settings if key != "seed")
+        alike.setdefault(own if run.status == FINISHED else (run.name,), []).append(run)
+    return [mean_of(runs) if len(runs) > 1 else runs[0] for runs in alike.values()]
+
+
+def mean_of(runs: Sequence[Outcome]) -> Outcome:
+    """Return the mean of several runs, with half the range of each measure."""
+    names = dict.fromkeys(name for run in runs for name in run.results)
+    values = {name: [run.results.get(name, math.nan) for run in runs] for name in names}
+    return Outcome(
+        f"{len(runs)} runs",
+        FINISHED,
+        {key: value for key, value in runs[0].settings.items() if key != "seed"},
+        {name: float(np.mean(found)) for name, found in values.items()},
+        float(np.mean([run.seconds for run in runs])),
+        runs[0].steps if len({run.steps for run in runs}) == 1 else None,
+        spread={name: (max(found) - min(found)) / 2 for name, found in values.items()},
+    )
+
+
 def rows(
-    outcomes: Sequence[Outcome], settings: Sequence[str], metrics: Sequence[str]
+    outcomes: Sequence[Outcome], settings: Sequence[str], metrics: Sequence[str], digits: int = 6
 ) -> list[list[str]]:
     """Return a table: a header, and a row for each run."""
     found = [["run", "status", "steps", "seconds", *settings, *metrics]]
@@ -100,7 +142,10 @@ def rows(
         steps = "" if run.steps is None else str(run.steps)
         seconds = "" if math.isnan(run.seconds) else f"{run.seconds:.1f}"
         given = [run.settings.get(key, "") for key in settings]
-        shown = [f"{run.results[name]:.6g}" if name in run.results else "" for name in metrics]
+        shown = [f"{run.results[m]:.{digits}g}" if m in run.results else "" for m in metrics]
+        if run.spread:
+            spread = [f" ± {run.spread[m]:.2g}" if m in run.spread else "" for m in metrics]
+            shown = [mean + half for mean, half in zip(shown, spread, strict=True)]
         found.append([run.name, run.status, steps, seconds, *given, *shown])
     return found
 
@@ -118,18 +163,78 @@ def chosen_metrics(outcomes: Sequence[Outcome], metric: str | None) -> list[str]
     return list(dict.fromkeys([metric, *filter(None, others), *same]))
 
 
-def table(outcomes: Sequence[Outcome], settings: Sequence[str], metrics: Sequence[str]) -> str:
-    """Return runs as lines for people, or, where they differ in much, as columns."""
-    as_lines = rows(outcomes, settings, metrics)
-    as_columns = aligned(list(zip(*as_lines, strict=True)))
-    text = aligned(as_lines)
-    narrower = as_columns.index("\n") < text.index("\n")
-    return as_columns if narrower and len(settings) > MOST_SETTINGS else text
+def table(outcomes: Sequence[Outcome], settings: Sequence[str], metric: str | None) -> str:
+    """Return runs as lines that fit the screen, the best first, with as many measures as fit.
+
+    Runs that differ only in the seed are one line. Where they differ in too much for a line,
+    each is a column.
+    """
+    runs = ranked(merged(outcomes, settings), metric)
+    keys = [key for key in settings if any(key in run.settings for run in runs)]
+    metrics = chosen_metrics(runs, metric)
+    named = [replace(run, status=run.status.partition(":")[0]) for run in runs]
+    columns = list(zip(*rows(named, keys, metrics, DIGITS), strict=True))
+    shown, measures = columns[: len(columns) - len(metrics)], columns[len(columns) - len(metrics) :]
+    equal = [column for column in shown[1:3] if len(runs) > 1 and len({*column[1:]}) == 1]
+    shown = [column for column in shown if column not in equal]
+    part = f"{(metric or '').partition('/')[0]}/"
+    measures = [(column[0].removeprefix(part), *column[1:]) for column in measures]
+    if measures:  # the first one tells the part of those that follow
+        measures[0] = (str(metric), *measures[0][1:])
+    fitting = [*shown, *measures[:1]]
+    for measure in measures[1:]:
+        if breadth([*fitting, measure]) > screen():
+            break
+        fitting.append(measure)
+    lines = list(zip(*fitting, strict=True))
+    turned = breadth(fitting) > screen() >= breadth(lines)
+    words = [f"{each} steps" if head == "steps" else each for head, each, *_ in equal]
+    notes = [f"all: {', '.join(words)}"] if words else []
+    if len(runs) < len(outcomes):
+        notes.append("a line for the runs that differ only in the seed: mean ± half the range")
+    notes += [f"{run.name}: {run.status}" for run in runs if ":" in run.status]
+    return "\n".join([aligned(fitting if turned else lines), *map(fitted, notes)])
+
+
+def best(outcomes: Sequence[Outcome], metric: str | None) -> str:
+    """Return which run is the best, and where it is."""
+    places = [outcome.directory.absolute() for outcome in outcomes if outcome.directory is not None]
+    first = ranked(outcomes, metric)[0]
+    if metric not in first.results or first.directory is None or len(places) < 2:
+        return ""
+    common = Path(os.path.commonpath(places))
+    place = common.relative_to(Path.cwd()) if common.is_relative_to(Path.cwd()) else common
+    return fitted(f"best {metric}: {first.directory.absolute().relative_to(common)} in {place}")
+
+
+def breadth(columns: Sequence[Sequence[str]]) -> int:
+    """Return how wide a table of these columns is."""
+    return sum(2 + max(map(len, column)) for column in columns) - 2
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Return what names of directories differ in."""
+    parts = [Path(name).parts for name in names]
+    if len(parts) < 2:
+        return [part[-1] for part in parts]
+    first = next(k for k, same in enumerate(zip_longest(*parts)) if len({*same}) > 1)
+    for end in range(first + 1, max(map(len, parts)) + 1):
+        found = ["/".join(part[first:end]) for part in parts]
+        if len({*found}) == len(found):
+            break
+    days = {name.partition("_")[0] for name in found}
+    return [(len(days) == 1 and name.partition("_")[2]) or name for name in found]
+
+
+def task_of(outcome: Outcome) -> str:
+    """Return what a run learned, and from what, such as `classification of moons`."""
+    settings = outcome.settings
+    found = [settings[key].strip('"') for key in SOURCES if settings.get(key, "null") != "null"]
+    names = [Path(name).name if Path(name).is_absolute() else name for name in found[:1]]
+    return " of ".join([settings.get("experiment", "without a configuration"), *names])
 
 
 FORMATS = (".png", ".svg", ".pdf")
-MOST_SHOWN = 5
-"""Measures that the table has."""
 
 
 def main(arguments: Sequence[str] | None = None, program: str = "scripts/compare.py") -> int:
@@ -160,15 +265,28 @@ def compare(options: argparse.Namespace) -> int:
     if options.metric is not None and options.metric not in measured:
         known = ", ".join(sorted(measured))
         raise CommandError(f"no run has measured {options.metric!r}; there are {known}")
-    metric = options.metric or favourite(outcomes)
-    order = ranked(outcomes, metric)
-    print(table(order, differing(order), chosen_metrics(order, metric)[:MOST_SHOWN]), flush=True)
-    losses = sorted({o.settings.get("loss.name", "") for o in order if metric in o.results})
-    if metric is not None and metric.endswith("/loss") and len(losses) > 1:
-        print(f"\n{metric} is not one measure here, but {' and '.join(losses)}", flush=True)
+    tasks: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        tasks.setdefault(task_of(outcome), []).append(outcome)
+    print("\n\n".join(compared(name, runs, options.metric) for name, runs in tasks.items()))
     if options.plot is not None:
-        draw(order, metric or "", Path(options.plot))
+        metric = options.metric or favourite(outcomes)
+        draw(ranked(outcomes, metric), metric or "", Path(options.plot))
     return 0
+
+
+def compared(task: str, outcomes: Sequence[Outcome], metric: str | None) -> str:
+    """Return the runs of one task side by side."""
+    paths = short_names([str(outcome.directory) for outcome in outcomes])
+    outcomes = [replace(run, name=name) for run, name in zip(outcomes, paths, strict=True)]
+    if not any(metric in outcome.results for outcome in outcomes):
+        metric = favourite(outcomes)
+    count = f"{len(outcomes)} run{'s' if len(outcomes) > 1 else ''}"
+    lines = [fitted(f"{task}: {count}"), table(outcomes, differing(outcomes), metric)]
+    losses = sorted({o.settings.get("loss.name", "") for o in outcomes if metric in o.results})
+    if metric is not None and metric.endswith("/loss") and len(losses) > 1:
+        lines.append(fitted(f"{metric} is not one measure here, but {' and '.join(losses)}"))
+    return "\n".join(filter(None, [*lines, best(outcomes, metric)]))
 
 
 def found_runs(names: Sequence[str]) -> list[Path]:

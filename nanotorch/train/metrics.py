@@ -1,6 +1,8 @@
 """How good predictions are, and how it is told."""
 
 import math
+import shutil
+import textwrap
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -157,41 +159,89 @@ ROUNDING = 1e-3
 LONG = 1e8
 
 HEADINGS = {"mae": "MAE", "rmse": "RMSE", "r2": "R2", "auc": "AUC", "f1": "F1"}
-HEADINGS |= {"average_precision": "AP", "brier": "Brier"}
+HEADINGS |= {"average_precision": "average precision", "brier": "Brier score"}
+HEADINGS |= {"log_loss": "log loss"}
+
+NARROWEST = 22
+"""Columns of a table that is too wide become no narrower than this."""
+
+
+def screen() -> int:
+    """Return how many columns the terminal has, 80 where there is none."""
+    return shutil.get_terminal_size().columns
+
+
+def fitted(text: str) -> str:
+    """Return text whose lines fit the screen: longer ones are broken between words."""
+    wrapper = textwrap.TextWrapper(
+        screen(), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join(
+        line if len(line) <= wrapper.width else wrapper.fill(line) for line in text.split("\n")
+    )
+
+
+def shortened(text: str, width: int) -> str:
+    """Return text of at most `width` characters, without its middle if it is longer."""
+    tail = (width - 1) // 2
+    return text if len(text) <= width else f"{text[: width - 1 - tail]}…{text[-tail:]}"
 
 
 def metrics_table(results: Mapping[str, float], samples: Mapping[str, int]) -> str:
-    """Return a table with a row per part and a column per metric.
+    """Return a table with a row per metric and a column per part.
 
     Args:
         results: `part/metric` -> value.
-        samples: part -> number of samples; parts without any have no row.
+        samples: part -> number of samples; parts without any have no column.
     """
     parts = [part for part, count in samples.items() if count]
     metrics = [name.split("/")[1] for name in results if name.startswith(f"{parts[0]}/")]
-    rows = [["part", "samples", *(HEADINGS.get(metric, metric) for metric in metrics)]]
-    for part in parts:
-        values = [number(results[f"{part}/{metric}"]) for metric in metrics]
-        rows.append([part, str(samples[part]), *values])
-    return aligned(rows)
+    rows = {m: [number(results[f"{part}/{m}"]) for part in parts] for m in metrics}
+    if rows.get("log_loss") == rows["loss"]:  # which it is, but for weights of classes
+        del rows["log_loss"]
+    lines = [["", *parts], ["samples", *(str(samples[part]) for part in parts)]]
+    return aligned([*lines, *([HEADINGS.get(m, m), *cells] for m, cells in rows.items())])
 
 
 def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Return rows of cells as lines, the first columns flush left, the others right."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if column < left else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
+    """Return rows of cells as lines that fit the screen.
+
+    Where they are too wide, long cells are shortened; if that is not enough, the last columns
+    stand below the others, beside the first ones again.
+
+    Args:
+        rows: of equal lengths.
+        left: how many columns are flush left, and stand beside all the others.
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    room = screen() - 2 * (len(widths) - 1)
+    while sum(widths) > room and max(widths) > NARROWEST:
+        widths[widths.index(max(widths))] -= 1
+    blocks, used = [[*range(left)]], sum(widths[:left]) + 2 * (left - 1)
+    space = screen() - used
+    for column in range(left, len(widths)):
+        space -= 2 + widths[column]
+        if space < 0 and len(blocks[-1]) > left:
+            blocks.append([*range(left)])
+            space = screen() - used - 2 - widths[column]
+        blocks[-1].append(column)
+    return "\n\n".join(
+        "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
+        for block in blocks
+        for columns in [[padded(rows, column, widths[column], column < left) for column in block]]
     )
+
+
+def padded(rows: Sequence[Sequence[str]], column: int, width: int, left: bool) -> list[str]:
+    """Return the cells of a column, each `width` characters wide."""
+    cells = [shortened(row[column], width) for row in rows]
+    return [cell.ljust(width) if left else cell.rjust(width) for cell in cells]
 
 
 def matrix_text(predicted: ArrayLike, target: ArrayLike, classes: Sequence[str]) -> str:
     """Return a confusion matrix: a row per class, a column per prediction."""
     matrix = confusion_matrix(predicted, target, len(classes))
-    rows = [["is \\ predicted", *classes]]
+    rows = [["true \\ predicted", *classes]]
     rows += [[name, *map(str, row)] for name, row in zip(classes, matrix, strict=True)]
     return aligned(rows)
 

@@ -145,14 +145,14 @@ def summary(model: nn.Module, example: torch.Tensor) -> str:
             stack.callback(module.register_forward_hook(see).remove)
         model(example)
     counts = operations(model, example)
-    lines = [["module", "output", "parameters", "memory / sample", "FLOPs / sample"]]
+    lines = [["module", "output", "parameters", "memory", "FLOPs"]]
     for branch, module in tree(model):
         row = rows[module]
         own = sum(parameter.numel() for parameter in module.parameters())
         shapes = " ".join(dict.fromkeys(shown(shape, samples) for shape in row.shapes))
-        memory = size_text(row.bytes / samples) if row.bytes else ""
+        memory = scaled(row.bytes / samples, "B") if row.bytes else ""
         flops = sum(counts[inner] for inner in module.modules()) // samples
-        flops_text = f"{flops:,}" if row.shapes else ""
+        flops_text = scaled(flops) if row.shapes else ""
         lines.append([branch, shapes, f"{own:,}" if own else "", memory, flops_text])
     shown_lines = lines[:MOST_MODULES]
     if len(lines) > MOST_MODULES:
@@ -161,20 +161,23 @@ def summary(model: nn.Module, example: torch.Tensor) -> str:
     count = sum(parameter.numel() for parameter in parameters)
     frozen = sum(p.numel() for p in parameters if not p.requires_grad)
     size = sum(tensor.numel() * tensor.element_size() for tensor in [*parameters, *buffers])
+    forward = sum(counts.values()) // samples
     kept = sum(rows[module].bytes for module in model.modules() if not list(module.children()))
     total = f"{count:,} parameters" + (f", {frozen:,} of them frozen" if frozen else "")
-    total += f"; {size_text(size)} of weights and buffers"
-    total += f"; {size_text(kept / samples)} of results per sample"
+    total += f"; {scaled(size, 'B')} of weights and buffers"
+    total += (
+        f"\nper sample: {scaled(kept / samples, 'B')} of results, {scaled(forward)} FLOPs forward"
+    )
     return f"{aligned(shown_lines, left=2)}\n{total}"
 
 
-def size_text(size: float) -> str:
-    """Return a number of bytes as people say it."""
-    for unit in ("B", "kB", "MB"):
-        if size < 1000:
-            return f"{size:.4g} {unit}"
-        size /= 1000
-    return f"{size:,.4g} GB"
+def scaled(number: float, unit: str = "") -> str:
+    """Return a number as people say it, such as 15.35 M, or 2.052 kB where it counts bytes."""
+    for prefix in ("", "k", "M"):
+        if number < 1000:
+            return f"{number:.4g} {prefix}{unit}".rstrip()
+        number /= 1000
+    return f"{number:,.4g} G{unit}"
 
 
 def flat(value: Any) -> Iterator[Any]:
@@ -199,8 +202,8 @@ def tree(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
         name, module = entry
         rest = list(children)
         waiting[-1] = iter(rest), indent
-        yield f"{indent}{'├─' if rest else '└─'} {name} {type(module).__name__}", module
-        waiting.append((iter(list(module.named_children())), indent + ("│  " if rest else "   ")))
+        yield f"{indent}{'├' if rest else '└'} {name} {type(module).__name__}", module
+        waiting.append((iter(list(module.named_children())), indent + ("│ " if rest else "  ")))
 
 
 def shown(shape: tuple[int, ...], samples: int) -> str:
@@ -328,14 +331,14 @@ class OperationProfile:
         head = f"{len(self._steps)} steps, timed operation by operation, which slows them down"
         by_operation = table(["operation", "module"], operations, whole)
         by_module = table(["module"], modules, whole)
-        return f"{head}; medians\n\n{by_operation}\n\n{by_module}"
+        return f"{head}; medians of a step\n\n{by_operation}\n\n{by_module}"
 
 
 def table(heads: list[str], costs: Mapping[str, Cost], whole: float) -> str:
     """Return what took most, a line each, with its share of the whole step."""
-    rows = [[*heads, "calls a step", "µs a step", "share", "KB a step"]]
+    rows = [[*heads, "calls", "µs", "share", "memory"]]
     for key, cost in sorted(costs.items(), key=lambda item: -item[1][1])[:MOST_ROWS]:
         calls, seconds, size = cost
         figures = [f"{calls:g}", f"{seconds * 1e6:,.1f}", f"{100 * seconds / whole:.1f} %"]
-        rows.append([*key.split("\0"), *figures, f"{size / 1000:,.1f}"])
+        rows.append([*key.split("\0"), *figures, scaled(size, "B")])
     return aligned(rows, left=len(heads))

@@ -33,7 +33,7 @@ from .config import ConfigError, Place, Problem, quoted, raise_all, refusal
 from .experiment import Experiment, Recorder
 from .load import LoadedConfig, dump_config, load_config, settings_of
 from .loop import DIVERGED, INTERRUPTED, OUT_OF_TIME, Callback, Loop, StopOnSignal, StopWhenDiverged
-from .metrics import aligned, duration
+from .metrics import aligned, duration, fitted
 from .minimization import Minimization
 from .plots import NO_PLOTS, available, draw
 from .progress import readable_warnings
@@ -422,7 +422,7 @@ class Run:
     def _run(self) -> RunResult:
         experiment = self.experiment
         if self.verbose:
-            self._say(f"{experiment.describe()}\nrun directory: {self.directory}\n")
+            self._say(f"{fitted(experiment.describe())}\nrun directory: {self.directory}\n")
         if self._config.log.plots and not available():
             self._say(NO_PLOTS)
         resumed = None

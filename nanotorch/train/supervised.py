@@ -364,17 +364,18 @@ class Supervised(Fitting):
     def describe(self) -> str:
         dataset, data = self.dataset, self.config.data
         target, shape = f"'{dataset.preprocessing.target}'", dataset.parts["train"].x.shape[1:]
+        classes = dataset.classes or ()
         features = f"{shape[0]} feature{'s' if shape[0] > 1 else ''}"
         if len(shape) > 1:
             features = f"inputs of shape {' x '.join(map(str, shape))}"
         elif not dataset.preprocessing.features:
             features = f"{shape[0]} characters"
-        if dataset.classes and self.kind.targets == "binary" and data.files:
-            target += f" ({dataset.classes[1]} = 1, {dataset.classes[0]} = 0)"
-        elif dataset.classes:
-            target += f" ({len(dataset.classes)} classes)" * (not isinstance(self.kind, Characters))
+        named = self.kind.targets == "binary" and len(classes) == 2 and bool(data.files)
+        if classes and not named and not isinstance(self.kind, Characters):
+            target += f" ({len(classes)} classes)"
         sizes = ", ".join(f"{name} {len(part)}" for name, part in dataset.parts.items())
         lines = [f"{self.config.experiment} of {target} from {features}, {data.source}"]
+        lines += [f"classes: {classes[1]} = 1, {classes[0]} = 0"] if named else []
         lines += [f"samples: {sizes}"]
         lines += [] if isinstance(self.kind, Characters) else lacking(dataset)
         lines += [f"{self.config.loss.name}, {self.config.optimizer.name}", ""]

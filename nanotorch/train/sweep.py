@@ -34,7 +34,7 @@ import numpy as np
 from nanotorch.serialization.files import opened, size_of, write_atomically
 
 from . import commands
-from .compare import Outcome, chosen_metrics, favourite, ranked, read_outcome, rows, table
+from .compare import Outcome, best, chosen_metrics, favourite, ranked, read_outcome, rows, table
 from .config import did_you_mean, quoted, usage_error
 from .csv_file import csv_text
 from .load import load_config, run_name
@@ -169,8 +169,6 @@ LAST = 10_000
 """Bytes at the end of a log in which its last line is looked for."""
 OWN = ("log.dir", "log.name", "log.progress")
 """Settings that the sweep makes for each run."""
-MOST_SHOWN = 5
-"""Measures that the printed table has."""
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
@@ -235,10 +233,12 @@ def tell(outcomes: list[Outcome], keys: list[str], metric: str | None, directory
     order, metrics = ranked(outcomes, metric), chosen_metrics(outcomes, metric)
     file = directory / TABLE
     write_atomically(file, csv_text(rows(order, keys, metrics)).encode())
-    print(f"\n{table(order, keys, metrics[:MOST_SHOWN])}")
+    print(f"\n{table(outcomes, keys, metric)}")
     failed = [outcome for outcome in outcomes if outcome.status != "finished"]
     finished = len(outcomes) - len(failed)
-    print(f"\n{finished} of {len(outcomes)} runs finished; the whole table is {file}")
+    print(f"\n{finished} of {len(outcomes)} runs finished; the whole table:\n  {file}")
+    if found := best(outcomes, metric):
+        print(found)
     for outcome in failed:
         if outcome.status != NOT_STARTED:
             log = directory / f"{outcome.name}.log"

@@ -1,4 +1,4 @@
-"""Every test of the trainer works in an empty directory of its own."""
+"""Every test of the trainer works in an empty directory of its own, on a screen of its own."""
 
 import functools
 from collections.abc import Iterator
@@ -13,6 +13,7 @@ from nanotorch.train import config, load
 @pytest.fixture(autouse=True)
 def _own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")  # however wide the terminal is
 
 
 @pytest.fixture(scope="session", autouse=True)

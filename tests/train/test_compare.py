@@ -1,5 +1,6 @@
 """Runs side by side."""
 
+import itertools
 import math
 from pathlib import Path
 
@@ -27,16 +28,19 @@ def test_where_runs_differ_and_what_came_of_them(
     capsys.readouterr()
     assert compare.main(["runs"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 3
-    assert lines[0].split()[:6] == ["run", "status", "steps", "seconds", "seed", "optimizer.lr"]
+    assert lines[0] == "classification of moons: 2 runs"
+    assert lines[1].split()[:4] == ["run", "seconds", "seed", "optimizer.lr"]
+    assert lines[1].split()[4:6] == ["validation/loss", "accuracy"]
     best = ranked(outcomes, "validation/loss")[0]
-    assert best.name in lines[1]
+    assert best.name.endswith(lines[2].split()[0])  # what the names differ in
+    assert lines[4:] == ["all: finished, 5 steps", f"best validation/loss: {best.name} in runs/x"]
+    assert all(len(line) <= 80 for line in lines)
 
 
 def test_more_is_better_of_some(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
     assert compare.main([*map(str, runs), "--metric", "train/accuracy"]) == 0
-    lines = capsys.readouterr().out.splitlines()[-2:]
-    values = [float(line.split()[6]) for line in lines]
+    lines = capsys.readouterr().out.splitlines()[-4:-2]
+    values = [float(line.split()[4]) for line in lines]
     assert values == sorted(values, reverse=True)
 
 
@@ -74,19 +78,60 @@ def test_what_was_not_measured_is_left_blank() -> None:
 
 
 def test_runs_of_all_kinds(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each has a column with what it was; the measures of one kind mean nothing for another."""
+    """Each task has a table: the measures of one kind mean nothing for another."""
     for text in (CLASSIFICATION, REGRESSION, MINIMIZATION):
         write_example(Path(), text)
         train(load_config("x.yaml", QUIET))
+    train(load_config("x.yaml", [*QUIET, "optimizer.lr=0.3"]))
     capsys.readouterr()
     assert compare.main(["runs"]) == 0
-    text = capsys.readouterr().out
-    lines = {line.split()[0]: line.split() for line in text.splitlines() if line}
-    assert lines["status"] == ["status"] + ["finished"] * 3
-    assert sorted(lines["experiment"][1:]) == ["classification", "minimization", "regression"]
-    (value,) = lines["function/value"][1:]  # the others have none
-    assert float(value) >= 0
-    assert "validation/loss is not one measure here, but BCEWithLogitsLoss and MSELoss" in text
+    tables = [table.splitlines() for table in capsys.readouterr().out.split("\n\n")]
+    assert sorted(table[0] for table in tables) == [
+        "classification of moons: 1 run",
+        "minimization of x[0]**2 + (x[1] - 1)**2: 2 runs",
+        "regression of table.csv: 1 run",
+    ]
+    heads = {table[0].split()[0]: table[1].split() for table in tables}
+    assert heads["minimization"] == ["run", "seconds", "optimizer.lr", "function/value"]
+    assert heads["regression"][4:6] == ["validation/loss", "mae"]
+
+
+def test_a_loss_is_compared_with_the_same_one_only(
+    runs: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    loss = ["loss=CrossEntropyLoss", "model.layers=[{name: Linear, out_features: 2}]"]
+    train(load_config("x.yaml", [*QUIET, *loss]))
+    capsys.readouterr()
+    assert compare.main(["runs"]) == 0
+    told = (
+        "validation/loss is not one measure here, but BCEWithLogitsLoss and\n  CrossEntropyLoss\n"
+    )
+    assert told in capsys.readouterr().out
+
+
+def test_seeds_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    write_example(Path(), CLASSIFICATION)
+    results = []
+    for rate, seed in itertools.product(("0.01", "0.1"), range(3)):
+        loaded = load_config("x.yaml", [*QUIET, f"optimizer.lr={rate}", f"seed={seed}"])
+        results.append(train(loaded).results["validation/loss"])
+    capsys.readouterr()
+    assert compare.main(["runs"]) == 0
+    out = capsys.readouterr().out
+    assert "a line for the runs that differ only in the seed: mean ± half the range\n" in out
+    for values in (results[:3], results[3:]):
+        half = (max(values) - min(values)) / 2
+        assert f" {sum(values) / 3:.4g} ± {half:.2g} " in out
+    assert out.count("3 runs ") == 2
+    assert "best validation/loss: " in out
+
+
+def test_many_settings_are_lines() -> None:
+    one = {f"a.long.name.{k}": str(k) for k in range(9)}
+    runs = [Outcome("a", "finished", one, {"test/loss": 1.0}), Outcome("b", "finished", {})]
+    lines = compare.table(runs, differing(runs), "test/loss").splitlines()
+    assert lines[0].split() == ["run", "a", "b"]
+    assert lines[2].split() == ["a.long.name.0", "0"]
 
 
 def test_a_run_counts_once_and_the_newest_has_a_name(
@@ -94,6 +139,6 @@ def test_a_run_counts_once_and_the_newest_has_a_name(
 ) -> None:
     capsys.readouterr()
     assert compare.main(["runs", str(runs[0]), f"{runs[0]}/../{runs[0].name}", "latest"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 3
+    assert capsys.readouterr().out.startswith("classification of moons: 2 runs\n")
     assert compare.main(["latest"]) == 0
     assert runs[1].name in capsys.readouterr().out

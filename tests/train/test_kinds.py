@@ -32,7 +32,7 @@ def test_many_classes_are_learned() -> None:
     run = trained(CLASSIFICATION, *THREE, "train={epochs: 40, batch_size: 16}")
     results = run.report()
     assert results.results["test/accuracy"] > 0.9
-    assert "is \\ predicted  0  1  2" in results.text
+    assert "true \\ predicted  0  1  2" in results.text
     columns = run.kind.predictions(run.predict(run.dataset.parts["test"].x), run.dataset)
     assert list(columns) == ["y", "p(0)", "p(1)", "p(2)"]
     np.testing.assert_allclose(columns["p(0)"] + columns["p(1)"] + columns["p(2)"], 1)
