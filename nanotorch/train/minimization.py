@@ -15,7 +15,7 @@ from .config import ConfigError
 from .experiment import Experiment, Recorder, Report
 from .functions import Expression
 from .loop import Callback, Loop, TraceStep, Write
-from .metrics import aligned
+from .metrics import aligned, screen
 from .plots import Plot, Records, trajectory, value_curve, way
 from .run_directory import OptimizerState
 from .schema import MinimizationConfig, Stop
@@ -25,6 +25,10 @@ MOST_CURVES = 10
 """Coordinates, or starts, that get a curve of their own."""
 MOST_ROWS = 50
 """Starts that get a line in the report."""
+MOST_SHOWN = 40
+"""Characters of a point."""
+LINES, LEFT = 20, 38
+"""Lines on the way, and the characters of each before the point."""
 
 
 class Minimization(Experiment):
@@ -85,13 +89,12 @@ class Minimization(Experiment):
     def describe(self) -> str:
         function = self.config.function
         points = [[float(value) for value in point] for point in function.points]
-        start, said = str(points[0]), "the value before a step and the point after it"
+        start, said = shown_point(points[0]), ""
         if len(points) > 1:
-            start = f"{len(points)} points"
-            said = "the least value before a step and the point that had it, after"
+            start, said = f"{len(points)} points", "; each line is the point of the least value"
         return (
             f"minimization of {function.formula} from {start}\n"
-            f"{self.config.optimizer.name}, {self.steps} iterations; each line is {said}"
+            f"{self.config.optimizer.name}, {self.steps} iterations{said}"
         )
 
     def callbacks(self, recorder: Recorder) -> Sequence[Callback]:
@@ -99,7 +102,8 @@ class Minimization(Experiment):
         listening: list[Callback | None] = [
             # First, so that the last point is recorded.
             StopWhenGoodEnough(self, stop) if stop else None,
-            RecordPoints(self, recorder.write, log.every, shown=log.progress),
+            RecordPoints(self, recorder.write, log.every),
+            ShowPoints(self) if log.progress else None,
             self._schedule,
             TraceStep(self, events.step) if events else None,
             *self._listening,
@@ -149,14 +153,13 @@ class Minimization(Experiment):
         best = int(np.nanargmin(values)) if np.isfinite(values).any() else 0
         value = float(values[best])
         results = {"function/value": value}
-        lines = [f"f = {value:.6g} at {points[best]}"]
+        lines = [f"f = {value:.4g} at {shown_point(points[best])}"]
         nearest = known.distance(points[best].tolist())
         if nearest is not None:
             distance, place = nearest
             results["function/distance"] = distance
             results["function/excess"] = known.excess(value, points.shape[1])
-            shown = ", ".join(f"{part:g}" for part in place)
-            lines.append(f"the nearest known minimum, ({shown}), is {distance:.6g} away")
+            lines.append(f"the nearest known minimum, {shown_point(place)}, is {distance:.4g} away")
         if len(points) > 1:
             lines += ["", self._table(values, points)]
         return Report("\n".join(lines), results, value)
@@ -167,7 +170,8 @@ class Minimization(Experiment):
         rows = [["start", "end", "value", *(["distance"] if function.known.minima else [])]]
         for index in np.argsort(values, kind="stable")[:MOST_ROWS]:
             nearest = function.known.distance(points[index].tolist())
-            row = [str(list(function.points[index])), str(points[index]), f"{values[index]:.6g}"]
+            places = [shown_point(point) for point in (function.points[index], points[index])]
+            row = [*places, f"{values[index]:.4g}"]
             rows.append(row if nearest is None else [*row, f"{nearest[0]:.3g}"])
         more = len(points) - MOST_ROWS
         return aligned(rows) + (f"\nand {more} more" if more > 0 else "")
@@ -249,11 +253,10 @@ class StopWhenGoodEnough(Callback):
 
 
 class RecordPoints(Callback):
-    """Records, and prints if `shown`, the least value before a step and its point after it."""
+    """Records the least value before a step and its point after it."""
 
-    def __init__(self, minimization: Minimization, write: Write, every: int, shown: bool) -> None:
-        self._task, self._write = minimization, write
-        self._every, self._shown = every, shown
+    def __init__(self, minimization: Minimization, write: Write, every: int) -> None:
+        self._task, self._write, self._every = minimization, write, every
 
     def on_step(self, loop: Loop) -> None:
         if loop.step % self._every and not loop.complete:
@@ -262,8 +265,6 @@ class RecordPoints(Callback):
         several = len(points) > 1
         best = np.nanargmin(before) if several and not np.isnan(before).all() else 0
         point = points[best]
-        if self._shown:
-            print(loop.loss, point, flush=True)
         values = {"function/value": loop.loss}
         values |= {f"x/{i}": float(value) for i, value in enumerate(point[:MOST_CURVES])}
         if several:
@@ -273,3 +274,42 @@ class RecordPoints(Callback):
                 for k, place in enumerate(points[:MOST_CURVES]):
                     values |= dict(zip(tags(k), map(float, place), strict=True))
         self._write(loop.step, loop.epoch, values)
+
+
+class ShowPoints(Callback):
+    """Prints points on the way, at even intervals: the value there and the gradient's norm."""
+
+    def __init__(self, minimization: Minimization) -> None:
+        self._task = minimization
+        self._every = -(-minimization.steps // LINES)
+        self._points: NDArray[np.float32] | None = None
+        """Those before the step under way, if they are to be shown."""
+
+    def on_start(self, loop: Loop) -> None:
+        print(f"{'iteration':>9}  {'value':>10}  {'gradient norm':>13}  point", flush=True)
+        self._keep(loop)
+
+    def on_step(self, loop: Loop) -> None:
+        if self._points is not None:  # their value and gradient are known now
+            values, grad = self._task.values, self._task.x.grad
+            best = np.nanargmin(values) if np.isfinite(values).any() else 0
+            slope = ""
+            if grad is not None and not searches(self._task.optimizer):
+                slope = f"{np.linalg.norm(grad.numpy().reshape(-1, len(values))[:, best]):.4g}"
+            point = shown_point(self._points[best], screen() - LEFT)
+            print(f"{loop.step - 1:9}  {loop.loss:10.4g}  {slope:>13}  {point}", flush=True)
+        self._keep(loop)
+
+    def _keep(self, loop: Loop) -> None:
+        due = loop.step % self._every == 0
+        self._points = self._task.points().copy() if due else None
+
+
+def shown_point(point: Iterable[float], width: int = MOST_SHOWN) -> str:
+    """Return a point, with as many coordinates as there is room for."""
+    parts = [f"{float(part):.4g}" for part in point]
+    text = f"({', '.join(parts)})"
+    while len(text) > width and len(parts) > 1:
+        parts.pop()
+        text = f"({', '.join(parts)}, ...)"
+    return text

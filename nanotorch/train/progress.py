@@ -1,5 +1,6 @@
-"""How far a run is: a bar on a terminal, a few plain lines elsewhere."""
+"""How far a run is: a few lines, and a bar on a terminal."""
 
+import math
 import sys
 import time
 import warnings
@@ -8,17 +9,16 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .loop import Callback, Loop
+from .metrics import fitted
 
 if TYPE_CHECKING:
     from tqdm import tqdm
 
 BAR_INTERVAL = 0.1
 """Seconds between two updates of the progress bar, so that it costs nothing per step."""
-BAR_FORMAT = (
-    "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{remaining}, {rate_fmt}{postfix}]"
-)
+BAR_FORMAT = "{desc} {percentage:3.0f}%|{bar}| {elapsed} elapsed, {remaining} left{postfix}"
 LINES = 10
-"""How many lines of progress are printed where there is no terminal."""
+"""About how many lines of progress there are."""
 
 
 @contextmanager
@@ -31,7 +31,7 @@ def readable_warnings() -> Iterator[None]:
     def show(message: Warning | str, *place: object) -> None:
         from tqdm import tqdm
 
-        tqdm.write(f"warning: {message}", file=sys.stderr)
+        tqdm.write(fitted(f"warning: {message}"), file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.filterwarnings("always", "nanotorch.compile runs", UserWarning)
@@ -40,23 +40,38 @@ def readable_warnings() -> Iterator[None]:
 
 
 class Progress(Callback):
-    """Says how far the run is; the last thing said is what it came to."""
+    """Prints a line every few epochs, or several an epoch if there are few; the last at the end.
 
-    def __init__(self) -> None:
+    Args:
+        epochs: how many the run has.
+        validate_every: how many of them are between two measurements: a line carries its own.
+    """
+
+    def __init__(self, epochs: int, validate_every: int = 1) -> None:
+        self._epochs = epochs
+        self._every = math.ceil(epochs / LINES / validate_every) * validate_every
+        self._epoch, self._within = 0, 0
+        """Steps of an epoch, and between two lines of one."""
         self._start, self._first = 0.0, 0
-        """The step that was taken last when the run was started, or resumed."""
+        """When the run was started, or resumed, and the step that was taken last."""
         self._told = 0
         """The step of the last line."""
-        self._validation: tuple[int, float] | None = None
-        """The epoch of the last measurement, and the loss."""
 
     def on_start(self, loop: Loop) -> None:
         self._start = time.monotonic()
         self._first = self._told = loop.step
+        self._epoch = math.ceil(loop.steps / self._epochs)
+        self._within = math.ceil(self._epoch / max(LINES // self._epochs, 1))
+
+    def on_step(self, loop: Loop) -> None:
+        assert loop.position is not None
+        inside = loop.position < self._epoch and not loop.complete
+        if inside and loop.position % self._within == 0:
+            self._tell(loop)
 
     def on_epoch(self, loop: Loop) -> None:
-        if "validation/loss" in loop.measured:
-            self._validation = loop.epoch, loop.measured["validation/loss"]
+        if loop.epoch % self._every == 0 or loop.complete:
+            self._tell(loop)
 
     def on_end(self, loop: Loop) -> None:
         if self._told < loop.step:
@@ -64,20 +79,31 @@ class Progress(Callback):
 
     def _tell(self, loop: Loop) -> None:
         self._told = loop.step
-        speed = (loop.step - self._first) / max(time.monotonic() - self._start, 1e-9)
-        text = f"epoch {loop.epoch}, step {loop.step}/{loop.steps}: loss {loop.loss:.5g}"
-        if self._validation is not None:
-            epoch, loss = self._validation
-            new = epoch == loop.epoch and loop.position is None
-            text += f", validation loss {loss:.5g}" + ("" if new else f" after epoch {epoch}")
-        print(f"{text}, {speed:,.0f} steps/s", flush=True)
+        text = f"epoch {loop.epoch:{len(str(self._epochs))}}/{self._epochs}"
+        if loop.position is not None:
+            text += f", step {loop.step}/{loop.steps}"
+        measured = loop.measured if loop.position is None else {}
+        text += f": loss {measured.get('train/epoch_loss', loop.loss):.4g}"
+        if "validation/loss" in measured:
+            text += f", validation loss {measured['validation/loss']:.4g}"
+        self._print(f"{text}, {self._speed(loop)}")
+
+    def _print(self, text: str) -> None:
+        print(text, flush=True)
+
+    def _speed(self, loop: Loop) -> str:
+        """Return how fast the steps have been since the start."""
+        rate = (loop.step - self._first) / max(time.monotonic() - self._start, 1e-9)
+        if rate < 1:
+            return f"{1 / max(rate, 1e-9):.1f} s/step"
+        return f"{rate:,.0f} steps/s" if rate >= LINES else f"{rate:.1f} steps/s"
 
 
 class ProgressBar(Progress):
-    """A bar with speed, remaining time and loss, for a terminal; one line takes its place."""
+    """The lines, and below them a bar, for a terminal."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, epochs: int, validate_every: int = 1) -> None:
+        super().__init__(epochs, validate_every)
         self._bar: tqdm[Any] | None = None
         self._updated = 0.0
 
@@ -86,23 +112,20 @@ class ProgressBar(Progress):
 
         super().on_start(loop)
         self._bar = tqdm(
-            total=loop.steps, initial=loop.step, unit=" steps", dynamic_ncols=True,
-            file=sys.stderr, bar_format=BAR_FORMAT, leave=False,
+            total=loop.steps, initial=loop.step, dynamic_ncols=True, file=sys.stderr,
+            bar_format=BAR_FORMAT, leave=False,
         )  # fmt: skip
 
     def on_step(self, loop: Loop) -> None:
+        super().on_step(loop)
         now = time.monotonic()
         if now - self._updated < BAR_INTERVAL:
             return
         assert self._bar is not None
         self._updated = now
+        self._bar.set_description_str(f"epoch {loop.epoch}/{self._epochs}", refresh=False)
         # Numbers of a fixed width, so that the bar does not change its length at every update.
-        text = f"loss {loop.loss:<8.3g}"
-        if self._validation is not None:
-            epoch, loss = self._validation
-            text += f" val({epoch}) {loss:<8.3g}"
-        self._bar.set_description_str(f"epoch {loop.epoch}", refresh=False)
-        self._bar.set_postfix_str(text, refresh=False)
+        self._bar.set_postfix_str(f"{self._speed(loop)}, loss {loop.loss:<8.3g}", refresh=False)
         self._bar.update(loop.step - self._bar.n)
 
     def on_end(self, loop: Loop) -> None:
@@ -110,25 +133,13 @@ class ProgressBar(Progress):
             self._bar.close()
         super().on_end(loop)
 
+    def _print(self, text: str) -> None:
+        from tqdm import tqdm
 
-class ProgressLines(Progress):
-    """A few lines over the whole run, for files and pipes."""
-
-    def on_step(self, loop: Loop) -> None:
-        # Epochs longer than the distance of two lines do not keep the reader waiting.
-        if self._due(loop) > 1 and not loop.complete:
-            self._tell(loop)
-
-    def on_epoch(self, loop: Loop) -> None:
-        super().on_epoch(loop)
-        if self._due(loop) > 0:
-            self._tell(loop)
-
-    def _due(self, loop: Loop) -> int:
-        """Return how many lines' distance there is since the last one."""
-        return loop.step * LINES // loop.steps - self._told * LINES // loop.steps
+        tqdm.write(text, file=sys.stdout)
+        sys.stdout.flush()
 
 
-def progress() -> Callback:
+def progress(epochs: int, validate_every: int = 1) -> Callback:
     """Return what shows progress on a terminal, or where there is none."""
-    return ProgressBar() if sys.stderr.isatty() else ProgressLines()
+    return (ProgressBar if sys.stderr.isatty() else Progress)(epochs, validate_every)

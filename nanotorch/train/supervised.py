@@ -212,7 +212,7 @@ class Fitting(Experiment):
             StopEarly(**vars(stopping)) if stopping else None,
             TraceStep(self, events.step) if events else None,
             histograms,
-            progress() if log.progress else None,
+            progress(self.epochs, train.validate_every) if log.progress else None,
             *self._listening,
         ]
         return [callback for callback in listening if callback is not None]

@@ -4,6 +4,7 @@ import math
 import os
 import re
 import signal
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -17,7 +18,7 @@ from nanotorch.train.loop import (
     StopOnSignal,
     StopWhenDiverged,
 )
-from nanotorch.train.progress import Progress, ProgressBar, ProgressLines
+from nanotorch.train.progress import Progress, ProgressBar
 from tests.several import in_threads
 
 
@@ -161,35 +162,34 @@ def test_epochs_are_recorded_with_the_mean_over_samples() -> None:
 
 
 def test_lines_are_few_and_whole(capsys: pytest.CaptureFixture[str]) -> None:
-    Loop(Losses((0.5, 1), (0.125, 1)), 400, [measuring(), ProgressLines()]).run()
+    Loop(Losses((0.5, 1), (0.125, 1)), 400, [measuring(), Progress(200)]).run()
     shown = capsys.readouterr().out.splitlines()
-    assert len(shown) == 10
-    start = "epoch 200, step 400/400: loss 0.125, validation loss 0.25, "
-    assert shown[-1].startswith(start)
+    assert [line.split("/")[0] for line in shown] == [f"epoch {20 * k:3}" for k in range(1, 11)]
+    assert shown[-1].startswith("epoch 200/200: loss 0.3125, validation loss 0.25, ")
     assert shown[-1].endswith(" steps/s")
 
 
-def test_an_old_validation_loss_is_not_shown_as_new(capsys: pytest.CaptureFixture[str]) -> None:
-    Loop(Losses(*[(0.5, 1)] * 50), 200, [measuring(every=2), ProgressLines()]).run()
+def test_a_line_has_the_validation_loss_of_its_own_epoch(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    loss = iter(range(100))
+    measured = RecordEpochs(Kept().write, lambda: {"validation/loss": next(loss)}, every=3)
+    Loop(Losses((0.5, 1)), 40, [measured, Progress(40, 3)]).run()
     shown = re.findall(
-        r"epoch (\d+), .*?(, validation loss .*?)?, [\d,]+ ", capsys.readouterr().out
+        r"epoch +(\d+)/40: loss 0.5, validation loss (\d+), ", capsys.readouterr().out
     )
-    assert shown[-3:] == [
-        ("3", ", validation loss 0.25 after epoch 2"),
-        ("4", ", validation loss 0.25 after epoch 2"),
-        ("4", ", validation loss 0.25"),
-    ]
-    assert ("1", "") in shown
+    assert shown == [*((str(6 * k), str(2 * k - 1)) for k in range(1, 7)), ("40", "13")]
 
 
 def test_a_long_epoch_shows_lines_too(capsys: pytest.CaptureFixture[str]) -> None:
-    Loop(Losses(*[(0.5, 1)] * 1000), 1000, [ProgressLines()]).run()
-    shown = capsys.readouterr().out.splitlines()
-    assert 4 <= len(shown) <= 10
-    assert "validation" not in shown[0]
+    Loop(Losses(*[(0.5, 1)] * 1000), 2000, [measuring(), Progress(2)]).run()
+    shown = [line.split(":")[0] for line in capsys.readouterr().out.splitlines()]
+    epochs = [[f"epoch {e}/2, step {1000 * (e - 1) + 200 * k}/2000" for k in range(1, 5)]
+              for e in (1, 2)]  # fmt: skip
+    assert shown == [*epochs[0], "epoch 1/2", *epochs[1], "epoch 2/2"]
 
 
-@pytest.mark.parametrize("shown", [ProgressBar, ProgressLines])
+@pytest.mark.parametrize("shown", [ProgressBar, Progress])
 def test_the_last_line_is_where_the_run_stopped(
     shown: type[Progress], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -198,17 +198,28 @@ def test_the_last_line_is_where_the_run_stopped(
             if loop.step == 7:
                 loop.stop("enough")
 
-    Loop(Losses((0.5, 1), (0.125, 1)), 400, [shown(), Stop()]).run()
+    Loop(Losses((0.5, 1), (0.125, 1)), 400, [shown(200), Stop()]).run()
     (line,) = capsys.readouterr().out.splitlines()
-    assert line.startswith("epoch 4, step 7/400: loss 0.5, ")
+    assert line.startswith("epoch   4/200, step 7/400: loss 0.5, ")
 
 
-def test_a_line_takes_the_place_of_the_bar(capsys: pytest.CaptureFixture[str]) -> None:
-    Loop(Losses((0.5, 1), (0.125, 1)), 40, [measuring(), ProgressBar()]).run()
+def test_slow_steps_are_told_by_their_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+    class Slow(Losses):
+        def step(self, batch: Any) -> tuple[float, int]:
+            time.sleep(1.1)
+            return super().step(batch)
+
+    Loop(Slow((0.5, 1)), 1, [Progress(1)]).run()
+    assert capsys.readouterr().out == "epoch 1/1: loss 0.5, 1.1 s/step\n"
+
+
+def test_the_lines_stand_above_the_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    Loop(Losses((0.5, 1), (0.125, 1)), 40, [measuring(), ProgressBar(20)]).run()
     captured = capsys.readouterr()
     assert re.search(r"\r +\r$", captured.err)
-    (line,) = captured.out.splitlines()
-    assert line.startswith("epoch 20, step 40/40: loss 0.125, validation loss 0.25, ")
+    lines = captured.out.splitlines()
+    assert len(lines) == 10
+    assert lines[-1].startswith("epoch 20/20: loss 0.3125, validation loss 0.25, ")
 
 
 def test_the_bar_of_a_run_that_fails_is_gone(capsys: pytest.CaptureFixture[str]) -> None:
@@ -217,5 +228,5 @@ def test_the_bar_of_a_run_that_fails_is_gone(capsys: pytest.CaptureFixture[str])
             raise ValueError("as planned")
 
     with pytest.raises(ValueError, match="as planned"):
-        Loop(Losses((0.5, 1)), 9, [ProgressBar(), Broken()]).run()
+        Loop(Losses((0.5, 1)), 9, [ProgressBar(9), Broken()]).run()
     assert re.search(r"\r +\r$", capsys.readouterr().err)

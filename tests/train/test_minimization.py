@@ -72,16 +72,36 @@ def test_the_iterates_are_pytorch_s(descent: dict[str, Any]) -> None:
     np.testing.assert_allclose(found, descent["lines"], rtol=limit, atol=limit)
 
 
-def test_the_lines_are_those_of_the_script(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_line_is_a_point_with_its_value_and_the_norm_of_its_gradient(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     run(experiment(), Kept())
-    assert capsys.readouterr().out == "2.0 [-1.  0.]\n2.0 [0. 1.]\n0.0 [0.5 1.5]\n"
+    assert capsys.readouterr().out.splitlines() == [
+        "iteration       value  gradient norm  point",
+        "        0           2          2.828  (1, 2)",
+        "        1           2          2.828  (-1, 0)",
+        "        2           0              0  (0, 1)",
+    ]
 
 
-def test_lines_can_be_fewer_or_none(capsys: pytest.CaptureFixture[str]) -> None:
-    run(experiment(MINIMIZATION, "log.every=2"), Kept())
-    assert capsys.readouterr().out == "2.0 [0. 1.]\n0.0 [0.5 1.5]\n"
+def test_lines_are_few_or_none(capsys: pytest.CaptureFixture[str]) -> None:
+    run(experiment(MINIMIZATION, "function.iterations=1000"), Kept())
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == [str(50 * k) for k in range(20)]
     run(experiment(MINIMIZATION, "log.progress=false"), Kept())
     assert capsys.readouterr().out == ""
+
+
+def test_lines_fit_the_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    start = f"function.start={[k / 7 for k in range(30)]}"
+    run(experiment(MINIMIZATION, "function.expression=mean(x**2)", start), Kept())
+    lines = capsys.readouterr().out.splitlines()
+    assert all(len(line) <= 80 and line.endswith(", ...)") for line in lines[1:])
+
+
+def test_the_least_value_of_several_points_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    run(experiment(MINIMIZATION, "function.start=[[3, 1], [0, 2]]"), Kept())
+    assert capsys.readouterr().out.splitlines()[1].split() == ["0", "1", "2", "(0,", "2)"]
 
 
 def test_points_are_recorded() -> None:
@@ -95,7 +115,7 @@ def test_the_report_is_the_value_at_the_last_point() -> None:
     run(minimization, Kept())
     report = minimization.report()
     assert report.results == {"function/value": 0.5}
-    assert report.text == "f = 0.5 at [0.5 1.5]"
+    assert report.text == "f = 0.5 at (0.5, 1.5)"
     np.testing.assert_array_equal(minimization.state()["x"].detach().numpy(), [0.5, 1.5])
 
 
