@@ -2,7 +2,7 @@
 
 import argparse
 import contextlib
-import importlib
+import importlib.util
 import io
 import os
 import shlex
@@ -233,12 +233,25 @@ def call_again(program: str, names: Sequence[str]) -> str:
         program: a script, which is looked for where the present one was found, or `python -m ...`.
         names: of the modules.
     """
-    own, python, here = sys.argv[0], Path(sys.executable), Path.cwd()
+    own = sys.argv[0]
     script = own if Path(own).name == Path(program).name else program
     words = program.split()[1:] if program.startswith("python ") else [script]
+    return shlex.join([this_python(), *words, *as_options(names)])
+
+
+def this_python() -> str:
+    """Return what to type in the present directory to call this Python."""
+    python, here = Path(sys.executable), Path.cwd()
     shown = str(python.relative_to(here) if python.is_relative_to(here) else python)
-    shown = "python" if shutil.which("python") == str(python) else shown
-    return shlex.join([shown, *words, *as_options(names)])
+    return "python" if shutil.which("python") == str(python) else shown
+
+
+def install(package: str) -> str:
+    """Return the command that installs a package where this Python finds it."""
+    command = [this_python(), "-m", "pip", "install", package]
+    if importlib.util.find_spec("pip") is None:
+        command = ["uv", "pip", "install", "--python", this_python(), package]
+    return shlex.join(command)
 
 
 def import_components(names: Sequence[str]) -> None:

@@ -25,7 +25,7 @@ from .config import named
 from .load import settings_of
 from .loop import LESS_IS_BETTER
 from .metrics import aligned, fitted, screen
-from .plots import NO_PLOTS, available, comparison, series
+from .plots import available, comparison, no_plots, series
 from .run import FINISHED, NEWEST, RECORD, find, read_record
 from .run_directory import CheckpointError, read_metrics
 
@@ -259,7 +259,7 @@ def compare(options: argparse.Namespace) -> int:
             lacking = "it is a directory" if path.is_dir() else "there is no such directory"
             raise CommandError(f"--plot: cannot write {named(options.plot)}: {lacking}")
         if not available():
-            raise CommandError(NO_PLOTS)
+            raise CommandError(no_plots())
     outcomes = [read_outcome(directory, str(directory)) for directory in found_runs(options.runs)]
     measured = {name for outcome in outcomes for name in outcome.results}
     if options.metric is not None and options.metric not in measured:

@@ -251,6 +251,15 @@ def number(value: float) -> str:
     return f"{value:.4f}" if abs(value) < LONG else f"{value:.3e}"
 
 
+def scaled(number: float, unit: str = "") -> str:
+    """Return a number as people say it, such as 15.35 M, or 2.052 kB where it counts bytes."""
+    for prefix in ("", "k", "M"):
+        if number < 1000:
+            return f"{number:.4g} {prefix}{unit}".rstrip()
+        number /= 1000
+    return f"{number:,.4g} G{unit}"
+
+
 def least_squares_text(best: float, reached: float) -> str:
     """Return the closed-form training loss beside the one that was reached."""
     text = f"closed-form least squares: training loss {best:.4f}"

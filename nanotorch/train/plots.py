@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from nanotorch.serialization.files import naming
 
+from .commands import install
 from .dataset import PARTS, Dataset
 from .kinds import Characters, Kind, ManyClasses, Numbers, TwoClasses
 from .metrics import confusion_matrix, flat, regression_metrics, roc_auc
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 
 DIRECTORY = "plots"
-NO_PLOTS = "no plots: they need matplotlib, `pip install matplotlib`"
 
 BLUE, ORANGE, GREEN, RED, GREY = "#2b6cb0", "#dd6b20", "#2f855a", "#c53030", "#718096"
 PART_COLORS = {"train": BLUE, "validation": ORANGE, "test": GREEN}
@@ -138,6 +138,11 @@ def animate(figure: "Figure", moving: "Moving", path: Path) -> None:
     movement = FuncAnimation(front, moving.start(axes), moving.frames)
     with naming(path):
         movement.save(path, PillowWriter(fps=moving.speed))
+
+
+def no_plots() -> str:
+    """Return why there are no plots, and the command that changes it."""
+    return f"no plots: they need matplotlib:\n  {install('matplotlib')}"
 
 
 def series(records: Records, name: str, by: str = "epoch") -> tuple[Any, Any]:

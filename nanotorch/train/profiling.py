@@ -14,7 +14,7 @@ from nanotorch import nn, optim
 from nanotorch._core.graph import Node
 from nanotorch.utils.tensorboard import graph
 
-from .metrics import aligned
+from .metrics import aligned, scaled
 from .step import searches
 
 # How much arithmetic the forward pass of a model is, read off its graph.
@@ -169,15 +169,6 @@ def summary(model: nn.Module, example: torch.Tensor) -> str:
         f"\nper sample: {scaled(kept / samples, 'B')} of results, {scaled(forward)} FLOPs forward"
     )
     return f"{aligned(shown_lines, left=2)}\n{total}"
-
-
-def scaled(number: float, unit: str = "") -> str:
-    """Return a number as people say it, such as 15.35 M, or 2.052 kB where it counts bytes."""
-    for prefix in ("", "k", "M"):
-        if number < 1000:
-            return f"{number:.4g} {prefix}{unit}".rstrip()
-        number /= 1000
-    return f"{number:,.4g} G{unit}"
 
 
 def flat(value: Any) -> Iterator[Any]:

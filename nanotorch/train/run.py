@@ -35,7 +35,7 @@ from .load import LoadedConfig, dump_config, load_config, settings_of
 from .loop import DIVERGED, INTERRUPTED, OUT_OF_TIME, Callback, Loop, StopOnSignal, StopWhenDiverged
 from .metrics import aligned, duration, fitted
 from .minimization import Minimization
-from .plots import NO_PLOTS, available, draw
+from .plots import available, draw, no_plots
 from .progress import readable_warnings
 from .run_directory import CheckpointError
 from .schema import AnyConfig, FitConfig, MinimizationConfig, TrainedConfig
@@ -424,7 +424,7 @@ class Run:
         if self.verbose:
             self._say(f"{fitted(experiment.describe())}\nrun directory: {self.directory}\n")
         if self._config.log.plots and not available():
-            self._say(NO_PLOTS)
+            self._say(no_plots())
         resumed = None
         if self.saved is not None:
             resumed = self.saved.state["recorder"], self.saved.state["loop"]["step"]
@@ -495,17 +495,20 @@ class Run:
             experiment.notes(recorder.events, loop.step)
             recorder.events.outcome(self._config, report.results, loop.step)
 
-        compiled = compilation_text(experiment.training_step.record())
-        more = filter(None, [compiled, experiment.profile_text()])
-        self._say("\n".join(["", report.text, *more]))
-        early = f": {loop.stop_reason}" if loop.stop_reason not in (None, DIVERGED) else ""
-        self._end(loop, status, report.results, early)
         if diverged:
-            last = report.loss if math.isfinite(loop.loss) else loop.loss
-            said = f"the loss, at first {loop.first_loss:.6g}, became {last:.6g}"
-            self._say(f"{said}; a smaller optimizer.lr may help")
+            last = last if math.isfinite(loop.loss) else loop.loss
+            rate = experiment.optimizer.param_groups[0]["lr"]
+            said = f"the loss, at first {first:.4g}, became {last:.4g}"
+            self._say(fitted(f"\n{said}; try an optimizer.lr below {rate:.4g}"))
             if cause:
                 self._say(f"the first number that was not finite:\n{cause}")
+        else:
+            compiled = compilation_text(experiment.training_step.record())
+            profile = experiment.profile_text()
+            texts = [report.text, compiled, profile and f"\n{profile}"]
+            self._say(fitted("\n".join(["", *filter(None, texts)])))
+        early = f": {loop.stop_reason}" if loop.stop_reason not in (None, DIVERGED) else ""
+        self._end(loop, status, report.results, early)
         return self._result(status, dict(report.results), int(diverged))
 
     def _pause(self, loop: Loop) -> RunResult:

@@ -11,6 +11,8 @@ from nanotorch import nn, optim
 from nanotorch._core.sums import sum_of_squares
 from nanotorch.nn.utils import clip_grad_norm_, clip_grad_value_, get_total_norm
 
+from .metrics import scaled
+
 WORTHWHILE = 1500
 """Calls from which compiling saves time. The first three calls, watched, traced and verified, take
 20 to 200 ms more; of models with 2 to 80,000 weights that was made up for after 500 to 1,000."""
@@ -130,7 +132,7 @@ def compilation_text(record: Mapping[str, Any]) -> str:
     """Return what became of the step in one line; nothing where it was not tried."""
     plans = record.get("plans", ())
     return "\n".join(
-        f"compiled step: {plan['kernels']} kernels of {plan['traced']}; memory {plan['bytes']:,}"
-        f" bytes and {plan['fresh']:,} a step, uncompiled {plan['eager_bytes']:,} a step"
+        f"compiled: {plan['kernels']} of {plan['traced']} kernels, {scaled(plan['bytes'], 'B')};"
+        f" {scaled(plan['fresh'], 'B')} more a step, uncompiled {scaled(plan['eager_bytes'], 'B')}"
         for plan in plans
     )

@@ -1,7 +1,11 @@
 """Plots: which there are, that they show what was measured, and life without matplotlib."""
 
+import importlib.util
 import json
+import shlex
 import struct
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -102,11 +106,21 @@ def test_many_classes_have_regions() -> None:
 def test_without_matplotlib_a_line_tells(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(plots.importlib.util, "find_spec", lambda name: None)
+    find = importlib.util.find_spec
+    hidden = {"matplotlib": None}
+    monkeypatch.setattr(
+        plots.importlib.util, "find_spec", lambda name: hidden.get(name, name) and find(name)
+    )
     result = result_of(REGRESSION)
     assert result.status == "finished"
     assert not (result.directory / "plots").exists()
-    assert capsys.readouterr().out.count("no plots: they need matplotlib, `pip install") == 1
+    lines = capsys.readouterr().out.splitlines()
+    command = shlex.split(lines[lines.index("no plots: they need matplotlib:") + 1])
+    assert command[1:] == ["-m", "pip", "install", "matplotlib"]
+    shown = subprocess.run(  # by the environment that the run was in
+        [command[0], "-c", "import sys; print(sys.prefix)"], capture_output=True, text=True
+    )
+    assert shown.stdout == f"{sys.prefix}\n"
 
 
 def test_curves_are_those_of_the_metrics() -> None:

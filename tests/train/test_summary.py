@@ -9,7 +9,8 @@ import nanotorch as torch
 from nanotorch import nn
 from nanotorch.train import load_config, train
 from nanotorch.train.cli import main, rate_text, steepest
-from nanotorch.train.profiling import operations, scaled, summary, typical
+from nanotorch.train.metrics import scaled
+from nanotorch.train.profiling import operations, summary, typical
 from tests.train.examples import CLASSIFICATION, write_example
 
 
