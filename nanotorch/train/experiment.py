@@ -36,6 +36,10 @@ MOST_WAITING, LONGEST_WAIT = 200, 2.0
 """How many points, and for how many seconds, are kept from the file."""
 # What does not tell one run's outcome from another's.
 NOT_HYPERPARAMETERS = ("log", "checkpoint")
+IN_A_WORD = ("name", "layers", "expression", "formula")
+"""What a section is called by in the table of hyperparameters."""
+RESULT = "→ "
+"""What results begin with in that table, so that they come after all settings."""
 
 
 class TensorBoardEvents:
@@ -62,13 +66,19 @@ class TensorBoardEvents:
         """Let errors of the operating system in the block tell the directory."""
         return naming(self._directory)
 
-    def describe(self, config: str, graph: tuple[nn.Module, torch.Tensor] | None) -> None:
-        """Add the configuration's text and the graph of a model at an input."""
+    def describe(self, config: str, experiment: "Experiment") -> None:
+        """Add the configuration's text, the charts of several curves, and the model's graph."""
+        self.text("config", config, 0)
         with self.naming():
-            self.writer.add_text("config", f"```yaml\n{config}```")
-            if graph is not None:
-                model, x = graph  # are left as they were, and so is what is random
-                self.writer._add_structure(ForwardGraph(model, trace(model, (x,))))
+            charts = {title: ["Multiline", tags] for title, tags in experiment.charts().items()}
+            self.writer.add_custom_scalars({"curves": charts})
+            model, x = experiment.graph()  # are left as they were, and so is what is random
+            self.writer._add_structure(ForwardGraph(model, trace(model, (x,))))
+
+    def text(self, tag: str, text: str, step: int) -> None:
+        """Add a text, shown as it stands."""
+        with self.naming():
+            self.writer.add_text(tag, f"```\n{text}\n```", step)
 
     @contextmanager
     def step(self, model: nn.Module) -> Iterator[None]:
@@ -77,7 +87,7 @@ class TensorBoardEvents:
             yield
 
     def write(self, step: int, values: Mapping[str, float]) -> None:
-        """Add a point to each curve; of the final measurements, only the test part has none yet."""
+        """Add a point to each curve."""
         now = time.time()
         self._waiting.append((step, now, values))
         # One after the other at once they take a fifth of the time that they take between steps.
@@ -89,39 +99,46 @@ class TensorBoardEvents:
         with self.naming():
             for step, now, values in self._waiting:
                 points = [
-                    p.Summary.Value(tag=tag.removeprefix("final/"), simple_value=value)
-                    for tag, value in values.items()
-                    if not tag.startswith("final/") or tag.startswith("final/test/")
+                    p.Summary.Value(tag=tag_of(name), simple_value=value)
+                    for name, value in values.items()
+                    if not name.startswith("final/")
                 ]
                 if points:  # in one event: `add_scalar` for each takes twice as long
                     self.writer._file().add(p.Event(summary=p.Summary(value=points)), step, now)
         self._waiting.clear()
 
     def histograms(self, step: int, named: Iterable[tuple[str, torch.Tensor]]) -> None:
-        """Add the distribution of each tensor that has a finite element."""
+        """Add the distribution of the finite elements of each tensor, if there are several."""
         with self.naming():
             for tag, tensor in named:
                 values = tensor.detach().numpy()
                 finite = values[np.isfinite(values)]
-                if finite.size:
+                if finite.size > 1:
                     # TensorBoard shows 30 bins; its usual 1500 would take 30 times as long.
                     low, high = float(finite.min()), float(finite.max())
                     margin = 0.0 if low < high else 0.5
                     edges = np.linspace(low - margin, high + margin, BINS + 1)
                     self.writer.add_histogram(tag, finite, step, bins=edges.tolist())
 
-    def outcome(self, config: Section, results: Mapping[str, float], step: int) -> None:
-        """Add the run's row in the table of hyperparameters and results.
+    def outcome(
+        self, config: Section, experiment: "Experiment", report: "Report", step: int
+    ) -> None:
+        """Add the final report, and the run's row in the table of hyperparameters.
 
-        Its metrics are the last values of the run's curves. What columns there are is left for
-        TensorBoard to find out from all runs: of several descriptions it would take just one, and
-        without any it begins with the settings in which the runs differ.
+        What was measured at the end stands in the row as well: a curve of one point says nothing.
+        The other measures are the last values of the run's curves. What columns there are is left
+        for TensorBoard to find out from all runs: of several descriptions it would take just one,
+        and without any it begins with the columns in which the runs differ.
         """
-        p = protos()
-        _, *rows = hparams(dict(hyperparameters(config)), results)
+        self.text("results", report.text, step)
+        groups = experiment.optimizer.param_groups
+        size = sum(parameter.numel() for group in groups for parameter in group["params"])
+        row = {**dict(hyperparameters(config)), "Parameters": size, "Steps": step}
+        row |= {f"{RESULT}{name}": value for name, value in finite(report.results).items()}
+        _, *summaries = hparams(row, ())
         with self.naming():
-            for row in rows:
-                self.writer._file().add(p.Event(summary=row), step)
+            for summary in summaries:
+                self.writer._file().add(protos().Event(summary=summary), step)
 
     def flush(self) -> None:
         """Return when everything is on the disk."""
@@ -139,26 +156,61 @@ class TensorBoardEvents:
                     self.writer.close()
 
 
+def tag_of(name: str) -> str:
+    """Return the tag of what a curve shows: `validation/loss` stands beside `train/loss`.
+
+    TensorBoard opens the first groups of tags, in alphabetical order: accuracy and loss.
+    """
+    part, _, measure = name.partition("/")
+    if measure in ("loss", "accuracy"):
+        return f"{measure}/{part}"
+    if part == "function":
+        return "value" if measure == "value" else f"value/{measure}"
+    return "lr" if measure == "lr" else name
+
+
 def hyperparameters(section: Section | Component, path: str = "") -> Iterable[tuple[str, Any]]:
-    """Yield the settings of a configuration by their dotted names, a layer as `Linear(16)`."""
+    """Yield what a configuration says: its sections in a word each, and settings by dotted names.
+
+    What all runs have is capitalized, and so comes first: TensorBoard draws parallel coordinates
+    only of runs that have all the columns it shows.
+    """
     for key, value in plain(section).items():
         name = f"{path}{key}"
         if (not path and key in NOT_HYPERPARAMETERS) or value in (None, ()):
             continue
         if isinstance(value, Section | Component):
+            if not path and (word := in_a_word(value)):
+                yield key.capitalize(), word
             yield from hyperparameters(value, f"{name}.")
+        elif isinstance(value, str) and not path:
+            yield key.capitalize(), value
+        elif key in IN_A_WORD or isinstance(value, Path):
+            continue
         elif isinstance(value, tuple) and isinstance(value[0], Component):
             yield name, " ".join(map(short, value))
         else:
             yield name, value
 
 
+def in_a_word(value: Section | Component) -> str:
+    """Return a component's name, a model's layers, where samples come from, or a formula."""
+    if isinstance(value, Component):
+        return value.name
+    if layers := getattr(value, "layers", ()):
+        return " ".join(map(short, layers))
+    return getattr(value, "source", "") or getattr(value, "formula", "")
+
+
 def short(component: Component) -> str:
-    """Return a component as `Linear(16)`."""
-    given = component.arguments.values()
-    shown = [v for v in given if v is not None and not isinstance(v, bool)]
-    texts = [f"{v:g}" if isinstance(v, float) else str(v) for v in shown]
-    return f"{component.name}({', '.join(texts)})"
+    """Return a component with what is not its default, as `Linear(16)`."""
+    usual = component.registry.keys(component.name)
+    shown = [
+        short(value) if isinstance(value, Component) else str(value)
+        for key, value in component.arguments.items()
+        if value != usual[key].default and not isinstance(value, bool)
+    ]
+    return component.name + (f"({', '.join(shown)})" if shown else "")
 
 
 def sizes(directory: Path) -> dict[str, int]:
@@ -298,6 +350,9 @@ class Experiment(Task, Protocol):
 
     def outputs(self, *inputs: Any) -> torch.Tensor:
         """Return what that gives for samples as they stand in the data."""
+
+    def charts(self) -> Mapping[str, Sequence[str]]:
+        """Return which curves TensorBoard draws together, by the charts' titles."""
 
     def finish(self) -> None:
         """Do what is to be done between the last step and the last measurement."""

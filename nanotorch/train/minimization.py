@@ -19,7 +19,7 @@ from .metrics import aligned, screen
 from .plots import Plot, Records, trajectory, value_curve, way
 from .run_directory import OptimizerState
 from .schema import MinimizationConfig, Stop
-from .step import TrainingStep, searches
+from .step import TrainingStep, gradient_norm, searches
 
 MOST_CURVES = 10
 """Coordinates, or starts, that get a curve of their own."""
@@ -112,6 +112,10 @@ class Minimization(Experiment):
 
     def graph(self) -> tuple[nn.Module, torch.Tensor]:
         return self._module, self.x.detach().clone()
+
+    def charts(self) -> Mapping[str, Sequence[str]]:
+        together = {"value": ["value"], "coordinates": ["x/"], "learning rate": ["lr"]}
+        return {**together, "gradient norm": ["train/gradient_norm"]}
 
     def state(self) -> Mapping[str, torch.Tensor]:
         return {"x": self.x}
@@ -273,6 +277,8 @@ class RecordPoints(Callback):
             if points.shape[1] == 2:  # the way of each is drawn
                 for k, place in enumerate(points[:MOST_CURVES]):
                     values |= dict(zip(tags(k), map(float, place), strict=True))
+        values["train/lr"] = float(self._task.optimizer.param_groups[0]["lr"])
+        values["train/gradient_norm"] = gradient_norm([self._task.x])
         self._write(loop.step, loop.epoch, values)
 
 

@@ -444,7 +444,7 @@ class Run:
             recorder.begin()
             stack.callback(recorder.close)
             if recorder.events is not None and loop.step == 0:
-                recorder.events.describe(dump_config(self.loaded), experiment.graph())
+                recorder.events.describe(dump_config(self.loaded), experiment)
             with readable_warnings():
                 loop.run()
             if loop.complete:
@@ -493,7 +493,7 @@ class Run:
             draw(directory, experiment, recorder.events, loop.step)
         if recorder.events is not None:
             experiment.notes(recorder.events, loop.step)
-            recorder.events.outcome(self._config, report.results, loop.step)
+            recorder.events.outcome(self._config, experiment, report, loop.step)
 
         if diverged:
             last = last if math.isfinite(loop.loss) else loop.loss

@@ -122,7 +122,7 @@ def searches(optimizer: optim.Optimizer) -> bool:
     return isinstance(optimizer, optim.LBFGS)
 
 
-def gradient_norm(parameters: Iterable[nn.Parameter]) -> float:
+def gradient_norm(parameters: Iterable[torch.Tensor]) -> float:
     """Return the norm of all gradients, as if they were one vector."""
     gradients = [p.grad.numpy().ravel() for p in parameters if p.grad is not None]
     return math.sqrt(sum([float(sum_of_squares(gradient)) for gradient in gradients]))

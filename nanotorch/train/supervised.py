@@ -222,7 +222,7 @@ class Fitting(Experiment):
         for name, parameter in self.model.named_parameters():
             yield f"weights/{name}", parameter
             if parameter.grad is not None:
-                yield f"gradients/{name}", parameter.grad
+                yield f"weights/{name}.grad", parameter.grad
 
     @property
     def final_model(self) -> nn.Module:
@@ -386,6 +386,10 @@ class Supervised(Fitting):
 
     def graph(self) -> tuple[nn.Module, torch.Tensor]:
         return self.model, torch.from_numpy(self.dataset.parts["train"].x[:2])
+
+    def charts(self) -> Mapping[str, Sequence[str]]:
+        measured = {} if isinstance(self.kind, Numbers) else {"accuracy": ["accuracy/validation"]}
+        return {"loss": ["loss/train", "loss/validation"], **measured, "learning rate": ["lr"]}
 
     def preprocessing(self) -> Mapping[str, Any]:
         return self.dataset.preprocessing.record()

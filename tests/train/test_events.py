@@ -1,6 +1,7 @@
 """A run in TensorBoard, also a killed one."""
 
 import json
+import re
 import shlex
 import signal
 import subprocess
@@ -9,18 +10,34 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tensorboard.backend.event_processing.data_provider import MultiplexerDataProvider
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-from tensorboard.plugins.hparams import plugin_data_pb2
+from tensorboard.backend.event_processing.plugin_event_multiplexer import EventMultiplexer
+from tensorboard.context import RequestContext
+from tensorboard.plugins.base_plugin import TBContext
+from tensorboard.plugins.custom_scalar import layout_pb2
+from tensorboard.plugins.custom_scalar.metadata import CONFIG_SUMMARY_TAG
+from tensorboard.plugins.hparams import (
+    api_pb2,
+    backend_context,
+    list_session_groups,
+    plugin_data_pb2,
+)
 
 import nanotorch as torch
 from nanotorch.train import load_config, resume, train
 from nanotorch.train.experiment import TensorBoardEvents, cut_back, hyperparameters, sizes
 from nanotorch.train.run_directory import step_of
 from tests.patience import wait_until
-from tests.train.examples import CLASSIFICATION, MINIMIZATION, write_example
+from tests.tolerances import rounding
+from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
 from tests.train.test_cli import ENVIRONMENT, SCRIPT, posix, start
 
-MANY = CLASSIFICATION.replace("moons", "blobs").replace("BCEWithLogitsLoss", "CrossEntropyLoss")
+MANY = (
+    CLASSIFICATION.replace("moons", "blobs")
+    .replace("out_features: 1", "out_features: 3")
+    .replace("BCEWithLogitsLoss", "CrossEntropyLoss")
+)
 
 
 def accumulated(directory: Path) -> EventAccumulator:
@@ -37,16 +54,61 @@ def shown(text: str, *overrides: str) -> EventAccumulator:
 
 def test_each_record_of_steps_has_rate_norm_and_speed() -> None:
     events = shown(CLASSIFICATION, "log.every=2", "train={steps: 6, batch_size: 8}")
-    for name in ("loss", "lr", "gradient_norm", "samples_per_second"):
-        assert [event.step for event in events.Scalars(f"train/{name}")] == [2, 4, 6]
-        assert all(event.value > 0 for event in events.Scalars(f"train/{name}"))
+    for tag in ("loss/train", "lr", "train/gradient_norm", "train/samples_per_second"):
+        assert [event.step for event in events.Scalars(tag)] == [2, 4, 6]
+        assert all(event.value > 0 for event in events.Scalars(tag))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (CLASSIFICATION, ["accuracy: accuracy/validation"]),
+        (REGRESSION, []),
+    ],
+)
+def test_losses_are_drawn_in_one_chart(text: str, expected: list[str]) -> None:
+    events = shown(text, "train={epochs: 2, batch_size: 8}")
+    loss, rate = "loss: loss/train loss/validation", "learning rate: lr"
+    assert charts(events) == [loss, *expected, rate]
+
+
+def test_a_minimization_shows_coordinates_gradient_and_rate() -> None:
+    events = shown(MINIMIZATION)
+    told = ["value: value", "coordinates: x/", "learning rate: lr"]
+    assert charts(events) == [*told, "gradient norm: train/gradient_norm"]
+    expected = {"value": [2, 2, 0], "x/0": [-1, 0, 0.5], "x/1": [0, 1, 1.5], "lr": [1, 1, 1]}
+    expected["train/gradient_norm"] = [8**0.5, 8**0.5, 0]
+    assert set(events.Tags()["scalars"]) == set(expected)
+    for tag, values in expected.items():
+        found = [event.value for event in events.Scalars(tag)]
+        np.testing.assert_allclose(found, values, rtol=rounding("float32"))
+
+
+def charts(events: EventAccumulator) -> list[str]:
+    """The charts of the page Custom Scalars; the run has all their curves."""
+    (event,) = events.Tensors(CONFIG_SUMMARY_TAG)
+    layout = layout_pb2.Layout.FromString(event.tensor_proto.string_val[0])
+    ((*found,),) = [category.chart for category in layout.category]
+    tags = events.Tags()["scalars"]
+    assert all(any(map(re.compile(t).match, tags)) for chart in found for t in chart.multiline.tag)
+    return [f"{chart.title}: {' '.join(chart.multiline.tag)}" for chart in found]
+
+
+@pytest.mark.parametrize("text", [CLASSIFICATION, MANY, REGRESSION, MINIMIZATION])
+def test_no_curve_is_a_point(text: str) -> None:
+    train = [] if text == MINIMIZATION else ["train={epochs: 2, batch_size: 8}"]
+    events = shown(text, *train)
+    assert all(len(events.Scalars(tag)) > 1 for tag in events.Tags()["scalars"])
+    assert not [tag for tag in events.Tags()["scalars"] if "test" in tag or "final" in tag]
+    (event,) = events.Tensors("results/text_summary")
+    result = "f = 0.5 at [0.5 1.5]" if text == MINIMIZATION else "test"
+    assert result in event.tensor_proto.string_val[0].decode()
 
 
 def test_weights_and_gradients_have_histograms() -> None:
     events = shown(CLASSIFICATION, "log.histograms=3", "train={epochs: 6, batch_size: 8}")
-    names = {f"{kind}/{name}" for kind in ("weights", "gradients")
-             for name in ("0.weight", "0.bias", "2.weight", "2.bias")}  # fmt: skip
-    assert set(events.Tags()["histograms"]) == names
+    weights = {"weights/0.weight", "weights/0.bias", "weights/2.weight"}  # 2.bias is one number
+    assert set(events.Tags()["histograms"]) == weights | {f"{name}.grad" for name in weights}
     found = events.Histograms("weights/0.weight")
     assert [event.step for event in found] == [8, 16, 24]
     assert found[0].histogram_value.num == 8
@@ -85,9 +147,61 @@ def test_the_row_of_hyperparameters_is_the_run_s_own() -> None:
     content = rows["_hparams_/session_start_info"].plugin_data.content
     values = plugin_data_pb2.HParamsPluginData.FromString(content).session_start_info.hparams
     assert values["optimizer.lr"].number_value == 0.25
-    assert values["model.layers"].string_value == "Linear(4) ReLU() Linear(1)"
-    assert {"validation/loss", "test/accuracy"} <= set(events.Tags()["scalars"])
-    assert [event.step for event in events.Scalars("validation/loss")] == [4, 5]
+    assert values["Model"].string_value == "Linear(4) ReLU Linear(1)"
+    assert values["Parameters"].number_value == 17
+    assert values["→ test/accuracy"].number_value == pytest.approx(run.results["test/accuracy"])
+    assert [event.step for event in events.Scalars("loss/validation")] == [4, 5]
+
+
+def table() -> tuple[list[str], list[list[object]]]:
+    """The columns that the page HParams shows at first, and its rows, by its own reader."""
+    runs = EventMultiplexer().AddRunsFromDirectory("runs").Reload()
+    provider = MultiplexerDataProvider(runs, "runs")
+    context, asked = backend_context.Context(TBContext(data_provider=provider)), RequestContext()
+    metadata = context.hparams_metadata(asked, "")
+    found = context.experiment_from_metadata(asked, "", True, metadata, [])
+    settings = [info.name for info in found.hparam_infos][:5]
+    measures = [info.name.tag for info in found.metric_infos][:5]
+    columns = [api_pb2.ColParams(hparam=name) for name in settings]
+    columns += [api_pb2.ColParams(metric=info.name) for info in found.metric_infos][:5]
+    request = api_pb2.ListSessionGroupsRequest(
+        col_params=columns, start_index=0, slice_size=100, allowed_statuses=[1]
+    )
+    groups = list_session_groups.Handler(asked, context, "", request).run().session_groups
+    rows = []
+    for group in groups:
+        row = [group.hparams.get(name) for name in settings]
+        metrics = {metric.name.tag: metric.value for metric in group.metric_values}
+        rows.append([*row, *map(metrics.get, measures)])
+    return [*settings, *measures], rows
+
+
+def test_settings_that_differ_come_first() -> None:
+    for rate in (0.1, 0.2):
+        shown(CLASSIFICATION, f"optimizer.lr={rate}", "train={epochs: 2, batch_size: 8}")
+    columns, rows = table()
+    assert columns[0] == "optimizer.lr"
+    assert columns[1].startswith("→ ")
+    assert columns[5:8] == ["accuracy/validation", "loss/train", "loss/validation"]
+    assert len(rows) == 2
+    assert all(None not in row for row in rows)
+
+
+def test_of_different_runs_the_columns_are_those_that_all_have() -> None:
+    write_example(Path(), REGRESSION)
+    of_table = "data={csv: table.csv, target: y}"
+    (Path() / "table.csv").write_text("a,y\n" + "".join(f"{i},{i % 2}\n" for i in range(40)))
+    for text, more in [
+        (CLASSIFICATION, "optimizer=SGD"), (MANY, "seed=1"), (CLASSIFICATION, of_table),
+        (REGRESSION, "seed=2"), (MINIMIZATION, "seed=3"),
+    ]:  # fmt: skip
+        Path("x.yaml").write_text(text)
+        train(load_config("x.yaml", ["log.tensorboard=true", more]))
+    columns, rows = table()
+    assert columns[:5] == ["Data", "Experiment", "Loss", "Model", "Optimizer"]
+    assert len(rows) == 5
+    # Parallel coordinates are drawn of these rows.
+    assert sum(None not in row for row in rows) == 3
 
 
 @pytest.mark.parametrize(
@@ -168,15 +282,15 @@ def test_a_killed_run_is_readable_to_its_last_checkpoint() -> None:
     process.wait()
     (directory,) = Path("runs/x").iterdir()
     newest = max(step_of(path) for path in (directory / "checkpoints").glob("step-*"))
-    steps = [event.step for event in accumulated(directory).Scalars("train/loss")]
+    steps = [event.step for event in accumulated(directory).Scalars("loss/train")]
     assert steps[: newest - 1] == list(range(1, newest))
     assert max(steps) >= newest - 1
     resume(directory, f"train.steps={newest + 50}")
     events = accumulated(directory)
-    assert [event.step for event in events.Scalars("train/loss")] == list(range(1, newest + 51))
+    assert [event.step for event in events.Scalars("loss/train")] == list(range(1, newest + 51))
     lines = [json.loads(line) for line in (directory / "metrics.jsonl").read_text().splitlines()]
     expected = [line["train/loss"] for line in lines if "train/loss" in line]
-    values = [event.value for event in events.Scalars("train/loss")]
+    values = [event.value for event in events.Scalars("loss/train")]
     np.testing.assert_allclose(values, expected, rtol=1e-6)
 
 
