@@ -1,5 +1,6 @@
 """Where in the user's source something was done, and warnings that point there."""
 
+import contextlib
 import itertools
 import linecache
 import os
@@ -75,6 +76,7 @@ def paragraph(*parts: str) -> str:
 
 
 ENGINE, CALLS = "nanotorch._core.engine", "nanotorch.nn.module_call"
+FUNCTION = 1  # the flag of code whose variables are not in a dict
 
 
 class CallSite(NamedTuple):
@@ -140,6 +142,28 @@ def call_site_at(site: Site) -> CallSite:
     return CallSite(code.co_filename, next(lines, code.co_firstlineno), code.co_name)
 
 
+def names_in(frame: FrameType | None) -> dict[int, str]:
+    """Names of tensors by `id`: the variables that a frame sees, and the parts of its modules."""
+    names: dict[int, str] = {}
+    if frame is None:
+        return names
+    seen = frame.f_locals
+    for variable, value in itertools.chain(seen.items(), frame.f_globals.items()):
+        kind = type(value)
+        if variable.startswith("_"):
+            continue
+        if hasattr(kind, "grad_fn"):
+            names.setdefault(id(value), variable)
+        elif hasattr(kind, "named_parameters"):
+            with contextlib.suppress(Exception):  # of a module that is half made
+                for name, part in (*value.named_parameters(), *value.named_buffers()):
+                    names.setdefault(id(part), f"{variable}.{name}")
+    # Before Python 3.13 this is a copy, and the frame keeps it, and all tensors in it.
+    if type(seen) is dict and frame.f_code.co_flags & FUNCTION and sys.getrefcount(seen) == 3:
+        seen.clear()  # which nobody else holds, as `locals()` would give it
+    return names
+
+
 def path_of(modules: list[Any]) -> str:
     """The names by which one leads to the next; what is not registered stands behind a ``>``."""
     text, named = type(modules[0]).__name__, False
@@ -150,6 +174,49 @@ def path_of(modules: list[Any]) -> str:
         named = bool(name)
         text += f".{name}" if named else f" > {type(child).__name__}"
     return f"{text} ({type(modules[-1]).__name__})" if named else text
+
+
+def operation(node: Any) -> str:
+    """How a message calls the operation of a node."""
+    op = getattr(type(node), "op", None)
+    return node.name() if op is None else str(op.known_as)
+
+
+def about_operands(operands: dict[str, Any], *more: str) -> str:
+    """The shapes of operands that do not fit, and where they come from.
+
+    Args:
+        operands: tensors by the names of the parameters.
+        more: further lines.
+    """
+    names = names_in(call_site_of(sys._getframe(1))[1])
+    parts = []
+    for name, t in operands.items():
+        node, known = t.grad_fn, names.get(id(t))
+        view = None if hasattr(t, "_whole") else t._view  # a sample under `vmap` has none
+        if known is None and view is not None and id(view.base) in names:
+            known = f"a view of {names[id(view.base)]}"
+        called = name if known in (None, name) else f"{name} ({known})"
+        maker = "a leaf" if t.requires_grad else "not made by a recorded operation"
+        if node is not None:
+            maker = f"made by {operation(node)}{at(node._site)}"
+        kind = "" if str(t.dtype) == "torch.float32" else f" and dtype {t.dtype.name}"
+        parts.append(f"{called} has shape {list(t.shape)}{kind}, {maker}")
+    return paragraph(*parts, *more)
+
+
+def tell_operands(error: Exception, /, **operands: Any) -> Exception:
+    """Add what `about_operands` says of tensors to an error's text."""
+    error.args = (str(error) + about_operands(operands),)
+    return error
+
+
+def about_range(holder: str, things: str, count: int, name: str, numbers: Any) -> str:
+    """How many things a tensor holds, and which numbers another one asks for."""
+    return paragraph(
+        f"{holder} has {count} {things}, 0 to {count - 1}",
+        f"{name} has values from {numbers.min()} to {numbers.max()}",
+    )
 
 
 # Warnings, which point at the user's line, so that each line that causes one gets its own.

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core.call_site import at, climb, paragraph, warn, wrote
+from nanotorch._core.call_site import about_operands, at, climb, operation, paragraph, warn, wrote
 from nanotorch._core.dtypes import C_NAMES, OF_NUMPY, can_cast, of_array
 from nanotorch._core.grad_mode import InferenceCell, mode, of_inference, refuse_write
 from nanotorch._core.layout import EXPANDED, check_places, is_dense, repeats
@@ -527,28 +527,6 @@ def modified_error(
     )
 
 
-def operation(node: Node) -> str:
-    """How a message calls the operation of a node."""
-    op = getattr(type(node), "op", None)
-    return node.name() if op is None else str(op.known_as)
-
-
-def about_operands(operands: dict[str, Any]) -> str:
-    """The shapes of operands that do not fit, and where they come from.
-
-    Args:
-        operands: tensors by the names of the parameters.
-    """
-    parts = []
-    for name, t in operands.items():
-        node = t.grad_fn
-        maker = "a leaf" if t.requires_grad else "not made by a recorded operation"
-        if node is not None:
-            maker = f"made by {operation(node)}{at(node._site)}"
-        parts.append(f"{name} has shape {list(t._array.shape)}, {maker}")
-    return paragraph(*parts)
-
-
 # Why a write to a view, or to memory that it shares, is refused.
 
 
@@ -612,10 +590,8 @@ def refused_write(origin: str, edge: Edge | None, *, indirect: bool) -> RuntimeE
 # which of its outputs is meant (None where it has one).
 Step = tuple[Callable[..., Any], tuple[Any, ...], int | None]
 
-LEAF_WRITE = "a leaf Variable that requires grad is being used in an in-place operation."
-VIEW_OF_LEAF_WRITE = (
-    "a view of a leaf Variable that requires grad is being used in an in-place operation."
-)
+LEAF_WRITE = "a {}leaf Variable that requires grad is being used in an in-place operation."
+ALLOWED = "To change a leaf without a record of it, write to it under `with torch.no_grad():`."
 
 
 class View:
@@ -907,15 +883,20 @@ def refuse_history(tensor: Tensor) -> None:
     view = tensor._view
     if view is None:
         if tensor.requires_grad and tensor._edge is None:
-            raise RuntimeError(LEAF_WRITE)
+            raise leaf_write(tensor)
         return
     if view.origin is not TRACKED and tensor.requires_grad:
         raise refused_write(view.origin, tensor._edge, indirect=False)
     if view.base._edge is None and tensor.requires_grad:
-        raise RuntimeError(VIEW_OF_LEAF_WRITE)
+        raise leaf_write(tensor, "view of a ")
     if tensor._edge is None and tensor.requires_grad:
         # PyTorch does not look whether a write to the base has given this view a history.
-        raise RuntimeError(LEAF_WRITE)
+        raise leaf_write(tensor)
+
+
+def leaf_write(tensor: Tensor, view: str = "") -> RuntimeError:
+    """The error for a write to a leaf that would be recorded."""
+    return RuntimeError(LEAF_WRITE.format(view) + about_operands({"input": tensor}, ALLOWED))
 
 
 def write(tensor: Tensor, values: np.ndarray, name: str, c_names: bool = False) -> None:

@@ -35,7 +35,7 @@ from nanotorch._core.arguments import (
     without_wrapper,
 )
 from nanotorch._core.batched import NoValues, Shadow, in_batch
-from nanotorch._core.call_site import ours
+from nanotorch._core.call_site import ours, tell_operands
 from nanotorch._core.dtypes import Number
 from nanotorch._core.engine import fit, send, send_all
 from nanotorch._core.grad_mode import InferenceCell, mode, of_inference
@@ -49,7 +49,6 @@ from nanotorch._core.graph import (
     Node,
     Recorded,
     Unusual,
-    about_operands,
     anomaly,
     check_memory,
     edge_of,
@@ -284,7 +283,7 @@ def explain(o: "Op", operands: Sequence[Any], error: Exception, inplace: bool) -
         named = [(f"{o.variadic}[{k}]", x) for k, x in enumerate(operands[0])]
     tensors = {n: x for n, x in named if isinstance(x, Tensor)}
     if isinstance(told, RuntimeError) and len(tensors) > 1:
-        told.args = (str(told) + about_operands(tensors),)
+        tell_operands(told, **tensors)
     return told
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from nanotorch import ops
 from nanotorch._core import engine
 from nanotorch._core.batched import Batch, Batched, batched, running, whole_of
-from nanotorch._core.call_site import warn, warn_once
+from nanotorch._core.call_site import about_operands, warn, warn_once
 from nanotorch._core.dtypes import Size
 from nanotorch._core.engine import Sweep, sum_to
 from nanotorch._core.grad_mode import BACKWARD, mode, refuse_inside
@@ -191,7 +191,9 @@ def grad(
         )
     roots = start(outputs, grad_outputs, create_graph)
     if any(isinstance(t, Tensor) and not t.requires_grad for t in wanted):
-        raise RuntimeError("One of the differentiated Tensors does not require grad")
+        tensors = {f"inputs[{n}]": t for n, t in enumerate(wanted) if isinstance(t, Tensor)}
+        text = "One of the differentiated Tensors does not require grad"
+        raise RuntimeError(text + about_operands(tensors))
     keep = create_graph if retain_graph is None else retain_graph
     edges = [place_of(t) for t in wanted]
     freed = None if keep else FreedValues()
@@ -239,6 +241,12 @@ def listed(targets: Tensors) -> list[Tensor | GradientEdge]:
 ONES = {np.dtype(kind).char: kind(1) for kind in (np.float16, np.float32, np.float64)}
 
 
+RECORDED = (
+    "Operations are recorded outside of torch.no_grad(), if an input requires grad.\n  "
+    "detach(), .data, argmax and comparisons give tensors without a record."
+)
+
+
 def start(tensors: Tensors, weights: Any, create_graph: bool) -> list[tuple[Edge, Any]]:
     """The edges where a sweep begins, each with its first gradient."""
     if isinstance(tensors, Tensor) and weights is None and not create_graph:
@@ -258,9 +266,9 @@ def start(tensors: Tensors, weights: Any, create_graph: bool) -> list[tuple[Edge
     for position, (root, weight) in enumerate(zip(roots, first, strict=True)):
         edge = place_of(root)
         if edge[0] is None:
-            raise RuntimeError(
-                f"element {position} of tensors does not require grad and does not have a grad_fn"
-            )
+            name = f"element {position}"
+            text = f"{name} of tensors does not require grad and does not have a grad_fn"
+            raise RuntimeError(text + about_operands({name: root}, RECORDED))
         pairs.append((edge, as_made(edge, weight if on_tensors else weight._array)))
     return pairs
 

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from nanotorch._core.call_site import climb, ours, warn
+from nanotorch._core.call_site import (
+    WHERE,
+    about_operands,
+    at,
+    call_site_of,
+    climb,
+    ours,
+    warn,
+)
 from nanotorch._core.engine import check_replacements, lift, lower
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import (
@@ -241,6 +249,42 @@ def spread(positions: list[int], values: Sequence[Any], count: int) -> tuple[Any
     return tuple(map(held.get, range(count)))
 
 
+# An error of ours says in which module it arose.
+
+
+WORDED = (RuntimeError, ValueError, IndexError, TypeError, AssertionError)
+
+
+def tell_module(
+    error: Exception, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """Add the module and its inputs to the text of an error that its `forward` has raised.
+
+    Errors of the user's own code keep their text.
+    """
+    if type(error) not in WORDED or not error.args:
+        return
+    trace: Any = error.__traceback__
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+        if trace.tb_frame.f_code is ModuleCall._call_impl.__code__:
+            return  # a module inside of this one has told
+    frame = trace.tb_frame
+    found, user = call_site_of(frame) if ours[frame.f_code.co_filename] else (None, None)
+    if found is None or user is None or found.module is None:
+        return
+    text, _, about = str(error).partition(WHERE)
+    if not about:
+        forward = module.forward
+        names = getattr(getattr(forward, "__code__", None), "co_varnames", ())
+        given = dict(zip(names[hasattr(forward, "__self__") :], args, strict=False)) | kwargs
+        tensors = {name: value for name, value in given.items() if isinstance(value, Tensor)}
+        about = about_operands(tensors).removeprefix(WHERE)
+    place = at((user.f_code, user.f_lasti))
+    about = about.replace(place, " on the same line")
+    error.args = (f"{text}{WHERE}\n  in module {found.module}{place}{about}",)
+
+
 getframe = sys._getframe
 SILENCED = (
     "module forward hook with ``always_call=True`` raised an exception that was silenced as "
@@ -281,31 +325,35 @@ class ModuleCall:
             cls._is_ours = ours[getattr(module, "__file__", None) or ""]
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
-        if (
-            self._backward_hooks
-            or self._backward_pre_hooks
-            or self._forward_hooks
-            or self._forward_pre_hooks
-            or every_before
-            or every_after
-        ):
-            return self._call_with_hooks(args, kwargs)
-        recording = mode.enabled
-        if recording is True and self._is_ours:
-            # Nodes made in there come from the user's call of this module.
-            frame = getframe(1)
-            code = frame.f_code
-            site = climb(frame) or True if ours[code.co_filename] else (code, frame.f_lasti)
-            mode.enabled = site
-        elif recording.__class__ is tuple and not self._is_ours:
-            mode.enabled = site = True  # the user's own code
-        else:
-            return self.forward(*args, **kwargs)
         try:
-            return self.forward(*args, **kwargs)
-        finally:
-            if mode.enabled is site:
-                mode.enabled = recording
+            if (
+                self._backward_hooks
+                or self._backward_pre_hooks
+                or self._forward_hooks
+                or self._forward_pre_hooks
+                or every_before
+                or every_after
+            ):
+                return self._call_with_hooks(args, kwargs)
+            recording = mode.enabled
+            if recording is True and self._is_ours:
+                # Nodes made in there come from the user's call of this module.
+                frame = getframe(1)
+                code = frame.f_code
+                site = climb(frame) or True if ours[code.co_filename] else (code, frame.f_lasti)
+                mode.enabled = site
+            elif recording.__class__ is tuple and not self._is_ours:
+                mode.enabled = site = True  # the user's own code
+            else:
+                return self.forward(*args, **kwargs)
+            try:
+                return self.forward(*args, **kwargs)
+            finally:
+                if mode.enabled is site:
+                    mode.enabled = recording
+        except Exception as error:
+            tell_module(error, self, args, kwargs)
+            raise
 
     if TYPE_CHECKING:  # a call takes what `forward` takes, and returns what it returns
         forward: Callable[..., Any]

@@ -9,7 +9,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, as_ints, combination, refused
 from nanotorch._core.batched import Call
-from nanotorch._core.call_site import warn_once
+from nanotorch._core.call_site import tell_operands, warn_once
 from nanotorch._core.op import Array, hidden_op, public
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import NUMBERS, need_kind
@@ -648,11 +648,14 @@ def convolution_of(
         padding = per_dim("padding", padding, dims, len(kernel))
     check_numbers(stride, padding, dilation, rest, groups)
     shape = input._array.shape
-    check_shapes(shape, weight._array.shape, bias, groups, transposed)
-    if transposed:
-        check_adjoint(shape[2:], kernel, stride, padding, dilation, rest)
-    else:
-        check_fits(shape[2:], kernel, padding, dilation)
+    try:
+        check_shapes(shape, weight._array.shape, bias, groups, transposed)
+        if transposed:
+            check_adjoint(shape[2:], kernel, stride, padding, dilation, rest)
+        else:
+            check_fits(shape[2:], kernel, padding, dilation)
+    except RuntimeError as error:
+        raise tell_operands(error, input=input, weight=weight) from None
     out = convolve(input, weight, bias, stride, padding, dilation, transposed, rest, groups)
     return squeeze_one(out, 0) if alone else out
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.batched import Call, leading, one_by_one, per_sample
+from nanotorch._core.call_site import about_range
 from nanotorch._core.op import OPS, Array, hidden_op, number, wide
 from nanotorch._core.sums import HALF, SINGLE, pick, sum_of_squares, sum_whole
 from nanotorch._core.tensor import wrap
@@ -175,7 +176,9 @@ def check_classes(input: Array, target: Array, ignore_index: int) -> None:
     check_kind(target)
     wrong = (target != ignore_index) & ((target < 0) | (target >= input.shape[1]))
     if wrong.any():
-        raise IndexError(f"Target {target[wrong].flat[0]} is out of bounds.")
+        text = f"Target {target[wrong].flat[0]} is out of bounds."
+        counted = target[target != ignore_index]
+        raise IndexError(text + about_range("input", "classes", input.shape[1], "target", counted))
 
 
 def class_weights(target: Array, weight: Array | None, ignore_index: int, kind: np.dtype) -> Array:

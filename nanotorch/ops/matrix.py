@@ -16,7 +16,7 @@ from nanotorch._core.batched import (
     one_by_one,
     under_vmap,
 )
-from nanotorch._core.call_site import wrote
+from nanotorch._core.call_site import about_range, wrote
 from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import NO_EDGE, Edge, make_view
@@ -613,6 +613,15 @@ def layer(bias: Array, input: Array, weight: Array, matrix: Any) -> Array:
     return np.add(out, bias, out)
 
 
+def add_product(bias: Tensor, mat1: Tensor, mat2: Tensor) -> Tensor:
+    """`addmm`, whose errors call its ``input`` by the name that `linear` has for it."""
+    try:
+        return addmm(bias, mat1, mat2)
+    except RuntimeError as error:
+        error.args = (str(error).replace("\n  input ", "\n  bias ", 1),)
+        raise
+
+
 LINEAR_OUT = Out("linear", strict=True)
 
 
@@ -640,7 +649,7 @@ def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Any
         return layer(bias, input, weight, matrix)
     ndim = input.ndim
     if ndim == 2 and bias is not None:
-        return addmm(bias, input, t(weight))
+        return add_product(bias, input, t(weight))
     if not ndim or not weight.ndim:
         raise RuntimeError(
             f"both arguments to linear need to be at least 1D, but they are {ndim}D and "
@@ -651,7 +660,7 @@ def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Any
     row = bias.ndim == 1 or sum(n != 1 for n in bias._array.shape) == 1
     if row and input._array.flags.c_contiguous and bias._array.flags.c_contiguous:
         shape = input._array.shape
-        flat = addmm(bias, reshape(input, (math.prod(shape[:-1]), shape[-1])), t(weight))
+        flat = add_product(bias, reshape(input, (math.prod(shape[:-1]), shape[-1])), t(weight))
         return unsafe_view(flat, (*shape[:-1], flat._array.shape[1]))
     return matmul(input, t(weight)).add_(bias)
 
@@ -689,7 +698,8 @@ def rows_of_all(call: Call) -> Any:
 def check_range(indices: Array, rows: int) -> None:
     """Refuse indices of rows that there are not."""
     if indices.size and (indices.min() < 0 or indices.max() >= rows):
-        raise IndexError("index out of range in self")
+        about = about_range("weight", "rows", rows, "input", indices)
+        raise IndexError("index out of range in self" + about)
 
 
 @hidden_op(

@@ -224,4 +224,4 @@ def tensors_that_cannot_be_joined(torch: Any) -> None:
 @seen_by(raised)
 def a_target_of_another_size(torch: Any) -> None:
     score = torch.ones(3, 4, requires_grad=True) * 2  # made
-    torch.nn.NLLLoss()(score, torch.ones(5).long())
+    torch.nn.NLLLoss()(score, torch.ones(5).long())  # target

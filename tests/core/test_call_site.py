@@ -6,6 +6,7 @@ import inspect
 import re
 import threading
 import warnings
+import weakref
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -49,20 +50,23 @@ TOLD = {
     "state_kept_over_steps": ["tanh saved values@saved", FREED],
     "freed_values_asked_for": ["exp saved values@saved", FREED],
     "shapes_that_do_not_broadcast": [
-        "input has shape [2, 3], made by exp@made", f"other has shape [4], {UNRECORDED}",
+        "input (y) has shape [2, 3], made by exp@made", f"other has shape [4], {UNRECORDED}",
     ],
     "matrices_that_do_not_fit": [
-        "input has shape [3, 2], made by mul@made", "mat2 has shape [3, 2], made by mul@made",
+        "input (b) has shape [3, 2], made by mul@made",
+        "mat2 (b) has shape [3, 2], made by mul@made",
     ],
     "a_layer_of_another_size": [
-        "input has shape [1], a leaf", "mat1 has shape [2, 4], made by addmm@made",
-        "mat2 has shape [5, 1], made by t@call",
+        "in module Linear@call", "bias (second.bias) has shape [1], a leaf",
+        "mat1 (hidden) has shape [2, 4], made by addmm@made",
+        "mat2 (a view of second.weight) has shape [5, 1], made by t on the same line",
     ],
     "a_target_of_another_size": [
-        "input has shape [3, 4], made by mul@made", f"target has shape [5], {UNRECORDED}",
+        "in module NLLLoss@target", "input (score) has shape [3, 4], made by mul@made",
+        f"target has shape [5] and dtype int64, {UNRECORDED}",
     ],
     "tensors_that_cannot_be_joined": [
-        "tensors[0] has shape [2, 3], made by mul@made",
+        "tensors[0] (y) has shape [2, 3], made by mul@made",
         f"tensors[1] has shape [2, 4], {UNRECORDED}",
     ],
 }  # fmt: skip
@@ -99,6 +103,110 @@ def test_a_call_that_no_python_code_makes_is_recorded_all_the_same() -> None:
     _thread.start_new_thread(x.add_, (Number(1),))
     assert done.wait(10)
     assert x.grad_fn.name() == "AddBackward0"
+
+
+class Net(nn.Module):
+    """A module of the user's, with a call of each kind of module that may refuse its input."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = nn.Sequential(nn.Conv2d(1, 2, 3), nn.Tanh(), nn.Conv2d(3, 2, 1))
+        self.table, self.norm, self.lstm = nn.Embedding(4, 2), nn.BatchNorm1d(3), nn.LSTM(2, 2)
+        self.loss, self.pool = nn.CrossEntropyLoss(), nn.MaxPool2d(9)
+        self.plain = nn.Linear(3, 1, bias=False)
+
+    def forward(self, part: str, *inputs: Any) -> Any:
+        return getattr(self, part)(*inputs)  # called
+
+
+INTEGERS = f"and dtype int64, {UNRECORDED}"
+# What a part of `Net` is called with; the path of the module that refuses it; what is told besides.
+REFUSED: dict[str, tuple[Callable[[Any, Any], Any], str, list[str]]] = {
+    "channels": (
+        lambda net, x: net("body", torch.ones(1, 1, 4, 4)), "body.2 (Conv2d)",
+        ["input has shape [1, 2, 2, 2], made by tanh on the same line",
+         "weight (self.body.2.weight) has shape [2, 3, 1, 1], a leaf"],
+    ),
+    "dtype of a picture": (
+        lambda net, x: net("body", torch.ones(1, 1, 4, 4).double()), "body.0 (Conv2d)",
+        [f"input has shape [1, 1, 4, 4] and dtype float64, {UNRECORDED}"],
+    ),
+    "dtype": (
+        lambda net, x: net("plain", x.long()), "plain (Linear)",
+        [f"input has shape [2, 3] {INTEGERS}",
+         "mat2 (a view of self.plain.weight) has shape [3, 1], made by t on the same line"],
+    ),
+    "row": (
+        lambda net, x: net("table", torch.tensor([1, 4])), "table (Embedding)",
+        ["weight has 4 rows, 0 to 3", "input has values from 1 to 4"],
+    ),
+    "class": (
+        lambda net, x: net("loss", x, torch.tensor([1, 3])), "loss (CrossEntropyLoss)",
+        ["input has 3 classes, 0 to 2", "target has values from 1 to 3"],
+    ),
+    "features": (
+        lambda net, x: net("norm", x[:, :2]), "norm (BatchNorm1d)",
+        [f"input has shape [2, 2], {UNRECORDED}"],
+    ),
+    "sequence": (
+        lambda net, x: net("lstm", x), "lstm (LSTM)", [f"input has shape [2, 3], {UNRECORDED}"],
+    ),
+    "window": (
+        lambda net, x: net("pool", x[None]), "pool (MaxPool2d)",
+        [f"input has shape [1, 2, 3], {UNRECORDED}"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_an_error_of_a_layer_names_it(name: str) -> None:
+    """After PyTorch's text: the path of the module, the user's line, and what it was given."""
+    call, path, others = REFUSED[name]
+    lines, first = inspect.getsourcelines(Net.forward)
+    place = f"at tests/core/test_call_site.py:{first + 1}\n      {lines[1].strip()}"
+    with pytest.raises((RuntimeError, ValueError, IndexError)) as refused:
+        call(Net(), torch.ones(2, 3))
+    text, _, about = str(refused.value).partition(WHERE)
+    assert text
+    assert about == "".join(f"\n  {part}" for part in (f"in module Net.{path} {place}", *others))
+
+
+def test_an_error_of_the_users_keeps_its_text() -> None:
+    class Own(nn.Module):
+        def forward(self, x: Any) -> Any:
+            raise ValueError("mine")
+
+    with pytest.raises(ValueError, match=r"^mine$"):
+        nn.Sequential(Own())(1)
+    with pytest.raises(TypeError, match=r"^.*missing 1 .*\n\nWhere:\n  in module Own at "):
+        Own()()
+
+
+def test_leaves_in_errors_have_their_names() -> None:
+    w = torch.ones(3, requires_grad=True)
+    layer = nn.Linear(2, 1)
+    with pytest.raises(RuntimeError, match=r"\n  input \(w\) has shape \[3\], a leaf\n"):
+        w.add_(1)
+    with pytest.raises(RuntimeError, match=r"input \(a view of layer.bias\) has shape \[\], made"):
+        layer.bias[0] = 1.0
+    loss = w.detach().sum()
+    with pytest.raises(RuntimeError, match=rf"element 0 \(loss\) has shape \[\], {UNRECORDED}\n"):
+        loss.backward()
+    with pytest.raises(RuntimeError, match=rf"inputs\[0\] \(loss\) has shape \[\], {UNRECORDED}$"):
+        torch.autograd.grad(w.sum(), loss)
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_names_are_read_without_holding_variables(held: bool) -> None:
+    """The frame's copy of its variables is let go, unless the user has it."""
+    tensor = torch.ones(2)
+    gone = weakref.ref(tensor)
+    variables = locals() if held else None
+    assert call_site.names_in(inspect.currentframe())[id(tensor)] == "tensor"
+    if variables is not None:
+        assert variables.pop("tensor") is tensor
+    del tensor
+    assert gone() is None
 
 
 Cause = Callable[[], Any]

@@ -9,9 +9,8 @@ import numpy as np
 from nanotorch import ops
 from nanotorch._core.arguments import refused
 from nanotorch._core.batched import looped, under_vmap
-from nanotorch._core.call_site import warn
+from nanotorch._core.call_site import about_operands, tell_operands, warn
 from nanotorch._core.grad_mode import no_grad
-from nanotorch._core.graph import about_operands
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.nn.functional.activation import logsigmoid
 from nanotorch.ops import loss as kernels
@@ -94,8 +93,7 @@ def matched(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     try:
         input, target = broadcast_tensors(input, target)
     except RuntimeError as error:
-        error.args = (str(error) + about_operands({"input": input, "target": target}),)
-        raise
+        raise tell_operands(error, input=input, target=target) from None
     return input, target
 
 
