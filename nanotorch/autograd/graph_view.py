@@ -1,8 +1,8 @@
 """See the graph: `make_dot` draws it with torchviz's conventions, `print_graph` writes it out.
 
-    make_dot(loss, params=model)                       # in a notebook: the picture
-    make_dot(loss, params=model).render("loss.svg")    # for a browser; needs no Graphviz
-    print_graph(loss, params=model)                    # for a terminal
+    make_dot(loss)                       # in a notebook: the picture
+    make_dot(loss).render("loss.svg")    # for a browser; needs no Graphviz
+    print_graph(loss)                    # for a terminal
 
 Boxes: grey, a recorded operation; blue, a leaf whose `grad` is filled in; green, an output; dark
 green, the base of an output that is a view; orange, a saved tensor. Arrows go the way that values
@@ -10,6 +10,7 @@ go; gradients come back against them.
 """
 
 import re
+import sys
 import unicodedata
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,6 +21,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from nanotorch._core.anomaly import TRACE
+from nanotorch._core.call_site import call_site_of, names_in
 from nanotorch._core.graph import MODIFIED, AccumulateGrad, FreedValues, Node
 from nanotorch._core.op import SAVED_AS, OpNode
 from nanotorch._core.tensor import Tensor
@@ -122,10 +124,11 @@ def named_tensors(params: Any) -> dict[int, str]:
     """Names of tensors by `id`.
 
     Args:
-        params: a mapping from names to tensors, pairs of them, a module, or None.
+        params: a mapping from names to tensors, pairs of them, or a module; None for the variables
+            of the user's line that asks for the drawing.
     """
     if params is None:
-        return {}
+        return names_in(call_site_of(sys._getframe(1))[1])
     if hasattr(params, "named_parameters"):
         params = [*params.named_buffers(), *params.named_parameters()]
     elif isinstance(params, Mapping):
@@ -397,7 +400,7 @@ def census(boxes: Iterable[Box], most: int = 6) -> str:
 # The graph as a tree of text for terminals.
 
 
-DEEPEST = 8  # branches inside branches before one goes on at the left margin
+DEEPEST = 14  # levels before a branch goes on at the left margin
 
 
 def tree(graph: Graph, max_lines: int) -> str:
@@ -485,9 +488,6 @@ class Tree:
 
 def continued(inputs: list[tuple[str, str]], margin: str) -> Iterator[tuple[str, str, str, str]]:
     """The inputs of a node, with what stands before the line of each and before those below it."""
-    if len(inputs) == 1:
-        yield (*inputs[0], margin, margin)
-        return
     for i, (key, number) in enumerate(inputs, 1):
         last = i == len(inputs)
         yield key, number, margin + ("└─ " if last else "├─ "), margin + ("   " if last else "│  ")
@@ -819,6 +819,7 @@ def make_dot(
     Args:
         var: the outputs.
         params: names for tensors: a mapping from names to tensors, pairs of them, or a module.
+            Default: the caller's variables, and the parameters of modules among them.
         show_attrs: write into each box what its node keeps for the backward pass.
         show_saved: give each tensor that is kept a box of its own.
         max_attr_chars: the longest text for one value of ``show_attrs``.
@@ -838,9 +839,9 @@ def graph_text(
 ) -> str:
     """The graph behind one or several tensors as a tree of text, outputs first.
 
-    A node with one input has it on the next line, in the same column; several inputs branch off
-    below it in their order. ``[1]`` marks a node that is used more than once, ``→ [1]`` its other
-    uses, and also where a branch too far to the right goes on below. Accumulators are left out.
+    The inputs of a node branch off below it in their order. ``[1]`` marks a node that is used more
+    than once, ``→ [1]`` its other uses, and also where a branch too far to the right goes on below.
+    Accumulators are left out.
 
     Args:
         var: the outputs.

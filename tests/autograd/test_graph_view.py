@@ -20,7 +20,7 @@ GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "graph_view.json").r
 
 def drawn(case: Case) -> Any:
     var, options = case(torch)
-    return json.loads(json.dumps(statements(make_dot(var, **options).source)))
+    return json.loads(json.dumps(statements(make_dot(var, **{"params": {}} | options).source)))
 
 
 def titles(view: GraphView, kind: str) -> list[str]:
@@ -70,14 +70,14 @@ def test_a_name_goes_before_that_of_a_saved_value() -> None:
     view = make_dot(w * x, {"x": x}, show_saved=True)
     assert titles(view, "saved") == ["x"]
     assert [k.label for k in view.graph.links if k.kind == "saved"] == ["other"]
-    assert titles(make_dot(w * x, show_saved=True), "saved") == ["other"]
+    assert titles(make_dot(w * x, {}, show_saved=True), "saved") == ["other"]
 
 
 def test_what_became_a_leaf_later_is_none_of_this_graph() -> None:
     x, w = torch.ones(3), torch.ones(3, requires_grad=True)
     y = w * x
     x.requires_grad_()
-    view = make_dot(y, show_saved=True)
+    view = make_dot(y, {}, show_saved=True)
     assert (titles(view, "leaf"), titles(view, "saved")) == ([""], ["other"])
 
 
