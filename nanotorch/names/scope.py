@@ -47,6 +47,11 @@ REASONS = (
         r"onnx onnx.\w+",
     ),
     Reason(
+        "pickles of PyTorch's tensors ask for it, and nanotorch does not read them. Where PyTorch "
+        "is installed, write the tensors by safetensors.torch.save_file; torch.load reads that",
+        "torch._utils",
+    ),
+    Reason(
         "TorchScript is a language of its own, compiled by PyTorch; nanotorch runs Python as it "
         "is. Remove the decorator, or use torch.compile for training steps",
         r"""jit Script\w+ script_method torch.\w+Type CompilationUnit AliasDb Argument ArgumentSpec

@@ -154,6 +154,7 @@ LACKING = """
 for text in [
     "import torch.jit", "import torch.distributed.rpc", "from torch import fx",
     "import torch.nope", "import torch.nn.nope as x", "import torch.onnx\\ntorch.onnx.export",
+    "import pickle\\npickle.loads(b'ctorch._utils\\\\n_rebuild_tensor_v2\\\\n.')",
 ]:
     try:
         exec(text)
@@ -178,6 +179,7 @@ def test_modules_that_are_not_there(tmp_path: Path) -> None:
         "ModuleNotFoundError | torch.nope | No module named 'torch.nope'",
         "ModuleNotFoundError | torch.nn.nope | No module named 'torch.nn.nope'",
         "AttributeError | export | module 'torch.onnx' has no attribute 'export': out of scope",
+        "ModuleNotFoundError | torch._utils | No module named 'torch._utils': out of scope",
     ]
 
 
