@@ -5,6 +5,7 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -117,12 +118,22 @@ def test_a_type_checker_knows_results_and_names(tmp_path: Path) -> None:
 def test_an_editor_completes_names() -> None:
     jedi = pytest.importorskip("jedi")
 
+    def script(line: str) -> Any:
+        return jedi.Script(f"import nanotorch as torch\nx = torch.ones(2)\n{line}")
+
     def completed(line: str) -> list[str]:
-        script = jedi.Script(f"import nanotorch as torch\nx = torch.ones(2)\n{line}")
-        return [found.name for found in script.complete()]
+        return [found.name for found in script(line).complete()]
+
+    def parameters(line: str) -> list[str]:
+        (signature,) = script(line).get_signatures()
+        return [p.name for p in signature.params]
 
     assert "relu" in completed("torch.rel")
     assert "sum" in completed("x.su")
     assert "mean" in completed("x.sum().me")
     assert "values" in completed("x.max(0).val")
     assert "weight" in completed("torch.nn.Linear(1, 2).wei")
+    assert parameters("torch.nn.LSTM(")[:3] == ["input_size", "hidden_size", "num_layers"]
+    assert parameters("torch.nn.RNN(")[3] == "nonlinearity"
+    assert parameters("torch.nn.Softmax(") == ["dim"]
+    assert parameters("torch.nn.AvgPool2d(")[:2] == ["kernel_size", "stride"]

@@ -247,7 +247,7 @@ class ReLU6(Hardtanh, shown="inplace"):
         super().__init__(0.0, 6.0, inplace)
 
 
-class _Along(OwnNames, Layer, gives="dim", shown="dim"):
+class _Along(Layer, OwnNames, shown="dim"):
     """An activation along a dimension.
 
     Args:
@@ -255,12 +255,11 @@ class _Along(OwnNames, Layer, gives="dim", shown="dim"):
     """
 
     _own_names = ("__init__",)
+    dim: int | None = None
 
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        if not (dim is None or isinstance(dim, int)):
-            raise TypeError(f"dim must be an int or None, got {type(dim)}")
-        self.dim = dim
+    def __post_init__(self) -> None:
+        if not (self.dim is None or isinstance(self.dim, int)):
+            raise TypeError(f"dim must be an int or None, got {type(self.dim)}")
 
 
 class Softmax(_Along, function=F.softmax):

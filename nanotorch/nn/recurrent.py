@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -330,18 +330,29 @@ class RNN(RNNBase):
         Elman, Finding structure in time, Cognitive Science 1990.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if "proj_size" in kwargs:
-            raise ValueError(ONLY_LSTM)
-        nonlinearity = kwargs.pop("nonlinearity", "tanh")
-        if len(args) > 3:
-            nonlinearity, args = args[3], args[:3] + args[4:]
-        if nonlinearity not in ("tanh", "relu"):
-            raise ValueError(
-                f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'."
-            )
-        super().__init__(f"RNN_{nonlinearity.upper()}", *args, **kwargs)
-        self.nonlinearity = nonlinearity
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, input_size: int, hidden_size: int, num_layers: int = 1,
+            nonlinearity: str = "tanh", bias: bool = True, batch_first: bool = False,
+            dropout: float = 0.0, bidirectional: bool = False, device: Any = None,
+            dtype: Any = None,
+        ) -> None: ...  # fmt: skip
+
+    else:  # errors about missing arguments are those of the base
+
+        def __init__(self, *args, **kwargs):
+            if "proj_size" in kwargs:
+                raise ValueError(ONLY_LSTM)
+            nonlinearity = kwargs.pop("nonlinearity", "tanh")
+            if len(args) > 3:
+                nonlinearity, args = args[3], args[:3] + args[4:]
+            if nonlinearity not in ("tanh", "relu"):
+                raise ValueError(
+                    f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'."
+                )
+            super().__init__(f"RNN_{nonlinearity.upper()}", *args, **kwargs)
+            self.nonlinearity = nonlinearity
 
     def _direction(self, x: Tensor, initial: Hidden, weights: list[Tensor], way: Way) -> Step:
         gates = linear(x, weights[0], weights[2] + weights[3] if self.bias else None)
@@ -369,10 +380,20 @@ class GRU(RNNBase):
         machine translation, 2014.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if "proj_size" in kwargs:
-            raise ValueError(ONLY_LSTM)
-        super().__init__("GRU", *args, **kwargs)
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
+            batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
+            device: Any = None, dtype: Any = None,
+        ) -> None: ...  # fmt: skip
+
+    else:  # errors about missing arguments are those of the base
+
+        def __init__(self, *args, **kwargs):
+            if "proj_size" in kwargs:
+                raise ValueError(ONLY_LSTM)
+            super().__init__("GRU", *args, **kwargs)
 
     def _direction(self, x: Tensor, initial: Hidden, weights: list[Tensor], way: Way) -> Step:
         bias_ih, bias_hh = weights[2:] if self.bias else (None, None)
@@ -402,8 +423,18 @@ class LSTM(RNNBase):
         Hochreiter and Schmidhuber, Long short-term memory, Neural Computation 1997.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__("LSTM", *args, **kwargs)
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
+            batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
+            proj_size: int = 0, device: Any = None, dtype: Any = None,
+        ) -> None: ...  # fmt: skip
+
+    else:  # errors about missing arguments are those of the base
+
+        def __init__(self, *args, **kwargs):
+            super().__init__("LSTM", *args, **kwargs)
 
     def get_expected_cell_size(
         self, input: Tensor, batch_sizes: Tensor | None

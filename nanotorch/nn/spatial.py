@@ -514,7 +514,7 @@ class AvgPool1d(_AvgPoolNd, function=F.avg_pool1d):
             setattr(self, name, sizes(getattr(self, name), 1))
 
 
-class _AvgPool(OwnNames, _AvgPoolNd):
+class _AvgPool(_AvgPoolNd, OwnNames):
     """What layers of means over several dimensions share; see `AvgPool2d`."""
 
     _own_names = ("__init__",)
