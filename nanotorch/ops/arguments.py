@@ -1,15 +1,16 @@
 """What operations ask of their arguments: tensors, sequences of them, sizes, numbers."""
 
+import inspect
 import math
 from typing import Any
 
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import METHOD, Place, as_ints, kind_of, refused, twice
+from nanotorch._core.arguments import METHOD, Place, as_ints, combination, kind_of, refused, twice
 from nanotorch._core.dtypes import Number, refuse_beyond
 from nanotorch._core.grad_mode import mode
-from nanotorch._core.op import OPS
+from nanotorch._core.op import OPS, PUBLIC
 from nanotorch._core.tensor import Tensor
 
 # What operations ask of their arguments: tensors, sequences of them, numbers.
@@ -39,6 +40,13 @@ def need_ndim(name: str, x: Any, least: int, most: int | None = None) -> None:
         wanted = f"{least}" if least == most else f"{least} to {most}"
         wanted = f"at least {least}" if most is None else wanted
         raise RuntimeError(f"{name}(): the dimensions must be {wanted} in number, not {x.ndim}")
+
+
+def no_form(name: str, *given: Any, **named: Any) -> TypeError:
+    """The error for arguments that fit none of a function's forms."""
+    function = PUBLIC.get(name) or getattr(Tensor, "__new__" if name == "new" else name)
+    parameters = inspect.signature(function).parameters.values()
+    return combination(name, given, [", ".join(map(str, parameters))], **named)
 
 
 def need_tensors(*values: Any) -> None:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import as_int, as_ints, combination, refused
+from nanotorch._core.arguments import as_int, as_ints, refused
 from nanotorch._core.batched import Call
 from nanotorch._core.call_site import tell_operands, warn_once
 from nanotorch._core.op import Array, hidden_op, public
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import NUMBERS, need_kind
+from nanotorch.ops.arguments import NUMBERS, need_kind, no_form, require
 from nanotorch.ops.elementwise import tied
 from nanotorch.ops.reduction import sum_along
 from nanotorch.ops.shape import slice_along, squeeze_one, unsqueeze
@@ -424,12 +424,6 @@ def convolution_weight(
 # Convolutions as users call them: their arguments, and what PyTorch says of wrong ones.
 
 
-FORMS = [
-    "Tensor input, Tensor weight, Tensor bias = None, tuple of ints stride = 1, "
-    f"{padding}, tuple of ints dilation = 1, int groups = 1"
-    for padding in ("tuple of ints padding = 0", 'str padding = "valid"')
-]
-AXES = ("depth", "height", "width")
 EVEN = (
     "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy "
     "of the input be created"
@@ -467,7 +461,7 @@ def check_tensors(name: str, given: tuple[Any, ...]) -> None:
         raise refused(given[wrong[0]], "Tensor", place)
     # Layers give all arguments; programs usually those that differ from the default.
     count = 7 if isinstance(given[3], tuple) else 3 if given[2] is not None else 2
-    raise combination(name, given[:count], FORMS)
+    raise no_form(name, *given[:count])
 
 
 def check_dtypes(transposed: bool, *tensors: Any) -> None:
@@ -491,18 +485,11 @@ def check_numbers(
     stride: Ints, padding: Ints, dilation: Ints, output_padding: Ints, groups: int
 ) -> None:
     """Refuse numbers out of range."""
-    if min(padding) < 0:
-        raise RuntimeError("negative padding is not supported")
-    if min(output_padding) < 0:
-        raise RuntimeError("negative output_padding is not supported")
-    if min(stride) <= 0:
-        raise RuntimeError("non-positive stride is not supported")
-    if min(dilation) <= 0:
-        if len(dilation) == 1:
-            raise RuntimeError("non-positive dilation is not supported")
-        raise RuntimeError(f"dilation should be greater than zero, but got {list(dilation)}")
-    if groups <= 0:
-        raise RuntimeError("non-positive groups is not supported")
+    require(min(padding) >= 0, "negative padding is not supported")
+    require(min(output_padding) >= 0, "negative output_padding is not supported")
+    require(min(stride) > 0, "non-positive stride is not supported")
+    require(min(dilation) > 0, "non-positive dilation is not supported")
+    require(groups > 0, "non-positive groups is not supported")
 
 
 def check_shapes(input: Ints, weight: Ints, bias: Any, groups: int, transposed: bool) -> None:
@@ -513,13 +500,8 @@ def check_shapes(input: Ints, weight: Ints, bias: Any, groups: int, transposed: 
             f"{list(weight)}, but got {len(input)}-dimensional input of size {list(input)} instead"
         )
     given = "Given transposed=1, " if transposed else f"Given groups={groups}, "
-    if weight[0] < groups or weight[0] % groups:
-        sizes = list(weight) if weight[0] < groups else [list(weight)]
-        raise RuntimeError(
-            f"Given groups={groups}, expected weight to be "
-            + (f"at least {groups}" if weight[0] < groups else f"divisible by {groups}")
-            + f" at dimension 0, but got weight of size {sizes} instead"
-        )
+    whole = weight[0] >= groups and not weight[0] % groups
+    require(whole, "{}weight of size {} cannot be divided among them", given, weight)
     channels = weight[0] if transposed else weight[1] * groups
     if input[1] != channels:
         raise RuntimeError(
@@ -555,19 +537,10 @@ def check_adjoint(
     """Refuse too much output padding, and a result of a transposed convolution without elements."""
     least = size_of_adjoint(size, kernel, stride, padding, dilation)
     out = tuple([n + r for n, r in zip(least, rest, strict=True)])
-    if len(size) == 1:  # PyTorch takes a signal for a picture of one row
-        size, out, stride, dilation = ((1, *ints) for ints in (size, out, stride, dilation))
-        rest = (0, *rest)
     if any(r >= s and r >= d for r, s, d in zip(rest, stride, dilation, strict=True)):
-        named = {"output_padding": rest, "stride": stride, "dilation": dilation}
-        told = [
-            f"{name}_{axis}: {n}"
-            for name, numbers in named.items()
-            for axis, n in zip(AXES[-len(size) :], numbers, strict=True)
-        ]
         raise RuntimeError(
             "output padding must be smaller than either stride or dilation, but got "
-            + " ".join(told)
+            f"output_padding={rest}, stride={stride}, dilation={dilation}"
         )
     if min(out) < 1:
         sizes = [" x ".join(map(str, ints)) for ints in (size, out)]

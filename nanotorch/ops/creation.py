@@ -11,7 +11,6 @@ from nanotorch._core.arguments import (
     ABSENT,
     allocated,
     as_int,
-    combination,
     integer,
     kind_of,
     lacking,
@@ -31,10 +30,13 @@ from nanotorch._core.layout import order_of, strided
 from nanotorch._core.op import Array, hidden_op, method, public
 from nanotorch._core.tensor import Tensor, require_float, wrap
 from nanotorch.ops.arguments import (
+    NUMBERS,
     as_number,
     given_tensors,
+    need_kind,
     need_ndim,
     need_tensors,
+    no_form,
     number_in,
     number_or_infinity,
     require,
@@ -51,13 +53,6 @@ from nanotorch.ops.memory import (
 )
 
 # `Tensor(...)`, PyTorch's first constructor: sizes, or values of the default dtype.
-
-
-FORMS = (
-    "*, torch.device device = None", "torch.Storage storage", "Tensor other",
-    "tuple of ints size, *, torch.device device = None",
-    "object data, *, torch.device device = None",
-)  # fmt: skip
 
 
 @method(name="__new__", public=False)
@@ -97,29 +92,15 @@ def array_from(data: Any) -> np.ndarray:
 def sizes_from(given: tuple[Any, ...]) -> tuple[int, ...]:
     """The sizes, given one by one or as a `Size`; without any, 0."""
     sizes = given[0] if len(given) == 1 and isinstance(given[0], Size) else given or (0,)
-    numbers = []
-    for position, size in enumerate(sizes):
-        number = int(size) if position and isinstance(size, bool) else integer(size)
-        if number is None and not position:
-            raise combination("new", given, FORMS)
-        if number is None:
-            raise TypeError(
-                f"new(): argument 'size' failed to unpack the object at pos {position + 1} with "
-                f'error "type must be tuple of ints,but got {kind_of(size)}"'
-            )
-        numbers.append(number)
-    return shape_of("new", (numbers,))
+    if sizes and integer(sizes[0]) is None:
+        raise no_form("new", *given)
+    return shape_of("new", (tuple(sizes),))
 
 
 COPY_WARNING = (
     "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
     "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor)."
 )
-OPTIONS = (
-    "torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, "
-    "bool pin_memory = False, bool requires_grad = False"
-)
-EYE = tuple(f"{sizes}, *, Tensor out = None, {OPTIONS}" for sizes in ("int n", "int n, int m"))
 
 
 def require_flag(requires_grad: object) -> None:
@@ -336,7 +317,7 @@ def eye(
         TypeError: for what is no integer.
     """
     if m is not None and integer(m) is None:
-        raise combination("eye", (n, m), EYE)
+        raise no_form("eye", n, m)
     n, m = as_int(n), None if m is None else as_int(m)
     for name, size in (("n", n), ("m", n if m is None else m)):
         if size < 0:
@@ -410,23 +391,6 @@ def scalar_tensor(s: Any, *, dtype: DType | None = None, **options: Unpack[Optio
 # Numbers at equal distances, and grids of them.
 
 
-NUMBERS = ("Number end", "Number start, Number end", "Number start, Number end, Number step = 1")
-ARANGE = tuple(
-    f"{numbers}, *, {'' if 'step' not in numbers and 'start' in numbers else 'Tensor out = None, '}"
-    f"{OPTIONS}"
-    for numbers in NUMBERS
-)
-
-
-def spaced(more: str) -> tuple[str, ...]:
-    """The forms of `linspace` and its kin, as messages list them."""
-    return tuple(
-        f"{start} start, {end} end, int steps, {more}*, Tensor out = None, {OPTIONS}"
-        for end in ("Tensor", "Number")
-        for start in ("Tensor", "Number")
-    )
-
-
 def check_steps(start: float, end: float, step: float) -> None:
     """Refuse bounds to which no steps lead."""
     require(step != 0, "step must be nonzero")
@@ -459,14 +423,13 @@ def arange(
         given = named | dict(zip(places, bounds, strict=False))
         twice_or_more = len(given) < len(named) + len(bounds)
         if twice_or_more or "end" not in given or ("step" in given and "start" not in given):
-            raise combination("arange", bounds, ARANGE, **named)
+            raise no_form("arange", *bounds, **named)
         start, end, step = given.get("start", 0), given["end"], given.get("step", 1)
     place = ("arange", "end", 1) if len(bounds) == 1 else None
     start, end, step = as_number(start), as_number(end, place), as_number(step)
     whole = all(isinstance(v, (int, np.integer)) for v in (start, end, step))
     kind = numpy_dtype(dtype) if dtype is not None or not whole else np.dtype(np.int64)
-    if kind.kind == "b":
-        raise NotImplementedError("\"arange_cpu\" not implemented for 'Bool'")
+    need_kind("arange_cpu", np.empty(0, kind), kinds=NUMBERS)
     check_steps(start, end, step)
     if whole and kind == np.int64:
         for value in (start, end, step):
@@ -529,12 +492,11 @@ def linspace(
         NotImplementedError: for bool.
     """
     if integer(steps) is None:
-        raise combination("linspace", (start, end, steps), spaced(""))
+        raise no_form("linspace", start, end, steps)
     start, end, steps = as_number(start), as_number(end), as_int(steps)
     require(steps >= 0, "number of steps must be non-negative")
     kind = numpy_dtype(dtype)
-    if kind.kind == "b":
-        raise NotImplementedError("\"linspace_cpu\" not implemented for 'Bool'")
+    need_kind("linspace_cpu", np.empty(0, kind), kinds=NUMBERS)
     if kind.kind != "f":
         number_in(start, kind), number_in(end, kind)
         return leaf(np.linspace(start, end, steps).astype(kind), **options)
@@ -556,10 +518,9 @@ def logspace(
 ) -> Tensor:  # fmt: skip
     """``steps`` powers of ``base`` with exponents at equal distances."""
     if integer(steps) is None:
-        raise combination("logspace", (start, end, steps), spaced("float base = 10.0, "))
+        raise no_form("logspace", start, end, steps)
     kind = numpy_dtype(dtype)
-    if kind.kind == "b":
-        raise NotImplementedError("\"logspace_cpu\" not implemented for 'Bool'")
+    need_kind("logspace_cpu", np.empty(0, kind), kinds=NUMBERS)
     exponents = linspace(start, end, steps, dtype=dtypes.float64)._array
     return leaf((base**exponents).astype(kind), **options)
 
@@ -585,8 +546,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """
     axes = given_tensors(tensors)
     require(axes, "meshgrid expects a non-empty TensorList")
-    if any(axis.dtype != axes[0].dtype for axis in axes):
-        raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    one = all(axis.dtype == axes[0].dtype for axis in axes)
+    require(one, "meshgrid expects all tensors to have the same dtype")
     for axis in axes:
         need_ndim("meshgrid", axis, 0, 1)
     if indexing is None:
@@ -676,14 +637,6 @@ def new(self: Tensor, *given: Any) -> Tensor:
 # Conversions between dtypes.
 
 
-FLAGS = "bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None"
-TO_FORMS = (
-    f"torch.device device = None, torch.dtype dtype = None, {FLAGS}",
-    f"torch.dtype dtype, {FLAGS}",
-    f"Tensor tensor, {FLAGS}",
-)
-
-
 @hidden_op(input=lambda g: g, node="ToCopyBackward0", batch=elementwise, one_step=True)
 def to_copy(input: Array, dtype: DType) -> Array:
     """A copy in a floating-point dtype; the sweep casts its gradient back."""
@@ -731,7 +684,7 @@ def to(
     if rest and (dtype is not None or device is not None):
         first = rest[0]
         if device is not None or rest[1:] or isinstance(first, Tensor) or is_dtype(first):
-            raise combination("to", target, TO_FORMS)
+            raise no_form("to", *target)
     if rest and isinstance(rest[0], Tensor):
         dtype = rest.pop(0).dtype
     elif rest and is_dtype(rest[0]):
@@ -741,10 +694,9 @@ def to(
         if rest and (rest[0] is None or is_dtype(rest[0])):
             given = rest.pop(0)
             dtype = given if given is None else dtypes.as_dtype(given)
-    if len(rest) > 2 or not all(isinstance(flag, bool) for flag in rest):
-        raise combination("to", target, TO_FORMS)
-    if not (device is None or isinstance(device, (str, int, Device))):
-        raise combination("to", target, TO_FORMS)
+    known = device is None or isinstance(device, (str, int, Device))
+    if not known or len(rest) > 2 or not all(isinstance(flag, bool) for flag in rest):
+        raise no_form("to", *target)
     require_cpu(device)
     copy = rest[1] if len(rest) == 2 else copy
     kind = self.dtype if dtype is None else dtypes.as_dtype(dtype)

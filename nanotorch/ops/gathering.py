@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import combination, refused, twice
+from nanotorch._core.arguments import refused, twice
 from nanotorch._core.batched import (
     DYNAMIC,
     Call,
@@ -34,6 +34,7 @@ from nanotorch.ops.arguments import (
     need_ndim,
     need_one_dtype,
     need_tensors,
+    no_form,
     number_in,
     number_or_infinity,
     require,
@@ -463,7 +464,6 @@ NO_MASKS = (
     "because for each batch this would return a differently shaped Tensor. Please file an issue at "
     "https://github.com/pytorch/pytorch/issues if you need this feature."
 )
-WHERE_FORMS = "Tensor condition", "Tensor condition, Tensor | Number input, Tensor | Number other"
 
 
 @hidden_op(
@@ -507,7 +507,7 @@ def choose(condition: Any, input: Any, other: Any) -> Any:
     if isinstance(condition, Tensor):
         for x in pair:
             if not isinstance(x, (Tensor, bool, int, float, np.generic)):
-                raise combination("where", (condition, *pair), WHERE_FORMS)
+                raise no_form("where", condition, *pair)
     if not isinstance(condition, Tensor) and not any(isinstance(x, Tensor) for x in pair):
         return where_true(condition, input, other, None)
     held = [x._array if isinstance(x, Tensor) else x for x in pair]

@@ -282,19 +282,6 @@ AVG_POOL: dict[int, Any] = {dims: averaging(dims) for dims in (2, 3)}
 
 
 POSITIONS = {"kernel_size": 2, "stride": 3, "padding": 4, "dilation": 5}
-# What functions say of another count of numbers than their dimensions.
-COUNTED = {
-    "avg_pool1d": "{0}() argument '{1}' should contain one int (got {2})",
-    "max_pool1d": "{0}() {1} must be {3}an int, list of ints{4} or tuple of ints of size 1 but got "
-    "size {2}",
-    "avg_pool2d": "{0}: {1} must either be {5}a single int, or a tuple of two ints",
-    "max_pool2d": "{0}: {1} must either be {5}a single int, or a tuple of two ints",
-    "avg_pool3d": "{0}: {1} must be {5}a single int, or a tuple of three ints",
-    "max_pool3d": "{0}: {1} must either be {5}a single int, or a tuple of three ints",
-}
-AXES = {2: "HW", 3: "THW"}
-
-
 FITTING = 2**31  # windows over several dimensions are counted in 32 bits
 
 
@@ -306,9 +293,7 @@ def per_dim(name: str, what: str, value: Any, dims: int) -> Ints:
     given = as_ints(one, (name, what, POSITIONS[what]))
     if dims > 1 and not all(-FITTING <= n < FITTING for n in given):
         raise RuntimeError("value cannot be converted to type int without overflow")
-    if len(given) not in (1, dims):
-        optional = ("None, ", ",", "omitted, ") if what == "stride" else ("", "", "")
-        raise RuntimeError(COUNTED[name].format(name, what, len(given), *optional))
+    require(len(given) in (1, dims), "{}(): {} must be 1 or {} numbers", name, what, dims)
     return given * dims if len(given) == 1 else given
 
 
@@ -326,23 +311,21 @@ def numbers(
     )
 
 
-def check_elements(input: Tensor, dims: int, whose: str = "") -> None:
+def check_elements(input: Tensor, dims: int) -> None:
     """Refuse an input of another number of dimensions, or without elements in one but the batch."""
     shape = input._array.shape
     batch = len(shape) == dims + 2
     if len(shape) not in (dims + 1, dims + 2) or 0 in shape[1 if batch else 0 :]:
         raise RuntimeError(
-            f"{whose}Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim "
+            f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim "
             f"batch size for input, but got:{list(shape)}"
         )
 
 
 def out_size(n: int, k: int, s: int, p: int, d: int, ceil: bool) -> int:
     """How many windows there are; the last begins inside the input or its padding before."""
-    if s == 0:
-        raise RuntimeError("stride should not be zero")
-    if p < 0:
-        raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
+    require(min(k, s, d) > 0, "kernel_size, stride and dilation must be greater than zero")
+    require(p >= 0, "pad must be non-negative, but got pad: {}", p)
     if p > ((k - 1) * d + 1) // 2:
         raise RuntimeError(
             "pad should be at most half of effective kernel size, but got "
@@ -360,17 +343,9 @@ def windows_of(
     """The windows over the last dimensions of ``size``, if there are any."""
     dims = zip(size, kernel, stride, padding, dilation, strict=True)
     out = tuple([out_size(*each, ceil) for each in dims])
-    axes = AXES[len(size)]
-    for what, letter, given in (
-        ("kernel size", "k", kernel), ("stride", "d", stride), ("dilation", "dilation", dilation),
-    ):  # fmt: skip
-        if min(given) <= 0:
-            named = " ".join(f"{letter}{a}: {n}" for a, n in zip(axes, given, strict=True))
-            raise RuntimeError(f"{what} should be greater than zero, but got {named}")
-    if name == "avg_pool3d" and any(n < k for n, k in zip(size, kernel, strict=True)):
-        told = [" ".join(f"{letter}{a}: {n}" for a, n in zip(axes, given, strict=True))
-                for letter, given in (("", size), ("k", kernel))]  # fmt: skip
-        raise RuntimeError(f"input image ({told[0]}) smaller than kernel size ({told[1]})")
+    if name == "avg_pool3d":
+        fits = all(n >= k for n, k in zip(size, kernel, strict=True))
+        require(fits, "avg_pool3d(): kernel {} is larger than the input {}", kernel, size)
     if min(out) < 1:
         sizes = ["x".join(map(str, (channels, *ints))) for ints in (size, out)]
         raise RuntimeError(
@@ -391,25 +366,11 @@ def max_pool(
     tensor_given(name, input)
     each = numbers(name, dims, kernel_size, stride, padding, dilation)
     shape = input._array.shape
-    if len(shape) not in (dims + 1, dims + 2):
-        raise RuntimeError(
-            f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input"
-        )
+    need_ndim(name, input, dims + 1, dims + 2)
     if 0 in shape:
         check_elements(input, dims)
     at = windows_of(name, shape[-dims:], *each, bool(ceil_mode), shape[-dims - 1])
     return MAX_POOL[dims](input, at)
-
-
-def check_max_pool1d(input: Any, kernel: int, stride: int, padding: int, dilation: int) -> None:
-    """Refuse what `max_pool1d` refuses in words of its own."""
-    check_elements(input, 1, "max_pool1d: ")
-    for what, number in (("kernel_size", kernel), ("stride", stride), ("padding", padding)):
-        if number < (what != "padding"):
-            bound = "non-negative" if what == "padding" else "greater than zero"
-            raise RuntimeError(f"max_pool1d() {what} must be {bound}, but got {number}")
-    require(padding <= kernel // 2, "max_pool1d(): padding {} exceeds half the kernel", padding)
-    require(dilation > 0, "max_pool1d() dilation must be greater than zero, but got {}", dilation)
 
 
 def max_pool_signal(
@@ -419,14 +380,11 @@ def max_pool_signal(
     name = "max_pool1d"
     tensor_given(name, input)
     kernel, stride, padding, dilation = numbers(name, 1, kernel_size, stride, padding, dilation)
-    each = kernel[0], stride[0], padding[0], dilation[0]
-    check_max_pool1d(input, *each)
+    check_elements(input, 1)
+    require(padding[0] <= kernel[0] // 2, "max_pool1d(): padding exceeds half of the kernel")
+    each = (1, *kernel), (1, *stride), (0, *padding), (1, *dilation)
     shape = input._array.shape
-    out = out_size(shape[-1], *each, bool(ceil_mode))
-    require(out >= 1, "max_pool1d() Invalid computed output size: {}", out)
-    at = pooling(
-        (1, shape[-1]), (1, *kernel), (1, *stride), (0, *padding), (1, *dilation), (1, out)
-    )
+    at = windows_of(name, (1, shape[-1]), *each, bool(ceil_mode), shape[-2])
     values, indices = MAX_POOL[2](unsqueeze(input, -2), at)
     return squeeze_one(values, -2), squeeze_one(indices, -2)
 
@@ -500,12 +458,9 @@ def mean_pool(
     each = numbers(name, dims, kernel_size, stride, padding)
     shape = input._array.shape
     divisor = None if divisor_override is None else as_int(divisor_override)
-    if divisor == 0:
-        raise RuntimeError("divisor must be not zero")
+    require(divisor != 0, "divisor must be not zero")
     if dims == 2:
         normal_dim(-3, len(shape))
-    if dims == 3 and len(shape) not in (4, 5):
-        raise RuntimeError("non-empty 4D or 5D (batch mode) tensor expected for input")
     check_elements(input, dims)
     at = windows_of(name, shape[-dims:], *each, bool(ceil_mode), shape[-dims - 1])
     return AVG_POOL[dims](input, at, bool(count_include_pad), divisor)
@@ -595,13 +550,10 @@ def signal_parts(name: str, input: Any, value: Any) -> Ints:
     return (1, *given)
 
 
-def check_parts(name: str, input: Tensor, dims: int, colon: str) -> None:
+def check_parts(name: str, input: Tensor, dims: int) -> None:
     """Refuse an input of another number of dimensions, or without elements to pool."""
     shape = input._array.shape
-    if len(shape) not in (dims + 1, dims + 2):
-        raise RuntimeError(
-            f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(shape)}"
-        )
+    need_ndim(name, input, dims + 1, dims + 2)
     for k in range(len(shape) - dims, len(shape)):
         require(shape[k], "{}(): dimension {} of size 0 in shape {}", name, k, shape)
 
@@ -610,16 +562,11 @@ def check_parts(name: str, input: Tensor, dims: int, colon: str) -> None:
 def adaptive_mean(name: str, input: Any, size: Ints) -> Any:
     """The means of as many parts as ``size`` says."""
     dims = len(size)
-    if dims == 2 and min(size) < 0:
-        told = ", ".join(map(str, size))
-        raise RuntimeError(
-            f"{name}: elements of output_size must be greater than or equal to 0 but received "
-            f"{{{told}}}"
-        )
+    require(dims != 2 or min(size) >= 0, "{}(): negative output_size {}", name, size)
     if set(size) == {1}:  # PyTorch takes the mean here
         axes = [normal_dim(-k, input.ndim) for k in range(1, 1 + dims)]
         return mean_along(input, tuple(reversed(axes)), True)
-    check_parts(name, input, dims, "")
+    check_parts(name, input, dims)
     need_kind(name, input._array)
     shape = input._array.shape[-dims:]
     maps = tuple([averaged(n, o) for n, o in zip(shape, size, strict=True)])
@@ -629,11 +576,8 @@ def adaptive_mean(name: str, input: Any, size: Ints) -> Any:
 def adaptive_max(name: str, input: Any, size: Ints) -> Any:
     """The greatest elements of as many parts as ``size`` says, and their numbers."""
     dims = len(size)
-    check_parts(name, input, dims, ":")
-    if min(size) < 0:
-        shape = [*input._array.shape[: input.ndim - dims], *size]
-        wrong = next(n for n in size if n < 0)
-        raise RuntimeError(f"Trying to create tensor with negative dimension {wrong}: {shape}")
+    check_parts(name, input, dims)
+    require(min(size) >= 0, "{}(): negative output_size {}", name, size)
     return ADAPTIVE_MAX[dims](input, size)
 
 

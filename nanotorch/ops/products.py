@@ -113,7 +113,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     else:
         first, second = ([d] if isinstance(d, int) else list(d) for d in dims)
     require(len(first) == len(second), "both dimension lists should have same length")
-    need_one_dtype(SCALAR_TYPES, a, b)
+    require(a.dtype == b.dtype, "both inputs should have same dtype")
     for d, e in zip(first, second, strict=True):
         m, n = a.shape[own_dim(d, a.ndim)], b.shape[own_dim(e, b.ndim)]
         if n == 1:

@@ -10,7 +10,7 @@ import numpy as np
 
 from nanotorch._core import random
 from nanotorch._core.anomaly import look, watch
-from nanotorch._core.arguments import as_int, combination, integer, place_of, refused, within_memory
+from nanotorch._core.arguments import as_int, integer, place_of, refused, within_memory
 from nanotorch._core.batched import (
     Batch,
     Batched,
@@ -34,7 +34,7 @@ from nanotorch._core.layout import order_of
 from nanotorch._core.op import method, public
 from nanotorch._core.random import memory_order
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import shape_of
+from nanotorch.ops.arguments import no_form, shape_of
 from nanotorch.ops.creation import Options, empty, leaf, numpy_dtype
 from nanotorch.ops.joining import common_shape
 
@@ -524,11 +524,6 @@ def geometric_(input: Tensor, p: float, *, generator: Generator | None = None) -
 
 
 Sizes = int | Sequence[int]
-RANDINT = [
-    "int high, tuple of ints size, *, Generator generator = None, dtype, device, requires_grad",
-    "int low, int high, tuple of ints size, *, Generator generator = None, dtype, device, "
-    "requires_grad",
-]
 NORMALS = [zero_gradient(f"NormalBackward{number}") for number in range(4)]
 
 
@@ -586,7 +581,7 @@ def range_and_shape(
         (low,) = numbers
     fits = isinstance(size, (tuple, list)) and integer(low) is not None
     if not fits or len(numbers) > 2 or integer(high) is None:
-        raise combination("randint", given, RANDINT)
+        raise no_form("randint", *given)
     return low, high, shape_of("randint", (tuple(size),), position=position)
 
 

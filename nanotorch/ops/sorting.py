@@ -10,7 +10,6 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import (
     as_int,
     as_ints,
-    combination,
     lacking,
     named,
     named_tuple,
@@ -33,7 +32,7 @@ from nanotorch._core.layout import normal_dim, own_dim
 from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.overloads import overloads
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import NUMBERS, as_number, need_kind, need_ndim, require
+from nanotorch.ops.arguments import NUMBERS, as_number, need_kind, need_ndim, no_form, require
 from nanotorch.ops.elementwise import maximum, minimum, zero_where
 from nanotorch.ops.reduction import NOT_GIVEN, NOT_KEPT, Dims, normal_dims, spread, sum_along
 from nanotorch.ops.shape import reshape
@@ -727,11 +726,7 @@ def isin(
         invert: which are not.
     """
     if not (isinstance(elements, Tensor) or isinstance(test_elements, Tensor)):
-        tail = "*, bool assume_unique = False, bool invert = False, Tensor out = None"
-        pairs = (("Tensor", "Tensor"), ("Number", "Tensor"), ("Tensor", "Number"))
-        names = {"Tensor": "elements", "Number": "element"}
-        forms = [f"{a} {names[a]}, {b} test_{names[b]}, {tail}" for a, b in pairs]
-        raise combination("isin", (elements, test_elements), forms)
+        raise no_form("isin", elements, test_elements)
     held = arrays_of(elements, test_elements)
     if "b" in [array.dtype.kind for array in held]:
         raise NotImplementedError("Unsupported input type encountered for isin(): Bool")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import combination, integer, named_tuple
+from nanotorch._core.arguments import integer, named_tuple
 from nanotorch._core.batched import dimensions, looped, under_vmap
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import dtype as DType
@@ -21,6 +21,7 @@ from nanotorch.ops.arguments import (
     need_kind,
     need_ndim,
     need_one_dtype,
+    no_form,
     refuse_half,
     require,
 )
@@ -393,13 +394,6 @@ def nanquantile(
 
 histogram_result = named_tuple("histogram", "hist", "bin_edges")
 
-FORMS = (
-    "Tensor input, Tensor bins, *, Tensor weight = None, bool density = False, tuple of Tensors "
-    "out = None",
-    "Tensor input, int bins = 100, *, tuple of floats range = None, Tensor weight = None, bool "
-    "density = False, tuple of Tensors out = None",
-)
-
 
 @method
 @under_vmap(looped)
@@ -426,11 +420,11 @@ def histogram(
     """
     given = isinstance(bins, Tensor)
     if not (given or integer(bins) is not None):
-        raise combination("histogram", (input, bins), FORMS)
+        raise no_form("histogram", input, bins)
     if given and range is not None:
-        raise combination("histogram", (input, bins), FORMS, range=range)
+        raise no_form("histogram", input, bins, range=range)
     if weight is not None and not isinstance(weight, Tensor):
-        raise combination("histogram", (input, bins), FORMS, weight=weight)
+        raise no_form("histogram", input, bins, weight=weight)
     points = input._array.reshape(-1)
     weights = weights_of(points, weight)
     dtype = input.dtype

@@ -336,10 +336,10 @@ def check_pad(array: Array, pairs: list[tuple[int, int, int]], mode: str) -> Non
     """
     shape, dims = array.shape, len(pairs)
     if mode == "circular":
-        if any(max(before, after) > size for size, before, after in pairs):
-            raise RuntimeError("Padding value causes wrapping around more than once.")
-        if any(size + before + after < 0 for size, before, after in pairs):
-            raise RuntimeError("Negative padding value is resulting in an empty dimension")
+        once = all(max(before, after) <= size for size, before, after in pairs)
+        require(once, "Padding value causes wrapping around more than once.")
+        kept = all(size + before + after >= 0 for size, before, after in pairs)
+        require(kept, "Negative padding value is resulting in an empty dimension")
         return
     batch = len(shape) == dims + 2
     require(0 not in shape[1 if batch else 0 :], "pad(): no elements in shape {}", shape)
@@ -352,15 +352,7 @@ def check_pad(array: Array, pairs: list[tuple[int, int, int]], mode: str) -> Non
                     f"dimension {len(shape) - dims + k} of input {list(shape)}"
                 )
     out = [size + before + after for size, before, after in pairs]
-    if min(out) < 1 and dims == 1:
-        raise RuntimeError(f"input (W: {shape[-1]}) is too small. Calculated output W: {out[0]}")
-    if min(out) < 1:
-        told = [[f"{n}: {v}" for n, v in zip("DHW"[-dims:], sizes, strict=True)]
-                for sizes in (out, shape[-dims:])]  # fmt: skip
-        raise RuntimeError(
-            f"Calculated output {' '.join(told[0])} must be >= 1 in every dimension (input "
-            f"{', '.join(told[1])})"
-        )
+    require(min(out) > 0, "pad(): input {} would be left with {}", shape, out)
     name = "reflection" if mode == "reflect" else "replication"
     need_kind(f"{name}_pad{dims}d", array, kinds=NUMBERS)
 
