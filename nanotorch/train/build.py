@@ -12,6 +12,7 @@ import numpy as np
 
 import nanotorch as torch
 from nanotorch import nn, optim
+from nanotorch._core.call_site import WHERE
 from nanotorch.optim import lr_scheduler
 
 from .components import INFERRED, LAYERS, LENGTHS, MOST_TRIED, PLATEAU, REFUSALS, refused
@@ -174,7 +175,7 @@ def dry_run(
         with torch.no_grad(), np.errstate(all="ignore"):
             return call(x)
     except REFUSALS as error:
-        message += str(error) or type(error).__name__
+        message += str(error).partition(WHERE)[0] or type(error).__name__
     finally:
         module.train()
     raise refusal(path, message)

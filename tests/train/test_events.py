@@ -101,7 +101,7 @@ def test_no_curve_is_a_point(text: str) -> None:
     assert all(len(events.Scalars(tag)) > 1 for tag in events.Tags()["scalars"])
     assert not [tag for tag in events.Tags()["scalars"] if "test" in tag or "final" in tag]
     (event,) = events.Tensors("results/text_summary")
-    result = "f = 0.5 at [0.5 1.5]" if text == MINIMIZATION else "test"
+    result = "f = 0.5 at (0.5, 1.5)" if text == MINIMIZATION else "test"
     assert result in event.tensor_proto.string_val[0].decode()
 
 

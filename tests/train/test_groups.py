@@ -114,7 +114,9 @@ def test_users_register_layers_of_their_own() -> None:
         model, _, _ = built(layers)
         x = torch.ones(3, 2)
         np.testing.assert_array_equal(model[0](x).detach().numpy(), np.full((3, 2), 0.25))
-        assert "unknown key; did you mean 'by'?" in refusal("model.layers=[{name: Halved, bye: 4}]")
+        assert "unknown key of Halved; did you mean 'by'?" in refusal(
+            "model.layers=[{name: Halved, bye: 4}]"
+        )
     finally:
         del LAYERS.registered["Halved"]
 

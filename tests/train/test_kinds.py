@@ -59,7 +59,7 @@ def test_probabilities_of_two_classes() -> None:
     [
         (BLOBS, "the model gives 1 number, but there are 3 classes"),
         (BLOBS[:1], "BCEWithLogitsLoss takes two classes, but there are 3"),
-        (("loss=BCELoss",), "BCELoss wants Sigmoid as the last layer"),
+        (("loss=BCELoss",), "BCELoss needs Sigmoid as the last layer"),
         (
             (*THREE, "model.layers[1]={name: Softmax, dim: 1}", "model.layers[2]={name: Softmax}"),
             "remove this layer: CrossEntropyLoss applies the softmax itself",

@@ -106,4 +106,4 @@ def test_a_run_from_before_targets_were_standardized_goes_on_and_predicts(
     assert predict.main([str(part.directory), "table.csv"]) == 0
     assert "rmse" in capsys.readouterr().err
     shutil.copytree(part.directory, "copy")
-    assert resume("copy", ["train.epochs=6"]).results == whole.results
+    assert resume("copy", "train.epochs=6").results == whole.results

@@ -72,7 +72,10 @@ def test_overrides_are_no_list() -> None:
         train(load_config("x.yaml"), "seed=1")
 
 
-def test_the_history_has_a_row_for_each_epoch(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_history_has_a_row_for_each_epoch(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
     write_example(Path())
     history = train("x.yaml", "train={epochs: 3, validate_every: 2}", verbose=False).history
     assert capsys.readouterr().out == ""
@@ -89,7 +92,8 @@ def test_the_history_has_a_row_for_each_epoch(capsys: pytest.CaptureFixture[str]
 def test_the_history_of_a_minimization_has_a_row_for_each_step() -> None:
     Path("x.yaml").write_text(MINIMIZATION, "utf-8")
     run = train("x.yaml")
-    assert list(run.history) == ["step", "function/value", "x/0", "x/1"]
+    shown = ["step", "function/value", "x/0", "x/1", "train/lr", "train/gradient_norm"]
+    assert list(run.history) == shown
     assert run.history["function/value"] == [2, 2, 0]
     assert run.predict([1.0, 3.0]).item() == 5
 
