@@ -27,6 +27,7 @@ SHORT = {
     "characters": ["train={steps: 6, batch_size: 4}", "data.stride=1000"],
     "digits_cnn": ["train.epochs=1", "train.batch_size=128"],
     "function_minimization": ["function.iterations=2"],
+    "rosenbrock": ["function.iterations=20"],
 }
 
 
@@ -43,7 +44,7 @@ def run(name: str, *overrides: str) -> RunResult:
 def test_all_of_them_are_here() -> None:
     assert NAMES == [
         "bce_classification", "characters", "digits_cnn", "function_minimization",
-        "linear_regression", "synthetic_line", "two_moons",
+        "linear_regression", "rosenbrock", "synthetic_line", "two_moons",
     ]  # fmt: skip
 
 
@@ -64,7 +65,7 @@ def test_it_runs_from_start_to_end(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_it_learns_the_same_bits_compiled(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nanotorch.train.step.WORTHWHILE", 0)
-    section = "function" if name == "function_minimization" else "train"
+    section = "function" if name in ("function_minimization", "rosenbrock") else "train"
     left = []
     for on in (True, False):
         length = SHORT[name] if name in ("characters", "digits_cnn") else []
@@ -91,6 +92,12 @@ def test_bce_classification_recognizes_tumours(seed: int) -> None:
     results = run("bce_classification", f"seed={seed}").results
     assert results["test/accuracy"] >= 0.96
     assert results["test/auc"] >= 0.98
+
+
+def test_rosenbrock_reaches_the_minimum() -> None:
+    results = run("rosenbrock").results
+    assert results["function/value"] < 1e-6
+    assert results["function/distance"] < 1e-2
 
 
 def test_function_minimization_takes_the_steps_that_pytorch_takes() -> None:
