@@ -126,12 +126,10 @@ def animate(figure: "Figure", moving: "Moving", path: Path) -> None:
 
     for artist in moving.artists:
         artist.set_visible(False)
-    background = pixels(figure)
+    figure.set_dpi(ANIMATION_RESOLUTION)
     width, height = figure.get_size_inches()
     front = Figure(figsize=(width, height), dpi=ANIMATION_RESOLUTION)
-    behind = front.add_axes((0, 0, 1, 1))
-    behind.imshow(background, aspect="auto", interpolation="lanczos")
-    behind.set_axis_off()
+    front.figimage(pixels(figure), zorder=-1)
     axes = front.add_axes(moving.axes.get_position().bounds)
     axes.set(xlim=moving.axes.get_xlim(), ylim=moving.axes.get_ylim())
     axes.set_axis_off()
@@ -272,7 +270,13 @@ def trajectory(ways: Sequence[Array], function: Function, formula: str) -> Plot 
     axes.grid(visible=False)
     axes.legend(loc="upper right", frameon=True, framealpha=0.85)
     longest = max(map(len, ways))
-    frames = np.unique(np.linspace(1, longest, min(longest, MOST_FRAMES)).astype(int))
+    gone = np.arange(longest, dtype=np.float64)
+    if longest > MOST_FRAMES:  # equal parts of the way, not of the steps: those get shorter
+        gone[:] = 0
+        for points in ways:
+            gone[1 : len(points)] += np.linalg.norm(np.diff(points, axis=0), axis=1)
+        gone = gone.cumsum()
+    frames = np.unique(np.searchsorted(gone, np.linspace(0, gone[-1], MOST_FRAMES)) + 1)
 
     def begin(front: "Axes") -> Callable[[int], Any]:
         lines = [front.plot([], [], **line)[0] for _ in ways]
