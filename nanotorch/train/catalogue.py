@@ -62,8 +62,7 @@ def about(
     """Yield what something is, then its keys, each with its type, its default and its sentence."""
     yield f"{heading}: {first_sentence(thing)}"
     for name, key in keys.items():
-        kind, parts = form(key.hint)
-        words = parts.kind if kind == "component" else described(key.hint)
+        words = described(key.hint)
         if name in followed:
             words += "; follows from what comes in"
         else:

@@ -395,6 +395,7 @@ OVERRIDE_STEP = re.compile(rf"({NAME})|({INDEX})", re.ASCII)
 
 
 SYNTAX = (
+    ("node content", "the value is missing or not complete", False),
     (r"found character '\\t'", "a tab cannot indent a line; use spaces", False),
     ("mapping values", "no key can stand here: the line is indented unlike the one above it, or "
      "a text with ': ' in it needs quotes", False),
@@ -422,6 +423,8 @@ def decoded(data: bytes, source: str, advice: str = "") -> str:
     except UnicodeDecodeError as error:
         before = data[: error.start].decode("utf-8-sig", errors="replace")
         message = f"is not text in UTF-8 (byte 0x{data[error.start]:02x}){advice}"
+        if data.startswith(b"PK"):  # as zip files do
+            message = "is an archive or a spreadsheet, not text; export it as CSV"
         raise refusal("", message, place_within(source, 1, before, len(before))) from None
 
 
@@ -561,7 +564,10 @@ class Planter:
                         raise refusal("", "'<<' merges mappings only", value.place)
                     merged = {**table.entries, **merged}
             elif ":" in key and not (value_node.value or value_node.style):
-                self.problems.append(Problem(key, "needs a space after the colon", key_place))
+                message = "needs a space after the colon"
+                self.problems.append(Problem(path_text([*steps, key]), message, key_place))
+                key, _, text = key.partition(":")
+                entries[key] = Entry(key_place, Scalar(plain_scalar(text), key_place))
             elif key in entries:
                 line = entries[key].key_place.line
                 message = "duplicate key" + (f"; it stands on line {line} already" if line else "")

@@ -16,6 +16,7 @@ from nanotorch.names.scope import why_not
 
 from .config import (
     COMMANDED,
+    FLOAT,
     MOST_CHOICES,
     SURE,
     SYNONYMS,
@@ -42,23 +43,6 @@ NAMES = {
     bool: "true or false", int: "an integer", float: "a number", str: "text",
     Path: "a file name", type(None): "null",
 }  # fmt: skip
-
-
-def meant_as(value: Any, hint: Any) -> str:
-    """Return how a value should have been written, if that is plain."""
-    if hint is int and isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return f"; write {int(value)}"
-    if hint is str and value is not None:
-        return "; put it in quotes"
-    if not isinstance(value, str) or hint not in (int, float, bool):
-        return ""
-    if hint is bool:
-        words = {"yes": "true", "on": "true", "no": "false", "off": "false"}
-        return f"; write {words[value.lower()]}" if value.lower() in words else ""
-    digits = value.strip().replace("_", "")
-    if type(plain_scalar(digits)) not in (int, hint):
-        return ""
-    return "; remove the quotes" if digits == value else f"; write {digits}"
 
 
 def form(hint: Any) -> tuple[str, Any]:
@@ -100,7 +84,41 @@ def described(hint: Any) -> str:
             return " or ".join(quoted(choice) for choice in choices)
         case "plain", kind:
             return NAMES.get(kind, "a mapping")
+        case "component", registry:
+            return str(registry.kind)
     return "a mapping"
+
+
+def meant_as(tree: "Tree", hint: Any) -> str:
+    """Return how a value should have been written, if that is plain."""
+    kind, parts = form(hint)
+    value = tree.value if isinstance(tree, Scalar) else None
+    if kind == "section":
+        return f"; its keys are {', '.join(section_keys(parts))}"
+    if kind == "union":
+        several = isinstance(value, str) and "," in value
+        told = (meant_as(tree, part) for part in parts if several or form(part)[0] != "list")
+        return next(filter(None, told), "")
+    if kind == "limited":
+        return meant_as(tree, parts[0])
+    if kind == "list":
+        return "; write it in []" if value is not None and form(parts)[0] == "plain" else ""
+    if hint is int and isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return f"; write {int(value)}"
+    if hint is str and value is not None:
+        shell = f"""; write '"{value}"'"""  # which takes the outer ones away
+        return shell if tree.place.rank == COMMANDED else "; put it in quotes"
+    if not isinstance(value, str) or hint not in (int, float, bool):
+        return ""
+    if hint is bool:
+        words = {"yes": "true", "on": "true", "no": "false", "off": "false"}
+        return f"; write {words[value.lower()]}" if value.lower() in words else ""
+    digits = value.strip().replace("_", "")
+    if hint is float and "," in digits and FLOAT.fullmatch(digits.replace(",", ".")):
+        return "; a number has a point, not a comma"
+    if type(plain_scalar(digits)) not in (int, hint):
+        return ""
+    return "; remove the quotes" if digits == value else f"; write {digits}"
 
 
 # A tree of plain values into the frozen dataclasses that describe it.
@@ -335,8 +353,9 @@ class Reader:
         told = lost and ranks[chosen] == COMMANDED
         return self._drop(tree, lost, f"{names[0]} replaces {', '.join(names[1:])}" if told else "")
 
-    def _expected(self, tree: Tree, hint: Any, path: str, more: str = "") -> Any:
-        return self.note(tree.place, path, f"expected {described(hint)}, got {tree}{more}")
+    def _expected(self, tree: Tree, hint: Any, path: str, meant: str = "") -> Any:
+        meant = meant or meant_as(tree, hint)
+        return self.note(tree.place, path, f"expected {described(hint)}, got {tree}{meant}")
 
     def _union(self, tree: Tree, members: tuple[Any, ...], hint: Any, path: str) -> Any:
         if is_null(tree) and types.NoneType in members:
@@ -379,7 +398,7 @@ class Reader:
         """Read the section that the value of `tag` chooses."""
         tree = in_full(tree) if tag == "name" else tree
         if not isinstance(tree, Table):
-            return self._expected(tree, Section, path)
+            return self._expected(tree, dict, path)
         missing = f"missing; one of {', '.join(by_tag)}"
         tree, choice, right = self._choice(tree, tag, tuple(by_tag), path, missing)
         keys = {name: section_keys(section).keys() for name, section in by_tag.items()}
@@ -437,9 +456,7 @@ class Reader:
 
     def _items(self, tree: Tree, kind: str, inner: Any, hint: Any, path: str) -> Any:
         if not isinstance(tree, Items):
-            several = kind == "list" and inner in (str, int, float)
-            single = several and isinstance(tree, Scalar) and tree.value is not None
-            return self._expected(tree, hint, path, "; write it in []" if single else "")
+            return self._expected(tree, hint, path)
         hints = (inner,) * len(tree.items) if kind == "list" else inner
         if len(hints) != len(tree.items):
             message = f"expected {described(hint)}, got {len(tree.items)}"
@@ -466,7 +483,7 @@ class Reader:
             return self.files[path]
         if type(value) is hint:
             return value
-        return self._expected(tree, hint, path, meant_as(value, hint))
+        return self._expected(tree, hint, path)
 
     def _section(self, tree: Tree, hint: type[Section], path: str) -> Any:
         keys = section_keys(hint)
@@ -474,7 +491,7 @@ class Reader:
             tree = Table({}, tree.place)  # all its lines are comments, say
         tree = in_full(tree) if "name" in hint.alternatives else tree
         if not isinstance(tree, Table):
-            return self._expected(tree, hint, path, f"; its keys are {', '.join(keys)}")
+            return self._expected(tree, hint, path)
         tree = self._chosen(tree, hint.alternatives, path)
         self._sections = self._sections if path else keys
         values, misspelt = self._values(tree, keys, path)
@@ -489,7 +506,7 @@ class Reader:
 
     def _component(self, tree: Tree, registry: Any, path: str) -> Any:
         if not isinstance(tree := in_full(tree), Table):
-            return self._expected(tree, Section, path)
+            return self._expected(tree, Annotated[Component, registry], path)
         missing = f"missing; the name of {registry.kind}"
         advice = f"--list {registry.plural} shows all, " * (len(registry.names) > MOST_CHOICES)
         advice += "--import FILE adds your own"
@@ -509,7 +526,7 @@ class Reader:
 
     def _arguments(self, tree: Tree, keys: Mapping[str, Key], path: str) -> Any:
         if not isinstance(tree, Table):
-            return self._expected(tree, Section, path)
+            return self._expected(tree, dict, path)
         values, misspelt = self._values(tree, keys, path)
         if misspelt or INVALID in values.values():
             return INVALID

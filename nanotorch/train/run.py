@@ -29,7 +29,7 @@ from nanotorch.serialization.files import contents, opened, remove_unfinished, w
 
 from . import run_directory
 from .commands import as_options, imported
-from .config import ConfigError, Place, Problem, quoted, raise_all, refusal
+from .config import SUFFIXES, ConfigError, Place, Problem, quoted, raise_all, refusal
 from .experiment import Experiment, Recorder
 from .load import LoadedConfig, dump_config, load_config, settings_of
 from .loop import DIVERGED, INTERRUPTED, OUT_OF_TIME, Callback, Loop, StopOnSignal, StopWhenDiverged
@@ -692,6 +692,9 @@ def find(target: str | Path) -> tuple[Path, Path | None]:
             note = (path.parent if path.parent.name else Path("runs")) / run_directory.LATEST
             try:
                 path = note.parent / contents(note, LARGEST_NOTE).decode().strip()
+            except FileNotFoundError:
+                message = "is missing: there is no run to resume; begin one by --config FILE"
+                raise CheckpointError(note, message) from None
             except OSError as error:
                 raise run_directory.cannot_read(note, error) from None
             except UnicodeDecodeError:
@@ -703,7 +706,9 @@ def find(target: str | Path) -> tuple[Path, Path | None]:
         if not path.exists():
             raise CheckpointError(path, "there is no such run")
         if not (directory / "config.yaml").is_file():
-            raise CheckpointError(path, "is not the directory of a run: it has no config.yaml")
+            message = "is not the directory of a run: it has no config.yaml"
+            began = f"; begin one by --config {path}" if path.suffix in SUFFIXES else ""
+            raise CheckpointError(path, message + began)
     except OSError as error:  # a name may be too long, for one
         raise run_directory.cannot_read(Path(target), error) from None
     return directory, chosen

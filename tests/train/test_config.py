@@ -136,7 +136,7 @@ REFUSED = {
     "a:\n  b: 1\n c: 2": "x.yaml:3:2: not valid YAML: the line is indented unlike those above it",
     "a: 1\nb:2\nc: 3": "x.yaml:2:1: not valid YAML: expected 'key: value', with a space after the "
     "colon",
-    "a: {b:2}": "x.yaml:1:5: b:2: needs a space after the colon",
+    "a: {b:2}": "x.yaml:1:5: a.b:2: needs a space after the colon",
     "a: {b: 2\nc: 3": "x.yaml:1:4: not valid YAML: a ',' or the closing '}' is missing after "
     "this '{'",
     "a: 'b\n": "x.yaml:1:4: not valid YAML: the closing quote is missing",

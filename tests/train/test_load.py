@@ -127,7 +127,7 @@ REGRESSION_ERRORS = {
     ("{epochs: 2, batch_size: 4}", "12"): "x.yaml:10:8: train: expected a mapping, "
     "got 12 (an integer); its keys are epochs, steps, batch_size, shuffle, accumulate, clip_norm, "
     "clip_value, validate_every, time_limit, overfit_batches, fast_dev_run, compile",
-    ("{name: MSELoss}", "[MSELoss]"): "x.yaml:8:7: loss: expected a mapping, got a list",
+    ("{name: MSELoss}", "[MSELoss]"): "x.yaml:8:7: loss: expected a loss, got a list",
     ("{name: MSELoss}", "{name: 3}"): "x.yaml:8:14: loss.name: expected 'MSELoss' or 'L1Loss' or "
     "'SmoothL1Loss' or 'HuberLoss' or 'BCEWithLogitsLoss' or 'BCELoss' or 'CrossEntropyLoss' or "
     "'NLLLoss', "
@@ -330,7 +330,7 @@ def test_a_long_value_is_cut() -> None:
         ("tran.epochs=5", "command line: tran.epochs=5: tran: unknown key; did you mean 'train'?"),
         ("optimizer=Adan", "command line: optimizer=Adan: optimizer.name: 'Adan' is not known; "
          "did you mean 'Adam'?"),
-        ("optimizer=1", "command line: optimizer=1: expected a mapping, got 1 (an integer)"),
+        ("optimizer=1", "command line: optimizer=1: expected an optimizer, got 1 (an integer)"),
     ],
 )  # fmt: skip
 def test_mistakes_on_the_command_line(override: str, message: str) -> None:

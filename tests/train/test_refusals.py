@@ -138,7 +138,8 @@ def test_what_is_no_run(damage: Callable[[Path], None], message: str) -> None:
 
 
 def test_latest_without_any_run() -> None:
-    assert refusal(Path("latest")) == "runs/latest.txt: cannot be read: No such file or directory"
+    message = "is missing: there is no run to resume; begin one by --config FILE"
+    assert refusal(Path("latest")) == f"runs/latest.txt: {message}"
 
 
 @posix
