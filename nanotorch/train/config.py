@@ -1,11 +1,11 @@
 """YAML text into a tree, with overrides applied; what is wrong with it, and where."""
 
-import difflib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from errno import ENOENT
 from pathlib import Path
 from typing import Any
@@ -118,8 +118,8 @@ class Origins(dict[str, Place]):
             if place := self.get(around):
                 # An override says its own value, and not what else is in a section it has begun.
                 given, equals, _ = place.source.removeprefix(COMMAND_LINE).partition("=")
-                override = place.source.startswith(COMMAND_LINE) and equals and not place.line
-                if not override or f"{path}.".startswith((f"{given}.", f"{given}[")):
+                depth, begun = (len(OVERRIDE_STEP.findall(text)) for text in (given, around))
+                if place.rank < COMMANDED or not equals or begun >= depth:
                     return place
             around = around[: max(around.rfind("."), around.rfind("["), 0)]
         return self.get("")
@@ -210,10 +210,12 @@ def closest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | Non
     for text in (whole, last, SYNONYMS.get(last, "").lower()):
         if text in by_lower_case:
             return by_lower_case[text]
-    close = difflib.get_close_matches(whole, by_lower_case, n=1, cutoff=likeness)
-    if not close and likeness < SURE and len(whole) > 2:
-        close = [choice for choice in by_lower_case if choice.startswith(whole)]
-    return by_lower_case[close[0]] if close else None
+    ratios = {c: SequenceMatcher(None, c, whole).ratio() for c in by_lower_case}
+    close = max(ratios, key=lambda choice: ratios[choice], default="")
+    if ratios.get(close, 0) < likeness:
+        begun = likeness < SURE and len(whole) > 2
+        close = next((choice for choice in ratios if begun and choice.startswith(whole)), "")
+    return by_lower_case.get(close)
 
 
 def did_you_mean(word: str, known: Iterable[str], advice: str = "") -> str:

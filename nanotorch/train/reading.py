@@ -1,6 +1,7 @@
 """A tree of plain values into the frozen dataclasses that describe it."""
 
 import inspect
+import json
 import math
 import re
 import types
@@ -106,7 +107,7 @@ def meant_as(tree: "Tree", hint: Any) -> str:
     if hint is int and isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return f"; write {int(value)}"
     if hint is str and value is not None:
-        shell = f"""; write '"{value}"'"""  # which takes the outer ones away
+        shell = f"""; write '"{json.dumps(value)}"'"""  # which takes the outer quotes away
         return shell if tree.place.rank == COMMANDED else "; put it in quotes"
     if not isinstance(value, str) or hint not in (int, float, bool):
         return ""
@@ -399,22 +400,20 @@ class Reader:
         tree = in_full(tree) if tag == "name" else tree
         if not isinstance(tree, Table):
             return self._expected(tree, dict, path)
-        missing = f"missing; one of {', '.join(by_tag)}"
-        tree, choice, right = self._choice(tree, tag, tuple(by_tag), path, missing)
-        keys = {name: section_keys(section).keys() for name, section in by_tag.items()}
+
+        def shared(one: str, other: str) -> Collection[str]:
+            if one not in by_tag:
+                return ()
+            return section_keys(by_tag[one]).keys() & section_keys(by_tag[other]).keys()
+
+        tree, choice, right = self._choice(tree, tag, tuple(by_tag), path)
         if choice and tag == "name":
-            tree = self._renamed(tree, lambda a, b: keys.get(a, {}) & keys[b], path)
+            tree = self._renamed(tree, shared, path)
         section = self._section(tree, by_tag[choice], path) if choice else INVALID
         return section if right else INVALID
 
     def _choice(
-        self,
-        tree: Table,
-        tag: str,
-        known: tuple[str, ...],
-        path: str,
-        missing: str,
-        advice: str = "",
+        self, tree: Table, tag: str, known: tuple[str, ...], path: str, advice: str = ""
     ) -> tuple[Table, str | None, bool]:
         """Return a mapping, which of `known` its `tag` names, and whether that is right.
 
@@ -429,8 +428,8 @@ class Reader:
         inner = f"{path}.{tag}".lstrip(".")
         if tag not in tree.entries:
             name = next((key for key in tree.entries if closest(key, known, SURE)), None)
-            missing = f"missing; write {{name: {name}, ...}}" if name else missing
-            self.note(tree.place, inner, missing)
+            meant = f"; write {{name: {name}, ...}}" if name else did_you_mean("", known, advice)
+            self.note(tree.place, inner, f"missing{meant}")
             return tree, None, False
         written = tree.entries[tag].value
         self.places[inner] = written.place
@@ -438,9 +437,9 @@ class Reader:
             return tree, choice, right
         if not isinstance(written, Scalar) or not isinstance(written.value, str):
             return tree, None, False
-        meant = closest(written.value, known, SURE)
-        entry = Entry(written.place, replace(written, value=meant))
-        return replace(tree, entries={**tree.entries, tag: entry}), meant, False
+        choice = closest(written.value, known, SURE)
+        entry = Entry(written.place, replace(written, value=choice))
+        return replace(tree, entries={**tree.entries, tag: entry}), choice, False
 
     def _literal(self, tree: Tree, choices: tuple[Any, ...], path: str, advice: str = "") -> Any:
         if isinstance(tree, Scalar) and tree.value in choices:
@@ -507,10 +506,9 @@ class Reader:
     def _component(self, tree: Tree, registry: Any, path: str) -> Any:
         if not isinstance(tree := in_full(tree), Table):
             return self._expected(tree, Annotated[Component, registry], path)
-        missing = f"missing; the name of {registry.kind}"
         advice = f"--list {registry.plural} shows all, " * (len(registry.names) > MOST_CHOICES)
         advice += "--import FILE adds your own"
-        tree, name, right = self._choice(tree, "name", registry.names, path, missing, advice)
+        tree, name, right = self._choice(tree, "name", registry.names, path, advice)
         if name is None:
             return INVALID
         tree = self._renamed(tree, registry.shared, path)

@@ -598,6 +598,8 @@ def resume(
         return finished(directory, values, lambda: build_experiment(loaded))
     if overrides:
         check_same(load_own_config(directory).config, loaded.config, overrides)
+    for note in loaded.notes if verbose else ():
+        print(note, file=sys.stderr)
     experiment = build_experiment(loaded)
     for name, checksum in checksums(experiment).items():
         if values["data"].get(name) != checksum:

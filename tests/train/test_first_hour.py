@@ -206,6 +206,16 @@ ON_THE_COMMAND_LINE = {
     "true or false, got 'yes' (text); write true",
     "--config house.yaml 'model.layers[9]=Tanh'": "command line: model.layers[9]=Tanh: the list "
     "has 3 items, counted from [0]",
+    "--config house.yaml model.layers[-1].out_features=2": "command line: "
+    "model.layers[-1].out_features=2: model.layers[2].out_features: the model gives 2 numbers, but "
+    "there is 1 to predict",
+    "--config house.yaml 'model.layers.1={name: Dropout, p: 50}'": "command line: "
+    "model.layers.1={name: Dropout, p: 50}: model.layers[1].p: dropout probability has to be "
+    "between 0 and 1, but got 50.0; by default it is 0.5",
+    "--config house.yaml early_stopping=none": "command line: early_stopping=none: expected a "
+    "mapping, got 'none' (text); write null",
+    "--config house.yaml data.split.val=0.2": "command line: data.split.val=0.2: unknown key; did "
+    "you mean 'validation'?",
     "--config pet.yaml 'model.layers[2]=Sigmoid'": "command line: model.layers[2]=Sigmoid: "
     "model.layers[2].name: remove this layer: BCEWithLogitsLoss applies the sigmoid itself",
     "--config pet.yaml loss=MSELoss": "command line: loss=MSELoss: loss.name: a classification "

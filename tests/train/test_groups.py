@@ -63,7 +63,7 @@ def test_what_is_frozen_is_not_learned() -> None:
     [
         ("optimizer.groups=[{parameters: '*.biass', lr: 1}]",
          "optimizer.groups[0].parameters: '*.biass' matches no parameter; "
-         "did you mean '2.bias'?"),
+         "did you mean '0.bias'?"),
         ("optimizer.groups=[{parameters: '0.*'}, {parameters: 0.bias}]",
          "optimizer.groups[1].parameters: "
          "matches only parameters that are frozen, or in a group before"),

@@ -94,8 +94,10 @@ REGRESSION_ERRORS = {
     "seed, data, model, loss, optimizer, scheduler, train, early_stopping, averaging, callbacks, "
     "checkpoint, log",
     ("loss: {name: MSELoss}\n", ""): "x.yaml:1:1: loss: missing",
-    ("{name: MSELoss}", "{}"): "x.yaml:8:7: loss.name: missing; the name of a loss",
-    ("experiment: regression\n", ""): "x.yaml:1:1: experiment: missing; one of regression, "
+    ("{name: MSELoss}", "{}"): "x.yaml:8:7: loss.name: missing; known here: MSELoss, L1Loss, "
+    "SmoothL1Loss, HuberLoss, BCEWithLogitsLoss, BCELoss, CrossEntropyLoss, NLLLoss; --import FILE "
+    "adds your own",
+    ("experiment: regression\n", ""): "x.yaml:1:1: experiment: missing; known here: regression, "
     "classification, text, minimization",
     ("out_features: 1", "bias: true"): "x.yaml:7:7: model.layers[0].out_features: missing",
     # Types.
@@ -214,7 +216,7 @@ CLASSIFICATION_ERRORS = {
     "got 'x' (text)",
     ("samples: 40", "samples: 1"): "x.yaml:3:37: data.generator.samples: must be at least 2, got 1",
     ("name: moons", "kind: moons"): "x.yaml:3:14: data.generator.name: missing; "
-    "one of line, polynomial, moons, circles, spiral, blobs, xor",
+    "known here: line, polynomial, moons, circles, spiral, blobs, xor",
     # What is misspelt is understood, so that what belongs to it is checked as well.
     ("name: moons, samples: 40", "nam: mons, sampels: 4"): "x.yaml:3:15: data.generator.nam: "
     "unknown key; did you mean 'name'?\nx.yaml:3:20: data.generator.name: 'mons' is not known; "

@@ -197,8 +197,10 @@ def test_a_run_that_diverged_is_resumed_with_something_else(
     capsys.readouterr()
     assert resume(run, "optimizer.lr=1e-3").status == "finished"
     assert "it has no checkpoint: beginning anew\n" in capsys.readouterr().out
+    resume(run, "train.steps=9")
+    assert capsys.readouterr().err == "train.steps replaces train.epochs\n"
     resume(run, "train.epochs=3")
-    assert "resuming after step 8 of 12\n" in capsys.readouterr().out
+    assert "resuming after step 9 of 12\n" in capsys.readouterr().out
 
 
 def curves(directory: Path) -> dict[str, list[tuple[int, float]]]:
