@@ -15,7 +15,7 @@ from nanotorch import nn, optim
 from nanotorch._core.call_site import WHERE
 from nanotorch.optim import lr_scheduler
 
-from .components import INFERRED, LAYERS, LENGTHS, MOST_TRIED, PLATEAU, REFUSALS, refused
+from .components import BY_STEPS, INFERRED, LAYERS, LENGTHS, MOST_TRIED, PLATEAU, REFUSALS, refused
 from .config import ConfigError, Noted, Problem, did_you_mean, quoted, raise_all, refusal
 from .loop import Callback, Loop
 from .reading import Component, Section
@@ -324,6 +324,20 @@ class Schedule(Callback):
             self._scheduler.step()
         elif value is not None:
             self._scheduler.step(value)
+
+
+class GivenSchedule(Schedule):
+    """Changes the learning rate by a scheduler that a program has made.
+
+    Args:
+        scheduler: what makes a step after each epoch, or after each step if it is made for that.
+        monitor: the measured value that a plateau is one of.
+    """
+
+    def __init__(self, scheduler: lr_scheduler.LRScheduler, monitor: str) -> None:
+        self._scheduler, self._monitor = scheduler, monitor
+        self._name, self._arguments = type(scheduler).__name__, {}
+        self._interval = "step" if self._name in BY_STEPS else "epoch"
 
 
 def build_scheduler(

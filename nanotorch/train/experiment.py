@@ -28,6 +28,9 @@ from .reading import Component, Section
 from .run_directory import EVENTS, METRICS, CheckpointError, finite
 from .step import TrainingStep
 
+Graph = tuple[nn.Module, *tuple[torch.Tensor, ...]]
+"""A model and its inputs."""
+
 # A run in TensorBoard: everything here is derived from what is recorded elsewhere, or is seen.
 
 
@@ -72,8 +75,8 @@ class TensorBoardEvents:
         with self.naming():
             charts = {title: ["Multiline", tags] for title, tags in experiment.charts().items()}
             self.writer.add_custom_scalars({"curves": charts})
-            model, x = experiment.graph()  # are left as they were, and so is what is random
-            self.writer._add_structure(ForwardGraph(model, trace(model, (x,))))
+            model, *x = experiment.graph()  # are left as they were, and so is what is random
+            self.writer._add_structure(ForwardGraph(model, trace(model, x)))
 
     def text(self, tag: str, text: str, step: int) -> None:
         """Add a text, shown as it stands."""
@@ -341,8 +344,8 @@ class Experiment(Task, Protocol):
     def callbacks(self, recorder: Recorder) -> Sequence[Callback]:
         """Return what measures, records and shows progress."""
 
-    def graph(self) -> tuple[nn.Module, torch.Tensor]:
-        """Return a model and an input that show its graph."""
+    def graph(self) -> Graph:
+        """Return a model and the inputs that show its graph."""
 
     @property
     def final_model(self) -> nn.Module:

@@ -38,7 +38,7 @@ from .config import (
     with_overrides,
 )
 from .reading import Component, Reader, Section, form, section_keys
-from .schema import AnyConfig, Config, TrainedConfig
+from .schema import FIT, AnyConfig, Config, TrainedConfig
 
 # `inherit: base.yaml`: a configuration that says only what differs from another one.
 
@@ -265,9 +265,14 @@ def run_name(stem: str) -> str:
 def settings_of(path: Path) -> dict[str, str]:
     """Return the single values of a file by their dotted names; nothing of a damaged one."""
     try:
-        tree = parse_yaml(read_config_text(path, str(path)), Place(source=str(path), line=1))
+        return settings_in(read_config_text(path, str(path)))
     except ConfigError:
         return {}
+
+
+def settings_in(text: str) -> dict[str, str]:
+    """Return the single values of a configuration by their dotted names."""
+    tree = parse_yaml(text, Place(source="", line=1))
     return {path_text(steps): value for steps, value in leaves(tree, [])}
 
 
@@ -295,8 +300,11 @@ YAML_1_1 = {"on", "off", "yes", "no", "y", "n"}
 def dump_config(loaded: LoadedConfig) -> str:
     """Return what a run used, defaults included; `load_config` reads it back to the same."""
     lines = ["# What this run used, and where each value came from. It can be run again."]
+    fitted = loaded.config.experiment == FIT
+    if fitted:
+        lines = ["# What `fit` was told; the model and the samples are a program's."]
     for text, path in block(loaded.config, "", ""):
-        if path is not None:
+        if path is not None and not fitted:
             text = f"{text:<{WIDTH}}  # {loaded.origins.get(path, 'default')}"
         lines.append(text)
     return "\n".join(lines) + "\n"
@@ -339,7 +347,7 @@ def flow(value: Any) -> str:
         value = value.item()
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    return repr(value)
+    return repr(value) if isinstance(value, int | float) else text_scalar(repr(value))
 
 
 def text_scalar(text: str) -> str:

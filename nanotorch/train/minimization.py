@@ -13,7 +13,6 @@ from nanotorch import nn, optim
 from .build import Schedule, with_others
 from .config import ConfigError
 from .experiment import Experiment, Recorder, Report
-from .functions import Expression
 from .loop import Callback, Loop, TraceStep, Write
 from .metrics import aligned, screen
 from .plots import Plot, Records, trajectory, value_curve, way
@@ -217,18 +216,18 @@ def tags(start: int | None) -> tuple[str, str]:
 
 
 class FunctionModule(nn.Module):
-    """A function of a vector in the shape that graphs are drawn from, under its name."""
+    """A function in the shape that graphs are drawn from, under its name."""
 
-    def __init__(self, function: Expression, name: str | None) -> None:
+    def __init__(self, function: Callable[..., torch.Tensor], name: str | None) -> None:
         super().__init__()
         self.function, self._name = function, name or "function"
 
     def _get_name(self) -> str:
         return self._name
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, *x: torch.Tensor) -> torch.Tensor:
         """Return the value at `x`."""
-        return self.function(x)
+        return self.function(*x)
 
 
 class StopWhenGoodEnough(Callback):

@@ -33,7 +33,7 @@ TRANSPOSED = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
 RECURRENT = (nn.RNNBase, nn.RNNCellBase)
 
 
-def operations(model: nn.Module, example: torch.Tensor) -> Counter[nn.Module]:
+def operations(model: nn.Module, *example: torch.Tensor) -> Counter[nn.Module]:
     """Return the floating-point operations of each module, without those of its submodules.
 
     A product and a sum count as two, and what is no product of matrices, convolution or attention
@@ -56,7 +56,7 @@ def operations(model: nn.Module, example: torch.Tensor) -> Counter[nn.Module]:
     with ExitStack() as stack:
         for layer in recurrent:
             stack.callback(layer.register_forward_hook(see).remove)
-        found = graph.trace(model, (example,))
+        found = graph.trace(model, example)
     modules = {path: module for module, path in found.scopes.paths.items()}
     for node in nodes([node for (node, _), _ in found.outputs.values() if node is not None]):
         module = modules[found.scopes.at(node._sequence)]
@@ -122,7 +122,7 @@ class Row:
     """Of its results."""
 
 
-def summary(model: nn.Module, example: torch.Tensor) -> str:
+def summary(model: nn.Module, *example: torch.Tensor) -> str:
     """Return the table of a model.
 
     The shapes are those of a pass over `example`, in evaluation mode, with N for the number of
@@ -130,9 +130,9 @@ def summary(model: nn.Module, example: torch.Tensor) -> str:
 
     Args:
         model: what to describe; it is left as it was.
-        example: at least two samples.
+        example: what it is given, at least two samples.
     """
-    rows, samples = {module: Row() for module in model.modules()}, len(example)
+    rows, samples = {module: Row() for module in model.modules()}, len(example[0])
 
     def see(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
         for tensor in flat(output):
@@ -143,8 +143,8 @@ def summary(model: nn.Module, example: torch.Tensor) -> str:
     with ExitStack() as stack, graph.evaluation(model), torch.no_grad():
         for module in rows:
             stack.callback(module.register_forward_hook(see).remove)
-        model(example)
-    counts = operations(model, example)
+        model(*example)
+    counts = operations(model, *example)
     lines = [["module", "output", "parameters", "memory", "FLOPs"]]
     for branch, module in tree(model):
         row = rows[module]

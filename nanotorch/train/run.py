@@ -38,7 +38,7 @@ from .minimization import Minimization
 from .plots import available, draw, no_plots
 from .progress import readable_warnings
 from .run_directory import CheckpointError
-from .schema import AnyConfig, FitConfig, MinimizationConfig, TrainedConfig
+from .schema import FIT, AnyConfig, FitConfig, MinimizationConfig, TrainedConfig
 from .step import compilation_text
 from .supervised import Fitting, Supervised
 
@@ -372,13 +372,15 @@ def begin(
             record = new_record(directory, experiment, command)
             # A loss that is not finite ends the run by itself.
             with run_directory.locked(directory), record, np.errstate(all="ignore"):
-                result = Run(loaded, experiment, directory, record, program, verbose).run()
+                run = Run(loaded, experiment, directory, record, program, verbose)
+                run.temporary = rehearsed or scratch
+                result = run.run()
         finally:
             with suppress(OSError):  # there is something in it as soon as the run has begun
                 directory.rmdir()
         if rehearsed and verbose:
             print("fast_dev_run: the run directory is removed", flush=True)
-        if rehearsed or scratch:
+        if run.temporary:
             _ = result.history  # is read from there
         return result
 
@@ -399,6 +401,8 @@ class Run:
     program: str
     verbose: bool = True
     saved: Saved | None = None
+    temporary: bool = False
+    """Whether the directory is removed in the end."""
 
     def __post_init__(self) -> None:
         self._config = self.loaded.config
@@ -422,7 +426,8 @@ class Run:
     def _run(self) -> RunResult:
         experiment = self.experiment
         if self.verbose:
-            self._say(f"{fitted(experiment.describe())}\nrun directory: {self.directory}\n")
+            where = "" if self.temporary else f"run directory: {self.directory}\n"
+            self._say(f"{fitted(experiment.describe())}\n{where}")
         if self._config.log.plots and not available():
             self._say(no_plots())
         resumed = None
@@ -533,9 +538,11 @@ class Run:
 
     def _say_how_to_resume(self, condition: str = "") -> None:
         written = (self.directory / "config.yaml").exists()
-        if written and not is_rehearsal(self._config):
-            run = shlex.quote(str(self.directory))
-            self._say(f"to go on{condition}: {self.program} --resume {run}")
+        if written and not self.temporary:
+            again = f"{self.program} --resume {shlex.quote(str(self.directory))}"
+            if self._config.experiment == FIT:
+                again = f"fit(..., resume={str(self.directory)!r})"
+            self._say(f"to go on{condition}: {again}")
 
     def _end(self, loop: Loop, status: str, results: Mapping[str, float], more: str = "") -> None:
         step = self.experiment.training_step.record()
@@ -669,6 +676,8 @@ def finished(
 def load_own_config(directory: Path, overrides: Sequence[str] = ()) -> LoadedConfig:
     """Return the configuration of a run."""
     path, settings = directory / "config.yaml", settings_of(directory / "config.yaml")
+    if settings.get("experiment") == FIT:
+        raise CheckpointError(directory, "is a program's run: call `fit` again, with resume=True")
     if settings.get("experiment") == "regression" and NEWER not in settings:
         overrides = (f"{NEWER}=false", *overrides)
     try:

@@ -277,12 +277,13 @@ def versions() -> dict[str, str]:
     """Return what a run's numbers may depend on."""
     from importlib import metadata  # it takes long to import
 
-    packages = ("nanotorch", "numpy", "PyYAML", "safetensors", "tensorboardX", "tqdm")
+    packages = ("numpy", "PyYAML", "safetensors", "tensorboardX", "tqdm")
     found = {"python": platform.python_version(), "platform": platform.platform()}
     for package in packages:
         with contextlib.suppress(metadata.PackageNotFoundError):
             found[package] = metadata.version(package)
-    return found | {"numpy": np.__version__, "byte order": sys.byteorder}
+    own = {"nanotorch": str(torch.__version__), "numpy": np.__version__}
+    return found | own | {"byte order": sys.byteorder}
 
 
 # Which checkpoints of a run are kept, and which of them a resumed run continues from.

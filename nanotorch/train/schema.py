@@ -410,6 +410,10 @@ class Function(Section):
         return formula if isinstance(formula, str) else str(self.name)
 
 
+FIT = "fit"
+"""The experiment of a model and samples that a program has made."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class FitConfig(Section):
     """A model is fitted to samples; a program has made both."""

@@ -67,6 +67,7 @@ def fitting(
     optimizer: optim.Optimizer,
     longest: float | None = None,
     largest: float | None = None,
+    width: int = 2,
 ) -> Callable[..., Any]:
     """Return what fits a model to samples: from x, y, or x, y, x, y, ... to the loss before.
 
@@ -78,6 +79,7 @@ def fitting(
         model, criterion, optimizer: what fits, by what, and how.
         longest: the greatest norm of all gradients together.
         largest: the greatest size of an element of them.
+        width: how many tensors a batch has: the inputs of the model, and the targets.
     """
     parameters = list(model.parameters())
 
@@ -89,15 +91,17 @@ def fitting(
             clip_grad_norm_(parameters, longest)
         return norm
 
-    def gradients(x: torch.Tensor, y: torch.Tensor, *more: torch.Tensor) -> torch.Tensor:
+    def gradients(*tensors: torch.Tensor) -> torch.Tensor:
         optimizer.zero_grad()
-        loss = criterion(model(x), y)
-        if more:
-            samples = len(x) + sum(len(x) for x in more[::2])
-            loss = loss * (len(x) / samples)
+        *x, y = tensors[:width]
+        loss = criterion(model(*x), y)
+        if more := tensors[width:]:
+            samples = sum(len(y) for y in tensors[width - 1 :: width])
+            loss = loss * (len(y) / samples)
         loss.backward()
-        for x, y in zip(more[::2], more[1::2], strict=True):
-            part = criterion(model(x), y) * (len(x) / samples)
+        for start in range(0, len(more), width):
+            *x, y = more[start : start + width]
+            part = criterion(model(*x), y) * (len(y) / samples)
             part.backward()
             loss = loss.detach() + part.detach()
         return loss

@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,18 @@ from numpy.typing import NDArray
 import nanotorch as torch
 from nanotorch import nn
 from nanotorch.optim import swa_utils
+from nanotorch.optim.lr_scheduler import LRScheduler
 from nanotorch.utils.data import DataLoader, TensorDataset
 
-from .build import Schedule, build_model, build_optimizer, dry_run, freeze, with_others
+from .build import (
+    GivenSchedule,
+    Schedule,
+    build_model,
+    build_optimizer,
+    dry_run,
+    freeze,
+    with_others,
+)
 from .components import LOSS_FACTS
 from .config import ConfigError, Problem, did_you_mean, quoted, raise_all, refusal
 from .dataset import PARTS, Dataset, Samples, load_dataset, load_text
@@ -106,21 +116,27 @@ class Fitting(Experiment):
     model: nn.Module
     loss: nn.Module
     loader: DataLoader
+    kind: Kind | None
+    """What is predicted; None if that is not known."""
     unit = 1.0
     """What makes a loss one in the target's own units."""
     _listening: Sequence[Callback]
 
-    def _prepare(self, size: int, samples: int) -> None:
+    def _prepare(
+        self, size: int, whole: int, width: int = 2, scheduler: LRScheduler | None = None
+    ) -> None:
         """Make what the steps depend on, and what listens to them.
 
         Args:
             size: how many samples a batch of the loader has, but for the last.
-            samples: how many all batches have.
+            whole: how many batches have so many.
+            width: how many tensors a batch has.
+            scheduler: one that has been made, in place of what the configuration says.
         """
         config, model, train = self.config, self.model, self.config.train
         self._parameters = list(model.parameters())
-        self._batch_size = size
-        self._tensors, self._samples = 2 * train.accumulate, train.accumulate * size
+        self._batch_size, self._width = size, width
+        self._tensors, self._samples = width * train.accumulate, train.accumulate * size
         per_epoch = -(-len(self.loader) // train.accumulate)
         self.steps = train.steps or per_epoch * (train.epochs or 0)
         if train.fast_dev_run:
@@ -129,8 +145,8 @@ class Fitting(Experiment):
         bounds = train.clip_norm, train.clip_value
         self._clipped = bounds != (None, None)
         # A smaller last step is one of an epoch, too seldom to be worth a variant of its own.
-        full = self.steps * (samples // size // train.accumulate) // per_epoch
-        step = fitting(model, self.loss, self.optimizer, *bounds)
+        full = self.steps * (whole // train.accumulate) // per_epoch
+        step = fitting(model, self.loss, self.optimizer, *bounds, width=width)
         self.training_step = TrainingStep(step, self.optimizer, train.compile, full)
         self._norm: torch.Tensor | None = None
         """The norm of the latest gradients, before they were clipped."""
@@ -139,8 +155,11 @@ class Fitting(Experiment):
         self._schedule: Schedule | None = None
         if config.scheduler is not None:
             monitor = "validation/loss" if self.measure("validation") else "train/epoch_loss"
-            lengths = self.epochs, self.steps
-            self._schedule = Schedule(config.scheduler, self.optimizer, *lengths, monitor)
+            if scheduler is not None:
+                self._schedule = GivenSchedule(scheduler, monitor)
+            else:
+                lengths = self.epochs, self.steps
+                self._schedule = Schedule(config.scheduler, self.optimizer, *lengths, monitor)
         self._optimizer_state = OptimizerState(self.optimizer)
         stopping, watched = config.early_stopping, dict[str, str]()
         if config.checkpoint.monitor != Checkpoint.monitor:
@@ -172,7 +191,8 @@ class Fitting(Experiment):
 
     def step(self, batch: list[torch.Tensor]) -> tuple[float, int]:
         full = len(batch) == self._tensors and len(batch[-1]) == self._batch_size
-        samples = self._samples if full else sum(len(y) for y in batch[1::2])
+        width = self._width
+        samples = self._samples if full else sum(len(y) for y in batch[width - 1 :: width])
         if self.trace is not None or self._profile.wanted:
             watching = self.trace(self.model) if self.trace else self._profile.recording()
             self.trace = None
@@ -252,6 +272,11 @@ class Fitting(Experiment):
     def profile_text(self) -> str:
         return self._profile.text()
 
+    def charts(self) -> Mapping[str, Sequence[str]]:
+        told = self.kind is not None and not isinstance(self.kind, Numbers)
+        measured = {"accuracy": ["accuracy/validation"]} if told else {}
+        return {"loss": ["loss/train", "loss/validation"], **measured, "learning rate": ["lr"]}
+
     def measure(self, part: str) -> dict[str, float]:
         """Return loss and metrics on a part, `part/loss` and so on; nothing if it is empty."""
         raise NotImplementedError
@@ -261,6 +286,7 @@ class Supervised(Fitting):
     """A model, its data, its loss and its optimizer."""
 
     config: TrainedConfig
+    kind: Kind
 
     def __init__(self, config: TrainedConfig) -> None:
         self.config = config
@@ -314,7 +340,7 @@ class Supervised(Fitting):
         pairs = TensorDataset(torch.from_numpy(samples.x), torch.from_numpy(samples.y))
         shuffled = train.shuffle and train.overfit_batches is None
         self.loader = DataLoader(pairs, size, shuffled, generator=shuffling)
-        self._prepare(size, len(samples))
+        self._prepare(size, len(samples) // size)
 
     def outputs(self, *inputs: Any) -> torch.Tensor:
         preprocessing = self.dataset.preprocessing
@@ -353,13 +379,8 @@ class Supervised(Fitting):
 
     def _outputs(self, x: NDArray[Any]) -> NDArray[np.float32]:
         """Return the model's outputs, in evaluation mode."""
-        size = min(LARGEST_BATCH, max(1, LARGEST_INPUT // max(1, x[:1].size)))
-        model = self.final_model
-        training = model.training
-        model.eval()
-        outputs = outputs_of(model, x, size)
-        model.train(training)
-        return outputs
+        with evaluating(self.final_model) as model:
+            return outputs_of(model, x, batch_of(x[:1].size))
 
     def describe(self) -> str:
         dataset, data = self.dataset, self.config.data
@@ -386,10 +407,6 @@ class Supervised(Fitting):
 
     def graph(self) -> tuple[nn.Module, torch.Tensor]:
         return self.model, torch.from_numpy(self.dataset.parts["train"].x[:2])
-
-    def charts(self) -> Mapping[str, Sequence[str]]:
-        measured = {} if isinstance(self.kind, Numbers) else {"accuracy": ["accuracy/validation"]}
-        return {"loss": ["loss/train", "loss/validation"], **measured, "learning rate": ["lr"]}
 
     def preprocessing(self) -> Mapping[str, Any]:
         return self.dataset.preprocessing.record()
@@ -420,6 +437,23 @@ class Supervised(Fitting):
         return Report(text, results, results["train/loss"])
 
 
+def batch_of(numbers: int) -> int:
+    """Return how many samples, of so many numbers each, go into a pass that measures."""
+    return min(LARGEST_BATCH, max(1, LARGEST_INPUT // max(1, numbers)))
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[nn.Module]:
+    """Let a model be in evaluation mode in the block, and nothing be recorded."""
+    training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield model
+    finally:
+        model.train(training)
+
+
 def outputs_of(model: nn.Module, x: NDArray[Any], size: int) -> NDArray[np.float32]:
     """Return what a model gives for inputs, `size` of them at a time."""
     with torch.no_grad():
@@ -444,8 +478,12 @@ def kind_of(config: TrainedConfig) -> Kind:
     loss = config.loss.name
     if isinstance(config, TextConfig):
         return Characters(loss)
-    kinds = {"regression": Numbers, "binary": TwoClasses, "classes": ManyClasses}
-    return kinds[LOSS_FACTS[loss].kind](loss)
+    return KINDS[LOSS_FACTS[loss].kind](loss)
+
+
+KINDS: Mapping[str, type[Kind]] = {
+    "regression": Numbers, "binary": TwoClasses, "classes": ManyClasses
+}  # fmt: skip
 
 
 def streams(seed: int, count: int) -> list[torch.Generator]:

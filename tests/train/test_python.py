@@ -57,7 +57,8 @@ def test_a_shipped_configuration_is_known_by_its_name() -> None:
 
 
 def test_mistakes_in_a_mapping_are_told_at_once() -> None:
-    told = refusal_of(train)({"experiment": "regression", "train": {"epocs": 3}})
+    told = refusal_of(train)({"experiment": "regression", "seed": DATA, "train": {"epocs": 3}})
+    assert "the mapping: seed: expected an integer, got 'array([[ 0.,  0.,  1.],\\n" in told
     assert "the mapping: train.epocs: unknown key; did you mean 'epochs'?" in told
     assert "the mapping: model: missing" in told
     assert not Path("runs").exists()

@@ -1,0 +1,534 @@
+"""`fit`: a model and samples that a program has made, trained by the trainer's own loop."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+from warnings import catch_warnings, simplefilter
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+import nanotorch as torch
+from nanotorch import nn, optim
+from nanotorch.optim.lr_scheduler import LRScheduler
+from nanotorch.utils.data import DataLoader, Dataset, IterableDataset, Subset, TensorDataset
+
+from .build import build_optimizer, dry_run
+from .components import LOSS_FACTS, OPTIMIZERS, refused
+from .config import (
+    ConfigError,
+    Origins,
+    Place,
+    parse_yaml,
+    raise_all,
+    refusal,
+)
+from .dataset import Dataset as Prepared
+from .dataset import Preprocessing
+from .experiment import Graph, Report
+from .load import LoadedConfig, dump_config, flow, plain, settings_in, settings_of
+from .loop import Callback
+from .metrics import metrics_table
+from .minimization import FunctionModule
+from .plots import Plot, Records, loss_curves
+from .profiling import summary
+from .reading import Component, Reader, Section, section_keys
+from .run import (
+    FINISHED,
+    Record,
+    Run,
+    RunResult,
+    begin,
+    find,
+    finished,
+    go_on,
+    read_record,
+)
+from .run_directory import LATEST, CheckpointError
+from .schema import FIT, Averaging, Checkpoint, EarlyStopping, FitConfig, Log
+from .supervised import KINDS, Fitting, batch_of, evaluating, streams
+
+Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+Metric = Callable[[torch.Tensor, torch.Tensor], torch.Tensor | float]
+Samples = Sequence[ArrayLike | torch.Tensor] | Dataset[Any] | DataLoader
+
+
+class Settings(TypedDict, total=False):
+    """What else `fit` takes: the settings of a configuration, with their names and defaults."""
+
+    steps: int | None
+    batch_size: int | None
+    shuffle: bool
+    accumulate: int
+    clip_norm: float | None
+    clip_value: float | None
+    validate_every: int
+    time_limit: float | None
+    overfit_batches: int | None
+    fast_dev_run: bool
+    compile: bool
+    early_stopping: Mapping[str, object] | EarlyStopping | None
+    averaging: Mapping[str, object] | Averaging | None
+    checkpoint: Mapping[str, object] | Checkpoint
+    log: Mapping[str, object] | Log
+
+
+def fit(
+    model: nn.Module,
+    data: Samples,
+    *,
+    loss: str | Mapping[str, object] | Loss,
+    optimizer: str | Mapping[str, object] | optim.Optimizer,
+    epochs: int | None = None,
+    validation: Samples | float | None = None,
+    test: Samples | None = None,
+    scheduler: str | Mapping[str, object] | LRScheduler | None = None,
+    metrics: Mapping[str, Metric] | None = None,
+    callbacks: Sequence[Callback] = (),
+    directory: str | Path | None = None,
+    resume: bool | str | Path = False,
+    seed: int = 0,
+    verbose: bool = True,
+    **settings: Unpack[Settings],
+) -> RunResult:
+    """Train a model of one's own on samples of one's own, with all that the trainer does.
+
+        model = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 1))
+        run = fit(
+            model, (x, y), validation=0.2, loss=nn.MSELoss(),
+            optimizer=torch.optim.Adam(model.parameters(), lr=1e-2), epochs=20,
+        )
+        print(run.history)
+        run.predict(x_new)
+
+    With a directory, each run gets one of its own there, with its metrics, TensorBoard events,
+    plots, checkpoints and weights; the same call with `resume=True` continues the newest run there
+    to the same weights, bit by bit. Ctrl-C ends the training after the present step.
+
+    Args:
+        model: the module. It is trained in place, and in evaluation mode afterwards.
+        data: what it is trained on: a tuple `(x, y)` of arrays or tensors, samples first; a
+            dataset; or a `DataLoader` of batches `(x, y)`. A model with several inputs takes
+            `(x1, x2, y)`. Numbers in NumPy's arrays get PyTorch's default precision.
+        loss: from outputs and targets to a tensor of one number, the mean over samples: a module,
+            a function, or what a configuration says, such as `"MSELoss"`.
+        optimizer: of the model's parameters, or what a configuration says, such as
+            `{"name": "Adam", "lr": 1e-2}`.
+        epochs: passes over the data; or give `steps`.
+        validation: what is measured after each epoch, in the forms of `data`; or the fraction of
+            `data` to keep for that.
+        test: what is measured at the end.
+        scheduler: of the optimizer's learning rate; makes a step after each epoch, `OneCycleLR`
+            and `CyclicLR` after each step. Or what a configuration says, such as
+            `{"name": "StepLR", "step_size": 100, "interval": "step"}`.
+        metrics: functions of outputs and targets, by their names. Those that belong to a loss,
+            such as the accuracy to `CrossEntropyLoss`, are measured anyway.
+        callbacks: what else listens to the training.
+        directory: where the run gets its directory; None keeps no files.
+        resume: whether to continue the newest run in `directory`, if there is one; or which run,
+            its directory or one of its checkpoints.
+        seed: fixes the order of samples and the part kept for validation. Other random numbers are
+            those of `torch.manual_seed`.
+        verbose: whether to print what the training does and what came of it.
+        settings: what a configuration says in its section `train`, such as `batch_size=64` or
+            `clip_norm=1.0`; and its sections `early_stopping`, `averaging`, `checkpoint` and `log`,
+            such as `early_stopping={"patience": 5}`. `nanotorch train --list` describes them.
+
+    Raises:
+        ConfigError: before anything has been written; says everything that is wrong.
+        CheckpointError: if the run to resume is another one, or damaged.
+    """
+    with arguments_told():
+        objects = {"loss": loss, "optimizer": optimizer, "scheduler": scheduler}
+        config = read({**objects, "seed": seed, "epochs": epochs, **settings}, directory, verbose)
+        parts, loader = loaders(config, data, validation, test)
+        experiment = Fit(config, model, loader, parts, objects, metrics or {}, callbacks)
+        loaded = LoadedConfig(experiment.config, Origins({"": Place(source=PROGRAM)}))
+        if resume is not False:
+            found = run_to_resume(directory, resume)
+            if found is not None:
+                return continued(loaded, experiment, *found, verbose)
+        return begin(loaded, experiment, (), PROGRAM, verbose, scratch=directory is None)
+
+
+# What `fit` is told, as a configuration.
+
+
+PROGRAM = "fit()"
+CLASSES = {"loss": nn.Module, "optimizer": optim.Optimizer, "scheduler": LRScheduler}
+"""What a program may make itself, in place of what a configuration says."""
+EXAMPLES = {
+    "loss": "nn.MSELoss(), a function of outputs and targets, or 'MSELoss'",
+    "optimizer": "torch.optim.Adam(model.parameters()), or 'Adam'",
+    "scheduler": "StepLR(optimizer, 10), or {'name': 'StepLR', 'step_size': 10}",
+}
+
+
+@contextmanager
+def arguments_told() -> Iterator[None]:
+    """Let errors of the block tell the arguments of `fit` that they are about."""
+    try:
+        yield
+    except ConfigError as error:
+        told = []
+        for problem in error.problems:
+            path = "directory" if problem.path == "log.dir" else problem.path
+            path = path.removeprefix("train").removeprefix(".")
+            told.append(replace(problem, path=path, place=problem.place or Place(source=PROGRAM)))
+        raise ConfigError(told) from error.__cause__
+
+
+def read(given: Mapping[str, Any], directory: str | Path | None, verbose: bool) -> FitConfig:
+    """Return what `fit` is told as a configuration, which names what a program has made."""
+    keys, reader, train = section_keys(FitConfig), Reader(), dict[str, Any]()
+    values: dict[str, Any] = {}
+    for name, value in [*given.items(), ("train", train)]:
+        if name not in keys:
+            train[name] = value
+        elif name in CLASSES and not isinstance(value, str | Mapping | None):
+            values[name] = component(name, value)
+        elif value is not None:
+            value = plain(value) if isinstance(value, Section) else value
+            tree = parse_yaml(flow(value), Place(source=PROGRAM))
+            values[name] = reader.read(tree, keys[name].hint, name)
+    raise_all([*reader.problems, *refused(reader.components.values())])
+    log = values.get("log", Log())
+    if (log.dir, log.name) != (Log.dir, None):
+        raise refusal("log", "tells 'dir' or 'name', which the argument `directory` does")
+    log = replace(log, dir=str(directory or ""), name="", progress=log.progress and verbose)
+    if directory is None:
+        log = replace(log, tensorboard=False, plots=False)
+    return FitConfig(experiment=FIT, data="", model="", **{**values, "log": log})
+
+
+def component(argument: str, value: Any) -> Component:
+    """Return what a configuration would say of a loss, an optimizer or a scheduler."""
+    right = callable(value) if argument == "loss" else isinstance(value, CLASSES[argument])
+    if not right or isinstance(value, type):
+        got = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+        raise refusal(argument, f"expected {EXAMPLES[argument]}; got {got}")
+    if getattr(value, "reduction", "mean") != "mean":
+        raise refusal(argument, "needs reduction='mean': losses are compared between parts")
+    name = getattr(value, "__name__", type(value).__name__)
+    known = OPTIMIZERS.keys(name) if name in OPTIMIZERS.names else ()
+    options = {key: value.defaults.get(key) for key in known}
+    return Component(name, {k: v for k, v in options.items() if v is not None}, argument)
+
+
+# Samples, in loaders of batches.
+
+
+EXPECTED = "expected a tuple (x, y), a Dataset or a DataLoader"
+OF_LOADER = ("batch_size", "shuffle", "overfit_batches")
+"""What a `DataLoader` decides itself."""
+
+
+def loaders(
+    config: FitConfig, data: Samples, validation: Samples | float | None, test: Samples | None
+) -> tuple[dict[str, DataLoader], DataLoader]:
+    """Return what each part is measured with, by its name, and what the training goes through."""
+    train, (split, shuffling) = config.train, streams(config.seed, 2)
+    if isinstance(validation, int | float):
+        data, validation = divided(data, validation, split)
+    if isinstance(data, DataLoader):
+        for name in OF_LOADER:
+            if getattr(train, name) != getattr(type(train), name):
+                raise refusal(name, "is decided by the DataLoader that is given as data")
+        loader = whole = sized(data, "data")
+        size = loader.batch_size or 1
+    else:
+        dataset = dataset_of(data, "data")
+        count: int = len(dataset)  # type: ignore[arg-type]
+        size = min(train.batch_size or count, count)
+        streamed, shuffled = isinstance(dataset, IterableDataset), train.shuffle
+        if train.overfit_batches is not None:
+            shuffled, most = False, min(train.overfit_batches * size, count)
+            dataset = Subset(dataset, range(most))
+        loader = DataLoader(dataset, size, shuffled and not streamed, generator=shuffling)
+        whole = in_order(dataset, size)
+    parts = {"train": whole}
+    for name, samples in {"validation": validation, "test": test}.items():
+        if isinstance(samples, DataLoader):
+            parts[name] = sized(samples, name)
+        elif samples is not None:
+            parts[name] = in_order(dataset_of(samples, name), size)
+    return parts, loader
+
+
+def divided(data: Samples, fraction: float, generator: torch.Generator) -> tuple[Samples, Samples]:
+    """Return the samples to train on, and those to keep for validation, chosen at random."""
+    if isinstance(data, DataLoader | IterableDataset):
+        raise refusal("validation", f"is a fraction, which a {type(data).__name__} has not")
+    dataset = dataset_of(data, "data")
+    count: int = len(dataset)  # type: ignore[arg-type]
+    kept = round(count * fraction)
+    if not 0 < kept < count:
+        raise refusal("validation", f"{fraction:g} of {count} samples leaves a part without any")
+    order = torch.randperm(count, generator=generator).tolist()
+    return Subset(dataset, sorted(order[kept:])), Subset(dataset, sorted(order[:kept]))
+
+
+def dataset_of(samples: Any, argument: str) -> Dataset[Any]:
+    """Return samples as a dataset."""
+    if isinstance(samples, torch.Tensor | np.ndarray):
+        shape = tuple(samples.shape)
+        raise refusal(argument, f"{EXPECTED}, got one array of shape {shape}, without targets")
+    several = isinstance(samples, list) and all(isinstance(s, ARRAYS) for s in samples)
+    if isinstance(samples, tuple) or (several and samples):
+        tensors = [as_tensor(values, argument) for values in samples]
+        lengths = [len(tensor) if tensor.dim() else 0 for tensor in tensors]
+        if len(tensors) < 2 or len(set(lengths)) > 1:
+            shapes = ", ".join(str(tuple(tensor.shape)) for tensor in tensors)
+            raise refusal(argument, f"{EXPECTED}, with as many x as y; got arrays of {shapes}")
+        samples = TensorDataset(*tensors)
+    return sized(samples, argument)
+
+
+ARRAYS = (torch.Tensor, np.ndarray)
+
+
+def sized(samples: Any, argument: str) -> Any:
+    """Return a dataset or a loader that has samples, and knows how many."""
+    readable = hasattr(samples, "__getitem__") or hasattr(samples, "__iter__")
+    if not readable or isinstance(samples, str | Mapping):
+        raise refusal(argument, f"{EXPECTED}, got {type(samples).__name__}")
+    try:
+        count = len(samples)
+    except TypeError:
+        said = "does not know its length; give it a method __len__"
+        raise refusal(argument, f"the {type(samples).__name__} {said}") from None
+    if not count:
+        raise refusal(argument, "has no samples")
+    return samples
+
+
+def as_tensor(values: Any, argument: str) -> torch.Tensor:
+    """Return an array as a tensor: fractions in the default precision, whole numbers as int64."""
+    if isinstance(values, torch.Tensor):
+        return values
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        raise refusal(argument, f"expected arrays of numbers, got one of {array.dtype}")
+    dtypes = {"f": torch.get_default_dtype(), "i": torch.int64}
+    return torch.as_tensor(array, dtype=dtypes.get(array.dtype.kind))
+
+
+def in_order(dataset: Dataset[Any], size: int) -> DataLoader:
+    """Return what goes through a dataset in its order, and draws no random numbers of others."""
+    tensors = dataset.dataset if isinstance(dataset, Subset) else dataset
+    if isinstance(tensors, TensorDataset):
+        size = batch_of(tensors.tensors[0][:1].numel())
+    return DataLoader(dataset, size, generator=torch.Generator())
+
+
+# The experiment.
+
+
+class Fit(Fitting):
+    """A model, samples, a loss and an optimizer that a program has made.
+
+    Args:
+        config: what else there is to say.
+        model: what is trained.
+        loader: what it is trained with.
+        parts: what it is measured with.
+        objects: the loss, the optimizer and the scheduler, where the configuration only names them.
+        metrics: what is measured beside what belongs to the loss.
+        callbacks: what else listens.
+    """
+
+    def __init__(
+        self,
+        config: FitConfig,
+        model: nn.Module,
+        loader: DataLoader,
+        parts: Mapping[str, DataLoader],
+        objects: Mapping[str, Any],
+        metrics: Mapping[str, Metric],
+        callbacks: Sequence[Callback],
+    ) -> None:
+        check(model, nn.Module, "model", "a module, such as nn.Linear(4, 1)")
+        check(callbacks, Sequence, "callbacks", "a list")
+        for index, callback in enumerate(callbacks):
+            check(callback, Callback, f"callbacks[{index}]", "a nanotorch.train.Callback")
+        check(metrics, Mapping, "metrics", "a mapping from names to functions")
+        for name, metric in metrics.items():
+            check(metric, Callable, f"metrics.{name}", "a function of outputs and targets")
+        count = len(loader.dataset) if hasattr(loader.dataset, "__len__") else 0
+        data = f"{count} samples" if count else f"{len(loader)} batches"
+        self.config = replace(config, data=data, model=type(model).__name__)
+        self.model, self.loader, self._parts, self._metrics = model, loader, parts, metrics
+        self.loss = self._loss(objects["loss"])
+        self.optimizer = self._optimizer(objects["optimizer"])
+        *self._example, targets = first_batch(loader)
+        kind = self._tried(targets)
+        self.kind = KINDS[kind](config.loss.name) if kind else None
+        self._listening = callbacks
+        size = loader.batch_size or len(targets)
+        whole = count // size if isinstance(loader.dataset, TensorDataset) else len(loader)
+        scheduler = objects["scheduler"]
+        given = scheduler if isinstance(scheduler, LRScheduler) else None
+        if given is not None and given.optimizer is not self.optimizer:
+            raise refusal("scheduler", "is of another optimizer")
+        self._prepare(size, whole, len(self._example) + 1, given)
+
+    def _loss(self, loss: Any) -> nn.Module:
+        if self.config.loss.registry is not None:
+            made: nn.Module = self.config.loss.build()
+            return made
+        return loss if isinstance(loss, nn.Module) else FunctionModule(loss, self.config.loss.name)
+
+    def _optimizer(self, optimizer: Any) -> optim.Optimizer:
+        learned = [p for p in self.model.parameters() if p.requires_grad]
+        if not learned:
+            raise refusal("model", "has no parameters to learn")
+        if not isinstance(optimizer, optim.Optimizer):
+            return build_optimizer(self.config.optimizer, self.model)
+        moved = {id(p) for group in optimizer.param_groups for p in group["params"]}
+        if moved.isdisjoint(map(id, learned)):
+            raise refusal("optimizer", "moves none of the model's parameters")
+        return optimizer
+
+    def _tried(self, targets: torch.Tensor) -> str:
+        """Try the model and the loss; return what is predicted, nothing if that is not known."""
+        shapes = ", ".join(str(tuple(x.shape)) for x in self._example)
+        message = f"does not take what comes in, of shape {shapes}: "
+        outputs = dry_run(
+            self.model, lambda inputs: self.model(*inputs), self._example, "model", message
+        )
+        if not isinstance(outputs, torch.Tensor):
+            raise refusal("model", f"gives a {type(outputs).__name__}; fit takes one tensor")
+        told = f"of outputs of shape {tuple(outputs.shape)} and targets of {tuple(targets.shape)}"
+        with catch_warnings(record=True) as warned:
+            simplefilter("always")
+            loss = dry_run(self.loss, lambda y: self.loss(outputs, y), targets, "loss", f"{told}: ")
+        if any("Using a target size" in str(warning.message) for warning in warned):
+            said = "every output would be compared with every target; give both one shape"
+            raise refusal("loss", f"{told}: {said}, by y[:, None] for one")
+        if not isinstance(loss, torch.Tensor) or loss.dim():
+            shape = f"shape {tuple(loss.shape)}" if isinstance(loss, torch.Tensor) else loss
+            raise refusal("loss", f"{told}: expected a tensor of one number, got {shape}")
+        facts = LOSS_FACTS.get(self.config.loss.name)
+        fits = {
+            "regression": outputs.shape == targets.shape,
+            "binary": outputs.numel() == len(targets) == targets.numel(),
+            "classes": (outputs.dim(), targets.dim()) == (2, 1) and not targets.is_floating_point(),
+        }
+        return facts.kind if facts is not None and fits[facts.kind] else ""
+
+    def _evaluated(self, part: str) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the model's outputs for a part, and the targets."""
+        found = []
+        with evaluating(self.final_model) as model:
+            for *inputs, targets in self._parts[part]:
+                found.append((model(*inputs), targets))
+        outputs, targets = (torch.cat(tensors) for tensors in zip(*found, strict=True))
+        return outputs, targets
+
+    def _measured(self, part: str, pair: tuple[torch.Tensor, torch.Tensor]) -> dict[str, float]:
+        outputs, targets = pair
+        with torch.no_grad():
+            values = {"loss": self.loss(outputs, targets).item()}
+            if self.kind is not None:
+                values |= self.kind.measure(outputs.numpy(), targets.numpy())
+            values |= {name: float(of(outputs, targets)) for name, of in self._metrics.items()}
+        return {f"{part}/{name}": value for name, value in values.items()}
+
+    def measure(self, part: str) -> dict[str, float]:
+        return self._measured(part, self._evaluated(part)) if part in self._parts else {}
+
+    def outputs(self, *inputs: Any) -> torch.Tensor:
+        tensors = [as_tensor(values, "predict") for values in inputs]
+        size = batch_of(tensors[0][:1].numel())
+        with evaluating(self.final_model) as model:
+            batches = zip(*(tensor.split(size) for tensor in tensors), strict=True)
+            return torch.cat([model(*batch) for batch in batches])
+
+    def describe(self) -> str:
+        config, size = self.config, self._batch_size
+        lines = [f"{config.model} on {config.data}, in batches of {size}"]
+        lines += [f"{config.loss.name}, {config.optimizer.name}", ""]
+        return "\n".join([*lines, summary(*self.graph())])
+
+    def graph(self) -> Graph:
+        return self.model, *self._example
+
+    def plots(self, records: Records) -> Iterable[Plot | None]:
+        yield loss_curves(records)
+
+    def report(self) -> Report:
+        found = {part: self._evaluated(part) for part in self._parts}
+        results: dict[str, float] = {}
+        for part, pair in found.items():
+            results |= self._measured(part, pair)
+        sizes = {part: len(targets) for part, (_, targets) in found.items()}
+        text, part = metrics_table(results, sizes), [*found][-1]
+        if self.kind is not None and self.kind.targets != "regression":
+            outputs, targets = found[part]
+            count = outputs.shape[1] if self.kind.targets == "classes" else 2
+            known = Prepared({}, Preprocessing(classes=[str(k) for k in range(count)]))
+            details = self.kind.details(outputs.numpy(), targets.numpy(), known)
+            text += f"\n\n{part} samples\n{details}" if details else ""
+        return Report(text, results, results["train/loss"])
+
+
+def check(value: object, kind: Any, argument: str, expected: str) -> None:
+    """Refuse an argument that is of another kind."""
+    if not isinstance(value, kind):
+        got = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+        raise refusal(argument, f"expected {expected}; got {got}")
+
+
+def first_batch(loader: DataLoader) -> list[torch.Tensor]:
+    """Return two samples of the first batch; what is random is as if nothing had been drawn."""
+    random, state = torch.get_rng_state(), loader.state_dict()
+    batch = next(iter(loader))
+    loader.load_state_dict(state)
+    torch.set_rng_state(random)
+    several = isinstance(batch, list | tuple)
+    if several and len(batch) > 1 and all(isinstance(x, torch.Tensor) and x.dim() for x in batch):
+        return [tensor[:2] for tensor in batch]
+    got = f"{[type(item).__name__ for item in batch]}" if several else type(batch).__name__
+    message = f"expected batches (x, y) of tensors, samples first; got {got}"
+    raise refusal("data", f"{message}; a collate_fn of the DataLoader can make them")
+
+
+# A run that is resumed.
+
+
+FIXED = ("experiment", "seed", "data", "model", "loss.name", "optimizer.name")
+LENGTHS = ("train.batch_size", "train.accumulate", "train.overfit_batches")
+"""What must stay as it was in a resumed run; these at least where it counts epochs."""
+
+
+def run_to_resume(
+    directory: str | Path | None, resume: bool | str | Path
+) -> tuple[Path, Path | None] | None:
+    """Return the directory of the run to resume, and a checkpoint if one is meant; else None."""
+    if not isinstance(resume, bool):
+        return find(resume)
+    if directory is None:
+        raise refusal("resume", "needs `directory`, where the run to resume is")
+    newest = Path(directory) / LATEST
+    return find(newest.with_suffix("")) if newest.exists() else None
+
+
+def continued(
+    loaded: LoadedConfig, experiment: Fit, directory: Path, chosen: Path | None, verbose: bool
+) -> RunResult:
+    """Resume a run; return what came of it if nothing is left to do."""
+    values, path = read_record(directory), directory / "config.yaml"
+    before, now = settings_of(path), settings_in(dump_config(loaded))
+    for name in FIXED if now["train.epochs"] == "null" else [*FIXED, *LENGTHS]:
+        if before.get(name) != now[name]:
+            message = f"its {name} was {before.get(name)}, and is {now[name]} now"
+            raise CheckpointError(directory, f"{message}; begin a new run, or leave it as it was")
+    changed = any(before.get(name) != now[name] for name in now if not name.startswith("log."))
+    if values["status"] == FINISHED and not changed and chosen is None:
+        if verbose:
+            print(f"{directory}: finished after {values['steps']} steps; nothing is left to do")
+        return finished(directory, values, lambda: experiment)
+    run = Run(loaded, experiment, directory, Record(directory, values), PROGRAM, verbose)
+    return go_on(run, chosen, changed, ())

@@ -1,0 +1,341 @@
+"""`fit`: a module and samples of one's own, with the trainer's loop."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+import nanotorch as torch
+import nanotorch.nn.functional as F
+from nanotorch import nn
+from nanotorch.optim.lr_scheduler import OneCycleLR, StepLR
+from nanotorch.serialization import load
+from nanotorch.train import (
+    Callback,
+    CheckpointError,
+    Loop,
+    RunResult,
+    fit,
+    load_config,
+    resume,
+    train,
+)
+from nanotorch.train.cli import main
+from nanotorch.train.schema import SupervisedConfig
+from nanotorch.train.supervised import Supervised
+from nanotorch.utils.data import DataLoader, IterableDataset, TensorDataset
+from tests.train.examples import refusal_of
+
+generator = np.random.default_rng(0)
+X = generator.normal(size=(60, 3))
+Y = (X @ [[1.0], [-2.0], [0.5]] + 0.1 * generator.normal(size=(60, 1))).round(3)
+CLASSES = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0)
+QUIET: dict[str, Any] = {"verbose": False, "epochs": 3, "batch_size": 8}
+
+
+def network(outputs: int = 1, dropout: float = 0.3) -> nn.Sequential:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Dropout(dropout), nn.Linear(8, outputs))
+
+
+def fitted(data: Any = None, model: Any = None, **more: Any) -> RunResult:
+    """The example, with what a test is about."""
+    model = model or network()
+    settings = {"loss": nn.MSELoss(), "optimizer": {"name": "Adam", "lr": 0.01}, **QUIET, **more}
+    return fit(model, (X, Y) if data is None else data, **settings)
+
+
+def weights(run: RunResult) -> dict[str, np.ndarray]:
+    return {name: value.numpy().copy() for name, value in run.model.state_dict().items()}
+
+
+def same(one: RunResult, other: RunResult) -> bool:
+    found = weights(other)
+    return all(np.array_equal(value, found[name]) for name, value in weights(one).items())
+
+
+@pytest.mark.parametrize("kind", ["regression", "classification"])
+def test_numbers_are_those_of_the_same_configuration(kind: str) -> None:
+    np.savez("all.npz", x=X, y=CLASSES if kind == "classification" else Y[:, 0])
+    loss, outputs = ("CrossEntropyLoss", 3) if kind == "classification" else ("MSELoss", 1)
+    layers = [{"name": "Linear", "out_features": 8}, "Tanh", "Dropout"]
+    layers += [{"name": "Linear", "out_features": outputs}]
+    data: dict[str, Any] = {"npz": "all.npz", "inputs": "x", "target": "y"}
+    if kind == "regression":
+        data["standardize_target"] = False  # which is about a target of a configuration
+    settings: dict[str, Any] = {
+        "epochs": 4, "batch_size": 16, "clip_norm": 1.0, "accumulate": 2
+    }  # fmt: skip
+    told = {
+        "experiment": kind, "seed": 3, "data": data, "model": {"layers": layers}, "loss": loss,
+        "optimizer": {"name": "AdamW", "lr": 0.02}, "scheduler": {"name": "StepLR", "step_size": 2},
+        "averaging": {"decay": 0.5}, "train": settings, "log": {"plots": False},
+    }  # fmt: skip
+    config = load_config(told).config
+    assert isinstance(config, SupervisedConfig)
+    parts = {name: (part.x, part.y) for name, part in Supervised(config).dataset.parts.items()}
+    settings = settings | {"seed": 3, "averaging": {"decay": 0.5}, "verbose": False}
+    settings |= {"validation": parts["validation"], "test": parts["test"]}
+    expected = train(told, verbose=False)
+    torch.manual_seed(3)
+    model = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Dropout(), nn.Linear(8, outputs))
+    adam = torch.optim.AdamW(model.parameters(), lr=0.02)
+    given: dict[str, Any] = {"optimizer": adam, "scheduler": StepLR(adam, 2)}
+    run = fit(model, parts["train"], loss=getattr(nn, loss)(), **given, **settings)
+    assert run.results == expected.results
+    assert run.history == expected.history
+    assert same(run, expected)
+
+    torch.manual_seed(3)
+    model = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Dropout(), nn.Linear(8, outputs))
+    named = {key: told[key] for key in ("loss", "optimizer", "scheduler")}
+    assert fit(model, parts["train"], **named, **settings).results == expected.results
+
+
+@pytest.mark.parametrize("form", ["tensors", "dataset", "loader", "list", "several inputs"])
+def test_forms_of_samples(form: str) -> None:
+    x, y = torch.tensor(X, dtype=torch.float32), torch.tensor(Y, dtype=torch.float32)
+    stream = np.random.SeedSequence(0).generate_state(2)[1]
+    shuffling = torch.Generator().manual_seed(int(stream))
+    loader = DataLoader(TensorDataset(x, y), 8, shuffle=True, generator=shuffling)
+    model: Any = network()
+    data: Any = {
+        "tensors": (x, y), "dataset": TensorDataset(x, y), "loader": loader, "list": [X, Y],
+        "several inputs": (x[:, :2], x[:, 2:], y),
+    }[form]  # fmt: skip
+    if form == "several inputs":
+        model = Joined(model)
+    more = {"batch_size": 32} if form == "loader" else {}
+    run = fitted(data, model, **more)
+    plain = fitted()
+    found, expected = (list(weights(each).values()) for each in (run, plain))
+    assert all(map(np.array_equal, found, expected))
+    assert run.results == pytest.approx(plain.results, rel=1e-6)
+    inputs = (X[:, :2], X[:, 2:]) if form == "several inputs" else (X,)
+    assert torch.equal(run.predict(*inputs), plain.predict(X))
+
+
+class Joined(nn.Module):
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+        return self.inner(torch.cat([first, second], 1))
+
+
+def test_without_a_directory_nothing_is_left_behind() -> None:
+    run = fitted(validation=0.25)
+    assert list(Path().iterdir()) == []
+    assert not run.directory.exists()
+    assert run.history["epoch"] == [1, 2, 3]
+    assert run.history["validation/loss"][-1] == run.results["validation/loss"]
+    assert (run.status, run.model.training) == ("finished", False)
+
+
+def test_a_run_leaves_its_record() -> None:
+    run = fitted(validation=(X[:5], Y[:5]), directory="runs/mine", log={"plots": False})
+    assert run.directory.parent == Path("runs/mine")
+    assert Path("runs/mine/latest.txt").read_text("utf-8").strip() == run.directory.name
+    told = json.loads((run.directory / "run.json").read_text("utf-8"))
+    assert (told["status"], told["steps"]) == ("finished", 24)
+    kept = load(run.directory / "weights.safetensors")
+    assert all(np.array_equal(kept[name].numpy(), value) for name, value in weights(run).items())
+    events = EventAccumulator(str(run.directory))
+    events.Reload()
+    assert events.Tags()["graph"]
+    assert len(events.Scalars("loss/validation")) == 3
+    assert {path.name for path in (run.directory / "checkpoints").iterdir()} >= {
+        "step-00000024.safetensors"
+    }
+
+
+class Interrupt(Callback):
+    """Ends the run in the middle, as Ctrl-C does."""
+
+    def __init__(self, step: int) -> None:
+        self.step = step
+
+    def on_step(self, loop: Loop) -> None:
+        if loop.step == self.step:
+            loop.pause("interrupted")
+
+
+@pytest.mark.parametrize("form", ["arrays", "loader"])
+@pytest.mark.parametrize("step", [5, 8, 13])
+def test_a_resumed_fit_is_one_that_was_never_interrupted(
+    form: str, step: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def one(directory: str, *callbacks: Callback, **more: Any) -> RunResult:
+        x, y = torch.tensor(X, dtype=torch.float32), torch.tensor(Y, dtype=torch.float32)
+        model = network()
+        sgd = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+        loader = DataLoader(TensorDataset(x, y), 8, shuffle=True, drop_last=True)
+        own = {"batch_size": 8} if form == "arrays" else {}
+        return fit(
+            model, (x, y) if form == "arrays" else loader, loss=F.mse_loss, optimizer=sgd,
+            scheduler=OneCycleLR(sgd, 0.2, total_steps=24), epochs=3, validation=(X, Y),
+            callbacks=callbacks, directory=directory, log={"plots": False}, **own, **more,
+        )  # fmt: skip
+
+    whole = one("whole")
+    first = one("cut", Interrupt(step))
+    assert first.status == "interrupted"
+    assert f"to go on: fit(..., resume='{first.directory}')" in capsys.readouterr().out
+    again = one("cut", resume=True)
+    assert again.directory == first.directory
+    assert same(again, whole)
+    assert (again.results, again.history) == (whole.results, whole.history)
+    metrics = [run.directory / "metrics.jsonl" for run in (whole, again)]
+    assert metrics[0].read_bytes() == metrics[1].read_bytes()
+
+
+def test_a_finished_fit_is_not_trained_again(capsys: pytest.CaptureFixture[str]) -> None:
+    first = fitted(directory="runs", resume=True)
+    again = fitted(directory="runs", resume=True, verbose=True)
+    assert "nothing is left to do" in capsys.readouterr().out
+    assert again.directory == first.directory
+    assert same(again, first)
+    assert (again.results, again.history) == (first.results, first.history)
+    longer = fitted(directory="runs", resume=True, epochs=4)
+    assert longer.directory == first.directory
+    assert same(longer, fitted(epochs=4))
+    other = fitted(directory="runs")
+    assert other.directory != first.directory
+
+
+def test_what_cannot_be_resumed() -> None:
+    told = refusal_of(fitted, CheckpointError)
+    run = fitted(directory="runs")
+    message = told(data=(X[:50], Y[:50]), directory="runs", resume=True)
+    assert 'data was "60 samples", and is "50 samples" now; begin a new run' in message
+    assert "train.batch_size was 8, and is 9" in told(batch_size=9, directory="runs", resume=True)
+    assert "optimizer.name was Adam" in told(
+        optimizer="SGD", resume=run.directory, directory="runs"
+    )
+    assert refusal_of(fitted)(resume=True) == (
+        "fit(): resume: needs `directory`, where the run to resume is"
+    )
+    said = refusal_of(resume, CheckpointError)(run.directory)
+    assert "a program's run: call `fit` again, with resume=True" in said
+
+
+def test_the_command_line_tells_whose_a_run_is(capsys: pytest.CaptureFixture[str]) -> None:
+    run = fitted(directory="runs")
+    assert main(["--resume", str(run.directory)]) == 2
+    assert "call `fit` again" in capsys.readouterr().err
+
+
+def test_metrics_of_ones_own_are_measured_and_watched() -> None:
+    def largest(outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        return (outputs - targets).abs().max()
+
+    stopping = {"monitor": "validation/largest", "mode": "max", "patience": 1}
+    run = fitted(
+        loss=F.l1_loss, metrics={"largest": largest}, validation=0.2, early_stopping=stopping,
+        epochs=50,
+    )  # fmt: skip
+    assert len(run.history["epoch"]) < 50
+    assert set(run.results) == {
+        f"{p}/{k}" for p in ("train", "validation") for k in ("loss", "largest")
+    }
+
+
+def test_classes_are_measured_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    run = fitted((X, CLASSES), network(3, 0.0), loss="CrossEntropyLoss", optimizer="Adam",
+                 epochs=40, verbose=True)  # fmt: skip
+    assert run.results["train/accuracy"] > 0.7
+    assert "\\ predicted   0   1   2" in capsys.readouterr().out
+    assert run.predict(X).argmax(1).shape == (60,)
+
+
+def test_the_scheduler_makes_a_step_an_epoch_or_a_step() -> None:
+    rates = []
+
+    class Rates(Callback):
+        def on_epoch(self, loop: Loop) -> None:
+            rates.append(adam.param_groups[0]["lr"])
+
+    model = network()
+    adam = torch.optim.Adam(model.parameters(), lr=1.0)
+    fitted(model=model, optimizer=adam, scheduler=StepLR(adam, 1, 0.5), callbacks=[Rates()])
+    assert rates == [0.5, 0.25, 0.125]
+
+
+def test_a_signal_ends_it_after_the_step() -> None:
+    class Press(Callback):
+        def on_step(self, loop: Loop) -> None:
+            if loop.step == 4:
+                import os
+                import signal
+
+                os.kill(os.getpid(), signal.SIGINT)
+
+    run = fitted(callbacks=[Press()])
+    assert (run.status, run.results) == ("interrupted", {})
+    assert run.predict(X).shape == (60, 1)
+
+
+def test_nothing_is_printed_unless_it_is_wanted(capsys: pytest.CaptureFixture[str]) -> None:
+    fitted(validation=0.2)
+    assert capsys.readouterr() == ("", "")
+
+
+class Endless(IterableDataset[Any]):
+    def __iter__(self) -> Iterator[Any]:
+        yield from ()
+
+
+def test_arguments_that_are_wrong() -> None:
+    told = refusal_of(fitted)
+    assert (
+        told(model=nn.Linear)
+        == "fit(): model: expected a module, such as nn.Linear(4, 1); got the class Linear"
+    )
+    assert "loss: expected nn.MSELoss(), a function" in told(loss=nn.MSELoss)
+    assert "; got the class MSELoss" in told(loss=nn.MSELoss)
+    assert "loss.name: 'MSELos' is not known; did you mean 'MSELoss'?" in told(loss="MSELos")
+    assert "loss: needs reduction='mean'" in told(loss=nn.MSELoss(reduction="sum"))
+    assert "expected torch.optim.Adam(model.parameters())" in told(optimizer=torch.optim.Adam)
+    assert "optimizer.name: 'Adm' is not known" in told(optimizer="Adm")
+    assert told(optimizer={"name": "Adam", "lr": -1}).startswith("fit(): optimizer")
+    other = torch.optim.SGD(network().parameters(), lr=1)
+    assert told(optimizer=other) == "fit(): optimizer: moves none of the model's parameters"
+    assert "scheduler: is of another optimizer" in told(scheduler=StepLR(other, 1))
+    assert "scheduler: expected StepLR(optimizer, 10)" in told(scheduler=3)
+    assert told(epochs=0) == "fit(): epochs: must be at least 1, got 0"
+    assert "epochs" in told(epochs=None)
+    assert told(epoch=3) == "fit(): epoch: unknown key; did you mean 'epochs'?"
+    assert "early_stopping.patiense: unknown key; did you mean 'patience'?" in told(
+        early_stopping={"patiense": 3}
+    )
+    assert "callbacks[0]: expected a nanotorch.train.Callback; got the class Rates" in told(
+        callbacks=[type("Rates", (), {})]
+    )
+    assert "callbacks: expected a list; got int" in told(callbacks=3)
+    assert "metrics.mae: expected a function of outputs" in told(metrics={"mae": 3})
+    assert "log: tells 'dir' or 'name'" in told(log={"dir": "x"})
+    assert "validation: 0.001 of 60 samples leaves a part without any" in told(validation=0.001)
+    loader = DataLoader(TensorDataset(torch.ones(4, 3), torch.ones(4, 1)))
+    assert told(loader, batch_size=8).startswith("fit(): batch_size: is decided by the DataLoader")
+    assert "is a fraction" in told(loader, validation=0.5, batch_size=32)
+    assert "model: does not take what comes in, of shape (2, 2): addmm: mat1" in told((X[:, :2], Y))
+    message = told((X, Y[:, 0]))
+    assert "loss: of outputs of shape (2, 1) and targets of (2,): every output would be" in message
+    expected = "data: expected a tuple (x, y), a Dataset or a DataLoader"
+    assert f"{expected}, got one array of shape (60, 3), without targets" in told(X_ONLY)
+    assert f"{expected}, with as many x as y; got arrays of (60, 3), (5, 1)" in told((X, Y[:5]))
+    assert f"{expected}, got str" in told("x.csv")
+    assert "expected arrays of numbers, got one of <U1" in told((X, ["a"] * 60))
+    assert "the Endless does not know its length" in told(Endless())
+    dicts: Any = [{"x": torch.ones(3), "y": torch.ones(1)}] * 4
+    assert "expected batches (x, y) of tensors, samples first; got dict" in told(dicts)
+    assert "model: has no parameters to learn" in told(model=nn.Flatten())
+    assert not list(Path().iterdir())
+
+
+X_ONLY = torch.tensor(X)
