@@ -197,7 +197,8 @@ def about_operands(operands: dict[str, Any], *more: str) -> str:
         if known is None and view is not None and id(view.base) in names:
             known = f"a view of {names[id(view.base)]}"
         called = name if known in (None, name) else f"{name} ({known})"
-        maker = "a leaf" if t.requires_grad else "not made by a recorded operation"
+        leaf = t.requires_grad and view is None
+        maker = "a leaf" if leaf else "not made by a recorded operation"
         if node is not None:
             maker = f"made by {operation(node)}{at(node._site)}"
         kind = "" if str(t.dtype) == "torch.float32" else f" and dtype {t.dtype.name}"

@@ -121,6 +121,20 @@ def test_users_register_layers_of_their_own() -> None:
         del LAYERS.registered["Halved"]
 
 
+def test_an_error_in_a_users_layer_names_its_line() -> None:
+    class Misfit(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x + torch.ones(3)
+
+    LAYERS.register(Misfit)
+    try:
+        message = refusal("model.layers=[Misfit]")
+    finally:
+        del LAYERS.registered["Misfit"]
+    assert "(3) at non-singleton dimension 1\n\nWhere:\n  in module Misfit at " in message
+    assert "return x + torch.ones(3)\n  input (x) has shape [2, 2], not made" in message
+
+
 def test_a_name_must_be_one() -> None:
     with pytest.raises(ValueError, match="is not a name that a configuration can use"):
         LAYERS.register(Halved, "half by half")
