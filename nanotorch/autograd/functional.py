@@ -18,20 +18,9 @@ Tensors = tuple[Tensor, ...]
 Func = Callable[..., Any]
 
 # What strict mode says, with the position of the first result that it refuses.
-USERS, REFUSED = "of the user-provided function", "This is not allowed in strict mode"
-NOT_DIFFERENTIABLE = (
-    f"Output {{}} {USERS} does not require gradients. The outputs must be computed in a "
-    "differentiable manner from the input when running in strict mode."
-)
-LINEAR = (
-    f"While computing the hessian, found that the jacobian {USERS} with respect to input {{}} is "
-    f"independent of the input. {REFUSED}. You should ensure that your function is twice "
-    "differentiable and that the jacobian depends on the inputs (this would be violated by a "
-    "linear function for example)."
-)
-OF_OUTPUT = f"The output {USERS} is independent of input {{}}. {REFUSED}."
-OF_JACOBIAN = f"The jacobian {USERS} is independent of input {{}}. {REFUSED}."
-OF_RECORDED_JACOBIAN = OF_JACOBIAN[:-1] + " when create_graph=True."
+NOT_DIFFERENTIABLE = "Output {} of the user-provided function does not require gradients."
+INDEPENDENT = "Output {} of the user-provided function is independent of input {{}}."
+LINEAR = "the jacobian of the user-provided function by input {} is independent of the input"
 
 
 def as_tuple(value: Any, what: str, function: str) -> Tensors:
@@ -43,13 +32,12 @@ def as_tuple(value: Any, what: str, function: str) -> Tensors:
     """
     if isinstance(value, Tensor):
         return (value,)
-    told = f"The {what} given to {function} must be either a Tensor or a tuple of Tensors but the "
-    if not isinstance(value, tuple):
-        raise TypeError(f"{told}given {what} has type {type(value)}.")
-    for position, element in enumerate(value):
-        if not isinstance(element, Tensor):
-            raise TypeError(f"{told}value at index {position} has type {type(element)}.")
-    return value
+    elements = value if isinstance(value, tuple) else (None,)
+    if not all(isinstance(element, Tensor) for element in elements):
+        raise TypeError(
+            f"The {what} given to {function} must be either a Tensor or a tuple of Tensors"
+        )
+    return elements
 
 
 def prepared(inputs: Any, function: str, create_graph: bool) -> Tensors:
@@ -67,7 +55,7 @@ def prepared(inputs: Any, function: str, create_graph: bool) -> Tensors:
 def outputs_of(func: Func, inputs: Tensors, function: str, strict: bool) -> tuple[Any, Tensors]:
     """What the user's function returns, as it comes and as a tuple."""
     raw = func(*inputs)
-    outputs = as_tuple(raw, f"outputs {USERS}", function)
+    outputs = as_tuple(raw, "outputs of the function", function)
     check_recorded(outputs, strict, NOT_DIFFERENTIABLE)
     return raw, outputs
 
@@ -140,37 +128,20 @@ def jacobian(
 def check_strategy(strategy: str, vectorize: bool, strict: bool) -> None:
     """Refuse the combinations of options that PyTorch refuses."""
     if strategy not in ("forward-mode", "reverse-mode"):
-        raise AssertionError(
-            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your '
-            'function has more outputs than inputs, "forward-mode" tends to be more performant. '
-            'Otherwise, prefer to use "reverse-mode".'
-        )
-    name = "torch.autograd.functional.jacobian"
-    if strategy == "forward-mode":
-        if strict:
-            raise RuntimeError(
-                f'{name}: `strict=True` and `strategy="forward-mode"` are not supported together '
-                '(yet). Please either set `strict=False` or `strategy="reverse-mode"`.'
-            )
-        if not vectorize:  # the missing space is PyTorch's
-            raise NotImplementedError(
-                "Computing Jacobian using forward-AD or forward-over-reverse Hessian is"
-                "only implemented for `vectorize=True`."
-            )
-    if vectorize and strict:
-        raise RuntimeError(
-            f"{name}: `strict=True` and `vectorized=True` are not supported together. Please "
-            "either set `strict=False` or `vectorize=False`."
-        )
+        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
+    if strict and (vectorize or strategy == "forward-mode"):
+        raise RuntimeError("`strict=True` is supported with the plain `reverse-mode` only")
+    if strategy == "forward-mode" and not vectorize:
+        raise NotImplementedError("`forward-mode` is only implemented for `vectorize=True`")
 
 
 def block(out: Tensor, inputs: Tensors, create_graph: bool, strict: bool, number: int) -> Tensors:
     """The Jacobian of one output by each input, a backward pass per element of the output."""
-    refusal = f"Output {number}{OF_OUTPUT.removeprefix('The output')}"
+    refusal = INDEPENDENT.format(number)
     rows = []
     for unit in units(out):
         row = pulled_back([out], inputs, [unit], create_graph, strict, refusal)
-        check_recorded(row, strict and create_graph, OF_RECORDED_JACOBIAN)
+        check_recorded(row, strict and create_graph, LINEAR)
         rows.append(row)
     shapes = [(*out.shape, *t.shape) for t in inputs]
     if not rows:

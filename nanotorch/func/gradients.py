@@ -26,6 +26,7 @@ from nanotorch.func.vmap import (
     vmap,
     with_aux,
 )
+from nanotorch.ops.arguments import require
 from nanotorch.ops.random import ERROR, default_generator
 
 # A function differentiated on its own: fresh inputs on entry, results that show outside what is
@@ -92,7 +93,7 @@ class Level:
         """As `run`, for a function that returns nested tensors; first these."""
         output, aux = self.run(func, given, has_aux, name)
         outputs, self.outer = flatten(output)
-        need_output(output, outputs, name)
+        need_output(outputs, name)
         self.watch(outputs)
         return outputs, output, aux
 
@@ -199,13 +200,9 @@ def grad_and_value(
         level, name = Level(), "grad_and_value(f)(*args)"
         of_chosen, given = applied(func, args, kwargs, argnums)
         output, aux = level.run(of_chosen, given, has_aux, name)
-        if not isinstance(output, Tensor):
-            raise RuntimeError(f"{name}: Expected f(*args) to return a Tensor, got {type(output)}")
-        if output.ndim:
-            raise RuntimeError(
-                f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with "
-                f"{output.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
-            )
+        need_tensors([output], name)
+        told = "{}: Expected f(*args) to return a scalar Tensor, got tensor with {} dims"
+        require(not output.ndim, told, name, output.ndim)
         level.watch([output])
         gradient = unflatten(level.pulled_back([output], [None]), level.inner)
         return level.left(gradient), level.left((output, aux) if has_aux else output)
@@ -268,11 +265,8 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
 
     def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         weights, given = flatten(cotangents)
-        if given != level.outer:
-            raise RuntimeError(
-                "Expected pytree structure of cotangents to be the same as pytree structure of "
-                f"outputs to the function. cotangents: {given}, primal output: {level.outer}"
-            )
+        told = "cotangents must be nested as the output of the function, {}, but are {}"
+        require(given == level.outer, told, level.outer, given)
         return unflatten(level.pulled_back(outputs, weights), level.inner)
 
     results = level.left(output), vjp_fn
@@ -324,42 +318,22 @@ def jvp(
             another shape.
         ValueError: for arguments that are no floating-point numbers.
     """
-    if not isinstance(primals, tuple):
-        raise RuntimeError(
-            f"{JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
-        )
+    require(isinstance(primals, tuple), "{}: Expected primals to be a tuple", JVP)
     inputs, inputs_spec = flatten(primals)
     directions, directions_spec = flatten(tangents)
-    if inputs_spec != directions_spec:
-        raise RuntimeError(
-            f"{JVP}: Expected primals and tangents to have the same python structure. For example, "
-            "if primals is a tuple of 3 tensors, tangents also must be. Got primals with structure "
-            f"{inputs_spec.in_full()} and tangents with structure {directions_spec.in_full()}"
-        )
-    for values, what in ((inputs, "primals"), (directions, "tangents")):
-        if not values:
-            raise RuntimeError(f"{JVP}: Expected {what} to contain at least one Tensor.")
-        told = f"{JVP}: Expected {what} to only contain Tensors, got "
-        need_tensors(values, lambda v, told=told: f"{told}{type(v)}")  # type: ignore[misc]
+    told = "{}: Expected primals and tangents to have the same python structure, got {} and {}"
+    require(inputs_spec == directions_spec, told, JVP, inputs_spec, directions_spec)
+    require(inputs, "{}: Expected primals to contain at least one Tensor", JVP)
+    need_tensors([*inputs, *directions], JVP)
+    need_smooth([*inputs, *directions])
     for value, direction in zip(inputs, directions, strict=True):
-        need_smooth([value])
-        if not direction.is_floating_point():
-            raise ValueError(
-                f"Expected tangent to be floating point or complex, but got: {direction.dtype}"
-            )
-        if value.shape != direction.shape:
-            raise RuntimeError(
-                "Trying to set a forward gradient that has a different size than that of the "
-                f"original Tensor, this is not supported. Tensor is of size {list(value.shape)} "
-                f"while the given forward gradient is of size {list(direction.shape)}."
-            )
+        told = "a tangent of size {} does not fit a primal of size {}"
+        sizes = list(direction.shape), list(value.shape)
+        require(value.shape == direction.shape, told, *sizes)
     level = Level()
     outputs, output, aux = level.outputs_of(lambda given: func(*given), primals, has_aux, JVP)
     if strict and not all(level.reached_by(outputs)):
-        raise RuntimeError(
-            "jvp(f, primals, tangents, strict=True): The output of f is independent of the "
-            "inputs. This is not allowed with strict=True."
-        )
+        raise RuntimeError(f"{JVP}: The output of f is independent of the inputs")
     product = unflatten(Linear(level, outputs)(directions), level.outer)
     results = level.left(output), product
     return (*results, level.left(aux)) if has_aux else results

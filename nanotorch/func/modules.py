@@ -8,6 +8,7 @@ from nanotorch import ops
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn.module import Module
 from nanotorch.nn.normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d
+from nanotorch.ops.arguments import require
 
 Tensors = dict[str, Tensor]
 
@@ -41,20 +42,12 @@ def merged(dicts: Any) -> Tensors:
     """One dict of all; the given one itself if it is one."""
     if isinstance(dicts, dict):
         return dicts
-    if not isinstance(dicts, Sequence) or isinstance(dicts, str):
-        raise ValueError(
-            "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
-            f"{type(dicts)}"
-        )
-    if not all(isinstance(d, dict) for d in dicts):
-        raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
+    if not isinstance(dicts, Sequence) or not all(isinstance(d, dict) for d in dicts):
+        raise ValueError("Expected parameter_and_buffer_dicts to be a dict, or a list of dicts")
     names = [name for d in dicts for name in d]
     repeated = [name for n, name in enumerate(names) if name in names[:n]]
     if repeated:
-        raise ValueError(
-            f"{repeated} appeared in multiple dictionaries; behavior of functional call is "
-            "ambiguous"
-        )
+        raise ValueError(f"{repeated} appeared in multiple dictionaries")
     return {name: tensor for d in dicts for name, tensor in d.items()}
 
 
@@ -102,10 +95,7 @@ def tied(homes: dict[str, Any], given: Tensors) -> Tensors:
     for names in by_tensor.values():
         found = [name for name in names if name in given]
         if len({id(given[name]) for name in found}) > 1:
-            raise ValueError(
-                f"functional_call got multiple values for keys {sorted(found)}, which are tied. "
-                "Consider using tie_weights=False"
-            )
+            raise ValueError(f"functional_call got multiple values for tied keys {sorted(found)}")
         if found:
             values |= dict.fromkeys(names, given[found[0]])
     return values
@@ -120,14 +110,9 @@ def stack_module_state(models: Sequence[Module]) -> tuple[Tensors, Tensors]:
     Raises:
         RuntimeError: for no modules, or different ones.
     """
-    if not models:
-        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
-    if len({model.training for model in models}) > 1:
-        raise RuntimeError(
-            "stack_module_state: Expected all models to have the same training/eval mode."
-        )
-    if len({type(model) for model in models}) > 1:
-        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+    require(models, "stack_module_state: Expected at least one model, got 0.")
+    for what, found in (("mode", {m.training for m in models}), ("class", {*map(type, models)})):
+        require(len(found) == 1, "stack_module_state: Expected models of the same {}", what)
     parameters = stacked([dict(model.named_parameters()) for model in models])
     return parameters, stacked([dict(model.named_buffers()) for model in models])
 
@@ -138,8 +123,7 @@ def stacked(states: Sequence[Tensors]) -> Tensors:
     for name in states[0]:
         tensors = [state[name] for state in states]
         needed = {tensor.requires_grad for tensor in tensors}
-        if len(needed) > 1:
-            raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
+        require(len(needed) == 1, "Expected {} of all models to require grad, or of none", name)
         result[name] = ops.stack(tensors).detach().requires_grad_(needed == {True})
     return result
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from nanotorch import ops
 from nanotorch._core.batched import Batch, batched, differing, running, whole_of
 from nanotorch._core.tensor import Tensor
+from nanotorch.ops.arguments import require
 from nanotorch.ops.random import default_generator
 
 # Nested tuples, lists and dicts of values, taken apart into leaves and put together again.
@@ -39,16 +40,6 @@ class Spec(NamedTuple):
         if self.kind is list:
             return "[" + ", ".join(inner) + "]"
         return f"({inner[0]},)" if len(inner) == 1 else "(" + ", ".join(inner) + ")"
-
-    def in_full(self, indent: int = 2) -> str:
-        """As PyTorch prints a specification itself, each part on a line of its own."""
-        if self.kind is None:
-            return "*"
-        name, context = self.kind.__name__, str(list(self.keys) if self.kind in DICTS else None)
-        if hasattr(self.kind, "_fields"):
-            name, context = "namedtuple", str(self.kind)
-        inner = f",\n{' ' * indent}".join([spec.in_full(indent + 2) for spec in self.inner])
-        return f"TreeSpec({name}, {context}, [{inner}])"
 
 
 LEAF = Spec()
@@ -124,26 +115,15 @@ def count(spec: Spec) -> int:
 Numbers = int | tuple[int, ...]
 
 
-def position(number: Any, count: int) -> int:
-    """The position of an argument, counted from the front."""
-    if not isinstance(number, int):
-        raise RuntimeError(f"argnum must be int, got: {type(number)}")
-    if not -count <= number < count:
-        raise RuntimeError(f"Got argnum={number}, but only {count} positional inputs")
-    return number % count
-
-
 def positions(argnums: Any, count: int) -> tuple[int, ...]:
-    """The positions of the arguments to differentiate by."""
-    if not isinstance(argnums, (int, tuple)):
-        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
-    if isinstance(argnums, int):
-        return (position(argnums, count),)
-    found = tuple([position(n, count) for n in argnums])
-    if not found:
-        raise RuntimeError("argnums must be non-empty")
-    if len(set(found)) != len(found):
-        raise RuntimeError(f"argnums elements must be unique, got {found}")
+    """The positions of the arguments to differentiate by, counted from the front."""
+    given = argnums if isinstance(argnums, tuple) else (argnums,)
+    for number in given:
+        require(isinstance(number, int), "argnum must be int, got: {}", type(number))
+        told = "Got argnum={}, but only {} positional inputs"
+        require(-count <= number < count, told, number, count)
+    found = tuple([number % count for number in given])
+    require(0 < len(set(found)) == len(found), "argnums must be unique, got {}", found)
     return found
 
 
@@ -164,51 +144,39 @@ def with_aux(result: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
     """What a function returned, and what it returned besides; None where that is not asked for."""
     if not has_aux:
         return result, None
-    if not (isinstance(result, tuple) and len(result) == 2):
-        raise RuntimeError(
-            f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True"
-        )
+    pair = isinstance(result, tuple) and len(result) == 2
+    told = "{}: output of function f should be a tuple: (output, aux) if has_aux is True"
+    require(pair, told, name)
     return result
 
 
-def need_tensors(values: list[Any], error: Callable[[Any], str]) -> None:
+def need_tensors(values: list[Any], name: str) -> None:
     """Refuse results that are not tensors."""
     for value in values:
-        if not isinstance(value, Tensor):
-            raise RuntimeError(error(value))
+        told = "{}: expected f to return only tensors, got unsupported type {}"
+        require(isinstance(value, Tensor), told, name, type(value))
 
 
-def need_output(output: Any, leaves: list[Any], name: str) -> None:
+def need_output(leaves: list[Any], name: str) -> None:
     """Refuse a function that returns nothing, or no tensors."""
-    if not leaves or leaves == [None]:
-        raise RuntimeError(
-            f"{name}: Expected f to be a function that has non-empty output (got output = {leaves})"
-        )
-    need_tensors(
-        leaves,
-        lambda v: (
-            f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(v)}"
-        ),
-    )
+    told = "{}: Expected f to be a function that has non-empty output"
+    require(leaves and leaves != [None], told, name)
+    need_tensors(leaves, name)
 
 
 def need_floats(outputs: list[Tensor]) -> None:
     """Refuse results that have no gradient."""
     for tensor in outputs:
-        if not tensor.is_floating_point():
-            raise RuntimeError(
-                "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got "
-                f"Tensor with dtype {tensor.dtype}"
-            )
+        told = "vjp(f, ...): All outputs of f must be floating-point Tensors, got dtype {}"
+        require(tensor.is_floating_point(), told, tensor.dtype)
 
 
 def need_smooth(values: list[Any]) -> None:
     """Refuse arguments that cannot be changed by a little."""
     for value in values:
-        if isinstance(value, Tensor) and not value.is_floating_point():
-            raise ValueError(
-                f"Expected primal to be floating point or complex, but got: {value.dtype}"
-            )
+        if isinstance(value, Tensor):
+            told = "Expected primal to be floating point, but got: {}"
+            require(value.is_floating_point(), told, value.dtype, error=ValueError)
 
 
 # `vmap`: a function of single samples made one of whole batches.
@@ -239,11 +207,8 @@ def vmap(
             tensor.
         RuntimeError: for random numbers where they are an error; where ``func`` asks for values.
     """
-    if randomness not in ("error", "different", "same"):
-        raise RuntimeError(
-            "Only allowed values for randomness are 'error', 'different', or 'same'. Got "
-            f"{randomness}"
-        )
+    told = "Only allowed values for randomness are 'error', 'different', or 'same'. Got {}"
+    require(randomness in ("error", "different", "same"), told, randomness)
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
@@ -291,45 +256,31 @@ def vmap(
 
 def input_dims(name: str, in_dims: Any, leaves: list[Any], spec: Spec) -> list[int | None]:
     """The dimension that counts the samples, of each tensor among the arguments."""
-    call = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
     if not isinstance(in_dims, (int, tuple)):
-        raise ValueError(
-            f"{call}expected `in_dims` to be int or a (potentially nested) tuple matching the "
-            f"structure of inputs, got: {type(in_dims)}."
-        )
+        raise ValueError(f"vmap({name}): in_dims must be int or a tuple, got: {type(in_dims)}")
     if not spec.inner:
-        raise ValueError(
-            f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are "
-            "trying to vmap over a function with no inputs. The latter is unsupported."
-        )
+        raise ValueError(f"vmap({name})(<inputs>): got no inputs")
     dims = broadcast(in_dims, spec)
     if dims is None:
         raise ValueError(
-            f"{call}in_dims is not compatible with the structure of `inputs`. in_dims has "
-            f"structure {flatten(in_dims)[1].in_full()} but inputs has structure {spec.in_full()}."
+            f"vmap({name}): in_dims={in_dims} is not compatible with the structure of `inputs`"
         )
-    return [checked_dim(call, value, dim) for value, dim in zip(leaves, dims, strict=True)]
+    return [checked_dim(name, value, dim) for value, dim in zip(leaves, dims, strict=True)]
 
 
-def checked_dim(call: str, value: Any, dim: Any) -> int | None:
+def checked_dim(name: str, value: Any, dim: Any) -> int | None:
     """The dimension of one argument, counted from the front."""
     if dim is None:
         return None
     if not isinstance(dim, int):
-        raise ValueError(
-            f"{call}Got in_dim={dim} for an input but in_dim must be either an integer dimension "
-            "or None."
-        )
+        raise ValueError(f"vmap({name}): in_dim must be either an integer or None, got {dim}")
     if not isinstance(value, Tensor):
         raise ValueError(
-            f"{call}Got in_dim={dim} for an input but the input is of type {type(value)}. We "
-            "cannot vmap over non-Tensor arguments, please use None as the respective in_dim"
+            f"vmap({name}): Got in_dim={dim} for an input of type {type(value)}. We cannot vmap "
+            "over non-Tensor arguments, please use None as the respective in_dim"
         )
     if not -value.ndim <= dim < value.ndim:
-        raise ValueError(
-            f"{call}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality "
-            f"{value.ndim} so expected in_dim to satisfy -{value.ndim} <= in_dim < {value.ndim}."
-        )
+        raise ValueError(f"vmap({name}): Got in_dim={dim} for a Tensor of {value.ndim} dimensions")
     return dim % value.ndim
 
 
@@ -341,7 +292,7 @@ def batch_size(leaves: list[Any], dims: list[int | None]) -> int:
     if any(size != sizes[0] for size in sizes):
         raise ValueError(
             "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
-            f"{sizes} for the mapped dimension"
+            f"{sizes}"
         )
     return int(sizes[0])
 
@@ -350,34 +301,23 @@ def left(name: str, part: Any, dim: Any, batch: Batch) -> Any:
     """One result, as it is outside; refuse one that is no tensor, or that ``out_dims`` denies."""
     if dim is None:
         if differing(part, batch):
-            raise ValueError(
-                f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None"
-            )
+            raise ValueError(f"vmap({name}): a result of each sample needs a dimension in out_dims")
         return part
     if not isinstance(part, Tensor):
-        raise ValueError(
-            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(part)}. Did you "
-            "mean to set out_dims= to None for output?"
-        )
+        raise ValueError(f"vmap({name}): `{name}` must only return Tensors, got {type(part)}")
     whole = whole_of(part, batch)
     return whole.movedim(0, dim) if dim else whole
 
 
 def output_dims(name: str, out_dims: Any, spec: Spec) -> list[Any]:
     """Where the samples come to lie in each result."""
-    if out_dims is not None and any(not isinstance(d, int | None) for d in flatten(out_dims)[0]):
-        raise ValueError(
-            f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python "
-            "collection of ints representing where in the outputs the vmapped dimension should "
-            "appear."
-        )
+    if not all(isinstance(d, int | None) for d in flatten(out_dims)[0]):
+        raise ValueError(f"vmap({name}): out_dims must hold ints and None, got {out_dims}")
     # One result may have its dimension in a tuple.
     single = isinstance(out_dims, tuple) and len(out_dims) == 1 and spec.kind is None
     dims = broadcast(out_dims[0] if single else out_dims, spec)
     if dims is None:
         raise ValueError(
-            f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with "
-            f"the structure of `outputs`. out_dims has structure {flatten(out_dims)[1].in_full()} "
-            f"but outputs has structure {spec.in_full()}."
+            f"vmap({name}): out_dims={out_dims} is not compatible with the structure of `outputs`"
         )
     return dims

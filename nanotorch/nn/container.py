@@ -483,10 +483,7 @@ class ParameterDict(Module):
 
 def _string(key: Any) -> str:
     if not isinstance(key, str):
-        raise TypeError(
-            "Index given to ParameterDict cannot be used as a key as it is not a string (type is "
-            f"'{type(key).__name__}'). Open an issue on github if you need non-string keys."
-        )
+        raise TypeError(f"a key of ParameterDict must be a string, not '{type(key).__name__}'")
     return key
 
 
@@ -523,19 +520,12 @@ class Unflatten(Layer, shown="dim unflattened_size"):
     unflattened_size: Sequence[int]
 
     def __post_init__(self) -> None:
-        if not isinstance(self.dim, int):
-            raise TypeError("invalid argument type for dim for Unflatten")
-        if not isinstance(self.unflattened_size, (tuple, list)):
+        sizes = self.unflattened_size
+        fits = isinstance(sizes, (tuple, list)) and all(isinstance(n, int) for n in sizes)
+        if not (fits and isinstance(self.dim, int)):
             raise TypeError(
-                "unflattened_size must be a tuple of ints, but found type "
-                f"{type(self.unflattened_size).__name__}"
+                f"Unflatten takes an int and a tuple of ints, not {self.dim} and {sizes}"
             )
-        for position, size in enumerate(self.unflattened_size):
-            if not isinstance(size, int):
-                raise TypeError(
-                    "unflattened_size must be tuple of ints, but found element of type "
-                    f"{type(size).__name__} at pos {position}"
-                )
 
     def forward(self, input: Tensor) -> Tensor:
         """The input with the new dimensions in place of the one."""

@@ -26,10 +26,6 @@ __all__ = ("GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "R
 
 
 GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
-DROPOUT_RANGE = (
-    "dropout should be a number in range [0, 1] representing the probability of an element being "
-    "zeroed"
-)
 ONLY_LSTM = "proj_size argument is only supported for LSTM, not RNN or GRU"
 PROJECTED = "LSTM with projections is not supported with oneDNN. Using default implementation."
 Hidden = tuple[Tensor, ...]  # h, and of an LSTM c
@@ -94,7 +90,7 @@ class RNNBase(OwnNames, Module):
 
     def _check_arguments(self, dropout: Any) -> None:
         if isinstance(dropout, bool) or not 0 <= self.dropout <= 1:
-            raise ValueError(DROPOUT_RANGE)
+            raise ValueError("dropout should be a number in range [0, 1]")
         if dropout and self.num_layers == 1:
             warn(
                 "dropout option adds dropout after all but last recurrent layer, so non-zero "
@@ -108,12 +104,8 @@ class RNNBase(OwnNames, Module):
         for name in ("input_size", "hidden_size", "num_layers"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} must be greater than zero")
-        if self.proj_size < 0:
-            raise ValueError(
-                "proj_size should be a positive integer or zero to disable projections"
-            )
-        if self.proj_size >= self.hidden_size:
-            raise ValueError("proj_size has to be smaller than hidden_size")
+        if not 0 <= self.proj_size < self.hidden_size:
+            raise ValueError("proj_size has to be smaller than hidden_size, and at least 0")
 
     def reset_parameters(self) -> None:
         """Draw all parameters uniformly from ±1/√H."""

@@ -21,22 +21,11 @@ from nanotorch.autograd.graph import saved_tensors_hooks
 from nanotorch.names.lookup import on_demand
 from nanotorch.ops.random import fork_rng, get_rng_state, set_rng_state
 
-ADVICE = (
-    "use_reentrant=False is recommended, but if you need to preserve the current default behavior, "
-    "you can pass use_reentrant=True. Refer to docs for more details on the differences between "
-    "the two variants."
-)
 CHOOSE = (
     "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. In a future "
-    f"release, calling checkpoint without use_reentrant will raise an exception. {ADVICE}"
+    "release, calling checkpoint without use_reentrant will raise an exception. "
+    "use_reentrant=False is recommended."
 )
-NO_INPUT = "None of the inputs have requires_grad=True. Gradients will be None"
-CAPTURING = (
-    "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an "
-    "`inputs` parameter to .backward(). To resolve this error, you can either set "
-    "use_reentrant=False, or call .backward() without passing the `inputs` argument."
-)
-NO_OUTPUT = "none of output has requires_grad=True, this checkpoint() is not necessary"
 OTHER_COUNT = (
     "torch.utils.checkpoint: A different number of tensors was saved during the original forward "
     "and recomputation.\nNumber of tensors saved during forward: {}\nNumber of tensors saved "
@@ -86,15 +75,10 @@ def checkpoint(
         if kwargs:
             raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
         if context_fn is not no_contexts or debug:
-            raise ValueError(
-                "Passing `context_fn`, `debug`, or `respect_saved_tensors_hooks` is only supported "
-                "when use_reentrant=False."
-            )
+            raise ValueError("context_fn and debug are for use_reentrant=False only")
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
     if determinism_check not in ("default", "none"):
-        raise ValueError(
-            f"determinism_check should be one of ['default', 'none'], but got {determinism_check}"
-        )
+        raise ValueError("determinism_check should be 'default' or 'none'")
     if not is_grad_enabled():
         return function(*args, **kwargs)
     first, second = context_fn()
@@ -216,7 +200,7 @@ class CheckpointFunction(Function):
     @staticmethod
     def forward(ctx: Any, function: Callable[..., Any], preserve: bool, *args: Any) -> Any:
         if not any(isinstance(a, Tensor) and a.requires_grad for a in args):
-            warn(NO_INPUT)
+            warn("None of the inputs have requires_grad=True. Gradients will be None")
         ctx.function = function
         ctx.rng = get_rng_state() if preserve else None
         ctx.save_for_backward(*[a for a in args if isinstance(a, Tensor)])
@@ -227,7 +211,7 @@ class CheckpointFunction(Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
         if current.sweep is not None and current.sweep.captures is not None:
-            raise RuntimeError(CAPTURING)
+            raise RuntimeError("with use_reentrant=True there is backward() without inputs only")
         saved = iter(ctx.saved_tensors)
         args = []
         for value in ctx.rest:
@@ -247,7 +231,7 @@ class CheckpointFunction(Function):
             if isinstance(out, Tensor) and out.requires_grad
         ]
         if not pairs:
-            raise RuntimeError(NO_OUTPUT)
+            raise RuntimeError("none of output has requires_grad=True: checkpoint is not necessary")
         backward([out for out, _ in pairs], [g for _, g in pairs])
         return None, None, *(a.grad if isinstance(a, Tensor) else None for a in args)
 

@@ -62,9 +62,7 @@ def scaled_dot_product_attention(
     if enable_gqa:
         heads, shared = query.size(-3), key.size(-3)
         if shared != value.size(-3) or heads % shared:
-            raise RuntimeError(
-                "Number of heads in key and value must divide the number of heads in query"
-            )
+            raise RuntimeError("heads of key and value must divide the number of heads in query")
         key, value = (x.repeat_interleave(heads // shared, -3) for x in (key, value))
     if fits_one_operation(query, key, value, attn_mask, dropout_p):
         single = query.ndim == 3
@@ -95,17 +93,12 @@ def check_attention(query: Any, key: Any, value: Any, mask: Any, scale: Any) -> 
             f"{names[0]} key.dtype: {names[1]} and value.dtype: {names[2]} instead."
         )
     if min(query.ndim, key.ndim, value.ndim) < 2:
-        raise RuntimeError(
-            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
-            f"{query.ndim} key.dim: {key.ndim} and value.dim: {value.ndim} instead."
-        )
+        raise RuntimeError("Expected query, key, and value to be at least 2 dimensional")
     if not query.is_floating_point():
         raise RuntimeError(f"expected scalar type Float but found {query.dtype.char}")
     if mask is not None and mask.dtype not in (dtypes.bool_, dtypes.float32, query.dtype):
         raise RuntimeError(
-            "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
-            f"attn_mask.dtype: {dtypes.C_NAMES[mask.dtype.name]} and  query.dtype: {names[0]} "
-            "instead."
+            f"Expected attn_mask to be of bool, float or the query's dtype, but got {mask.dtype}"
         )
     if mask is not None:
         scores = (*query.shape[:-1], key.size(-2))
@@ -203,23 +196,18 @@ def check_shapes(
         count in (2, 3),
         f"query should be unbatched 2D or batched 3D tensor but received {count}-D query tensor",
     )
-    expected = f"For {'batched (3-D)' if count == 3 else 'unbatched (2-D)'} `query`, expected "
     need(
         key.dim() == count and value.dim() == count,
-        f"{expected}`key` and `value` to be {count}-D but found {key.dim()}-D and {value.dim()}-D "
-        "tensors respectively",
+        f"expected `key` and `value` to be {count}-D as `query`, but found {key.dim()}-D and "
+        f"{value.dim()}-D tensors respectively",
     )
-    found = "but found {}-D tensor instead"
-    if padding is not None and padding.dim() != count - 1:
-        told = f"{expected}`key_padding_mask` to be `None` or {count - 1}-D "
-        raise AssertionError(told + found.format(padding.dim()))
-    if mask is not None and mask.dim() not in (2, 3):
-        told = f"{expected}`attn_mask` to be `None`, 2-D or 3-D "
-        raise AssertionError(told + found.format(mask.dim()))
-    if count == 2 and mask is not None and mask.dim() == 3:
+    if padding is not None:
+        found = f"expected `key_padding_mask` to be {count - 1}-D but found {padding.dim()}-D"
+        need(padding.dim() == count - 1, found)
+    if mask is not None:
         shape = (num_heads, query.size(0), key.size(0))
-        told = f"Expected `attn_mask` shape to be {shape} but got {mask.shape}"
-        need(tuple(mask.shape) == shape, told)
+        fits = mask.dim() == 2 or (mask.dim() == 3 and (count == 3 or mask.shape == shape))
+        need(fits, f"expected `attn_mask` to be 2-D or of shape {shape} but got {mask.shape}")
     return count == 3
 
 
@@ -240,9 +228,7 @@ def projections(
         )
         for name, own, x in zip(("query", "key", "value"), apart, inputs, strict=True):
             if own is None:
-                raise AssertionError(
-                    f"use_separate_proj_weight is True but {name[0]}_proj_weight is None"
-                )
+                raise AssertionError(f"{name[0]}_proj_weight is None")
             shape = (size, x.size(-1))
             told = f"expecting {name} weights shape of {shape}, but got {own.shape}"
             need(tuple(own.shape) == shape, told)
@@ -250,7 +236,7 @@ def projections(
         told = f"key shape {key.shape} does not match value shape {value.shape}"
         need(key.shape == value.shape, told)
         if weight is None:
-            raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
+            raise AssertionError("in_proj_weight is None")
         if query is key is value:
             return linear(query, weight, bias).chunk(3, -1)
         if key is value:
@@ -273,10 +259,9 @@ def ready_masks(
     (queries, batch, _), keys = query.shape, key.size(0)
     for position, expected in enumerate((batch, keys)):
         if padding is not None and padding.size(position) != expected:
-            raise AssertionError(
-                f"Expected key_padded_mask.shape[{position}] to be {expected}, but got "
-                f"{padding.size(position)}"
-            )
+            found = padding.size(position)
+            told = f"Expected key_padded_mask.shape[{position}] to be {expected}, but got {found}"
+            raise AssertionError(told)
     kind = None if mask is None else mask.dtype
     padding = canonical_mask(padding, "key_padding_mask", kind, "attn_mask", query.dtype)
     if is_causal and mask is None:
@@ -330,11 +315,9 @@ def with_bias(
 ) -> tuple[Tensor, Tensor, Masks]:  # fmt: skip
     """Keys, values and masks with a further key and value that is learned."""
     if bias_k is None or bias_v is None:
-        need(bias_k is None, "bias_k is set but bias_v is None")
-        need(bias_v is None, "bias_v is set but bias_k is None")
+        need(bias_k is bias_v, "one of bias_k and bias_v is None")
         return k, v, masks
-    need(static[0] is None, "bias cannot be added to static key.")
-    need(static[1] is None, "bias cannot be added to static value.")
+    need(static == (None, None), "bias cannot be added to a static key or value")
     k, v = (ops.cat([x, b.repeat(1, x.size(1), 1)]) for x, b in ((k, bias_k), (v, bias_v)))
     return k, v, longer(masks)
 
@@ -344,10 +327,8 @@ def given_heads(x: Tensor, given: Tensor | None, name: str, num_heads: int, batc
     size = x.size(2) // num_heads
     if given is None:
         if x.size(1) != batch:
-            raise RuntimeError(
-                f"shape '{[x.size(0), batch * num_heads, size]}' is invalid for input of size "
-                f"{x.numel()}"
-            )
+            shape = [x.size(0), batch * num_heads, size]
+            raise RuntimeError(f"shape '{shape}' is invalid for input of size {x.numel()}")
         return in_heads(x, num_heads)
     for position, expected in ((0, batch * num_heads), (2, size)):
         need(

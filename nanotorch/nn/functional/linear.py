@@ -88,9 +88,9 @@ def embedding_bag(
         weight, input = input, weight
     if weight.ndim != 2:
         raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
+    if sparse and mode == "max":
+        raise ValueError("max mode does not support sparse weights")
     if sparse:
-        if mode == "max":
-            raise ValueError("max mode does not support sparse weights")
         raise NotImplementedError(DENSE)
     starts = starts_of_bags(input, offsets, per_sample_weights)
     if mode not in ("sum", "mean", "max"):
@@ -100,18 +100,9 @@ def embedding_bag(
     factors = None
     if per_sample_weights is not None:
         if mode != "sum":
-            raise NotImplementedError(
-                "embedding_bag: per_sample_weights was not None. per_sample_weights is only "
-                f"supported for mode='sum' (got mode='{mode}'). Please open a feature request on "
-                "GitHub."
-            )
+            raise NotImplementedError(f"per_sample_weights is for mode='sum' (got mode='{mode}')")
         if per_sample_weights.dtype != weight.dtype:
-            kinds = [f"torch.{tensor.dtype.char}Tensor" for tensor in (weight, per_sample_weights)]
-            raise RuntimeError(
-                "Expected tensor for argument #1 'weight' to have the same type as tensor for "
-                f"argument #1 'per_sample_weights'; but type {kinds[0]} does not equal {kinds[1]} "
-                "(while checking arguments for embedding_bag)"
-            )
+            raise RuntimeError("Expected weight and per_sample_weights to have the same type")
         factors = per_sample_weights.reshape(-1)
     flat, bags, count, kept = samples_of_bags(
         input._array, starts, include_last_offset, len(weight._array), padding_idx
@@ -134,28 +125,17 @@ def starts_of_bags(
 ) -> np.ndarray:
     """Where in the vector of all indices each bag begins."""
     if per_sample_weights is not None and input.size() != per_sample_weights.size():
-        raise ValueError(
-            f"embedding_bag: If per_sample_weights ({per_sample_weights.size()}) is not None, then "
-            f"it must have the same shape as the input ({input.size()})"
-        )
+        raise ValueError("per_sample_weights must have the same shape as the input")
     if input.dim() == 2:
         if offsets is not None:
-            kind = str(type(offsets)).replace("nanotorch._core.tensor", "torch")
-            raise ValueError(
-                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch "
-                f"of fixed length sequences. However, found offsets of type {kind}"
-            )
+            raise ValueError("if input is 2D, then offsets has to be None")
         rows, width = input._array.shape
         if not width:
             raise RuntimeError("step must be nonzero")
         return np.arange(rows) * width
     if input.dim() != 1:
-        raise ValueError(
-            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}"
-        )
-    if not isinstance(offsets, Tensor):
-        raise ValueError("offsets has to be a 1D Tensor but got None")
-    if offsets.ndim != 1:
+        raise ValueError(f"input has to be a 1D or 2D Tensor, not {input.dim()}D")
+    if offsets is None or offsets.ndim != 1:
         raise ValueError("offsets has to be a 1D Tensor")
     return offsets._array
 
@@ -175,33 +155,18 @@ def samples_of_bags(
     total = flat.size
     if last and not starts.size:
         raise RuntimeError("include_last_offset: number of offset should be at least 1")
-    if starts.size and starts[0]:
-        raise RuntimeError(
-            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
-            f"position 0. However, got {starts[0]}\n[ torch.LongTensor{{}} ]"
-        )
-    if starts.size and starts[-1] > total:
-        raise RuntimeError(
-            f"offsets[-1] can not be greater than input's length {total} but got offsets[-1] of "
-            f"{starts[-1]}"
-        )
+    if starts.size and (starts[0] or starts[-1] > total):
+        raise RuntimeError(f"offsets must go from 0 to {total} at most, not {starts.tolist()}")
     ends = starts if last or not starts.size else np.append(starts, total)
     lengths = np.diff(ends)
     if (lengths < 0).any():
         raise RuntimeError(f"offsets must not fall, but they are {starts.tolist()}")
     bags = np.repeat(np.arange(lengths.size), lengths)
     if padding_idx is not None and not -rows <= padding_idx < rows:
-        raise RuntimeError(
-            f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but "
-            f"got {padding_idx}"
-        )
+        raise RuntimeError(f"padding_idx must be from {-rows} to {rows - 1}, not {padding_idx}")
     wrong = (flat < 0) | (flat >= rows)
     if wrong.any():
-        first = int(wrong.argmax())
-        raise RuntimeError(
-            f"Index {first} of input takes value {flat[first]} which is not in the valid range "
-            f"[0, {rows})"
-        )
+        raise RuntimeError(f"Index {flat[wrong][0]} of input is not in the valid range [0, {rows})")
     flat = flat[: bags.size]
     if padding_idx is None:
         return flat, bags, lengths.size, None

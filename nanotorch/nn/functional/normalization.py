@@ -30,10 +30,7 @@ __all__ = (
 
 NOT_BATCHED = (
     "Batch norm got a batched tensor as input while the running_mean or running_var, which will be "
-    "updated in place, were not batched.\nIf you are using a module and do not need eval mode, "
-    "please set `track_running_stats` to be False.If you are using a prebuilt module and do not "
-    "need eval mode, please see the functorch website for resources on how to patch your module to "
-    "work with vmap"
+    "updated in place, were not batched: set track_running_stats to False"
 )
 
 
@@ -163,9 +160,8 @@ def normalized_channels(
             if name.startswith("running") and not training:
                 raise RuntimeError(f"{name} must be defined in evaluation mode")
         elif tensor._array.size != shape[1]:
-            raise RuntimeError(
-                f"{name} should contain {shape[1]} elements not {tensor._array.size}"
-            )
+            told = f"{name} should contain {shape[1]} elements not {tensor._array.size}"
+            raise RuntimeError(told)
     if not input.is_floating_point():
         raise NotImplementedError(f"\"batch_norm\" not implemented for '{input.dtype.char}'")
     check_mixed(input, weight, bias, running_mean, running_var)
@@ -284,20 +280,14 @@ def group_norm(
         Wu and He, Group Normalization, ECCV 2018.
     """
     if input.dim() < 2:
-        raise RuntimeError(
-            f"Expected at least 2 dimensions for input tensor but received {input.dim()}"
-        )
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor, not {input.ndim}")
     shape = input._array.shape
     if shape[0] * (shape[1] // num_groups) * math.prod(shape[2:]) == 1:
         raise ValueError(
             "Expected more than 1 value per channel when training, got input size "
             f"{[shape[0] * shape[1] // num_groups, num_groups, *shape[2:]]}"
         )
-    if num_groups <= 0:
-        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
-    if not shape[1]:
-        raise RuntimeError("Expected number of channels to be greater than 0, got 0")
-    if shape[1] % num_groups:
+    if num_groups <= 0 or not shape[1] or shape[1] % num_groups:
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but got input of "
             f"shape {list(shape)} and num_groups={num_groups}"
@@ -306,8 +296,7 @@ def group_norm(
         if tensor is not None and tensor._array.shape != shape[1:2]:
             raise RuntimeError(
                 f"Expected {name} to be a vector of size equal to the number of channels in input, "
-                f"but got {name} of shape {list(tensor._array.shape)} and input of shape "
-                f"{list(shape)}"
+                f"{shape[1]}, but its shape is {list(tensor._array.shape)}"
             )
     check_mixed(input, weight if weight is not None else bias)
     if weight is not None and bias is not None and bias.dtype != weight.dtype:
@@ -386,20 +375,15 @@ def checked_shape(
     shape = tuple(normalized_shape)
     sizes = list(shape)
     if not shape:
-        raise RuntimeError(
-            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
-            f"element, but got normalized_shape = {sizes}"
-        )
+        raise RuntimeError("Expected normalized_shape to be at least 1-dimensional")
     for which, tensor in (("weight", weight), ("bias", bias)):
         if tensor is not None and tensor._array.shape != shape:
             raise RuntimeError(
-                f"Expected {which} to be of same shape as normalized_shape, but got {which} of "
-                f"shape {list(tensor._array.shape)} and normalized_shape = {sizes}"
+                f"Expected {which} to be of same shape as normalized_shape, {sizes}, but it is of "
+                f"shape {list(tensor._array.shape)}"
             )
     if name == "rms_norm" and input._array.ndim < len(shape):
-        raise ValueError(
-            f"Input tensor must have at least {len(shape)} dimensions, but got {input._array.ndim}"
-        )
+        raise ValueError(f"Input tensor must have at least {len(shape)} dimensions")
     if input._array.shape[-len(shape) :] != shape:
         listed = ", ".join(map(str, shape))
         expected = f"[*, {listed}]" if name == "layer_norm" else f"[*{listed}]"
@@ -451,10 +435,7 @@ def local_response_norm(
         Networks, NeurIPS 2012, section 3.3.
     """
     if input.dim() < 3:
-        raise ValueError(
-            "Expected 3D or higher dimensionality                          input (got "
-            f"{input.dim()} dimensions)"
-        )
+        raise ValueError(f"Expected an input of 3 dimensions or more (got {input.dim()})")
     if not input.numel():
         return input
     squares = kernels.mean_of_neighbours(input.mul(input), size, size // 2)

@@ -108,12 +108,7 @@ def pairs(**given: Number) -> list[Ints]:
     for name, (height, width) in found.items():
         low = 0 if name == "padding" else 1
         if min(height, width) < low:
-            bound = "greater than zero" if low else "non-negative"
-            short = {"kernel_size": "kernel", "padding": "pad"}.get(name, name)
-            raise RuntimeError(
-                f"{name.replace('_', ' ')} should be {bound}, but got {short}_height: {height} "
-                f"{short}_width: {width}"
-            )
+            raise RuntimeError(f"{name} should be at least {low}, but got {height} and {width}")
     return [*found.values()]
 
 
@@ -140,18 +135,11 @@ def unfold(
     shape = input._array.shape
     normal_dim(2, len(shape))  # the error for fewer dimensions is an index's, as in PyTorch
     if len(shape) > 4 or 0 in shape[-3:]:
-        raise RuntimeError(
-            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero "
-            f"dimensions for input, but got: {list(shape)}"
-        )
+        raise RuntimeError(f"Expected pictures (N, C, H, W) or (C, H, W), but got: {list(shape)}")
     spatial = tuple([n + 2 * p for n, p in zip(shape[-2:], around, strict=True)])
     out = positions(spatial, size, step, between)
     if min(out) < 1:
-        raise RuntimeError(
-            f"Given input with spatial size {shape[-2:]}, kernel_size={size}, dilation={between}, "
-            f"padding={around}, calculated shape of the array of sliding blocks as {out}, but its "
-            "components must be at least one."
-        )
+        raise RuntimeError(f"no window of size {size} fits into an input of size {shape[-2:]}")
     return im2col(input, size, step, around, between)
 
 
@@ -177,32 +165,16 @@ def fold(
         kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride
     )
     shape = input._array.shape
-    if len(shape) not in (2, 3) or 0 in shape[-2:]:
+    if len(shape) not in (2, 3) or 0 in shape[-2:] or shape[-2] % (size[0] * size[1]):
         raise RuntimeError(
-            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and "
-            f"non-zero dimensions for input, but got: {list(shape)}"
-        )
-    if shape[-2] % (size[0] * size[1]):
-        raise RuntimeError(
-            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, "
-            f"but got input.size(1)={shape[-2]} and kernel_size={size}."
+            f"Expected columns (N, C * {size[0]} * {size[1]}, windows), but got: {list(shape)}"
         )
     spatial = tuple([n + 2 * p for n, p in zip(wanted, around, strict=True)])
     rows, columns = positions(spatial, size, step, between)
-    given = (
-        f"Given output_size={wanted}, kernel_size={size}, dilation={between}, padding={around}, "
-        f"stride={step}, "
-    )
-    if rows * columns != shape[-1]:
+    if rows * columns != shape[-1] or min(rows, columns) < 1:
         raise RuntimeError(
-            f"{given}expected size of input's dimension 2 to match the calculated number of "
-            f"sliding blocks {rows} * {columns} = {rows * columns}, but got "
-            f"input.size(2)={shape[-1]}."
-        )
-    if min(rows, columns) < 1:
-        raise RuntimeError(
-            f"{given}calculated shape of the array of sliding blocks as ({rows}, {columns}), which "
-            "is too small (non-positive)"
+            f"the input has {shape[-1]} columns, but output_size={wanted} has {rows} * {columns} "
+            "windows"
         )
     return col2im(input, wanted, size, step, around, between)
 
@@ -443,10 +415,7 @@ def interpolate(
             + " | ".join(SMOOTH)
         )
     if antialias and not (mode in ("bilinear", "bicubic") and input._array.ndim == 4):
-        raise ValueError(
-            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires "
-            "a 4-D tensor as input"
-        )
+        raise ValueError("antialias is for the modes bilinear and bicubic of 4-D tensors")
     out, scales = resampled_sizes(input, size, scale_factor, recompute_scale_factor)
     dims = len(out)
     if mode in SMOOTH and dims in (1, 2, 3) and (mode != "bicubic" or dims == 2):
@@ -496,13 +465,10 @@ def resampled_sizes(
     if not isinstance(given, (tuple, list)):
         given = (given,) * dims
     elif len(given) != dims:
-        of_scales = ("scale_factor", "scale_factor of shape", "scale_factor in (s1, s2, ...,sK)")
-        of_sizes = ("output", "output size of", "output size in (o1, o2, ...,oK)")
-        what, found, form = of_scales if size is None else of_sizes
+        what = "scale_factor" if size is None else "output"
         raise ValueError(
             f"Input and {what} must have the same number of spatial dimensions, but got input with "
-            f"spatial dimensions of {list(shape)} and {found} {given}. Please provide input tensor "
-            f"in (N, C, d1, d2, ...,dK) format and {form} format."
+            f"spatial dimensions of {list(shape)} and {given}."
         )
     if size is not None:
         return as_ints(given), (None,) * dims
@@ -513,29 +479,14 @@ def resampled_sizes(
 
 def check_sizes(input: Tensor, mode: str, out: tuple[int, ...]) -> None:
     """Refuse sizes that are not positive, and what cannot be computed."""
-    shape = input._array.shape
-    dims = len(out)
-    if min(*shape[2:], *out) <= 0:
-        axes = "DHW"[-dims:]
-        told = [
-            ", ".join(f"{axis}: {n}" for axis, n in zip(axes, numbers, strict=True))
-            for numbers in (shape[2:], out)
-        ]
+    shape, kind = input._array.shape, input._array.dtype
+    if 0 in shape[1:] or min(out) <= 0:
         raise RuntimeError(
-            f"Input and output sizes should be greater than 0, but got input ({told[0]})"
-            f"{' and' if dims == 1 else ''} output ({told[1]})"
+            "Input and output sizes should be greater than 0, but got input "
+            f"{list(shape)} and output {list(out)}"
         )
-    if not shape[1]:
-        raise RuntimeError(
-            f"Non-empty {dims + 2}D data tensor expected but got a tensor with sizes {list(shape)}"
-        )
-    kind = input._array.dtype
     if kind.kind != "f" and not (kind == np.uint8 and mode in NEAREST_OF):
-        name = "cubic" if mode == "bicubic" else "nearest" if "nearest" in mode else "linear"
-        told_as = f"compute_indices_weights_{name}"
-        if dims == 2 and mode != "bicubic":
-            told_as = f"upsample_{'bi' * (name == 'linear')}{name}2d_channels_last"
-        raise NotImplementedError(f"\"{told_as}\" not implemented for '{input.dtype.char}'")
+        raise unsupported(f"upsample_{mode}{len(out)}d", input._array)
 
 
 def upsample(
@@ -608,16 +559,9 @@ def grid_sample(
     Reference:
         Jaderberg et al., Spatial Transformer Networks, NeurIPS 2015.
     """
-    if mode not in MODES:
-        raise ValueError(
-            "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', "
-            f"but got: '{mode}'"
-        )
-    if padding_mode not in PADDING:
-        raise ValueError(
-            "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or "
-            f"'reflection', but got: '{padding_mode}'"
-        )
+    for name, value, known in (("mode", mode, MODES), ("padding_mode", padding_mode, PADDING)):
+        if value not in known:
+            raise ValueError(f"expected {name} to be one of {list(known)}, but got: '{value}'")
     if align_corners is None:
         warn(CHANGED)
     check_shapes(input, grid)
@@ -629,27 +573,16 @@ def check_shapes(input: Tensor, grid: Tensor) -> None:
     """Refuse shapes that do not fit."""
     tensors_given("grid_sampler", input=input, grid=grid)
     shape, places = input._array.shape, grid._array.shape
-    if shape[:1] != places[:1]:
+    dims = len(shape) - 2
+    if dims not in (2, 3) or len(places) != dims + 2 or places[-1] != dims:
         raise RuntimeError(
-            "grid_sampler(): expected grid and input to have same batch size, but got input with "
-            f"sizes {list(shape)} and grid with sizes {list(places)}"
+            "grid_sampler(): expected 4D or 5D input and a grid of as many dimensions with "
+            f"{dims} places, but got sizes {list(shape)} and {list(places)}"
         )
-    if places[-1] != len(shape) - 2:
+    if shape[0] != places[0] or 0 in shape[2:]:
         raise RuntimeError(
-            f"grid_sampler(): expected grid to have size {len(shape) - 2} in last dimension, but "
-            f"got grid with sizes {list(places)}"
-        )
-    for k in range(2, len(shape)):
-        if not shape[k]:
-            raise RuntimeError(
-                "grid_sampler(): expected input to have non-empty spatial dimensions, but input "
-                f"has sizes {list(shape)} with dimension {k} being empty"
-            )
-    if len(shape) not in (4, 5) or len(shape) != len(places):
-        raise RuntimeError(
-            f"grid_sampler(): expected {4 if len(shape) == 4 else 5}D input and grid with same "
-            f"number of dimensions, but got input with sizes {list(shape)} and grid with sizes "
-            f"{list(places)}"
+            "grid_sampler(): expected grid and input to have same batch size, and pictures with "
+            f"elements, but got sizes {list(shape)} and {list(places)}"
         )
 
 
@@ -672,21 +605,13 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         UserWarning: if ``align_corners`` is not given.
     """
     if not theta.is_floating_point():
-        raise ValueError(
-            f"Expected theta to have floating point type, but got torch.{theta.dtype.name}"
-        )
+        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
     told = tuple(size)
     if len(told) not in (4, 5):
-        raise NotImplementedError(
-            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, "
-            f"respectively. Got size {told}."
-        )
+        raise NotImplementedError(f"affine_grid only supports 4D and 5D sizes. Got size {told}.")
     dims = len(told) - 2
     if theta.ndim != 3 or tuple(theta.shape[-2:]) != (dims, dims + 1):
-        raise ValueError(
-            f"Expected a batch of {dims}D affine matrices of shape Nx{dims}x{dims + 1} for size "
-            f"{told}. Got {theta.shape}."
-        )
+        raise ValueError(f"Expected matrices of shape Nx{dims}x{dims + 1}. Got {theta.shape}.")
     if align_corners is None:
         warn(CHANGED)
     if min(told) <= 0:

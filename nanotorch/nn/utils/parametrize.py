@@ -6,7 +6,7 @@ A parametrized tensor is a property of a class made for the module, `Parametrize
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,11 +24,6 @@ __all__ = [
     "ParametrizationList", "cached", "is_parametrized", "register_parametrization",
     "remove_parametrizations", "type_before_parametrizations",
 ]  # fmt: skip
-
-
-CHANGED = (
-    "Registering a parametrization may not change the {} of the tensor, unless {} flag is enabled."
-)
 
 
 class _Cache:
@@ -58,20 +53,16 @@ def _put(module: Module, name: str, tensor: Tensor) -> None:
         module.register_buffer(name, tensor)
 
 
-def _need_same(what: str, first: tuple[str, Any], second: tuple[str, Any]) -> None:
-    """Refuse another dtype or shape, with the names and values of both tensors."""
-    for attribute in ("dtype", "shape"):
-        one, other = getattr(first[1], attribute), getattr(second[1], attribute)
-        if one != other:
-            raise ValueError(
-                f"{what.format(attribute)}\n{first[0]}{attribute}: {one}\n"
-                f"{second[0]}{attribute}: {other}"
-            )
-
-
-def _need_tensor(result: Any) -> None:
+def _check(what: str, result: Any, like: Any = None, attributes: str = "dtype shape") -> None:
+    """Refuse what is no tensor, or of another dtype or shape than one should be."""
     if not isinstance(result, Tensor):
-        raise ValueError(f"A parametrization must return a tensor. Got {type(result).__name__}.")
+        raise ValueError(f"{what} must be a tensor, but it is of type {type(result).__name__}")
+    for name in attributes.split() if like is not None else ():
+        old, new = getattr(like, name), getattr(result, name)
+        if old != new:
+            raise ValueError(
+                f"{what} must keep the {name} of the tensor, {old}, unless it is unsafe; got {new}"
+            )
 
 
 class ParametrizationList(ModuleList):
@@ -96,38 +87,23 @@ class ParametrizationList(ModuleList):
         before = SimpleNamespace(dtype=original.dtype, shape=original.shape)
         with no_grad():
             new = self._inverted(original, missing_is_identity=True)
-        if not isinstance(new, Tensor) and not isinstance(new, Sequence):
-            raise ValueError(
-                "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
-                f"Got {type(new).__name__}"
-            )
-        self.is_tensor = isinstance(new, Tensor)
-        self.ntensors = 1 if isinstance(new, Tensor) else len(new)
-        if isinstance(new, Tensor):
-            if new.dtype != original.dtype:
-                raise ValueError(
-                    "When `right_inverse` outputs one tensor, it may not change the dtype.\n"
-                    f"original.dtype: {original.dtype}\n"
-                    f"right_inverse(original).dtype: {new.dtype}"
-                )
+        self.is_tensor = not isinstance(new, Sequence)
+        parts = [new] if self.is_tensor else new
+        self.ntensors = len(parts)
+        for part in parts:
+            _check("what `right_inverse` returns", part)
+        if self.is_tensor:
+            _check("what `right_inverse` returns", new, original, "dtype")
             with no_grad():
                 original.data = new
             _put(self, "original", original)
         else:
-            for number, part in enumerate(new):
-                if not isinstance(part, Tensor):
-                    raise ValueError(
-                        "When `right_inverse` outputs a Sequence of tensors, it must only contain "
-                        f"tensors. Got element {number} of type {type(part).__name__}."
-                    )
+            for number, part in enumerate(parts):
                 if isinstance(original, Parameter):
                     part = Parameter(part, original.requires_grad)
                 _put(self, f"original{number}", part)
         if not unsafe:
-            after = self()
-            _need_tensor(after)
-            what = CHANGED.format("{}", "`unsafe`")
-            _need_same(what, ("unparametrized ", before), ("parametrized ", after))
+            _check("a parametrization's result", self(), before)
 
     def _originals(self) -> list[Any]:
         if self.is_tensor:
@@ -143,9 +119,7 @@ class ParametrizationList(ModuleList):
                     if not missing_is_identity:
                         raise
             elif not missing_is_identity:
-                raise RuntimeError(
-                    f"parametrization {type(module).__name__} does not implement right_inverse."
-                )
+                raise RuntimeError(f"{type(module).__name__} does not implement right_inverse")
         return value
 
     def right_inverse(self, value: Tensor) -> None:
@@ -158,22 +132,10 @@ class ParametrizationList(ModuleList):
         with no_grad():
             new = self._inverted(value)
             parts = [new] if self.is_tensor else new
-            if self.is_tensor and not isinstance(new, Tensor):
-                raise ValueError(
-                    f"`right_inverse` should return a tensor. Got {type(new).__name__}"
-                )
             if len(parts) != self.ntensors:
-                raise ValueError(
-                    "'right_inverse' must return a sequence of tensors of length "
-                    f"{self.ntensors}. Got a sequence of length {len(parts)}."
-                )
-            for number, (original, part) in enumerate(zip(self._originals(), parts, strict=True)):
-                if part.dtype != original.dtype:
-                    place = "" if self.is_tensor else f" {number}"
-                    raise ValueError(
-                        f"The tensor{place} returned by `right_inverse` has dtype {part.dtype} "
-                        f"while `original{place.strip()}` has dtype {original.dtype}"
-                    )
+                raise ValueError(f"`right_inverse` must return {self.ntensors} tensors")
+            for original, part in zip(self._originals(), parts, strict=True):
+                _check("what `right_inverse` returns", part, original, "dtype")
                 original.data = part
 
     def forward(self) -> Tensor:
@@ -208,11 +170,7 @@ def _copied(self: Any, memo: dict[int, Any]) -> Any:
 
 
 def _not_pickled(self: Any) -> Any:
-    raise RuntimeError(
-        "Serialization of parametrized modules is only supported through state_dict(). See:\n"
-        "https://pytorch.org/tutorials/beginner/saving_loading_models.html"
-        "#saving-loading-a-general-checkpoint-for-inference-and-or-resuming-training"
-    )
+    raise RuntimeError("Serialization of parametrized modules is only supported by state_dict().")
 
 
 def _give_property(module: Any, name: str) -> None:
@@ -270,10 +228,7 @@ def register_parametrization(
         _give_property(module, tensor_name)
         module.parametrizations[tensor_name] = listed
     else:
-        raise ValueError(
-            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element "
-            f"with name '{tensor_name}'"
-        )
+        raise ValueError(f"Module '{module}' has no parameter or buffer named '{tensor_name}'")
     return module
 
 
@@ -281,24 +236,11 @@ def _check_next(module: Any, name: str, parametrization: Any) -> None:
     """Refuse a further parametrization that changes shape or dtype."""
     before = getattr(module, name)
     after = parametrization(before)
-    _need_tensor(after)
-    what = CHANGED.format("{}", "the `unsafe`")
-    given = f"module.{name}.", before
-    _need_same(what, given, (f"parametrization(module.{name}).", after))
+    _check("a parametrization's result", after, before)
     if hasattr(parametrization, "right_inverse"):
-        try:
+        with suppress(NotImplementedError):
             back = parametrization.right_inverse(after)
-        except NotImplementedError:
-            return
-        if not isinstance(back, Tensor):
-            raise ValueError(
-                f"parametrization.right_inverse must return a tensor. Got: {type(back).__name__}"
-            )
-        what = (
-            "The tensor returned by parametrization.right_inverse must have the same {} as "
-            f"module.{name}, unless the `unsafe` flag is enabled."
-        )
-        _need_same(what, given, ("returned ", back))
+            _check("what `right_inverse` returns", back, before)
 
 
 def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: bool = True) -> Any:
@@ -326,10 +268,7 @@ def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: b
     elif listed.is_tensor:
         original = listed.original
     else:
-        raise ValueError(
-            "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is "
-            "parametrized in terms of a sequence of tensors."
-        )
+        raise ValueError("a tensor that is made of several has no original to be left with")
     delattr(type(module), tensor_name)
     del module.parametrizations[tensor_name]
     _put(module, tensor_name, original)
@@ -362,9 +301,7 @@ class _Hook:
     def refuse_second(cls, module: Any, name: str) -> None:
         """Refuse a weight that has such a hook."""
         if cls.of(module, name) is not None:
-            raise RuntimeError(
-                f"Cannot register two {cls.called} hooks on the same parameter {name}"
-            )
+            raise RuntimeError(f"the parameter {name} has a {cls.called} hook already")
 
     @classmethod
     def taken_off(cls, module: Any, name: str) -> Any:
@@ -401,10 +338,7 @@ class SpectralNorm(_Hook):
 
     def __init__(self, name: str, n_power_iterations: int, dim: int, eps: float) -> None:
         if n_power_iterations <= 0:
-            raise ValueError(
-                "Expected n_power_iterations to be positive, but got "
-                f"n_power_iterations={n_power_iterations}"
-            )
+            raise ValueError(f"n_power_iterations must be positive, not {n_power_iterations}")
         self.name, self.n_power_iterations = name, n_power_iterations
         self.dim, self.eps = dim, eps
 

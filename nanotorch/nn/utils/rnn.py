@@ -14,11 +14,6 @@ __all__ = [
     "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence",
     "pad_packed_sequence", "pad_sequence", "unpack_sequence", "unpad_sequence",
 ]  # fmt: skip
-NOT_SORTED = (
-    "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can "
-    "pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this "
-    "requirement if you do not need ONNX exportability."
-)
 
 
 class _Fields(NamedTuple):
@@ -116,10 +111,7 @@ def pack_padded_sequence(
     """
     held = lengths if isinstance(lengths, Tensor) else ops.tensor(lengths, dtype=dtypes.int64)
     if held.ndim != 1:
-        raise RuntimeError(
-            "'lengths' argument should be a 1D CPU int64 tensor, but got "
-            f"{held.ndim}D cpu Long tensor"
-        )
+        raise RuntimeError(f"'lengths' argument should be a 1D tensor, but got {held.ndim}D")
     sorted_indices = None
     if not enforce_sorted:
         held, sorted_indices = ops.sort(held, descending=True)
@@ -141,16 +133,14 @@ def steps_of(input: Tensor, counts: list[int]) -> tuple[int, ...]:
             f"(batch_size={input.size(1)})"
         )
     if counts[-1] <= 0 or min(counts) <= 0:
-        raise RuntimeError(
-            "Length of all samples has to be greater than 0, but found an element in 'lengths' "
-            "that is <= 0"
-        )
+        raise RuntimeError("Length of all samples has to be greater than 0")
     if any(a < b for a, b in pairwise(counts)):
-        raise RuntimeError(NOT_SORTED)
-    if counts[0] > input.size(0):
         raise RuntimeError(
-            f"a sequence cannot be {counts[0]} steps long in an input of {input.size(0)} steps"
+            "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You "
+            "can pass `enforce_sorted=False`."
         )
+    if counts[0] > input.size(0):
+        raise RuntimeError(f"a sequence of {counts[0]} steps is longer than the input")
     return tuple(sum(n > t for n in counts) for t in range(counts[0]))
 
 
@@ -171,10 +161,7 @@ def pad_packed_sequence(
     sizes = tuple(sequence.batch_sizes.tolist())
     longest = len(sizes)
     if total_length is not None and total_length < longest:
-        raise ValueError(
-            "Expected total_length to be at least the length of the longest sequence in input, but "
-            f"got total_length={total_length} and max sequence length being {longest}"
-        )
+        raise ValueError(f"Expected total_length to be at least {longest}, not {total_length}")
     padded = pad_rows(sequence.data, sizes, total_length or longest, padding_value)
     lengths = ops.tensor([sum(n > b for n in sizes) for b in range(sizes[0])])
     if batch_first:
@@ -202,23 +189,16 @@ def pad_sequence(
     if isinstance(sequences, Tensor):
         sequences = sequences.unbind(0)
     elif not isinstance(sequences, Iterable):
-        raise RuntimeError(
-            "pad_sequence: Expected iterable for input sequences, but got arg of type: "
-            f"{type(sequences)}"
-        )
+        raise RuntimeError(f"pad_sequence: Expected iterable, but got: {type(sequences)}")
     tensors = list(sequences)
     if not tensors:
         raise RuntimeError("received an empty list of sequences")
     for position, tensor in enumerate(tensors):
         if not isinstance(tensor, Tensor):
-            raise TypeError(
-                f"expected Tensor as element {position} in argument 0, but got "
-                f"{type(tensor).__name__}"
-            )
+            told = f"expected Tensor as element {position} in argument 0, but got "
+            raise TypeError(told + type(tensor).__name__)
     if padding_side not in ("left", "right"):
-        raise RuntimeError(
-            f"Expected padding_side to be one of left or right, but got {padding_side}."
-        )
+        raise RuntimeError(f"Expected padding_side to be left or right, but got {padding_side}.")
     longest = max(len(tensor) for tensor in tensors)
     shape = (len(tensors), longest, *tensors[0].shape[1:])
     out = ops.full(

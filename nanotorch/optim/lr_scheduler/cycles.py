@@ -30,9 +30,7 @@ class _Cyclic(Formula):
     ) -> tuple[list[float], list[float]]:
         """Find the bounds for each group, and note them there; begin at the upper one."""
         if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
-            raise ValueError(
-                "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
-            )
+            raise ValueError("optimizer must have momentum or betas with `cycle_momentum`")
         self.use_beta1 = "betas" in optimizer.defaults
         bounds = (
             per_group("base_momentum", optimizer, lower),
@@ -219,16 +217,13 @@ class OneCycleLR(_Cyclic):
 
 def steps_of(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
     """How many steps there are in all."""
-    if total_steps is not None:
-        if total_steps <= 0 or not isinstance(total_steps, int):
-            raise ValueError(f"Expected positive integer total_steps, but got {total_steps}")
-        return total_steps
-    if epochs is None or steps_per_epoch is None:
-        raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
-    for name, value in (("epochs", epochs), ("steps_per_epoch", steps_per_epoch)):
+    given = {"total_steps": total_steps}
+    if total_steps is None:
+        given = {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
+    for name, value in given.items():
         if not isinstance(value, int) or value <= 0:
             raise ValueError(f"Expected positive integer {name}, but got {value}")
-    return int(epochs * steps_per_epoch)
+    return total_steps or epochs * steps_per_epoch
 
 
 def phases(total: int, rise: float, three: bool) -> list[dict[str, Any]]:
@@ -260,20 +255,11 @@ class _Combined(LRScheduler):
             raise ValueError(f"{name} expects at least one scheduler{none}, but got no scheduler.")
         for position, scheduler in enumerate(schedulers):
             if not hasattr(scheduler, "optimizer"):
-                raise TypeError(
-                    f"{name} at index {position} should have `optimizer` as its attribute."
-                )
-            if isinstance(scheduler, ReduceLROnPlateau):
+                raise TypeError(f"{name} needs schedulers, but at index {position} there is none")
+            if isinstance(scheduler, ReduceLROnPlateau) or optimizer != scheduler.optimizer:
                 raise ValueError(
-                    f"{name} does not support `ReduceLROnPlateau` scheduler as it requires "
-                    "additional kwargs to be specified when calling `step`, but got one at index "
-                    f"{position} in the given schedulers sequence."
-                )
-            if optimizer != scheduler.optimizer:
-                raise ValueError(
-                    f"{name} expects all schedulers to belong to the same optimizer, but got "
-                    f"scheduler {type(scheduler).__name__} at index {position} has "
-                    f"{scheduler.optimizer}, which is different from {type(optimizer).__name__}."
+                    f"{name} expects schedulers of one optimizer, none of which is a "
+                    f"`ReduceLROnPlateau`, but got another one at index {position}"
                 )
         self._schedulers = schedulers
         self.optimizer = optimizer
@@ -300,9 +286,8 @@ class SequentialLR(_Combined):
         self._take(optimizer, schedulers, "")
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
-                "Sequential Schedulers expects number of schedulers provided to be one more than "
-                "the number of milestone points, but got number of schedulers "
-                f"{len(schedulers)} and the number of milestones to be equal to {len(milestones)}"
+                f"SequentialLR expects {len(schedulers) - 1} milestones for {len(schedulers)} "
+                f"schedulers, but got {len(milestones)}"
             )
         self._milestones = milestones
         self.last_epoch = last_epoch + 1

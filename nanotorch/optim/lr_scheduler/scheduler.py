@@ -40,17 +40,6 @@ EPOCH = (
     "Please open an issue if you are unable to replicate your use case: "
     "https://github.com/pytorch/pytorch/issues/new/choose."
 )
-OTHER_LENGTH = (
-    "{name} must have the same length as optimizer.param_groups. "
-    "{name} has {values} values, param_groups has {groups}."
-)
-UNINITIALIZED = (
-    "param 'initial_lr' is not specified in param_groups[{}] when resuming scheduler with "
-    "last_epoch >= 0.\nThis typically happens when:\n"
-    "1. You're trying to resume training from a checkpoint but haven't properly loaded the "
-    "optimizer state\n"
-    "2. You're using last_epoch >= 0 for a fresh training run (not recommended)"
-)
 
 
 class LRScheduler:
@@ -84,7 +73,8 @@ class LRScheduler:
             if last_epoch == -1:
                 group.setdefault("initial_lr", copied(group["lr"]))
             elif "initial_lr" not in group:
-                raise KeyError(UNINITIALIZED.format(position))
+                told = f"param 'initial_lr' is not specified in param_groups[{position}] "
+                raise KeyError(f"{told}when resuming scheduler with last_epoch >= 0.")
         self.base_lrs = values(optimizer, "initial_lr")
         self.last_epoch = last_epoch
         watch_steps(optimizer)
@@ -234,14 +224,12 @@ def put(group: Group, key: str, value: Any) -> None:
         group[key] = value
 
 
-def per_group(
-    name: str, optimizer: Optimizer, value: Any, refusal: str = OTHER_LENGTH
-) -> list[Any]:
+def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
     """One value for each group, from a list of them or one for all."""
     groups = len(optimizer.param_groups)
     entries = value if isinstance(value, (list, tuple)) else [value] * groups
     if len(entries) != groups:
-        raise ValueError(refusal.format(name=name, groups=groups, values=len(entries)))
+        raise ValueError(f"{name} must have the same length as optimizer.param_groups, {groups}")
     return [copied(entry) for entry in entries]
 
 
@@ -268,8 +256,7 @@ class _Functions(Formula):
         self, optimizer: Optimizer, lr_lambda: Factor | list[Factor], last_epoch: int = -1
     ) -> None:
         self.optimizer = optimizer
-        refusal = "Expected {groups} {name}, but got {values}"
-        self.lr_lambdas = per_group("lr_lambdas", optimizer, lr_lambda, refusal)
+        self.lr_lambdas = per_group("lr_lambdas", optimizer, lr_lambda)
         self._check()
         super().__init__(optimizer, last_epoch)
 
@@ -412,10 +399,7 @@ class LinearLR(Formula):
         total_iters: int = 5, last_epoch: int = -1,
     ) -> None:  # fmt: skip
         if start_factor > 1.0 or start_factor <= 0:
-            raise ValueError(
-                "Starting multiplicative factor expected to be greater than 0 and less or equal "
-                "to 1."
-            )
+            raise ValueError("Starting multiplicative factor expected to be in (0, 1].")
         if end_factor > 1.0 or end_factor < 0:
             raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
         self.start_factor, self.end_factor = start_factor, end_factor
@@ -573,9 +557,7 @@ class CosineAnnealingWarmRestarts(_Cosine):
         if T_mult < 1 or not isinstance(T_mult, int):
             raise ValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
         if not isinstance(eta_min, (float, int)):
-            raise ValueError(
-                f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}"
-            )
+            raise ValueError(f"Expected float or int eta_min, but got {eta_min}")
         self.T_0 = self.T_i = T_0
         self.T_mult, self.eta_min, self.T_cur = T_mult, eta_min, last_epoch
         super().__init__(optimizer, last_epoch)
@@ -648,8 +630,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.factor = factor
         self.optimizer = checked(optimizer)
         self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else min_lr
-        refusal = "expected {groups} {name}, got {values}"
-        self.min_lrs = per_group("min_lrs", optimizer, min_lr, refusal)
+        self.min_lrs = per_group("min_lrs", optimizer, min_lr)
         self.patience, self.cooldown, self.eps, self.last_epoch = patience, cooldown, eps, 0
         self._last_lr = values(optimizer, "lr")
         self._set_mode(mode, threshold, threshold_mode)
@@ -702,9 +683,7 @@ class ReduceLROnPlateau(LRScheduler):
             if self.default_min_lr is None:
                 raise RuntimeError(
                     f"The number of param groups in the `optimizer` ({len(groups)}) differs from "
-                    f"when `ReduceLROnPlateau` was initialized ({len(self.min_lrs)}), usually due "
-                    "to a new param group being added to the optimizer. Please modify the "
-                    "`min_lrs` field to match the length of the `optimizer` param groups."
+                    f"that of `min_lrs` ({len(self.min_lrs)})"
                 )
             self.min_lrs = [self.default_min_lr] * len(groups)
         for group, least in zip(groups, self.min_lrs, strict=True):

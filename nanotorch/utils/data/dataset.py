@@ -136,10 +136,7 @@ class Subset(Dataset[T_co]):
         if own and kind.__getitems__ is Subset.__getitems__:
             raise NotImplementedError(
                 f"{kind.__name__} overrides __getitem__ but not __getitems__. When subclassing "
-                "Subset and overriding __getitem__, you must also override __getitems__ to ensure "
-                "DataLoader works correctly with your custom logic. A simple implementation:\n\n"
-                "def __getitems__(self, indices):\n"
-                "    return [self.__getitem__(idx) for idx in indices]"
+                "Subset and overriding __getitem__, you must also override __getitems__."
             )
         self.dataset, self.indices = dataset, indices
 

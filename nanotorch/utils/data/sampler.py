@@ -158,10 +158,7 @@ class WeightedRandomSampler(ArraySampler):
             )
         self.weights = as_tensor(weights, dtype=float64)
         if self.weights.ndim != 1:
-            raise ValueError(
-                "weights should be a 1d sequence but given weights have shape "
-                f"{tuple(self.weights.shape)}"
-            )
+            raise ValueError(f"weights should be 1d, but have shape {tuple(self.weights.shape)}")
         self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
 
     def chunks(self) -> Iterator[Array]:
