@@ -35,23 +35,7 @@ from nanotorch.ops.shape import view_in
 # marked as having no gradient. What each means is what PyTorch makes of it.
 
 
-NOT_RETURNED = (
-    "Some elements marked as dirty during the forward method were not returned as output. The "
-    "inputs that are modified inplace must all be outputs of the Function."
-)
-NOT_AN_INPUT = (
-    "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been "
-    "mutated should be passed to ctx.mark_dirty()."
-)
 LEAF = "a leaf Variable that requires grad has been used in an in-place operation."
-VIEW_AND_MORE = (
-    "If your Function modifies inplace an input that is a view of another Tensor, your Function "
-    "cannot return more than one Tensor. This is not supported by the current autograd engine. You "
-    "should either make sure the input is not a view (using .clone() for example) or make your "
-    "Function only return one Tensor (potentially splitting it into two Functions: one doing the "
-    "inplace that returns a single Tensor and a second one that does the other operations). You "
-    "can ask on the forum https://discuss.pytorch.org/ if you need help to do this change."
-)
 NO_TENSOR = ((), None)  # stands for the shape and dtype of an output that is no tensor
 
 
@@ -71,7 +55,7 @@ def settle(
     results = list(outputs) if several else [outputs]
     for t in dirty:
         if not is_among(t, results):
-            raise RuntimeError(NOT_RETURNED)
+            raise RuntimeError("what `forward` marks as dirty must be among its outputs")
     differentiable = 0
     for number, out in enumerate(results):
         if not isinstance(out, Tensor):
@@ -119,24 +103,18 @@ def check_constants(node: "BackwardCFunction") -> tuple[Tensor, ...]:
     """The tensors marked as having no gradient."""
     for value in node.non_differentiable or ():
         if not isinstance(value, Tensor):
-            raise RuntimeError(
-                "mark_non_differentiable only accepts variable arguments, but got "
-                f"{type(value).__name__}"
-            )
+            raise RuntimeError(f"mark_non_differentiable takes tensors, not {type(value).__name__}")
     return node.non_differentiable or ()
 
 
 def check_dirty(node: "BackwardCFunction", inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """The tensors marked as written to."""
-    for position, value in enumerate(node.dirty_tensors or ()):
+    for value in node.dirty_tensors or ():
         if not isinstance(value, Tensor):
-            kind = type(value).__name__
-            raise RuntimeError(
-                f"mark_dirty can only accept variables, but argument {position} is of type {kind}"
-            )
+            raise RuntimeError(f"mark_dirty takes tensors, not {type(value).__name__}")
     dirty = node.dirty_tensors or ()
     if any(not is_among(t, inputs) for t in dirty):
-        warn(NOT_AN_INPUT)
+        warn("ctx.mark_dirty() received a tensor that was not an input")
     return dirty
 
 
@@ -172,7 +150,10 @@ def attach_written(
 ) -> None:
     """Put ``node`` on top of the history of an input that was written to; its gradient goes."""
     if out._view is not None and count > 1:
-        raise RuntimeError(VIEW_AND_MORE)
+        raise RuntimeError(
+            "a Function that writes to an input that is a view of another Tensor cannot return "
+            "more than one Tensor; write to a clone, or make it two Functions"
+        )
     check_write(out)
     position = next(k for k, t in enumerate(inputs) if t is out)
     rebase(out, node, number, position)
@@ -230,10 +211,6 @@ NO_BACKWARD = (
     "You must implement either the backward or vjp method for your custom autograd.Function to use "
     "it with backward mode AD."
 )
-BOTH = (
-    "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
-    "implement one of them."
-)
 INSTANCE = (
     "{} should not be instantiated. Methods on autograd functions are all static, so you should "
     "invoke them on the class itself. Instantiating an autograd function will raise an error in a "
@@ -244,7 +221,6 @@ CALLED = (
     "autograd function with static forward method. (Example: "
     "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
 )
-TWICE = "trying to differentiate twice a function that was marked with @once_differentiable"
 
 
 class FunctionCtx:
@@ -282,10 +258,7 @@ class FunctionCtx:
             TypeError: if ``value`` is not a bool.
         """
         if not isinstance(value, bool):
-            raise TypeError(
-                "set_materialize_grads received an invalid combination of arguments - got (), but "
-                "expected (bool)"
-            )
+            raise TypeError("set_materialize_grads takes a bool")
         self.materialize_grads = value
 
 
@@ -339,7 +312,7 @@ class BackwardCFunction(FunctionCtx, Node):
         if cls.vjp is Function.vjp:
             return cls.backward
         if cls.backward is not Function.backward:
-            raise RuntimeError(BOTH)
+            raise RuntimeError("a custom Function has `backward` or `vjp`, but not both")
         return cls.vjp
 
     def _checked(self, results: tuple[Any, ...]) -> list[Any]:
@@ -479,7 +452,9 @@ class Error(Node):
         return "torch::autograd::Error"
 
     def apply(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
-        raise RuntimeError(TWICE)
+        raise RuntimeError(
+            "trying to differentiate twice a function that was marked with @once_differentiable"
+        )
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:

@@ -506,11 +506,7 @@ class ModuleState(ModuleTree):
                 module._load(part, place, metadata, assign, keys, errors)
         for hook in self._load_state_dict_post_hooks.values():
             if hook(self, keys) is not None:
-                raise AssertionError(
-                    "Hooks registered with ``register_load_state_dict_post_hook`` are not expected "
-                    "to return new values, if incompatible_keys need to be modified, it should be "
-                    "done inplace."
-                )
+                raise AssertionError("a hook after load_state_dict changes the keys in place")
 
     def _load_from_state_dict(
         self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], strict: bool,
@@ -598,10 +594,7 @@ class ModuleState(ModuleTree):
     def _register_state_dict_hook(self, hook: Any) -> RemovableHandle:
         """As `register_state_dict_post_hook`, for hooks that may return another dict."""
         if getattr(hook, "_from_public_api", False):
-            raise RuntimeError(
-                "Cannot register the same function as the state dict post hook that was previously "
-                "registered via register_state_dict_post_hook"
-            )
+            raise RuntimeError("the function is registered by register_state_dict_post_hook")
         return add_hook(self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:

@@ -191,10 +191,7 @@ class BackwardHooks:
                 result = hook(self.module, (None,) * self.input_count, held)
                 nothing = isinstance(result, tuple) and all(g is None for g in result)
                 if result is not None and not nothing:
-                    raise RuntimeError(
-                        "Backward hook for Modules where no input requires gradient should always "
-                        "return None or None for all gradients."
-                    )
+                    raise RuntimeError("a backward hook has no input's gradient to replace here")
         return tuple(held[i] for i in self.outputs)
 
 
@@ -427,8 +424,7 @@ class ModuleCall:
             return (result if isinstance(result, tuple) else (result,)), kwargs
         if not isinstance(result, tuple) or len(result) != 2:
             raise RuntimeError(
-                f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got "
-                f"{result}."
+                f"forward pre-hook must return None or (new_args, new_kwargs), but got {result}."
             )
         return result
 

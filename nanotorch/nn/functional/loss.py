@@ -30,9 +30,6 @@ __all__ = (
 # What all losses share: how their elements are reduced, and sizes that must be equal.
 
 
-REDUCTIONS = {"none", "mean", "sum"}
-
-
 def present_reduction(reduction: str, size_average: bool | None, reduce: bool | None) -> str:
     """The reduction; `size_average` and `reduce`, PyTorch's former way to ask, win over it."""
     if size_average is None and reduce is None:
@@ -53,7 +50,7 @@ def checked_reduction(
 ) -> str:
     """The reduction asked for: "none", "mean" or "sum"."""
     reduction = present_reduction(reduction, size_average, reduce)
-    if reduction not in REDUCTIONS:
+    if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return reduction
 
@@ -568,21 +565,15 @@ def gaussian_nll_loss(
         1994.
     """
     if not isinstance(var, Tensor):
-        if var < 0:
-            raise ValueError("var has negative entry/entries")
         var = ops.full_like(input, var)
-    elif (var._array < 0).any():
+    if (var._array < 0).any():
         raise ValueError("var has negative entry/entries")
-    if var.size() != input.size():
-        if input.size()[:-1] == var.size():
-            var = var.unsqueeze(-1)
-        elif (
-            input.dim() != var.dim()
-            or sum(n for n, m in zip(var.shape, input.shape, strict=True) if n != m) != 1
-        ):
-            raise ValueError("var is of incorrect size")
-    if reduction not in ("none", "mean", "sum"):
-        raise ValueError(f"{reduction} is not valid")
+    if var.size() == input.size()[:-1]:
+        var = var.unsqueeze(-1)
+    pairs = zip(var.shape, input.shape, strict=False)
+    if var.dim() != input.dim() or sum(n for n, m in pairs if n != m) > 1:
+        raise ValueError("var is of incorrect size")
+    checked_reduction(reduction)
     var = var.clone()
     with no_grad():
         var.clamp_(min=eps)
@@ -619,11 +610,7 @@ def multilabel_soft_margin_loss(
         loss = loss * weight
     dim = input.dim() - 1
     per_sample: Tensor = loss.sum(dim) / input.size(dim)
-    if reduction == "none":
-        return per_sample
-    if reduction not in ("mean", "sum"):
-        raise ValueError(f"{reduction} is not valid")
-    return per_sample.mean() if reduction == "mean" else per_sample.sum()
+    return reduced(per_sample, checked_reduction(reduction))
 
 
 def soft_margin_loss(
@@ -695,10 +682,7 @@ def cosine_embedding_loss(
     if dim > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if input1.dim() != dim + 1 or input2.dim() != dim + 1:
-        raise RuntimeError(
-            f"{dim}D target tensor expects {dim + 1}D input tensors, but found inputs with sizes "
-            f"{list(input1.shape)} and {list(input2.shape)}."
-        )
+        raise RuntimeError(f"{dim}D target tensor expects {dim + 1}D input tensors")
     tiny = 1e-12
     squares = [(x * x).sum(dim) for x in (input1, input2)]
     lengths = [plus_number(x, tiny) if x.is_floating_point() else x + tiny for x in squares]
@@ -725,10 +709,7 @@ def margin_ranking_loss(
     reduction = checked_reduction(reduction, size_average, reduce)
     tensors_given("margin_ranking_loss", input1=input1, input2=input2, target=target)
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
-        raise RuntimeError(
-            "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
-            f"input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} "
-        )
+        raise RuntimeError("margin_ranking_loss: inputs and target should have same dimension")
     values = -target * (input1 - input2)
     values = plus_number(values, margin) if values.is_floating_point() else values + float(margin)
     return reduced(ops.clamp_min(values, 0.0), reduction)
@@ -775,10 +756,7 @@ def check_triplet(anchor: Tensor, positive: Tensor, negative: Tensor, margin: fl
         raise ValueError(f"margin must be greater than 0, got {margin}")
     a, p, n = anchor.ndim, positive.ndim, negative.ndim
     if not a == p == n:
-        raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of "
-            f"dimensions, but got: anchor {a}D, positive {p}D, and negative {n}D inputs"
-        )
+        raise RuntimeError(f"anchor ({a}D), positive ({p}D) and negative ({n}D) must be alike")
 
 
 def triplet_margin_with_distance_loss(
