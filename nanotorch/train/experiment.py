@@ -317,6 +317,8 @@ class Report:
     """For programs, as in the metrics."""
     loss: float = math.nan
     """What was minimized, at the end."""
+    warning: str = ""
+    """Why the result is of no use, if it is of none."""
 
 
 class Experiment(Task, Protocol):

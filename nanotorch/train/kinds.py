@@ -54,6 +54,15 @@ class Kind:
         """Return the metrics."""
         raise NotImplementedError
 
+    def shortfall(self, measured: Mapping[str, float], targets: NDArray[Any]) -> str:
+        """Return how metrics fall short of what the same answer for all samples reaches."""
+        classes, counts = np.unique(targets, return_counts=True)
+        share = counts.max() / counts.sum()
+        if not measured["accuracy"] < share:
+            return ""
+        largest = f"predicting the commonest of {len(classes)} classes for all samples"
+        return f"accuracy {measured['accuracy']:.3f} is less than the {share:.3f} of {largest}"
+
     def predictions(self, outputs: Outputs, dataset: Dataset) -> Mapping[str, NDArray[Any]]:
         """Return what the outputs say, as columns of a table."""
         raise NotImplementedError
@@ -68,6 +77,11 @@ class Numbers(Kind):
 
     def measure(self, outputs: Outputs, targets: NDArray[Any]) -> Mapping[str, float]:
         return regression_metrics(outputs, targets)
+
+    def shortfall(self, measured: Mapping[str, float], targets: NDArray[Any]) -> str:
+        if not measured["r2"] < 0:
+            return ""
+        return f"R2 {measured['r2']:.3f} is worse than predicting the mean target for all samples"
 
     def predictions(self, outputs: Outputs, dataset: Dataset) -> Mapping[str, NDArray[Any]]:
         return {dataset.preprocessing.target: outputs.reshape(-1)}

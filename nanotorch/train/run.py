@@ -514,6 +514,8 @@ class Run:
             self._say(fitted("\n".join(["", *filter(None, texts)])))
         early = f": {loop.stop_reason}" if loop.stop_reason not in (None, DIVERGED) else ""
         self._end(loop, status, report.results, early)
+        if report.warning and not diverged and not is_rehearsal(self._config):
+            self._say(fitted(f"warning: {report.warning}"))
         return self._result(status, dict(report.results), int(diverged))
 
     def _pause(self, loop: Loop) -> RunResult:

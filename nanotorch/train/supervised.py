@@ -46,7 +46,15 @@ from .plots import Plot, Records, loss_curves, predicted_plots, recall_curves
 from .profiling import OperationProfile, summary
 from .progress import progress
 from .run_directory import OptimizerState
-from .schema import Averaging, Checkpoint, FitConfig, SupervisedConfig, TextConfig, TrainedConfig
+from .schema import (
+    Averaging,
+    Checkpoint,
+    Data,
+    FitConfig,
+    SupervisedConfig,
+    TextConfig,
+    TrainedConfig,
+)
 from .step import TrainingStep, fitting, gradient_norm
 
 # Weights that are averages over the training.
@@ -434,7 +442,29 @@ class Supervised(Fitting):
         samples, targets = self.dataset.parts[part], self.dataset.targets(part)
         if details := self.kind.details(self.predict(samples.x), targets, self.dataset):
             text += f"\n\n{part} samples\n{details}"
-        return Report(text, results, results["train/loss"])
+        return Report(text, results, results["train/loss"], self._warning(results))
+
+    def _warning(self, results: Mapping[str, float]) -> str:
+        """Return what to try if the same answer for all samples were better than the model's."""
+        last = [name for name in PARTS if len(self.dataset.parts[name])][-1]
+        short = {}
+        for part in ("train", last):
+            own = {key.removeprefix(f"{part}/"): value for key, value in results.items()}
+            short[part] = self.kind.shortfall(own, self.dataset.targets(part))
+        if not short[last]:
+            return ""
+        data, regression = self.config.data, self.kind.targets == "regression"
+        if isinstance(data, Data) and data.class_weights is not None:
+            why = "data.class_weights favours rare classes at its cost"
+        elif not short["train"]:
+            why = (
+                "only the training part is fitted: use more samples, fewer weights or weight_decay"
+            )
+        elif regression and isinstance(data, Data) and not data.standardize_target:
+            why = "set data.standardize_target: true"
+        else:
+            why = "train longer, or with another optimizer.lr (--find-lr proposes one)"
+        return f"{last} {short[last]}; {why}"
 
 
 def batch_of(numbers: int) -> int:

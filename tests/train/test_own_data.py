@@ -12,7 +12,7 @@ from nanotorch import nn
 from nanotorch.train import load_config, predict, register_loss, train
 from nanotorch.train.run import RunResult, resume
 from nanotorch.train.run_directory import read_metrics
-from tests.train.examples import REGRESSION, experiment, trained, write_example
+from tests.train.examples import CLASSIFICATION, REGRESSION, experiment, trained, write_example
 
 CITIES = {"Leipzig": 20_000, "Berlin": 90_000, "Munich": 210_000}
 HOUSES = """\
@@ -107,3 +107,40 @@ def test_a_run_from_before_targets_were_standardized_goes_on_and_predicts(
     assert "rmse" in capsys.readouterr().err
     shutil.copytree(part.directory, "copy")
     assert resume("copy", "train.epochs=6").results == whole.results
+
+
+def closing(capsys: pytest.CaptureFixture[str]) -> str:
+    """What a run says in the end, on one line."""
+    return " ".join(capsys.readouterr().out.rpartition("\nfinished after ")[2].split())
+
+
+@pytest.mark.parametrize(
+    ("overrides", "warning"),
+    [
+        ((), ""),
+        (("train.epochs=1", "optimizer.lr=1e-6"), "train longer, or with another optimizer.lr"),
+        (("data.standardize_target=false",), "set data.standardize_target: true"),
+        (("train.epochs=1", "optimizer.lr=1e-6", "train.fast_dev_run=true"), ""),
+        (("data.target=noise",), "only the training part is fitted"),
+    ],
+)
+def test_a_useless_regression_says_so_and_why(
+    overrides: tuple[str, ...], warning: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    random, (header, *rows) = np.random.default_rng(0), houses().splitlines()
+    rows = [f"{row},{random.normal()}\n" for row in rows]
+    fitted(HOUSES, f"{header},noise\n{''.join(rows)}", "train.epochs=400", *overrides)
+    last = closing(capsys)
+    assert ("warning: test R2 -" in last) == bool(warning)
+    assert warning in last
+
+
+def test_a_useless_classification_says_so_and_why(capsys: pytest.CaptureFixture[str]) -> None:
+    table = "a,y\n" + "".join(f"{i % 7},{int(i % 5 == 0)}\n" for i in range(200))
+    data = "data={csv: table.csv, target: y, class_weights: [1, 99]}"
+    fitted(CLASSIFICATION, table, data, "train.steps=200")
+    assert re.search(
+        r" s warning: test accuracy 0\.\d+ is less than the 0\.\d+ of predicting the commonest of "
+        r"2 classes for all samples; data\.class_weights favours rare classes at its cost$",
+        closing(capsys),
+    )
