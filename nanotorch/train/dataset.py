@@ -121,12 +121,18 @@ class Preprocessing:
     missing: bool = False
     """Whether numbers may be missing."""
 
-    def rows(self, table: CsvFile) -> Array:
-        """Return the features of a table, as they stand there."""
+    def rows(self, table: CsvFile, trained: str = "") -> Array:
+        """Return the features of a table, as they stand there.
+
+        Args:
+            table: has the columns, and perhaps others.
+            trained: what was trained on these columns, to be told if they are not there.
+        """
         missing = [column.name for column in self.columns if column.name not in table.positions]
         if missing:
             more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
             message = f"has no column {', '.join(map(quoted, missing[:3]))}{more}"
+            message += f", which {trained} was trained on" if trained else ""
             message += did_you_mean(missing[0], table.header)
             if mostly_numbers(table.header):
                 message = f"{NO_HEADER}, such as {', '.join(map(quoted, missing[:3]))}{more}"

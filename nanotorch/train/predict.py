@@ -2,6 +2,7 @@
 
 examples:
   PROGRAM latest new_patients.csv --output predictions.csv
+  PROGRAM bce_classification new_patients.csv     the newest run of that configuration
   PROGRAM runs/digits_cnn/2026-01-31_12-00-00-abcdef images.npz
   PROGRAM runs/characters/2026-01-31_12-00-00-abcdef --prompt "Shall I " --length 300
 
@@ -31,9 +32,10 @@ from .config import Place, quoted, refusal, usage_error
 from .csv_file import csv_text, read_csv
 from .dataset import Column, Dataset, Preprocessing, PreprocessingRecord, Samples, opened_arrays
 from .kinds import Characters, Kind
+from .loop import DIVERGED
 from .metrics import number
-from .run import RECORD, WEIGHTS, find, load_own_config
-from .run_directory import LATEST, CheckpointError, read_json
+from .run import FINISHED, RECORD, RUNNING, WEIGHTS, find, load_own_config, read_record
+from .run_directory import LATEST, CheckpointError, locked, read_json
 from .schema import TextConfig, TrainedConfig
 from .supervised import kind_of, outputs_of
 from .sweep import TABLE
@@ -55,19 +57,31 @@ class Trained:
     kind: Kind
     dataset: Dataset
     """Without samples, but for the shape of one."""
+    directory: Path
+    """That of the run."""
+    status: str
+    """How the run ended."""
 
 
 def load_trained(target: str | Path) -> Trained:
-    """Return the model of a finished run.
+    """Return the model of a run that has ended.
 
     Args:
-        target: the run's directory, or `latest`.
+        target: the run's directory, `latest`, or a configuration's name for its newest run.
 
     Raises:
-        CheckpointError: if there is no such run, it has no weights, or they are not its own.
+        CheckpointError: if there is no such run, it is going on or has diverged, it has no weights,
+            or they are not its own.
         ConfigError: if its configuration is damaged.
     """
     directory, _ = find(target)
+    status = read_record(directory)["status"]
+    if status == DIVERGED:
+        message = "has diverged, so that its weights are of no use; train with a smaller rate"
+        raise CheckpointError(directory, f"{message}, optimizer.lr")
+    if status == RUNNING:
+        with locked(directory):  # which says if it is going on
+            status = "killed"
     config = load_own_config(directory).config
     if not isinstance(config, TrainedConfig):
         raise CheckpointError(directory, "is the run of a minimization, which has no model")
@@ -87,12 +101,15 @@ def load_trained(target: str | Path) -> Trained:
     path = directory / WEIGHTS
     try:
         model.load_state_dict(load(path))
+    except FileNotFoundError:
+        message = f"was {status} before there were weights; train.py --resume {directory} goes on"
+        raise CheckpointError(directory, message) from None
     except OSError as error:
         raise CheckpointError(path, f"cannot be read: {error.strerror or error}") from None
     except (RuntimeError, ValueError, KeyError, EOFError) as error:
         text_of = str(error).removeprefix(f"{path}").lstrip(": ")
         raise CheckpointError(path, f"is not what this run's model needs: {text_of}") from None
-    return Trained(config, model.eval(), kind, dataset)
+    return Trained(config, model.eval(), kind, dataset, directory, status)
 
 
 def continued(trained: Trained, options: argparse.Namespace) -> str:
@@ -131,9 +148,11 @@ def continued(trained: Trained, options: argparse.Namespace) -> str:
 def parser(program: str) -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = Parser(program, "Let the model of a finished run predict.", __doc__)
-    parser.add_argument("run", metavar="RUN", help="the directory of a run, or 'latest'")
+    text = "the directory of a run, 'latest', or the name of a configuration for its newest run"
+    parser.add_argument("run", metavar="RUN", help=text)
     parser.add_argument("input", nargs="?", metavar="FILE", help="a .csv, .npy or .npz file")
-    parser.add_argument("--output", metavar="FILE", help="where the table goes; shown if left out")
+    text = "where the table goes; to standard output if left out or '-'"
+    parser.add_argument("--output", metavar="FILE", help=text)
     add_option(parser)
     parser.add_argument("--prompt", help="of a model of text: how a text begins")
     parser.add_argument("--length", type=int, default=400, help="characters to add to it")
@@ -155,6 +174,11 @@ def run(options: argparse.Namespace) -> int:
     """Do what the options say; return the exit code."""
     import_components(options.imports)
     trained = load_trained(options.run)
+    if Path(options.run) != trained.directory:
+        print(f"run: {trained.directory}", file=sys.stderr)
+    if trained.status != FINISHED:
+        message = f"the run is not finished but {trained.status}: these are its weights so far"
+        print(f"warning: {message}", file=sys.stderr)
     if isinstance(trained.kind, Characters):
         if options.input is not None:
             raise usage_error("", "a model of text takes --prompt, not a file")
@@ -171,16 +195,17 @@ def run(options: argparse.Namespace) -> int:
         raise usage_error("", "--prompt is for models of text")
     if options.input is None:
         raise usage_error("", "needs a file of samples beside the run")
-    if options.output is not None:
+    shown = options.output in (None, "-")
+    if not shown:
         check_output(options.output, options.input)
     rows, targets = read_samples(trained, Path(options.input))
     preprocessing = trained.dataset.preprocessing
     outputs = outputs_of(trained.model, preprocessing.inputs(rows), BATCH)
     outputs = preprocessing.own_units(outputs)
     columns = trained.kind.predictions(outputs, trained.dataset)
-    values = zip(*(column.tolist() for column in columns.values()), strict=True)
+    values = zip(*(map(cell, column.tolist()) for column in columns.values()), strict=True)
     text = csv_text([columns, *values])
-    if options.output is None:
+    if shown:
         print(text, end="", flush=True)
     else:
         write_output(options.output, text)
@@ -196,6 +221,11 @@ def run(options: argparse.Namespace) -> int:
         only = "" if told.all() else f"the {told.sum()} {noun} with a target: "
         print(f"{only}{said}", file=sys.stderr)
     return 0
+
+
+def cell(value: str | float) -> str:
+    """Return a prediction as text: a number to nine digits, as many as 32 bits tell apart."""
+    return value if isinstance(value, str) else f"{value:.9g}"
 
 
 def check_output(name: str, samples: str) -> None:
@@ -245,7 +275,7 @@ def read_samples(trained: Trained, path: Path) -> tuple[Array, Array | None]:
         table = read_csv(path, *form, configured=False, named=named)
     except OSError as error:
         raise refusal("", f"cannot be read: {error.strerror or error}", place) from None
-    rows, target = preprocessing.rows(table), preprocessing.target
+    rows, target = preprocessing.rows(table, str(trained.directory)), preprocessing.target
     if not (target in table.header and preprocessing.header):
         return rows, None
     if (classes := preprocessing.classes) is None:

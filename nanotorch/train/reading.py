@@ -3,6 +3,7 @@
 import inspect
 import json
 import math
+import os
 import re
 import types
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -478,7 +479,7 @@ class Reader:
                 return self.note(tree.place, path, f"must be a finite number, got {quoted(value)}")
             return float(value)
         if hint is Path and isinstance(value, str) and value and "\0" not in value:
-            self.files[path] = tree.place.base / value
+            self.files[path] = tree.place.base / os.path.expanduser(value)  # noqa: PTH111
             return self.files[path]
         if type(value) is hint:
             return value

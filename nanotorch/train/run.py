@@ -29,7 +29,16 @@ from nanotorch.serialization.files import contents, opened, remove_unfinished, w
 
 from . import run_directory
 from .commands import as_options, imported
-from .config import SUFFIXES, ConfigError, Place, Problem, quoted, raise_all, refusal
+from .config import (
+    SUFFIXES,
+    ConfigError,
+    Place,
+    Problem,
+    did_you_mean,
+    quoted,
+    raise_all,
+    refusal,
+)
 from .experiment import Experiment, Recorder
 from .load import LoadedConfig, dump_config, load_config, settings_of
 from .loop import DIVERGED, INTERRUPTED, OUT_OF_TIME, Callback, Loop, StopOnSignal, StopWhenDiverged
@@ -115,7 +124,7 @@ class LastSoundState(Callback):
 
 
 RECORD = "run.json"
-FINISHED = "finished"
+FINISHED, RUNNING = "finished", "running"
 
 
 class RecordValues(TypedDict):
@@ -174,7 +183,7 @@ class Record:
 
 def new_record(directory: Path, experiment: Experiment, command: Sequence[str]) -> Record:
     """Return the record of a run that begins."""
-    values: dict[str, Any] = {"status": "running", "id": os.urandom(8).hex()}
+    values: dict[str, Any] = {"status": RUNNING, "id": os.urandom(8).hex()}
     values |= {"command": list(command), "imports": list(imported), "started": now()}
     values |= {"versions": run_directory.versions(), "data": checksums(experiment)}
     return Record(directory, values)
@@ -639,7 +648,7 @@ def go_on(run: "Run", chosen: Path | None, changed: bool, command: Sequence[str]
             state, problems = run_directory.newest_state(directory, values["id"])
             for problem in problems:
                 print(f"warning: {problem}; going on from the one before", file=sys.stderr)
-            if state is None and steps and status not in (DIVERGED, "running"):
+            if state is None and steps and status not in (DIVERGED, RUNNING):
                 message = f"has taken {steps} steps, but its checkpoints are gone; begin a new run"
                 raise CheckpointError(directory, message)
             state = state or FROM_THE_BEGINNING
@@ -651,7 +660,7 @@ def go_on(run: "Run", chosen: Path | None, changed: bool, command: Sequence[str]
         again = {"at": now(), "step": taken, "command": list(command)}
         resumed = [*values.get("resumed", ()), again]
         run.saved = Saved(state, changed, values["status"] == FINISHED and chosen is None)
-        values = {**values, "resumed": resumed, "status": "running"}
+        values = {**values, "resumed": resumed, "status": RUNNING}
         run.record = Record(directory, values, state["seconds"])
         if run.verbose:
             begins = f"resuming after step {taken} of {experiment.steps}"
@@ -698,7 +707,12 @@ def load_own_config(directory: Path, overrides: Sequence[str] = ()) -> LoadedCon
 
 
 def find(target: str | Path) -> tuple[Path, Path | None]:
-    """Return a run's directory, and the checkpoint if one is meant."""
+    """Return a run's directory, and the checkpoint if one is meant.
+
+    Args:
+        target: a run's directory or one of its checkpoints; `latest`; a directory of runs, or its
+            name below `runs`, for the newest of them.
+    """
     path = Path(target)
     try:
         if path.name == NEWEST and not path.exists():
@@ -712,12 +726,18 @@ def find(target: str | Path) -> tuple[Path, Path | None]:
                 raise run_directory.cannot_read(note, error) from None
             except UnicodeDecodeError:
                 raise CheckpointError(note, "is not text in UTF-8") from None
+        for place in (path, Path("runs") / path):
+            if not (place / "config.yaml").exists() and (found := [*place.glob("*/config.yaml")]):
+                path = max(file.parent for file in found)  # their names begin with the time
+                break
         chosen = path if path.is_file() else None
         directory = path.parent if chosen else path
         if directory.name == run_directory.CHECKPOINTS:
             directory = directory.parent
         if not path.exists():
-            raise CheckpointError(path, "there is no such run")
+            known = {file.parents[1].name for file in Path("runs").glob("*/*/config.yaml")}
+            meant = did_you_mean(str(target), sorted(known))
+            raise CheckpointError(path, f"there is no such run{meant}")
         if not (directory / "config.yaml").is_file():
             message = "is not the directory of a run: it has no config.yaml"
             began = f"; begin one by --config {path}" if path.suffix in SUFFIXES else ""

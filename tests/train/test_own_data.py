@@ -12,7 +12,14 @@ from nanotorch import nn
 from nanotorch.train import load_config, predict, register_loss, train
 from nanotorch.train.run import RunResult, resume
 from nanotorch.train.run_directory import read_metrics
-from tests.train.examples import CLASSIFICATION, REGRESSION, experiment, trained, write_example
+from tests.train.examples import (
+    CLASSIFICATION,
+    REGRESSION,
+    experiment,
+    refusal_of,
+    trained,
+    write_example,
+)
 
 CITIES = {"Leipzig": 20_000, "Berlin": 90_000, "Munich": 210_000}
 HOUSES = """\
@@ -144,3 +151,24 @@ def test_a_useless_classification_says_so_and_why(capsys: pytest.CaptureFixture[
         r"2 classes for all samples; data\.class_weights favours rare classes at its cost$",
         closing(capsys),
     )
+
+
+def test_a_file_in_the_home_directory_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "home").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home" / "mine.csv").write_text(houses(), "utf-8")
+    assert fitted(HOUSES, "a,b\n", "data.csv=~/mine.csv", "train.epochs=1").exit_code == 0
+
+
+@pytest.mark.parametrize("value", ["1", "true"])
+def test_a_class_that_looks_like_a_number_is_written_in_quotes(value: str) -> None:
+    write_example(Path(), CLASSIFICATION)
+    assert refusal(f"data.positive={value}").endswith(f"""; write '"{value}"'""")
+    table = "a,y\n" + "".join(f"{i},{value if i % 3 else 'other'}\n" for i in range(30))
+    data = "data={csv: table.csv, target: y}"
+    assert fitted(CLASSIFICATION, table, data, f'data.positive="{value}"').exit_code == 0
+
+
+refusal = refusal_of(lambda *overrides: load_config("x.yaml", overrides))

@@ -9,6 +9,7 @@ import pytest
 
 from nanotorch.train import load_config, predict, train
 from nanotorch.train.predict import load_trained
+from nanotorch.train.run_directory import locked
 from nanotorch.train.schema import SupervisedConfig
 from nanotorch.train.supervised import Supervised, outputs_of
 from tests.train.examples import CLASSIFICATION, REGRESSION, write_example
@@ -89,7 +90,7 @@ def test_files_of_a_run_are_not_written_over(name: str, capsys: pytest.CaptureFi
     before = output.read_bytes()
     assert predict.main(["latest", "table.csv", "--output", str(output)]) == 2
     message = f"command line: --output: '{output}' is a file of a run; choose another name\n"
-    assert capsys.readouterr().err == message
+    assert capsys.readouterr().err.endswith(message)
     assert output.read_bytes() == before
 
 
@@ -193,7 +194,7 @@ def test_rows_without_a_target_are_predicted(capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ("A,y\n1,2\n", "new.csv: has no column 'a'; did you mean 'A'?"),
+        ("A,y\n1,2\n", " was trained on; did you mean 'A'?"),
         ("1\n2\n", "new.csv: holds values, not the names of columns, such as 'a'"),
         ("a;b\n1;2\n", "new.csv:1:2: the cells are separated by semicolons, those of the training "
          "by commas; save the table so"),
@@ -209,3 +210,52 @@ def test_tables_of_another_form(
     capsys.readouterr()
     assert predict.main([str(directory), "new.csv"]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_the_run_that_is_taken_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    table = "a,b,y\n" + "".join(f"{i},{i % 7},{3 * i}\n" for i in range(30))
+    first = trained(REGRESSION, table, "log.name=houses")
+    newest = trained(REGRESSION, table, "log.name=houses")
+    other = trained(REGRESSION, "c,y\n" + "1,2\n2,3\n" * 9, "log.name=wine")
+    Path("new.csv").write_text("a,b\n1,2\n", "utf-8")
+    first, newest = sorted([first, newest])  # both may have begun in the same second
+    for name, taken in (("houses", newest), ("runs/houses", newest), (str(first), first)):
+        rows, told = predicted(capsys, name, "new.csv", "--output", "-")
+        assert rows[0] == ["y"]
+        assert told == (f"run: {taken}\n" if name != str(taken) else "")
+    assert predict.main(["latest", "new.csv"]) == 2
+    assert f"new.csv: has no column 'c', which {other} was trained on" in capsys.readouterr().err
+    assert predict.main(["housse", "new.csv"]) == 2
+    assert "housse: there is no such run; did you mean 'houses'?" in capsys.readouterr().err
+    assert not Path("-").exists()
+
+
+def test_weights_that_are_not_final_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    table = "a,y\n" + "1,2\n2,3\n" * 9
+    paused = trained(REGRESSION, table, "train.epochs=10000000", "train.time_limit=0.01")
+    rows, told = predicted(capsys, str(paused), "table.csv")
+    assert len(rows) == 19
+    assert told.startswith("warning: the run is not finished but out of time: these are its ")
+    diverged = trained(REGRESSION, table, "optimizer.lr=1e30", "train.epochs=9")
+    assert predict.main([str(diverged), "table.csv"]) == 2
+    assert "has diverged, so that its weights are of no use; train with" in capsys.readouterr().err
+
+
+def test_a_run_that_goes_on_has_no_weights_yet(capsys: pytest.CaptureFixture[str]) -> None:
+    directory = trained(REGRESSION, "a,y\n" + "1,2\n2,3\n" * 9)
+    record, weights = directory / "run.json", directory / "weights.safetensors"
+    record.write_text(record.read_text("utf-8").replace('"finished"', '"running"'), "utf-8")
+    weights.unlink()
+    with locked(directory):
+        assert predict.main(["latest", "table.csv"]) == 2
+        assert "this run is still going on" in capsys.readouterr().err
+    assert predict.main(["latest", "table.csv"]) == 2
+    assert f"was killed before there were weights; train.py --resume {directory} goes on" in (
+        capsys.readouterr().err
+    )
+
+
+def test_a_number_has_as_many_digits_as_tell_it_from_others() -> None:
+    assert [predict.cell(v) for v in (np.pi * 1e5, 1 / 3, 2.0, "no")] == [
+        "314159.265", "0.333333333", "2", "no"
+    ]  # fmt: skip
