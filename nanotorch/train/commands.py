@@ -20,7 +20,6 @@ from typing import Any, NoReturn, TextIO
 from nanotorch.serialization.files import opened
 
 from .config import ABSENT, SYNONYMS, ConfigError, closest, named, quoted, usage_error
-from .load import all_homes
 from .loop import handling
 from .run_directory import CheckpointError
 
@@ -59,10 +58,12 @@ class Parser(argparse.ArgumentParser):
 
     def _no_option(self, given: str) -> str:
         """Return the message for what is not known, such as `--epochs=5`."""
+        from .load import all_homes  # most of the trainer, which help does not need
+
         option, _, value = given.partition("=")
         key = option.lstrip("-").replace("-", "_")
         homes = all_homes().get(SYNONYMS.get(key, key), [key] if "." in key else [])
-        takes_keys = any(a.metavar == "key=value" for a in self._get_positional_actions())
+        takes_keys = any("key=" in str(a.metavar) for a in self._get_positional_actions())
         said = f"{option} is not an option"
         if homes and takes_keys:
             return f"{said}; write {homes[0]}={value or 'VALUE'}"

@@ -210,7 +210,10 @@ def closest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | Non
     for text in (whole, last, SYNONYMS.get(last, "").lower()):
         if text in by_lower_case:
             return by_lower_case[text]
-    ratios = {c: SequenceMatcher(None, c, whole).ratio() for c in by_lower_case}
+    ratios, matcher = dict[str, float](), SequenceMatcher(b=whole)
+    for choice in by_lower_case:
+        matcher.set_seq1(choice)
+        ratios[choice] = matcher.ratio() if matcher.real_quick_ratio() >= likeness else 0.0
     close = max(ratios, key=lambda choice: ratios[choice], default="")
     if ratios.get(close, 0) < likeness:
         begun = likeness < SURE and len(whole) > 2
@@ -602,7 +605,7 @@ def with_overrides(
         with found:
             if not equals or not OVERRIDE_PATH.fullmatch(path):
                 message = "expected key=value, as in train.epochs=5 or"
-                raise refusal("", f"{message} model.layers[0].out_features=8", place)
+                raise refusal("", f"{message} model.layers.0.out_features=8", place)
             if path == "inherit":
                 raise refusal("", "only a file can inherit from another one", place)
             steps = [name or int(index) for name, index in OVERRIDE_STEP.findall(path)]

@@ -341,19 +341,24 @@ class Reader:
         note = f"{path}: {new} {said} of {before[0]}" if said and rank == COMMANDED else ""
         return self._drop(tree, lost, note)
 
-    def _chosen(self, tree: Table, about: Alternatives, path: str) -> Table:
+    def _chosen(self, tree: Table, hint: type[Section], path: str) -> Table:
         """Return a section without the alternatives that one replaces, and what is about them."""
-        entries = tree.entries
-        given = [key for key in about if key in entries and not is_null(entries[key].value)]
-        ranks = {key: entry.key_place.rank for key, entry in entries.items()}
+        about, keys = hint.alternatives, section_keys(hint)
+        ranks = {key: entry.key_place.rank for key, entry in tree.entries.items()}
+        values = {key: entry.value for key, entry in tree.entries.items()}
+        given = [key for key in about if key in values and not is_null(values[key])]
         if not given:
             return tree
         chosen = max(given, key=lambda key: ranks[key])
         others = {*about, *chain.from_iterable(about.values())} - {chosen, *about[chosen]}
-        lost = [key for key in entries if key in others and ranks[key] < ranks[chosen]]
-        names = [f"{path}.{key}" for key in (chosen, *lost)]
-        told = lost and ranks[chosen] == COMMANDED
-        return self._drop(tree, lost, f"{names[0]} replaces {', '.join(names[1:])}" if told else "")
+        lost = [key for key in values if key in others and ranks[key] < ranks[chosen]]
+        told = [
+            f"{path}.{key}"
+            for key in lost
+            if not isinstance(value := values[key], Scalar) or value.value != keys[key].default
+        ]
+        said = f"{path}.{chosen} replaces {', '.join(told)}"
+        return self._drop(tree, lost, said if told and ranks[chosen] == COMMANDED else "")
 
     def _expected(self, tree: Tree, hint: Any, path: str, meant: str = "") -> Any:
         meant = meant or meant_as(tree, hint)
@@ -492,7 +497,7 @@ class Reader:
         tree = in_full(tree) if "name" in hint.alternatives else tree
         if not isinstance(tree, Table):
             return self._expected(tree, hint, path)
-        tree = self._chosen(tree, hint.alternatives, path)
+        tree = self._chosen(tree, hint, path)
         self._sections = self._sections if path else keys
         values, misspelt = self._values(tree, keys, path)
         unknown = misspelt | {name for name, value in values.items() if value is INVALID}

@@ -222,7 +222,7 @@ def test_overrides_replace_values(overrides: list[str], expected: object) -> Non
     assert plain(with_overrides(parse_yaml(TREE, START), overrides)) == expected
 
 
-EXPECTED_KEY_VALUE = "expected key=value, as in train.epochs=5 or model.layers[0].out_features=8"
+EXPECTED_KEY_VALUE = "expected key=value, as in train.epochs=5 or model.layers.0.out_features=8"
 
 
 @pytest.mark.parametrize(
