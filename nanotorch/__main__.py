@@ -1,8 +1,55 @@
-"""`python -m nanotorch script.py`: run a program written for PyTorch."""
+"""The console command `nanotorch`; `python -m nanotorch program.py` is its `nanotorch run`."""
 
 import sys
 
-from nanotorch.program.running import main
+from nanotorch import __version__
+
+COMMANDS = {
+    "train": "train what a YAML file describes, or resume a run",
+    "predict": "predict with the model of a run",
+    "sweep": "train with many settings",
+    "compare": "show runs side by side",
+    "run": "run a program written for PyTorch: `import torch` gives nanotorch",
+}
+USAGE = "\n".join(
+    ["usage: nanotorch COMMAND ...", "", "commands:"]
+    + [f"  {name:9}{does}" for name, does in COMMANDS.items()]
+    + ["", "`nanotorch COMMAND --help` says more; `nanotorch --version` prints the version."]
+)
+
+
+def main() -> int:
+    """Run `nanotorch ...`; return the exit code."""
+    first, rest = sys.argv[1] if sys.argv[1:] else "", sys.argv[2:]
+    if first == "run":
+        run(rest, "nanotorch run")
+        return 0
+    try:
+        if first in ("-h", "--help"):
+            print(USAGE)
+        elif first == "--version":
+            print(f"nanotorch {__version__}")
+        elif first in COMMANDS:
+            from importlib import import_module
+
+            module = import_module(f"nanotorch.train.{'cli' if first == 'train' else first}")
+            code: int = module.main(rest, f"nanotorch {first}")
+            return code
+        else:
+            told = f"nanotorch: error: there is no command {first!r}\n\n" if first else ""
+            print(f"{told}{USAGE}", file=sys.stderr)
+            return 2
+    except KeyboardInterrupt:  # while modules load
+        return 130
+    return 0
+
+
+def run(arguments: list[str], program: str) -> None:
+    """Run a program as Python does, but for `import torch`."""
+    from nanotorch.program import running
+
+    running.main(arguments, program)
+
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run(sys.argv[1:], "python -m nanotorch")

@@ -12,25 +12,33 @@ from typing import Any, NoReturn
 
 from nanotorch.program.alias import as_torch
 
-USAGE = """usage: python -m nanotorch (script.py | directory | -m module | -c code | -) [argument]
+USAGE = """usage: PROGRAM (script.py | directory | -m module | -c code | -) [argument]
 
 Runs a program written for PyTorch: `import torch` gives nanotorch. Everything else is as in
-`python script.py`. Options of Python itself come before `-m nanotorch`.
+`python script.py`. Options of Python itself come before `-m`, as in
+`python -W error -m nanotorch script.py`.
 """
 # Files whose frames stand above the program's own in a traceback.
 ABOVE = {__file__, str(Path(__file__).parents[1] / "__main__.py"), "<frozen runpy>"}
 
 
-def main(arguments: list[str]) -> None:
-    """Run the program that the command line names; `sys.argv` is what the program gets."""
+def main(arguments: list[str], program: str) -> None:
+    """Run the program that the command line names; `sys.argv` is what the program gets.
+
+    Args:
+        arguments: those of the command line.
+        program: how this was called, for its usage.
+    """
+    usage = USAGE.replace("PROGRAM", program)
+    ABOVE.add(sys.argv[0])  # the console command, which calls this
     if not arguments or arguments[0] in ("-h", "--help"):
-        print(USAGE, end="", file=sys.stdout if arguments else sys.stderr)
+        print(usage, end="", file=sys.stdout if arguments else sys.stderr)
         sys.exit(0 if arguments else 2)
     first, *rest = arguments
     as_torch()
     if first in ("-c", "-m"):
         if not rest:
-            fail(f"Argument expected for the {first} option\n{USAGE}", 2)
+            fail(f"Argument expected for the {first} option\n{usage}", 2)
         if first == "-c":
             put_first("")
             sys.argv[:] = ["-c", *rest[1:]]
@@ -42,7 +50,7 @@ def main(arguments: list[str]) -> None:
         sys.argv[:] = arguments
         execute(lambda: compile(sys.stdin.read(), "<stdin>", "exec", dont_inherit=True), {})
     elif first.startswith("-"):
-        fail(f"unknown option {first}\n{USAGE}", 2)
+        fail(f"unknown option {first}\n{usage}", 2)
     elif first_spec := PathFinder.find_spec("__main__", [first]):  # a directory or an archive
         put_first(str(Path(first).absolute()))
         sys.argv[:] = arguments

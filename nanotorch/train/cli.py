@@ -1,10 +1,10 @@
-"""The command line: `scripts/train.py` and `python -m nanotorch.train`.
+"""The command line: `nanotorch train`, `scripts/train.py` and `python -m nanotorch.train`.
 
 examples:
-  PROGRAM --config configs/linear_regression.yaml
-  PROGRAM --config configs/bce_classification.yaml train.epochs=5 optimizer.lr=1e-2
-  PROGRAM --config configs/two_moons.yaml 'model.layers[0].out_features=8'
-  PROGRAM --config configs/function_minimization.yaml 'function.start=[3, -2]'
+  PROGRAM --config linear_regression
+  PROGRAM --config bce_classification train.epochs=5 optimizer.lr=1e-2
+  PROGRAM --config two_moons 'model.layers[0].out_features=8'
+  PROGRAM --config function_minimization 'function.start=[3, -2]'
   PROGRAM --config "runs/$(cat runs/latest.txt)/config.yaml"     the newest run again
   PROGRAM --list Adam     what can be said of it; --list layers, --list for everything
   PROGRAM --import my_layers.py --config my.yaml     with what that file registers
@@ -165,7 +165,8 @@ def parser(program: str) -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = commands.Parser(program, "Train what a YAML file describes.", __doc__)
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--config", metavar="FILE", action=Once, help="the YAML file")
+    text = "a YAML file, or the name of one that comes with nanotorch"
+    source.add_argument("--config", metavar="FILE", action=Once, help=text)
     text = "resume a run: its directory, one of its checkpoints, or 'latest'"
     source.add_argument("--resume", metavar="RUN", action=Once, help=text)
     text = "what a configuration may say: everything, one kind (layers) or one name (Linear)"

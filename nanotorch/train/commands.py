@@ -231,10 +231,14 @@ def call_again(program: str, names: Sequence[str]) -> str:
     """Return what to type in the present directory to call the program again with its modules.
 
     Args:
-        program: a script, which is looked for where the present one was found, or `python -m ...`.
+        program: a script, which is looked for where the present one was found, `python -m ...`, or
+            the console command `nanotorch ...`.
         names: of the modules.
     """
     own = sys.argv[0]
+    if program.startswith("nanotorch "):
+        shown = "nanotorch" if shutil.which("nanotorch") == own else own
+        return shlex.join([shown, *program.split()[1:], *as_options(names)])
     script = own if Path(own).name == Path(program).name else program
     words = program.split()[1:] if program.startswith("python ") else [script]
     return shlex.join([this_python(), *words, *as_options(names)])

@@ -1,9 +1,9 @@
 """The command line of sweeps: many runs of one configuration, and one table of them.
 
 examples:
-  PROGRAM --config configs/two_moons.yaml optimizer.lr=1e-1,1e-2,1e-3 seed=0:3
-  PROGRAM --config configs/two_moons.yaml --random 20 'optimizer.lr=log(1e-4, 1e-1)' seed=0:9
-  PROGRAM --config configs/two_moons.yaml --jobs 4 'optimizer={name: SGD, lr: 0.1},{name: Adam}'
+  PROGRAM --config two_moons optimizer.lr=1e-1,1e-2,1e-3 seed=0:3
+  PROGRAM --config two_moons --random 20 'optimizer.lr=log(1e-4, 1e-1)' seed=0:9
+  PROGRAM --config two_moons --jobs 4 'optimizer={name: SGD, lr: 0.1},{name: Adam}'
 
 Values stand between commas; a:b are the whole numbers from a to before b. With --random they may
 be drawn: log(a, b), uniform(a, b), integers(a, b). Runs are kept in
@@ -183,7 +183,8 @@ def main(arguments: Sequence[str] | None = None, program: str = "scripts/sweep.p
     """Run the command line; return the exit code."""
     text = "Train what a YAML file describes, over and over with other settings."
     parser = commands.Parser(program, text, __doc__)
-    parser.add_argument("--config", metavar="FILE", required=True, help="the YAML file")
+    named = "a YAML file, or the name of one that comes with nanotorch"
+    parser.add_argument("--config", metavar="FILE", required=True, help=named)
     parser.add_argument("settings", nargs="+", metavar="key=values", help="what is varied, and how")
     parser.add_argument("--random", type=number, metavar="N", help="N random runs, not all")
     text = "of what is random; 0 by default"

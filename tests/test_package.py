@@ -1,0 +1,122 @@
+"""The console command, and the wheel that brings it."""
+
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Sequence
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+import yaml
+
+import nanotorch as torch
+
+ROOT = Path(__file__).parent.parent
+# As pip writes it.
+SCRIPT = f"#!{sys.executable}\nimport sys\nfrom nanotorch.__main__ import main\nsys.exit(main())\n"
+QUIET = ("log.plots=false", "log.tensorboard=false")
+
+
+def outcome(command: Sequence[object], directory: Path, **more: str) -> tuple[int, str, str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **more}
+    done = subprocess.run(
+        list(map(str, command)), capture_output=True, text=True, cwd=directory, env=environment
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def console(directory: Path, *arguments: str) -> tuple[int, str, str]:
+    script = directory / "bin" / "nanotorch"
+    script.parent.mkdir(exist_ok=True)
+    script.write_text(SCRIPT, "utf-8")
+    script.chmod(0o755)
+    path = f"{script.parent}{os.pathsep}{os.environ['PATH']}"
+    return outcome([script, *arguments], directory, PATH=path)
+
+
+def test_the_command_says_what_there_is(tmp_path: Path) -> None:
+    code, shown, error = console(tmp_path, "--help")
+    assert (code, error) == (0, "")
+    assert shown.startswith("usage: nanotorch COMMAND")
+    assert console(tmp_path) == (2, "", shown)
+    assert console(tmp_path, "--version") == (0, f"nanotorch {torch.__version__}\n", "")
+    code, _, error = console(tmp_path, "trian")
+    assert code == 2
+    assert error.startswith("nanotorch: error: there is no command 'trian'\n\nusage")
+
+
+@pytest.mark.parametrize("command", ["train", "predict", "sweep", "compare", "run"])
+def test_each_command_has_its_help(command: str, tmp_path: Path) -> None:
+    code, shown, error = console(tmp_path, command, "--help")
+    assert (code, error) == (0, "")
+    assert shown.startswith(f"usage: nanotorch {command} ")
+    assert "PROGRAM" not in shown
+
+
+def test_a_shipped_configuration_trains_and_is_resumed_by_name(tmp_path: Path) -> None:
+    short = ("train.time_limit=1e-9", *QUIET)
+    code, shown, _ = console(tmp_path, "train", "--config", "two_moons", *short)
+    again = next(line for line in shown.splitlines() if "--resume" in line)
+    assert code == 0
+    assert ": nanotorch train --resume runs/two_moons/" in again
+    code, shown, error = console(tmp_path, "train", "--resume", "latest", "train.time_limit=null")
+    assert (code, error) == (0, "")
+    assert "finished after" in shown
+    code, shown, error = console(tmp_path, "compare", "runs/two_moons")
+    assert (code, error) == (0, "")
+
+
+def test_a_program_is_run_as_by_python(tmp_path: Path) -> None:
+    (tmp_path / "p.py").write_text("import sys, torch\nprint(torch.ones(1), sys.argv)\n1 / 0\n")
+    code, shown, error = console(tmp_path, "run", "p.py", "a")
+    assert (code, shown) == (1, "tensor([1.]) ['p.py', 'a']\n")
+    assert error.count("File ") == 1
+    module = [sys.executable, "-m", "nanotorch", "p.py", "a"]
+    assert outcome(module, tmp_path) == (code, shown, error)
+
+
+@pytest.mark.slow
+def test_the_wheel_has_everything_and_works_anywhere(tmp_path: Path) -> None:
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"]
+    built = outcome([*pip, "wheel", "--no-deps", "-w", tmp_path, ROOT], tmp_path, PYTHONPATH="")
+    assert built[0] == 0, built
+    (wheel,) = tmp_path.glob("nanotorch_numpy-*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        (information,) = (name for name in names if name.endswith("METADATA"))
+        told = Parser().parsestr(archive.read(information).decode())
+    files = [path.relative_to(ROOT) for path in (ROOT / "nanotorch").rglob("*.py*")]
+    files += [path.relative_to(ROOT) for path in (ROOT / "nanotorch").rglob("py.typed")]
+    sources = {path.as_posix() for path in files if path.suffix in (".py", ".pyi", ".typed")}
+    shipped = [path for path in (ROOT / "configs").rglob("*") if path.is_file()]
+    sources |= {f"nanotorch/{path.relative_to(ROOT).as_posix()}" for path in shipped}
+    assert sources <= names
+    assert not {name for name in names if name.startswith(("tests", "scripts"))}
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+    assert told["Name"] == "nanotorch-numpy"
+    assert not any("Private" in kind for kind in told.get_all("Classifier", []))
+
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
+    binaries = tmp_path / "venv" / "bin"
+    other = [binaries / "python", *pip[1:]]
+    assert outcome([*other, "install", "--no-deps", wheel], tmp_path, PYTHONPATH="")[0] == 0
+    (empty := tmp_path / "empty").mkdir()
+    # What it depends on is found where this Python has it.
+    known = os.pathsep.join(path for path in sys.path if path.endswith("site-packages"))
+    command = [binaries / "nanotorch", "train", "--config", "bce_classification", "train.epochs=1"]
+    code, shown, error = outcome([*command, *QUIET], empty, PYTHONPATH=known)
+    assert (code, error) == (0, "")
+    assert "run directory: runs/bce_classification/" in shown
+    code, shown, _ = outcome([binaries / "nanotorch", "--version"], empty, PYTHONPATH=known)
+    assert shown == f"nanotorch {torch.__version__}\n"
+    where = "import nanotorch; print(nanotorch.__file__)"
+    shown = outcome([binaries / "python", "-c", where], empty, PYTHONPATH=known)[1]
+    assert shown.startswith(str(tmp_path))
+
+
+def test_the_citation_is_of_this_version() -> None:
+    told = yaml.safe_load((ROOT / "docs" / "CITATION.cff").read_text("utf-8"))
+    assert told["version"] == str(torch.__version__)
+    assert told.keys() >= {"cff-version", "message", "title", "authors"}
