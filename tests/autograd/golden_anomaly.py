@@ -37,59 +37,11 @@ def nan_in_a_gradient(torch: Any) -> Any:
 
 
 @seen_by(told_by)
-def nan_unchecked(torch: Any) -> Any:
-    x = leaf(torch, 0.0)
-    with torch.autograd.detect_anomaly(check_nan=False):
-        (x.sqrt() * 0).backward()
-    return x.grad
-
-
-@seen_by(told_by)
 def forward_outside(torch: Any) -> None:
     x = leaf(torch, 0.0)
     y = x.sqrt() * 0
     with torch.autograd.set_detect_anomaly(True):
         y.backward()
-
-
-def backward_outside(torch: Any) -> Any:
-    x = leaf(torch, 0.0)
-    with torch.autograd.set_detect_anomaly(True):
-        y = x.sqrt() * 0
-    return [told_by(y.backward), x.grad, list(y.grad_fn.metadata)]
-
-
-def user_functions(torch: Any) -> Any:
-    nan = float("nan")
-
-    def attempt(backward: Any) -> Any:
-        x = leaf(torch, 1.0)
-
-        def run() -> None:
-            with torch.autograd.set_detect_anomaly(True):
-                y = make(torch, lambda ctx, a, b: a * b, backward).apply(x, x)
-                y.backward()
-
-        return told_by(run)
-
-    def fail(ctx: Any, g: Any) -> Any:
-        raise ValueError("inside")
-
-    return [
-        attempt(lambda ctx, g: (g * nan, g)), attempt(lambda ctx, g: (g, g * nan)),
-        attempt(lambda ctx, g: g), attempt(fail),
-    ]  # fmt: skip
-
-
-@seen_by(told_by)
-def writes(torch: Any) -> None:
-    """The hint differs in anomaly mode, since the warning says more."""
-    with torch.autograd.set_detect_anomaly(True):
-        x = leaf(torch, 1.0)
-        y = x * 1
-        z = y * y
-        y.add_(1)
-        z.backward()
 
 
 @seen_by(told_by)
@@ -98,43 +50,6 @@ def writes_to_views(torch: Any) -> None:
         base = leaf(torch, 1.0, 2.0) * 2
         base[:1].mul_(float("nan"))
         base.sum().backward()
-
-
-@seen_by(told_by)
-def freed_graphs(torch: Any) -> None:
-    with torch.autograd.set_detect_anomaly(True):
-        x = leaf(torch, 1.0)
-        y = x * x
-        y.backward()
-        y.backward()
-
-
-def hooks(torch: Any) -> Any:
-    """Nan that a hook brings in is found by the node after it; at a leaf there is none."""
-    nan = float("nan")
-
-    def at_the_leaf() -> Any:
-        with torch.autograd.set_detect_anomaly(True):
-            x = leaf(torch, 1.0)
-            x.register_hook(lambda g: g * nan)
-            (x * 1).backward()
-        return x.grad
-
-    def between() -> None:
-        with torch.autograd.set_detect_anomaly(True):
-            x = leaf(torch, 1.0)
-            y = x * 1
-            y.register_hook(lambda g: g * nan)
-            y.backward()
-
-    def of_the_node() -> None:
-        with torch.autograd.set_detect_anomaly(True):
-            x = leaf(torch, 1.0)
-            y = x.exp()
-            y.grad_fn.register_hook(lambda inputs, outputs: 3)
-            y.backward()
-
-    return [told_by(at_the_leaf), told_by(between), told_by(of_the_node)]
 
 
 def calculations_in_a_backward_pass(torch: Any) -> Any:
@@ -174,13 +89,6 @@ def switching(torch: Any) -> Any:
     torch.autograd.set_detect_anomaly(False)
     yield torch.is_anomaly_enabled()
     yield raised(torch.autograd.set_detect_anomaly, "yes")
-
-
-def notes(torch: Any) -> Any:
-    with torch.autograd.set_detect_anomaly(True):
-        y = leaf(torch, 1.0).sqrt()
-    lines = y.grad_fn.metadata["traceback_"]
-    return [list(y.grad_fn.metadata), type(lines).__name__, lines[-1].split("\n")[1].strip()]
 
 
 def where_warnings_are_errors(torch: Any) -> Any:

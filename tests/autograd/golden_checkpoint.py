@@ -1,9 +1,8 @@
 """Checkpoints, both ways of computing again."""
 
-import contextlib
 import functools
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from tests.answers import raised, warned
@@ -27,16 +26,6 @@ def _ways(torch: Any) -> list[Callable[..., Any]]:
     """`checkpoint`, both ways."""
     checkpoint = torch.utils.checkpoint.checkpoint
     return [functools.partial(checkpoint, use_reentrant=way) for way in BOTH]
-
-
-def values_and_gradients(torch: Any) -> Any:
-    for checkpoint in _ways(torch):
-        function, runs = counted(lambda x, w: (x * w).sin() * x)
-        x, w = leaf(torch, 1.0, 2.0), leaf(torch, 3.0, 4.0)
-        y = checkpoint(function, x, w)
-        before = runs[0]
-        y.sum().backward()
-        yield [y, before, runs[0], x.grad, w.grad]
 
 
 def default_way(torch: Any) -> Any:
@@ -198,20 +187,3 @@ def early_stops(torch: Any) -> Any:
         return log
 
     return [attempt(), attempt(early_stop=False)]
-
-
-def contexts(torch: Any) -> Any:
-    log: list[str] = []
-
-    @contextlib.contextmanager
-    def noting(name: str) -> Iterator[None]:
-        log.append(name)
-        yield
-        log.append(f"end of {name}")
-
-    y = torch.utils.checkpoint.checkpoint(
-        lambda x: x.exp(), leaf(torch, 1.0), use_reentrant=False,
-        context_fn=lambda: (noting("first"), noting("second")),
-    )  # fmt: skip
-    y.backward()
-    return log

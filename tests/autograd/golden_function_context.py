@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.answers import name_of, raised, tree
-from tests.autograd.golden_function import double, gradients, leaf, make
+from tests.autograd.golden_function import leaf, make
 
 
 def saved_values(torch: Any) -> Any:
@@ -29,23 +29,6 @@ def saved_values(torch: Any) -> Any:
     return seen
 
 
-def saving_nothing_and_twice(torch: Any) -> Any:
-    seen: list[Any] = []
-
-    def twice(ctx: Any, x: Any) -> Any:
-        ctx.save_for_backward(x)
-        ctx.save_for_backward(x, x * 5)
-        return x * 2
-
-    def backward(ctx: Any, g: Any) -> Any:
-        seen.append(ctx.saved_tensors)
-        return g
-
-    gradients(make(torch, double, backward), leaf(torch, 1.0))
-    gradients(make(torch, twice, backward), leaf(torch, 1.0))
-    return seen
-
-
 def saving_what_is_no_tensor(torch: Any) -> Any:
     def attempt(what: Any) -> Any:
         def forward(ctx: Any, x: Any) -> Any:
@@ -55,22 +38,6 @@ def saving_what_is_no_tensor(torch: Any) -> Any:
         return raised(make(torch, forward).apply, leaf(torch, 1.0))
 
     return [attempt(lambda x: 3), attempt(lambda x: [x]), attempt(lambda x: None)]
-
-
-def freed(torch: Any) -> Any:
-    """A second pass fails where the saved tensors are asked for, even if there are none."""
-
-    def saving(ctx: Any, x: Any) -> Any:
-        ctx.save_for_backward(x)
-        return x * 2
-
-    for forward in (double, saving):
-        for backward in (lambda ctx, g: g, lambda ctx, g: g * len(ctx.saved_tensors)):
-            x = leaf(torch, 1.0)
-            y = make(torch, forward, backward).apply(x)
-            y.backward(retain_graph=True)
-            y.backward()
-            yield [raised(y.backward), x.grad, raised(lambda y=y: y.grad_fn.saved_tensors)]
 
 
 def modified(torch: Any) -> Any:
@@ -91,40 +58,6 @@ def modified(torch: Any) -> Any:
         y = keep(which).apply(x)
         {"input": x, "output": y, "between": kept[0]}[which].add_(1)
         yield raised(y.backward)
-
-
-def attributes(torch: Any) -> Any:
-    """Any attribute can be set, whatever the engine itself keeps on a node."""
-    seen = []
-    names = [
-        "k", "outputs", "saved", "hooks", "sequence", "release", "inputs", "edges", "op",
-        "variable",
-    ]  # fmt: skip
-
-    def forward(ctx: Any, x: Any) -> Any:
-        for number, name in enumerate(names):
-            setattr(ctx, name, number)
-        ctx.needs_input_grad = (False,)
-        return x * 2
-
-    def backward(ctx: Any, g: Any) -> Any:
-        seen.extend([getattr(ctx, name) for name in names])
-        seen.append(ctx.needs_input_grad)
-        return g
-
-    grads = gradients(make(torch, forward, backward), leaf(torch, 1.0))
-    return [seen, grads]
-
-
-def read_only(torch: Any) -> Any:
-    """What the engine owns cannot be replaced."""
-    for name in ("metadata", "saved_tensors", "requires_grad"):
-
-        def forward(ctx: Any, x: Any, name: str = name) -> Any:
-            setattr(ctx, name, 1)
-            return x
-
-        yield raised(make(torch, forward).apply, leaf(torch, 1.0)).split(":")[0]
 
 
 def context_is_the_node(torch: Any) -> Any:
@@ -148,18 +81,6 @@ def context_is_the_node(torch: Any) -> Any:
         node is held[0], node.note, node.name(), node.metadata, node.requires_grad,
         node.needs_input_grad, tree(node), log,
     ]  # fmt: skip
-
-
-def context_without_a_graph(torch: Any) -> Any:
-    held: list[Any] = []
-
-    def forward(ctx: Any, x: Any) -> Any:
-        held.append(ctx)
-        ctx.save_for_backward(x)
-        return x * 2
-
-    make(torch, forward).apply(torch.ones(1))
-    return [held[0].saved_tensors, held[0].next_functions, held[0].to_save]
 
 
 def needs_input_grad(torch: Any) -> Any:

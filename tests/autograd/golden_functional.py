@@ -63,25 +63,6 @@ def results_are_detached(torch: Any) -> Any:
     return [[r.requires_grad for r in results], x.grad]
 
 
-def results_with_a_graph(torch: Any) -> Any:
-    """With `create_graph` the results lead back to the caller's tensors."""
-    functional, grad = torch.autograd.functional, torch.autograd.grad
-    x = leaf(torch, 1.0, 2.0)
-    jacobian = functional.jacobian(lambda x: x**3, x, create_graph=True)
-    hessian = functional.hessian(lambda x: (x**4).sum(), x, create_graph=True)
-    return [grad(jacobian.sum(), x), grad(hessian.sum(), x)]
-
-
-def grad_mode_does_not_matter(torch: Any) -> Any:
-    x, _, _ = points(torch)
-    with torch.no_grad():
-        return [
-            torch.autograd.functional.jacobian(rows, x),
-            torch.autograd.functional.hessian(cubes, x),
-            torch.is_grad_enabled(),
-        ]
-
-
 def wrong_inputs(torch: Any) -> Any:
     functional = torch.autograd.functional
     x, a, _ = points(torch)

@@ -39,22 +39,6 @@ def constant_outputs(torch: Any) -> Any:
     ]
 
 
-def linear_functions(torch: Any) -> Any:
-    functional = torch.autograd.functional
-    _, a, _ = points(torch)
-
-    def total(x: Any) -> Any:
-        return x.sum()
-
-    def half(x: Any, y: Any) -> Any:
-        return (x**2).sum() + y.sum()
-
-    return [
-        raised(functional.hessian, total, a, strict=True),
-        raised(functional.hessian, half, (a, a), strict=True),
-    ]
-
-
 def constant_jacobians_with_a_graph(torch: Any) -> Any:
     functional, x = torch.autograd.functional, leaf(torch, 1.0, 2.0)
     options = {"strict": True, "create_graph": True}
@@ -65,16 +49,6 @@ def constant_jacobians_with_a_graph(torch: Any) -> Any:
     return [
         raised(functional.jacobian, linear, x, **options),
         raised(functional.hessian, lambda x: (x**2).sum(), x, **options),
-    ]
-
-
-def what_passes(torch: Any) -> Any:
-    functional = torch.autograd.functional
-    x, a, _ = points(torch)
-    return [
-        functional.jacobian(rows, x, strict=True),
-        functional.jacobian(lambda x: x, a, strict=True),
-        functional.hessian(cubes, a, strict=True),
     ]
 
 

@@ -101,43 +101,6 @@ def second_order(torch: Any) -> Any:
     ]  # fmt: skip
 
 
-def second_order_wrong(torch: Any) -> Any:
-    """The first gradient is right, its own is not."""
-
-    def slope_forward(ctx: Any, x: Any, g: Any) -> Any:
-        ctx.save_for_backward(x, g)
-        return 3 * x * x * g
-
-    def slope_backward(ctx: Any, h: Any) -> Any:
-        x, g = ctx.saved_tensors
-        return 6 * x * g * h * 1.01, 3 * x * x * h
-
-    def cube_forward(ctx: Any, x: Any) -> Any:
-        ctx.save_for_backward(x)
-        return x * x * x
-
-    slope = make(torch, slope_forward, slope_backward).apply
-    cube = make(torch, cube_forward, lambda ctx, g: slope(ctx.saved_tensors[0], g)).apply
-    x, check = leaf64(torch, 1.0, 2.0), torch.autograd.gradgradcheck
-    return [
-        torch.autograd.gradcheck(cube, x),
-        raised(check, cube, x, leaf64(torch, 1.0, 1.0)),
-        check(cube, x, leaf64(torch, 1.0, 1.0), raise_exception=False),
-    ]
-
-
-def once_only(torch: Any) -> Any:
-    once = torch.autograd.function.once_differentiable
-    function = make(torch, lambda ctx, x: x * 2, once(lambda ctx, g: g * 2)).apply
-    weights = leaf64(torch, 1.0, 1.0)
-    return raised(torch.autograd.gradgradcheck, function, leaf64(torch, 1.0, 2.0), weights)
-
-
-def error_class(torch: Any) -> Any:
-    module = importlib.import_module(f"{torch.__name__}.autograd.gradcheck")
-    return [module.GradcheckError.__name__, issubclass(module.GradcheckError, RuntimeError)]
-
-
 def outputs_that_depend_on_values(torch: Any) -> Any:
     check, x = torch.autograd.gradcheck, leaf64(torch, 0.0, 1.0, 2.0)
     functions = [
@@ -160,22 +123,6 @@ def several_outputs(torch: Any) -> Any:
     ]  # fmt: skip
     checks = (torch.autograd.gradcheck, torch.autograd.gradgradcheck)
     return [check(f, x()) for f in functions for check in checks]
-
-
-def no_gradient_of_any_output(torch: Any) -> Any:
-    stop = make(
-        torch,
-        lambda ctx, *tensors: tuple([t.clone() for t in tensors]),
-        lambda ctx, *grads: (None,) * len(grads),
-    ).apply
-    for f in (torch.std_mean, torch.aminmax, torch.linalg.qr, lambda x: x.unbind(), torch.sort):
-        x = torch.tensor([[3.0, 1.0], [0.5, 2.0]], requires_grad=True)
-        outputs = stop(*[t for t in f(x) if t.requires_grad])
-        for recorded in (False, True):
-            yield from torch.autograd.grad(
-                outputs, x, [torch.ones_like(t) for t in outputs], allow_unused=True,
-                retain_graph=True, create_graph=recorded,
-            )  # fmt: skip
 
 
 def empty_batches(torch: Any) -> Any:

@@ -1,7 +1,5 @@
 """Inference mode, and the tensors made in it."""
 
-import copy
-import pickle
 from typing import Any
 
 from tests.answers import raised
@@ -140,53 +138,6 @@ def requiring_grad(torch: Any) -> Any:
     return [inside, raised(i.requires_grad_), raised(assign), i.requires_grad_(False), j, j * 2]
 
 
-def versions(torch: Any) -> Any:
-    x = leaf(torch, 1.0, 2.0)
-    y = x * 1
-    z = (y * y).sum()
-    with torch.inference_mode():
-        i = torch.ones(2)
-        y.add_(1)
-        x.add_(1)
-        text = raised(lambda: i._version)
-    return [text, raised(lambda: i._version), y._version, x._version, raised(z.backward)]
-
-
-def backward_inside(torch: Any) -> Any:
-    x = leaf(torch, 2.0)
-    y = x * x
-    with torch.inference_mode():
-        y.backward()
-        z = leaf(torch, 1.0) * 2
-        text = raised(z.backward)
-    return [x.grad, text]
-
-
-def modules(torch: Any) -> Any:
-    torch.manual_seed(0)
-    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
-    with torch.inference_mode():
-        out = model(torch.ones(1, 2))
-    loss = model(torch.ones(1, 2)).sum()
-    loss.backward()
-    return [out, out.is_inference(), model[0].bias.grad]
-
-
-def leaves_outside(torch: Any) -> Any:
-    """What is computed of an inference tensor that requires grad, outside the mode."""
-    with torch.inference_mode():
-        a = torch.ones(3, requires_grad=True)
-    w = leaf(torch, 1.0, 2.0, 3.0)
-    alone = [a.view(3), a[:2], a.unbind()[0], a.expand(2, 3), a.exp(), a.sum(), a.relu()]
-    kept = [a.clone(), a.double(), a + w, torch.cat([a, w]), a * torch.ones(3)]
-    (a + w).sum().backward()
-    return [
-        [[t.requires_grad, t.grad_fn is None, t.is_inference()] for t in alone],
-        [t.requires_grad for t in kept], [a.grad, w.grad], raised(lambda: a.sum().backward()),
-        raised(lambda: a * w),
-    ]  # fmt: skip
-
-
 def parameters(torch: Any) -> Any:
     parameter = torch.nn.Parameter
     with torch.inference_mode():
@@ -217,28 +168,6 @@ def on_the_same_memory(torch: Any) -> Any:
     taken = [_told(x), raised(lambda: x * x), x.detach().add_(1), _told(x)]
     x.data = torch.ones(2)
     return [inside, kept, outside, taken, _told(x), x * x]
-
-
-def of_inference_tensors_alone(torch: Any) -> Any:
-    """An operation on nothing but inference tensors is not recorded, whatever they require."""
-    with torch.inference_mode():
-        r, w = torch.ones(2, requires_grad=True), torch.ones(2, 2, requires_grad=True)
-    x, normal = leaf(torch, 1.0, 2.0), torch.ones(2)
-    made = [
-        r + r, r * r, w @ w, torch.cat([r, r]), torch.where(r > 0, r, r),
-        r + 1, r + x, r + normal, torch.cat([r, normal]), torch.cat([normal, r]), x + r,
-    ]  # fmt: skip
-    return [[t.is_inference(), t.requires_grad, t.is_leaf] for t in made]
-
-
-def made_by_copying(torch: Any) -> Any:
-    array, x = torch.ones(2).numpy(), leaf(torch, 1.0, 2.0)
-    with torch.inference_mode():
-        i = torch.ones(2)
-        made = [torch.from_numpy(array), copy.deepcopy(i), copy.deepcopy(x)]
-        made += [pickle.loads(pickle.dumps(t)) for t in (i, x)]
-    made += [copy.deepcopy(i), pickle.loads(pickle.dumps(i))]
-    return [[t.is_inference(), t.requires_grad] for t in made]
 
 
 def reshaped_in_place(torch: Any) -> Any:

@@ -7,8 +7,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from tests.answers import raised
-
 
 def _penalised(torch: Any, layer: Callable[..., Any], *shapes: tuple[int, ...]) -> Any:
     """Of the first input: the penalty's gradient by each of those that are not frozen."""
@@ -33,14 +31,6 @@ def convolutions(torch: Any) -> Any:
     ]
 
 
-def of_the_weight(torch: Any) -> Any:
-    x, w = torch.ones(1, 1, 3), torch.ones(1, 1, 2, requires_grad=True)
-    loss = torch.nn.functional.conv1d(x, w).sum()
-    (g,) = torch.autograd.grad(loss, w, create_graph=True)
-    (g * g).sum().backward()
-    return [g.requires_grad, w.grad]
-
-
 def pools(torch: Any) -> Any:
     functional, picture = torch.nn.functional, (1, 1, 4, 4)
     layers = [
@@ -53,14 +43,6 @@ def pools(torch: Any) -> Any:
         lambda x: functional.interpolate(x, (2, 2), mode="area"),
     ]  # fmt: skip
     return [_penalised(torch, layer, picture) for layer in layers]
-
-
-def paddings(torch: Any) -> Any:
-    pad = torch.nn.functional.pad
-    return [
-        _penalised(torch, lambda x, mode=mode: pad(x, (1, 1), mode=mode), (1, 1, 3))
-        for mode in ("reflect", "replicate")
-    ]
 
 
 def activations(torch: Any) -> Any:
@@ -88,19 +70,3 @@ def grids(torch: Any) -> Any:
         return torch.nn.functional.grid_sample(x, grid, align_corners=False)
 
     return _penalised(torch, sampled, (1, 1, 2, 2), (1, 1, 2, 2))[1:]
-
-
-def a_critic(torch: Any) -> Any:
-    nn = torch.nn
-    torch.manual_seed(0)
-    critic = nn.Sequential(
-        nn.Conv2d(1, 2, 2), nn.LeakyReLU(0.2, inplace=True), nn.MaxPool2d(2), nn.Flatten()
-    )
-    for frozen in (False, True):
-        for p in critic.parameters():
-            p.requires_grad_(not frozen)
-        x = torch.linspace(-1, 1, 25).view(1, 1, 5, 5).requires_grad_()
-        (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
-        penalty = (g.norm() - 1).square()
-        yield raised(penalty.backward)
-        yield None if x.grad is None else x.grad.abs().sum().item()

@@ -43,11 +43,6 @@ def second_passes(torch: Any) -> Any:
     return {name: _twice(torch, form, _leaf(torch)) for name, form in forms.items()}
 
 
-def trapezoids_of_integers(torch: Any) -> Any:
-    y = torch.tensor([1, 2, 4])
-    return [torch.trapezoid(y), torch.trapezoid(y, y), torch.cumulative_trapezoid(y, dx=2)]
-
-
 def _written(torch: Any, of: Any, which: int | None, frozen: tuple[int, ...]) -> Any:
     """A backward pass after an operand, or the result, has been written to."""
     leaves = [_leaf(torch, 1.5, -2.0, 3.0), _leaf(torch, 0.5, 2.0, -1.0)]
@@ -80,15 +75,3 @@ def indices_changed(torch: Any) -> Any:
             x[at] = value
             at.copy_(at.flip(0) if at.dtype == torch.int64 else at.logical_not())
             yield _raised(lambda x=x: x.sum().backward())
-
-
-def arrays_under_no_grad(torch: Any) -> Any:
-    x = _leaf(torch)
-    yield from [_raised(lambda: x.numpy()), _raised(lambda: (x * 2).numpy())]
-    for mode in (torch.no_grad, torch.inference_mode):
-        with mode():
-            yield from [x.numpy().tolist(), x.view(3).numpy().tolist(), x.__array__().tolist()]
-            yield bool((x.numpy() == x.detach().numpy()).all())
-    with torch.no_grad():
-        x.numpy()[0] = 7.0
-    yield x

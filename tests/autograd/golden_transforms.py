@@ -59,14 +59,3 @@ def refusals(torch: Any) -> Any:
                 answer = answer.partition(":")[0]
             answers[f"{body.__name__} in {name}"] = answer
     return answers
-
-
-def afterwards(torch: Any) -> Any:
-    """What a refusal leaves: everything as it was."""
-    x = torch.ones(3)
-    raised(torch.func.grad(lambda x: x.sum().backward()), x)
-    x.requires_grad_()
-    y = x * 2
-    y.retain_grad()
-    y.sum().backward()
-    return [x.grad, y.grad]

@@ -6,18 +6,6 @@ from tests.answers import raised, warned
 from tests.autograd.golden_function import leaf
 
 
-def multi_task(torch: Any) -> Any:
-    """Two losses on one graph, the first of which has to keep it."""
-    a = torch.autograd.Variable(torch.tensor([[1.0, 2.0, 3.0, 4.0]]), requires_grad=True)
-    b = a**2
-    c = b * 2
-    d, e = c.mean(), c.sum()
-    d.backward(retain_graph=True)
-    e.backward(retain_graph=True)
-    d.backward()
-    return [a, a.grad, raised(e.backward)]
-
-
 def wrapping(torch: Any) -> Any:
     variable, data = torch.autograd.Variable, torch.tensor([1.0, 2.0])
     leaf_of = variable(data, requires_grad=True)

@@ -123,34 +123,6 @@ def products(torch: Any) -> Any:
     )  # fmt: skip
 
 
-def recording(torch: Any) -> Any:
-    x, w = _points(torch)
-    f = torch.func
-    x.requires_grad_()
-    w.requires_grad_()
-
-    def loss(x: Any) -> Any:
-        return ((w @ x) ** 2).sum()
-
-    g = f.grad(loss)(x)
-    g.sum().backward()
-    with torch.no_grad():
-        inside = f.grad(loss)(x)
-
-    def quiet(x: Any) -> Any:
-        with torch.no_grad():
-            c = x**2
-        return (x - c).sum()
-
-    y, pull = f.vjp(lambda t: t * w[0], x.detach())
-    return [
-        _values(g), numbers(x.grad), numbers(w.grad), _values(inside), _values(f.grad(quiet)(x)),
-        _values(f.grad(quiet)(x.detach())), _values([y, pull(x)[0], pull(x.detach())[0]]),
-        _values(torch.autograd.grad(f.grad(lambda t: (t**3).sum())(x).sum(), x)),
-        [x.grad_fn is None, w.is_leaf],
-    ]  # fmt: skip
-
-
 def batches(torch: Any) -> Any:
     x, y, vmap = torch.arange(12.0).reshape(3, 4), torch.arange(4.0), torch.vmap
     return _each(
@@ -281,12 +253,3 @@ def nests(torch: Any) -> Any:
     found = torch.func.grad(lambda t: (t["p"][1][1]["q"] * t["r"].b).sum())(tree)
     back = raised(torch.func.vjp(lambda x: {"a": (x, [x])}, x)[1], {"a": (x, x)})
     return [type(found).__name__, type(found["r"]).__name__, _values(found), back]
-
-
-def normalizations_without_statistics(torch: Any) -> Any:
-    model = torch.nn.Sequential(
-        torch.nn.BatchNorm1d(2), torch.nn.Sequential(torch.nn.BatchNorm2d(3, affine=False)),
-        torch.nn.InstanceNorm1d(2, track_running_stats=True),
-    )  # fmt: skip
-    same = torch.func.replace_all_batch_norm_modules_(model) is model
-    return [same, list(model.state_dict()), model[0].running_mean, repr(model[0])]

@@ -155,32 +155,6 @@ def derivatives_refused(torch: Any) -> Any:
     ])  # fmt: skip
 
 
-def ensembling(torch: Any) -> Any:
-    """The tutorial of model ensembling."""
-    torch.manual_seed(0)
-    nn, f = torch.nn, torch.func
-
-    class Simple(nn.Module):  # type: ignore[misc, name-defined]
-        def __init__(self) -> None:
-            super().__init__()
-            self.fc1, self.fc2 = nn.Linear(9, 8), nn.Linear(8, 3)
-
-        def forward(self, x: Any) -> Any:
-            return self.fc2(nn.functional.relu(self.fc1(x.flatten(1))))
-
-    data = torch.randn(4, 5, 1, 3, 3)
-    models = [Simple() for _ in range(4)]
-    params, buffers = f.stack_module_state(models)
-
-    def single(params: Any, buffers: Any, x: Any) -> Any:
-        return f.functional_call(models[0], (params, buffers), (x,))
-
-    own = torch.vmap(single)(params, buffers, data)
-    shared = torch.vmap(single, in_dims=(0, 0, None))(params, buffers, data[0])
-    apart = torch.stack([model(batch) for model, batch in zip(models, data, strict=True)])
-    return [numbers(own), numbers(shared), bool(torch.allclose(own, apart, atol=1e-6))]
-
-
 def per_sample_gradients(torch: Any) -> Any:
     """The tutorial of that name, of networks of several kinds."""
     torch.manual_seed(0)
@@ -213,33 +187,4 @@ def per_sample_gradients(torch: Any) -> Any:
         gradients(nn.Sequential(nn.Dropout(), mlp), rows, randomness="different"),
         gradients(nn.Sequential(nn.Dropout(), mlp), rows, randomness="same"),
         raised(gradients, nn.Sequential(nn.Dropout(), mlp), rows),
-    ])  # fmt: skip
-
-
-def jacobians_and_hessians(torch: Any) -> Any:
-    """The tutorial of that name."""
-    torch.manual_seed(0)
-    f, vmap = torch.func, torch.vmap
-    weight, bias, x = torch.randn(4, 4), torch.randn(4), torch.randn(4)
-
-    def predict(weight: Any, bias: Any, x: Any) -> Any:
-        return torch.nn.functional.linear(x, weight, bias).tanh()
-
-    _, pull = f.vjp(lambda x: predict(weight, bias, x), x)
-    batch = torch.randn(3, 4)
-    every = vmap(f.jacrev(predict, argnums=2), in_dims=(None, None, 0))
-    hessian = f.hessian(predict, argnums=2)
-
-    def with_output(weight: Any, bias: Any, x: Any) -> Any:
-        output = predict(weight, bias, x)
-        return output, output
-
-    return _told([
-        vmap(pull)(torch.eye(4)), f.jacrev(predict, argnums=2)(weight, bias, x),
-        f.jacfwd(predict, argnums=2)(weight, bias, x),
-        f.jacrev(predict, argnums=0)(weight, bias, x), hessian(weight, bias, x),
-        f.jacrev(f.jacrev(predict, argnums=2), argnums=2)(weight, bias, x),
-        every(weight, bias, batch), vmap(hessian, in_dims=(None, None, 0))(weight, bias, batch),
-        vmap(f.jacrev(with_output, 2, has_aux=True), (None, None, 0))(weight, bias, batch),
-        f.jacrev(lambda w, b, x: predict(w, b, x), argnums=(0, 1))(weight, bias, x),
     ])  # fmt: skip

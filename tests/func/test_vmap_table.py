@@ -13,9 +13,8 @@ import pytest
 
 import nanotorch as torch
 from nanotorch._core import batched
-from nanotorch._core import op as op_module
 from nanotorch._core.batched import Shadow
-from nanotorch._core.op import OPS, Array, op
+from nanotorch._core.op import OPS
 from tests.func.vmap_cases import (
     all_dims,
     by_loop,
@@ -140,12 +139,6 @@ def test_all_samples_at_once_are_one_after_the_other(names: list[str], count: in
     each(names, check_and_leave_nothing)
 
 
-def test_samples_that_stay_are_seen() -> None:
-    hoard: list[torch.Tensor] = []
-    with pytest.raises(AssertionError), leaving_nothing():
-        torch.vmap(lambda row: hoard.append(row) or row)(torch.ones(2, 2))
-
-
 def check_gradients(name: str, count: int | None) -> None:
     """Compare gradients of several weights at once with those of one after the other."""
     for case in ROWS[name][:count]:
@@ -192,37 +185,3 @@ def test_a_wrong_rule_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(OPS["sum_along"], "batch", batched.leading)
     with pytest.raises(AssertionError):
         check_row("sum", None)
-
-
-def test_the_shape_of_a_reduction_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kernel that looks at it is called for one sample after the other."""
-
-    def shaped(input: Array) -> Array:
-        return np.full(np.add.reduce(input, 0).shape, 3.0)
-
-    monkeypatch.setattr(op_module, "OPS", OPS | {})
-    declared = op(public=False, method=False)(shaped)
-    assert torch.vmap(declared)(torch.ones(2, 4, 3)).tolist() == [[3.0] * 3] * 2
-
-
-def test_the_usual_operations_need_no_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of which networks, losses and their gradients are made."""
-
-    def refuse(*args: object, **named: object) -> None:
-        raise AssertionError("a loop over samples")
-
-    monkeypatch.setattr(batched, "for_samples", refuse)
-    monkeypatch.setattr(batched, "for_samples", refuse)
-    x, w, b = torch.rand(4, 5), torch.rand(3, 5), torch.rand(3)
-    functional = torch.nn.functional
-
-    def network(row: torch.Tensor, label: torch.Tensor) -> torch.Tensor:
-        hidden = functional.layer_norm(functional.linear(row, w, b).tanh(), (3,))
-        scores = torch.cat([hidden, hidden.relu()]).softmax(0)[:3] + hidden.view(3, 1).sum(1)
-        return functional.cross_entropy(scores.unsqueeze(0), label.unsqueeze(0))
-
-    labels = torch.tensor([0, 1, 2, 0])
-    assert torch.vmap(torch.func.grad(network))(x, labels).shape == x.shape
-    kernel = torch.rand(2, 1, 3, 3)
-    picture = torch.vmap(lambda p: functional.conv2d(p, kernel, padding=1))
-    assert picture(torch.rand(4, 2, 1, 5, 5)).shape == (4, 2, 2, 5, 5)

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from tests.answers import name_of, numbers, raised, slopes, warned
+from tests.answers import name_of, numbers, raised, warned
 
 
 def ramp(torch: Any, *shape: int) -> Any:
@@ -27,23 +27,6 @@ def layers(torch: Any) -> list[Any]:
     ]  # fmt: skip
 
 
-def reprs(torch: Any) -> Any:
-    nn = torch.nn
-    return [
-        *layers(torch), nn.CELU(2.0, True), nn.Hardsigmoid(True), nn.Hardswish(True), nn.Mish(True),
-        nn.Threshold(1, 2, True), nn.Softmax2d(), nn.Hardtanh(min_value=-3, max_value=2),
-    ]  # fmt: skip
-
-
-def values(torch: Any) -> Any:
-    for layer in layers(torch):
-        x = ramp(torch, 2, 4, 2).requires_grad_()
-        out = layer(x)
-        out.sin().sum().backward()
-        yield [name_of(out.grad_fn), numbers(out), numbers(x.grad), slopes(layer.parameters())]
-    yield torch.rand(2)
-
-
 def in_place(torch: Any) -> Any:
     nn = torch.nn
     for layer in (nn.CELU(0.5, True), nn.Hardsigmoid(True), nn.Hardswish(True), nn.Mish(True),
@@ -58,12 +41,6 @@ def in_place(torch: Any) -> Any:
         inner = type(node.next_functions[0][0]).__name__
         yield from [[out is x, type(node).__name__, inner, numbers(out), numbers(leaf.grad)],
                     raised(layer, leaf)]  # fmt: skip
-
-
-def states(torch: Any) -> Any:
-    nn = torch.nn
-    layer = nn.PReLU(3, dtype=torch.float64)
-    return [dict(layer.state_dict()), nn.PReLU().weight, nn.PReLU(0).weight.shape]
 
 
 def gumbel(torch: Any) -> Any:

@@ -3,17 +3,13 @@
 import math
 from typing import Any
 
-from tests.answers import bits, digests, name_of, numbers, raised, slopes, warned
+from tests.answers import bits, name_of, numbers, raised, slopes, warned
 
 
 def wave(torch: Any, *shape: int, shift: float = 0.3, dtype: str = "float32") -> Any:
     """Numbers between -1 and 1 that do not repeat."""
     places = torch.arange(math.prod(shape), dtype=torch.float64).reshape(shape)
     return (places * 0.7 + shift).sin().to(getattr(torch, dtype))
-
-
-def _triangle(torch: Any, size: int) -> Any:
-    return torch.ones(size, size, dtype=torch.bool).triu(1)
 
 
 def _outcome(torch: Any, function: Any, *inputs: Any, **options: Any) -> list[Any]:
@@ -54,16 +50,6 @@ def products(torch: Any) -> Any:
     yield from [out.stride(), attention(*[wave(torch, 2, 3, 0, 4)] * 3).shape]
 
 
-def dropped_products(torch: Any) -> Any:
-    attention, x = torch.nn.functional.scaled_dot_product_attention, wave(torch, 2, 3, 4, 4)
-    return [
-        _outcome(torch, attention, x, x, x, dropout_p=0.4),
-        _outcome(torch, attention, x, x, x, dropout_p=0.4, is_causal=True),
-        _outcome(torch, attention, x, x, x, attn_mask=_triangle(torch, 4), dropout_p=0.7),
-        bits(torch.rand(2)),
-    ]  # fmt: skip
-
-
 def errors_of_products(torch: Any) -> Any:
     attention, zeros = torch.nn.functional.scaled_dot_product_attention, torch.zeros
     q, k, v = zeros(2, 4, 3, 8), zeros(2, 4, 5, 8), zeros(2, 4, 5, 6)
@@ -83,15 +69,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "batch first": {"batch_first": True},
     "both": {"add_bias_kv": True, "add_zero_attn": True, "batch_first": True},
 }  # fmt: skip
-
-
-def made(torch: Any) -> Any:
-    for options in OPTIONS.values():
-        torch.manual_seed(1)
-        layer = torch.nn.MultiheadAttention(8, 2, **options)
-        held = digests(layer)
-        absent = [name for name, p in layer._parameters.items() if p is None]
-        yield [layer, held, absent, layer.bias_k is None, layer.head_dim, layer.kdim]
 
 
 def _heads(torch: Any, layer: Any, q: Any, k: Any, v: Any, **options: Any) -> list[Any]:

@@ -72,13 +72,6 @@ def module_list(torch: Any) -> Any:
     yield from [modules, modules.pop(0), modules, raised(setattr, modules, "0", 3)]
 
 
-def list_of_alike(torch: Any) -> Any:
-    nn = torch.nn
-    block = nn.ModuleList([nn.Sequential(nn.Linear(1, 1), nn.ReLU()) for _ in range(3)])
-    return [block, nn.ModuleList([nn.ReLU(), nn.ReLU(), nn.Tanh(), nn.ReLU()]),
-            nn.Sequential(block, nn.ModuleList([nn.ReLU()] * 2))]  # fmt: skip
-
-
 def module_dict(torch: Any) -> Any:
     nn = torch.nn
     modules = nn.ModuleDict({"b": nn.ReLU(), "a": nn.Linear(1, 1)})

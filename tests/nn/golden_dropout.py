@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from tests.answers import bits, name_of, numbers, raised, warned
+from tests.answers import bits, numbers, raised, warned
 
 
 def ramp(torch: Any, *shape: int) -> Any:
@@ -29,33 +29,6 @@ def values(torch: Any) -> Any:
                 out.sum().backward()
                 yield [type(out.grad_fn).__name__, numbers(out), numbers(leaf.grad), out is leaf]
         yield bits(torch.rand(2))
-
-
-def in_place(torch: Any) -> Any:
-    for kind, shape in kinds(torch):
-        for p in (0.3, 1.0):
-            leaf = ramp(torch, *shape).requires_grad_()
-            x = leaf * 2
-            out = kind(p, inplace=True)(x)
-            out.sum().backward()
-            node = name_of(out.grad_fn)
-            yield [out is x, tuple(out.shape), node, numbers(out), numbers(leaf.grad)]
-    yield bits(torch.rand(2))
-
-
-def other_layouts(torch: Any) -> Any:
-    x, nn = ramp(torch, 3, 4, 5).permute(2, 1, 0), torch.nn
-    return [
-        numbers(layer(x))
-        for layer in (nn.Dropout(0.4), nn.Dropout1d(0.4))
-    ]  # fmt: skip
-
-
-def evaluation(torch: Any) -> Any:
-    for kind, shape in kinds(torch):
-        x = ramp(torch, *shape)
-        layer = kind(0.3)
-        yield [layer, layer.eval()(x) is x]
 
 
 def refusals(torch: Any) -> Any:

@@ -6,25 +6,6 @@ from typing import Any
 from tests.answers import numbers, raised, told
 
 
-def dtypes_of_norms(torch: Any) -> Any:
-    """Parameters in single precision serve inputs in half, and no others."""
-    nn, answers = torch.nn, {}
-    layers = {
-        "batch": nn.BatchNorm1d(3), "batch in evaluation": nn.BatchNorm1d(3).eval(),
-        "batch in double": nn.BatchNorm1d(3).double(), "batch in half": nn.BatchNorm1d(3).half(),
-        "batch without weights": nn.BatchNorm1d(3, affine=False), "layer": nn.LayerNorm(3),
-        "batch without running values": nn.BatchNorm1d(3, track_running_stats=False),
-        "group": nn.GroupNorm(1, 3), "layer in double": nn.LayerNorm(3).double(),
-        "instance": nn.InstanceNorm1d(3, affine=True),
-    }  # fmt: skip
-    for name, layer in layers.items():
-        for kind in (torch.float32, torch.float64, torch.float16, torch.int64):
-            x = torch.arange(18).reshape(2, 3, 3).to(kind)
-            x = x[0] if "batch" in name else x
-            answers[f"{name}, {kind}"] = raised(lambda x=x, layer=layer: str(layer(x).dtype))
-    return answers
-
-
 def half_norms(torch: Any) -> Any:
     """Gradients of the parameters are in their precision."""
     layer = torch.nn.LayerNorm(4)
@@ -60,19 +41,6 @@ def convolutions(torch: Any) -> Any:
         raised(F.conv2d, x, w, stride=(1, 1, 1)), F.conv2d(x, w, stride=(2,)),
         F.conv1d(x[0], torch.ones(1, 4, 2), padding="same"),
     ]  # fmt: skip
-
-
-def depthwise(torch: Any) -> Any:
-    """Each channel by itself: result and gradients."""
-    for stride, padding, dilation, size in [(1, 1, 1, 3), (1, 0, 2, 3), (2, 1, 1, 3), (1, 3, 1, 2)]:
-        conv = torch.nn.Conv2d(4, 4, size, stride, padding, dilation, groups=4)
-        with torch.no_grad():
-            for p in conv.parameters():
-                p.copy_(torch.linspace(-1, 1, p.numel()).reshape(p.shape))
-        x = torch.linspace(-2, 1, 2 * 4 * 6 * 7).reshape(2, 4, 6, 7).requires_grad_()
-        out = conv(x)
-        out.pow(2).sum().backward()
-        yield numbers((out, x.grad, conv.weight.grad, conv.bias.grad))
 
 
 def rows_and_steps(torch: Any) -> Any:

@@ -24,26 +24,11 @@ def fills(torch: Any) -> Any:
     yield torch.rand(3)
 
 
-def higher_dimensions(torch: Any) -> Any:
-    init = torch.nn.init
-    return [bits(fill(torch.empty(4, 3, 2, 2))) for fill in
-            (init.xavier_uniform_, init.xavier_normal_, init.kaiming_uniform_,
-             init.kaiming_normal_)]  # fmt: skip
-
-
 def generators(torch: Any) -> Any:
     init, g = torch.nn.init, torch.Generator().manual_seed(3)
     functions = (init.uniform_, init.normal_, init.trunc_normal_, init.xavier_uniform_,
                  init.xavier_normal_, init.kaiming_uniform_, init.kaiming_normal_)  # fmt: skip
     return [*[bits(fill(torch.empty(5, 7), generator=g)) for fill in functions], torch.rand(2)]
-
-
-def parameters_stay_leaves(torch: Any) -> Any:
-    weight = torch.nn.Parameter(torch.empty(3, 4))
-    torch.nn.init.normal_(weight)
-    torch.nn.init.kaiming_uniform_(weight)
-    torch.nn.init.eye_(weight)
-    return [weight, weight.is_leaf, weight.grad_fn, weight._version > 2]
 
 
 def orthogonal(torch: Any) -> Any:
@@ -91,13 +76,3 @@ def whole_models(torch: Any) -> Any:
             layer.reset_parameters()
     again = digests(model)
     return [first, again, torch.rand(2)]
-
-
-def default_dtype(torch: Any) -> Any:
-    torch.set_default_dtype(torch.float64)
-    try:
-        layer = torch.nn.Linear(4, 3)
-        norm = torch.nn.BatchNorm1d(2)
-    finally:
-        torch.set_default_dtype(torch.float32)
-    return [bits(layer.weight), bits(layer.bias), norm.running_mean.dtype, norm.weight.dtype]

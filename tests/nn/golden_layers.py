@@ -24,22 +24,6 @@ def linear(torch: Any) -> Any:
     ]  # fmt: skip
 
 
-def reprs(torch: Any) -> Any:
-    nn = torch.nn
-    return [
-        nn.ReLU(), nn.ReLU(True), nn.ReLU6(), nn.ReLU6(True), nn.Tanh(), nn.Sigmoid(),
-        nn.LogSigmoid(), nn.Softsign(), nn.Tanhshrink(), nn.Softmax(), nn.Softmax(1), nn.Softmin(1),
-        nn.LogSoftmax(dim=-1), nn.LeakyReLU(), nn.LeakyReLU(0.2, True), nn.ELU(), nn.ELU(2.0, True),
-        nn.SELU(), nn.SELU(True), nn.GELU(), nn.GELU("tanh"), nn.SiLU(), nn.SiLU(True),
-        nn.Softplus(), nn.Softplus(2, 3), nn.Hardtanh(), nn.Hardtanh(-2, 2, True), nn.Dropout(),
-        nn.Dropout(0.1, True), nn.BatchNorm1d(3), nn.BatchNorm1d(3, affine=False), nn.Flatten(),
-        nn.BatchNorm1d(2, 1e-3, None, True, False), nn.BatchNorm1d(2, bias=False), nn.Identity(3),
-        nn.Flatten(0, 2), nn.Unflatten(1, (2, 2)), nn.MSELoss(), nn.L1Loss(), nn.BCELoss(),
-        nn.BCEWithLogitsLoss(), nn.CrossEntropyLoss(), nn.NLLLoss(), nn.HuberLoss(),
-        nn.SmoothL1Loss(),
-    ]  # fmt: skip
-
-
 def activations(torch: Any) -> Any:
     nn = torch.nn
     modules = [
@@ -54,15 +38,6 @@ def activations(torch: Any) -> Any:
             out = module(x)
             out.pow(2).sum().backward()
             yield [name_of(out.grad_fn), numbers(out), numbers(x.grad)]
-
-
-def activations_in_place(torch: Any) -> Any:
-    nn = torch.nn
-    for module in (nn.ReLU(True), nn.LeakyReLU(0.2, True), nn.ELU(1.0, True), nn.SELU(True),
-                   nn.SiLU(True), nn.Hardtanh(-1, 1, True), nn.ReLU6(True)):  # fmt: skip
-        x = ramp(torch, 4)
-        same = module(x) is x
-        yield [same, numbers(x), x._version > 0]
 
 
 def activation_errors(torch: Any) -> Any:
@@ -103,40 +78,6 @@ def dropout(torch: Any) -> Any:
     ]  # fmt: skip
 
 
-def batch_norm_options(torch: Any) -> Any:
-    nn = torch.nn
-    for momentum in (0.1, 0.7, None):
-        for affine in (True, False):
-            for track in (True, False):
-                layer = nn.BatchNorm1d(3, 1e-3, momentum, affine, track)
-                seen = []
-                for step, training in enumerate((True, True, False, True, False)):
-                    layer.train(training)
-                    x = (ramp(torch, 4, 3) * (step + 1) + step).sin().requires_grad_()
-                    layer.zero_grad()
-                    out = layer(x)
-                    (out * ramp(torch, 4, 3)).sum().backward()
-                    grads = [p.grad for p in layer.parameters()]
-                    seen.append(numbers((out, x.grad, *grads, *layer.buffers())))
-                yield seen
-
-
-def batch_norm_shapes(torch: Any) -> Any:
-    nn = torch.nn
-    layer = nn.BatchNorm1d(3)
-    x = ramp(torch, 2, 3, 5).requires_grad_()
-    out = layer(x)
-    (out * x.detach().cos()).sum().backward()
-    single = nn.BatchNorm1d(2)(ramp(torch, 1, 2, 4))
-    layer.eval()
-    return [
-        numbers(out), numbers(x.grad), numbers(single), list(layer.state_dict()),
-        name_of(out.grad_fn), nn.BatchNorm1d(2, dtype=torch.float64).state_dict(),
-        numbers(layer(torch.ones(1, 3))), nn.BatchNorm1d(2, bias=False).state_dict(),
-        nn.BatchNorm1d(2, affine=False, track_running_stats=False).state_dict(),
-    ]  # fmt: skip
-
-
 def batch_norm_errors(torch: Any) -> Any:
     nn = torch.nn
     layer = nn.BatchNorm1d(3)
@@ -150,15 +91,6 @@ def batch_norm_errors(torch: Any) -> Any:
         raised(F.batch_norm, torch.ones(2, 3), torch.ones(3), torch.ones(3), torch.ones(2)),
         raised(F.batch_norm, torch.ones(3), None, None, training=True),
     ]  # fmt: skip
-
-
-def batch_norm_reset(torch: Any) -> Any:
-    layer = torch.nn.BatchNorm1d(2)
-    layer(ramp(torch, 4, 2))
-    before = numbers(layer.buffers())
-    layer.reset_running_stats()
-    after = numbers(layer.buffers())
-    return [before, after, layer.num_batches_tracked.dtype, layer.running_mean._version > 0]
 
 
 def second_derivatives(torch: Any) -> Any:
@@ -188,19 +120,3 @@ def layer_norm(torch: Any) -> Any:
         raised(F.layer_norm, x.long(), (4,)), nn.LayerNorm(3).normalized_shape,
         raised(F.layer_norm, x, (4,), torch.ones(4).double()), nn.LayerNorm([2, 3]).weight.shape,
     ]  # fmt: skip
-
-
-def gradients_of_activations_in_place(torch: Any) -> Any:
-    """What was there before is kept for the backward pass."""
-    nn = torch.nn
-    layers = [
-        nn.ReLU(inplace=True), nn.LeakyReLU(0.2, inplace=True), nn.ReLU6(inplace=True),
-        nn.SiLU(inplace=True), nn.ELU(inplace=True), nn.SELU(inplace=True),
-        nn.Hardtanh(inplace=True),
-    ]  # fmt: skip
-    for layer in layers:
-        x = torch.tensor([1.0, 2.0, 4.5], requires_grad=True)
-        y = x * 2 - 3
-        z = layer(y)
-        z.sum().backward()
-        yield [z is y, numbers(z), numbers(x.grad)]

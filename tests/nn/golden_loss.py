@@ -61,21 +61,6 @@ def of_two_classes(torch: Any) -> Any:
             yield gradient(lambda a: loss(a, y), p)
 
 
-def of_classes(torch: Any) -> Any:
-    nn = torch.nn
-    x, w = values(torch, 5, 4), values(torch, 4, seed=1).abs()
-    y = torch.tensor([0, 3, 1, 1, 2])
-    for reduction in REDUCTIONS:
-        for weight in (None, w):
-            for ignored in (-100, 1):
-                for smoothing in (0.0, 0.2):
-                    loss = nn.CrossEntropyLoss(weight, ignore_index=ignored, reduction=reduction,
-                                               label_smoothing=smoothing)  # fmt: skip
-                    yield gradient(lambda a: loss(a, y), x)
-                likelihood = nn.NLLLoss(weight, ignore_index=ignored, reduction=reduction)
-                yield gradient(lambda a: likelihood(a, y), x.log_softmax(1))
-
-
 def of_class_probabilities(torch: Any) -> Any:
     nn = torch.nn
     x, w = values(torch, 5, 4), values(torch, 4, seed=1).abs()
@@ -116,16 +101,6 @@ def extremes(torch: Any) -> Any:
         gradient(lambda a: nn.NLLLoss()(nn.LogSoftmax(1)(a), classes), pairs),
         numbers(nn.BCELoss(reduction="none")(saturated, torch.tensor([0.0, 1.0, 1.0, 0.0]))),
         gradient(lambda a: nn.MSELoss()(a, y), x), gradient(lambda a: nn.HuberLoss()(a, y), x),
-    ]  # fmt: skip
-
-
-def all_ignored(torch: Any) -> Any:
-    nn = torch.nn
-    x, y = values(torch, 2, 3), torch.tensor([1, 1])
-    return [
-        gradient(lambda a: nn.CrossEntropyLoss(ignore_index=1)(a, y), x),
-        gradient(lambda a: nn.CrossEntropyLoss(ignore_index=1, reduction="sum")(a, y), x),
-        gradient(lambda a: nn.CrossEntropyLoss(ignore_index=1, label_smoothing=0.1)(a, y), x),
     ]  # fmt: skip
 
 
@@ -188,25 +163,6 @@ def refusals(torch: Any) -> Any:
           (F.mse_loss, F.l1_loss, F.binary_cross_entropy, F.binary_cross_entropy_with_logits)],
         raised(F.cross_entropy, x, y, reduction="other"),
     ]  # fmt: skip
-
-
-def former_arguments(torch: Any) -> Any:
-    nn = torch.nn
-    x, y = values(torch, 3), values(torch, 3, seed=1)
-    seen: list[Any] = []
-    for size_average, reduce in ((True, None), (False, None), (None, False), (True, True),
-                                 (False, False)):  # fmt: skip
-        seen.append(warned(lambda: seen.append(
-            nn.functional.mse_loss(x, y, size_average, reduce))))  # fmt: skip
-        seen.append(warned(lambda: seen.append(nn.L1Loss(size_average, reduce).reduction)))
-    return seen
-
-
-def buffers(torch: Any) -> Any:
-    nn, w = torch.nn, torch.ones(2)
-    losses = (nn.CrossEntropyLoss(w), nn.NLLLoss(w), nn.BCELoss(w), nn.BCEWithLogitsLoss(w),
-              nn.BCEWithLogitsLoss(pos_weight=w), nn.MSELoss())  # fmt: skip
-    return [dict(loss.state_dict()) for loss in losses]
 
 
 def second_derivatives(torch: Any) -> Any:

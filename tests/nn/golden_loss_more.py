@@ -55,17 +55,6 @@ def of_margins(torch: Any) -> Any:
         ]
 
 
-def reprs_and_states(torch: Any) -> Any:
-    nn, w = torch.nn, torch.ones(4)
-    losses = [
-        nn.KLDivLoss(), nn.PoissonNLLLoss(), nn.GaussianNLLLoss(full=True), nn.HingeEmbeddingLoss(),
-        nn.CosineEmbeddingLoss(), nn.MarginRankingLoss(), nn.TripletMarginLoss(),
-        nn.TripletMarginWithDistanceLoss(), nn.MultiLabelSoftMarginLoss(w), nn.SoftMarginLoss(),
-        nn.TripletMarginWithDistanceLoss(distance_function=nn.CosineSimilarity()),
-    ]  # fmt: skip
-    return [[loss, dict(loss.state_dict()), loss.reduction] for loss in losses]
-
-
 def refusals(torch: Any) -> Any:
     nn, F = torch.nn, torch.nn.functional
     x, p = values(torch, 3, 4), values(torch, 3, 4, seed=1).softmax(1)

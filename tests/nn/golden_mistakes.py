@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.answers import numbers, raised
+from tests.answers import raised
 
 
 def _line(call: Any, *args: Any, **kwargs: Any) -> str:
@@ -16,23 +16,6 @@ def _line(call: Any, *args: Any, **kwargs: Any) -> str:
         return list(result.shape) if hasattr(result, "shape") else type(result).__name__
 
     return raised(shape).partition("\n")[0]
-
-
-def arguments(torch: Any) -> Any:
-    """Of the constructors of all layers: none, and an unknown one."""
-    nn = torch.nn
-    layers = [
-        nn.AdaptiveAvgPool2d, nn.AdaptiveMaxPool2d, nn.AvgPool1d, nn.AvgPool2d, nn.BatchNorm1d,
-        nn.BatchNorm2d, nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.ConvTranspose1d,
-        nn.ConvTranspose2d, nn.Dropout, nn.Dropout2d, nn.ELU, nn.Embedding, nn.EmbeddingBag,
-        nn.Flatten, nn.Fold, nn.GELU, nn.GLU, nn.GroupNorm, nn.GRUCell, nn.Hardsigmoid,
-        nn.Hardswish, nn.InstanceNorm2d, nn.LayerNorm, nn.LeakyReLU, nn.Linear, nn.LogSoftmax,
-        nn.LSTMCell, nn.MaxPool1d, nn.MaxPool2d, nn.Mish, nn.MultiheadAttention,
-        nn.PixelShuffle, nn.PReLU, nn.ReflectionPad2d, nn.ReLU, nn.RMSNorm, nn.Softmax,
-        nn.Softmin, nn.Softplus, nn.Tanh, nn.TransformerEncoderLayer, nn.Unflatten, nn.Unfold,
-        nn.ZeroPad2d, nn.CrossEntropyLoss, nn.MSELoss,
-    ]  # fmt: skip
-    return {layer.__name__: [_line(layer), _line(layer, foo=1)] for layer in layers}
 
 
 def options(torch: Any) -> Any:
@@ -53,17 +36,6 @@ def integers(torch: Any) -> Any:
     pools = [nn.MaxPool1d(2), nn.MaxPool1d(2, return_indices=True), nn.MaxPool2d(2)]
     answers = [_line(pool, given) for pool in pools for given in (x, x.bool())]
     return [*answers, _line(pools[0], None), _line(nn.ModuleList().pop), _line(nn.Sequential().pop)]
-
-
-def calls(torch: Any) -> Any:
-    """Of layers with too many arguments, none, an unknown one."""
-    nn = torch.nn
-    layers = [
-        nn.Conv1d(4, 2, 3), nn.Conv2d(4, 2, 3), nn.ConvTranspose2d(4, 2, 3), nn.MaxPool2d(2),
-        nn.AvgPool2d(2), nn.AdaptiveAvgPool2d(2), nn.LSTM(4, 2), nn.GRU(4, 2),
-        nn.RNN(4, 2), nn.BatchNorm1d(4), nn.ReLU(), nn.Flatten(), nn.Embedding(4, 2),
-    ]  # fmt: skip
-    return [[_line(m, *[torch.ones(2)] * 9), _line(m), _line(m, foo=torch.ones(2))] for m in layers]
 
 
 def inputs(torch: Any) -> Any:
@@ -109,15 +81,6 @@ def targets(torch: Any) -> Any:
                  [(torch.float32, torch.float64), (torch.float64, torch.float32)]]  # fmt: skip
         answers[f"{loss!r} of dtypes"] = [str(kind) for kind in kinds]
     return answers
-
-
-def of_one_number(torch: Any) -> Any:
-    """A loss of logits without dimensions."""
-    F, x = torch.nn.functional, torch.tensor(0.5, requires_grad=True)
-    for more in ({}, {"pos_weight": torch.tensor(3.0)}, {"weight": torch.tensor(2.0)}):
-        loss = F.binary_cross_entropy_with_logits(x, torch.tensor(0.25), **more)
-        (slope,) = torch.autograd.grad(loss, x)
-        yield [numbers(loss), numbers(slope)]
 
 
 def of_nothing(torch: Any) -> Any:

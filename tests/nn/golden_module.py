@@ -149,22 +149,6 @@ def registration_errors(torch: Any) -> Any:
     yield from [module._parameters, module._modules, module]
 
 
-def reassignment(torch: Any) -> Any:
-    """A name that moves from one kind of member to another."""
-    nn = torch.nn
-    module = nn.Module()
-    for value in (3, nn.Parameter(torch.ones(1)), nn.ReLU(), None, 4):
-        yield raised(setattr, module, "x", value)
-        kinds = ("_parameters", "_buffers", "_modules")
-        yield [type(module.x).__name__, [list(getattr(module, kind)) for kind in kinds]]
-        yield "x" in module.__dict__
-    module.register_buffer("y", torch.ones(1), persistent=False)
-    module.y = nn.Parameter(torch.zeros(1))
-    yield sorted(module._non_persistent_buffers_set)
-    del module.x, module.y
-    yield [raised(lambda: module.x), raised(delattr, module, "x")]
-
-
 def traversal(torch: Any) -> Any:
     model, twice = net(torch), shared(torch)
     root = torch.nn.ModuleDict({"one": twice, "two": model})
@@ -261,28 +245,6 @@ def copies(torch: Any) -> Any:
         ]  # fmt: skip
 
 
-def printing(torch: Any) -> Any:
-    nn = torch.nn
-
-    class Lines(nn.Module):
-        def extra_repr(self) -> str:
-            return "first\nsecond"
-
-    class Both(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.inner = Lines()
-
-        def extra_repr(self) -> str:
-            return "size=3"
-
-    model = Both()
-    model.net = net(torch)
-    model.none = None
-    model.add_module("nothing", None)
-    return [nn.Module(), Lines(), Both(), model, nn.Sequential(), shared(torch), net(torch)]
-
-
 def names_of_attributes(torch: Any) -> Any:
     module = shared(torch)
     module.register_buffer("mean", torch.ones(1))
@@ -290,11 +252,6 @@ def names_of_attributes(torch: Any) -> Any:
     mine = ["a", "b", "p", "q", "mean", "empty", "nothing", "forward", "training", "none"]
     digits = [name for name in dir(torch.nn.Sequential(torch.nn.ReLU())) if name[0].isdigit()]
     return [[name in listed for name in mine], listed == sorted(listed), digits]
-
-
-def typenames(torch: Any) -> Any:
-    things = [1, None, [1], "a", torch.ones(1), torch.nn.Linear(1, 1), torch.nn.Linear, len]
-    return [torch.typename(thing) for thing in things]
 
 
 def calls(torch: Any) -> Any:
@@ -311,17 +268,6 @@ def calls(torch: Any) -> Any:
         raised(nn.Module()), raised(nn.Sequential(nn.ReLU()), x, x).split(" takes")[1],
         warned(lambda: model(x)),
     ]  # fmt: skip
-
-
-def lists_of_hooks(torch: Any) -> Any:
-    """The attributes that tools look at."""
-    module = torch.nn.Linear(1, 1)
-    empty = [len(getattr(module, f"_{kind}_hooks")) for kind in ("forward", "backward")]
-    handle = module.register_forward_hook(lambda *_: None)
-    one = len(module._forward_hooks)
-    module._forward_hooks.clear()
-    handle.remove()
-    return [empty, one, len(module._forward_hooks), module._get_name(), module._version]
 
 
 def extra_state_errors(torch: Any) -> Any:

@@ -3,7 +3,7 @@
 import warnings
 from typing import Any
 
-from tests.answers import bits, digests, raised, warned
+from tests.answers import bits, raised, warned
 
 
 def sparse_and_dirac(torch: Any) -> Any:
@@ -41,14 +41,6 @@ def empty(torch: Any) -> Any:
         tuple(layer.weight.grad.shape), layer.weight.dtype, raised(layer.to_empty),
         raised(layer.xpu), layer.dump_patches,
     ]  # fmt: skip
-
-
-def shared_values(torch: Any) -> Any:
-    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3))
-    before = digests(model)
-    model.share_memory()
-    after = digests(model)
-    return [before == after, list(after), model(torch.ones(4, 2)).shape]
 
 
 def former_hooks(torch: Any) -> Any:
@@ -90,18 +82,6 @@ def former_hooks(torch: Any) -> Any:
         layer.register_backward_hook(note)
         quiet = tuple(layer(x).shape)
     return [seen, texts, quiet]
-
-
-def replaced_and_removed(torch: Any) -> Any:
-    layer = torch.nn.Tanh()
-    handle = layer.register_backward_hook(lambda m, given, of: (given[0] * 10,))
-    x = torch.ones(2, requires_grad=True)
-    layer(x).sum().backward()
-    changed = x.grad.clone()
-    handle.remove()
-    x.grad = None
-    layer(x).sum().backward()
-    return [changed / x.grad]
 
 
 def one_kind_of_hooks(torch: Any) -> Any:

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from tests.answers import name_of, numbers, raised, slopes, warned
+from tests.answers import numbers, raised, warned
 
 
 def wave(torch: Any, *shape: int) -> Any:
@@ -33,29 +33,8 @@ def layers(torch: Any) -> list[Any]:
     ]  # fmt: skip
 
 
-def reprs(torch: Any) -> Any:
-    return [layer for layer, _ in layers(torch)]
-
-
 def states(torch: Any) -> Any:
     return [[dict(layer.state_dict()), layer.state_dict()._metadata] for layer, _ in layers(torch)]
-
-
-def steps(torch: Any) -> Any:
-    """Two steps of training, then evaluation, with gradients of inputs and parameters."""
-    for layer, shape in layers(torch):
-        torch.manual_seed(3)
-        for p in layer.parameters():
-            p.data = torch.rand_like(p) + 0.5
-        for training in (True, True, False):
-            layer.train(training)
-            x = wave(torch, *shape).requires_grad_()
-            layer.zero_grad()
-            out = layer(x)
-            (out * wave(torch, *shape).cos()).sum().backward()
-            grads = slopes(layer.parameters())
-            state = numbers(layer.buffers())
-            yield [name_of(out.grad_fn), numbers(out), numbers(x.grad), grads, state]
 
 
 def second_derivatives(torch: Any) -> Any:
@@ -75,55 +54,11 @@ def second_derivatives(torch: Any) -> Any:
             yield [numbers(first), numbers(second)]
 
 
-def layouts(torch: Any) -> Any:
-    """The results lie in order, whatever the input does."""
-    nn = torch.nn
-    x = wave(torch, 3, 2, 4).permute(2, 1, 0)
-    return [
-        [numbers(layer(x)), layer(x).stride()]
-        for layer in (nn.BatchNorm1d(2), nn.BatchNorm1d(2).eval(), nn.GroupNorm(1, 2),
-                      nn.InstanceNorm1d(2), nn.LayerNorm(3), nn.LayerNorm(3, bias=False))
-    ]  # fmt: skip
-
-
 def half_precision(torch: Any) -> Any:
     nn = torch.nn
     x = wave(torch, 2, 4, 3).half()
     return [numbers(layer.half()(x)) for layer in
             (nn.LayerNorm(3), nn.GroupNorm(2, 4), nn.RMSNorm(3))]  # fmt: skip
-
-
-def in_place_afterwards(torch: Any) -> Any:
-    """The result may be written to: it is not what the gradient needs."""
-    nn = torch.nn
-    for layer in (nn.BatchNorm1d(4), nn.BatchNorm1d(4, affine=False), nn.GroupNorm(2, 4),
-                  nn.GroupNorm(2, 4, affine=False), nn.LayerNorm(3),
-                  nn.LayerNorm(3, elementwise_affine=False)):  # fmt: skip
-        x = wave(torch, 2, 4, 3).requires_grad_()
-        out = layer(x).relu_()
-        (out * wave(torch, 2, 4, 3)).sum().backward()
-        yield numbers(x.grad)
-
-
-def twice_backward(torch: Any) -> Any:
-    nn = torch.nn
-    for layer in (nn.BatchNorm1d(4), nn.GroupNorm(2, 4), nn.LayerNorm(3)):
-        x, g = wave(torch, 2, 4, 3).double().requires_grad_(), wave(torch, 2, 4, 3).double().cos()
-        out = layer.double()(x)
-        out.backward(g, retain_graph=True)
-        out.backward(g, retain_graph=True)
-        out.backward(g * 2)
-        yield from [numbers(x.grad), numbers(layer.weight.grad), raised(out.backward, g),
-                    layer.weight.grad is not layer.bias.grad]  # fmt: skip
-
-
-def written_inputs(torch: Any) -> Any:
-    layer = torch.nn.LayerNorm(3)
-    x = wave(torch, 2, 3).requires_grad_() * 1
-    out = layer(x)
-    x.mul_(2)
-    text = raised(out.sum().backward)
-    return text.split(":")[1][:80]
 
 
 def refusals(torch: Any) -> Any:

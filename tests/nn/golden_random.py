@@ -2,23 +2,7 @@
 
 from typing import Any
 
-from tests.answers import bits, name_of, numbers, raised
-
-
-def shapes(torch: Any) -> Any:
-    g = torch.Generator().manual_seed(7)
-    return [
-        *[bits(make(*size, dtype=dtype)) for make in (torch.rand, torch.randn)
-          for size in ((3,), (4, 5), (2, 3, 7), ((2, 3),), (0,), ((),))
-          for dtype in (torch.float32, torch.float64, torch.float16)],
-        bits(torch.rand(3, generator=g)), bits(torch.randn(20, generator=g)),
-        torch.rand(size=(2,)), torch.rand(2, requires_grad=True), bits(torch.randn(size=(3, 3))),
-        torch.randint(5, (4,)), torch.randint(2, 9, (3,)), torch.randint(high=4, size=(2,)),
-        torch.randint(low=1, high=5, size=[2], dtype=torch.float32), torch.randperm(7),
-        torch.randint(10, (2, 2), generator=g), torch.randperm(5, generator=g),
-        torch.randperm(4, dtype=torch.float32), torch.randint(2, (3,), dtype=torch.bool),
-        torch.rand(2, device="cpu", dtype=torch.float64),
-    ]  # fmt: skip
+from tests.answers import bits, name_of, raised
 
 
 def like(torch: Any) -> Any:
@@ -51,13 +35,6 @@ def fills(torch: Any) -> Any:
         torch.empty(3, 2).bernoulli_(torch.tensor([0.9, 0.1])),
         torch.empty(2, 3).t().bernoulli_(torch.tensor([0.9, 0.1])),
     ]  # fmt: skip
-
-
-def approximate_fills(torch: Any) -> Any:
-
-    x = torch.empty(4, 5)
-    return [numbers(x.exponential_()), numbers(x.exponential_(2.5)), numbers(x.cauchy_(1, 2)),
-            numbers(x.log_normal_(0.5, 0.3)), torch.rand(2)]  # fmt: skip
 
 
 def recorded(torch: Any) -> Any:

@@ -3,7 +3,7 @@
 import pickle
 from typing import Any
 
-from tests.answers import bits, digests, name_of, numbers, raised, slopes, warned
+from tests.answers import digests, name_of, numbers, raised, slopes, warned
 from tests.nn.golden_attention import wave
 
 
@@ -68,15 +68,6 @@ def computed(torch: Any) -> Any:
     return [answers, _outcome(torch, layer, wave(torch, 5, 2, 3, dtype="float64"))]
 
 
-def from_a_state(torch: Any) -> Any:
-    for kind in _layers(torch):
-        torch.manual_seed(3)
-        layer = kind(3, 4, 2, bidirectional=True, dtype=torch.float64)
-        states = [wave(torch, 4, 2, 4, dtype="float64") * k for k in (1, 2)]
-        hx = tuple(states) if kind is torch.nn.LSTM else states[0]
-        yield _outcome(torch, layer, wave(torch, 3, 2, 3, dtype="float64"), hx)
-
-
 def projections(torch: Any) -> Any:
     for bidirectional in (False, True):
         torch.manual_seed(4)
@@ -98,23 +89,6 @@ def single_sequences(torch: Any) -> Any:
             output, _ = layer(wave(torch, 5, 3))
             yield from [_outcome(torch, layer, wave(torch, 5, 3)), name_of(output.grad_fn),
                         _outcome(torch, layer, wave(torch, 5, 3), hx)]  # fmt: skip
-
-
-def empty_batches(torch: Any) -> Any:
-    for kind in _layers(torch):
-        output, state = kind(3, 4)(torch.zeros(2, 0, 3))
-        yield [output.shape, state[0].shape]
-
-
-def dropped(torch: Any) -> Any:
-    """Between layers, with PyTorch's random numbers."""
-    for kind in _layers(torch):
-        for options in ({}, {"batch_first": True}, {"bidirectional": True}):
-            torch.manual_seed(6)
-            layer = kind(3, 4, 3, dropout=0.4, **options)
-            yield _outcome(torch, layer, wave(torch, 5, 2, 3))
-            output, _ = layer.eval()(wave(torch, 5, 2, 3))
-            yield [numbers(output), bits(torch.rand(3))]
 
 
 def twice(torch: Any) -> Any:

@@ -28,17 +28,6 @@ def contents(torch: Any) -> Any:
     ]  # fmt: skip
 
 
-def shared_and_reserved(torch: Any) -> Any:
-    nn = torch.nn
-    module = nn.Module()
-    module.a = nn.Linear(1, 1)
-    module.b = module.a
-    module.register_parameter("none", None)
-    module.register_buffer("hidden", torch.ones(1), persistent=False)
-    module.register_buffer("shown", torch.ones(1))
-    return [list(module.state_dict()), module.load_state_dict(module.state_dict())]
-
-
 def loading(torch: Any) -> Any:
     source, target = net(torch), net(torch)
     weight = target[0].weight
@@ -161,30 +150,3 @@ def hooks_that_return(torch: Any) -> Any:
     handle.remove()
     model.register_load_state_dict_post_hook(lambda *_: 1)
     yield raised(model.load_state_dict, model.state_dict())
-
-
-def old_batch_norm(torch: Any) -> Any:
-    """States from before `num_batches_tracked` load into a model that has it."""
-    norm = torch.nn.BatchNorm1d(2)
-    state = norm.state_dict()
-    del state["num_batches_tracked"]
-    current = raised(norm.load_state_dict, state)
-    del state._metadata
-    return [current, norm.load_state_dict(state), list(state)]
-
-
-def overridden(torch: Any) -> Any:
-    """The methods that subclasses override are those PyTorch calls."""
-
-    class Own(torch.nn.Linear):
-        def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-            super()._save_to_state_dict(destination, prefix, keep_vars)
-            destination[prefix + "note"] = torch.ones(1)
-
-        def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
-            self.note = state_dict.pop(prefix + "note")
-            super()._load_from_state_dict(state_dict, prefix, *rest)
-
-    model = torch.nn.Sequential(Own(1, 1))
-    state = model.state_dict()
-    return [list(state), model.load_state_dict(state), model[0].note, list(state)]

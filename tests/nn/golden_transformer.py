@@ -3,7 +3,7 @@
 import warnings
 from typing import Any
 
-from tests.answers import bits, digests, name_of, numbers, raised, warned
+from tests.answers import digests, name_of, numbers, raised
 from tests.nn.golden_attention import wave
 
 ROUNDING = {"depth": 4}
@@ -76,25 +76,6 @@ def encoder_layers(torch: Any) -> Any:
     return [answers, _outcome(torch, layer, _wave(torch, 3, 4))]
 
 
-def decoder_layers(torch: Any) -> Any:
-    answers = {}
-    padding = torch.tensor([[False, False, False], [False, True, True]])
-    for name, options in OPTIONS.items():
-        torch.manual_seed(4)
-        layer = torch.nn.TransformerDecoderLayer(4, 2, 6, 0.0, **options).double()
-        order = (1, 0, 2) if options.get("batch_first") else (0, 1, 2)
-        x, memory = (
-            _wave(torch, 4, 2, 4).double().permute(order),
-            _wave(torch, 3, 2, 4).double().permute(order),
-        )
-        for how in (
-            {}, {"tgt_mask": _causal(torch, 4).double(), "tgt_is_causal": True},
-            {"memory_key_padding_mask": padding, "memory_mask": torch.zeros(4, 3).bool()},
-        ):  # fmt: skip
-            answers[f"{name}, {' '.join(how)}"] = _outcome(torch, layer, x, memory, **how)
-    return answers
-
-
 def stacks(torch: Any) -> Any:
     nn = torch.nn
     torch.manual_seed(5)
@@ -114,19 +95,6 @@ def stacks(torch: Any) -> Any:
     ]  # fmt: skip
 
 
-def dropped(torch: Any) -> Any:
-    """PyTorch's random numbers, in training; nothing is dropped in evaluation."""
-    nn, answers = torch.nn, []
-    for options in OPTIONS.values():
-        torch.manual_seed(6)
-        encoder = nn.TransformerEncoderLayer(4, 2, 6, 0.3, **options)
-        decoder = nn.TransformerDecoderLayer(4, 2, 6, 0.3, **options)
-        x = _wave(torch, 3, 3, 4)
-        answers += [_outcome(torch, encoder, x), _outcome(torch, decoder, x, x)]
-        answers += [numbers(encoder.eval()(x)), bits(torch.rand(2))]
-    return answers
-
-
 def padded_steps(torch: Any) -> Any:
     """In evaluation without gradients, PyTorch leaves out padded steps."""
     torch.manual_seed(7)
@@ -140,21 +108,6 @@ def padded_steps(torch: Any) -> Any:
         answers += [encoder(x, torch.zeros(3, 3).bool(), padding), encoder(x)]
         answers += [encoder(x, src_key_padding_mask=between)]
     return numbers(answers)
-
-
-def warnings_of_encoders(torch: Any) -> Any:
-    nn = torch.nn
-    for options in (
-        {}, {"norm_first": True}, {"batch_first": True}, {"batch_first": True, "norm_first": True},
-        {"batch_first": True, "bias": False}, {"batch_first": True, "activation": torch.tanh},
-    ):  # fmt: skip
-        layer = nn.TransformerEncoderLayer(8, 2, 16, **options)
-        yield warned(lambda layer=layer: nn.TransformerEncoder(layer, 2))
-    odd = nn.TransformerEncoderLayer(9, 3, 16, batch_first=True)
-    yield warned(lambda: nn.TransformerEncoder(odd, 2))
-    yield warned(lambda: nn.TransformerEncoder(odd, 2, enable_nested_tensor=False))
-    yield warned(lambda: odd(torch.ones(2, 3, 9), torch.zeros(3, 3),
-                            torch.zeros(2, 3).bool()))  # fmt: skip
 
 
 def errors(torch: Any) -> Any:

@@ -79,14 +79,6 @@ def bounds(torch: Any) -> Any:
     yield from [grads(params), params[0].grad._version]
 
 
-def recorded_gradients(torch: Any) -> Any:
-    """Gradients that are part of a graph are scaled outside of it."""
-    p = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
-    (p**3).sum().backward(create_graph=True)
-    norm = torch.nn.utils.clip_grad_norm_(p, 1.0)
-    return [norm.requires_grad, numbers(norm), numbers(p.grad), p.grad.requires_grad]
-
-
 def vectors(torch: Any) -> Any:
     u = torch.nn.utils
     torch.manual_seed(0)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.answers import digests, name_of, numbers, raised, slopes, warned
+from tests.answers import name_of, numbers, raised, slopes, warned
 from tests.nn.golden_layers import ramp
 
 
@@ -38,17 +38,6 @@ def padding_modes(torch: Any) -> Any:
             yield [layer, around, numbers(layer(x))]
 
 
-def initial_values(torch: Any) -> Any:
-    nn = torch.nn
-    for layer in (
-        nn.Conv1d(3, 4, 3), nn.Conv2d(3, 8, (3, 5)), nn.Conv2d(4, 8, 3, groups=4),
-        nn.Conv3d(2, 2, 2), nn.ConvTranspose1d(3, 4, 3), nn.ConvTranspose2d(4, 2, 3, groups=2),
-        nn.ConvTranspose3d(2, 3, 2), nn.Conv2d(1, 1, 1, bias=False, dtype=torch.float64),
-    ):  # fmt: skip
-        yield digests(layer)
-    yield torch.rand(2)
-
-
 def reprs(torch: Any) -> Any:
     nn = torch.nn
     return [
@@ -69,18 +58,6 @@ def reprs(torch: Any) -> Any:
         nn.Conv2d(2, 4, 3, padding=1, dilation=2, groups=2, bias=False, padding_mode="circular"),
         nn.ConvTranspose2d(2, 4, 3, 2, 1, 1, 2, dilation=2),
     ]  # fmt: skip
-
-
-def signals(torch: Any) -> Any:
-    nn = torch.nn
-    layers = [
-        nn.MaxPool1d(2), nn.MaxPool1d(3, 1, 1, 2), nn.AvgPool1d(2), nn.AvgPool1d(3, 2, 1, True),
-        nn.AdaptiveAvgPool1d(4), nn.AdaptiveMaxPool1d(4), nn.ZeroPad1d(1), nn.ConstantPad1d(1, 2.0),
-        nn.ReflectionPad1d(2), nn.ReplicationPad1d((1, 2)), nn.CircularPad1d(3),
-        nn.Upsample(scale_factor=2), nn.Upsample(4, mode="linear"),
-    ]  # fmt: skip
-    x = ramp(torch, 2, 3, 7).sin()
-    return [answer(layer, x) for layer in layers]
 
 
 def pictures(torch: Any) -> Any:

@@ -1,6 +1,5 @@
 """What modules, layers and losses do besides their golden answers."""
 
-import importlib
 import os
 import warnings
 
@@ -8,7 +7,6 @@ import pytest
 
 import nanotorch as torch
 from nanotorch._core import call_site
-from nanotorch.nn import functional as F
 from nanotorch.nn.module_call import register_module_forward_hook, register_module_forward_pre_hook
 
 
@@ -43,14 +41,6 @@ def test_uneven_padding_and_projections_are_warned_of_once(monkeypatch: pytest.M
     assert caught[0].filename == __file__
 
 
-def test_the_former_place_of_functional_call() -> None:
-    layer = torch.nn.Linear(2, 2)
-    call = importlib.import_module("nanotorch.nn.utils.stateless").functional_call
-    out = call(layer, {"weight": torch.zeros(2, 2)}, torch.ones(1, 2))
-    assert out.tolist() == [layer.bias.tolist()]
-    assert torch.nn.utils.stateless.functional_call is call is torch.func.functional_call
-
-
 def test_layers_of_users_inherit_as_always() -> None:
     """Only nanotorch's own layers bear their names on methods that they inherit."""
 
@@ -77,31 +67,10 @@ def test_a_forked_process_writes_to_shared_parameters() -> None:
     assert own.weight.tolist() == before
 
 
-@pytest.mark.parametrize(
-    ("shares", "target", "told"),
-    [
-        ([0.25, -0.75], [1.5, 0.5], "target"), ([-0.25, 0.75], [1.5, 0.5], "input"),
-        ([0.5, 0.5], [0.5, 2.0], "target"), ([0.5, 2.0], [0.5, 2.0], "input"),
-    ],
-)  # fmt: skip
-def test_the_first_share_that_is_none_is_told(
-    shares: list[float], target: list[float], told: str
-) -> None:
-    """As in PyTorch: element by element, the input's before the target's."""
-    with pytest.raises(RuntimeError, match=f"^all elements of {told} should be between 0 and 1"):
-        F.binary_cross_entropy(torch.tensor(shares), torch.tensor(target))
-
-
 def test_a_length_beyond_the_padding_is_refused() -> None:
     """PyTorch lets it pass, and gives sizes of which there are no data."""
     with pytest.raises(RuntimeError, match="5 steps is longer than the input"):
         torch.nn.utils.rnn.pack_padded_sequence(torch.ones(4, 2), [5, 2])
-
-
-@pytest.mark.parametrize(("dim", "kernel"), [(0, ""), (1, ""), (2, "_lastdim"), (-1, "_lastdim")])
-def test_integers_have_no_softmax(dim: int, kernel: str) -> None:
-    with pytest.raises(NotImplementedError, match=f'"softmax{kernel}_kernel_impl" not implemented'):
-        torch.softmax(torch.ones(2, 2, 2, dtype=torch.int64), dim)
 
 
 def test_forward_hooks_of_all_modules_come_before_a_modules_own() -> None:

@@ -1,14 +1,11 @@
 """Optimizers of a step size for every element: options, states, layouts, refusals."""
 
-import copy
-import functools
 import itertools
-import pickle
 from typing import Any
 
 from tests.answers import numbers, raised
-from tests.optim.golden_sgd import feed, laid_out, start, trajectory, with_closures
-from tests.optim.golden_state import made, plain
+from tests.optim.golden_sgd import feed, trajectory, with_closures
+from tests.optim.golden_state import made
 
 KINDS = ("Adadelta", "Adagrad", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop")
 # One combination of options per optimizer that needs all of its state.
@@ -93,19 +90,6 @@ def rprop(torch: Any) -> Any:
     )  # fmt: skip
 
 
-def a_decay_that_it_has_not(torch: Any) -> Any:
-    """A group's option of another optimizer is kept, and has no effect."""
-    for later in (False, True):
-        p = torch.tensor([1.0, -2.0, 0.05, 0.3], dtype=torch.float64, requires_grad=True)
-        optimizer = torch.optim.Rprop([{"params": [p], **({} if later else {"weight_decay": 0.9})}])
-        for step in range(6):
-            if later and step == 3:
-                optimizer.param_groups[0]["weight_decay"] = 0.9
-            p.grad = torch.cos(p.detach() * 3)
-            optimizer.step()
-        yield [numbers(p), optimizer.param_groups[0]["weight_decay"]]
-
-
 def rates_as_tensors(torch: Any) -> Any:
     for kind, options in FULL.items():
         make = getattr(torch.optim, kind)
@@ -127,93 +111,6 @@ def changed_options(torch: Any) -> Any:
                 params[2].grad = torch.ones(2)
             optimizer.step()
         yield numbers(params)
-
-
-def groups(torch: Any) -> Any:
-    for kind in KINDS:
-        a, b, c = start(torch)
-        optimizer = getattr(torch.optim, kind)([{"params": a}, {"params": b, "lr": 0.5}], lr=0.1)
-        optimizer.add_param_group({"params": c, "maximize": True})
-        for step in range(3):
-            feed(torch, [a, b], step)
-            c.grad = torch.ones(2)
-            optimizer.step()
-        yield [optimizer, numbers((a, b, c)), plain(optimizer.state_dict())]
-
-
-def structures(torch: Any) -> Any:
-    for kind, options in FULL.items():
-        for given in ({}, options):
-            _, optimizer = made(torch, kind, **given)
-            yield [optimizer, plain(optimizer.state_dict())]
-        fresh = getattr(torch.optim, kind)(start(torch))
-        yield [fresh, plain(fresh.state_dict())]
-
-
-def round_trips(torch: Any) -> Any:
-    """A restored or copied optimizer goes on as the first would have."""
-    for kind, options in FULL.items():
-        params, optimizer = made(torch, kind, **options)
-        copied = [torch.nn.Parameter(p.detach().clone()) for p in params]
-        other = getattr(torch.optim, kind)(copied, lr=99.0)
-        other.load_state_dict(copy.deepcopy(optimizer.state_dict()))
-        runs = [(params, optimizer), (copied, other)]
-        for twin in (copy.deepcopy(optimizer), pickle.loads(pickle.dumps(optimizer))):
-            runs.append((twin.param_groups[0]["params"], twin))
-        for ps, o in runs:
-            for step in (7, 8):
-                feed(torch, ps, step)
-                o.step()
-            yield [o, numbers(ps)]
-
-
-def older_states(torch: Any) -> Any:
-    """Numbers in place of tensors, options that did not exist; doubles from floats."""
-    for kind, options in FULL.items():
-        _, optimizer = made(torch, kind, **options)
-        state = copy.deepcopy(optimizer.state_dict())
-        for held in state["state"].values():
-            for name in ("step", "mu_product", "eta", "mu"):
-                if name in held:
-                    held[name] = held[name].item()
-        for name in ("foreach", "maximize", "differentiable", "capturable", "fused",
-                     "decoupled_weight_decay", "centered"):  # fmt: skip
-            state["param_groups"][0].pop(name, None)
-        doubles = [p.detach().double().requires_grad_() for p in start(torch)]
-        other = getattr(torch.optim, kind)(doubles)
-        other.load_state_dict(state)
-        held = other.state[doubles[0]]
-        feed(torch, doubles, 1)
-        yield [other, list(other.param_groups[0]),
-               {name: [t.dtype, list(t.shape)] for name, t in held.items()}]  # fmt: skip
-
-
-def default_dtypes(torch: Any) -> Any:
-    """Counts take the default dtype."""
-    torch.set_default_dtype(torch.float64)
-    try:
-        for kind in (*KINDS, "Adam"):
-            params, optimizer = made(torch, kind, steps=1)
-            yield {n: t.dtype for n, t in optimizer.state[params[0]].items()}
-    finally:
-        torch.set_default_dtype(torch.float32)
-
-
-def layouts(torch: Any) -> Any:
-    optim = torch.optim
-    makes = [functools.partial(getattr(optim, kind), lr=0.1, **FULL[kind]) for kind in FULL]
-    return laid_out(torch, *makes)
-
-
-def not_finite(torch: Any) -> Any:
-    for kind, options in FULL.items():
-        p = torch.nn.Parameter(torch.tensor([1.0, 2.0, 3.0, 4.0]))
-        optimizer = getattr(torch.optim, kind)([p], lr=0.1, **options)
-        for step in range(3):
-            bad = float("nan") if step == 1 else float("inf")
-            p.grad = torch.tensor([0.5, -0.5, bad, -bad if step == 2 else 0.0])
-            optimizer.step()
-        yield [repr(p), [repr(t) for t in optimizer.state[p].values()]]
 
 
 def closures(torch: Any) -> Any:

@@ -119,22 +119,6 @@ def states(torch: Any) -> Any:
         yield [list(single), single["al"][-1], single["n_iter"]]
 
 
-def single_precision(torch: Any) -> Any:
-    p = torch.nn.Parameter(torch.tensor([3.0, -2.0]))
-    optimizer = torch.optim.LBFGS([p], max_iter=3)
-
-    def closure() -> Any:
-        optimizer.zero_grad()
-        loss = (p**2).sum()
-        loss.backward()
-        return loss
-
-    with torch.no_grad():
-        loss = optimizer.step(closure)
-    held = optimizer.state[p]
-    return [loss.requires_grad, numbers(p), held["d"].dtype, type(held["prev_loss"]).__name__]
-
-
 def arguments(torch: Any) -> Any:
     make = torch.optim.LBFGS
     p, q = (torch.nn.Parameter(torch.ones(1)) for _ in range(2))

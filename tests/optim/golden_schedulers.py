@@ -1,7 +1,6 @@
 """Schedulers: rates step by step, closed forms, states, combinations, refusals, warnings."""
 
 import types
-import warnings
 from typing import Any
 
 from tests.answers import raised, warned
@@ -83,10 +82,6 @@ def _makers(torch: Any) -> dict[str, Any]:
         ),
         "chain": lambda o: s.ChainedScheduler([s.ConstantLR(o, 0.1, 4), s.ExponentialLR(o, 0.9)]),
     }
-
-
-def numbers_as_rates(torch: Any) -> Any:
-    return {name: drive(torch, make) for name, make in _makers(torch).items()}
 
 
 def tensors_as_rates(torch: Any) -> Any:
@@ -320,29 +315,6 @@ def order_of_calls(torch: Any) -> Any:
     scheduler = make(optimizer, 2)
     result = optimizer.step(lambda: 3)
     yield from [hooked, result, warned(scheduler.get_lr), optimizer.step.__name__]
-
-
-def own_schedulers(torch: Any) -> Any:
-    """A user's schedulers, old and new in name."""
-    s = torch.optim.lr_scheduler
-
-    class Halving(s.LRScheduler):
-        def get_lr(self) -> Any:
-            return [base / 2**self.last_epoch for base in self.base_lrs]
-
-    class Old(s._LRScheduler):
-        def __init__(self, optimizer: Any, last_epoch: int = -1) -> None:
-            self.warm = 3
-            super().__init__(optimizer, last_epoch)
-
-        def get_lr(self) -> Any:
-            if not self._get_lr_called_within_step:
-                warnings.warn("not here", stacklevel=2)
-            return [base * min(1, (self._step_count) / self.warm) for base in self.base_lrs]
-
-    missing = raised(type("Empty", (s.LRScheduler,), {}), optimizer_of(torch))
-    return [drive(torch, Halving, 4), drive(torch, Old, 4), missing,
-            isinstance(s.StepLR(optimizer_of(torch), 1), s.LRScheduler)]  # fmt: skip
 
 
 def arguments(torch: Any) -> Any:

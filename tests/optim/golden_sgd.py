@@ -146,20 +146,6 @@ def groups(torch: Any) -> Any:
                 torch.optim.AdamW([a], lr=torch.tensor(0.5))]  # fmt: skip
 
 
-def names(torch: Any) -> Any:
-    layer = torch.nn.Linear(2, 1)
-    optimizer = torch.optim.SGD(layer.named_parameters(), lr=0.1)
-    other = torch.nn.Linear(1, 1)
-    yield from [
-        optimizer.param_groups[0]["param_names"], optimizer, optimizer.state_dict(),
-        raised(optimizer.add_param_group, {"params": list(other.parameters())}),
-    ]  # fmt: skip
-    optimizer.add_param_group({"params": list(other.named_parameters("other"))})
-    plain = torch.optim.SGD(layer.parameters(), lr=0.1)
-    plain.load_state_dict({"state": {}, "param_groups": optimizer.state_dict()["param_groups"][:1]})
-    yield from [[g["param_names"] for g in optimizer.param_groups], plain.param_groups[0].keys()]
-
-
 def zeroing(torch: Any) -> Any:
     params = start(torch)
     optimizer = torch.optim.SGD(params, lr=0.1)
@@ -189,12 +175,6 @@ def with_closures(torch: Any, *makes: Callable[[Any], Any]) -> Any:
         with torch.no_grad():
             losses = [optimizer.step(closure) for _ in range(3)]
         yield [numbers(losses), numbers(p), optimizer.step()]
-
-
-def closures(torch: Any) -> Any:
-    return with_closures(
-        torch, lambda ps: torch.optim.SGD(ps, 0.1), lambda ps: torch.optim.Adam(ps, 0.1)
-    )
 
 
 def hooks(torch: Any) -> Any:

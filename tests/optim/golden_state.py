@@ -24,18 +24,6 @@ def plain(state: Any) -> Any:
     }
 
 
-def structures(torch: Any) -> Any:
-    for kind, options in (("SGD", {}), ("SGD", {"momentum": 0.9}), ("Adam", {}), ("AdamW", {}),
-                          ("Adam", {"amsgrad": True})):  # fmt: skip
-        params, optimizer = made(torch, kind, **options)
-        state = optimizer.state_dict()
-        shared = all(
-            state["state"][i][n] is t
-            for i, p in enumerate(params) for n, t in optimizer.state.get(p, {}).items()
-        )  # fmt: skip
-        yield [list(state), plain(state), shared]
-
-
 def round_trips(torch: Any) -> Any:
     """A restored optimizer goes on as the first would have."""
     for kind, options in (("SGD", {"momentum": 0.9, "nesterov": True}), ("Adam", {"amsgrad": True}),
@@ -81,24 +69,6 @@ def refusals(torch: Any) -> Any:
     ]  # fmt: skip
 
 
-def several_groups(torch: Any) -> Any:
-    a, b, c = start(torch)
-    optimizer = torch.optim.SGD([{"params": [a, b], "lr": 0.5}, {"params": c}], 0.1, 0.9)
-    feed(torch, [a, b], 0)
-    optimizer.step()
-    state = optimizer.state_dict()
-    other = torch.optim.SGD([{"params": [a, b]}, {"params": c}], 7.0)
-    other.load_state_dict(state)
-    return [
-        plain(state),
-        other,
-        [
-            list(map(id, g["params"])) == list(map(id, h["params"]))
-            for g, h in zip(optimizer.param_groups, other.param_groups, strict=True)
-        ],
-    ]
-
-
 def hooks(torch: Any) -> Any:
     log: list[Any] = []
     _, optimizer = made(torch, "SGD", steps=1, momentum=0.9)
@@ -115,14 +85,3 @@ def hooks(torch: Any) -> Any:
     optimizer.load_state_dict(state)
     handle.remove()
     return [log, list(state), list(optimizer.state_dict()), len(optimizer.state)]
-
-
-def changed_options(torch: Any) -> Any:
-    """Learning rates changed between steps, as schedulers do."""
-    for kind in ("SGD", "Adam"):
-        params, optimizer = made(torch, kind, steps=1)
-        for step, lr in enumerate((0.5, 0.25, 1e-3), 1):
-            optimizer.param_groups[0]["lr"] = lr
-            feed(torch, params, step)
-            optimizer.step()
-        yield numbers(params)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.answers import bits, numbers, raised
+from tests.answers import numbers, raised
 
 
 def _model_of(torch: Any) -> Any:
@@ -45,24 +45,6 @@ def averages(torch: Any) -> Any:
     ]  # fmt: skip
 
 
-def structure(torch: Any) -> Any:
-    u = torch.optim.swa_utils
-    model = _model_of(torch)
-    average = u.AveragedModel(model)
-    yield from [average, list(average.state_dict()), average.n_averaged]
-    yield [
-        bits(p) == bits(q) and p is not q and p.requires_grad
-        for p, q in zip(average.parameters(), model.parameters(), strict=True)
-    ]
-    train(torch, model, [average], 3)
-    other = u.AveragedModel(_model_of(torch))
-    other.load_state_dict(average.state_dict())
-    train(torch, model, [other, average], 2)
-    same = [bits(p) == bits(q) for p, q in zip(average.parameters(), other.parameters(),
-                                               strict=True)]  # fmt: skip
-    yield from [same, other.n_averaged]
-
-
 def functions(torch: Any) -> Any:
     """The functions by themselves, with numbers and tensors for the count; integers."""
     u, old, new = torch.optim.swa_utils, torch.tensor([1.0, 2.0]), torch.tensor([3.0, -2.0])
@@ -81,26 +63,6 @@ def functions(torch: Any) -> Any:
         raised(u.get_ema_multi_avg_fn, -0.5),
         raised(u.AveragedModel, _model_of(torch), None, abs, abs),
     ]  # fmt: skip
-
-
-def groups_of_dtypes(torch: Any) -> Any:
-    """A function for many is called once for the tensors of each dtype."""
-    seen: list[Any] = []
-
-    def note(averages: Any, current: Any, count: Any) -> None:
-        seen.append(
-            [
-                [str(t.dtype) for t in averages],
-                len(current),
-                count,
-                any(t.requires_grad for t in averages),
-            ]
-        )
-
-    model = _model_of(torch)
-    average = torch.optim.swa_utils.AveragedModel(model, multi_avg_fn=note, use_buffers=True)
-    train(torch, model, [average], 2)
-    return sorted(seen, key=str)
 
 
 def batch_statistics(torch: Any) -> Any:

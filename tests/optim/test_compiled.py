@@ -100,11 +100,6 @@ def test_two_steps_in_one(kind: str) -> None:
     compare(scene(kind, times=2), calls=8, compiles=kind != "ASGD")
 
 
-@pytest.mark.parametrize("kind", ["SGD", "Adam", "RMSprop"])
-def test_closures_are_replayed(kind: str) -> None:
-    compare(scene(kind, times=0))
-
-
 def test_lbfgs_is_not_replayed() -> None:
     with pytest.warns(UserWarning, match=r"test_compiled\.py:\d+: the step of `LBFGS` depends"):
         compare(scene("LBFGS", times=0), compiles=False)
@@ -114,20 +109,6 @@ def test_lbfgs_is_not_replayed() -> None:
 @pytest.mark.parametrize("kind", ["SGD", "Adam"])
 def test_a_schedule_inside_a_step_is_not_replayed(kind: str) -> None:
     compare(scene(kind, inside=True), compiles=False)
-
-
-@SOME_KINDS
-def test_rates_are_read_at_every_replay(kind: str) -> None:
-    schedulers: list[Any] = []
-
-    def between(n: int, step: Any) -> None:
-        position = len(seen) % 2
-        seen.append(position)
-        if n and n % 2 == 0:
-            schedulers[position].step()
-
-    seen: list[int] = []
-    compare(scene(kind, epochs=schedulers), calls=10, between=between)
 
 
 @pytest.mark.parametrize("kind", ["SGD", "Adam"])

@@ -12,7 +12,6 @@ import pytest
 
 import nanotorch as torch
 from nanotorch.optim import flat_buffer as flats
-from tests.optim.test_compiled import KINDS, WAYS
 
 SHAPES = [(4, 3), (4,), (1, 4), (1,), (0,), (2, 1, 3)]
 Event = Callable[[list[Any], Any], Any]
@@ -68,20 +67,6 @@ def compare(kind: str, events: dict[int, Event] | None = None, **options: Any) -
     return last
 
 
-COUNTED = ("ASGD", "NAdam")  # which keep more numbers per parameter
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_optimizer(kind: str) -> None:
-    plain = kind == "SGD"  # three calls per parameter, not worth gathering gradients for
-    assert together(compare(kind)) == (kind not in COUNTED and not plain)
-
-
-@pytest.mark.parametrize(("kind", "options"), WAYS)
-def test_their_options(kind: str, options: dict[str, Any]) -> None:
-    assert together(compare(kind, **options)) == (kind not in COUNTED)
-
-
 def replace_data(params: list[Any], optimizer: Any) -> None:
     params[1].data = torch.ones(4)
 
@@ -131,31 +116,11 @@ def test_what_users_do_meanwhile(name: str) -> None:
     compare("Adam", {1: EVENTS[name], 6: EVENTS[name]}, weight_decay=0.1)
 
 
-def test_after_loading_they_are_together_again() -> None:
-    assert together(compare("Adam", {4: load}))
-
-
-def test_momentum_switched_on_later() -> None:
-    def accelerate(params: list[Any], optimizer: Any) -> None:
-        for group in optimizer.param_groups:
-            group["momentum"] = 0.9
-
-    compare("SGD", {4: accelerate}, weight_decay=0.1)
-
-
 def test_gradients_in_any_memory_order() -> None:
     def turned(params: list[Any], optimizer: Any) -> None:
         params[0].register_hook(lambda g: torch.tensor(np.asfortranarray(g.numpy())))
 
     assert together(compare("Adam", {0: turned}))
-
-
-def test_arrays_that_others_hold_stay_where_they_are() -> None:
-    params, optimizer = made(False, "Adam")
-    held = params[0].detach().numpy()
-    train(params, optimizer)
-    assert not together(optimizer)
-    assert np.array_equal(held, params[0].detach().numpy())
 
 
 def test_memory_of_a_buffer_or_a_file_stays_where_it_is(tmp_path: Path) -> None:
@@ -170,17 +135,6 @@ def test_memory_of_a_buffer_or_a_file_stays_where_it_is(tmp_path: Path) -> None:
     train(params, optimizer)
     assert bytes(buffer) == params[0].detach().numpy().tobytes() != bytes(48)
     assert path.read_bytes() == params[1].detach().numpy().tobytes() != bytes(48)
-
-
-def test_arrays_taken_later_go_on_being_shared() -> None:
-    params, optimizer = made(False, "Adam")
-    train(params, optimizer, 3)
-    assert together(optimizer)
-    held, view = params[0].detach().numpy(), params[2].detach().view(-1)
-    train(params, optimizer, 3)
-    assert together(optimizer)
-    assert np.array_equal(held, params[0].detach().numpy())
-    assert torch.equal(view, params[2].view(-1))
 
 
 def test_a_parameter_owns_its_memory_only() -> None:
@@ -215,15 +169,6 @@ def test_groups_that_are_gone_hold_no_parameters() -> None:
     train(params, optimizer, 3)
     assert together(optimizer)
     assert old() is None
-
-
-@pytest.mark.parametrize("alone", [False, True])
-def test_capturable_is_refused_at_any_step(alone: bool) -> None:
-    params, optimizer = made(alone, "Adam")
-    train(params, optimizer, 3)
-    optimizer.param_groups[0]["capturable"] = True
-    with pytest.raises(AssertionError, match="If capturable=True"):
-        train(params, optimizer, 1)
 
 
 def test_large_parameters_are_updated_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,5 @@
 """Datasets, collation and loaders: values, types, refusals."""
 
-import inspect
 from collections import OrderedDict, UserDict, UserList, namedtuple
 from typing import Any
 
@@ -115,45 +114,6 @@ def conversion(torch: Any) -> Any:
     return [[type(convert(thing)).__name__, convert(thing)] for thing in things]
 
 
-def own_collation(torch: Any) -> Any:
-    d = torch.utils.data
-    whole = d.TensorDataset(torch.arange(5), torch.arange(5.0))
-    return [
-        list(d.DataLoader(whole, batch_size=2, collate_fn=len)),
-        list(d.DataLoader(whole, batch_size=None)), list(d.DataLoader([1, 2, 3], batch_size=2)),
-        list(d.DataLoader(whole, batch_size=None, collate_fn=lambda s: s[0] + 1)),
-        list(d.DataLoader(["a", "b", "c"], batch_size=2)),
-        list(d.DataLoader(np.arange(6.0).reshape(3, 2), batch_size=2)),
-        list(d.DataLoader(torch.arange(6.0).reshape(3, 2), batch_size=2)),
-        list(d.DataLoader([{"x": torch.ones(2), "y": 1}] * 3, batch_size=2)),
-    ]  # fmt: skip
-
-
-def loaders(torch: Any) -> Any:
-    d = torch.utils.data
-    whole = d.TensorDataset(torch.arange(14.0).reshape(7, 2), torch.arange(7))
-    empty = d.TensorDataset(torch.ones(0, 2))
-    part = d.Subset(whole, [6, 1, 1, 3, 0])
-    leaf = d.TensorDataset(torch.arange(4.0, requires_grad=True))
-    yield from [
-        list(d.DataLoader(whole, batch_size=3)), list(d.DataLoader(whole, 3, drop_last=True)),
-        list(d.DataLoader(part, batch_size=2)), list(d.DataLoader(empty, batch_size=2)),
-        list(d.DataLoader(leaf, batch_size=3)), list(d.DataLoader(whole, 2, sampler=[3, 3, -1])),
-        list(d.DataLoader(whole, batch_sampler=[[0], [1, 2], [6, 5]])),
-        list(d.DataLoader(d.Subset(part, torch.tensor([4, 0])), batch_size=2)),
-        list(d.DataLoader(whole, batch_sampler=d.BatchSampler(range(5), 2, True))),
-        list(d.DataLoader(whole + whole, batch_size=5)),
-        [len(d.DataLoader(whole, n)) for n in (1, 2, 3, 7, 8)],
-        [len(d.DataLoader(whole, n, drop_last=True)) for n in (1, 2, 3, 7, 8)],
-        len(d.DataLoader(whole, None)), len(d.DataLoader(whole, batch_sampler=[[0], [1]])),
-    ]  # fmt: skip
-    loader = d.DataLoader(whole, batch_size=3)
-    first = next(iter(loader))
-    first[0].zero_()
-    yield from [next(iter(loader))[0], type(first).__name__, loader.batch_size,
-                type(loader.sampler).__name__, type(loader.batch_sampler).__name__]  # fmt: skip
-
-
 def loader_arguments(torch: Any) -> Any:
     d = torch.utils.data
     whole = d.TensorDataset(torch.arange(4))
@@ -210,20 +170,3 @@ def splitting(torch: Any) -> Any:
          ([0.5, 0.5], [0.3, 0.3, 0.4], [0.1] * 10, [1.0], [0.25, 0.75])],
         [len(p) for p in split(range(5), [5, 0])], type(split(range(2), [1, 1])[0]).__name__,
     ]  # fmt: skip
-
-
-def signatures(torch: Any) -> Any:
-    """The arguments, with their defaults where those are no objects of the library's own."""
-    d = torch.utils.data
-    kinds = [
-        d.DataLoader, d.DistributedSampler, d.RandomSampler, d.SubsetRandomSampler, d.BatchSampler,
-        d.WeightedRandomSampler, d.SequentialSampler, d.Subset, d.ConcatDataset, d.ChainDataset,
-        d.TensorDataset, d.random_split, d.default_collate, d.default_convert, d.get_worker_info,
-    ]  # fmt: skip
-    for kind in kinds:
-        parameters = inspect.signature(kind).parameters.values()
-        plain = (bool, int, float, str, type(None))
-        yield [
-            [p.name, p.kind.name, p.default if isinstance(p.default, plain) else ""]
-            for p in parameters
-        ]  # fmt: skip

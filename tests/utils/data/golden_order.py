@@ -17,15 +17,6 @@ def shuffled(torch: Any) -> Any:
         yield [epochs(torch, loader), torch.rand(2)]
 
 
-def with_generators(torch: Any) -> Any:
-    d = torch.utils.data
-    for size, batch, drop in ((10, 3, False), (12, 4, False), (9, 2, True)):
-        g = torch.Generator().manual_seed(size)
-        whole = d.TensorDataset(torch.arange(size))
-        loader = d.DataLoader(whole, batch, shuffle=True, drop_last=drop, generator=g)
-        yield [epochs(torch, loader), torch.rand(2, generator=g), torch.rand(2)]
-
-
 def unshuffled(torch: Any) -> Any:
     """Even without an order to draw, each pass draws a number."""
     d = torch.utils.data
@@ -34,44 +25,6 @@ def unshuffled(torch: Any) -> Any:
     after_one = torch.rand(2)
     iter(loader)
     return [after_one, torch.rand(2)]
-
-
-def other_datasets(torch: Any) -> Any:
-    """Datasets that are read sample by sample are in the same order as those read at once."""
-    d = torch.utils.data
-
-    class Own(d.Dataset):
-        def __getitem__(self, index: int) -> Any:
-            return torch.tensor(index * 10), index
-
-        def __len__(self) -> int:
-            return 9
-
-    return [epochs(torch, d.DataLoader(Own(), 4, shuffle=True)), torch.rand(1)]
-
-
-def interrupted(torch: Any) -> Any:
-    """A pass that is left early has drawn no more than what was needed."""
-    d, g = torch.utils.data, torch.Generator().manual_seed(1)
-    whole = d.TensorDataset(torch.arange(8))
-    loader = d.DataLoader(whole, 3, shuffle=True, generator=g)
-    seen = []
-    for steps in (1, 2, 3, 0):
-        batches = iter(loader)
-        seen.append([next(batches)[0].tolist() for _ in range(steps)])
-    exact = d.DataLoader(whole, 4, shuffle=True, generator=g)
-    batches = iter(exact)
-    seen.append([next(batches)[0].tolist() for _ in range(2)])
-    return [seen, torch.rand(2, generator=g)]
-
-
-def two_loaders_at_once(torch: Any) -> Any:
-    d = torch.utils.data
-    whole = d.TensorDataset(torch.arange(6))
-    g = torch.Generator().manual_seed(2)
-    a = iter(d.DataLoader(whole, 2, shuffle=True, generator=g))
-    b = iter(d.DataLoader(whole, 2, shuffle=True, generator=g))
-    return [[next(a)[0].tolist(), next(b)[0].tolist()] for _ in range(3)]
 
 
 def samplers(torch: Any) -> Any:
@@ -108,30 +61,6 @@ def samplers_in_loaders(torch: Any) -> Any:
     return [answers, torch.rand(2), torch.rand(2, generator=g)]
 
 
-def own_samplers(torch: Any) -> Any:
-    """Samplers that draw when they are asked for an iterator, not at the first index."""
-    d = torch.utils.data
-
-    class Eager(d.Sampler):
-        def __iter__(self) -> Any:
-            return iter(torch.randperm(6).tolist())
-
-        def __len__(self) -> int:
-            return 6
-
-    class Reversed(d.RandomSampler):
-        def __iter__(self) -> Any:
-            return iter(sorted(super().__iter__(), reverse=True))
-
-    whole = d.TensorDataset(torch.arange(6))
-    return [
-        epochs(torch, d.DataLoader(whole, 4, sampler=Eager())),
-        [x.tolist() for x, in d.DataLoader(whole, None, sampler=Eager())],
-        epochs(torch, d.DataLoader(whole, batch_sampler=[[i] for i in Eager()])),
-        epochs(torch, d.DataLoader(whole, 4, sampler=Reversed(whole))), torch.rand(2),
-    ]  # fmt: skip
-
-
 def splits(torch: Any) -> Any:
     d, g = torch.utils.data, torch.Generator().manual_seed(42)
     whole = d.TensorDataset(torch.arange(11))
@@ -143,20 +72,6 @@ def splits(torch: Any) -> Any:
         epochs(torch, d.DataLoader(nested[0], 2, shuffle=True, generator=g)), torch.rand(1),
         epochs(torch, d.DataLoader(parts[1][0], 2, shuffle=True)),
     ]  # fmt: skip
-
-
-def drawn_by_the_dataset(torch: Any) -> Any:
-    """Numbers that a dataset draws come in between."""
-    d = torch.utils.data
-
-    class Noisy(d.Dataset):
-        def __getitem__(self, index: int) -> Any:
-            return torch.rand(1) + index
-
-        def __len__(self) -> int:
-            return 5
-
-    return [list(d.DataLoader(Noisy(), 2, shuffle=True)), torch.rand(1)]
 
 
 def distributed(torch: Any) -> Any:

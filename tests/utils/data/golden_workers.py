@@ -3,12 +3,10 @@
 The workers are forked, so that datasets may be defined where they are used.
 """
 
-import itertools
 import os
 import random
 import re
 from collections import namedtuple
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -51,30 +49,6 @@ def orders(torch: Any) -> Any:
             yield [torch.rand(2), generator and torch.rand(2, generator=generator)]
 
 
-def samplers(torch: Any) -> Any:
-    d = torch.utils.data
-    rows = list(range(10, 20))
-    weighted = d.WeightedRandomSampler([1.0, 2.0, 3.0], 7)
-    several = {"num_samples": 40, "replacement": True, "generator": torch.Generator()}
-    return [
-        [batch.tolist() for batch in _loader(torch, rows, 3, sampler=sampler)]
-        for sampler in (weighted, d.SubsetRandomSampler([9, 0, 4, 4]), [3, 3, -1],
-                        d.RandomSampler(rows, **several))
-    ] + [
-        [batch.tolist() for batch in _loader(torch, rows, batch_sampler=[[1], [2, 3], [9, 8]])],
-        list(_loader(torch, rows, None)), list(_loader(torch, [], 2)), torch.rand(1),
-    ]  # fmt: skip
-
-
-def random_numbers(torch: Any) -> Any:
-    """Each worker draws from streams of its own, in each pass anew."""
-    torch.manual_seed(3)
-    loader = _loader(torch, _Rows(torch), 2)
-    answers = [[list(loader), torch.rand(1)] for _ in range(2)]
-    one = _loader(torch, _Rows(torch), 3, num_workers=1, generator=torch.Generator())
-    return [*answers, list(one), torch.rand(1)]
-
-
 def kept_workers(torch: Any) -> Any:
     """Workers that go on to the next pass go on with their random numbers too."""
     torch.manual_seed(5)
@@ -83,52 +57,6 @@ def kept_workers(torch: Any) -> Any:
     batches = iter(loader)
     left = next(batches)
     return [*answers, left, list(loader), iter(loader) is batches, torch.rand(1)]
-
-
-def prefetched(torch: Any) -> Any:
-    """How much of the order is drawn when the pass begins."""
-    for factor in (1, 3):
-        drawn = []
-
-        def indices(drawn: list[int] = drawn) -> Any:
-            for i in range(20):
-                drawn.append(i)
-                yield i
-
-        loader = _loader(torch, range(20), 2, sampler=indices(), prefetch_factor=factor)
-        batches = iter(loader)
-        counts = [len(drawn)]
-        for _ in range(4):
-            next(batches)
-            counts.append(len(drawn))
-        yield [counts, loader.prefetch_factor]
-    yield _loader(torch, [1]).prefetch_factor
-
-
-def knowledge(torch: Any) -> Any:
-    """What a worker knows of itself."""
-    d = torch.utils.data
-
-    class Told(d.Dataset):
-        def __init__(self) -> None:
-            self.log: list[int] = []
-
-        def __getitem__(self, index: int) -> Any:
-            info = d.get_worker_info()
-            names = (info.id, info.num_workers, info.seed, type(info).__name__)
-            same = info.dataset is self
-            threads = torch.get_num_threads()
-            return (*names, same, self.log, info.rng, info.worker_method, threads)
-
-        def __len__(self) -> int:
-            return 4
-
-    def begin(told: list[int], worker: int) -> None:
-        d.get_worker_info().dataset.log.append(worker * 100 + len(told))
-
-    torch.manual_seed(1)
-    loader = _loader(torch, Told(), None, worker_init_fn=partial(begin, [1, 2]))
-    return [list(loader), d.get_worker_info(), len(loader)]
 
 
 def streams(torch: Any) -> Any:
@@ -269,12 +197,3 @@ def refusals(torch: Any) -> Any:
         .__name__,
         raised(setattr, load([1]), "multiprocessing_context", "fork"),
     ]  # fmt: skip
-
-
-def without_order(torch: Any) -> Any:
-    loader = _loader(torch, range(20), 3, in_order=False, prefetch_factor=3)
-    passes = [sorted(batch.tolist() for batch in loader) for _ in range(2)]
-    return [
-        passes,
-        list(itertools.islice(_loader(torch, range(4), in_order=False, num_workers=1), 2)),
-    ]

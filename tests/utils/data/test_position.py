@@ -226,53 +226,6 @@ def test_a_resumed_loader_can_be_saved_and_resumed_again(loaders: Any) -> None:
     assert log == expected[:4]
 
 
-@needs_fork
-@pytest.mark.parametrize("options", [{}, FORKED])
-def test_the_position_after_a_loop_that_was_left(options: Any) -> None:
-    loader = d.DataLoader(range(10), 2, **options)
-    for batch in loader:
-        if 5 in batch.tolist():
-            break
-    fresh = d.DataLoader(range(10), 2, **options)
-    fresh.load_state_dict(loader.state_dict())
-    assert [batch.tolist() for batch in fresh] == [[6, 7], [8, 9]]
-    assert len(list(fresh)) == 5
-
-
-def test_a_state_before_any_pass_and_after_the_last_batch() -> None:
-    loader = LOADERS["rows"]()
-    fresh = LOADERS["rows"]()
-    fresh.load_state_dict(loader.state_dict())
-    assert len(list(fresh)) == len(loader) == 4
-    batches = iter(loader)
-    for _ in range(4):
-        next(batches)
-    fresh.load_state_dict(loader.state_dict())
-    assert list(fresh) == []  # the loop that was interrupted is over
-    assert next(batches, None) is None
-    fresh.load_state_dict(loader.state_dict())
-    assert len(list(fresh)) == 4
-
-
-def test_skipped_samples_are_not_read() -> None:
-    read = []
-
-    class Logged(Noisy):
-        def __getitem__(self, index: int) -> int:
-            read.append(index)
-            return index
-
-    loader = d.DataLoader(Logged(), 2)
-    batches = iter(loader)
-    for _ in range(3):
-        next(batches)
-    fresh = d.DataLoader(Logged(), 2)
-    fresh.load_state_dict(loader.state_dict())
-    del read[:]
-    list(fresh)
-    assert read == list(range(6, SIZE))
-
-
 def test_a_stream_with_a_state_is_not_read_again() -> None:
     loader = LOADERS["stateful"]()
     batches = iter(loader)
@@ -282,24 +235,6 @@ def test_a_stream_with_a_state_is_not_read_again() -> None:
     fresh.load_state_dict(loader.state_dict())
     list(fresh)
     assert fresh.dataset.read == SIZE - 6
-
-
-def test_the_state_is_of_plain_things() -> None:
-    loader = LOADERS["own"]()
-    next(iter(loader))
-
-    def kinds(value: Any) -> Iterator[type]:
-        if isinstance(value, dict):
-            assert all(type(key) is str for key in value)
-            value = list(value.values())
-        if isinstance(value, list):
-            for entry in value:
-                yield from kinds(entry)
-        else:
-            yield type(value)
-
-    allowed = {torch.Tensor, int, float, str, bool, type(None)}
-    assert set(kinds(loader.state_dict())) <= allowed
 
 
 @needs_fork
