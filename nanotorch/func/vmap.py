@@ -175,7 +175,7 @@ def need_smooth(values: list[Any]) -> None:
     """Refuse arguments that cannot be changed by a little."""
     for value in values:
         if isinstance(value, Tensor):
-            told = "Expected primal to be floating point, but got: {}"
+            told = "Expected floating-point numbers, but got: {}"
             require(value.is_floating_point(), told, value.dtype, error=ValueError)
 
 
