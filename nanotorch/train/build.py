@@ -26,6 +26,7 @@ LARGEST_LAYER = 50_000_000
 """Weights in one layer; more is a slip of the finger, and would take the machine's memory."""
 LARGEST_NUMBER = 1_000_000
 """What no other whole number of a layer exceeds."""
+SEVERAL = "gives several things; add {name: Item} after it, which takes the first"
 MOST_LAYERS = 1000
 """Of one kind, in one layer."""
 LARGEST_OUTPUT = 200_000_000
@@ -79,7 +80,14 @@ def build_model(model: Model, wanted: ModelSpec) -> nn.Sequential:
     before: Any = wanted.example
     built: list[nn.Module] = []
     for layer in model.layers:
-        shape = before.shape[1:] if isinstance(before, torch.Tensor) else ()
+        shape = tuple(before.shape[1:]) if isinstance(before, torch.Tensor) else ()
+        if not shape and LAYERS.followed(layer.name) - {*layer.arguments}:
+            raise refusal(model.layers[len(built) - 1].path, SEVERAL)
+        places = re.fullmatch(r"Conv\w*([123])d", layer.name)
+        if places and len(shape) != int(places[1]) + 1:
+            wants = f"takes samples of {int(places[1]) + 1} dimensions, channels first"
+            gets = "" if built else "; data.shape gives them one"
+            raise refusal(layer.path, f"{wants}, but they have shape {shape}{gets}")
         known = {name: shape[dim] for name, dim in INFERRED.items()} if shape else {}
         if wanted.vocabulary is not None:
             known["num_embeddings"] = wanted.vocabulary
@@ -87,12 +95,11 @@ def build_model(model: Model, wanted: ModelSpec) -> nn.Sequential:
         if isinstance(before, torch.Tensor):
             check_output(layer, before)
         built.append(layer.build(**known))
-        inputs = tuple(before.shape) if isinstance(before, torch.Tensor) else type(before)
-        message = f"does not take what comes in, of shape {inputs}: "
+        message = f"does not take samples of shape {shape}: " if shape else "does not take them: "
         before = dry_run(built[-1], built[-1], before, layer.path, message)
     last = model.layers[-1].path
     if not isinstance(before, torch.Tensor):
-        raise refusal(last, "gives several things; add {name: Item}")
+        raise refusal(last, SEVERAL)
     given = tuple(before.shape[1:])
     if given != wanted.outputs:
         numbers = f"numbers of shape {given}"
@@ -101,7 +108,8 @@ def build_model(model: Model, wanted: ModelSpec) -> nn.Sequential:
         sized = [layer.path for layer in model.layers if "out_features" in layer.arguments]
         blamed = sized and given[:-1] == wanted.outputs[:-1]
         path = f"{sized[-1]}.out_features" if blamed else "model.layers"
-        raise refusal(path, f"the model gives {numbers}, but {wanted.reason}")
+        flat = "; add Flatten before the last layers" if len(given) > len(wanted.outputs) else ""
+        raise refusal(path, f"the model gives {numbers}, but {wanted.reason}{flat}")
     return nn.Sequential(*built)
 
 

@@ -144,7 +144,7 @@ def test_a_name_must_be_one() -> None:
     ("layers", "message"),
     [
         ("[{name: Unflatten, dim: 1, unflattened_size: [3, 2]}]",
-         "model.layers[0]: does not take what comes in, of shape (2, 2): unflatten: Provided "
+         "model.layers[0]: does not take samples of shape (2,): unflatten: Provided "
          "sizes [3, 2] don't multiply up to the size of dim 1 (2) in the input tensor"),
         ("[{name: Positions, length: 900000000}]",
          "model.layers[0].length: 2 x 900000000 weights are more than 50,000,000"),
@@ -154,9 +154,15 @@ def test_a_name_must_be_one() -> None:
         ("[{name: LSTM, hidden_size: 3, num_layers: 1000000000000000000000}]",
          "model.layers[0].num_layers: is more than 1,000"),
         ("[{name: LSTM, hidden_size: 3}]",
-         "model.layers[0]: gives several things; add {name: Item}"),
+         "model.layers[0]: gives several things; add {name: Item} after it, which takes the first"),
+        ("[{name: LSTM, hidden_size: 3}, {name: Linear, out_features: 1}]",
+         "model.layers[0]: gives several things; add {name: Item} after it, which takes the first"),
+        ("[{name: Conv2d, out_channels: 3, kernel_size: 3}]",
+         "model.layers[0]: takes samples of 3 dimensions, channels first, but they have shape "
+         "(2,); data.shape gives them one"),
         ("[{name: Unflatten, dim: 1, unflattened_size: [2, 1]}]",
-         "the model gives numbers of shape (2, 1), but there is 1 to predict"),
+         "the model gives numbers of shape (2, 1), but there is 1 to predict; add Flatten before "
+         "the last layers"),
     ],
 )  # fmt: skip
 def test_layers_are_tried_on_two_samples(layers: str, message: str) -> None:
