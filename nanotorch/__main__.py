@@ -30,10 +30,10 @@ def main() -> int:
         elif first == "--version":
             print(f"nanotorch {__version__}")
         elif first in COMMANDS:
-            from importlib import import_module
+            from nanotorch.train import cli
 
-            module = import_module(f"nanotorch.train.{'cli' if first == 'train' else first}")
-            code: int = module.main(rest, f"nanotorch {first}")
+            command = getattr(cli, "main" if first == "train" else first)
+            code: int = command(rest, f"nanotorch {first}")
             return code
         else:
             told = f"nanotorch: error: there is no command {first!r}\n\n" if first else ""

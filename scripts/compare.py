@@ -6,9 +6,9 @@ import sys
 def run() -> int:
     """Run the command line; return the exit code."""
     try:
-        from nanotorch.train.compare import main  # here, since Ctrl-C may come while modules load
+        from nanotorch.train.cli import compare  # here, since Ctrl-C may come while modules load
 
-        return main()
+        return compare()
     except KeyboardInterrupt:
         return 130
 

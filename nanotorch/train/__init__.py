@@ -8,19 +8,44 @@
 functions and callbacks of their own to what it may name.
 """
 
-from .components import register_callback, register_generator, register_layer, register_loss
-from .config import ConfigError
-from .fit import fit
-from .functions import register_function
-from .generators import Generator, Made
-from .load import LoadedConfig, load_config
-from .loop import Callback, Loop, Task
-from .predict import load_trained
-from .reading import Section
-from .run import History, RunResult, resume, train
-from .run_directory import CheckpointError
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-__all__ = ["Callback", "CheckpointError", "ConfigError", "Generator", "History", "LoadedConfig"]
-__all__ += ["Loop", "Made", "RunResult", "Section", "Task", "fit", "load_config", "load_trained"]
-__all__ += ["register_callback", "register_function", "register_generator", "register_layer"]
-__all__ += ["register_loss", "resume", "train"]
+from nanotorch.names.lookup import on_demand as _on_demand
+
+if _TYPE_CHECKING:
+    from .components import register_callback as register_callback
+    from .components import register_generator as register_generator
+    from .components import register_layer as register_layer
+    from .components import register_loss as register_loss
+    from .config import ConfigError as ConfigError
+    from .fitting import fit as fit
+    from .functions import register_function as register_function
+    from .generators import Generator as Generator
+    from .generators import Made as Made
+    from .load import LoadedConfig as LoadedConfig
+    from .load import load_config as load_config
+    from .loop import Callback as Callback
+    from .loop import Loop as Loop
+    from .loop import Task as Task
+    from .predict import load_trained as load_trained
+    from .reading import Section as Section
+    from .run import History as History
+    from .run import RunResult as RunResult
+    from .run import resume as resume
+    from .run import train as train
+    from .run_directory import CheckpointError as CheckpointError
+else:  # imported when they are used: the help of a command waits for none of them
+    __getattr__, __dir__ = _on_demand(__name__, {
+        f"{__name__}.components": "register_callback register_generator register_layer "
+                                  "register_loss",
+        f"{__name__}.config": "ConfigError",
+        f"{__name__}.fitting": "fit",
+        f"{__name__}.functions": "register_function",
+        f"{__name__}.generators": "Generator Made",
+        f"{__name__}.load": "LoadedConfig load_config",
+        f"{__name__}.loop": "Callback Loop Task",
+        f"{__name__}.predict": "load_trained",
+        f"{__name__}.reading": "Section",
+        f"{__name__}.run": "History RunResult resume train",
+        f"{__name__}.run_directory": "CheckpointError",
+    })  # fmt: skip

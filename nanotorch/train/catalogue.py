@@ -16,13 +16,16 @@ from .config import did_you_mean, quoted
 from .functions import FUNCTIONS
 from .generators import GENERATORS
 from .load import flow
+from .metrics import screen
 from .reading import REQUIRED, Key, Range, Section, described, form, section_keys
 from .schema import MinimizationConfig, SupervisedConfig, TextConfig
 
 # What a configuration may say, for people: every section and every name with its fields.
 
 
-WIDTH = 100
+EVERYTHING = "all"
+INDENT = 12
+"""Where the names of the index begin."""
 NO_CALLBACKS = """\
 none but what a program registers; what is built in has sections of its own: train, scheduler,
 early_stopping, averaging, checkpoint and log"""
@@ -60,7 +63,8 @@ def about(
     heading: str, thing: Any, keys: Keys, sentences: Texts | None = None, followed: Any = ()
 ) -> Iterator[str]:
     """Yield what something is, then its keys, each with its type, its default and its sentence."""
-    yield f"{heading}: {first_sentence(thing)}"
+    sentence = first_sentence(thing).removeprefix(f"{heading}: ")
+    yield "\n".join(wrapped(f"{heading}: {sentence}", "  "))
     for name, key in keys.items():
         words = described(key.hint)
         if name in followed:
@@ -71,11 +75,13 @@ def about(
             if key.default is not REQUIRED:
                 own = isinstance(key.default, Section)
                 words += f"; default {'its own' if own else flow(key.default)}"
-        if sentences is None:
-            yield f"  {name}: {words}"
-        else:
-            text = f"  {name}: {sentences.get(name, '')} ({words})"
-            yield from textwrap.wrap(text, WIDTH, subsequent_indent="    ")
+        told = words if sentences is None else f"{sentences.get(name, '')} ({words})"
+        yield from wrapped(f"  {name}: {told}", "    ")
+
+
+def wrapped(text: str, indent: str) -> list[str]:
+    """Return the lines of a text that fit the screen, all but the first indented."""
+    return textwrap.wrap(text, screen(), subsequent_indent=indent, break_on_hyphens=False)
 
 
 def about_section(section: type[Section], heading: str) -> Iterator[str]:
@@ -104,22 +110,27 @@ def kinds() -> Mapping[str, Mapping[str, Iterable[str]]]:
     makers = GENERATORS.sections.items()
     found["generators"] = {name: about_section(section, name) for name, section in makers}
     known = FUNCTIONS.items()
-    found["functions"] = {n: [f"{n}: {f.sentence}", f"  f(x) = {f.shown}"] for n, f in known}
+    found["functions"] = {
+        n: [*wrapped(f"{n}: {f.sentence}", "  "), *wrapped(f"  f(x) = {f.shown}", "    ")]
+        for n, f in known
+    }
     return found
 
 
 def catalogue(word: str) -> str | None:
-    """Return what there is: of one kind, about one name, or everything.
+    """Return what there is: an index, or more of one kind, about one name, or everything.
 
     Args:
         word: a kind, such as `layers`, a section, such as `train`, or a name, such as `Linear`;
-            empty for everything.
+            `all` for everything; empty for the index.
 
     Returns:
         Text for people, None if there is no such kind or name.
     """
     every = kinds()
-    inner = [name for name in every["sections"] if name.rpartition(".")[2] == word]
+    if not word:
+        return index(every)
+    inner = [n for n in every["sections"] if word in n.rpartition(".")[2].split(", ")]
     if inner:  # such as `train`, which several experiments have
         texts = dict.fromkeys("\n".join(list(every["sections"][name])[1:]) for name in inner)
         return f"{word}:\n" + "\nor\n".join(texts)
@@ -130,7 +141,18 @@ def catalogue(word: str) -> str | None:
             return "\n".join(names[word])
         inner = [line for about in names.values() for line in about]
         lines += [f"# {kind}", "", *(inner or [NO_CALLBACKS]), ""]
-    return None if word and word not in every else "\n".join(lines).rstrip()
+    return "\n".join(lines).rstrip() if word == EVERYTHING or word in every else None
+
+
+def index(every: Mapping[str, Mapping[str, Iterable[str]]]) -> str:
+    """Return the names of each kind, and how to learn more about them."""
+    lines = ["What a configuration may say, by kind:", ""]
+    for kind, names in every.items():
+        last = dict.fromkeys(name.rpartition(".")[2] for name in names)
+        shown = ", ".join(last) or "those that your program registers"
+        lines += wrapped(f"{kind:{INDENT}}{shown}", " " * INDENT)
+    more = ["train, layers or Linear: more about a section, a kind or a name", "all: everything"]
+    return "\n".join([*lines, "", *(f"--list {line}" for line in more)])
 
 
 def unknown(word: str) -> str:

@@ -1,154 +1,76 @@
-"""The command line: `nanotorch train`, `scripts/train.py` and `python -m nanotorch.train`.
+"""The command lines: what each takes, its help, and which module does what it asks for.
 
-examples:
-  PROGRAM --config linear_regression
-  PROGRAM --config bce_classification train.epochs=5 optimizer.lr=1e-2
-  PROGRAM --config two_moons 'model.layers[0].out_features=8'
-  PROGRAM --config function_minimization 'function.start=[3, -2]'
-  PROGRAM --config "runs/$(cat runs/latest.txt)/config.yaml"     the newest run again
-  PROGRAM --list Adam     what can be said of it; --list layers, --list for everything
-  PROGRAM --import my_layers.py --config my.yaml     with what that file registers
-  PROGRAM --resume latest     resume the newest run, killed or interrupted
-  PROGRAM --resume runs/two_moons/2026-01-31_12-00-00-abcdef train.epochs=80     and longer
-
-A run leaves runs/<config name>/<time>/ with config.yaml, metrics.jsonl, run.json,
-weights.safetensors, checkpoints, plots and TensorBoard events; runs/latest.txt names the newest.
-Exit codes: 0 finished, 1 failed or diverged, 2 a mistake in the configuration, the data or what
-is to be resumed, 130 interrupted by Ctrl-C and 143 by SIGTERM, after a checkpoint.
+Modules of the trainer are imported when there is something to do, so that help comes at once.
 """
 
 import argparse
-import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
-from nanotorch import optim
-
 from . import commands
-from .catalogue import catalogue, schema_text, unknown
-from .config import SUFFIXES, refusal
-from .experiment import Experiment
-from .load import dump_config, load_config
-from .loop import Callback, Loop
-from .metrics import aligned
-from .minimization import Minimization
-from .run import build_experiment, resume, train
-from .supervised import Supervised
+from .config import SUFFIXES
+from .metrics import fitted
 
-# One forward and backward pass, to find out before a training what would end it at once.
+TRAIN = """\
+examples:
+  PROGRAM --config linear_regression
+  PROGRAM --config bce_classification train.epochs=5 optimizer.lr=1e-2
+  PROGRAM --config function_minimization 'function.start=[3, -2]'
+  PROGRAM --config two_moons --check
+  PROGRAM --config my.yaml 'model.layers[0].out_features=8'
+  PROGRAM --import my_layers.py --config my.yaml
+  PROGRAM --list Adam
+  PROGRAM --resume latest
+  PROGRAM --resume latest train.epochs=80
 
+A run leaves runs/<config name>/<time>/ with config.yaml, metrics.jsonl,
+run.json, weights.safetensors, checkpoints, plots and TensorBoard events;
+runs/latest.txt names the newest run.
 
-@np.errstate(all="ignore")  # what is not finite is told
-def try_step(experiment: Experiment) -> str:
-    """Return what became of one forward and backward pass; nothing is written."""
-    if isinstance(experiment, Minimization):
-        value = experiment.function(experiment.x)
-        loss, said, blamed = float(value.detach().numpy().min()), "at the start", "function"
-        value.sum().backward()
-        parameters = {"x": experiment.x}
-    else:
-        assert isinstance(experiment, Supervised)
-        x, y = next(experiment.batches(0))[:2]
-        value = experiment.loss(experiment.model(x), y)
-        loss, said = value.item() * experiment.unit, f"a batch of {len(x)} samples"
-        blamed = "model"
-        value.backward()
-        named = experiment.model.named_parameters()
-        parameters = {name: p for name, p in named if p.requires_grad}
-    if not np.isfinite(loss):
-        path = "loss" if blamed == "model" else blamed
-        raise refusal(path, f"{said}: the loss is {loss}")
-    for name, p in parameters.items():
-        if p.grad is not None and not np.isfinite(p.grad.numpy()).all():
-            raise refusal(blamed, f"{said}: the gradient of {name} is not finite")
-    unused = [name for name, p in parameters.items() if p.grad is None]
-    text = f"{said}: loss {loss:.6g}, all gradients are finite"
-    return f"{text}; without gradient: {', '.join(unused)}" if unused else text
+Exit codes: 0 finished, 1 failed or diverged, 2 a mistake in the command, the
+configuration or the data, 130 interrupted by Ctrl-C, 143 ended by SIGTERM; the
+last two after a checkpoint."""
+USAGE = """\
+%(prog)s [options] --config FILE [key=value ...]
+       %(prog)s --resume RUN [key=value ...]
+       %(prog)s --list [WORD] | --schema"""
+PREDICT = """\
+examples:
+  PROGRAM latest new_patients.csv --output predictions.csv
+  PROGRAM bce_classification new_patients.csv
+  PROGRAM runs/digits_cnn/2026-01-31_12-00-00-abcdef images.npz
+  PROGRAM latest --prompt "Shall I " --length 300
 
+The rows are prepared as those of the training were. A table needs the columns
+that the model was trained on; where it also has the target, the metrics are
+printed.
 
-# A learning rate to begin with: the loss while the rate rises from step to step.
+Exit codes: 0 done, 2 a mistake."""
+SWEEP = """\
+examples:
+  PROGRAM --config two_moons optimizer.lr=1e-1,1e-2 seed=0:3
+  PROGRAM --config two_moons --random 9 'optimizer.lr=log(1e-4, 1e-1)'
+  PROGRAM --config two_moons --jobs 2 optimizer=SGD,Adam
 
+Values stand between commas; a:b are the whole numbers from a up to, but
+without, b. With --random, values may be drawn: log(a, b), uniform(a, b),
+integers(a, b). The runs are kept in runs/<config name>_sweep/<time>/, with a
+log of each and the table sweep.csv; `tensorboard --logdir` of this directory
+compares them under HPARAMS.
 
-LOWEST, HIGHEST, STEPS = 1e-7, 10.0, 100
-SMOOTHING = 0.9
-"""The share of the mean of the losses before in the next one."""
-TOO_LARGE = 4.0
-"""How many times its least value the loss becomes before the rate rises no further."""
-ROWS, WIDTH = 20, 40
-FIRST = 10
-"""Steps before the mean is worth anything."""
+Exit codes: 0 all finished, 1 some failed or diverged, 2 a mistake in what was
+asked for, 130 interrupted by Ctrl-C, 143 ended by SIGTERM; runs under way keep
+a checkpoint."""
+COMPARE = """\
+examples:
+  PROGRAM runs/two_moons
+  PROGRAM runs/two_moons_sweep --metric validation/accuracy
+  PROGRAM runs/two_moons latest --plot comparison.png
 
+A directory stands for every run in it, `latest` for the newest run.
 
-class RateSweep(Callback):
-    """Multiplies the learning rate by a factor after each step, until the loss runs away."""
-
-    def __init__(self, optimizer: optim.Optimizer, steps: int) -> None:
-        self._optimizer, self._mean = optimizer, 0.0
-        self._factor = (HIGHEST / LOWEST) ** (1 / max(steps - 1, 1))
-        self.rates, self.losses = list[float](), list[float]()
-
-    def on_start(self, loop: Loop) -> None:
-        self._set(LOWEST)
-
-    def on_step(self, loop: Loop) -> None:
-        rate = LOWEST * self._factor ** (loop.step - 1)
-        self._mean = SMOOTHING * self._mean + (1 - SMOOTHING) * loop.loss
-        smoothed = self._mean / (1 - SMOOTHING**loop.step)  # as if the mean had begun with a loss
-        if not math.isfinite(smoothed):
-            loop.stop("not finite")
-            return
-        self.rates.append(rate)
-        self.losses.append(smoothed)
-        if smoothed > TOO_LARGE * max(min(self.losses), 0) and loop.step > FIRST:
-            loop.stop("runs away")
-        self._set(rate * self._factor)
-
-    def _set(self, rate: float) -> None:
-        for group in self._optimizer.param_groups:
-            group["lr"] = rate
-
-
-def find_rate(experiment: Experiment, steps: int = STEPS) -> str:
-    """Return how the loss of an experiment, which is changed by this, depends on the rate.
-
-    Reference:
-        Smith, Cyclical Learning Rates for Training Neural Networks, WACV 2017.
-    """
-    sweep = RateSweep(experiment.optimizer, steps)
-    with np.errstate(all="ignore"):
-        Loop(experiment, steps, [sweep]).run()
-    return rate_text(sweep.rates, sweep.losses)
-
-
-def steepest(rates: list[float], losses: list[float]) -> float | None:
-    """Return the rate at which the loss falls fastest, over the logarithm of the rate."""
-    if len(losses) < FIRST + 3:
-        return None
-    lowest = int(np.argmin(losses))
-    slopes = np.gradient(np.array(losses), np.log(rates))[FIRST : max(lowest, FIRST + 1)]
-    best = int(np.argmin(slopes))
-    return rates[FIRST + best] if slopes[best] < 0 else None
-
-
-def rate_text(rates: list[float], losses: list[float]) -> str:
-    """Return the smoothed loss before the step at each rate as a table, and a suggestion."""
-    if not losses:
-        return "the loss is not finite from the beginning"
-    low = min(losses)
-    high = min(max(losses), low + 2 * (losses[0] - low))
-    rows = [["learning rate", "loss", ""]]
-    for index in np.unique(np.linspace(0, len(rates) - 1, ROWS).astype(int)):
-        share = min((losses[index] - low) / (high - low), 1) if high > low else 0
-        bar = "#" * round(WIDTH * share)
-        rows.append([f"{rates[index]:.2e}", f"{losses[index]:.5g}", bar.ljust(WIDTH)])
-    table = aligned(rows)
-    if (rate := steepest(rates, losses)) is None:
-        return f"{table}\nthe loss falls nowhere: no rate can be suggested"
-    text = f"the loss falls fastest near {rate:.1e}; a rate up to there is a good start"
-    return f"{table}\n{text}: optimizer.lr={rate:.1e}"
+Exit codes: 0 done, 2 a mistake."""
 
 
 class Once(argparse.Action):
@@ -161,35 +83,48 @@ class Once(argparse.Action):
         setattr(options, self.dest, value)
 
 
-def parser(program: str) -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    parser = commands.Parser(program, "Train what a YAML file describes.", __doc__)
+def number(least: int) -> Callable[[str], int]:
+    """Return what reads a whole number from `least` on."""
+
+    def read(text: str) -> int:
+        if not text.isascii() or not text.isdigit() or int(text) < least:
+            message = f"expected a whole number from {least} on, got {text!r}"
+            raise argparse.ArgumentTypeError(message)
+        return int(text)
+
+    return read
+
+
+def train_parser(program: str) -> argparse.ArgumentParser:
+    """Return the parser of `train`."""
+    text = "Train what a YAML file describes, or resume a run."
+    parser = commands.Parser(program, text, TRAIN, USAGE)
     source = parser.add_mutually_exclusive_group(required=True)
-    text = "a YAML file, or the name of one that comes with nanotorch"
+    text = "train what this YAML file describes, or one of those that come with nanotorch, by name"
     source.add_argument("--config", metavar="FILE", action=Once, help=text)
-    text = "resume a run: its directory, one of its checkpoints, or 'latest'"
+    text = "resume a run that was interrupted or killed: its directory, a checkpoint, or 'latest'"
     source.add_argument("--resume", metavar="RUN", action=Once, help=text)
-    text = "what a configuration may say: everything, one kind (layers) or one name (Linear)"
+    text = "list what a configuration may say: an index, or more about a word of it; 'all' for all"
     source.add_argument("--list", nargs="?", const="", metavar="WORD", help=text)
-    text = "print the JSON schema of configurations, for editors"
+    text = "print the JSON schema of configurations, which editors use"
     source.add_argument("--schema", action="store_true", help=text)
-    text = "a value that replaces the file's; the key is its path, the value is YAML"
+    text = "replace a value of the file: its path, and the new value in YAML"
     parser.add_argument("overrides", nargs="*", metavar="key=value", help=text)
     commands.add_option(parser)
     action = parser.add_mutually_exclusive_group()
-    text = "check the configuration, the data and one forward and backward pass, write nothing"
+    text = "check the configuration, the data and one step, and write nothing"
     action.add_argument("--check", action="store_true", help=text)
-    text = "show the loss while the learning rate rises, and suggest one; write nothing"
+    text = "show the loss at rising learning rates, suggest one, and write nothing"
     action.add_argument("--find-lr", action="store_true", help=text)
-    text = "print every value with where it came from, run nothing"
+    text = "print every value and where it comes from, and run nothing"
     action.add_argument("--print-config", action="store_true", help=text)
-    text = "pause as by SIGTERM when standard input ends: when what holds it is gone"
+    text = "pause, as by SIGTERM, when standard input ends"
     parser.add_argument("--end-with-input", action="store_true", help=text)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None, program: str = "scripts/train.py") -> int:
-    """Run the command line; return the exit code.
+    """Run the command line of trainings; return the exit code.
 
     Args:
         arguments: those after the program's name; the process's own by default.
@@ -197,7 +132,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "scripts/train.p
     """
     command = list(sys.argv[1:] if arguments is None else arguments)
     with commands.lasting_streams():
-        reader = parser(program)
+        reader = train_parser(program)
         file = next((w for w in command if w.endswith((*SUFFIXES, ".csv")) and "=" not in w), "")
         if file and not {"--config", "--resume"} & {word.partition("=")[0] for word in command}:
             table = f"FILE data.csv={file}, where FILE describes the model"
@@ -216,6 +151,11 @@ def main(arguments: Sequence[str] | None = None, program: str = "scripts/train.p
 
 def run(options: argparse.Namespace, command: Sequence[str], program: str) -> int:
     """Do what the options say; return the exit code."""
+    from .catalogue import catalogue, schema_text, unknown
+    from .load import dump_config, load_config
+    from .run import build_experiment, resume, train
+    from .trial import find_rate, try_step
+
     commands.import_components(options.imports)
     program = commands.call_again(program, options.imports)
     if options.resume is not None:
@@ -238,9 +178,85 @@ def run(options: argparse.Namespace, command: Sequence[str], program: str) -> in
         experiment = build_experiment(loaded)
         with loaded.origins.told():
             tried = try_step(experiment)
-        print(f"{experiment.describe()}\n{tried}")
+        print(fitted(f"{experiment.describe()}\n{tried}"))
         return 0
     if options.find_lr:
         print(find_rate(build_experiment(loaded)))
         return 0
     return train(loaded, command=command, program=program).exit_code
+
+
+def predict(arguments: Sequence[str] | None = None, program: str = "scripts/predict.py") -> int:
+    """Run the command line of predictions; return the exit code."""
+    parser = commands.Parser(program, "Predict with the model of a run.", PREDICT)
+    text = "the run's directory, 'latest', or a configuration's name for its newest run"
+    parser.add_argument("run", metavar="RUN", help=text)
+    text = "the samples: a .csv, .npy or .npz file"
+    parser.add_argument("input", nargs="?", metavar="FILE", help=text)
+    text = "where to write the predictions; without it, or with '-', they are printed"
+    parser.add_argument("--output", metavar="FILE", help=text)
+    commands.add_option(parser)
+    parser.add_argument(
+        "--prompt", metavar="TEXT", help="for a model of text: the text to continue"
+    )
+    text = "how many characters to add; 400 by default"
+    parser.add_argument("--length", type=int, default=400, metavar="N", help=text)
+    text = "0 takes the likeliest character, 1 draws by the model's probabilities; 0.8 by default"
+    parser.add_argument("--temperature", type=float, default=0.8, metavar="T", help=text)
+    text = "seed of the drawn characters; 0 by default"
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help=text)
+    with commands.lasting_streams():
+        options = parser.parse_args(arguments)
+
+        def run() -> int:
+            from .predict import run
+
+            return run(options)
+
+        return commands.exit_code(run)
+
+
+def sweep(arguments: Sequence[str] | None = None, program: str = "scripts/sweep.py") -> int:
+    """Run the command line of sweeps; return the exit code."""
+    text = "Train what a YAML file describes several times, each with other settings."
+    parser = commands.Parser(program, text, SWEEP)
+    named = "a YAML file, or the name of one that comes with nanotorch"
+    parser.add_argument("--config", metavar="FILE", required=True, help=named)
+    text = "a setting and the values to try"
+    parser.add_argument("settings", nargs="+", metavar="key=values", help=text)
+    text = "do N random runs, not all combinations"
+    parser.add_argument("--random", type=number(1), metavar="N", help=text)
+    text = "seed of the random choices; 0 by default"
+    parser.add_argument("--seed", type=number(0), default=0, metavar="N", help=text)
+    text = "how many runs at a time; 1 by default"
+    parser.add_argument("--jobs", type=number(1), default=1, metavar="N", help=text)
+    parser.add_argument("--metric", help="order the runs by this, such as test/accuracy")
+    parser.add_argument("--dir", default="runs", help="where to keep sweeps; `runs` by default")
+    commands.add_option(parser)
+    with commands.lasting_streams(), commands.ended_by_signals():
+        options = parser.parse_intermixed_args(arguments)
+
+        def run() -> int:
+            from .sweep import run
+
+            return run(options)
+
+        return commands.exit_code(run, unreadable=1)
+
+
+def compare(arguments: Sequence[str] | None = None, program: str = "scripts/compare.py") -> int:
+    """Run the command line of comparisons; return the exit code."""
+    text = "Show runs side by side: their settings where they differ, and their results."
+    parser = commands.Parser(program, text, COMPARE)
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="a run, or a directory of runs")
+    parser.add_argument("--metric", help="order the runs by this, such as test/accuracy")
+    parser.add_argument("--plot", metavar="FILE", help="draw the metric's curves to this file")
+    with commands.lasting_streams():
+        options = parser.parse_args(arguments)
+
+        def run() -> int:
+            from .compare import run
+
+            return run(options)
+
+        return commands.exit_code(run)

@@ -17,11 +17,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
-from nanotorch.serialization.files import opened
-
 from .config import ABSENT, SYNONYMS, ConfigError, closest, named, quoted, usage_error
 from .loop import handling
-from .run_directory import CheckpointError
 
 # How the commands take their options, and end.
 
@@ -36,14 +33,16 @@ class Parser(argparse.ArgumentParser):
     Args:
         program: how the command is called.
         description: what it does.
-        document: of its module: behind the first paragraph, what help ends with; `PROGRAM` stands
-            for the program there.
+        examples: what help ends with; `PROGRAM` stands for the program there.
+        usage: what help begins with; made from the arguments if left out.
     """
 
-    def __init__(self, program: str, description: str, document: str | None) -> None:
-        _, _, examples = (document or "").partition("\n\n")
+    def __init__(
+        self, program: str, description: str, examples: str, usage: str | None = None
+    ) -> None:
         super().__init__(
             prog=program,
+            usage=usage,
             description=description,
             epilog=examples.replace("PROGRAM", program),
             formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -62,6 +61,7 @@ class Parser(argparse.ArgumentParser):
 
         option, _, value = given.partition("=")
         key = option.lstrip("-").replace("-", "_")
+
         homes = all_homes().get(SYNONYMS.get(key, key), [key] if "." in key else [])
         takes_keys = any("key=" in str(a.metavar) for a in self._get_positional_actions())
         said = f"{option} is not an option"
@@ -79,6 +79,8 @@ def exit_code(run: Callable[[], int], unreadable: int = 2) -> int:
         run: does it, and returns the code if nothing goes wrong.
         unreadable: the code where the operating system refuses something.
     """
+    from .run_directory import CheckpointError
+
     try:
         code = run()
         sys.stdout.flush()
@@ -217,7 +219,7 @@ _under_way: set[str] = set()
 
 def add_option(parser: ArgumentParser) -> None:
     """Add `--import`, which may be given several times, as `imports`."""
-    text = "a module or file.py of yours, which registers layers, losses and so on"
+    text = "import a module or file.py of yours, which registers layers, losses and so on"
     options: dict[str, Any] = {"dest": "imports", "default": [], "metavar": "MODULE"}
     parser.add_argument("--import", action="append", help=text, **options)
 
@@ -288,6 +290,8 @@ def import_module(name: str) -> None:
     is_file, path = name.endswith(".py"), Path(name).resolve()
     if is_file:
         try:
+            from nanotorch.serialization.files import opened
+
             opened(name).close()
         except (OSError, ValueError) as error:
             raise CommandError(f"cannot be read: {getattr(error, 'strerror', error)}") from None

@@ -1,12 +1,4 @@
-"""The command line of comparisons: what several runs were, and what came of them.
-
-examples:
-  PROGRAM runs/two_moons runs/bce_classification/2026-01-31_12-00-00-abcdef
-  PROGRAM runs/two_moons_sweep/2026-01-31_12-00-00-abcdef --metric validation/accuracy
-  PROGRAM runs/two_moons latest --plot comparison.png
-
-A directory stands for every run in it, `latest` for the newest. Exit codes: 0 done, 2 a mistake.
-"""
+"""Comparisons: what several runs were, and what came of them."""
 
 import argparse
 import math
@@ -20,7 +12,7 @@ import numpy as np
 
 from nanotorch.serialization.files import naming
 
-from .commands import CommandError, Parser, exit_code, lasting_streams
+from .commands import CommandError
 from .config import named
 from .load import settings_of
 from .loop import LESS_IS_BETTER
@@ -237,19 +229,7 @@ def task_of(outcome: Outcome) -> str:
 FORMATS = (".png", ".svg", ".pdf")
 
 
-def main(arguments: Sequence[str] | None = None, program: str = "scripts/compare.py") -> int:
-    """Run the command line; return the exit code."""
-    text = "Show runs side by side: where they differ, and what came of them."
-    parser = Parser(program, text, __doc__)
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="a run, or a directory of runs")
-    parser.add_argument("--metric", help="what runs are ordered by, such as test/accuracy")
-    parser.add_argument("--plot", metavar="FILE", help="where to draw the metric's curves")
-    with lasting_streams():
-        options = parser.parse_args(arguments)
-        return exit_code(lambda: compare(options))
-
-
-def compare(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Do what the options say; return the exit code."""
     if options.plot is not None:
         path = Path(options.plot)

@@ -10,8 +10,6 @@ from errno import ENOENT
 from pathlib import Path
 from typing import Any
 
-from nanotorch.serialization.files import contents
-
 # What is wrong with a configuration or its data, and where it was written.
 
 
@@ -438,6 +436,8 @@ def read_config_text(path: Path, source: str) -> str:
     if not source:
         raise usage_error("", "the file has no name")
     try:
+        from nanotorch.serialization.files import contents  # here: it takes a while to import
+
         return decoded(contents(path, LARGEST_FILE), source)
     except OSError as error:
         message = f"cannot be read: {reason_of(error, path)}"

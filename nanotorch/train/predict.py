@@ -1,20 +1,9 @@
-"""The command line of predictions: a run's directory and new samples in, a table out.
-
-examples:
-  PROGRAM latest new_patients.csv --output predictions.csv
-  PROGRAM bce_classification new_patients.csv     the newest run of that configuration
-  PROGRAM runs/digits_cnn/2026-01-31_12-00-00-abcdef images.npz
-  PROGRAM runs/characters/2026-01-31_12-00-00-abcdef --prompt "Shall I " --length 300
-
-Rows are prepared as those of the training were. A table needs the columns that the model was
-trained on; where it has the target as well, the metrics are told. Exit codes: 0 done, 2 a mistake.
-"""
+"""Predictions: a run's directory and new samples in, a table or a text out."""
 
 import argparse
 import errno
 import os
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,7 +16,7 @@ from nanotorch.serialization import load
 from nanotorch.serialization.files import write
 
 from .build import build_model
-from .commands import Parser, add_option, exit_code, import_components, lasting_streams
+from .commands import import_components
 from .config import Place, quoted, refusal, usage_error
 from .csv_file import csv_text, read_csv
 from .dataset import Column, Dataset, Preprocessing, PreprocessingRecord, Samples, opened_arrays
@@ -143,31 +132,6 @@ def continued(trained: Trained, options: argparse.Namespace) -> str:
         code = np.searchsorted(np.cumsum(powers / powers.sum()), draw)
         codes.append(min(int(code), len(scores) - 1))
     return "".join(characters[code] for code in codes)
-
-
-def parser(program: str) -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    parser = Parser(program, "Let the model of a finished run predict.", __doc__)
-    text = "the directory of a run, 'latest', or the name of a configuration for its newest run"
-    parser.add_argument("run", metavar="RUN", help=text)
-    parser.add_argument("input", nargs="?", metavar="FILE", help="a .csv, .npy or .npz file")
-    text = "where the table goes; to standard output if left out or '-'"
-    parser.add_argument("--output", metavar="FILE", help=text)
-    add_option(parser)
-    parser.add_argument("--prompt", help="of a model of text: how a text begins")
-    parser.add_argument("--length", type=int, default=400, help="characters to add to it")
-    parser.add_argument(
-        "--temperature", type=float, default=0.8, help="0 takes the likeliest, 1 draws as learned"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="of what is drawn")
-    return parser
-
-
-def main(arguments: Sequence[str] | None = None, program: str = "scripts/predict.py") -> int:
-    """Run the command line; return the exit code."""
-    with lasting_streams():
-        options = parser(program).parse_args(arguments)
-        return exit_code(lambda: run(options))
 
 
 def run(options: argparse.Namespace) -> int:

@@ -1,18 +1,4 @@
-"""The command line of sweeps: many runs of one configuration, and one table of them.
-
-examples:
-  PROGRAM --config two_moons optimizer.lr=1e-1,1e-2,1e-3 seed=0:3
-  PROGRAM --config two_moons --random 20 'optimizer.lr=log(1e-4, 1e-1)' seed=0:9
-  PROGRAM --config two_moons --jobs 4 'optimizer={name: SGD, lr: 0.1},{name: Adam}'
-
-Values stand between commas; a:b are the whole numbers from a to before b. With --random they may
-be drawn: log(a, b), uniform(a, b), integers(a, b). Runs are kept in
-runs/<config name>_sweep/<time>/, with a log of each and sweep.csv; TensorBoard's HPARAMS
-page shows them all:
-  tensorboard --logdir runs/<config name>_sweep/<time>
-Exit codes: 0 all finished, 1 some failed or diverged, 2 a mistake in what was asked for, 130
-interrupted by Ctrl-C and 143 by SIGTERM: what was under way has kept a checkpoint.
-"""
+"""Sweeps: many runs of one configuration, and one table of them."""
 
 import argparse
 import itertools
@@ -172,33 +158,7 @@ OWN = ("log.dir", "log.name", "log.progress")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
-def number(text: str, least: int = 1) -> int:
-    """Return a whole number from `least` on."""
-    if not text.isascii() or not text.isdigit() or int(text) < least:
-        raise argparse.ArgumentTypeError(f"expected a whole number from {least} on, got {text!r}")
-    return int(text)
-
-
-def main(arguments: Sequence[str] | None = None, program: str = "scripts/sweep.py") -> int:
-    """Run the command line; return the exit code."""
-    text = "Train what a YAML file describes, over and over with other settings."
-    parser = commands.Parser(program, text, __doc__)
-    named = "a YAML file, or the name of one that comes with nanotorch"
-    parser.add_argument("--config", metavar="FILE", required=True, help=named)
-    parser.add_argument("settings", nargs="+", metavar="key=values", help="what is varied, and how")
-    parser.add_argument("--random", type=number, metavar="N", help="N random runs, not all")
-    text = "of what is random; 0 by default"
-    parser.add_argument("--seed", type=lambda text: number(text, 0), default=0, help=text)
-    parser.add_argument("--jobs", type=number, default=1, metavar="N", help="runs at a time")
-    parser.add_argument("--metric", help="what runs are ordered by, such as test/accuracy")
-    parser.add_argument("--dir", default="runs", help="where sweeps are kept; `runs` by default")
-    commands.add_option(parser)
-    with commands.lasting_streams(), commands.ended_by_signals():
-        options = parser.parse_intermixed_args(arguments)
-        return commands.exit_code(lambda: sweep(options), unreadable=1)
-
-
-def sweep(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Run what the options ask for; return the exit code."""
     commands.import_components(options.imports)
     axes = [parse_axis(argument) for argument in options.settings]

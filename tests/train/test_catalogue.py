@@ -35,17 +35,29 @@ def test_every_field_has_a_sentence(section: type[Section]) -> None:
 
 @pytest.mark.slow  # every component is made
 def test_every_name_is_told_with_all_its_fields() -> None:
-    text = catalogue("")
+    text = catalogue("all")
     assert text is not None
     for registry in COMPONENTS.values():
         for name in registry.names:
             about = catalogue(name)
             assert about is not None
             assert about in text
-            names = [line.split(":")[0].strip() for line in about.splitlines()[1:]]
-            assert names == list(registry.keys(name))
+            lines = "\n".join(about.splitlines()).replace("\n    ", " ").splitlines()
+            named = [line.split(":")[0].strip() for line in lines if line.startswith("  ")]
+            assert [word for word in named if " " not in word] == list(registry.keys(name))
     for name in (*FUNCTIONS, *GENERATORS.sections):
         assert f"\n{name}: " in text
+
+
+def test_it_begins_with_an_index(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    starts = [line.split()[0] for line in lines[2:] if line[:1].strip()]
+    assert starts == [*kinds(), "--list", "--list"]
+    words = {word.strip(",") for line in lines for word in line.split()}
+    assert words >= {"regression", "train", "Linear", "Adam", "StepLR", "moons", "rosenbrock"}
+    for word in ("regression", "train", "minimization", "layers", "Linear"):
+        assert main(["--list", word]) == 0
 
 
 def test_of_one_kind() -> None:
@@ -73,6 +85,7 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--list", "Linear"]) == 0
     out = capsys.readouterr().out
     assert "\n  in_features: an integer; follows from what comes in\n" in out
+    assert all(len(line) <= 80 for line in out.splitlines())
     assert "\n  bias: true or false; default true\n" in out
     assert main(["--list", "Linar"]) == 2
     assert "did you mean 'Linear'?" in capsys.readouterr().err

@@ -120,6 +120,7 @@ def test_help_has_examples_that_exist(capsys: pytest.CaptureFixture[str]) -> Non
         main(["--help"])
     assert caught.value.code == 0
     shown = capsys.readouterr().out
+    assert all(len(line) <= 80 for line in shown.splitlines())
     names = {name for name in re.findall(r"--config (\w+)\b(?!\.)", shown) if name.islower()}
     assert len(names) >= 4
     assert names <= shipped().keys()
@@ -174,10 +175,27 @@ def test_options_may_be_joined_to_their_values(capsys: pytest.CaptureFixture[str
 def test_help_calls_the_program_as_the_user_did(program: str) -> None:
     code, shown = as_main("script" in program, "--help")
     assert code == 0
-    assert shown.startswith(f"usage: {program} [-h]")
-    choice = "(--config FILE | --resume RUN | --list [WORD] | --schema)"
-    assert choice in " ".join(shown.split())  # where lines end is up to Python
+    assert shown.startswith(f"usage: {program} [options] --config FILE [key=value ...]\n")
     assert shown.count(f"\n  {program} --config ") == 5
+
+
+@pytest.mark.parametrize("command", ["train", "predict", "sweep", "compare"])
+def test_help_imports_no_trainer(command: str) -> None:
+    """Which would take three times as long."""
+    program = (
+        "import sys, runpy, atexit\n"
+        "atexit.register(lambda: print('imported', *sys.modules))\n"
+        f"sys.argv = ['x', '--help']; runpy.run_path({str(ROOT / 'scripts' / command)!r} + '.py', "
+        "run_name='__main__')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=ENVIRONMENT, capture_output=True, text=True
+    )
+    shown, _, imported = done.stdout.partition("imported")
+    assert shown.startswith("usage: scripts/")
+    assert all(len(line) <= 80 for line in shown.splitlines())
+    slow = ["nn", "optim", "serialization", "utils.tensorboard", "train.schema", "train.run"]
+    assert not {f"nanotorch.{name}" for name in slow} & {*imported.split()}
 
 
 def test_a_check_runs_nothing(capsys: pytest.CaptureFixture[str]) -> None:

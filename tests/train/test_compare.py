@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nanotorch.train import compare, load_config, train
+from nanotorch.train import cli, compare, load_config, train
 from nanotorch.train.compare import Outcome, differing, ranked, read_outcome, rows
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
 
@@ -26,7 +26,7 @@ def test_where_runs_differ_and_what_came_of_them(
     outcomes = [read_outcome(directory, directory.name) for directory in runs]
     assert differing(outcomes) == ["seed", "optimizer.lr"]
     capsys.readouterr()
-    assert compare.main(["runs"]) == 0
+    assert cli.compare(["runs"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "classification of moons: 2 runs"
     assert lines[1].split()[:4] == ["run", "seconds", "seed", "optimizer.lr"]
@@ -38,16 +38,16 @@ def test_where_runs_differ_and_what_came_of_them(
 
 
 def test_more_is_better_of_some(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
-    assert compare.main([*map(str, runs), "--metric", "train/accuracy"]) == 0
+    assert cli.compare([*map(str, runs), "--metric", "train/accuracy"]) == 0
     lines = capsys.readouterr().out.splitlines()[-4:-2]
     values = [float(line.split()[4]) for line in lines]
     assert values == sorted(values, reverse=True)
 
 
 def test_a_plot(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
-    assert compare.main(["runs", "--plot", "c.png"]) == 0
+    assert cli.compare(["runs", "--plot", "c.png"]) == 0
     assert Path("c.png").read_bytes().startswith(b"\x89PNG")
-    assert compare.main(["runs", "--metric", "train/accuracy", "--plot", "d.png"]) == 2
+    assert cli.compare(["runs", "--metric", "train/accuracy", "--plot", "d.png"]) == 2
     assert "train/accuracy has no curve" in capsys.readouterr().err
 
 
@@ -61,14 +61,14 @@ def test_mistakes(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
         ([""], "has no runs in it"),
         (["runs", "--plot", "c.foo"], "--plot writes .png, .svg, .pdf, not 'c.foo'"),
     ):
-        assert compare.main(arguments) == 2
+        assert cli.compare(arguments) == 2
         assert message in capsys.readouterr().err
 
 
 def test_a_damaged_run_spoils_nothing(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
     (runs[0] / "run.json").write_text("{", "utf-8")
     (runs[1] / "config.yaml").write_text(":", "utf-8")
-    assert compare.main(["runs"]) == 0
+    assert cli.compare(["runs"]) == 0
     assert "unreadable: " in capsys.readouterr().out
 
 
@@ -84,7 +84,7 @@ def test_runs_of_all_kinds(capsys: pytest.CaptureFixture[str]) -> None:
         train(load_config("x.yaml", QUIET))
     train(load_config("x.yaml", [*QUIET, "optimizer.lr=0.3"]))
     capsys.readouterr()
-    assert compare.main(["runs"]) == 0
+    assert cli.compare(["runs"]) == 0
     tables = [table.splitlines() for table in capsys.readouterr().out.split("\n\n")]
     assert sorted(table[0] for table in tables) == [
         "classification of moons: 1 run",
@@ -102,7 +102,7 @@ def test_a_loss_is_compared_with_the_same_one_only(
     loss = ["loss=CrossEntropyLoss", "model.layers=[{name: Linear, out_features: 2}]"]
     train(load_config("x.yaml", [*QUIET, *loss]))
     capsys.readouterr()
-    assert compare.main(["runs"]) == 0
+    assert cli.compare(["runs"]) == 0
     told = (
         "validation/loss is not one measure here, but BCEWithLogitsLoss and\n  CrossEntropyLoss\n"
     )
@@ -116,7 +116,7 @@ def test_seeds_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
         loaded = load_config("x.yaml", [*QUIET, f"optimizer.lr={rate}", f"seed={seed}"])
         results.append(train(loaded).results["validation/loss"])
     capsys.readouterr()
-    assert compare.main(["runs"]) == 0
+    assert cli.compare(["runs"]) == 0
     out = capsys.readouterr().out
     assert "a line for the runs that differ only in the seed: mean ± half the range\n" in out
     for values in (results[:3], results[3:]):
@@ -138,7 +138,7 @@ def test_a_run_counts_once_and_the_newest_has_a_name(
     runs: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     capsys.readouterr()
-    assert compare.main(["runs", str(runs[0]), f"{runs[0]}/../{runs[0].name}", "latest"]) == 0
+    assert cli.compare(["runs", str(runs[0]), f"{runs[0]}/../{runs[0].name}", "latest"]) == 0
     assert capsys.readouterr().out.startswith("classification of moons: 2 runs\n")
-    assert compare.main(["latest"]) == 0
+    assert cli.compare(["latest"]) == 0
     assert runs[1].name in capsys.readouterr().out

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import nanotorch as torch
-from nanotorch.train import compare, load_config, predict, train
+from nanotorch.train import cli, load_config, train
 from tests.train.examples import REGRESSION, write_example
 from tests.train.test_fuzz import VALUES, outcome, places
 
@@ -83,9 +83,9 @@ def content(run: Path) -> dict[str, bytes | str]:
 
 COMMANDS: dict[str, Callable[[Path], tuple[int, str]]] = {
     "resume": lambda run: outcome(["--resume", str(run)]),
-    "predict": lambda run: outcome([str(run), "table.csv"], predict.main),
-    "compare": lambda run: outcome([str(run)], compare.main),
-    "plot": lambda run: outcome([str(run), "--plot", "c.png"], compare.main),
+    "predict": lambda run: outcome([str(run), "table.csv"], cli.predict),
+    "compare": lambda run: outcome([str(run)], cli.compare),
+    "plot": lambda run: outcome([str(run), "--plot", "c.png"], cli.compare),
 }
 TURNS = ["resume", "predict", "compare"] * 4 + ["plot"]
 """The commands of a campaign: a drawing takes as long as ten of the others."""

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from nanotorch.train import commands, sweep
+from nanotorch.train import cli, commands
 from nanotorch.train.cli import main
 from nanotorch.train.components import LAYERS
-from nanotorch.train.predict import main as predict
 from tests.train.examples import REGRESSION, write_example
 from tests.train.test_cli import SCRIPT
 
@@ -53,8 +52,8 @@ def test_names_of_a_module_can_be_used(name: str, capsys: pytest.CaptureFixture[
     assert "'Twice' is not known" in capsys.readouterr().err
     assert main(["--import", name, "--config", "x.yaml"]) == 0
     assert main(["--list", "Twice", "--import", name]) == 0  # and a second time changes nothing
-    assert capsys.readouterr().out.endswith("Twice: \n")
-    assert predict(["latest", "table.csv", "--import", name]) == 0
+    assert capsys.readouterr().out.endswith("Twice:\n")
+    assert cli.predict(["latest", "table.csv", "--import", name]) == 0
 
 
 def test_who_goes_on_is_reminded_of_the_module(capsys: pytest.CaptureFixture[str]) -> None:
@@ -67,7 +66,7 @@ def test_who_goes_on_is_reminded_of_the_module(capsys: pytest.CaptureFixture[str
     assert f"to go on: {python} scripts/train.py --import my_layers.py --resume runs" in shown
     commands.imported.clear()
     del LAYERS.registered["Twice"]
-    for run in (lambda: main(["--resume", "latest"]), lambda: predict(["latest", "table.csv"])):
+    for run in (lambda: main(["--resume", "latest"]), lambda: cli.predict(["latest", "table.csv"])):
         assert run() == 2
         said = capsys.readouterr().err.splitlines()
         assert "'Twice' is not known" in said[0]
@@ -79,7 +78,7 @@ def test_who_goes_on_is_reminded_of_the_module(capsys: pytest.CaptureFixture[str
 def test_the_runs_of_a_sweep_import_as_well(capsys: pytest.CaptureFixture[str]) -> None:
     write_example(Path(), TEXT)
     Path("my_layers.py").write_text(MODULE, "utf-8")
-    assert sweep.main(["--config", "x.yaml", "seed=0", "--import", "my_layers"]) == 0
+    assert cli.sweep(["--config", "x.yaml", "seed=0", "--import", "my_layers"]) == 0
     assert "1 of 1 runs finished" in capsys.readouterr().out
 
 

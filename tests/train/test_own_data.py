@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nanotorch import nn
-from nanotorch.train import load_config, predict, register_loss, train
+from nanotorch.train import cli, load_config, register_loss, train
 from nanotorch.train.run import RunResult, resume
 from nanotorch.train.run_directory import read_metrics
 from tests.train.examples import (
@@ -66,7 +66,7 @@ def test_prices_are_learned_and_told_in_their_own_units(capsys: pytest.CaptureFi
     assert kept["target_mean"] == pytest.approx(4.5e5, rel=0.2)
     Path("new.csv").write_text("size,rooms,city\n100,4,Berlin\n60,2,Munich\n", "utf-8")
     capsys.readouterr()
-    assert predict.main(["latest", "new.csv"]) == 0
+    assert cli.predict(["latest", "new.csv"]) == 0
     name, *prices = capsys.readouterr().out.split()
     assert name == "price"
     expected = [90_000 + 260_000 + 36_000, 210_000 + 156_000 + 18_000]
@@ -110,7 +110,7 @@ def test_a_run_from_before_targets_were_standardized_goes_on_and_predicts(
     kept = json.loads(path.read_bytes())
     path.write_text(json.dumps({k: v for k, v in kept.items() if not k.startswith("target_")}))
     capsys.readouterr()
-    assert predict.main([str(part.directory), "table.csv"]) == 0
+    assert cli.predict([str(part.directory), "table.csv"]) == 0
     assert "rmse" in capsys.readouterr().err
     shutil.copytree(part.directory, "copy")
     assert resume("copy", "train.epochs=6").results == whole.results

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nanotorch.train import compare, predict, sweep
+from nanotorch.train import cli
 from tests.train.examples import CLASSIFICATION, REGRESSION, TABLE, write_example
 from tests.train.test_damage import KINDS, no_hanging, posix
 from tests.train.test_fuzz import TEXT, outcome
@@ -31,7 +31,7 @@ def checked(text: str) -> Callable[[str], tuple[int, str]]:
 def predicted(name: str) -> tuple[int, str]:
     write_example(Path())
     assert outcome(["--config", "x.yaml"])[0] == 0
-    return outcome(["latest", name], predict.main)
+    return outcome(["latest", name], cli.predict)
 
 
 WAYS: dict[str, Callable[[str], tuple[int, str]]] = {
@@ -48,9 +48,9 @@ WAYS: dict[str, Callable[[str], tuple[int, str]]] = {
     "a text": checked(CHARACTERS),
     "a module": lambda name: outcome(["--config", "x.yaml", "--check", "--import", name]),
     "a run to resume": lambda name: outcome(["--resume", name]),
-    "runs to compare": lambda name: outcome([name], compare.main),
-    "a run to predict with": lambda name: outcome([name, "table.csv"], predict.main),
-    "a sweep's configuration": lambda name: outcome(["--config", name, "seed=1"], sweep.main),
+    "runs to compare": lambda name: outcome([name], cli.compare),
+    "a run to predict with": lambda name: outcome([name, "table.csv"], cli.predict),
+    "a sweep's configuration": lambda name: outcome(["--config", name, "seed=1"], cli.sweep),
     "samples": predicted,
     "arrays of samples": predicted,
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nanotorch.train import load_config, predict, train
+from nanotorch.train import cli, load_config, predict, train
 from nanotorch.train.predict import load_trained
 from nanotorch.train.run_directory import locked
 from nanotorch.train.schema import SupervisedConfig
@@ -28,7 +28,7 @@ def trained(text: str, table: str, *overrides: str) -> Path:
 
 def predicted(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[list[list[str]], str]:
     capsys.readouterr()
-    assert predict.main([*arguments]) == 0
+    assert cli.predict([*arguments]) == 0
     captured = capsys.readouterr()
     return list(csv.reader(io.StringIO(captured.out))), captured.err
 
@@ -74,7 +74,7 @@ def test_classes_names_and_missing_cells(capsys: pytest.CaptureFixture[str]) -> 
     assert {row["y"] for row in found} <= {"no", "yes"}
     assert all((float(row["p(yes)"]) >= 0.5) == (row["y"] == "yes") for row in found)
     Path("new.csv").write_text("size,town\n3,D\n", "utf-8")
-    assert predict.main([str(directory), "new.csv"]) == 2
+    assert cli.predict([str(directory), "new.csv"]) == 2
     assert "new.csv:2:3: column 'town': 'D' is not a value that training has seen" in (
         capsys.readouterr().err
     )
@@ -88,7 +88,7 @@ def test_files_of_a_run_are_not_written_over(name: str, capsys: pytest.CaptureFi
     output = trained(REGRESSION, table) / name
     output.touch()
     before = output.read_bytes()
-    assert predict.main(["latest", "table.csv", "--output", str(output)]) == 2
+    assert cli.predict(["latest", "table.csv", "--output", str(output)]) == 2
     message = f"command line: --output: '{output}' is a file of a run; choose another name\n"
     assert capsys.readouterr().err.endswith(message)
     assert output.read_bytes() == before
@@ -113,14 +113,14 @@ def test_a_text_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
     directory = trained(TEXT, "a,y\n1,2\n", small_embedding())
     capsys.readouterr()
     arguments = [str(directory), "--prompt", "ab", "--length", "7"]
-    assert predict.main([*arguments, "--temperature", "0"]) == 0
+    assert cli.predict([*arguments, "--temperature", "0"]) == 0
     assert capsys.readouterr().out == "abcabcabc\n"
     texts = []
     for seed in ("0", "0", "1"):
-        assert predict.main([*arguments, "--temperature", "9", "--seed", seed]) == 0
+        assert cli.predict([*arguments, "--temperature", "9", "--seed", seed]) == 0
         texts.append(capsys.readouterr().out)
     assert texts[0] == texts[1] != texts[2]
-    assert predict.main([str(directory), "--prompt", "x"]) == 2
+    assert cli.predict([str(directory), "--prompt", "x"]) == 2
     assert "training has not seen 'x'" in capsys.readouterr().err
 
 
@@ -131,7 +131,7 @@ def test_arrays(capsys: pytest.CaptureFixture[str]) -> None:
     rows, _ = predicted(capsys, str(directory), "d.npz")
     assert len(rows) == 21
     np.save("one.npy", x[:1, :5])
-    assert predict.main([str(directory), "one.npy"]) == 2
+    assert cli.predict([str(directory), "one.npy"]) == 2
     assert "has 5 numbers for each sample; the model was trained on 6" in capsys.readouterr().err
 
 
@@ -156,13 +156,13 @@ def test_what_cannot_be_used(capsys: pytest.CaptureFixture[str]) -> None:
         ),
         ([str(directory), "table.csv", "--prompt", "a"], "--prompt is for models of text"),
     ):
-        assert predict.main(arguments) == 2
+        assert cli.predict(arguments) == 2
         assert message in capsys.readouterr().err
     (directory / "weights.safetensors").write_bytes(b"no")
-    assert predict.main([str(directory), "table.csv"]) == 2
+    assert cli.predict([str(directory), "table.csv"]) == 2
     assert "weights.safetensors: is not what this run's model needs" in capsys.readouterr().err
     (directory / "preprocessing.json").write_text("{}")
-    assert predict.main([str(directory), "table.csv"]) == 2
+    assert cli.predict([str(directory), "table.csv"]) == 2
     assert "preprocessing.json: lacks classes, columns, delimiter" in capsys.readouterr().err
 
 
@@ -187,7 +187,7 @@ def test_rows_without_a_target_are_predicted(capsys: pytest.CaptureFixture[str])
     rows, told = predicted(capsys, str(directory), "none.csv")
     assert (len(rows), told) == (3, "")
     Path("bad.csv").write_text("a,y\n1,x\n", "utf-8")
-    assert predict.main([str(directory), "bad.csv"]) == 2
+    assert cli.predict([str(directory), "bad.csv"]) == 2
     assert "bad.csv:2:3: column 'y': 'x' is not a number" in capsys.readouterr().err
 
 
@@ -208,7 +208,7 @@ def test_tables_of_another_form(
     directory = trained(REGRESSION, "a,y\n" + "1,2\n2,3\n" * 9)
     Path("new.csv").write_text(table, "utf-8")
     capsys.readouterr()
-    assert predict.main([str(directory), "new.csv"]) == 2
+    assert cli.predict([str(directory), "new.csv"]) == 2
     assert message in capsys.readouterr().err
 
 
@@ -223,9 +223,9 @@ def test_the_run_that_is_taken_is_named(capsys: pytest.CaptureFixture[str]) -> N
         rows, told = predicted(capsys, name, "new.csv", "--output", "-")
         assert rows[0] == ["y"]
         assert told == (f"run: {taken}\n" if name != str(taken) else "")
-    assert predict.main(["latest", "new.csv"]) == 2
+    assert cli.predict(["latest", "new.csv"]) == 2
     assert f"new.csv: has no column 'c', which {other} was trained on" in capsys.readouterr().err
-    assert predict.main(["housse", "new.csv"]) == 2
+    assert cli.predict(["housse", "new.csv"]) == 2
     assert "housse: there is no such run; did you mean 'houses'?" in capsys.readouterr().err
     assert not Path("-").exists()
 
@@ -237,7 +237,7 @@ def test_weights_that_are_not_final_are_told(capsys: pytest.CaptureFixture[str])
     assert len(rows) == 19
     assert told.startswith("warning: the run is not finished but out of time: these are its ")
     diverged = trained(REGRESSION, table, "optimizer.lr=1e30", "train.epochs=9")
-    assert predict.main([str(diverged), "table.csv"]) == 2
+    assert cli.predict([str(diverged), "table.csv"]) == 2
     assert "has diverged, so that its weights are of no use; train with" in capsys.readouterr().err
 
 
@@ -247,9 +247,9 @@ def test_a_run_that_goes_on_has_no_weights_yet(capsys: pytest.CaptureFixture[str
     record.write_text(record.read_text("utf-8").replace('"finished"', '"running"'), "utf-8")
     weights.unlink()
     with locked(directory):
-        assert predict.main(["latest", "table.csv"]) == 2
+        assert cli.predict(["latest", "table.csv"]) == 2
         assert "this run is still going on" in capsys.readouterr().err
-    assert predict.main(["latest", "table.csv"]) == 2
+    assert cli.predict(["latest", "table.csv"]) == 2
     assert f"was killed before there were weights; train.py --resume {directory} goes on" in (
         capsys.readouterr().err
     )

@@ -19,11 +19,9 @@ from nanotorch.train import (
     CheckpointError,
     ConfigError,
     RunResult,
-    compare,
+    cli,
     load_config,
-    predict,
     resume,
-    sweep,
     train,
 )
 from nanotorch.train.cli import main
@@ -412,8 +410,8 @@ def test_a_note_of_the_newest_run_that_is_none(
     Path("runs/latest.txt").write_bytes(note)
     for command in (
         lambda: main(["--resume", "latest"]),
-        lambda: predict.main(["latest", "x.csv"]),
-        lambda: compare.main(["latest"]),
+        lambda: cli.predict(["latest", "x.csv"]),
+        lambda: cli.compare(["latest"]),
     ):
         assert command() == 2
         error = capsys.readouterr().err
@@ -427,9 +425,9 @@ def test_names_that_are_none(name: str, capsys: pytest.CaptureFixture[str]) -> N
     for command in (
         lambda: main(["--resume", name]),
         lambda: main(["--config", name]),
-        lambda: predict.main([name, "x.csv"]),
-        lambda: compare.main([name]),
-        lambda: sweep.main(["--config", name, "seed=1"]),
+        lambda: cli.predict([name, "x.csv"]),
+        lambda: cli.compare([name]),
+        lambda: cli.sweep(["--config", name, "seed=1"]),
     ):
         assert command() == 2
         error = capsys.readouterr().err

@@ -8,9 +8,10 @@ import pytest
 import nanotorch as torch
 from nanotorch import nn
 from nanotorch.train import load_config, train
-from nanotorch.train.cli import main, rate_text, steepest
+from nanotorch.train.cli import main
 from nanotorch.train.metrics import scaled
 from nanotorch.train.profiling import operations, summary, typical
+from nanotorch.train.trial import rate_text, steepest
 from tests.train.examples import CLASSIFICATION, write_example
 
 
@@ -123,7 +124,7 @@ def test_a_learning_rate_is_suggested(capsys: pytest.CaptureFixture[str]) -> Non
     write_example(Path(), CLASSIFICATION)
     assert main(["--config", "x.yaml", "--find-lr"]) == 0
     out = capsys.readouterr().out
-    found = re.search(r"the loss falls fastest near .*: optimizer\.lr=([\d.e+-]+)$", out, re.M)
+    found = re.search(r"the loss falls fastest near .*:\n  optimizer\.lr=([\d.e+-]+)$", out, re.M)
     assert 1e-4 < float(found[1]) < 10
     assert not Path("runs").exists()
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nanotorch.train import sweep
+from nanotorch.train import cli
 from nanotorch.train.config import ConfigError
 from nanotorch.train.sweep import combinations, parse_axis
 from tests.patience import LONG, wait_until
@@ -28,7 +28,7 @@ def test_some_runs_fail_and_the_others_do_not(capsys: pytest.CaptureFixture[str]
 
     write_example(Path(), REGRESSION)
     settings = ["optimizer.lr=0.125,1e-2,1e30,-1", QUIET, "--metric", "validation/acuracy"]
-    code = sweep.main(["--config", "x.yaml", "--jobs", "2", *settings])
+    code = cli.sweep(["--config", "x.yaml", "--jobs", "2", *settings])
     out, err = capsys.readouterr()
     (directory,) = Path("runs/x_sweep").iterdir()
     assert "4 runs, 2 at a time, in runs/x_sweep/" in out
@@ -76,7 +76,7 @@ def test_mistakes_are_told_before_anything_runs(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_example(Path(), REGRESSION)
-    assert sweep.main(["--config", "x.yaml", *arguments]) == 2
+    assert cli.sweep(["--config", "x.yaml", *arguments]) == 2
     assert message in capsys.readouterr().err
     assert sorted(path.name for path in Path().iterdir()) == ["table.csv", "x.yaml"]
 
@@ -84,7 +84,7 @@ def test_mistakes_are_told_before_anything_runs(
 @pytest.mark.parametrize("seed", ["-1", "x", "1.5"])
 def test_a_seed_is_a_whole_number(seed: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        sweep.main(["--config", "x.yaml", "--random", "1", "--seed", seed, "seed=0:9"])
+        cli.sweep(["--config", "x.yaml", "--random", "1", "--seed", seed, "seed=0:9"])
     assert f"expected a whole number from 0 on, got '{seed}'" in capsys.readouterr().err
 
 
@@ -94,7 +94,7 @@ def under_way() -> list[Path]:
     return [path.parent for path in found if path.stat().st_size]
 
 
-SWEEP = "import sys; from nanotorch.train.sweep import main; sys.exit(main())"
+SWEEP = "import sys; from nanotorch.train.cli import sweep; sys.exit(sweep())"
 
 
 @posix
@@ -226,7 +226,7 @@ def test_what_the_system_refuses_to_a_run_is_its_outcome(monkeypatch: pytest.Mon
 
     write_example(Path(), REGRESSION)
     monkeypatch.setattr("nanotorch.train.sweep.subprocess.Popen", refuse)
-    assert sweep.main(["--config", "x.yaml", "seed=0:2", QUIET]) == 1
+    assert cli.sweep(["--config", "x.yaml", "seed=0:2", QUIET]) == 1
     (table,) = Path("runs").glob("*/*/sweep.csv")
     assert table.read_text("utf-8").count("failed: [Errno 12] Cannot allocate memory") == 2
 
