@@ -1,8 +1,11 @@
 """Write `nanotorch/COVERAGE.md`: which of PyTorch's public names nanotorch has.
 
+    python scripts/coverage.py
+
 PyTorch's names are those in `tests/golden/names.json`, the reasons those that errors tell.
 """
 
+import argparse
 import json
 import sys
 from functools import reduce
@@ -70,5 +73,8 @@ def table() -> str:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     TARGET.write_text(table(), "utf-8")
     print(f"{TARGET}: {TARGET.stat().st_size // 1000} kB")

@@ -22,7 +22,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -222,6 +223,28 @@ def left(processes: list[int]) -> list[int]:
     return alive
 
 
+@contextmanager
+def ending() -> Iterator[None]:
+    """End with the block, by SIGTERM as well, the processes that were started in it."""
+
+    def end(number: int, frame: object) -> None:
+        sys.exit(128 + number)
+
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        waiting, found = [os.getpid()], list[int]()
+        while waiting:
+            begun = children(waiting.pop())
+            waiting += begun
+            found += begun
+        for process in found:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        left(found)
+
+
 def is_alive(process: int) -> bool:
     """Return whether a process is at work, and not just waiting to be asked how it ended."""
     try:
@@ -362,7 +385,7 @@ def main() -> int:
     chance = random.Random(options.seed)
     seen: Counter[str] = Counter()
     kills = runs = bad = 0
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as scratch, ending():
         wholes = {}
         for number, experiment in enumerate(EXPERIMENTS):
             place = Path(scratch, f"whole-{number}")

@@ -1,12 +1,14 @@
 """The tests that compare numbers with other machines', as other machines would run them.
 
-An environment is a Python with a NumPy, the kernels that BLAS takes, whether NumPy does without its
-own for newer processors, and a number of threads. One of each Python is taken, others for every
-commit; with `MATRIX=full` all. What this machine does not have is named and left out.
+    python scripts/matrix.py          # one environment of each Python, others for every commit
+    python scripts/matrix.py --full   # all of them
 
-python scripts/matrix.py
+An environment is a Python with a NumPy, the kernels that BLAS takes, whether NumPy does
+without its own for newer processors, and a number of threads. What this machine does not have
+is named and left out.
 """
 
+import argparse
 import os
 import re
 import shutil
@@ -114,7 +116,11 @@ def run(name: str, python: Path, core: str, plain: bool, threads: int) -> bool:
 
 def main() -> int:
     """Run what was asked for; 1 if anything failed, with the environments in which it did."""
-    full = os.environ.get("MATRIX") == "full"
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--full", action="store_true", help="run every environment")
+    full = parser.parse_args().full
     with tempfile.TemporaryDirectory() as directory:
         pythons = {"this Python": Path(sys.executable), **installed(Path(directory))}
         chosen = environments(list(pythons), full)

@@ -5,6 +5,7 @@
 A code line holds a token that is neither a comment nor part of a docstring.
 """
 
+import argparse
 import ast
 import tokenize
 from collections import defaultdict
@@ -47,6 +48,9 @@ def count() -> dict[str, list[int]]:
 
 def main() -> None:
     """Print the table."""
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     print(f"{'folder':<16}{'files':>7}{'code':>9}{'lines':>9}")
     for name, row in sorted(count().items(), key=lambda item: -item[1][1]):
         print(f"{name:<16}{row[0]:>7,}{row[1]:>9,}{row[2]:>9,}")

@@ -8,6 +8,7 @@ name, its arguments and the type of its result. They are made from the package i
 class is a base of `Tensor` for type checkers.
 """
 
+import argparse
 import inspect
 import re
 import subprocess
@@ -234,6 +235,9 @@ def stubs() -> dict[Path, str]:
 
 def main() -> None:
     """Write the stubs, in the project's format."""
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     if find_spec("ruff") is None:
         raise SystemExit("stubs.py needs ruff: pip install -e '.[dev]'")
     for path, written in stubs().items():
