@@ -10,15 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
-from nanotorch.serialization.files import naming
-
 from .commands import CommandError
 from .config import named
 from .load import settings_of
 from .loop import LESS_IS_BETTER
 from .metrics import aligned, fitted, screen
 from .plots import available, comparison, no_plots, series
-from .run import FINISHED, NEWEST, RECORD, find, read_record
+from .run import FINISHED, NEWEST, RECORD, find, of_a_run, read_record
 from .run_directory import CheckpointError, read_metrics
 
 # Runs side by side: what each was, what came of it, in a table.
@@ -238,6 +236,9 @@ def run(options: argparse.Namespace) -> int:
         if not path.parent.is_dir() or path.is_dir():
             lacking = "it is a directory" if path.is_dir() else "there is no such directory"
             raise CommandError(f"--plot: cannot write {named(options.plot)}: {lacking}")
+        if of_a_run(path):
+            message = "is a picture of a run; choose another name"
+            raise CommandError(f"--plot: {named(options.plot)} {message}")
         if not available():
             raise CommandError(no_plots())
     outcomes = [read_outcome(directory, str(directory)) for directory in found_runs(options.runs)]
@@ -248,10 +249,12 @@ def run(options: argparse.Namespace) -> int:
     tasks: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
         tasks.setdefault(task_of(outcome), []).append(outcome)
-    print("\n\n".join(compared(name, runs, options.metric) for name, runs in tasks.items()))
-    if options.plot is not None:
+    if options.plot is not None:  # first, since it may fail
         metric = options.metric or favourite(outcomes)
         draw(ranked(outcomes, metric), metric or "", Path(options.plot))
+    print("\n\n".join(compared(name, runs, options.metric) for name, runs in tasks.items()))
+    if options.plot is not None:
+        print(f"\n{options.plot}")
     return 0
 
 
@@ -300,6 +303,8 @@ def draw(outcomes: Sequence[Outcome], metric: str, path: Path) -> None:
             curves.append((label or outcome.name, steps[there], values[there]))
     if not curves:
         raise CommandError(f"{metric} has no curve in these runs")
-    with naming(path):
+    try:
         comparison(curves, metric).savefig(path)
-    print(f"\n{path}")
+    except OSError as error:
+        reason = error.strerror or error
+        raise CommandError(f"--plot: cannot write {named(str(path))}: {reason}") from None

@@ -17,13 +17,13 @@ from nanotorch.serialization.files import write
 
 from .build import build_model
 from .commands import import_components
-from .config import Place, quoted, refusal, usage_error
+from .config import Place, named, refusal, usage_error
 from .csv_file import csv_text, read_csv
 from .dataset import Column, Dataset, Preprocessing, PreprocessingRecord, Samples, opened_arrays
 from .kinds import Characters, Kind
 from .loop import DIVERGED
 from .metrics import number
-from .run import FINISHED, RECORD, RUNNING, WEIGHTS, find, load_own_config, read_record
+from .run import FINISHED, RUNNING, WEIGHTS, find, load_own_config, of_a_run, read_record
 from .run_directory import LATEST, CheckpointError, locked, read_json
 from .schema import TextConfig, TrainedConfig
 from .supervised import kind_of, outputs_of
@@ -196,15 +196,14 @@ def check_output(name: str, samples: str) -> None:
     """Refuse to write over what must not be lost."""
     try:
         lost = Path(name).exists() and Path(name).samefile(samples)
-        folders = Path(name).resolve().parents[:2] if Path(name).exists() else ()
-        of_run = any((folder / RECORD).exists() for folder in folders)
-        of_run |= Path(name).name in (LATEST, TABLE) and bool(folders)
+        of_run = of_a_run(Path(name))
+        of_run |= Path(name).name in (LATEST, TABLE) and Path(name).exists()
     except (OSError, ValueError):  # one is not there, or no name
         return
     if lost:
         raise usage_error("", "--output is the file of samples itself, which would be lost")
     if of_run:
-        raise usage_error("", f"--output: {quoted(name)} is a file of a run; choose another name")
+        raise usage_error("", f"--output: '{named(name)}' is a file of a run; choose another name")
 
 
 def write_output(name: str, text: str) -> None:
@@ -215,7 +214,7 @@ def write_output(name: str, text: str) -> None:
         write(Path(name), [text.encode()])
     except (OSError, ValueError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise usage_error("", f"--output: cannot write {quoted(name)}: {reason}") from None
+        raise usage_error("", f"--output: cannot write '{named(name)}': {reason}") from None
 
 
 def read_samples(trained: Trained, path: Path) -> tuple[Array, Array | None]:

@@ -197,6 +197,12 @@ def read_record(directory: Path) -> dict[str, Any]:
     return values
 
 
+def of_a_run(path: Path) -> bool:
+    """Return whether there is a file of that name, and it is one of a run's."""
+    folders = path.resolve().parents[:2] if path.exists() else ()
+    return any((folder / RECORD).exists() for folder in folders)
+
+
 def checksums(experiment: Experiment) -> dict[str, str]:
     """Return the SHA-256 of each file whose content the result depends on."""
     found = {}

@@ -49,6 +49,24 @@ def test_a_plot(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
     assert Path("c.png").read_bytes().startswith(b"\x89PNG")
     assert cli.compare(["runs", "--metric", "train/accuracy", "--plot", "d.png"]) == 2
     assert "train/accuracy has no curve" in capsys.readouterr().err
+    own = runs[0] / "plots" / "loss.png"
+    own.parent.mkdir()
+    own.write_bytes(b"")
+    assert cli.compare(["runs", "--plot", str(own)]) == 2
+    message = f"error: --plot: {own} is a picture of a run; choose another name\n"
+    assert capsys.readouterr() == ("", message)
+    assert own.read_bytes() == b""
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="/proc is Linux's")
+def test_a_picture_that_cannot_be_written(
+    runs: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    assert cli.compare(["runs", "--plot", "/proc/a.png"]) == 2
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert error == "error: --plot: cannot write /proc/a.png: No such file or directory\n"
 
 
 def test_mistakes(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
