@@ -148,7 +148,7 @@ def names_in(frame: FrameType | None) -> dict[int, str]:
     if frame is None:
         return names
     seen = frame.f_locals
-    for variable, value in itertools.chain(seen.items(), frame.f_globals.items()):
+    for variable, value in [*seen.items(), *frame.f_globals.items()]:
         kind = type(value)
         if variable.startswith("_"):
             continue
@@ -192,7 +192,9 @@ def about_operands(operands: dict[str, Any], *more: str) -> str:
     names = names_in(call_site_of(sys._getframe(1))[1])
     parts = []
     for name, t in operands.items():
-        node, known = t.grad_fn, names.get(id(t))
+        node, known = None, names.get(id(t))
+        with contextlib.suppress(RuntimeError):  # of a view whose history is lost
+            node = t.grad_fn
         view = None if hasattr(t, "_whole") else t._view  # a sample under `vmap` has none
         if known is None and view is not None and id(view.base) in names:
             known = f"a view of {names[id(view.base)]}"

@@ -196,6 +196,16 @@ def test_leaves_in_errors_have_their_names() -> None:
         torch.autograd.grad(w.sum(), loss)
 
 
+def test_a_view_whose_history_is_lost_is_told_of() -> None:
+    base = torch.ones(2, 3, requires_grad=True) * 1
+    row, _ = base.unbind(0)
+    base.add_(1)
+    with pytest.raises(
+        RuntimeError, match=r"modified inplace[^$]*in module Linear at [^$]*\(row\)"
+    ):
+        nn.Linear(2, 2)(row)
+
+
 @pytest.mark.parametrize("held", [True, False])
 def test_names_are_read_without_holding_variables(held: bool) -> None:
     """The frame's copy of its variables is let go, unless the user has it."""
