@@ -1,4 +1,4 @@
-"""The README tells the truth: its paths exist, its Python runs and prints what is shown."""
+"""The README tells the truth: its paths exist, its blocks run and print what is shown."""
 
 import os
 import re
@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
+BIN = Path(sys.executable).parent
 
 
 def fences(language: str) -> list[str]:
@@ -23,39 +24,63 @@ def test_there_are_two_set_up_commands_of_one_line() -> None:
     assert commands[1].endswith("-m pytest -n auto\n")
 
 
-def test_the_named_configuration_exists() -> None:
-    names = re.findall(r"configs/\w+\.yaml", README)
-    assert names
-    for name in names:
-        assert (ROOT / name).is_file(), name
-
-
-def test_the_paths_in_the_table_exist() -> None:
+def test_the_paths_in_the_tables_exist() -> None:
     rows = [line for line in README.splitlines() if line.startswith("| `")]
     paths = [path for row in rows for path in re.findall(r"`([\w/.]+)`", row.split("|")[1])]
-    assert len(paths) >= 8
+    assert len(paths) >= 20
     for path in paths:
         assert (ROOT / path).exists(), path
 
 
-def run(program: str, directory: Path) -> str:
+def test_the_links_and_pictures_lead_to_files() -> None:
+    links = re.findall(r'\]\((?!http)([^)#]+)|src="([^"]+)"', README)
+    paths = [link or picture for link, picture in links]
+    assert len(paths) >= 6
+    for path in paths:
+        assert (ROOT / path).is_file(), path
+
+
+def run(command: list[str], directory: Path) -> str:
     completed = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=directory,
+        command, capture_output=True, text=True, check=False, cwd=directory,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
+    assert completed.returncode == 0, completed.stderr
     return completed.stdout
 
 
-def test_the_python_example_prints_what_is_shown(tmp_path: Path) -> None:
+def test_the_first_example_prints_what_is_shown(tmp_path: Path) -> None:
     (program,) = fences("python")
     (shown,) = fences("text")
-    assert run(program, tmp_path) == shown
+    assert run([sys.executable, "-c", program], tmp_path) == shown
 
 
-def test_the_tensorboard_example_writes_a_run(tmp_path: Path) -> None:
+def test_the_other_examples_run_one_after_the_other(tmp_path: Path) -> None:
     program = "".join(fences("python") + fences("py"))
-    run(program, tmp_path)
+    run([sys.executable, "-c", program], tmp_path)
     assert list((tmp_path / "runs" / "parabola").glob("events.out.tfevents.*"))
+
+
+@pytest.mark.slow
+def test_the_commands_run_one_after_the_other(tmp_path: Path) -> None:
+    """But for those that install and the server of TensorBoard."""
+    for name in ("configs", "scripts"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (configuration,) = fences("yaml")
+    (tmp_path / configuration.split()[1]).write_text(configuration, "utf-8")
+    (tmp_path / "program.py").write_text(
+        "import sys, torch\nprint(torch.ones(2), sys.argv)\n", "utf-8"
+    )
+    commands = [line for text in fences("sh") for line in text.splitlines()]
+    first = commands[1].rpartition(" && ")[2]
+    characters = ".venv/bin/python scripts/train.py --config configs/characters.yaml train.steps=4"
+    wanted = [first, characters, *(line for line in commands if line.startswith(".venv/bin/"))]
+    wanted = [line for line in wanted if "pip install" not in line]
+    assert len(wanted) >= 9
+    for line in wanted:
+        run(["bash", "-euc", line.replace(".venv/bin/", f"{BIN}/")], tmp_path)
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {"configs", "scripts", "tumours.yaml", "program.py", "runs"}
 
 
 @pytest.mark.parametrize("wrong", ["pip install nanotorch", "pip install -q nanotorch"])
