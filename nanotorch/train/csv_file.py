@@ -31,7 +31,9 @@ MOST_COLUMNS = 100_000
 BLOCK = 20_000
 """Lines that are read at once."""
 MOST_WRONG = 3
-"""Wrong cells of a column of which each is told, however many are right."""
+"""Wrong cells of a column of which each is told."""
+DROP = "data.missing: drop leaves out such rows"
+FILL = "data.missing: mean puts in the column's mean, drop leaves out the row"
 NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?", re.ASCII)
 
 
@@ -79,6 +81,13 @@ class CsvFile:
         index = self.positions[column]
         return [row.cells[index].strip() for row in self.rows]
 
+    def names(self, column: str) -> set[str]:
+        """Return what the cells of a column hold; nothing if a number is among it."""
+        found = self.quick.get(column)
+        texts = () if found is not None and found.dtype != object else self.texts(column)
+        names = {text for text in set(texts) if text.lower() not in MISSING}
+        return set() if any(NUMBER.fullmatch(name) for name in names) else names
+
     def without(self, columns: Sequence[str]) -> "CsvFile":
         """Return the table without the rows that lack a value in one of some columns."""
         whole = np.ones(self.count, dtype=bool)
@@ -93,22 +102,25 @@ class CsvFile:
         read = lambda: [self.rows[index] for index in kept.tolist()]  # noqa: E731
         return replace(self, count=len(kept), read=read, quick=quick)
 
-    def numbers(self, column: str, missing: bool = False) -> NDArray[np.float64]:
+    def numbers(
+        self, column: str, missing: bool = False, advice: str = FILL
+    ) -> NDArray[np.float64]:
         """Return the cells of a column as numbers.
 
         Args:
             column: its name.
             missing: whether cells without a value are NaN, and no mistake.
+            advice: what a configuration can do about them, if they are.
         """
 
-        def said(text: str) -> str:
+        def said(text: str) -> tuple[str, str]:
             if text.lower() in MISSING:
-                return self.no_value(text)
+                return self.no_value(text, advice)
             if NUMBER.fullmatch(text):
-                return f"{quoted(text)} is too large"
+                return f"{quoted(text)} is too large", ""
             comma = "," in text and NUMBER.fullmatch(text.replace(",", ""))
             more = "; a number has a point and no commas" if comma else ""
-            return f"{quoted(text)} is not a number{more}"
+            return f"{quoted(text)} is not a number", more
 
         found = self.quick.get(column)
         if found is not None and found.dtype != object and (missing or not np.isnan(found).any()):
@@ -120,19 +132,23 @@ class CsvFile:
             for row, text, value in zip(self.rows, texts, values, strict=True)
             if not math.isfinite(value) and not (missing and text.lower() in MISSING)
         ]
-        most = len(wrong) > max(MOST_WRONG, len(texts) // 2)
-        told = wrong[:1] if most else wrong
-        problems = [self.problem(row, column, said(text)) for row, text in told]
-        if most:
-            message = f"{problems[0].message}, like {len(wrong) - 1} more cells"
-            names = self.configured and not any(character.isdigit() for character in wrong[0][1])
-            message += "; a column of names belongs in data.categorical" if names else ""
-            problems = [replace(problems[0], message=message)]
-        raise_all(problems)
+        self.refuse(column, [(row, *said(text)) for row, text in wrong])
         return np.array(values, dtype=np.float64)
 
+    def refuse(self, column: str, wrong: Sequence[tuple[Row, str, str]]) -> None:
+        """Tell of cells of a column, what is wrong and what to do; of many, of the first."""
+        many = len(wrong) > MOST_WRONG
+        more = f", like {len(wrong) - 1} more cells" if many else ""
+        shown = wrong[:1] if many else wrong
+        raise_all(self.problem(row, column, f"{said}{more}{do}") for row, said, do in shown)
+
     def codes(
-        self, column: str, known: Sequence[str], refusal: str, missing: bool = False
+        self,
+        column: str,
+        known: Sequence[str],
+        refusal: str,
+        missing: bool = False,
+        advice: str = FILL,
     ) -> NDArray[np.float64]:
         """Return the number that each cell of a column has among what is known.
 
@@ -141,20 +157,18 @@ class CsvFile:
             known: what cells may hold.
             refusal: what is said of a cell that holds something else.
             missing: whether cells without a value are NaN, and no mistake.
+            advice: what a configuration can do about them, if they are.
         """
         number = {text: float(index) for index, text in enumerate(known)}
         texts = self.texts(column)
         wrong = {}
         for text in {*texts} - number.keys():
             if text.lower() not in MISSING:
-                wrong[text] = f"{quoted(text)} {refusal}"
+                wrong[text] = f"{quoted(text)} {refusal}", ""
             elif not missing:
-                wrong[text] = self.no_value(text)
-        raise_all(
-            self.problem(self.rows[index], column, wrong[text])
-            for index, text in enumerate(texts if wrong else ())
-            if text in wrong
-        )
+                wrong[text] = self.no_value(text, advice)
+        rows = zip(self.rows, texts, strict=True) if wrong else ()
+        self.refuse(column, [(row, *wrong[text]) for row, text in rows if text in wrong])
         return np.array([number.get(text, math.nan) for text in texts], dtype=np.float64)
 
     def problem(self, row: Row, column: str, message: str) -> Problem:
@@ -168,12 +182,10 @@ class CsvFile:
         own = {p: p.place for p in problems if p.place and p.place.source == self.source}
         return sorted(problems, key=lambda p: (own[p].line, own[p].column) if p in own else (0, 0))
 
-    def no_value(self, text: str) -> str:
-        """Return the message for a cell without a value."""
+    def no_value(self, text: str, advice: str) -> tuple[str, str]:
+        """Return what is said of a cell without a value."""
         said = f"{quoted(text)} stands for no value" if text else "is empty"
-        if self.configured:
-            return f"{said}; data.missing: drop leaves out such rows"
-        return f"{said}; training knew none without"
+        return said, f"; {advice if self.configured else 'training knew none without'}"
 
 
 def cell_starts(text: str, delimiter: str) -> Iterator[int]:

@@ -3,7 +3,8 @@
 import contextlib
 import errno
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, NotRequired, TypedDict
@@ -27,8 +28,18 @@ from .config import (
     shown_path,
     unreadable,
 )
-from .csv_file import MISSING, NO_HEADER, NUMBER, CsvFile, mostly_numbers, read_csv
+from .csv_file import (
+    DROP,
+    MISSING,
+    MOST_WRONG,
+    NO_HEADER,
+    NUMBER,
+    CsvFile,
+    mostly_numbers,
+    read_csv,
+)
 from .generators import Generator
+from .load import flow
 from .schema import Data, PartFiles, Split, TextData
 
 # How samples become inputs of a model: what was measured on the training part, kept for later.
@@ -39,6 +50,8 @@ Unread = NDArray[np.generic]
 """An array of which nothing is known yet."""
 BLOCK = 4096
 """Samples that are looked at together."""
+FILLED: Mapping[str, Callable[..., Array]] = {"mean": np.nanmean, "median": np.nanmedian}
+"""What may take the place of missing numbers."""
 
 
 class ColumnRecord(TypedDict):
@@ -145,8 +158,13 @@ class Preprocessing:
         raise_all(table.in_order(noted.problems))
         return found
 
-    def fitted(self, x: Array, standardize: bool | str) -> "Preprocessing":
+    def fitted(self, x: Array, standardize: bool | str, missing: str) -> "Preprocessing":
         """Return the preprocessing with what is measured on the training part `x`.
+
+        Args:
+            x: shape (samples, features).
+            standardize: as of `moments`.
+            missing: what takes the place of missing numbers, one of `FILLED`.
 
         Raises:
             ValueError: if a feature has no value at all.
@@ -157,7 +175,7 @@ class Preprocessing:
             if not counts.all():
                 empty = [quoted(self.features[int(k)]) for k in np.flatnonzero(counts == 0)]
                 raise ValueError(f"the training part has no value of {', '.join(empty)}")
-            fill = np.nansum(x, axis=0) / counts
+            fill = FILLED[missing](x, axis=0)
         mean, scale = moments(x, standardize, fill)
         return replace(self, mean=mean, scale=scale, fill=fill)
 
@@ -249,6 +267,8 @@ def moments(
 
 MOST_CLASSES = 1000
 """A column with more different values is not one of classes."""
+MOST_NAMES = 100
+"""A column with more different names is no feature, unless it is said to be."""
 MOST_NUMBERS = 200_000_000
 LARGEST_ARRAYS = 16 * MOST_NUMBERS
 """Bytes of a file, and of what an archive unpacks to."""
@@ -318,19 +338,18 @@ class SampleReader:
     def _table(self, path: Path, where: str, like: Preprocessing | None) -> RawData:
         data, target = self._data, str(self._data.target)
         try:
-            named = (
-                data.categorical if self._targets == "regression" else (*data.categorical, target)
-            )
+            named = [*(data.categorical or ()), *[target] * (self._targets != "regression")]
             table = read_csv(path, data.delimiter, data.header, named=named)
         except OSError as error:
             raise unreadable(where, path, error) from None
-        names = data.features or tuple(name for name in table.header if name != target)
+        left_out = {target, *data.exclude}
+        names = data.features or tuple(name for name in table.header if name not in left_out)
         if like is not None:
             names = tuple(column.name for column in like.columns)
         if not names:
             raise refusal(where, "has no column beside the target")
         wanted = {"data.target": target}
-        for option in ("features", "categorical"):
+        for option in ("features", "exclude", "categorical"):
             columns = getattr(data, option) or ()
             wanted |= {f"data.{option}[{index}]": name for index, name in enumerate(columns)}
         raise_all(
@@ -343,31 +362,63 @@ class SampleReader:
             if not table.count:
                 raise refusal("data.missing", f"drops every row of {table.source}")
         if (preprocessing := like) is None:
-            names_of = {name: in_order(table.texts(name)) for name in data.categorical}
-            found = [Column(name, names_of.get(name)) for name in names]
+            found = [Column(name, self._categories(table, name)) for name in names]
             preprocessing = Preprocessing(
                 columns=found,
                 features=[feature for column in found for feature in column.features],
                 target=target,
                 delimiter=data.delimiter,
                 header=data.header,
-                missing=data.missing == "mean",
+                missing=data.missing in FILLED,
             )
         noted = Noted()
         with noted:
             x = preprocessing.rows(table)
         with noted:
             if self._targets == "regression":
-                y = table.numbers(target)
-            elif like is not None:
-                y = table.codes(target, like.classes or (), "is no class of the main table")
+                y = table.numbers(target, advice=DROP)
             else:
-                classes = self._classes(in_order(table.texts(target)))
-                expected = "is neither 0 nor 1; CrossEntropyLoss takes more than two classes"
-                y = table.codes(target, classes, expected)
+                classes, expected = preprocessing.classes or (), "is no class of the main table"
+                if like is None:
+                    classes = self._classes(in_order(table.texts(target)))
+                    expected = "is neither 0 nor 1; CrossEntropyLoss takes more than two classes"
+                y = table.codes(target, classes, expected, advice=DROP)
                 preprocessing = replace(preprocessing, classes=classes)
-        raise_all(table.in_order(noted.problems))
+        problems = table.in_order(noted.problems)
+        advice = self._advice(table, preprocessing) if problems and like is None else ()
+        raise_all([*problems, *advice])
         return self._shaped(x, y, preprocessing)
+
+    def _categories(self, table: CsvFile, column: str) -> tuple[str, ...] | None:
+        """Return the names that a column of names holds, None for one of numbers."""
+        named = self._data.categorical
+        if named is None:
+            return few_names(table, column)
+        return in_order(table.texts(column)) if column in named else None
+
+    def _advice(self, table: CsvFile, preprocessing: Preprocessing) -> Iterator[Problem]:
+        """Yield which settings let a table be read of which some columns are no numbers."""
+        data, lists = self._data, dict[str, list[str]]()
+        for column in preprocessing.columns:
+            name, texts = column.name, table.texts(column.name) if column.categories is None else ()
+            wrong = [t for t in texts if not NUMBER.fullmatch(t) and t.lower() not in MISSING]
+            of_names = column.categories is not None or few_names(table, name) is not None
+            if unfit := len(wrong) > MOST_WRONG and not of_names:
+                lists.setdefault("exclude", [*data.exclude]).append(name)
+            elif of_names and data.categorical is not None:
+                lists.setdefault("categorical", []).append(name)
+            if not unfit:
+                lists.setdefault("features", []).append(name)
+        kept = lists.pop("features", [])
+        if data.features is not None and lists.pop("exclude", []):
+            lists["features"] = kept
+        if lists.get("categorical") == list(data.categorical or ()):
+            del lists["categorical"]
+        settings = [shlex.quote(f"data.{key}={flow(names)}") for key, names in lists.items()]
+        if settings:
+            if data.missing == "refuse" and table.without(kept).count < table.count:
+                settings.append("data.missing=mean")
+            yield Problem("data", f"this table can be read with {' '.join(settings)}")
 
     def _classes(self, values: tuple[str, ...]) -> tuple[str, ...]:
         """Return the classes in their order, of the values that the target's column has."""
@@ -488,6 +539,12 @@ def in_order(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(values))
 
 
+def few_names(table: CsvFile, column: str) -> tuple[str, ...] | None:
+    """Return the names in a column that has no numbers, if they are few enough for features."""
+    names = table.names(column)
+    return in_order([*names]) if 0 < len(names) <= min(MOST_NAMES, table.count // 2) else None
+
+
 def no_column(name: str, table: CsvFile) -> str:
     """Return the message for a column that is not there."""
     message = f"{table.source} has no column {quoted(name)}"
@@ -589,7 +646,8 @@ def load_dataset(data: Data, targets: Targets, generator: torch.Generator) -> Da
     preprocessing = raw.preprocessing
     del raw, sources  # which may be large
     try:
-        preprocessing = preprocessing.fitted(pieces["train"][0], data.standardize)
+        train = pieces["train"][0]
+        preprocessing = preprocessing.fitted(train, data.standardize, data.missing)
     except ValueError as error:
         raise refusal("data.missing", str(error)) from None
     if targets == "regression" and data.standardize_target:

@@ -194,6 +194,7 @@ class Npy(Section):
 
 FILED = ("target", "parts")
 """What is about a single file."""
+ABOUT_TABLES = ("features", "exclude", "positive", "header", "delimiter", "missing", "categorical")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,7 +202,7 @@ class Data(Section):
     """The samples: a table, arrays, or a generator that makes them up."""
 
     alternatives: ClassVar[Alternatives] = {
-        "csv": (*FILED, "features", "positive", "header", "delimiter", "missing", "categorical"),
+        "csv": (*FILED, *ABOUT_TABLES),
         "npz": (*FILED, "inputs"),
         "npy": (),
         "generator": (),
@@ -219,6 +220,8 @@ class Data(Section):
     """The column, or the array of `npz`, to predict."""
     features: tuple[str, ...] | None = None
     """The columns to predict it from; all others if left out."""
+    exclude: tuple[str, ...] = ()
+    """Columns that are left out of these others."""
     inputs: str | None = None
     """The array of `npz` to predict it from."""
     positive: str | None = None
@@ -227,11 +230,14 @@ class Data(Section):
     """Whether the table begins with the names of its columns, else column1, column2 and so on."""
     delimiter: str = ","
     """What stands between the cells of the table; a tab is written "\\t"."""
-    missing: Literal["refuse", "drop", "mean"] = "refuse"
+    missing: Literal["refuse", "drop", "mean", "median"] = "refuse"
     """What is done about cells that are empty, NA, N/A, NaN, null or ?: `refuse` names them,
-    `drop` leaves out their rows, `mean` puts in the mean of the training part."""
-    categorical: tuple[str, ...] = ()
-    """Columns that hold names: each value becomes a feature that is 1 where it stands, else 0."""
+    `drop` leaves out their rows, `mean` and `median` put in that of the column in the training
+    part; of a column of names, they are none of the names."""
+    categorical: tuple[str, ...] | None = None
+    """Columns that hold names: each name becomes a feature that is 1 where it stands, else 0. Left
+    out, these are the columns without any number that have 100 different names at most, and half as
+    many as rows."""
     shape: tuple[Positive, ...] | None = None
     """The shape of one sample, such as [1, 8, 8] for images of one channel; kept if left out."""
     split: Split = field(default_factory=Split)
@@ -260,14 +266,16 @@ class Data(Section):
             yield "delimiter", f"must be one character, got {quoted(self.delimiter)}"
         if self.features == ():
             yield "features", "needs at least one column; leave it out for all of them"
-        for option in ("features", "categorical"):
+        if self.features and self.exclude:
+            yield "exclude", "says nothing beside 'features'; remove one of the two"
+        for option in ("features", "exclude", "categorical"):
             columns = getattr(self, option) or ()
             for index, name in enumerate(columns):
                 if name == self.target:
                     yield f"{option}[{index}]", f"{quoted(name)} is the target"
                 elif name in columns[:index]:
                     yield f"{option}[{index}]", f"{quoted(name)} is in the list already"
-                elif self.features and name not in self.features:
+                elif self.features and name not in self.features and option == "categorical":
                     yield f"{option}[{index}]", f"{quoted(name)} is not among the features"
         weights = self.class_weights
         if isinstance(weights, tuple) and (min(weights, default=0) < 0 or not any(weights)):

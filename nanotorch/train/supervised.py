@@ -405,6 +405,9 @@ class Supervised(Fitting):
         sizes = ", ".join(f"{name} {len(part)}" for name, part in dataset.parts.items())
         lines = [f"{self.config.experiment} of {target} from {features}, {data.source}"]
         lines += [f"classes: {classes[1]} = 1, {classes[0]} = 0"] if named else []
+        columns = {c.name: len(c.categories or ()) for c in dataset.preprocessing.columns}
+        names = ", ".join(f"{name} ({count})" for name, count in columns.items() if count)
+        lines += [f"columns of names: {names}"] if names else []
         lines += [f"samples: {sizes}"]
         lines += [] if isinstance(self.kind, Characters) else lacking(dataset)
         lines += [f"{self.config.loss.name}, {self.config.optimizer.name}", ""]

@@ -8,6 +8,7 @@ import pytest
 
 from nanotorch.train.config import ConfigError, shown_path
 from nanotorch.train.csv_file import (
+    FILL,
     MOST_COLUMNS,
     NO_HEADER,
     CsvFile,
@@ -27,7 +28,6 @@ def write(text: str | bytes) -> Path:
 refusal = refusal_of(lambda text: read_csv(write(text)).numbers("a"))
 
 
-DROP = "data.missing: drop leaves out such rows"
 SAVE = "or save the table with commas"
 
 
@@ -61,8 +61,8 @@ def test_the_name_of_the_only_column_may_have_blanks() -> None:
         ('b,a\n"1,5",1_0\n', "t.csv:2:7: column 'a': '1_0' is not a number"),
         ('b,a\n1,"2,5"\n',
          "t.csv:2:3: column 'a': '2,5' is not a number; a number has a point and no commas"),
-        ("b,a\n1,\n", f"t.csv:2:3: column 'a': is empty; {DROP}"),
-        ("a\nnan\n", f"t.csv:2:1: column 'a': 'nan' stands for no value; {DROP}"),
+        ("b,a\n1,\n", f"t.csv:2:3: column 'a': is empty; {FILL}"),
+        ("a\nnan\n", f"t.csv:2:1: column 'a': 'nan' stands for no value; {FILL}"),
         ("a\n1\n-inf\n", "t.csv:3:1: column 'a': '-inf' is not a number"),
         ("a\n1e999\n", "t.csv:2:1: column 'a': '1e999' is too large"),
         ("a\n٣\n", "t.csv:2:1: column 'a': '٣' is not a number"),
@@ -118,10 +118,9 @@ def test_quoted_cells_may_have_line_breaks(end: str) -> None:
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        ("uvwxy", "'u' is not a number, like 4 more cells; "
-         "a column of names belongs in data.categorical"),
-        (["1,5", "2,5", "3,5", "4,5"], "'1,5' is not a number; a number has a point and no commas, "
-         "like 3 more cells"),
+        ("uvwxy", "'u' is not a number, like 4 more cells"),
+        (["1,5", "2,5", "3,5", "4,5"], "'1,5' is not a number, like 3 more cells; "
+         "a number has a point and no commas"),
         (["1e999"] * 5, "'1e999' is too large, like 4 more cells"),
     ],
 )  # fmt: skip
@@ -227,5 +226,5 @@ def test_numbers_names_and_holes_are_read_quickly() -> None:
     assert table.texts("c")[:4] == ["town 0", "town 1", "town 2", "town 0"]
     assert np.isnan(table.numbers("d", missing=True)).sum() == 40_000
     assert table.without(["d"]).numbers("d").tolist() == [*range(0, 50_000, 5)]
-    with pytest.raises(ConfigError, match=r"t\.csv:3:\d+: column 'd': is empty; .* 39999 more"):
+    with pytest.raises(ConfigError, match=r"t\.csv:3:\d+: column 'd': is empty, like 39999 more"):
         table.numbers("d")

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from nanotorch import nn
 from nanotorch.train import cli, load_config, register_loss, train
+from nanotorch.train.config import ConfigError
 from nanotorch.train.run import RunResult, resume
 from nanotorch.train.run_directory import read_metrics
 from tests.train.examples import (
@@ -27,7 +29,6 @@ experiment: regression
 data:
   csv: table.csv
   target: price
-  categorical: [city]
 model:
   layers: [{name: Linear, out_features: 32}, ReLU, {name: Linear, out_features: 1}]
 loss: MSELoss
@@ -172,3 +173,78 @@ def test_a_class_that_looks_like_a_number_is_written_in_quotes(value: str) -> No
 
 
 refusal = refusal_of(lambda *overrides: load_config("x.yaml", overrides))
+
+
+PASSENGERS = """\
+experiment: classification
+data: {csv: table.csv, target: Survived}
+model:
+  layers: [{name: Linear, out_features: 16}, ReLU, {name: Linear, out_features: 1}]
+loss: BCEWithLogitsLoss
+optimizer: {name: Adam, lr: 1e-2}
+train: {epochs: 30}
+log: {tensorboard: false, plots: false, progress: false}
+"""
+
+
+def passengers() -> str:
+    """Mixed columns with holes, as of the ship's: names, tickets, cabins, and who survived."""
+    random = np.random.default_rng(0)
+    lines = ["PassengerId,Survived,Pclass,Name,Sex,Age,Ticket,Fare,Cabin,Embarked"]
+    for number in range(1, 601):
+        sex, rank = random.choice(["male", "female"], p=[0.65, 0.35]), random.integers(1, 4)
+        survived = random.random() < {"male": 0.1, "female": 0.85}[sex] + 0.05 * (2 - rank)
+        age = "" if random.random() < 0.2 else f"{random.gamma(6, 5):.1f}"
+        ticket = f"{random.choice(['A/5 ', 'PC ', '', ''])}{random.integers(10_000, 400_000)}"
+        cabin = "" if random.random() < 0.77 else f"C{random.integers(1, 200)}"
+        port = random.choice(["S", "C", "Q", ""], p=[0.72, 0.18, 0.08, 0.02])
+        fare = f"{100 / rank**2 * random.random() + 7:.4f}"
+        name = f'"{"ABC"[number % 3]}son {number}, Mr. or Mrs."'
+        row = number, int(survived), rank, name, sex, age, ticket, fare, cabin, port
+        lines.append(",".join(map(str, row)))
+    return "\n".join(lines) + "\n"
+
+
+def test_mixed_columns_with_holes_say_in_one_line_what_to_set() -> None:
+    write_example(Path(), PASSENGERS, passengers())
+    with pytest.raises(ConfigError) as caught:
+        train(load_config("x.yaml"))
+    *columns, last = str(caught.value).splitlines()
+    named = sorted(line.split("'")[1] for line in columns)
+    assert named == ["Age", "Cabin", "Embarked", "Name", "Ticket"]
+    before, _, advice = last.partition(": this table can be read with ")
+    assert before == "x.yaml:2:7: data"
+    settings = shlex.split(advice)
+    assert settings == ["data.exclude=[Name, Ticket, Cabin]", "data.missing=mean"]
+    result = train(load_config("x.yaml", settings))
+    assert result.results["test/accuracy"] > 0.75
+    Path("new.csv").write_text("PassengerId,Pclass,Sex,Age,Fare,Embarked\n1,1,male,,30,S\n")
+    assert cli.predict(["latest", "new.csv"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("override", "advice"),
+    [
+        ("data.categorical=[Sex]", "'data.exclude=[Name, Ticket, Cabin]' "
+         "'data.categorical=[Sex, Embarked]' data.missing=mean"),
+        ("data.features=[Sex, Name, Age]", "'data.features=[Sex, Age]' data.missing=mean"),
+        ("data={csv: table.csv, target: Survived, exclude: [Name], missing: median}",
+         "'data.exclude=[Name, Ticket, Cabin]'"),
+    ],
+)  # fmt: skip
+def test_what_to_set_follows_from_what_is_set(override: str, advice: str) -> None:
+    write_example(Path(), PASSENGERS, passengers())
+    with pytest.raises(ConfigError) as caught:
+        train(load_config("x.yaml", [override]))
+    assert str(caught.value).endswith(f": this table can be read with {advice}")
+
+
+def test_columns_of_few_names_are_features() -> None:
+    table = "a,b,c,y\n" + "".join(f"{i},{['u', 'v', '?'][i % 3]},name {i},{i}\n" for i in range(40))
+    Path("own.csv").write_text(table, "utf-8")
+    data = "data={csv: own.csv, target: y, exclude: [c], missing: mean}"
+    run = experiment(REGRESSION, data)
+    assert list(run.dataset.preprocessing.features) == ["a", "b=u", "b=v"]
+    assert "columns of names: b (2)" in run.describe()
+    x = run.dataset.parts["train"].x
+    assert {tuple(row) for row in np.sign(x[:, 1:]).tolist()} == {(1, -1), (-1, 1), (-1, -1)}
