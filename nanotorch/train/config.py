@@ -189,8 +189,10 @@ SYNONYMS = {
 """What other programs call what a configuration names."""
 SURE = 0.8
 """How alike a name must be to a known one to be taken for it."""
-ABSENT = dict.fromkeys(("device", "gpu", "gpus", "cuda", "accelerator"), "all is done by the CPU")
-ABSENT |= dict.fromkeys(("num_workers", "workers", "pin_memory"), "samples are kept in memory")
+ABSENT = dict.fromkeys(
+    ("device", "gpu", "gpus", "cuda", "accelerator"), "nanotorch runs on the CPU only"
+)
+ABSENT |= dict.fromkeys(("num_workers", "workers", "pin_memory"), "all samples are in memory")
 """What other programs have, and why there is nothing to say about it here."""
 
 

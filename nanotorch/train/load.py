@@ -15,6 +15,7 @@ from .components import SEARCHING, refused
 from .config import (
     COMMAND_LINE,
     COMMANDED,
+    SUFFIXES,
     ConfigError,
     Entry,
     Items,
@@ -202,7 +203,7 @@ def load_config(
             alone.read(written, Config, "")
             if not alone.problems:
                 place = Place(source=f"{COMMAND_LINE}{' '.join(overrides)}")
-                message = "the file alone is right; this makes the mistakes above"
+                message = "the file alone is right; this causes the mistakes above"
                 blamed.append(Problem("", message, place))
         noted += [*reader.problems, *refused(reader.components.values())]
         for data_path, file in reader.files.items():
@@ -241,7 +242,7 @@ def shipped() -> dict[str, Path]:
     package = Path(__file__).parents[1]
     # Those of a wheel are in the package, those of a checkout beside it.
     folders = (folder / "configs" for folder in (package, package.parent))
-    return next(({p.stem: p for p in f.glob("*.yaml")} for f in folders if f.is_dir()), {})
+    return next(({p.stem: p for p in sorted(f.glob("*.yaml"))} for f in folders if f.is_dir()), {})
 
 
 def known_path(path: str | Path) -> str | Path:
@@ -251,7 +252,8 @@ def known_path(path: str | Path) -> str | Path:
         return path
     files = shipped()
     if name not in files:
-        message = f"there is no such file or configuration{did_you_mean(name, files)}"
+        here = [path.name for path in Path().iterdir() if path.suffix in SUFFIXES]
+        message = f"there is no such file or configuration{did_you_mean(name, [*here, *files])}"
         raise refusal("", message, Place(source=name))
     return files[name]
 

@@ -133,8 +133,8 @@ IN_A_FILE = {
     "the model gives 2 numbers, but there is 1 to predict",
     ("out_features: 1}", "in_features: 5, out_features: 1}"): "house.yaml:10:35: "
     "model.layers[2].in_features: is 5, but the layers before give 8",
-    ("experiment:", "device: cuda\nexperiment:"): "house.yaml:1:1: device: unknown key: all is "
-    "done by the CPU; remove it",
+    ("experiment:", "device: cuda\nexperiment:"): "house.yaml:1:1: device: unknown key: nanotorch "
+    "runs on the CPU only; remove it",
 }
 
 
@@ -163,6 +163,8 @@ ON_THE_COMMAND_LINE = {
     "describes the model",
     "--config house.yml": "house.yml: cannot be read: No such file or directory; did you mean "
     "'house.yaml'?",
+    "--config house": "house: there is no such file or configuration; did you mean 'house.yaml'?",
+    "--config moons": "moons: there is no such file or configuration; did you mean 'two_moons'?",
     "--config .": ".: cannot be read: Is a directory",
     "--config house.yaml --epochs=5": "scripts/train.py: error: --epochs is not an option; write "
     "train.epochs=5; --help shows what there is",
@@ -172,8 +174,8 @@ ON_THE_COMMAND_LINE = {
     "shows what there is",
     "--config house.yaml --chek": "scripts/train.py: error: --chek is not an option; did you mean "
     "--check?; --help shows what there is",
-    "--config house.yaml --device cuda": "scripts/train.py: error: --device is not an option: all "
-    "is done by the CPU",
+    "--config house.yaml --device cuda": "scripts/train.py: error: --device is not an option: "
+    "nanotorch runs on the CPU only",
     "--config house.yaml lr=0.1": "command line: lr=0.1: unknown key; did you mean 'optimizer.lr'?",
     "--config house.yaml train.learning_rate=0.1": "command line: train.learning_rate=0.1: "
     "unknown key; did you mean 'optimizer.lr'?",
@@ -249,7 +251,7 @@ def test_probabilities_for_the_wrong_loss(capsys: pytest.CaptureFixture[str]) ->
     assert error == (
         "pet.yaml:10:14: model.layers[2].name: BCELoss needs Sigmoid as the last layer: add it, or "
         "take BCEWithLogitsLoss, which has it inside\n"
-        "command line: loss=BCELoss: the file alone is right; this makes the mistakes above\n"
+        "command line: loss=BCELoss: the file alone is right; this causes the mistakes above\n"
     )
 
 

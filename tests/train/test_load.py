@@ -427,7 +427,7 @@ def test_overrides_are_blamed_for_what_they_make_wrong_elsewhere() -> None:
     assert refusal(REGRESSION, "experiment=classification", "seed=1").splitlines() == [
         "x.yaml:8:14: loss.name: a classification takes BCEWithLogitsLoss or BCELoss or "
         "CrossEntropyLoss or NLLLoss",
-        "command line: experiment=classification seed=1: the file alone is right; this makes the "
+        "command line: experiment=classification seed=1: the file alone is right; this causes the "
         "mistakes above",
     ]
     wrong = REGRESSION.replace("epochs: 2", "epochs: x")
