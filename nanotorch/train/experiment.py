@@ -358,6 +358,7 @@ class Experiment(Task, Protocol):
 
     def charts(self) -> Mapping[str, Sequence[str]]:
         """Return which curves TensorBoard draws together, by the charts' titles."""
+        return {}
 
     def finish(self) -> None:
         """Do what is to be done between the last step and the last measurement."""

@@ -1,6 +1,6 @@
 """What differs between predicting numbers, one of two classes, one of many, and characters."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -170,6 +170,39 @@ class Characters(ManyClasses):
 
     def measure(self, outputs: Outputs, targets: NDArray[Any]) -> Mapping[str, float]:
         return {"accuracy": float(np.mean(outputs.argmax(axis=2) == targets))}
+
+    def continued(
+        self, predict: Callable[[NDArray[Any]], NDArray[Any]], dataset: Dataset, prompt: str,
+        length: int, temperature: float = 0.8, seed: int = 0,
+    ) -> str:  # fmt: skip
+        """Return a text with as many characters more, each drawn by the model's probabilities.
+
+        Scores are divided by the temperature before they become probabilities: nearer to 0 the
+        likeliest ones are taken; 0 takes the likeliest.
+
+        Raises:
+            ValueError: if the prompt is empty, or has a character that training has not seen.
+        """
+        generator = torch.Generator().manual_seed(seed)
+        characters = list(dataset.classes or ())
+        codes_of = {character: index for index, character in enumerate(characters)}
+        unknown = [character for character in prompt if character not in codes_of]
+        if unknown:
+            raise ValueError(f"training has not seen {unknown[0]!r}")
+        if not prompt:
+            raise ValueError("needs a beginning")
+        places = dataset.parts["train"].x.shape[1]
+        codes = [codes_of[character] for character in prompt]
+        for _ in range(length):
+            scores = predict(np.array([codes[-places:]], dtype=np.int64))[0, -1].astype(np.float64)
+            if not temperature:
+                codes.append(int(scores.argmax()))
+                continue
+            powers = np.exp((scores - scores.max()) / temperature)
+            draw = torch.rand(1, generator=generator, dtype=torch.float64).item()
+            code = np.searchsorted(np.cumsum(powers / powers.sum()), draw)
+            codes.append(min(int(code), len(scores) - 1))
+        return "".join(characters[code] for code in codes)
 
     def details(self, outputs: Outputs, targets: NDArray[Any], dataset: Dataset) -> str:
         return ""

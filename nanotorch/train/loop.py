@@ -363,23 +363,15 @@ class RecordEpochs(Callback):
         self._sum, self._samples = float(total), int(samples)
 
 
-class RecordTensors(Callback):
-    """Shows TensorBoard the distributions of weights and gradients.
+class EveryFewEpochs(Callback):
+    """Calls a function with the step after every few epochs, and after the last."""
 
-    Args:
-        write: takes a step and named tensors.
-        tensors: returns them.
-        every: how many epochs are between two times.
-    """
-
-    def __init__(
-        self, write: Callable[[int, Tensors], None], tensors: Callable[[], Tensors], every: int
-    ) -> None:
-        self._write, self._tensors, self._every = write, tensors, every
+    def __init__(self, function: Callable[[int], None], every: int) -> None:
+        self._function, self._every = function, every
 
     def on_epoch(self, loop: Loop) -> None:
         if loop.epoch % self._every == 0 or loop.complete:
-            self._write(loop.step, self._tensors())
+            self._function(loop.step)
 
 
 # A step as it really runs, for TensorBoard's page of graphs.

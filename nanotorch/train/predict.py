@@ -6,6 +6,7 @@ import os
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from .commands import import_components
 from .config import Place, named, refusal, usage_error
 from .csv_file import csv_text, read_csv
 from .dataset import Column, Dataset, Preprocessing, PreprocessingRecord, Samples, opened_arrays
-from .kinds import Characters, Kind
+from .kinds import Characters, Kind, Outputs
 from .loop import DIVERGED
 from .metrics import number
 from .run import FINISHED, RUNNING, WEIGHTS, find, load_own_config, of_a_run, read_record
@@ -101,43 +102,14 @@ def load_trained(target: str | Path) -> Trained:
     return Trained(config, model.eval(), kind, dataset, directory, status)
 
 
-def continued(trained: Trained, options: argparse.Namespace) -> str:
-    """Return a text with as many characters more, each drawn by the model's probabilities.
-
-    Scores are divided by the temperature before they become probabilities: nearer to 0 the
-    likeliest ones are taken; 0 takes the likeliest.
-
-    Raises:
-        ValueError: if the prompt is empty, or has a character that training has not seen.
-    """
-    prompt, temperature = options.prompt, options.temperature
-    generator = torch.Generator().manual_seed(options.seed)
-    characters = list(trained.dataset.classes or ())
-    codes_of = {character: index for index, character in enumerate(characters)}
-    unknown = [character for character in prompt if character not in codes_of]
-    if unknown:
-        raise ValueError(f"training has not seen {unknown[0]!r}")
-    if not prompt:
-        raise ValueError("needs a beginning")
-    places = trained.dataset.parts["train"].x.shape[1]
-    codes = [codes_of[character] for character in prompt]
-    for _ in range(options.length):
-        x = np.array([codes[-places:]], dtype=np.int64)
-        scores = outputs_of(trained.model, x, BATCH)[0, -1].astype(np.float64)
-        if not temperature:
-            codes.append(int(scores.argmax()))
-            continue
-        powers = np.exp((scores - scores.max()) / temperature)
-        draw = torch.rand(1, generator=generator, dtype=torch.float64).item()
-        code = np.searchsorted(np.cumsum(powers / powers.sum()), draw)
-        codes.append(min(int(code), len(scores) - 1))
-    return "".join(characters[code] for code in codes)
-
-
 def run(options: argparse.Namespace) -> int:
     """Do what the options say; return the exit code."""
     import_components(options.imports)
     trained = load_trained(options.run)
+
+    def scores(x: NDArray[Any]) -> Outputs:
+        return outputs_of(trained.model, x, BATCH)
+
     if Path(options.run) != trained.directory:
         print(f"run: {trained.directory}", file=sys.stderr)
     if trained.status != FINISHED:
@@ -151,7 +123,8 @@ def run(options: argparse.Namespace) -> int:
         if options.length < 0 or not 0 <= options.temperature < float("inf"):
             raise usage_error("", "--length and --temperature must not be negative")
         try:
-            print(continued(trained, options), flush=True)
+            asked = options.prompt, options.length, options.temperature, options.seed
+            print(trained.kind.continued(scores, trained.dataset, *asked), flush=True)
         except ValueError as error:
             raise usage_error("", f"--prompt: {error}") from None
         return 0
@@ -164,7 +137,7 @@ def run(options: argparse.Namespace) -> int:
         check_output(options.output, options.input)
     rows, targets = read_samples(trained, Path(options.input))
     preprocessing = trained.dataset.preprocessing
-    outputs = outputs_of(trained.model, preprocessing.inputs(rows), BATCH)
+    outputs = scores(preprocessing.inputs(rows))
     outputs = preprocessing.own_units(outputs)
     columns = trained.kind.predictions(outputs, trained.dataset)
     values = zip(*(map(cell, column.tolist()) for column in columns.values()), strict=True)

@@ -134,10 +134,15 @@ class ProgressBar(Progress):
         super().on_end(loop)
 
     def _print(self, text: str) -> None:
-        from tqdm import tqdm
+        say(text)
 
-        tqdm.write(text, file=sys.stdout)
-        sys.stdout.flush()
+
+def say(text: str) -> None:
+    """Print a text, above the bar if there is one."""
+    from tqdm import tqdm
+
+    tqdm.write(text, file=sys.stdout)
+    sys.stdout.flush()
 
 
 def progress(epochs: int, validate_every: int = 1) -> Callback:

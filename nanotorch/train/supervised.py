@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import numpy as np
@@ -33,10 +34,10 @@ from .experiment import Experiment, Recorder, Report, TensorBoardEvents
 from .kinds import MOST_SHOWN, Characters, Kind, ManyClasses, Numbers, TwoClasses, class_weights
 from .loop import (
     Callback,
+    EveryFewEpochs,
     Loop,
     RecordEpochs,
     RecordSteps,
-    RecordTensors,
     StopEarly,
     StopInTime,
     TraceStep,
@@ -44,7 +45,7 @@ from .loop import (
 from .metrics import least_squares_text, metrics_table
 from .plots import Plot, Records, loss_curves, predicted_plots, recall_curves
 from .profiling import OperationProfile, summary
-from .progress import progress
+from .progress import progress, say
 from .run_directory import OptimizerState
 from .schema import (
     Averaging,
@@ -115,6 +116,8 @@ LARGEST_BATCH = 4096
 """Samples per forward pass when a whole part is measured."""
 LARGEST_INPUT = 500_000
 """Numbers that go into such a pass."""
+PROMPT, SAMPLE = 20, 120
+"""Characters that a sample of text begins with, and characters that the model adds."""
 
 
 class Fitting(Experiment):
@@ -230,7 +233,8 @@ class Fitting(Experiment):
         histograms = None
         if events and log.histograms:
             every = max(self.epochs // log.histograms, 1)
-            histograms = RecordTensors(events.histograms, self.tensors, every)
+            shown = events.histograms
+            histograms = EveryFewEpochs(lambda step: shown(step, self.tensors()), every)
         listening: list[Callback | None] = [
             StopInTime(train.time_limit) if train.time_limit is not None else None,
             RecordSteps(write, log.every, self.details),
@@ -418,6 +422,23 @@ class Supervised(Fitting):
 
     def graph(self) -> tuple[nn.Module, torch.Tensor]:
         return self.model, torch.from_numpy(self.dataset.parts["train"].x[:2])
+
+    def callbacks(self, recorder: Recorder) -> Sequence[Callback]:
+        callbacks = super().callbacks(recorder)
+        if not isinstance(kind := self.kind, Characters):
+            return callbacks
+        every = self.config.train.validate_every
+        return [*callbacks, EveryFewEpochs(lambda step: self._sample(kind, recorder, step), every)]
+
+    def _sample(self, kind: Characters, recorder: Recorder, step: int) -> None:
+        """Let the model continue a text, to be read on the terminal and in TensorBoard."""
+        start = self.dataset.parts["train"].x[0, :PROMPT]
+        prompt = "".join((self.dataset.classes or ())[code] for code in start)
+        text = kind.continued(self._outputs, self.dataset, prompt, SAMPLE)
+        if self.config.log.progress:
+            say(f"sample after step {step}:\n{indent(text, '  ')}\n")
+        if recorder.events is not None:
+            recorder.events.text("sample", text, step)
 
     def preprocessing(self) -> Mapping[str, Any]:
         return self.dataset.preprocessing.record()

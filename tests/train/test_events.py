@@ -32,6 +32,7 @@ from tests.patience import wait_until
 from tests.tolerances import rounding
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
 from tests.train.test_cli import ENVIRONMENT, SCRIPT, posix, start
+from tests.train.test_kinds import TEXT
 
 MANY = (
     CLASSIFICATION.replace("moons", "blobs")
@@ -306,3 +307,18 @@ def test_a_run_that_ends_with_its_input_needs_one() -> None:
     done = subprocess.run(command, shell=True, env=ENVIRONMENT, capture_output=True, text=True)
     assert done.returncode == 2
     assert "error: --end-with-input needs a standard input that is open; " in done.stderr
+
+
+def test_a_model_of_text_shows_samples(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("t.txt").write_text("abc" * 100, "utf-8")
+    layers = "model.layers=[{name: Embedding, embedding_dim: 4}, {name: Linear, out_features: 3}]"
+    events = shown(TEXT, layers, "train={epochs: 3, batch_size: 8, validate_every: 2}")
+    samples = events.Tensors("sample/text_summary")
+    printed = capsys.readouterr().out
+    assert [event.step for event in samples][-1] == events.Scalars("loss/train")[-1].step
+    assert len(samples) == 2  # after the second epoch, and after the last
+    for event in samples:
+        text = event.tensor_proto.string_val[0].decode().strip("`\n")
+        assert text.startswith("abcabc")  # as much as the model looks back
+        assert len(text) == 6 + 120
+        assert f"sample after step {event.step}:\n  {text}\n" in printed
