@@ -38,7 +38,7 @@ Listener = Annotated[Component, CALLBACKS]
 
 MOST_STARTS = 10_000
 """Points that are moved together."""
-RUN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", re.ASCII)
+RUN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.=,+-]{0,99}", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +142,7 @@ class Log(Section):
         # `runs/latest.txt` names the newest run.
         name = self.name
         if name is not None and (not RUN_NAME.fullmatch(name) or name == "latest.txt"):
-            allowed = "letters, digits, '_', '-' and '.', and not 'latest.txt'"
+            allowed = "letters, digits, and characters of _-.=,+, but not 'latest.txt'"
             yield "name", f"must be {allowed}, got {quoted(self.name)}"
 
 

@@ -151,6 +151,8 @@ def combinations(axes: Sequence[Axis], count: int | None, seed: int) -> list[lis
 
 NOT_STARTED = "not started"
 KILLED = "killed by"
+LONGEST = 90
+"""Characters of a run's name, but for a number at the end."""
 LAST = 10_000
 """Bytes at the end of a log in which its last line is looked for."""
 OWN = ("log.dir", "log.name", "log.progress")
@@ -177,8 +179,7 @@ def run(options: argparse.Namespace) -> int:
         raise usage_error(f"--dir {options.dir}", message) from None
     print(f"{len(chosen)} runs, {options.jobs} at a time, in {directory}", flush=True)
     command = [*commands.as_options(options.imports), "--config", options.config]
-    runs = Runs(command, directory, len(str(len(chosen))), options.jobs)
-    outcomes, interruption = runs.all(chosen)
+    outcomes, interruption = Runs(command, directory, options.jobs).all(chosen)
     code = tell(outcomes, [axis.key for axis in axes], options.metric, directory)
     if interruption is None:
         return code
@@ -223,6 +224,27 @@ def last_line(log: Path) -> str:
     return next((f"\n  {line}" for line in reversed(lines) if line.strip()), "")
 
 
+def names(chosen: Sequence[list[str]]) -> Iterator[str]:
+    """Yield a name for each run, made of the settings in which they differ: `lr=0.1,seed=0`.
+
+    What is no name of a directory is left out; a number at the end tells equal ones apart.
+    """
+    columns = [column for column in zip(*chosen, strict=True) if len({*column}) > 1]
+    keys = [column[0].partition("=")[0] for column in columns]
+    ends = [key.rpartition(".")[2] for key in keys]
+    short = [end if ends.count(end) == 1 else key for key, end in zip(keys, ends, strict=True)]
+    taken: Counter[str] = Counter()
+    for number in range(len(chosen)):
+        said = []
+        for key, column in zip(short, columns, strict=True):
+            value = column[number].partition("=")[2]
+            words = re.sub(r"(\bname:|[^A-Za-z0-9_.=+-])+", " ", value).strip(" .")
+            said.append(f"{key}={words.replace(' ', '-')}")
+        name = ",".join(said)[:LONGEST] or "run"
+        taken[name] += 1
+        yield name if taken[name] == 1 else f"{name},{taken[name]}"
+
+
 @dataclass
 class Runs:
     """Runs the processes."""
@@ -230,7 +252,6 @@ class Runs:
     command: Sequence[str]
     """The part of the command that all have."""
     directory: Path
-    digits: int
     jobs: int
     processes: set["subprocess.Popen[bytes]"] = field(default_factory=set)
     """Those at work."""
@@ -242,7 +263,8 @@ class Runs:
         """Run all; return what came of them, and what interrupted them."""
         interruption = None
         with ThreadPoolExecutor(self.jobs) as pool:
-            futures = [pool.submit(self.one, *item) for item in enumerate(chosen)]
+            runs = zip(names(chosen), chosen, strict=True)
+            futures = [pool.submit(self.one, *run) for run in runs]
             while True:
                 try:
                     wait(futures)
@@ -254,9 +276,8 @@ class Runs:
                         for process in self.processes:
                             process.terminate()
 
-    def one(self, number: int, overrides: list[str]) -> Outcome:
+    def one(self, name: str, overrides: list[str]) -> Outcome:
         """Run one; return what came of it."""
-        name = f"run{number:0{self.digits}}"
         outcome = Outcome(name, NOT_STARTED, dict(item.split("=", 1) for item in overrides))
         try:
             if (code := self._code(name, overrides)) is None:
@@ -265,7 +286,7 @@ class Runs:
         except OSError as error:  # which is to cost no other run's outcome
             outcome = replace(outcome, status=f"failed: {error}")
         spent = "" if math.isnan(outcome.seconds) else f", {duration(outcome.seconds)}"
-        print(f"{name} {' '.join(overrides)}: {outcome.status}{spent}", flush=True)
+        print(f"{name}: {outcome.status}{spent}", flush=True)
         return outcome
 
     def _code(self, name: str, overrides: list[str]) -> int | None:

@@ -192,9 +192,9 @@ REGRESSION_ERRORS = {
     "data.generator.name: 'moons' makes classes, but this is a regression; "
     "known here: line, polynomial",
     ("every: 1", "every: 1, name: latest.txt"): "x.yaml:11:57: log.name: must be letters, digits, "
-    "'_', '-' and '.', and not 'latest.txt', got 'latest.txt'",
+    "and characters of _-.=,+, but not 'latest.txt', got 'latest.txt'",
     ("every: 1", "every: 1, name: ../x"): "x.yaml:11:57: log.name: must be letters, digits, "
-    "'_', '-' and '.', and not 'latest.txt', got '../x'",
+    "and characters of _-.=,+, but not 'latest.txt', got '../x'",
 }
 
 

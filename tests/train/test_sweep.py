@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nanotorch.train import cli
+from nanotorch.train import cli, schema, sweep
 from nanotorch.train.config import ConfigError
 from nanotorch.train.sweep import combinations, parse_axis
 from tests.patience import LONG, wait_until
@@ -40,21 +40,37 @@ def test_some_runs_fail_and_the_others_do_not(capsys: pytest.CaptureFixture[str]
     assert [row["status"] for row in rows[:3]] == ["finished", "finished", "diverged"]
     losses = [float(row["validation/loss"]) for row in rows[:2]]
     assert losses == sorted(losses)
-    assert sorted(path.name for path in directory.glob("*.log")) == [
-        f"run{k}.log" for k in range(4)
-    ]
+    assert {path.stem for path in directory.glob("*.log")} == {
+        "lr=0.125", "lr=1e-2", "lr=1e30", "lr=-1"
+    }  # fmt: skip
     assert "finished after" in (directory / f"{rows[0]['run']}.log").read_text("utf-8")
     # What failed is told with its reason
     assert code == 2
-    assert "run3 failed with exit code 2: see " in out
+    assert "lr=-1 failed with exit code 2: see " in out
     assert "\n  command line: optimizer.lr=-1: Invalid learning rate: -1.0" in out
     assert "--metric: no run has measured it; there are test/loss, " in err
     # TensorBoard has the hyperparameters
-    (run,) = directory.glob("run0/*")
+    (run,) = directory.glob("lr=0.125/*")
     accumulator = EventAccumulator(str(run)).Reload()
     contents = accumulator.summary_metadata["_hparams_/session_start_info"].plugin_data.content
     data = plugin_data_pb2.HParamsPluginData.FromString(contents)
     assert data.session_start_info.hparams["optimizer.lr"].number_value == 0.125
+
+
+def test_runs_are_named_by_the_settings_in_which_they_differ() -> None:
+    def of(*settings: str) -> list[str]:
+        found = [*sweep.names(combinations([*map(parse_axis, settings)], None, 0))]
+        assert all(schema.RUN_NAME.fullmatch(name) for name in found)
+        return found
+
+    rates = ["lr=0.1,seed=0", "lr=0.1,seed=1", "lr=-1,seed=0", "lr=-1,seed=1"]
+    assert of("optimizer.lr=0.1,-1", "train.epochs=2", "seed=0:2") == rates
+    assert of("optimizer={name: SGD, lr: 0.1},Adam") == ["optimizer=SGD-lr-0.1", "optimizer=Adam"]
+    both = ["a.x=1,b.x=3", "a.x=1,b.x=4", "a.x=2,b.x=3", "a.x=2,b.x=4"]
+    assert of("a.x=1,2", "b.x=3,4") == both
+    assert of("x=[1, 2],[1,2],../1/2") == ["x=1-2", "x=1-2,2", "x=1-2,3"]
+    assert of("seed=3") == ["run"]
+    assert of(f"x={'y' * 300},{'y' * 301}")
 
 
 @pytest.mark.parametrize(
@@ -125,7 +141,7 @@ def test_an_interrupted_sweep_ends_its_runs(number: signal.Signals, group: bool,
     assert out.count("to go on: ") == 2
     assert out.count("not started") == 2
     (directory,) = Path("runs/x_sweep").iterdir()
-    for name in ("run0", "run1"):
+    for name in ("seed=0", "seed=1"):
         (run,) = (directory / name).glob("*/run.json")
         assert '"status": "interrupted"' in run.read_text("utf-8")
         assert [*run.parent.glob("checkpoints/step-*")]
@@ -181,7 +197,7 @@ def test_a_killed_run_costs_no_other_one_its_place_in_the_table() -> None:
     finally:
         process.kill()
     assert (process.returncode, err) == (130, "interrupted\n")
-    assert "run0 killed by SIGKILL: see " in out
+    assert "seed=0 killed by SIGKILL: see " in out
     assert f"  to go on: python -m nanotorch.train --resume {killed}\n" in out
     (table,) = Path("runs").glob("*/*/sweep.csv")
     statuses = [row.split(",")[1] for row in table.read_text("utf-8").splitlines()]
