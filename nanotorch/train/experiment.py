@@ -184,7 +184,7 @@ def hyperparameters(section: Section | Component, path: str = "") -> Iterable[tu
             continue
         if isinstance(value, Section | Component):
             if not path and (word := in_a_word(value)):
-                yield key.capitalize(), word
+                yield "Model" if key == "function" else key.capitalize(), word
             yield from hyperparameters(value, f"{name}.")
         elif isinstance(value, str) and not path:
             yield key.capitalize(), value

@@ -195,12 +195,13 @@ def test_of_different_runs_the_columns_are_those_that_all_have() -> None:
     for text, more in [
         (CLASSIFICATION, "optimizer=SGD"), (MANY, "seed=1"), (CLASSIFICATION, of_table),
         (REGRESSION, "seed=2"), (MINIMIZATION, "seed=3"),
+        (MINIMIZATION, "function.expression=x[0]**2 + x[1]**2"),
     ]:  # fmt: skip
         Path("x.yaml").write_text(text)
         train(load_config("x.yaml", ["log.tensorboard=true", more]))
     columns, rows = table()
     assert columns[:5] == ["Data", "Experiment", "Loss", "Model", "Optimizer"]
-    assert len(rows) == 5
+    assert len(rows) == 6
     # Parallel coordinates are drawn of these rows.
     assert sum(None not in row for row in rows) == 3
 
