@@ -321,6 +321,7 @@ REASONS = (
         r"nn.modules.module.register_module_(?!forward)\w+_hook",
     ),
     Reason("few use it. Register a hook on each tensor", r"register_multi_grad_hook"),
+    Reason("few use it. Use torch.nn.MultiheadAttention", r"multi_head_attention_forward"),
     Reason(
         "few use it. Call checkpoint for each part, with early_stop=False if need be",
         r"checkpoint_sequential set_checkpoint_early_stop",

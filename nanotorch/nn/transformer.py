@@ -14,7 +14,7 @@ from nanotorch.nn import init
 from nanotorch.nn.activation import GELU, ReLU
 from nanotorch.nn.container import ModuleList
 from nanotorch.nn.functional import gelu, relu
-from nanotorch.nn.functional.attention import canonical_mask, multi_head_attention_forward, need
+from nanotorch.nn.functional.attention import canonical_mask, need, several_heads
 from nanotorch.nn.layer import OwnNames
 from nanotorch.nn.linear import Dropout, Linear
 from nanotorch.nn.module import Module
@@ -145,12 +145,9 @@ class MultiheadAttention(Module):
             query = query.transpose(1, 0)
             key = query if same_key else key.transpose(1, 0) if key.dim() == 3 else key
             value = key if same_value else value.transpose(1, 0) if value.dim() == 3 else value
-        out, weights = multi_head_attention_forward(
-            query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight,
-            self.in_proj_bias, self.bias_k, self.bias_v, self.add_zero_attn, self.dropout,
-            self.out_proj.weight, self.out_proj.bias, self.training, key_padding_mask,
-            need_weights, attn_mask, self.in_proj_weight is None, self.q_proj_weight,
-            self.k_proj_weight, self.v_proj_weight, None, None, average_attn_weights, is_causal,
+        out, weights = several_heads(
+            self, query, key, value, key_padding_mask, need_weights, attn_mask,
+            average_attn_weights, is_causal,
         )  # fmt: skip
         return out.transpose(1, 0) if swapped else out, weights
 

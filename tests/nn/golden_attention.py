@@ -138,32 +138,6 @@ def dropped_heads(torch: Any) -> Any:
     yield from [numbers(layer(x, x, x)[0]), bits(torch.rand(2))]
 
 
-def function(torch: Any) -> Any:
-    """Keys and values that are given, and what does not fit."""
-    ones, x = torch.ones, wave(torch, 3, 2, 8)
-
-    def call(heads: int = 2, size: int = 8, **options: Any) -> Any:
-        weight = options.pop("weight", wave(torch, 24, 8))
-        return torch.nn.functional.multi_head_attention_forward(
-            x, x, x, size, heads, weight, wave(torch, 24), options.pop("bias_k", None),
-            options.pop("bias_v", None), False, 0.0, wave(torch, 8, 8), wave(torch, 8), **options,
-        )  # fmt: skip
-
-    given = call(static_k=wave(torch, 4, 5, 4), static_v=wave(torch, 4, 5, 4))
-    separate = {f"{name}_proj_weight": wave(torch, 8, 8) for name in "qkv"}
-    apart = call(use_separate_proj_weight=True, weight=None, **separate)
-    return [
-        *numbers((*given, *apart)), raised(call, 3), raised(call, 2, 7),
-        raised(call, static_k=ones(3, 3, 4)), raised(call, static_k=ones(4, 3, 5)),
-        raised(call, bias_k=ones(1, 1, 8)), raised(call, use_separate_proj_weight=True),
-        raised(call, bias_k=ones(1, 1, 8), bias_v=ones(1, 1, 8), static_k=ones(4, 3, 4)),
-        raised(call, weight=None),
-        raised(call, use_separate_proj_weight=True, q_proj_weight=ones(8, 8)),
-        raised(call, use_separate_proj_weight=True, q_proj_weight=ones(8, 7),
-               k_proj_weight=ones(8, 8), v_proj_weight=ones(8, 8)),
-    ]  # fmt: skip
-
-
 def errors(torch: Any) -> Any:
     kind, ones, zeros = torch.nn.MultiheadAttention, torch.ones, torch.zeros
     layer, x = kind(8, 2), ones(3, 2, 8)

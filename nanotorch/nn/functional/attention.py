@@ -18,7 +18,7 @@ from nanotorch.ops.attention import attention, future, safe_softmax
 from nanotorch.ops.joining import common_shape
 from nanotorch.ops.matrix import linear
 
-__all__ = ("multi_head_attention_forward", "scaled_dot_product_attention")
+__all__ = ("scaled_dot_product_attention",)
 
 MASK_AND_CAUSAL = (
     "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
@@ -211,32 +211,26 @@ def check_shapes(
     return count == 3
 
 
-def projections(
-    query: Tensor, key: Tensor, value: Tensor, weight: Tensor | None,
-    apart: tuple[Tensor | None, Tensor | None, Tensor | None] | None, bias: Tensor | None,
-) -> Sequence[Tensor]:  # fmt: skip
+def projections(layer: Any, query: Tensor, key: Tensor, value: Tensor) -> Sequence[Tensor]:
     """Queries, keys and values, by one weight for all or one for each.
 
     There is one product for inputs that are one tensor.
     """
     size, inputs = query.size(-1), (query, key, value)
-    weights: Any = apart
-    if apart is not None:
+    weight, bias = layer.in_proj_weight, layer.in_proj_bias
+    if weight is None:
         need(
             key.shape[:2] == value.shape[:2],
             f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}",
         )
-        for name, own, x in zip(("query", "key", "value"), apart, inputs, strict=True):
-            if own is None:
-                raise AssertionError(f"{name[0]}_proj_weight is None")
+        weights = (layer.q_proj_weight, layer.k_proj_weight, layer.v_proj_weight)
+        for name, own, x in zip(("query", "key", "value"), weights, inputs, strict=True):
             shape = (size, x.size(-1))
             told = f"expecting {name} weights shape of {shape}, but got {own.shape}"
             need(tuple(own.shape) == shape, told)
     else:
         told = f"key shape {key.shape} does not match value shape {value.shape}"
         need(key.shape == value.shape, told)
-        if weight is None:
-            raise AssertionError("in_proj_weight is None")
         if query is key is value:
             return linear(query, weight, bias).chunk(3, -1)
         if key is value:
@@ -303,39 +297,13 @@ def merged(masks: Masks, num_heads: int) -> Tensor | None:
 # Heads
 
 
-def in_heads(x: Tensor, num_heads: int) -> Tensor:
+def in_heads(x: Tensor, num_heads: int, batch: int) -> Tensor:
     """(L, N, E) as (N, H, L, E/H)."""
-    length, batch, size = x.shape
+    length, found, size = x.shape
+    if found != batch:
+        shape = [length, batch * num_heads, size // num_heads]
+        raise RuntimeError(f"shape '{shape}' is invalid for input of size {x.numel()}")
     return x.reshape(length, batch, num_heads, size // num_heads).permute(1, 2, 0, 3)
-
-
-def with_bias(
-    k: Tensor, v: Tensor, bias_k: Tensor | None, bias_v: Tensor | None, masks: Masks,
-    static: tuple[Tensor | None, Tensor | None],
-) -> tuple[Tensor, Tensor, Masks]:  # fmt: skip
-    """Keys, values and masks with a further key and value that is learned."""
-    if bias_k is None or bias_v is None:
-        need(bias_k is bias_v, "one of bias_k and bias_v is None")
-        return k, v, masks
-    need(static == (None, None), "bias cannot be added to a static key or value")
-    k, v = (ops.cat([x, b.repeat(1, x.size(1), 1)]) for x, b in ((k, bias_k), (v, bias_v)))
-    return k, v, longer(masks)
-
-
-def given_heads(x: Tensor, given: Tensor | None, name: str, num_heads: int, batch: int) -> Tensor:
-    """Keys or values (N, H, S, E/H): projected ones, or those that are given (N H, S, E/H)."""
-    size = x.size(2) // num_heads
-    if given is None:
-        if x.size(1) != batch:
-            shape = [x.size(0), batch * num_heads, size]
-            raise RuntimeError(f"shape '{shape}' is invalid for input of size {x.numel()}")
-        return in_heads(x, num_heads)
-    for position, expected in ((0, batch * num_heads), (2, size)):
-        need(
-            given.size(position) == expected,
-            f"expecting {name}.size({position}) of {expected}, but got {given.size(position)}",
-        )
-    return given.view(batch, num_heads, given.size(1), size)
 
 
 def attended(
@@ -356,46 +324,12 @@ def attended(
     return out.permute(2, 0, 1, 3).reshape(queries * batch, heads * size), weights
 
 
-def multi_head_attention_forward(
-    query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int,
-    in_proj_weight: Tensor | None, in_proj_bias: Tensor | None, bias_k: Tensor | None,
-    bias_v: Tensor | None, add_zero_attn: bool, dropout_p: float, out_proj_weight: Tensor,
-    out_proj_bias: Tensor | None, training: bool = True, key_padding_mask: Tensor | None = None,
-    need_weights: bool = True, attn_mask: Tensor | None = None,
-    use_separate_proj_weight: bool = False, q_proj_weight: Tensor | None = None,
-    k_proj_weight: Tensor | None = None, v_proj_weight: Tensor | None = None,
-    static_k: Tensor | None = None, static_v: Tensor | None = None,
-    average_attn_weights: bool = True, is_causal: bool = False,
+def several_heads(
+    layer: Any, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None,
+    need_weights: bool, attn_mask: Tensor | None, average_attn_weights: bool, is_causal: bool,
 ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
-    """Attention of several heads, as `nn.MultiheadAttention` computes it.
-
-    Args:
-        query: (L, N, E), or (L, E).
-        key: (S, N, K), or (S, K).
-        value: (S, N, V), or (S, V).
-        embed_dim_to_check: E.
-        num_heads: H, which divides E.
-        in_proj_weight: (3E, E) for queries, keys and values.
-        in_proj_bias: (3E,).
-        bias_k, bias_v: (1, 1, E), a further key and value.
-        add_zero_attn: a further key and value of zeros.
-        dropout_p: the probability with which weights are zeroed in training.
-        out_proj_weight: (E, E), and out_proj_bias: (E,).
-        key_padding_mask: (N, S), True for keys that do not count, or what is added to the scores.
-        need_weights: return the weights as well. Default: True.
-        attn_mask: (L, S) or (N H, L, S), likewise.
-        use_separate_proj_weight: q_proj_weight (E, E), k_proj_weight (E, K) and v_proj_weight
-            (E, V) in place of ``in_proj_weight``.
-        static_k, static_v: (N H, S, E/H) in place of the projected keys and values.
-        average_attn_weights: over the heads. Default: True.
-        is_causal: ``attn_mask`` is the causal one.
-
-    Returns:
-        (L, N, E), and the weights (N, L, S), or (N, H, L, S) of single heads, or None.
-
-    Raises:
-        AssertionError, RuntimeError: for what does not fit.
-    """
+    """What `nn.MultiheadAttention` computes of (L, N, E) with its weights; arguments as there."""
+    num_heads = layer.num_heads
     batched = check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:  # what is one tensor stays one
         single = {id(x): x.unsqueeze(1) for x in (query, key, value)}
@@ -404,20 +338,20 @@ def multi_head_attention_forward(
     masks, is_causal = ready_masks(
         query, key, key_padding_mask, attn_mask, is_causal, need_weights, num_heads
     )
-    size, expected = query.size(-1), embed_dim_to_check
+    size, expected = query.size(-1), layer.embed_dim
     need(size == expected, f"was expecting embedding dimension of {expected}, but got {size}")
-    need(size % num_heads == 0, f"embed_dim {size} not divisible by num_heads {num_heads}")
-    apart = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
-    q, k, v = projections(query, key, value, in_proj_weight, apart, in_proj_bias)
-    k, v, masks = with_bias(k, v, bias_k, bias_v, masks, (static_k, static_v))
-    k = given_heads(k, static_k, "static_k", num_heads, q.size(1))
-    v = given_heads(v, static_v, "static_v", num_heads, q.size(1))
-    if add_zero_attn:
+    q, k, v = projections(layer, query, key, value)
+    if layer.bias_k is not None:  # a further key and value that are learned
+        learned = ((k, layer.bias_k), (v, layer.bias_v))
+        k, v = (ops.cat([x, b.repeat(1, x.size(1), 1)]) for x, b in learned)
+        masks = longer(masks)
+    q, k, v = (in_heads(x, num_heads, query.size(1)) for x in (q, k, v))
+    if layer.add_zero_attn:
         zero = ops.zeros(*k.shape[:2], 1, k.size(3), dtype=k.dtype)
         k, v, masks = ops.cat([k, zero], 2), ops.cat([v, zero], 2), longer(masks)
-    q, mask, p = in_heads(q, num_heads), merged(masks, num_heads), dropout_p if training else 0.0
-    out, weights = attended(q, k, v, mask, p, is_causal, need_weights)
-    out = linear(out, out_proj_weight, out_proj_bias).view(query.shape)
+    p = layer.dropout if layer.training else 0.0
+    out, weights = attended(q, k, v, merged(masks, num_heads), p, is_causal, need_weights)
+    out = linear(out, layer.out_proj.weight, layer.out_proj.bias).view(query.shape)
     if weights is not None:
         weights = weights.mean(1) if average_attn_weights else weights.view(weights.shape)
     if batched:
