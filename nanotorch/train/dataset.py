@@ -193,6 +193,17 @@ class Preprocessing:
             return values
         return values.astype(np.float64) * self.target_scale + self.target_mean
 
+    def coefficients(self, weights: Array) -> Array:
+        """Return what a linear model adds to the target for a unit of each feature, and at 0.
+
+        Args:
+            weights: of its inputs; the last one is its bias.
+        """
+        slopes = weights[:-1] / self.scale
+        own = np.append(slopes, weights[-1] - slopes @ self.mean) * self.target_scale
+        own[-1] += self.target_mean
+        return own
+
     def record(self) -> dict[str, Any]:
         """Return everything as JSON has it."""
         arrays = {name: getattr(self, name).tolist() for name in ("mean", "scale", "fill")}

@@ -41,6 +41,11 @@ class Generator(Section):
         """How many classes this one makes; 0 where targets are numbers."""
         return self.classes
 
+    @property
+    def truth(self) -> tuple[float, ...]:
+        """The coefficients of the features, and the intercept, if targets are linear in them."""
+        return ()
+
     def make(self, stream: torch.Generator) -> Made:
         """Return the samples; all that is random comes from `stream`."""
         raise NotImplementedError
@@ -115,6 +120,10 @@ class Line(Interval):
     """What y gains with each unit of x."""
     intercept: float = -1.0
     """The value of y at x = 0."""
+
+    @property
+    def truth(self) -> tuple[float, ...]:
+        return self.slope, self.intercept
 
     def make(self, stream: torch.Generator) -> Made:
         return self.scattered((self.intercept, self.slope), stream)

@@ -157,6 +157,8 @@ ROUNDING = 1e-3
 """A least squares loss below this fraction of the one that was reached is taken for zero."""
 
 LONG = 1e8
+MOST_COEFFICIENTS = 20
+"""Features whose coefficients are shown."""
 
 HEADINGS = {"mae": "MAE", "rmse": "RMSE", "r2": "R2", "auc": "AUC", "f1": "F1"}
 HEADINGS |= {"average_precision": "average precision", "brier": "Brier score"}
@@ -258,6 +260,26 @@ def scaled(number: float, unit: str = "") -> str:
             return f"{number:.4g} {prefix}{unit}".rstrip()
         number /= 1000
     return f"{number:,.4g} G{unit}"
+
+
+def coefficients_table(
+    of: str, names: Sequence[str], columns: Mapping[str, Sequence[float]]
+) -> str:
+    """Return a table with a row per feature and one of the intercept.
+
+    Args:
+        of: what they are the coefficients of.
+        names: of the features.
+        columns: heading -> coefficients and intercept.
+    """
+    order = [*range(len(names))]
+    shown = [*order[:MOST_COEFFICIENTS], len(names)]
+    rows = [[of, *columns]]
+    for index in shown:
+        cells = (f"{column[index]:.5g}" for column in columns.values())
+        rows.append([[*names, "intercept"][index], *cells])
+    more = len(order) - len(shown) + 1
+    return aligned(rows) + (f"\nand {more} features more" if more else "")
 
 
 def least_squares_text(best: float, reached: float) -> str:

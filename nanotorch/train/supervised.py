@@ -31,6 +31,7 @@ from .components import LOSS_FACTS
 from .config import ConfigError, Problem, did_you_mean, quoted, raise_all, refusal
 from .dataset import PARTS, Dataset, Samples, load_dataset, load_text
 from .experiment import Experiment, Recorder, Report, TensorBoardEvents
+from .generators import Generator
 from .kinds import MOST_SHOWN, Characters, Kind, ManyClasses, Numbers, TwoClasses, class_weights
 from .loop import (
     Callback,
@@ -42,7 +43,7 @@ from .loop import (
     StopInTime,
     TraceStep,
 )
-from .metrics import least_squares_text, metrics_table
+from .metrics import Array, coefficients_table, least_squares_text, metrics_table
 from .plots import Plot, Records, loss_curves, predicted_plots, recall_curves
 from .profiling import OperationProfile, summary
 from .progress import progress, say
@@ -455,18 +456,36 @@ class Supervised(Fitting):
     def report(self) -> Report:
         results = {name: value for part in PARTS for name, value in self.measure(part).items()}
         text = metrics_table(results, {name: len(self.dataset.parts[name]) for name in PARTS})
-        layers = list(self.model)
-        is_linear = len(layers) == 1 and isinstance(layers[0], nn.Linear)
-        if is_linear and self.config.loss.name == "MSELoss":
-            bias = layers[0].bias is not None
-            best = least_squares_loss(self.dataset.parts["train"], bias) * self.unit
-            results["train/least_squares_loss"] = best
-            text += "\n" + least_squares_text(best, results["train/loss"])
+        layer, *others = self.final_model.children()
+        if isinstance(layer, nn.Linear) and not others and layer.out_features == 1:
+            text += self._linear(layer, results)
         part = "test" if len(self.dataset.parts["test"]) else "train"
         samples, targets = self.dataset.parts[part], self.dataset.targets(part)
         if details := self.kind.details(self.predict(samples.x), targets, self.dataset):
             text += f"\n\n{part} samples\n{details}"
         return Report(text, results, results["train/loss"], self._warning(results))
+
+    def _linear(self, layer: nn.Linear, results: dict[str, float]) -> str:
+        """Return the coefficients of a linear model, beside the best and the true ones if known.
+
+        What squares are the least is added to the results.
+        """
+        preprocessing, text, found = self.dataset.preprocessing, "", dict[str, Array]()
+        bias = 0.0 if layer.bias is None else layer.bias.item()
+        weights = layer.weight.detach().numpy()[0].astype(np.float64)
+        found["coefficient"] = np.append(weights, bias)
+        if self.config.loss.name == "MSELoss":
+            samples = self.dataset.parts["train"]
+            found["least squares"], best = least_squares(samples, layer.bias is not None)
+            results["train/least_squares_loss"] = best = best * self.unit
+            text = "\n" + least_squares_text(best, results["train/loss"])
+        columns = {name: [*preprocessing.coefficients(given)] for name, given in found.items()}
+        generator, of = getattr(self.config.data, "generator", None), preprocessing.target
+        if isinstance(generator, Generator) and generator.truth:
+            columns["truth"] = [*generator.truth]
+        if preprocessing.classes:
+            of = f"log odds of {preprocessing.classes[-1]}"
+        return f"{text}\n\n{coefficients_table(of, preprocessing.features, columns)}"
 
     def _warning(self, results: Mapping[str, float]) -> str:
         """Return what to try if the same answer for all samples were better than the model's."""
@@ -546,10 +565,12 @@ def streams(seed: int, count: int) -> list[torch.Generator]:
     return [torch.Generator().manual_seed(int(state)) for state in states]
 
 
-def least_squares_loss(samples: Samples, bias: bool) -> float:
-    """Return the least mean square error that a linear function can have on `samples`."""
+def least_squares(samples: Samples, bias: bool) -> tuple[Array, float]:
+    """Return the linear function with the least mean square error on `samples`, and that error.
+
+    The last of its weights is the bias, 0 where there is to be none.
+    """
     x, y = samples.x.astype(np.float64), samples.y.astype(np.float64)
-    if bias:
-        x = np.hstack([x, np.ones((len(x), 1))])
-    solution = np.linalg.lstsq(x, y)[0]
-    return float(np.mean((x @ solution - y) ** 2))
+    x = np.hstack([x, np.full((len(x), 1), float(bias))])
+    solution = np.linalg.lstsq(x, y)[0].astype(np.float64)
+    return solution[:, 0], float(np.mean((x @ solution - y) ** 2))

@@ -11,7 +11,8 @@ from nanotorch import nn
 from nanotorch.train.config import ConfigError
 from nanotorch.train.kinds import sigmoid
 from nanotorch.train.load import load_config
-from nanotorch.train.supervised import Supervised, least_squares_loss, streams
+from nanotorch.train.metrics import coefficients_table
+from nanotorch.train.supervised import Supervised, least_squares, streams
 from tests.train.examples import (
     CLASSIFICATION,
     REGRESSION,
@@ -67,7 +68,7 @@ def test_a_step_is_the_one_written_by_hand() -> None:
 def test_a_linear_regression_reaches_the_closed_form() -> None:
     run = trained(REGRESSION, *SCATTERED, "train={epochs: 300, batch_size: null}")
     report = run.report()
-    best = least_squares_loss(run.dataset.parts["train"], bias=True) * run.unit
+    best = least_squares(run.dataset.parts["train"], bias=True)[1] * run.unit
     assert report.results["train/least_squares_loss"] == best
     assert report.results["train/loss"] == pytest.approx(best, rel=1e-3)
     assert f"closed-form least squares: training loss {best:.4f}; this run's is" in report.text
@@ -77,11 +78,11 @@ def test_the_closed_form_is_the_least() -> None:
     samples = experiment(REGRESSION, *SCATTERED).dataset.parts["train"]
     x = np.hstack([samples.x, np.ones((len(samples), 1))]).astype(np.float64)
     theta = np.linalg.solve(x.T @ x, x.T @ samples.y)
-    assert least_squares_loss(samples, bias=True) == pytest.approx(
-        float(np.mean((x @ theta - samples.y) ** 2))
-    )
+    solution, loss = least_squares(samples, bias=True)
+    np.testing.assert_allclose(solution, theta[:, 0], rtol=1e-6)
+    assert loss == pytest.approx(float(np.mean((x @ theta - samples.y) ** 2)))
     without = type(samples)(samples.x, samples.y + 1)  # its mean is not 0 any more
-    assert least_squares_loss(without, bias=False) > least_squares_loss(without, bias=True)
+    assert least_squares(without, bias=False)[1] > least_squares(without, bias=True)[1]
 
 
 @pytest.mark.parametrize(
@@ -97,7 +98,44 @@ def test_there_is_a_closed_form_for_linear_least_squares_only(override: str) -> 
 
 def test_a_percentage_of_nothing_is_not_shown() -> None:
     text = trained(REGRESSION, "train={epochs: 9, batch_size: null}").report().text
-    assert text.endswith("closed-form least squares: training loss 0.0000")
+    assert "\nclosed-form least squares: training loss 0.0000\n" in text
+
+
+@pytest.mark.parametrize(
+    "standardized", ["", ", standardize: false", ", standardize_target: false", ", shape: [2]"]
+)
+def test_coefficients_are_told_in_the_units_of_the_table(standardized: str) -> None:
+    data = f"data={{csv: table.csv, target: y{standardized}}}"
+    run = trained(REGRESSION, data, "optimizer.lr=1e-3", "train={epochs: 9, batch_size: null}")
+    *_, header, a, b, intercept = run.report().text.splitlines()
+    assert header.split() == ["y", "coefficient", "least", "squares"]
+    assert [row.split()[0] for row in (a, b, intercept)] == ["a", "b", "intercept"]
+    best = [float(row.split()[2]) for row in (a, b, intercept)]
+    assert best == pytest.approx([3, 0, 1], abs=1e-5)  # y = 3 a + 1
+    learned = [float(row.split()[1]) for row in (a, b, intercept)]
+    rows = run.predict(run.dataset.preprocessing.inputs(np.array([[0.0, 0], [1, 0], [0, 1]])))
+    at_zero, with_a, with_b = rows[:, 0]
+    assert learned == pytest.approx([with_a - at_zero, with_b - at_zero, at_zero], rel=1e-3)
+
+
+def test_coefficients_of_made_samples_stand_beside_the_true_ones() -> None:
+    data = "data={generator: {name: line, slope: 7, intercept: 0.5, noise: 0}}"
+    *_, header, slope, intercept = trained(REGRESSION, data).report().text.splitlines()
+    assert header.split()[-1] == "truth"
+    assert [row.split()[2:] for row in (slope, intercept)] == [["7", "7"], ["0.5", "0.5"]]
+
+
+def test_many_coefficients_are_cut_short() -> None:
+    names = [f"f{i}" for i in range(30)]
+    text = coefficients_table("y", names, {"coefficient": range(31)})
+    assert text.splitlines()[-3:] == ["f19                 19", "intercept           30",
+                                      "and 10 features more"]  # fmt: skip
+
+
+def test_a_logistic_regression_tells_log_odds() -> None:
+    layers = "model.layers=[{name: Linear, out_features: 1}]"
+    text = trained(CLASSIFICATION, layers).report().text
+    assert "\nlog odds of 1  coefficient\nx0 " in text
 
 
 def test_a_model_without_bias_is_compared_with_its_like() -> None:
@@ -111,7 +149,7 @@ def test_the_report_has_a_column_per_part() -> None:
     text = trained().report().text.splitlines()
     assert text[0].split() == ["train", "validation", "test"]
     assert text[1].split() == ["samples", "14", "3", "3"]
-    assert [line.split()[0] for line in text[2:]] == ["loss", "MAE", "RMSE", "R2", "closed-form"]
+    assert [line.split()[0] for line in text[2:7]] == ["loss", "MAE", "RMSE", "R2", "closed-form"]
     text = trained(CLASSIFICATION).report().text.splitlines()
     assert [line.split()[0] for line in text[2:10]] == [
         "loss", "accuracy", "precision", "recall", "F1", "AUC", "average", "Brier",
