@@ -99,7 +99,7 @@ def check(text: str, arguments: list[str]) -> None:
             write_example(Path(), text)
             code, errors = outcome(["--config", "x.yaml", "--check", *arguments])
             assert code in (0, 2)
-            assert bool(errors) == (code == 2)
+            assert errors or code == 0  # what an override replaces is told as well
             assert sorted(path.name for path in Path().iterdir()) == ["table.csv", "x.yaml"]
         finally:
             os.chdir(before)
