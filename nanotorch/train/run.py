@@ -726,7 +726,7 @@ def find(target: str | Path) -> tuple[Path, Path | None]:
             try:
                 path = note.parent / contents(note, LARGEST_NOTE).decode().strip()
             except FileNotFoundError:
-                message = "is missing: there is no run to resume; begin one by --config FILE"
+                message = "is missing: there is no run yet; train one with --config FILE"
                 raise CheckpointError(note, message) from None
             except OSError as error:
                 raise run_directory.cannot_read(note, error) from None
@@ -746,7 +746,7 @@ def find(target: str | Path) -> tuple[Path, Path | None]:
             raise CheckpointError(path, f"there is no such run{meant}")
         if not (directory / "config.yaml").is_file():
             message = "is not the directory of a run: it has no config.yaml"
-            began = f"; begin one by --config {path}" if path.suffix in SUFFIXES else ""
+            began = f"; train it with --config {path}" if path.suffix in SUFFIXES else ""
             raise CheckpointError(path, message + began)
     except OSError as error:  # a name may be too long, for one
         raise run_directory.cannot_read(Path(target), error) from None

@@ -231,10 +231,10 @@ ON_THE_COMMAND_LINE = {
     "--config valley.yaml function.start=5,5": "command line: function.start=5,5: expected a list",
     "--config house.yaml --import layers": "command line: --import layers: there is no module "
     "'layers' here or where Python looks",
-    "--resume latest": "error: runs/latest.txt: is missing: there is no run to resume; begin one "
-    "by --config FILE",
+    "--resume latest": "error: runs/latest.txt: is missing: there is no run yet; train one with "
+    "--config FILE",
     "--resume house.yaml": "error: house.yaml: is not the directory of a run: it has no "
-    "config.yaml; begin one by --config house.yaml",
+    "config.yaml; train it with --config house.yaml",
     "--resume runs/my": "error: runs/my: there is no such run",
 }
 

@@ -138,7 +138,7 @@ def test_what_is_no_run(damage: Callable[[Path], None], message: str) -> None:
 
 
 def test_latest_without_any_run() -> None:
-    message = "is missing: there is no run to resume; begin one by --config FILE"
+    message = "is missing: there is no run yet; train one with --config FILE"
     assert refusal(Path("latest")) == f"runs/latest.txt: {message}"
 
 
