@@ -7,7 +7,7 @@ from builtins import bool as _bool
 from builtins import float as _float
 from builtins import int as _int
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, SupportsInt, overload
+from typing import Any, Literal, SupportsInt, TypeVar, overload
 
 import numpy as np
 
@@ -57,6 +57,7 @@ from nanotorch.ops.memory import UntypedStorage as UntypedStorage
 from nanotorch.ops.memory import memory_format as memory_format
 from nanotorch.ops.random import Generator as Generator
 
+_F = TypeVar("_F", bound=Callable[..., Any])
 BoolTensor: Any
 ByteTensor: Any
 CharTensor: Any
@@ -460,8 +461,9 @@ def column_stack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor:
 def combinations(input: Tensor, r: _int = ..., with_replacement: _bool = ...) -> Tensor:
     """All choices of ``r`` elements of a vector in their order, ``(number, r)``."""
 
+@overload
 def compile(
-    model: Any = ...,
+    model: _F,
     *,
     fullgraph: _bool = ...,
     dynamic: _bool | None = ...,
@@ -471,7 +473,22 @@ def compile(
     name: str | None = ...,
     disable: _bool = ...,
     recompile_limit: _int | None = ...,
-) -> Any:
+) -> _F:
+    """Capture what a training step does to tensors and replay it, without graph or allocation."""
+
+@overload
+def compile(
+    model: None = ...,
+    *,
+    fullgraph: _bool = ...,
+    dynamic: _bool | None = ...,
+    backend: Any = ...,
+    mode: str | None = ...,
+    options: dict[str, Any] | None = ...,
+    name: str | None = ...,
+    disable: _bool = ...,
+    recompile_limit: _int | None = ...,
+) -> Callable[[_F], _F]:
     """Capture what a training step does to tensors and replay it, without graph or allocation."""
 
 complex128: dtype

@@ -55,11 +55,14 @@ from builtins import bool as _bool
 from builtins import float as _float
 from builtins import int as _int
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import IO, Any, Literal, NamedTuple, SupportsInt, overload
+from typing import IO, Any, Literal, NamedTuple, SupportsInt, TypeVar, overload
 
 import numpy as np
 
 '''
+FUNCTION = '_F = TypeVar("_F", bound=Callable[..., Any])'
+# What returns what it is given, or, given nothing, what does that.
+DECORATORS = {"compile"}
 OPERATIONS = {*PUBLIC, *" ".join(ops.LATER.values()).split()}
 # What annotations call types, and what stubs call them: `torch.int` and its kin are dtypes.
 NAMES = {name: f"_{name}" for name in ("int", "float", "bool")} | {
@@ -149,6 +152,15 @@ def stub(name: str, function: FunctionType, method: bool = False) -> list[str]:
         result = RESULTS.get(name, RESULTS.get(plain, named))
         if name != plain and isinstance(result, dict):
             result = TENSOR
+    if name in DECORATORS:
+        first, rest = parameters(name, function, method).split(",", 1)
+        first = first.partition(":")[0]
+        heads = [
+            f"{first}: _F,{rest}) -> _F:",
+            f"{first}: None = ...,{rest}) -> Callable[[_F], _F]:",
+        ]
+        made = (["@overload", f"def {name}({head}", *documentation(function)] for head in heads)
+        return [line for lines in made for line in lines]
     if isinstance(result, str):
         ignored = "  # type: ignore[override]" * (name in ("__eq__", "__ne__"))
         heading = f"def {name}({parameters(name, function, method)}) -> {result}:"
@@ -221,6 +233,9 @@ def text(about: str, lines: list[str]) -> str:
     """A stub, before its imports are sorted and those it has no use for are taken out."""
     needed = [f"from {module} import {n} as {n}" for module, names in TYPES.items() for n in names]
     imports = [line for line in needed if line not in lines]
+    if any("_F" in line for line in lines):
+        first = next(k for k, line in enumerate(lines) if not line.startswith("from "))
+        lines = [*lines[:first], FUNCTION, *lines[first:]]
     return HEAD.format(about=about) + "\n".join([*imports, *lines]) + "\n"
 
 

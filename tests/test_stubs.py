@@ -36,6 +36,80 @@ def shifted(x: torch.Tensor) -> torch.Tensor:
 
 reveal_type(shifted(x))
 """
+USER = '''"""A user's program: two networks, trained by `fit`, by a loop and by a configuration."""
+
+import numpy as np
+
+import nanotorch as torch
+import nanotorch.nn.functional as F
+from nanotorch import Tensor, nn
+from nanotorch.optim.lr_scheduler import StepLR
+from nanotorch.train import Callback, Loop, fit, load_trained, resume, train
+from nanotorch.utils.data import DataLoader, Dataset, TensorDataset, random_split
+
+
+class Squares(Dataset[tuple[Tensor, Tensor]]):
+    def __len__(self) -> int:
+        return 64
+
+    def __getitem__(self, index: int) -> tuple[Tensor, Tensor]:
+        x = torch.tensor([index / 64])
+        return x, x**2
+
+
+class Network(nn.Module):
+    def __init__(self, width: int = 8) -> None:
+        super().__init__()
+        self.hidden, self.output = nn.Linear(1, width), nn.Linear(width, 1)
+        self.scale = nn.Parameter(torch.ones(1))
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.output(torch.tanh(self.hidden(x)))
+        return y * self.scale
+
+
+class Stop(Callback):
+    def on_epoch(self, loop: Loop) -> None:
+        if loop.measured.get("validation/loss", 1.0) < 1e-3:
+            loop.stop("good enough")
+
+
+def largest(outputs: Tensor, targets: Tensor) -> Tensor:
+    return (outputs - targets).abs().max()
+
+
+torch.manual_seed(0)
+model = Network()
+optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+loader = DataLoader(Squares(), batch_size=16, shuffle=True)
+run = fit(
+    model, loader, loss=nn.MSELoss(), optimizer=optimizer, epochs=2, validation=Squares(),
+    scheduler=StepLR(optimizer, 1), metrics={"largest": largest}, callbacks=[Stop()],
+    early_stopping={"patience": 3}, clip_norm=1.0,
+)
+losses, best = run.history["train/loss"], run.results["validation/largest"]
+outputs = run.predict(np.ones((2, 1)))
+samples = torch.ones(4, 1), torch.ones(4, 1)
+other = fit(Network(), samples, loss=F.mse_loss, optimizer="SGD", epochs=1, verbose=False)
+
+for x, y in loader:
+    optimizer.zero_grad()
+    loss = F.mse_loss(model(x), y)
+    loss.backward()
+    optimizer.step()
+    rows, shape = x.size(0), x.size()
+(slope,) = torch.autograd.grad(model(torch.ones(1, 1)).sum(), [model.scale])
+pooled = F.max_pool2d(torch.ones(1, 1, 4, 4), 2)
+larger = F.interpolate(pooled, scale_factor=2)
+compiled = torch.compile(model)
+part, _ = random_split(Squares(), [60, 4])
+yaml = train("two_moons", "train.epochs=1", verbose=False)
+print(resume(yaml.directory).status, load_trained(yaml.directory).model)
+'''
+TYPED = (
+    "run", "losses", "best", "outputs", "other", "loader", "x", "y", "loss", "rows", "shape",
+    "slope", "pooled", "larger", "compiled(x)", "part", "yaml", "model.hidden(x)",
+)  # fmt: skip
 
 
 def declared(text: str) -> set[str]:
@@ -112,6 +186,22 @@ def test_a_type_checker_knows_results_and_names(tmp_path: Path) -> None:
     assert 'no attribute "relux"' in errors[0]
     assert 'no attribute "summ"' in errors[1]
     assert "Too many arguments" in errors[2]
+
+
+@pytest.mark.slow
+def test_a_program_that_trains_is_typed_throughout(tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    program = tmp_path / "program.py"
+    program.write_text(USER, "utf-8")
+    assert len(USER.splitlines()) >= 60
+    subprocess.run([sys.executable, program], cwd=tmp_path, check=True, capture_output=True)
+    program.write_text(USER + "".join(f"reveal_type({name})\n" for name in TYPED), "utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", program]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    revealed = [line.partition("type is ")[2] for line in done.stdout.splitlines()]
+    assert done.returncode == 0, done.stdout
+    assert len(revealed) == len(TYPED)
+    assert not [kind for kind in revealed if "Any" in kind]
 
 
 @pytest.mark.slow

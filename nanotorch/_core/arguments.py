@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, Signature
 from operator import itemgetter
 from types import FrameType, FunctionType, MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -69,11 +69,15 @@ def allocated(make: Callable[..., Any], *args: Any, **named: Any) -> Any:
         raise
 
 
-def within_memory(function: Callable[..., Any]) -> Callable[..., Any]:
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def within_memory(function: Callable[P, R]) -> Callable[P, R]:
     """The function, whose arrays are `allocated`."""
 
     @functools.wraps(function)
-    def allocating(*args: Any, **named: Any) -> Any:
+    def allocating(*args: P.args, **named: P.kwargs) -> R:
         return allocated(function, *args, **named)
 
     return allocating

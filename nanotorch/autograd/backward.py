@@ -157,7 +157,7 @@ def grad(
     retain_graph: bool | None = None, create_graph: bool = False, only_inputs: bool = True,
     allow_unused: bool | None = None, is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Any, ...]:  # fmt: skip
+) -> tuple[Tensor, ...]:  # fmt: skip
     """The gradients of the sum of ``outputs`` with respect to ``inputs``; no ``grad`` changes.
 
     Args:
@@ -213,7 +213,7 @@ def grad(
                 )
             g = ops.zeros_like(target, requires_grad=create_graph)
         results.append(g if g is None or isinstance(g, Tensor) else wrap(np.array(g)))
-    return tuple(results)
+    return tuple(results)  # type: ignore[arg-type]  # None only where `allow_unused` lets it
 
 
 def batched_grad(

@@ -634,7 +634,7 @@ def linear_of_all(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
 
 
 @under_vmap(linear_of_all)
-def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Any:
+def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Tensor:
     """``input @ weight.T + bias``.
 
     Shape:

@@ -52,7 +52,7 @@ from .supervised import KINDS, Fitting, batch_of, evaluating, streams
 
 Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 Metric = Callable[[torch.Tensor, torch.Tensor], torch.Tensor | float]
-Samples = Sequence[ArrayLike | torch.Tensor] | Dataset[Any] | DataLoader
+Samples = Sequence[ArrayLike | torch.Tensor] | Dataset[Any] | DataLoader[Any]
 
 
 class Settings(TypedDict, total=False):
@@ -227,7 +227,7 @@ OF_LOADER = ("batch_size", "shuffle", "overfit_batches")
 
 def loaders(
     config: FitConfig, data: Samples, validation: Samples | float | None, test: Samples | None
-) -> tuple[dict[str, DataLoader], DataLoader]:
+) -> tuple[dict[str, DataLoader[Any]], DataLoader[Any]]:
     """Return what each part is measured with, by its name, and what the training goes through."""
     train, (split, shuffling) = config.train, streams(config.seed, 2)
     if isinstance(validation, int | float):
@@ -315,7 +315,7 @@ def as_tensor(values: Any, argument: str) -> torch.Tensor:
     return torch.as_tensor(array, dtype=dtypes.get(array.dtype.kind))
 
 
-def in_order(dataset: Dataset[Any], size: int) -> DataLoader:
+def in_order(dataset: Dataset[Any], size: int) -> DataLoader[Any]:
     """Return what goes through a dataset in its order, and draws no random numbers of others."""
     tensors = dataset.dataset if isinstance(dataset, Subset) else dataset
     if isinstance(tensors, TensorDataset):
@@ -343,8 +343,8 @@ class Fit(Fitting):
         self,
         config: FitConfig,
         model: nn.Module,
-        loader: DataLoader,
-        parts: Mapping[str, DataLoader],
+        loader: DataLoader[Any],
+        parts: Mapping[str, DataLoader[Any]],
         objects: Mapping[str, Any],
         metrics: Mapping[str, Metric],
         callbacks: Sequence[Callback],
@@ -481,7 +481,7 @@ def check(value: object, kind: Any, argument: str, expected: str) -> None:
         raise refusal(argument, f"expected {expected}; got {got}")
 
 
-def first_batch(loader: DataLoader) -> list[torch.Tensor]:
+def first_batch(loader: DataLoader[Any]) -> list[torch.Tensor]:
     """Return two samples of the first batch; what is random is as if nothing had been drawn."""
     random, state = torch.get_rng_state(), loader.state_dict()
     batch = next(iter(loader))

@@ -127,7 +127,7 @@ class Fitting(Experiment):
     config: FitConfig
     model: nn.Module
     loss: nn.Module
-    loader: DataLoader
+    loader: DataLoader[Any]
     kind: Kind | None
     """What is predicted; None if that is not known."""
     unit = 1.0
@@ -190,7 +190,7 @@ class Fitting(Experiment):
         """Return the tensors of each step: x and y, once for each batch that it accumulates."""
         if not start:
             self._begin_pass()
-        epoch = iter(self.loader)  # which knows itself how much of it has been taken
+        epoch: Iterator[Any] = iter(self.loader)  # which knows itself how much of it has been taken
         size = self.config.train.accumulate
         if size == 1:
             return epoch

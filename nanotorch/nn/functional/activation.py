@@ -77,7 +77,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     return kernels.elu(input, SELU_ALPHA, SELU_SCALE)
 
 
-def gelu(input: Tensor, approximate: str = "none", *, out: Any = None) -> Any:
+def gelu(input: Tensor, approximate: str = "none", *, out: Any = None) -> Tensor:
     """``input * Φ(input)``, where Φ is the normal distribution function.
 
     Args:

@@ -191,7 +191,7 @@ Pair = tuple[Tensor, Tensor]
 def max_pool1d(
     input: Tensor, kernel_size: Number, stride: Number | None = None, padding: Number = 0,
     dilation: Number = 1, ceil_mode: bool = False, return_indices: bool = False,
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """The greatest elements of windows over one dimension; see `max_pool2d`.
 
     Raises:
@@ -200,7 +200,7 @@ def max_pool1d(
     tensor_given("max_pool1d", input)
     if input._array.dtype.kind != "f" and not return_indices:
         raise unsupported("max_pool1d_impl", input._array)
-    pair = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    pair: Any = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     return pair if return_indices else pair[0]
 
 
@@ -217,7 +217,7 @@ def max_pool2d_with_indices(
 def max_pool2d(
     input: Tensor, kernel_size: Number, stride: Number | None = None, padding: Number = 0,
     dilation: Number = 1, ceil_mode: bool = False, return_indices: bool = False,
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """The greatest element of each window over the last two dimensions.
 
     Args:
@@ -235,7 +235,7 @@ def max_pool2d(
     Raises:
         RuntimeError: for numbers out of range and shapes that do not fit.
     """
-    pair = max_pool2d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    pair: Any = max_pool2d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     return pair if return_indices else pair[0]
 
 
@@ -252,9 +252,9 @@ def max_pool3d_with_indices(
 def max_pool3d(
     input: Tensor, kernel_size: Number, stride: Number | None = None, padding: Number = 0,
     dilation: Number = 1, ceil_mode: bool = False, return_indices: bool = False,
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """The greatest elements of windows over the last three dimensions; see `max_pool2d`."""
-    pair = max_pool3d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    pair: Any = max_pool3d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     return pair if return_indices else pair[0]
 
 
@@ -338,9 +338,9 @@ def adaptive_max_pool1d_with_indices(
     return pooling.adaptive_max_pool1d(input, output_size)
 
 
-def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Tensor:
     """The greatest element of each part of one dimension; see `adaptive_avg_pool2d`."""
-    pair = adaptive_max_pool1d_with_indices(input, output_size)
+    pair: Any = adaptive_max_pool1d_with_indices(input, output_size)
     return pair if return_indices else pair[0]
 
 
@@ -351,9 +351,9 @@ def adaptive_max_pool2d_with_indices(
     return adaptive("adaptive_max_pool2d", input, output_size)
 
 
-def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Tensor:
     """The greatest element of each of (h, w) parts; see `adaptive_avg_pool2d`."""
-    pair = adaptive_max_pool2d_with_indices(input, output_size)
+    pair: Any = adaptive_max_pool2d_with_indices(input, output_size)
     return pair if return_indices else pair[0]
 
 
@@ -364,9 +364,9 @@ def adaptive_max_pool3d_with_indices(
     return adaptive("adaptive_max_pool3d", input, output_size)
 
 
-def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Tensor:
     """The greatest element of each of (d, h, w) parts; see `adaptive_avg_pool2d`."""
-    pair = adaptive_max_pool3d_with_indices(input, output_size)
+    pair: Any = adaptive_max_pool3d_with_indices(input, output_size)
     return pair if return_indices else pair[0]
 
 

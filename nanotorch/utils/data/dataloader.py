@@ -3,12 +3,14 @@
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator
-from types import GenericAlias
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Never, Protocol, overload
+
+import numpy as np
 
 from nanotorch._core.call_site import warn
+from nanotorch._core.tensor import Tensor
 from nanotorch.ops.random import Generator, default_generator
-from nanotorch.utils.data.dataset import IterableDataset
+from nanotorch.utils.data.dataset import IterableDataset, T_co
 from nanotorch.utils.data.reading import (
     Plan,
     Position,
@@ -111,7 +113,16 @@ class _Endless(Sampler[None]):
             yield None
 
 
-class DataLoader:
+Number = Tensor | np.ndarray[Any, Any] | float
+
+
+class Samples(Protocol[T_co]):
+    """What gives samples by index, as a dataset or a list."""
+
+    def __getitem__(self, index: Any, /) -> T_co: ...
+
+
+class DataLoader(Generic[T_co]):
     """Goes through a dataset in batches, anew each time it is iterated over.
 
     The same seed gives the samples in PyTorch's order, and workers PyTorch's seeds. Batches of a
@@ -150,10 +161,23 @@ class DataLoader:
             worker are raised again with its traceback in their message.
     """
 
-    # `DataLoader[int]`, for annotations; what the batches are is not checked anyway.
-    __class_getitem__: Any = classmethod(GenericAlias)
-
+    @overload
     def __init__(
+        self, dataset: Samples[T_co], batch_size: int | None = 1, shuffle: bool | None = None,
+        sampler: Iterable[Any] | None = None, batch_sampler: Iterable[Any] | None = None,
+        num_workers: int = 0, collate_fn: None = None,
+        pin_memory: bool = False, drop_last: bool = False, timeout: float = 0,
+        worker_init_fn: Callable[[int], None] | None = None, multiprocessing_context: Any = None,
+        generator: Generator | None = None, *, prefetch_factor: int | None = None,
+        persistent_workers: bool = False, pin_memory_device: str = "", in_order: bool = True,
+    ) -> None: ...  # fmt: skip
+    @overload
+    def __init__(  # its batches are what `collate_fn` returns
+        self: "DataLoader[object]", dataset: Any, batch_size: int | None = 1, *args: Any,
+        collate_fn: Callable[[Any], Any], **options: Any,
+    ) -> None: ...  # fmt: skip
+
+    def __init__(  # type: ignore[misc]  # other options of the second are not told
         self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None,
         sampler: Iterable[Any] | None = None, batch_sampler: Iterable[Any] | None = None,
         num_workers: int = 0, collate_fn: Callable[[Any], Any] | None = None,
@@ -234,6 +258,18 @@ class DataLoader:
     def _plan(self) -> Plan:
         batched = self.batch_sampler is not None
         return Plan(self.dataset, self.collate_fn, batched, self.drop_last)
+
+    # Numbers and arrays of samples are tensors in batches; of `Any` nothing is known.
+    @overload
+    def __iter__(self: "DataLoader[Never]") -> Iterator[Any]: ...
+    @overload
+    def __iter__(self: "DataLoader[Number]") -> Iterator[Tensor]: ...
+    @overload
+    def __iter__(self: "DataLoader[tuple[Number, Number]]") -> Iterator[tuple[Tensor, Tensor]]: ...
+    @overload
+    def __iter__(self: "DataLoader[tuple[Number, ...]]") -> Iterator[tuple[Tensor, ...]]: ...
+    @overload
+    def __iter__(self) -> Iterator[Any]: ...
 
     def __iter__(self) -> Iterator[Any]:
         if self.pin_memory and self.pin_memory_device:

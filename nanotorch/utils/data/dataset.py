@@ -10,6 +10,7 @@ from nanotorch._core.call_site import warn
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.random import Generator, default_generator
 
+T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
@@ -130,7 +131,7 @@ class Subset(Dataset[T_co]):
     dataset: Dataset[T_co]
     indices: Sequence[int]
 
-    def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
+    def __init__(self, dataset: Dataset[T_co], indices: Sequence[int]) -> None:
         kind = type(self)
         own = kind.__getitem__ is not Subset.__getitem__
         if own and kind.__getitems__ is Subset.__getitems__:
@@ -140,7 +141,7 @@ class Subset(Dataset[T_co]):
             )
         self.dataset, self.indices = dataset, indices
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: Any) -> T_co:
         if isinstance(idx, list):
             return self.dataset[[self.indices[i] for i in idx]]
         return self.dataset[self.indices[idx]]
@@ -161,8 +162,8 @@ def samples(dataset: Any, indices: list[Any]) -> list[Any]:
 
 
 def random_split(
-    dataset: Any, lengths: Sequence[float], generator: Generator | None = default_generator
-) -> list[Subset[Any]]:
+    dataset: Dataset[T], lengths: Sequence[float], generator: Generator | None = default_generator
+) -> list[Subset[T]]:
     """Divide a dataset at random.
 
     Args:
@@ -174,7 +175,7 @@ def random_split(
     Raises:
         ValueError: for a fraction outside [0, 1], or lengths that do not sum up to the dataset's.
     """
-    count = len(dataset)
+    count = len(dataset)  # type: ignore[arg-type]
     sizes = list(lengths)
     if math.isclose(sum(sizes), 1) and sum(sizes) <= 1:
         sizes = parts(count, sizes)
