@@ -559,7 +559,7 @@ class Run:
             again = f"{self.program} --resume {shlex.quote(str(self.directory))}"
             if self._config.experiment == FIT:
                 again = f"fit(..., resume={str(self.directory)!r})"
-            self._say(f"to go on{condition}: {again}")
+            self._say(f"to resume{condition}: {again}")
 
     def _end(self, loop: Loop, status: str, results: Mapping[str, float], more: str = "") -> None:
         step = self.experiment.training_step.record()

@@ -75,7 +75,7 @@ class Train(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Checkpoint(Section):
-    """What is kept to go on from, and of the best weights."""
+    """What is kept to resume from, and of the best weights."""
 
     seconds: NotNegative | None = 30.0
     """Seconds between two checkpoints; `null` for one at the end only."""
@@ -449,7 +449,7 @@ class FitConfig(Section):
     callbacks: tuple[Listener, ...] = ()
     """What else listens to the training, by the names under which programs register it."""
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
-    """What is kept to go on from."""
+    """What is kept to resume from."""
     log: Log = field(default_factory=Log)
     """What is kept."""
 
@@ -542,7 +542,7 @@ class MinimizationConfig(Section):
     callbacks: tuple[Listener, ...] = ()
     """What else listens to the training, by the names under which programs register it."""
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
-    """What is kept to go on from."""
+    """What is kept to resume from."""
     log: MinimizationLog = field(default_factory=MinimizationLog)
     """What is kept."""
 

@@ -206,7 +206,7 @@ def tell(outcomes: list[Outcome], keys: list[str], metric: str | None, directory
             log = directory / f"{outcome.name}.log"
             print(f"{outcome.name} {outcome.status}: see {log}{last_line(log)}")
         if outcome.status.startswith(KILLED) and outcome.directory is not None:
-            print(f"  to go on: python -m nanotorch.train --resume {outcome.directory}")
+            print(f"  to resume: python -m nanotorch.train --resume {outcome.directory}")
     if not known:
         print(f"--metric: no run has measured it; there are {', '.join(measured)}", file=sys.stderr)
         return 2

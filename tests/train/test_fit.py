@@ -185,7 +185,7 @@ def test_a_resumed_fit_is_one_that_was_never_interrupted(
     whole = one("whole")
     first = one("cut", Interrupt(step))
     assert first.status == "interrupted"
-    assert f"to go on: fit(..., resume='{first.directory}')" in capsys.readouterr().out
+    assert f"to resume: fit(..., resume='{first.directory}')" in capsys.readouterr().out
     again = one("cut", resume=True)
     assert again.directory == first.directory
     assert same(again, whole)

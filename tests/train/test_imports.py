@@ -63,7 +63,7 @@ def test_who_goes_on_is_reminded_of_the_module(capsys: pytest.CaptureFixture[str
     assert main(["--import", "my_layers.py", "--config", "x.yaml", *paused]) == 0
     shown = capsys.readouterr().out
     python = commands.call_again("python -m x", []).split()[0]
-    assert f"to go on: {python} scripts/train.py --import my_layers.py --resume runs" in shown
+    assert f"to resume: {python} scripts/train.py --import my_layers.py --resume runs" in shown
     commands.imported.clear()
     del LAYERS.registered["Twice"]
     for run in (lambda: main(["--resume", "latest"]), lambda: cli.predict(["latest", "table.csv"])):

@@ -250,7 +250,7 @@ def test_a_run_that_goes_on_has_no_weights_yet(capsys: pytest.CaptureFixture[str
         assert cli.predict(["latest", "table.csv"]) == 2
         assert "this run is still going on" in capsys.readouterr().err
     assert cli.predict(["latest", "table.csv"]) == 2
-    assert f"was killed before there were weights; train.py --resume {directory} goes on" in (
+    assert f"was killed before there were weights; train.py --resume {directory} resumes it" in (
         capsys.readouterr().err
     )
 

@@ -309,7 +309,7 @@ def test_an_interrupted_run_goes_on(
         assert main(["--config", "x.yaml", *more], SCRIPT[1]) == code
     (directory,) = set(Path("runs/x").iterdir()) - before
     said, what = capsys.readouterr().out.splitlines()[-1].split(": ")
-    assert said == "to go on"
+    assert said == "to resume"
     subprocess.run(what, shell=True, env=ENVIRONMENT, check=True, stdout=subprocess.DEVNULL)
     assert left_by(directory) == left_by(whole.directory)
 
@@ -601,7 +601,7 @@ def test_a_run_that_is_ended_while_it_is_measured_can_be_gone_on_with(
         result = train(load_config("x.yaml"))
     assert (result.status, result.exit_code) == ("interrupted", 130)
     shown = capsys.readouterr().out.splitlines()
-    assert shown[-1] == f"to go on: python -m nanotorch.train --resume {result.directory}"
+    assert shown[-1] == f"to resume: python -m nanotorch.train --resume {result.directory}"
     assert resume(result.directory).status == "finished"
     assert left_by(result.directory) == left_by(whole.directory)
 

@@ -184,7 +184,7 @@ def test_a_run_that_ends_before_it_begins_leaves_nothing(
     with contextlib.suppress(OSError):
         train(loaded(REGRESSION))
     assert list(Path("runs/x").iterdir()) == []
-    assert "to go on" not in capsys.readouterr().out
+    assert "to resume" not in capsys.readouterr().out
 
 
 def test_data_that_is_wrong_leaves_nothing_behind() -> None:
