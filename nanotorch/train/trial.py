@@ -1,6 +1,8 @@
 """What a configuration would do, before it is trained: one step, or the loss at many rates."""
 
+import copy
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -44,7 +46,7 @@ def try_step(experiment: Experiment) -> str:
     return f"{text}; without gradient: {', '.join(unused)}" if unused else text
 
 
-# A learning rate to begin with: the loss while the rate rises from step to step.
+# A learning rate to begin with: the loss while the rate rises from step to step, then trials.
 
 
 LOWEST, HIGHEST, STEPS = 1e-7, 10.0, 100
@@ -55,21 +57,30 @@ TOO_LARGE = 4.0
 ROWS, WIDTH = 20, 40
 FIRST = 10
 """Steps before the mean is worth anything."""
+TRIALS, FACTOR = 6, math.sqrt(10)
+"""How many rates are tried, and how many times the next one each is."""
+NEAR = 0.1
+"""The share of the way to the least loss that a rate may lack to be as good."""
 
 
 class RateSweep(Callback):
-    """Multiplies the learning rate by a factor after each step, until the loss runs away."""
+    """Multiplies the learning rate by a factor after each step, until the loss runs away.
 
-    def __init__(self, optimizer: optim.Optimizer, steps: int) -> None:
-        self._optimizer, self._mean = optimizer, 0.0
-        self._factor = (HIGHEST / LOWEST) ** (1 / max(steps - 1, 1))
+    Args:
+        optimizer: has the rate.
+        rate: the first one.
+        factor: 1 for a trial of that rate.
+    """
+
+    def __init__(self, optimizer: optim.Optimizer, rate: float, factor: float) -> None:
+        self._optimizer, self._rate, self._factor, self._mean = optimizer, rate, factor, 0.0
         self.rates, self.losses = list[float](), list[float]()
 
     def on_start(self, loop: Loop) -> None:
-        self._set(LOWEST)
+        self._set(self._rate)
 
     def on_step(self, loop: Loop) -> None:
-        rate = LOWEST * self._factor ** (loop.step - 1)
+        rate = self._rate * self._factor ** (loop.step - 1)
         self._mean = SMOOTHING * self._mean + (1 - SMOOTHING) * loop.loss
         smoothed = self._mean / (1 - SMOOTHING**loop.step)  # as if the mean had begun with a loss
         if not math.isfinite(smoothed):
@@ -92,26 +103,29 @@ def find_rate(experiment: Experiment, steps: int = STEPS) -> str:
     Reference:
         Smith, Cyclical Learning Rates for Training Neural Networks, WACV 2017.
     """
-    sweep = RateSweep(experiment.optimizer, steps)
-    with np.errstate(all="ignore"):
-        Loop(experiment, steps, [sweep]).run()
-    return rate_text(sweep.rates, sweep.losses)
+    beginning = copy.deepcopy(experiment.training_state())
 
+    def swept(rate: float, factor: float) -> RateSweep:
+        experiment.load_training_state(copy.deepcopy(beginning))
+        sweep = RateSweep(experiment.optimizer, rate, factor)
+        with np.errstate(all="ignore"):
+            Loop(experiment, steps, [sweep]).run()
+        return sweep
 
-def steepest(rates: list[float], losses: list[float]) -> float | None:
-    """Return the rate at which the loss falls fastest, over the logarithm of the rate."""
-    if len(losses) < FIRST + 3:
-        return None
-    lowest = int(np.argmin(losses))
-    slopes = np.gradient(np.array(losses), np.log(rates))[FIRST : max(lowest, FIRST + 1)]
-    best = int(np.argmin(slopes))
-    return rates[FIRST + best] if slopes[best] < 0 else None
-
-
-def rate_text(rates: list[float], losses: list[float]) -> str:
-    """Return the smoothed loss before the step at each rate as a table, and a suggestion."""
-    if not losses:
+    sweep = swept(LOWEST, (HIGHEST / LOWEST) ** (1 / max(steps - 1, 1)))
+    if not sweep.losses:
         return "the loss is not finite from the beginning"
+    # At a rate that rises, the loss still falls where it would run away if the rate stayed.
+    highest = sweep.rates[int(np.argmin(sweep.losses))]
+    found = {}
+    for rate in (highest / FACTOR**k for k in range(TRIALS)):
+        losses = swept(rate, 1.0).losses
+        found[rate] = losses[-1] if len(losses) == steps else math.inf
+    return f"{rate_table(sweep.rates, sweep.losses)}\n\n{proposal(found, sweep.losses[0], steps)}"
+
+
+def rate_table(rates: list[float], losses: list[float]) -> str:
+    """Return the smoothed loss before the step at each rate as a table."""
     low = min(losses)
     high = min(max(losses), low + 2 * (losses[0] - low))
     rows = [["learning rate", "loss", ""]]
@@ -119,8 +133,24 @@ def rate_text(rates: list[float], losses: list[float]) -> str:
         share = min((losses[index] - low) / (high - low), 1) if high > low else 0
         bar = "#" * round(WIDTH * share)
         rows.append([f"{rates[index]:.2e}", f"{losses[index]:.5g}", bar.ljust(WIDTH)])
-    table = aligned(rows)
-    if (rate := steepest(rates, losses)) is None:
-        return f"{table}\nthe loss falls nowhere: no rate can be suggested"
-    text = f"the loss falls fastest near {rate:.1e}; a rate up to there is a good start"
-    return f"{table}\n{text}:\n  optimizer.lr={rate:.1e}"
+    return aligned(rows)
+
+
+def proposal(found: Mapping[float, float], first: float, steps: int) -> str:
+    """Return the rate that trains best, and which others are nearly as good.
+
+    Args:
+        found: rate -> the loss after so many steps at that rate; infinity if it ran away.
+        first: the loss before.
+        steps: how many.
+    """
+    best, least = min(found.items(), key=lambda item: item[1])
+    rows = [["learning rate", f"loss after {steps} steps"]]
+    rows += [[f"{r:.1e}", f"{x:.5g}" if x < math.inf else "runs away"] for r, x in found.items()]
+    if not least < first:
+        return f"{aligned(rows)}\nthe loss falls at none of these rates, of which none is proposed"
+    near = [rate for rate, loss in found.items() if loss - least <= NEAR * (first - least)]
+    said = "no other rate tried comes near: look closer around it"
+    if len(near) > 1:
+        said = f"rates from {min(near):.1e} to {max(near):.1e} do nearly as well"
+    return f"{aligned(rows)}\nthe best rate for {steps} steps; {said}:\n  optimizer.lr={best:.1e}"

@@ -1,5 +1,6 @@
 """A model's table, the table of operations, and the table of learning rates."""
 
+import math
 import re
 from pathlib import Path
 
@@ -11,8 +12,9 @@ from nanotorch.train import load_config, train
 from nanotorch.train.cli import main
 from nanotorch.train.metrics import scaled
 from nanotorch.train.profiling import operations, summary, typical
-from nanotorch.train.trial import rate_text, steepest
-from tests.train.examples import CLASSIFICATION, write_example
+from nanotorch.train.run_directory import read_metrics
+from nanotorch.train.trial import proposal
+from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
 
 
 class Nested(nn.Module):
@@ -120,23 +122,51 @@ def test_operations_are_timed_on_demand(capsys: pytest.CaptureFixture[str]) -> N
     assert (timed.directory / weights).read_bytes() == (plain.directory / weights).read_bytes()
 
 
-def test_a_learning_rate_is_suggested(capsys: pytest.CaptureFixture[str]) -> None:
-    write_example(Path(), CLASSIFICATION)
-    assert main(["--config", "x.yaml", "--find-lr"]) == 0
+@pytest.mark.parametrize(
+    ("text", "overrides"),
+    [
+        (CLASSIFICATION, ()),
+        (CLASSIFICATION, ("optimizer={name: SGD, lr: 1, momentum: 0.9}",)),
+        (REGRESSION, ("data.standardize_target=false", "optimizer=Adam")),
+        (MINIMIZATION, ()),
+    ],
+)
+def test_the_learning_rate_that_is_proposed_trains(
+    text: str, overrides: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_example(Path(), text)
+    assert main(["--config", "x.yaml", "--find-lr", *overrides]) == 0
     out = capsys.readouterr().out
-    found = re.search(r"the loss falls fastest near .*:\n  optimizer\.lr=([\d.e+-]+)$", out, re.M)
-    assert 1e-4 < float(found[1]) < 10
+    found = re.search(
+        r"the best rate for 100 steps; (?:rates from (\S+) to (\S+) do nearly as well|no other "
+        r"rate tried comes near: look closer around it):\n  optimizer\.lr=(\S+)$",
+        out, re.M,
+    )  # fmt: skip
+    assert found
+    low, high, rate = (float(number or found[3]) for number in found.groups())
+    assert low <= rate <= high
     assert not Path("runs").exists()
+    for tried in (low, rate, high):
+        length = "function.iterations=100" if text is MINIMIZATION else "train.steps=100"
+        first = train(load_config("x.yaml", [*overrides, length, f"optimizer.lr={tried}"]))
+        assert first.status == "finished"
+        losses = [line.get("train/loss", line.get("function/value"))
+                  for line in read_metrics(first.directory)]  # fmt: skip
+        numbers = [loss for loss in losses if loss is not None]
+        assert numbers[-1] < 0.5 * numbers[0]
 
 
-def test_the_steepest_place() -> None:
-    rates = [10.0 ** (k / 10) for k in range(30)]
-    losses = [1.0] * 20 + [0.9, 0.5, 0.1, 0.05, 0.05, 0.1, 1, 2, 3, 4]
-    assert steepest(rates, losses) in rates[20:23]
-    assert steepest(rates, [1.0] * 30) is None
-    assert steepest(rates[:5], losses[:5]) is None
-    assert rate_text([], []) == "the loss is not finite from the beginning"
-    assert rate_text(rates, [1.0] * 30).endswith("no rate can be suggested")
+def test_which_rate_is_proposed_and_how_sure_that_is() -> None:
+    text = proposal({1.0: math.inf, 0.1: 0.25, 0.01: 0.3, 1e-3: 0.9}, 1.0, 100)
+    assert [line.split(maxsplit=1) for line in text.splitlines()[1:5]] == [
+        ["1.0e+00", "runs away"], ["1.0e-01", "0.25"], ["1.0e-02", "0.3"], ["1.0e-03", "0.9"],
+    ]  # fmt: skip
+    assert text.endswith(
+        "the best rate for 100 steps; rates from 1.0e-02 to 1.0e-01 do nearly as well:\n"
+        "  optimizer.lr=1.0e-01"
+    )
+    assert "comes near: look closer" in proposal({1.0: 0.9, 0.1: 0.1, 0.01: 0.8}, 1.0, 100)
+    assert proposal({1.0: math.inf, 0.1: 1.1}, 1.0, 100).endswith("of which none is proposed")
 
 
 def test_one_step_that_was_interrupted_says_nothing() -> None:
