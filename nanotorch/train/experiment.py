@@ -162,14 +162,15 @@ class TensorBoardEvents:
 def tag_of(name: str) -> str:
     """Return the tag of what a curve shows: `validation/loss` stands beside `train/loss`.
 
-    TensorBoard opens the first groups of tags, in alphabetical order: accuracy and loss.
+    TensorBoard opens the first groups of tags, in alphabetical order: accuracy and loss, or the
+    rate and the objective. The first five tags are axes of its parallel coordinates.
     """
     part, _, measure = name.partition("/")
     if measure in ("loss", "accuracy"):
         return f"{measure}/{part}"
-    if part == "function":
-        return "value" if measure == "value" else f"value/{measure}"
-    return "lr" if measure == "lr" else name
+    if part in ("function", "x"):
+        return f"objective/{'x' * (part == 'x')}{measure}"
+    return {"train/lr": "lr", "train/epoch_loss": "loss/epoch"}.get(name, name)
 
 
 def hyperparameters(section: Section | Component, path: str = "") -> Iterable[tuple[str, Any]]:

@@ -113,8 +113,9 @@ class Minimization(Experiment):
         return self._module, self.x.detach().clone()
 
     def charts(self) -> Mapping[str, Sequence[str]]:
-        together = {"value": ["value"], "coordinates": ["x/"], "learning rate": ["lr"]}
-        return {**together, "gradient norm": ["train/gradient_norm"]}
+        shown = {"value": "value", "coordinates": "x", "gradient norm": "gradient_norm"}
+        charts = {title: [f"objective/{tag}"] for title, tag in shown.items()}
+        return {**charts, "learning rate": ["lr"]}
 
     def state(self) -> Mapping[str, torch.Tensor]:
         return {"x": self.x}
@@ -277,7 +278,7 @@ class RecordPoints(Callback):
                 for k, place in enumerate(points[:MOST_CURVES]):
                     values |= dict(zip(tags(k), map(float, place), strict=True))
         values["train/lr"] = float(self._task.optimizer.param_groups[0]["lr"])
-        values["train/gradient_norm"] = gradient_norm([self._task.x])
+        values["function/gradient_norm"] = gradient_norm([self._task.x])
         self._write(loop.step, loop.epoch, values)
 
 

@@ -75,10 +75,11 @@ def test_losses_are_drawn_in_one_chart(text: str, expected: list[str]) -> None:
 
 def test_a_minimization_shows_coordinates_gradient_and_rate() -> None:
     events = shown(MINIMIZATION)
-    told = ["value: value", "coordinates: x/", "learning rate: lr"]
-    assert charts(events) == [*told, "gradient norm: train/gradient_norm"]
-    expected = {"value": [2, 2, 0], "x/0": [-1, 0, 0.5], "x/1": [0, 1, 1.5], "lr": [1, 1, 1]}
-    expected["train/gradient_norm"] = [8**0.5, 8**0.5, 0]
+    tags = ["value: objective/value", "coordinates: objective/x"]
+    tags += ["gradient norm: objective/gradient_norm", "learning rate: lr"]
+    assert charts(events) == tags
+    expected = {"objective/value": [2, 2, 0], "objective/gradient_norm": [8**0.5, 8**0.5, 0]}
+    expected |= {"objective/x0": [-1, 0, 0.5], "objective/x1": [0, 1, 1.5], "lr": [1, 1, 1]}
     assert set(events.Tags()["scalars"]) == set(expected)
     for tag, values in expected.items():
         found = [event.value for event in events.Scalars(tag)]
@@ -183,7 +184,8 @@ def test_settings_that_differ_come_first() -> None:
     columns, rows = table()
     assert columns[0] == "optimizer.lr"
     assert columns[1].startswith("→ ")
-    assert columns[5:8] == ["accuracy/validation", "loss/train", "loss/validation"]
+    losses = ["loss/epoch", "loss/train", "loss/validation"]
+    assert columns[5:] == ["accuracy/validation", *losses, "lr"]
     assert len(rows) == 2
     assert all(None not in row for row in rows)
 

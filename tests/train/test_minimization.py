@@ -111,7 +111,7 @@ def test_points_are_recorded() -> None:
     assert (step, epoch) == (2, 1)
     assert values == {
         "function/value": 2.0, "x/0": 0.0, "x/1": 1.0,
-        "train/lr": 1.0, "train/gradient_norm": pytest.approx(8**0.5),
+        "train/lr": 1.0, "function/gradient_norm": pytest.approx(8**0.5),
     }  # fmt: skip
 
 

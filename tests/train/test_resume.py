@@ -218,7 +218,8 @@ def test_tensorboard_has_each_step_once(text: str) -> None:
         file.write(b"\x18\0\0\0\0\0\0\0\xff")
     resume(copy)
     assert curves(copy) == curves(whole.directory)
-    steps = [step for step, _ in curves(copy)["value" if text == MINIMIZATION else "loss/train"]]
+    tag = "objective/value" if text == MINIMIZATION else "loss/train"
+    steps = [step for step, _ in curves(copy)[tag]]
     assert steps == list(range(1, steps[-1] + 1))
 
 
