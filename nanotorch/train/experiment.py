@@ -170,7 +170,7 @@ def tag_of(name: str) -> str:
         return f"{measure}/{part}"
     if part in ("function", "x"):
         return f"objective/{'x' * (part == 'x')}{measure}"
-    return {"train/lr": "lr", "train/epoch_loss": "loss/epoch"}.get(name, name)
+    return {"train/lr": "lr", "train/gradient_norm": "model/gradient_norm"}.get(name, name)
 
 
 def hyperparameters(section: Section | Component, path: str = "") -> Iterable[tuple[str, Any]]:

@@ -142,20 +142,10 @@ class ManyClasses(Kind):
         return matrix_text(outputs.argmax(axis=1), targets, names)
 
 
-class EachPlace(nn.Module):
-    """A loss of sequences: every place of every sample counts alike.
-
-    Args:
-        loss: of outputs (places, classes) against classes (places,).
-    """
-
-    def __init__(self, loss: nn.Module) -> None:
-        super().__init__()
-        self.loss = loss
-
-    def forward(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """Return the loss of outputs (N, T, classes) against classes (N, T)."""
-        return self.loss(outputs.flatten(0, 1), targets.flatten())
+def each_place(loss: nn.Module, args: tuple[torch.Tensor, torch.Tensor]) -> Any:
+    """Let a loss take outputs (N, T, classes) and classes (N, T), every place as a sample."""
+    outputs, targets = args
+    return outputs.flatten(0, 1), targets.flatten()
 
 
 class Characters(ManyClasses):
@@ -166,7 +156,8 @@ class Characters(ManyClasses):
         return (places, count), f"at each of {places} places there are {count} characters"
 
     def criterion(self, loss: nn.Module) -> nn.Module:
-        return EachPlace(loss)
+        loss.register_forward_pre_hook(each_place)
+        return loss
 
     def measure(self, outputs: Outputs, targets: NDArray[Any]) -> Mapping[str, float]:
         return {"accuracy": float(np.mean(outputs.argmax(axis=2) == targets))}

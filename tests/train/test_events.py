@@ -55,7 +55,7 @@ def shown(text: str, *overrides: str) -> EventAccumulator:
 
 def test_each_record_of_steps_has_rate_norm_and_speed() -> None:
     events = shown(CLASSIFICATION, "log.every=2", "train={steps: 6, batch_size: 8}")
-    for tag in ("loss/train", "lr", "train/gradient_norm", "train/samples_per_second"):
+    for tag in ("loss/train", "lr", "model/gradient_norm", "train/samples_per_second"):
         assert [event.step for event in events.Scalars(tag)] == [2, 4, 6]
         assert all(event.value > 0 for event in events.Scalars(tag))
 
@@ -184,8 +184,8 @@ def test_settings_that_differ_come_first() -> None:
     columns, rows = table()
     assert columns[0] == "optimizer.lr"
     assert columns[1].startswith("→ ")
-    losses = ["loss/epoch", "loss/train", "loss/validation"]
-    assert columns[5:] == ["accuracy/validation", *losses, "lr"]
+    losses = ["loss/train", "loss/validation"]
+    assert columns[5:] == ["accuracy/validation", *losses, "lr", "model/gradient_norm"]
     assert len(rows) == 2
     assert all(None not in row for row in rows)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nanotorch import nn
-from nanotorch.train.kinds import EachPlace, sigmoid, softmax
+from nanotorch.train.kinds import Characters, sigmoid, softmax
 from tests.train.examples import CLASSIFICATION, experiment, refusal_of, trained
 
 TEXT = """\
@@ -103,7 +103,7 @@ def test_the_loss_counts_every_place_alike() -> None:
     import nanotorch as torch
 
     outputs, targets = torch.randn(4, 5, 3), torch.randint(0, 3, (4, 5))
-    value = EachPlace(nn.CrossEntropyLoss())(outputs, targets).item()
+    value = Characters("CrossEntropyLoss").criterion(nn.CrossEntropyLoss())(outputs, targets).item()
     p = softmax(outputs.numpy())
     own = np.take_along_axis(p, targets.numpy()[..., None], axis=2)
     assert value == pytest.approx(float(-np.log(own).mean()), rel=1e-5)
