@@ -31,6 +31,7 @@ PART_COLORS = {"train": BLUE, "validation": ORANGE, "test": GREEN}
 DASHED: dict[str, Any] = {"color": GREY, "linewidth": 1.2, "linestyle": "--"}
 STYLE: dict[Any, Any] = {
     "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True,
+    "axes.formatter.limits": (-3, 4), "axes.formatter.use_mathtext": True,  # else numbers overlap
     "axes.axisbelow": True, "axes.titlesize": 11, "axes.titleweight": "bold",
     "axes.labelsize": 10, "font.size": 9.5, "grid.color": "#e2e8f0", "grid.linewidth": 0.8,
     "legend.frameon": False, "lines.linewidth": 1.8,

@@ -92,7 +92,9 @@ def load_trained(target: str | Path) -> Trained:
     try:
         model.load_state_dict(load(path))
     except FileNotFoundError:
-        message = f"was {status} before there were weights; train.py --resume {directory} resumes it"
+        message = (
+            f"was {status} before there were weights; train.py --resume {directory} resumes it"
+        )
         raise CheckpointError(directory, message) from None
     except OSError as error:
         raise CheckpointError(path, f"cannot be read: {error.strerror or error}") from None

@@ -500,9 +500,9 @@ class Supervised(Fitting):
         if isinstance(data, Data) and data.class_weights is not None:
             why = "data.class_weights favours rare classes at its cost"
         elif not short["train"]:
-            why = (
-                "only the training part is fitted: use more samples, fewer weights or weight_decay"
-            )
+            why = "only the training part is fitted: try more samples, fewer weights, weight_decay"
+        elif regression and not LOSS_FACTS[self.config.loss.name].degree:
+            why = "register the loss with its degree, so that the target is standardized"
         elif regression and isinstance(data, Data) and not data.standardize_target:
             why = "set data.standardize_target: true"
         else:

@@ -92,6 +92,7 @@ def test_targets_of_a_loss_of_its_own_kind_stay_as_they_are() -> None:
     register_loss(nn.MSELoss, "regression", "SquaresOfMine", degree=2)
     counts = experiment(REGRESSION, "loss=CountsOfMine")
     np.testing.assert_array_equal(counts.dataset.parts["train"].y, counts.dataset.targets("train"))
+    assert "; register the loss with its degree, so" in counts.report().warning
     squares = trained(REGRESSION, "loss=SquaresOfMine")
     assert squares.measure("test") == trained(REGRESSION).measure("test")
 
