@@ -387,6 +387,10 @@ class SampleReader:
             x = preprocessing.rows(table)
         with noted:
             if self._targets == "regression":
+                if names := few_names(table, target):
+                    message = f"column {quoted(target)} holds names, such as {quoted(names[0])}"
+                    message += "; experiment: classification predicts one of several"
+                    raise refusal("data.target", message)
                 y = table.numbers(target, advice=DROP)
             else:
                 classes, expected = preprocessing.classes or (), "is no class of the main table"
