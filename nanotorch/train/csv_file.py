@@ -60,8 +60,10 @@ class CsvFile:
     delimiter: str = ","
     configured: bool = True
     """Whether a configuration says how tables are read, and can be changed."""
-    quick: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    """Columns that took no care to read: numbers, NaN where there is no value, or texts."""
+    floats: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    """Columns that were read quickly: their numbers, NaN where there is no value."""
+    words: Mapping[str, NDArray[np.object_]] = field(default_factory=dict)
+    """Others that were read quickly: their texts."""
 
     @cached_property
     def rows(self) -> Sequence[Row]:
@@ -75,16 +77,14 @@ class CsvFile:
 
     def texts(self, column: str) -> list[str]:
         """Return the cells of a column, without the blanks around them."""
-        found = self.quick.get(column)
-        if found is not None and found.dtype == object:
-            return found.tolist()
+        if column in self.words:
+            return self.words[column].tolist()
         index = self.positions[column]
         return [row.cells[index].strip() for row in self.rows]
 
     def names(self, column: str) -> set[str]:
         """Return what the cells of a column hold; nothing if a number is among it."""
-        found = self.quick.get(column)
-        texts = () if found is not None and found.dtype != object else self.texts(column)
+        texts = () if column in self.floats else self.texts(column)
         names = {text for text in set(texts) if text.lower() not in MISSING}
         return set() if any(NUMBER.fullmatch(name) for name in names) else names
 
@@ -92,15 +92,18 @@ class CsvFile:
         """Return the table without the rows that lack a value in one of some columns."""
         whole = np.ones(self.count, dtype=bool)
         for column in columns:
-            found = self.quick.get(column)
-            if found is None or found.dtype == object:
-                whole &= [text.lower() not in MISSING for text in self.texts(column)]
+            if column in self.floats:
+                whole &= ~np.isnan(self.floats[column])
             else:
-                whole &= ~np.isnan(found)
-        quick = {column: cells[whole] for column, cells in self.quick.items()}
+                whole &= [text.lower() not in MISSING for text in self.texts(column)]
         (kept,) = np.nonzero(whole)
-        read = lambda: [self.rows[index] for index in kept.tolist()]  # noqa: E731
-        return replace(self, count=len(kept), read=read, quick=quick)
+        return replace(
+            self,
+            count=len(kept),
+            read=lambda: [self.rows[index] for index in kept.tolist()],
+            floats={name: numbers[kept] for name, numbers in self.floats.items()},
+            words={name: texts[kept] for name, texts in self.words.items()},
+        )
 
     def numbers(
         self, column: str, missing: bool = False, advice: str = FILL
@@ -122,8 +125,8 @@ class CsvFile:
             more = "; a number has a point and no commas" if comma else ""
             return f"{quoted(text)} is not a number", more
 
-        found = self.quick.get(column)
-        if found is not None and found.dtype != object and (missing or not np.isnan(found).any()):
+        found = self.floats.get(column)
+        if found is not None and (missing or not np.isnan(found).any()):
             return found
         texts = self.texts(column)
         values = [float(text) if NUMBER.fullmatch(text) else math.nan for text in texts]
@@ -227,19 +230,19 @@ def read_csv(
     """
     read = partial(carefully_read, path, delimiter, header, configured)
     try:
-        names, quick = quickly_read(path, delimiter, header, named)
+        names, floats, words = quickly_read(path, delimiter, header, named)
     except ValueError:  # which says nothing of the line, or is no mistake
         names, rows = read()
         return CsvFile(shown_path(path), names, len(rows), lambda: rows, delimiter, configured)
-    count = len(next(iter(quick.values())))
-    rest = delimiter, configured, quick
+    count = len(next(iter([*floats.values(), *words.values()])))
+    rest = delimiter, configured, floats, words
     return CsvFile(shown_path(path), names, count, lambda: read()[1], *rest)
 
 
 def quickly_read(
     path: Path, delimiter: str, header: bool, named: Sequence[str]
-) -> tuple[list[str], dict[str, NDArray[Any]]]:
-    """Return the names of the columns and their cells: numbers by NumPy's reader, or texts.
+) -> tuple[list[str], dict[str, NDArray[np.float64]], dict[str, NDArray[np.object_]]]:
+    """Return the names of the columns, the numbers of some by NumPy's reader, the texts of others.
 
     Raises:
         ValueError: if the table has quotes or anything wrong, or holds one column only.
@@ -272,8 +275,8 @@ def quickly_read(
                     cell = cells[index].strip()
                     found.append(known.setdefault(cell, cell))
     numbers = np.concatenate(blocks)  # of none, a ValueError
-    quick: dict[str, NDArray[Any]] = {names[k]: numbers[:, i] for i, k in enumerate(columns)}
-    return names, quick | {names[k]: np.array(found, object) for k, found in texts.items()}
+    floats = {names[k]: numbers[:, i] for i, k in enumerate(columns)}
+    return names, floats, {names[k]: np.array(found, object) for k, found in texts.items()}
 
 
 def plain_lines(lines: Iterable[str], delimiter: str) -> Iterator[str]:

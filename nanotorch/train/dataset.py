@@ -387,8 +387,8 @@ class SampleReader:
             x = preprocessing.rows(table)
         with noted:
             if self._targets == "regression":
-                if names := few_names(table, target):
-                    message = f"column {quoted(target)} holds names, such as {quoted(names[0])}"
+                if held := few_names(table, target):
+                    message = f"column {quoted(target)} holds names, such as {quoted(held[0])}"
                     message += "; experiment: classification predicts one of several"
                     raise refusal("data.target", message)
                 y = table.numbers(target, advice=DROP)
