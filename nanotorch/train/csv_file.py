@@ -28,6 +28,8 @@ AS_NAN = {form: "nan" for text in MISSING for form in (text, text.upper(), text.
 QUOTED = re.compile(r'"(?:[^"]++|"")*+"')
 LARGEST_TABLE = 1_000_000_000
 MOST_COLUMNS = 100_000
+QUOTED_MARK = "\x1f"
+"""What stands for a delimiter that is part of a cell."""
 BLOCK = 20_000
 """Lines that are read at once."""
 MOST_WRONG = 3
@@ -231,7 +233,7 @@ def read_csv(
     read = partial(carefully_read, path, delimiter, header, configured)
     try:
         names, floats, words = quickly_read(path, delimiter, header, named)
-    except ValueError:  # which says nothing of the line, or is no mistake
+    except (ValueError, csv.Error):  # which says nothing of the line, or is no mistake
         names, rows = read()
         return CsvFile(shown_path(path), names, len(rows), lambda: rows, delimiter, configured)
     count = len(next(iter([*floats.values(), *words.values()])))
@@ -245,7 +247,8 @@ def quickly_read(
     """Return the names of the columns, the numbers of some by NumPy's reader, the texts of others.
 
     Raises:
-        ValueError: if the table has quotes or anything wrong, or holds one column only.
+        ValueError: if there is anything wrong, a line break in a cell, or one column only.
+        csv.Error: if a quote is not closed in its line.
     """
     blocks, columns = list[NDArray[np.float64]](), list[int]()
     texts: dict[int, list[str]] = {}
@@ -255,7 +258,7 @@ def quickly_read(
             raise ValueError
         lines = plain_lines(whole, delimiter)
         first = next(lines, "").split(delimiter)
-        names = [cell.strip() for cell in first]
+        names = [cell.replace(QUOTED_MARK, delimiter).strip() for cell in first]
         if not header:
             names = [f"column{number}" for number in range(1, len(first) + 1)]
             lines = chain([delimiter.join(first)], lines)
@@ -272,7 +275,7 @@ def quickly_read(
             for line in block if texts else ():
                 cells = line.split(delimiter)
                 for index, found in texts.items():
-                    cell = cells[index].strip()
+                    cell = cells[index].replace(QUOTED_MARK, delimiter).strip()
                     found.append(known.setdefault(cell, cell))
     numbers = np.concatenate(blocks)  # of none, a ValueError
     floats = {names[k]: numbers[:, i] for i, k in enumerate(columns)}
@@ -280,18 +283,24 @@ def quickly_read(
 
 
 def plain_lines(lines: Iterable[str], delimiter: str) -> Iterator[str]:
-    """Yield the lines of a table without quotes that are not blank, as long as all are alike.
+    """Yield the lines of a table that are not blank without their quotes, as long as all are alike.
+
+    A delimiter within quotes becomes a `QUOTED_MARK`.
 
     Raises:
-        ValueError: at a quote, or where the number of cells differs from the first line's.
+        ValueError: where the number of cells differs from the first line's.
+        csv.Error: if a quote is not closed in its line.
     """
     count = None
-    for line in lines:
-        if line.isspace():
+    for whole in lines:
+        if (line := whole).isspace():
             continue
+        if '"' in line:
+            cells = next(csv.reader([line], delimiter=delimiter, strict=True))
+            line = delimiter.join([cell.replace(delimiter, QUOTED_MARK) for cell in cells])
         found = line.count(delimiter)
         count = found if count is None else count
-        if found != count or '"' in line:
+        if found != count or (QUOTED_MARK in line and QUOTED_MARK in whole):
             raise ValueError
         yield line
 
