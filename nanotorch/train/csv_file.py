@@ -224,7 +224,7 @@ def read_csv(
         delimiter: what stands between cells.
         header: whether the first line holds the names of the columns.
         configured: whether a configuration says how, which messages then refer to.
-        named: columns whose cells are to be had as texts, though they may look like numbers.
+        named: columns whose cells are names, even if they look like numbers.
 
     Raises:
         OSError: if the file cannot be read.
@@ -233,7 +233,7 @@ def read_csv(
     read = partial(carefully_read, path, delimiter, header, configured)
     try:
         names, floats, words = quickly_read(path, delimiter, header, named)
-    except (ValueError, csv.Error):  # which says nothing of the line, or is no mistake
+    except (ValueError, csv.Error):  # it may be a mistake, whose place is looked for
         names, rows = read()
         return CsvFile(shown_path(path), names, len(rows), lambda: rows, delimiter, configured)
     count = len(next(iter([*floats.values(), *words.values()])))

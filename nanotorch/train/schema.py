@@ -221,7 +221,7 @@ class Data(Section):
     features: tuple[str, ...] | None = None
     """The columns to predict it from; all others if left out."""
     exclude: tuple[str, ...] = ()
-    """Columns that are left out of these others."""
+    """Columns that are not features, if `features` is left out."""
     inputs: str | None = None
     """The array of `npz` to predict it from."""
     positive: str | None = None
@@ -232,12 +232,11 @@ class Data(Section):
     """What stands between the cells of the table; a tab is written "\\t"."""
     missing: Literal["refuse", "drop", "mean", "median"] = "refuse"
     """What is done about cells that are empty, NA, N/A, NaN, null or ?: `refuse` names them,
-    `drop` leaves out their rows, `mean` and `median` put in that of the column in the training
-    part; of a column of names, they are none of the names."""
+    `drop` leaves out their rows, `mean` and `median` fill them with that of the column in the
+    training part. In a column of names, a filled cell is none of the names."""
     categorical: tuple[str, ...] | None = None
-    """Columns that hold names: each name becomes a feature that is 1 where it stands, else 0. Left
-    out, these are the columns without any number that have 100 different names at most, and half as
-    many as rows."""
+    """Columns of names: each name becomes a feature that is 1 where it stands, else 0. If left out,
+    every column without a number in it, of at most 100 different names and half as many as rows."""
     shape: tuple[Positive, ...] | None = None
     """The shape of one sample, such as [1, 8, 8] for images of one channel; kept if left out."""
     split: Split = field(default_factory=Split)
@@ -250,8 +249,8 @@ class Data(Section):
     """Whether features get mean 0 and standard deviation 1, as measured on the training part;
     `together` for one mean and one deviation of all of them."""
     standardize_target: bool = True
-    """Whether a regression's target gets mean 0 and standard deviation 1 for the training. Losses,
-    metrics, plots and predictions have its own units; `beta` and `delta` of a loss count in
+    """Whether the target of a regression gets mean 0 and standard deviation 1 for the training.
+    Losses, metrics, plots and predictions stay in its own units; `beta` and `delta` of a loss count
     standard deviations."""
     class_weights: Literal["balanced"] | tuple[float, ...] | None = None
     """How much a sample of each class counts in the loss; `balanced` for all classes alike."""
