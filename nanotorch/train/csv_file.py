@@ -125,6 +125,8 @@ class CsvFile:
                 return f"{quoted(text)} is too large", ""
             comma = "," in text and NUMBER.fullmatch(text.replace(",", ""))
             more = "; a number has a point and no commas" if comma else ""
+            if advice == DROP and not any(character.isdigit() for character in text):  # a target
+                more = "; experiment: classification predicts names"
             return f"{quoted(text)} is not a number", more
 
         found = self.floats.get(column)

@@ -439,10 +439,9 @@ class SampleReader:
         """Return the classes in their order, of the values that the target's column has."""
         column, positive = f"column {quoted(self._data.target)}", self._data.positive
         counted = f"{column} has {len(values)} different values"
-        if self._targets == "classes":
+        if self._targets == "classes" and (positive is None or len(values) > 2):
             if positive is not None:
-                message = "is for BCEWithLogitsLoss, which has two classes; remove it"
-                raise refusal("data.positive", message)
+                raise refusal("data.positive", f"is for two classes, but {counted}; remove it")
             if len(values) > MOST_CLASSES:
                 message = f"{counted}; at most {MOST_CLASSES} classes are allowed"
                 raise refusal("data.target", message)

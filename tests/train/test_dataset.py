@@ -149,7 +149,8 @@ def test_a_target_with_one_value_only() -> None:
         ),
         (PLAIN, "a,b,y\n1,2,3\nx,2,3\n1,z,3\n", "table.csv:3:1: column 'a': 'x' is not a number\n"
          "table.csv:4:3: column 'b': 'z' is not a number"),
-        (PLAIN, "a,y\n1,x\n2,2\n", "table.csv:2:3: column 'y': 'x' is not a number"),
+        (PLAIN, "a,y\n1,x\n2,2\n", "table.csv:2:3: column 'y': 'x' is not a number; "
+         "experiment: classification predicts names"),
         (PLAIN, "1,2.5,x\n3,4,z\n", f"x.yaml:4:11: data.target: table.csv has no column 'y': its "
          f"first line {NO_HEADER}; write data.header: false"),
         (PLAIN, "y\n1\n2\n", "x.yaml:3:8: data.csv: has no column beside the target"),

@@ -119,6 +119,8 @@ IN_A_FILE = {
     "'cost'; known here: size, rooms, city",
     ("houses.csv", "data/houses.csv"): "house.yaml:3:8: data.csv: cannot read 'data/houses.csv': "
     "No such file or directory; did you mean 'houses.csv'?",
+    ("price\n  categorical: [city]", "city"): "houses.csv:2:6: column 'city': 'A' is not a number, "
+    "like 39 more cells; experiment: classification predicts names",
     ("MSELoss", "CrossEntropyLoss"): "house.yaml:11:7: loss.name: a regression takes MSELoss or "
     "L1Loss or SmoothL1Loss",
     ("- ReLU", "- Wavelet"): "house.yaml:9:7: model.layers[1].name: 'Wavelet' is not known; "
@@ -220,6 +222,8 @@ ON_THE_COMMAND_LINE = {
     "model.layers[2].name: remove this layer: BCEWithLogitsLoss applies the sigmoid itself",
     "--config pet.yaml loss=MSELoss": "command line: loss=MSELoss: loss.name: a classification "
     "takes BCEWithLogitsLoss or BCELoss",
+    "--config pet.yaml loss=CrossEntropyLoss": "pet.yaml:10:36: model.layers[2].out_features: the "
+    "model gives 1 number, but there are 2 classes",
     "--config pet.yaml data.positive=Dog": "command line: data.positive=Dog: column 'kind' has no "
     "such value; did you mean 'dog'?",
     "--config pet.yaml data.positive=null": "pet.yaml:4:11: data.target: column 'kind' holds "
@@ -326,7 +330,7 @@ WISHES = {
         "function.name replaces function.expression\n",
         {"name: rosenbrock"},
     ),
-    "pet.yaml loss=CrossEntropyLoss data.positive=null model.layers.-1.out_features=2": (
+    "pet.yaml loss=CrossEntropyLoss model.layers.-1.out_features=2": (
         "",
         {"name: CrossEntropyLoss"},
     ),

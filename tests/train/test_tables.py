@@ -156,7 +156,10 @@ def test_a_class_that_only_another_part_has() -> None:
     ("override", "message"),
     [
         ("loss=BCEWithLogitsLoss", "column 'kind' has 3 different values"),
-        ("data.positive=red", "is for BCEWithLogitsLoss, which has two classes; remove it"),
+        (
+            "data.positive=red",
+            "is for two classes, but column 'kind' has 3 different values; remove it",
+        ),
         ("model.layers[0].out_features=2", "the model gives 2 numbers, but there are 3 classes"),
         ("data.class_weights=[1, 2]", "has 2 weights, but there are 3 classes"),
         ("data.class_weights=[0, 0, 0]", "must be positive numbers"),
