@@ -111,7 +111,7 @@ IN_A_FILE = {
     "(text); a number has a point, not a comma",
     ("train:\n  epochs: 2", "train: 2"): "house.yaml:16:8: train: expected a mapping, got 2 (an "
     "integer); its keys are epochs",
-    ("[city]", "city"): "house.yaml:5:16: data.categorical: expected a list, each item text, got "
+    ("[city]", "city"): "house.yaml:5:16: data.categorical: expected a list of texts, got "
     "'city' (text); write it in []",
     ("target: price", "target: Price"): "house.yaml:4:11: data.target: houses.csv has no column "
     "'Price'; did you mean 'price'?",

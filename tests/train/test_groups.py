@@ -72,7 +72,7 @@ def test_what_is_frozen_is_not_learned() -> None:
          "optimizer.groups[0].lrr: unknown key; did you mean 'lr'?"),
         ("optimizer.groups=[{parameters: '*', lr: -1}]",
          "optimizer.groups[0].lr: Invalid learning rate: -1.0; by default it is 0.001"),
-        ("optimizer.groups=3", "expected a list, each item a mapping, got 3 (an integer)"),
+        ("optimizer.groups=3", "expected a list of mappings, got 3 (an integer)"),
         ("model.freeze=['*']", "leaves no parameters to learn"),
         ("model.freeze=[0.weigth]",
          "model.freeze[0]: '0.weigth' matches no parameter; did you mean '0.weight'?"),

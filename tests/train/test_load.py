@@ -123,7 +123,7 @@ REGRESSION_ERRORS = {
     "put it in quotes",
     ("csv: table.csv", "csv: ''"): "x.yaml:3:8: data.csv: expected a file name, got '' (text)",
     ("target: y", "target: y\n  features: a"): "x.yaml:5:13: data.features: "
-    "expected a list, each item text, got 'a' (text); write it in []",
+    "expected a list of texts, got 'a' (text); write it in []",
     ("target: y", "target: y\n  features: [a, 1]"): "x.yaml:5:17: data.features[1]: "
     "expected text, got 1 (an integer); put it in quotes",
     ("{epochs: 2, batch_size: 4}", "12"): "x.yaml:10:8: train: expected a mapping, "
