@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
-from .config import ABSENT, SYNONYMS, ConfigError, closest, named, quoted, usage_error
+from .config import ABSENT, SYNONYMS, ConfigError, closest, named, quoted, reason_of, usage_error
 from .loop import handling
 
 # How the commands take their options, and end.
@@ -294,7 +294,8 @@ def import_module(name: str) -> None:
 
             opened(name).close()
         except (OSError, ValueError) as error:
-            raise CommandError(f"cannot be read: {getattr(error, 'strerror', error)}") from None
+            why = reason_of(error, path) if isinstance(error, OSError) else error
+            raise CommandError(f"cannot be read: {why}") from None
     elif not all(part.isidentifier() for part in name.split(".")):
         raise CommandError(f"{quoted(name)} is not the name of a module")
     place = str(path.parent if is_file else Path.cwd())

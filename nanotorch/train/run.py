@@ -763,7 +763,7 @@ def check_same(before: AnyConfig, now: AnyConfig, overrides: Sequence[str]) -> N
     message = "cannot change in a resumed run; begin a new one"
     problems = [Problem(key, message, place) for key in changed]
     if isinstance(before, TrainedConfig) and isinstance(now, TrainedConfig) and now.train.epochs:
-        told = "changes how many steps an epoch has; write train.epochs=null train.steps=N as well"
+        told = "changes how many steps an epoch has; write train.steps=N as well"
         problems += [
             Problem(f"train.{key}", told, place)
             for key in LENGTHS
