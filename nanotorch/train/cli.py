@@ -18,7 +18,7 @@ examples:
   PROGRAM --config bce_classification train.epochs=5 optimizer.lr=1e-2
   PROGRAM --config function_minimization 'function.start=[3, -2]'
   PROGRAM --config two_moons --check
-  PROGRAM --config my.yaml 'model.layers[0].out_features=8'
+  PROGRAM --config two_moons optimizer=SGD model.layers.1=ReLU
   PROGRAM --import my_layers.py --config my.yaml
   PROGRAM --list Adam
   PROGRAM --resume latest
