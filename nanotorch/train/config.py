@@ -363,10 +363,10 @@ def replaced(tree: Tree, steps: Sequence[Step], value: Tree, done: int = 0) -> T
         if not isinstance(tree, Items):
             raise refusal(here, f"is {tree}, not a list", value.place)
         count = len(tree.items)
-        if not -count <= step < count:
+        if not -count <= step <= count:
             message = f"the list has {count} item{'s' * (count != 1)}, counted from [0]"
             raise refusal(path_text(steps[: done + 1]), message, value.place)
-        items = list(tree.items)
+        items = [*tree.items, *[Scalar(None, value.place)] * (step == count)]  # one more is added
         items[step] = replaced(items[step], steps, value, done + 1)
         return replace(tree, items=items)
     if is_null(tree):

@@ -215,6 +215,7 @@ TREE = "a: 1\nm:\n  - &h {n: 1, k: 2}\n  - *h\ns:\n"
             ["s.deep.er={b: on}"],
             {"a": 1, "m": [{"n": 1, "k": 2}] * 2, "s": {"deep": {"er": {"b": "on"}}}},
         ),
+        (["m[2]=x"], {"a": 1, "m": [{"n": 1, "k": 2}, {"n": 1, "k": 2}, "x"], "s": None}),
         (["m=", "a=2", "a=3"], {"a": 3, "m": None, "s": None}),
     ],
 )
@@ -236,7 +237,7 @@ EXPECTED_KEY_VALUE = "expected key=value, as in train.epochs=5 or model.layers.0
         ("a.b=1", "command line: a.b=1: a: is 1 (an integer), not a section"),
         ("a[0]=1", "command line: a[0]=1: a: is 1 (an integer), not a list"),
         ("m.n=1", "command line: m.n=1: m: is a list, not a section"),
-        ("m[2].n=1", "command line: m[2].n=1: m[2]: the list has 2 items, counted from [0]"),
+        ("m[3].n=1", "command line: m[3].n=1: m[3]: the list has 2 items, counted from [0]"),
         ("a=[1", "command line: a=[1: not valid YAML: a ',' or the closing ']' is missing "
          "after this '['; quote the whole argument for the shell"),
         ("a={b: 1, b: 2}", "command line: a={b: 1, b: 2}: b: duplicate key"),

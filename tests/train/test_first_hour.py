@@ -312,6 +312,7 @@ WISHES = {
     "house.yaml 'model.layers[1]=Tanh'": ("", {"- name: Tanh"}),
     "house.yaml model.layers.1=Tanh": ("", {"- name: Tanh"}),
     "house.yaml 'model.layers[-2]=Tanh'": ("", {"- name: Tanh"}),
+    "pet.yaml loss=BCELoss model.layers.3=Sigmoid": ("", {"name: BCELoss", "- name: Sigmoid"}),
     "house.yaml model.layers.0=Dropout": (
         "model.layers[0]: Dropout drops out_features of Linear\n",
         {"- name: Dropout", "p: 0.5"},
