@@ -150,13 +150,11 @@ def test_what_another_optimizer_leaves_out_is_told(capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["x.yaml"], "write --config x.yaml"),
-        (["x.yml", "seed=1"], "write --config x.yml"),
         (["--config", "a", "--config", "b"], "--config is given twice: 'a' and 'b'"),
         (["--resume", "a", "--resume", "b"], "--resume is given twice: 'a' and 'b'"),
     ],
 )
-def test_mistakes_of_the_first_hour(
+def test_an_option_is_given_once(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:

@@ -160,6 +160,7 @@ def check(command: str, expected: str, capsys: pytest.CaptureFixture[str]) -> No
 ON_THE_COMMAND_LINE = {
     "": "scripts/train.py: error: one of the arguments --config --resume",
     "house.yaml": "scripts/train.py: error: write --config house.yaml; --help shows what there is",
+    "house.yaml train.epochs=5": "scripts/train.py: error: write --config house.yaml",
     "-c house.yaml": "scripts/train.py: error: write --config house.yaml",
     "houses.csv": "scripts/train.py: error: write --config FILE data.csv=houses.csv, where FILE "
     "describes the model",

@@ -103,8 +103,6 @@ REGRESSION_ERRORS = {
     # Types.
     ("epochs: 2", "epochs: two"): "x.yaml:10:17: train.epochs: expected an integer, "
     "got 'two' (text)",
-    ("epochs: 2", "epochs: 2.0"): "x.yaml:10:17: train.epochs: expected an integer, "
-    "got 2.0 (a number); write 2",
     ("epochs: 2", "epochs: 1_000"): "x.yaml:10:17: train.epochs: expected an integer, "
     "got '1_000' (text); write 1000",
     ("epochs: 2", "epochs: '2'"): "x.yaml:10:17: train.epochs: expected an integer, "
@@ -114,21 +112,12 @@ REGRESSION_ERRORS = {
     ("epochs: 2", "epochs: 010"): "x.yaml:10:17: train.epochs: expected an integer, "
     "got '010' (text)",
     ("epochs: 2", "epochs: [2]"): "x.yaml:10:17: train.epochs: expected an integer, got a list",
-    ("lr: 0.1", "lr: '0.1'"): "x.yaml:9:28: optimizer.lr: expected a number, got '0.1' (text); "
-    "remove the quotes",
     ("lr: 0.1", "lr:"): "x.yaml:9:27: optimizer.lr: expected a number, got nothing",
-    ("lr: 0.1", "lr: 0.1, nesterov: on"): "x.yaml:9:43: optimizer.nesterov: "
-    "expected true or false, got 'on' (text); write true",
     ("target: y", "target: 1"): "x.yaml:4:11: data.target: expected text, got 1 (an integer); "
     "put it in quotes",
     ("csv: table.csv", "csv: ''"): "x.yaml:3:8: data.csv: expected a file name, got '' (text)",
-    ("target: y", "target: y\n  features: a"): "x.yaml:5:13: data.features: "
-    "expected a list of texts, got 'a' (text); write it in []",
     ("target: y", "target: y\n  features: [a, 1]"): "x.yaml:5:17: data.features[1]: "
     "expected text, got 1 (an integer); put it in quotes",
-    ("{epochs: 2, batch_size: 4}", "12"): "x.yaml:10:8: train: expected a mapping, "
-    "got 12 (an integer); its keys are epochs, steps, batch_size, shuffle, accumulate, clip_norm, "
-    "clip_value, validate_every, time_limit, overfit_batches, fast_dev_run, compile",
     ("{name: MSELoss}", "[MSELoss]"): "x.yaml:8:7: loss: expected a loss, got a list",
     ("{name: MSELoss}", "{name: 3}"): "x.yaml:8:14: loss.name: expected 'MSELoss' or 'L1Loss' or "
     "'SmoothL1Loss' or 'HuberLoss' or 'BCEWithLogitsLoss' or 'BCELoss' or 'CrossEntropyLoss' or "
@@ -163,8 +152,6 @@ REGRESSION_ERRORS = {
     "must be at least 1, got 0",
     # What several fields say together.
     ("epochs: 2, ", ""): "x.yaml:10:8: train: needs 'epochs' or 'steps'",
-    ("epochs: 2", "epochs: 2, steps: 3"): "x.yaml:10:27: train.steps: excludes 'epochs'; "
-    "remove one of the two",
     ("\n  csv: table.csv\n  target: y", " {}"): "x.yaml:2:7: data: "
     "needs 'csv', 'npz', 'npy' or 'generator'",
     ("target: y", "standardize: true"): "x.yaml:3:3: data.target: missing; the column to predict",
@@ -180,8 +167,6 @@ REGRESSION_ERRORS = {
     "'y' is the target\nx.yaml:5:20: data.features[2]: 'a' is in the list already",
     ("\n    - {name: Linear, out_features: 1}", " []"): "x.yaml:6:11: model.layers: "
     "needs at least one layer",
-    ("MSELoss", "BCEWithLogitsLoss"): "x.yaml:8:14: loss.name: "
-    "a regression takes MSELoss or L1Loss or SmoothL1Loss or HuberLoss",
     ("MSELoss", "MSELoss, reduction: sum"): "x.yaml:8:34: loss.reduction: "
     "must be 'mean': losses are compared between parts",
     ("target: y", "target: y\n  stratify: true"): "x.yaml:5:13: data.stratify: "
