@@ -243,8 +243,11 @@ class StopOnSignal(Callback):
         self._loop = None
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self.received is not None:
+            self._handling.close()
+            signal.raise_signal(number)
+            return
         self.received = signal.Signals(number)
-        self._handling.close()
         if self._loop is None:
             raise KeyboardInterrupt
         self._loop.pause(INTERRUPTED)
