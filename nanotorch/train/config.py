@@ -185,6 +185,8 @@ SYNONYMS = {
     "dense": "Linear", "units": "out_features", "filters": "out_channels", "mae": "L1Loss",
     "file": "csv", "path": "csv", "label": "target", "labels": "target", "normalize": "standardize",
     "sep": "delimiter", "type": "name", "task": "experiment", "random_state": "seed",
+    "num_epochs": "epochs", "max_epochs": "epochs", "grad_clip": "clip_norm", "metric": "monitor",
+    "output_dir": "dir", "batch": "batch_size",
 }  # fmt: skip
 """What other programs call what a configuration names."""
 SURE = 0.8

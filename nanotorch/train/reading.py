@@ -248,6 +248,30 @@ NotNegative = Annotated[float, Range(low=0)]
 Fraction = Annotated[float, Range(low=0, high=1)]
 
 
+def without(tree: Tree, keys: Collection[str], rank: int, lost: dict[str, Tree]) -> Any:
+    """Return a tree without some keys that a lower rank has, also of the mappings in its lists.
+
+    Args:
+        tree: has the keys.
+        keys: which.
+        rank: of what makes them obsolete.
+        lost: takes those that are left out, with their values.
+    """
+    if isinstance(tree, Items):
+        return replace(tree, items=[without(item, keys, rank, lost) for item in tree.items])
+    if not isinstance(tree, Table):
+        return tree
+    kept = dict[str, Entry]()
+    for key, entry in tree.entries.items():
+        if key in keys and entry.key_place.rank < rank:
+            lost[key] = entry.value
+        elif isinstance(entry.value, Items):
+            kept[key] = replace(entry, value=without(entry.value, keys, rank, lost))
+        else:
+            kept[key] = entry
+    return replace(tree, entries=kept)
+
+
 class NotKnownError(Exception):
     """A check asks for a value that is wrong itself."""
 
@@ -315,12 +339,6 @@ class Reader:
         self.problems.append(Problem(path, message, place))
         return INVALID
 
-    def _drop(self, tree: Table, keys: Collection[str], note: str) -> Table:
-        """Return a mapping without keys that what stands over it makes obsolete."""
-        self.notes += [note] if note else []
-        entries = {key: entry for key, entry in tree.entries.items() if key not in keys}
-        return replace(tree, entries=entries)
-
     def _renamed(
         self, tree: Table, shared: Callable[[str, str], Collection[str]], path: str
     ) -> Table:
@@ -337,31 +355,35 @@ class Reader:
             names, name = [*names, str(name.value)], name.over
         new, *before = dict.fromkeys(names)
         older = [k for k, e in tree.entries.items() if e.key_place.rank < rank and k != "name"]
-        kept = [key for key in older if before and key in shared(before[0], new)]
-        lost = {k for k in older if k not in kept and any(k in shared(b, b) for b in before)}
-        done = {"keeps": kept, "drops": [key for key in older if key in lost]}
+        if not before or not older:
+            return tree
+        both, lost = shared(before[0], new), dict[str, Tree]()
+        others = {key for name in before for key in shared(name, name)} - {*both}
+        pruned: Table = without(tree, others, rank, lost)
+        done = {"keeps": [key for key in older if key in both], "drops": [*lost]}
         said = " and ".join(f"{verb} {', '.join(keys)}" for verb, keys in done.items() if keys)
-        note = f"{path}: {new} {said} of {before[0]}" if said and rank == COMMANDED else ""
-        return self._drop(tree, lost, note)
+        if said and rank == COMMANDED:
+            self.notes.append(f"{path}: {new} {said} of {before[0]}")
+        return pruned
 
     def _chosen(self, tree: Table, hint: type[Section], path: str) -> Table:
         """Return a section without the alternatives that one replaces, and what is about them."""
-        about, keys = hint.alternatives, section_keys(hint)
-        ranks = {key: entry.key_place.rank for key, entry in tree.entries.items()}
-        values = {key: entry.value for key, entry in tree.entries.items()}
-        given = [key for key in about if key in values and not is_null(values[key])]
+        about, keys, lost = hint.alternatives, section_keys(hint), dict[str, Tree]()
+        given = {k: e for k, e in tree.entries.items() if k in about and not is_null(e.value)}
         if not given:
             return tree
-        chosen = max(given, key=lambda key: ranks[key])
+        chosen = max(given, key=lambda key: given[key].key_place.rank)
+        rank = given[chosen].key_place.rank
         others = {*about, *chain.from_iterable(about.values())} - {chosen, *about[chosen]}
-        lost = [key for key in values if key in others and ranks[key] < ranks[chosen]]
+        pruned: Table = without(tree, others, rank, lost)
         told = [
             f"{path}.{key}"
-            for key in lost
-            if not isinstance(value := values[key], Scalar) or value.value != keys[key].default
+            for key, value in lost.items()
+            if not isinstance(value, Scalar) or value.value != keys[key].default
         ]
-        said = f"{path}.{chosen} replaces {', '.join(told)}"
-        return self._drop(tree, lost, said if told and ranks[chosen] == COMMANDED else "")
+        if told and rank == COMMANDED:
+            self.notes.append(f"{path}.{chosen} replaces {', '.join(told)}")
+        return pruned
 
     def _expected(self, tree: Tree, hint: Any, path: str, meant: str = "") -> Any:
         meant = meant or meant_as(tree, hint)

@@ -325,6 +325,7 @@ def test_mistakes_on_the_command_line(override: str, message: str) -> None:
 
 
 RICH = REGRESSION.replace("lr: 0.1", "lr: 0.1, momentum: 0.9, nesterov: true")
+GROUPED = REGRESSION.replace("lr: 0.1", "lr: 0.1, groups: [{parameters: '*.bias', momentum: 0.5}]")
 SMOOTH = REGRESSION.replace("MSELoss", "SmoothL1Loss, beta: 2")
 STEPPED = REGRESSION + "scheduler: {name: StepLR, step_size: 1, gamma: 0.5}\n"
 
@@ -343,6 +344,8 @@ STEPPED = REGRESSION + "scheduler: {name: StepLR, step_size: 1, gamma: 0.5}\n"
         (REGRESSION, "optimizer=LBFGS", "optimizer", "LBFGS", {"lr": 1},
          "optimizer: LBFGS drops lr of SGD\n"
          "optimizer: LBFGS does best with all samples at once: train.batch_size=null"),
+        (GROUPED, "optimizer=Adam", "optimizer", "Adam", {"groups": ({"parameters": "*.bias"},)},
+         "optimizer: Adam keeps lr, groups and drops momentum of SGD"),
         (SMOOTH, "loss=MSELoss", "loss", "MSELoss", {}, "loss: MSELoss drops beta of SmoothL1Loss"),
         (REGRESSION, "loss=L1Loss", "loss", "L1Loss", {}, ""),
         (STEPPED, "scheduler.name=ExponentialLR", "scheduler", "ExponentialLR", {"gamma": 0.5},
