@@ -93,7 +93,7 @@ def test_the_history_has_a_row_for_each_epoch(
 def test_the_history_of_a_minimization_has_a_row_for_each_step() -> None:
     Path("x.yaml").write_text(MINIMIZATION, "utf-8")
     run = train("x.yaml")
-    shown = ["step", "function/value", "x/0", "x/1", "train/lr", "train/gradient_norm"]
+    shown = ["step", "function/value", "x/0", "x/1", "train/lr", "function/gradient_norm"]
     assert list(run.history) == shown
     assert run.history["function/value"] == [2, 2, 0]
     assert run.predict([1.0, 3.0]).item() == 5
