@@ -115,9 +115,9 @@ class Origins(dict[str, Place]):
         while around:
             if place := self.get(around):
                 # An override says its own value, and not what else is in a section it has begun.
-                given, equals, _ = place.source.removeprefix(COMMAND_LINE).partition("=")
-                depth, begun = (len(OVERRIDE_STEP.findall(text)) for text in (given, around))
-                if place.rank < COMMANDED or not equals or begun >= depth:
+                given = place.source.removeprefix(COMMAND_LINE).partition("=")[0]
+                begun, depth = (len(OVERRIDE_STEP.findall(text)) for text in (around, given))
+                if place.rank < COMMANDED or begun >= depth:
                     return place
             around = around[: max(around.rfind("."), around.rfind("["), 0)]
         return self.get("")

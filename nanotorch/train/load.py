@@ -213,12 +213,10 @@ def load_config(
                 except OSError as error:
                     noted += unreadable(data_path, file, error).problems
 
-        def position(problem: Problem) -> tuple[bool, bool, str, int, int]:
+        def position(problem: Problem) -> tuple[bool, int, int, int]:
             """Order problems as they stand in the file, its bases, on the command line."""
-            place = problem.place
-            if place is None or not place.line:
-                return True, True, "", 0, 0
-            return False, place.source != source, place.source, place.line, place.column
+            place = problem.place or Place(source="", rank=COMMANDED)
+            return place.rank == COMMANDED, -place.rank, place.line, place.column
 
         raise ConfigError([*sorted(reader.places.placed(noted), key=position), *blamed])
     if config.log.name is None:
