@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import commands
-from .config import SUFFIXES
 from .metrics import fitted
 
 TRAIN = """\
@@ -133,10 +132,6 @@ def main(arguments: Sequence[str] | None = None, program: str = "scripts/train.p
     command = list(sys.argv[1:] if arguments is None else arguments)
     with commands.lasting_streams():
         reader = train_parser(program)
-        file = next((w for w in command if w.endswith((*SUFFIXES, ".csv")) and "=" not in w), "")
-        if file and not {"--config", "--resume"} & {word.partition("=")[0] for word in command}:
-            table = f"FILE data.csv={file}, where FILE describes the model"
-            reader.error(f"write --config {table if file.endswith('.csv') else file}")
         options = reader.parse_intermixed_args(command)
         if options.config is None and (options.check or options.find_lr or options.print_config):
             reader.error("--check, --find-lr and --print-config need --config")

@@ -17,7 +17,17 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
-from .config import ABSENT, SYNONYMS, ConfigError, closest, named, quoted, reason_of, usage_error
+from .config import (
+    ABSENT,
+    SUFFIXES,
+    SYNONYMS,
+    ConfigError,
+    closest,
+    named,
+    quoted,
+    reason_of,
+    usage_error,
+)
 from .loop import handling
 
 # How the commands take their options, and end.
@@ -54,6 +64,15 @@ class Parser(argparse.ArgumentParser):
         if unknown:
             message = self._no_option(options.split()[0])
         self.exit(2, f"{self.prog}: error: {message}; --help shows what there is\n")
+
+    def parse_intermixed_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse a command that names a configuration, by `--config` and not by itself alone."""
+        command = list(sys.argv[1:] if args is None else args)
+        file = next((w for w in command if w.endswith((*SUFFIXES, ".csv")) and "=" not in w), "")
+        if file and not {"--config", "--resume"} & {word.partition("=")[0] for word in command}:
+            table = f"FILE data.csv={file}, where FILE describes the model"
+            self.error(f"write --config {table if file.endswith('.csv') else file}")
+        return super().parse_intermixed_args(command, namespace)
 
     def _no_option(self, given: str) -> str:
         """Return the message for what is not known, such as `--epochs=5`."""
