@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.train.test_cli import on_a_terminal, posix
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
 BIN = Path(sys.executable).parent
@@ -62,7 +64,8 @@ def test_the_other_examples_run_one_after_the_other(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_commands_run_one_after_the_other(tmp_path: Path) -> None:
+@posix
+def test_the_commands_run_one_after_the_other_and_fit_the_terminal(tmp_path: Path) -> None:
     """But for those that install and the server of TensorBoard."""
     for name in ("configs", "scripts"):
         (tmp_path / name).symlink_to(ROOT / name)
@@ -78,7 +81,11 @@ def test_the_commands_run_one_after_the_other(tmp_path: Path) -> None:
     wanted = [line for line in wanted if "pip install" not in line]
     assert len(wanted) >= 9
     for line in wanted:
-        run(["bash", "-euc", line.replace(".venv/bin/", f"{BIN}/")], tmp_path)
+        command = ["bash", "-euc", line.replace(".venv/bin/", f"{BIN}/")]
+        code, shown = on_a_terminal(command, 80, tmp_path)
+        assert code == 0, shown
+        wide = [part for part in re.split(r"[\r\n]+", shown) if len(part) > 80]
+        assert not wide, line
     left = {path.name for path in tmp_path.iterdir()}
     assert left == {"configs", "scripts", "tumours.yaml", "program.py", "runs"}
 

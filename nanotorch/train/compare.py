@@ -194,7 +194,7 @@ def best(outcomes: Sequence[Outcome], metric: str | None) -> str:
         return ""
     common = Path(os.path.commonpath(places))
     place = common.relative_to(Path.cwd()) if common.is_relative_to(Path.cwd()) else common
-    return fitted(f"best {metric}: {first.directory.absolute().relative_to(common)} in {place}")
+    return f"best {metric}: {first.directory.absolute().relative_to(common)}\n  in {place}"
 
 
 def breadth(columns: Sequence[Sequence[str]]) -> int:

@@ -284,7 +284,7 @@ def coefficients_table(
 
 def least_squares_text(best: float, reached: float) -> str:
     """Return the closed-form training loss beside the one that was reached."""
-    text = f"closed-form least squares: training loss {best:.4f}"
+    text = f"closed-form least squares: loss {best:.4f}"
     if best < ROUNDING * reached:
         return text  # the samples lie on a line, and a percentage of nothing says nothing
     above = round(100 * (reached - best) / best, 4) + 0.0  # which is never -0

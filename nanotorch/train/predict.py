@@ -23,7 +23,7 @@ from .csv_file import csv_text, read_csv
 from .dataset import Column, Dataset, Preprocessing, PreprocessingRecord, Samples, opened_arrays
 from .kinds import Characters, Kind, Outputs
 from .loop import DIVERGED
-from .metrics import number
+from .metrics import fitted, number
 from .run import FINISHED, RUNNING, WEIGHTS, find, load_own_config, of_a_run, read_record
 from .run_directory import LATEST, CheckpointError, locked, read_json
 from .schema import TextConfig, TrainedConfig
@@ -126,7 +126,8 @@ def run(options: argparse.Namespace) -> int:
             raise usage_error("", "--length and --temperature must not be negative")
         try:
             asked = options.prompt, options.length, options.temperature, options.seed
-            print(trained.kind.continued(scores, trained.dataset, *asked), flush=True)
+            text = trained.kind.continued(scores, trained.dataset, *asked)
+            print(fitted(text) if sys.stdout.isatty() else text, flush=True)
         except ValueError as error:
             raise usage_error("", f"--prompt: {error}") from None
         return 0
@@ -158,7 +159,7 @@ def run(options: argparse.Namespace) -> int:
             said += f"; {', '.join(undefined)} takes targets that differ, and these are all alike"
         noun = "row" if told.sum() == 1 else "rows"
         only = "" if told.all() else f"the {told.sum()} {noun} with a target: "
-        print(f"{only}{said}", file=sys.stderr)
+        print(fitted(f"{only}{said}"), file=sys.stderr)
     return 0
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 BAR_INTERVAL = 0.1
 """Seconds between two updates of the progress bar, so that it costs nothing per step."""
-BAR_FORMAT = "{desc} {percentage:3.0f}%|{bar}| {elapsed} elapsed, {remaining} left{postfix}"
+BAR_FORMAT = "{desc} |{bar}| {elapsed} elapsed, {remaining} left{postfix}"
 LINES = 10
 """About how many lines of progress there are."""
 
@@ -83,9 +83,9 @@ class Progress(Callback):
         if loop.position is not None:
             text += f", step {loop.step}/{loop.steps}"
         measured = loop.measured if loop.position is None else {}
-        text += f": loss {measured.get('train/epoch_loss', loop.loss):.4g}"
+        text += f": loss {shown(measured.get('train/epoch_loss', loop.loss))}"
         if "validation/loss" in measured:
-            text += f", validation loss {measured['validation/loss']:.4g}"
+            text += f", validation loss {shown(measured['validation/loss'])}"
         self._print(f"{text}, {self._speed(loop)}")
 
     def _print(self, text: str) -> None:
@@ -97,6 +97,11 @@ class Progress(Callback):
         if rate < 1:
             return f"{1 / max(rate, 1e-9):.1f} s/step"
         return f"{rate:,.0f} steps/s" if rate >= LINES else f"{rate:.1f} steps/s"
+
+
+def shown(loss: float) -> str:
+    """Return four digits, zeros at the end included, so that losses stand below each other."""
+    return f"{loss:#.4g}".rstrip(".")
 
 
 class ProgressBar(Progress):

@@ -617,8 +617,8 @@ def resume(
     loaded = audible(load_own_config(directory, overrides), verbose)
     if values["status"] == FINISHED and not overrides and chosen is None:
         if verbose:
-            print(f"{directory}: finished after {values['steps']} steps; nothing is left to do")
-            print(f"more of it: {MORE}", flush=True)
+            print(f"{directory}:\nfinished after {values['steps']} steps; nothing is left to do")
+            print(f"to continue it, {MORE}", flush=True)
         return finished(directory, values, lambda: build_experiment(loaded))
     if overrides:
         check_same(load_own_config(directory).config, loaded.config, overrides)

@@ -43,7 +43,7 @@ from .loop import (
     StopInTime,
     TraceStep,
 )
-from .metrics import Array, coefficients_table, least_squares_text, metrics_table
+from .metrics import Array, coefficients_table, fitted, least_squares_text, metrics_table
 from .plots import Plot, Records, loss_curves, predicted_plots, recall_curves
 from .profiling import OperationProfile, summary
 from .progress import progress, say
@@ -437,7 +437,7 @@ class Supervised(Fitting):
         prompt = "".join((self.dataset.classes or ())[code] for code in start)
         text = kind.continued(self._outputs, self.dataset, prompt, SAMPLE)
         if self.config.log.progress:
-            say(f"sample after step {step}:\n{indent(text, '  ')}\n")
+            say(fitted(f"sample after step {step}:\n{indent(text, '  ')}\n"))
         if recorder.events is not None:
             recorder.events.text("sample", text, step)
 

@@ -165,7 +165,7 @@ def test_lines_are_few_and_whole(capsys: pytest.CaptureFixture[str]) -> None:
     Loop(Losses((0.5, 1), (0.125, 1)), 400, [measuring(), Progress(200)]).run()
     shown = capsys.readouterr().out.splitlines()
     assert [line.split("/")[0] for line in shown] == [f"epoch {20 * k:3}" for k in range(1, 11)]
-    assert shown[-1].startswith("epoch 200/200: loss 0.3125, validation loss 0.25, ")
+    assert shown[-1].startswith("epoch 200/200: loss 0.3125, validation loss 0.2500, ")
     assert shown[-1].endswith(" steps/s")
 
 
@@ -176,7 +176,7 @@ def test_a_line_has_the_validation_loss_of_its_own_epoch(
     measured = RecordEpochs(Kept().write, lambda: {"validation/loss": next(loss)}, every=3)
     Loop(Losses((0.5, 1)), 40, [measured, Progress(40, 3)]).run()
     shown = re.findall(
-        r"epoch +(\d+)/40: loss 0.5, validation loss (\d+), ", capsys.readouterr().out
+        r"epoch +(\d+)/40: loss 0.5000, validation loss (\d+)\.0*, ", capsys.readouterr().out
     )
     assert shown == [*((str(6 * k), str(2 * k - 1)) for k in range(1, 7)), ("40", "13")]
 
@@ -200,7 +200,7 @@ def test_the_last_line_is_where_the_run_stopped(
 
     Loop(Losses((0.5, 1), (0.125, 1)), 400, [shown(200), Stop()]).run()
     (line,) = capsys.readouterr().out.splitlines()
-    assert line.startswith("epoch   4/200, step 7/400: loss 0.5, ")
+    assert line.startswith("epoch   4/200, step 7/400: loss 0.5000, ")
 
 
 def test_slow_steps_are_told_by_their_seconds(capsys: pytest.CaptureFixture[str]) -> None:
@@ -210,7 +210,7 @@ def test_slow_steps_are_told_by_their_seconds(capsys: pytest.CaptureFixture[str]
             return super().step(batch)
 
     Loop(Slow((0.5, 1)), 1, [Progress(1)]).run()
-    assert capsys.readouterr().out == "epoch 1/1: loss 0.5, 1.1 s/step\n"
+    assert capsys.readouterr().out == "epoch 1/1: loss 0.5000, 1.1 s/step\n"
 
 
 def test_the_lines_stand_above_the_bar(capsys: pytest.CaptureFixture[str]) -> None:
@@ -219,7 +219,7 @@ def test_the_lines_stand_above_the_bar(capsys: pytest.CaptureFixture[str]) -> No
     assert re.search(r"\r +\r$", captured.err)
     lines = captured.out.splitlines()
     assert len(lines) == 10
-    assert lines[-1].startswith("epoch 20/20: loss 0.3125, validation loss 0.25, ")
+    assert lines[-1].startswith("epoch 20/20: loss 0.3125, validation loss 0.2500, ")
 
 
 def test_the_bar_of_a_run_that_fails_is_gone(capsys: pytest.CaptureFixture[str]) -> None:

@@ -58,8 +58,8 @@ def test_what_targets_that_are_all_alike_leave_undefined_is_told(
     trained(CLASSIFICATION, TABLE, data)
     for rows, told in (("1,A,yes\n2,B,yes\n", True), ("1,A,yes\n2,B,no\n", False)):
         Path("new.csv").write_text(f"size,town,y\n{rows}", "utf-8")
-        errors = predicted(capsys, "latest", "new.csv")[1]
-        assert ("; auc takes targets that differ, and these are all alike\n" in errors) == told
+        errors = " ".join(predicted(capsys, "latest", "new.csv")[1].split())
+        assert errors.endswith("; auc takes targets that differ, and these are all alike") == told
 
 
 def test_classes_names_and_missing_cells(capsys: pytest.CaptureFixture[str]) -> None:

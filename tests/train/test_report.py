@@ -57,7 +57,7 @@ def test_text_fits_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_closed_form_stands_beside_what_was_reached() -> None:
-    text = "closed-form least squares: training loss "
+    text = "closed-form least squares: loss "
     assert least_squares_text(2.0, 2.001) == text + "2.0000; this run's is 0.0500 % above it"
     below = 2.0 - 1e-9  # by rounding
     assert least_squares_text(2.0, below) == text + "2.0000; this run's is 0.0000 % above it"

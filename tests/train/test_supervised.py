@@ -71,7 +71,7 @@ def test_a_linear_regression_reaches_the_closed_form() -> None:
     best = least_squares(run.dataset.parts["train"], bias=True)[1] * run.unit
     assert report.results["train/least_squares_loss"] == best
     assert report.results["train/loss"] == pytest.approx(best, rel=1e-3)
-    assert f"closed-form least squares: training loss {best:.4f}; this run's is" in report.text
+    assert f"closed-form least squares: loss {best:.4f}; this run's is" in report.text
 
 
 def test_the_closed_form_is_the_least() -> None:
@@ -98,7 +98,7 @@ def test_there_is_a_closed_form_for_linear_least_squares_only(override: str) -> 
 
 def test_a_percentage_of_nothing_is_not_shown() -> None:
     text = trained(REGRESSION, "train={epochs: 9, batch_size: null}").report().text
-    assert "\nclosed-form least squares: training loss 0.0000\n" in text
+    assert "\nclosed-form least squares: loss 0.0000\n" in text
 
 
 @pytest.mark.parametrize(
