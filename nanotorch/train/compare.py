@@ -2,7 +2,6 @@
 
 import argparse
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
@@ -160,15 +159,18 @@ def table(outcomes: Sequence[Outcome], settings: Sequence[str], metric: str | No
     each is a column.
     """
     runs = ranked(merged(outcomes, settings), metric)
-    keys = [key for key in settings if any(key in run.settings for run in runs)]
+    keys = [key for key in settings if len({run.settings.get(key, "") for run in runs}) > 1]
     metrics = chosen_metrics(runs, metric)
     named = [replace(run, status=run.status.partition(":")[0]) for run in runs]
     columns = list(zip(*rows(named, keys, metrics, DIGITS), strict=True))
     shown, measures = columns[: len(columns) - len(metrics)], columns[len(columns) - len(metrics) :]
     equal = [column for column in shown[1:3] if len(runs) > 1 and len({*column[1:]}) == 1]
-    shown = [column for column in shown if column not in equal]
+    repeating = shown[:1] if keys and all("=" in run.name for run in runs) else []
+    shown = [column for column in shown if column not in [*equal, *repeating]]
     part = f"{(metric or '').partition('/')[0]}/"
     measures = [(column[0].removeprefix(part), *column[1:]) for column in measures]
+    losses = [column[1:] for column in measures if column[0] == "loss"]
+    measures = [c for c in measures if c[0] != "log_loss" or c[1:] not in losses]
     if measures:  # the first one tells the part of those that follow
         measures[0] = (str(metric), *measures[0][1:])
     fitting = [*shown, *measures[:1]]
@@ -178,23 +180,22 @@ def table(outcomes: Sequence[Outcome], settings: Sequence[str], metric: str | No
         fitting.append(measure)
     lines = list(zip(*fitting, strict=True))
     turned = breadth(fitting) > screen() >= breadth(lines)
+    fitting = [*shown, *measures] if turned else lines
     words = [f"{each} steps" if head == "steps" else each for head, each, *_ in equal]
     notes = [f"all: {', '.join(words)}"] if words else []
     if len(runs) < len(outcomes):
         notes.append("a line for the runs that differ only in the seed: mean ± half the range")
     notes += [f"{run.name}: {run.status}" for run in runs if ":" in run.status]
-    return "\n".join([aligned(fitting if turned else lines), *map(fitted, notes)])
+    return "\n".join([aligned(fitting), *map(fitted, notes)])
 
 
 def best(outcomes: Sequence[Outcome], metric: str | None) -> str:
     """Return which run is the best, and where it is."""
-    places = [outcome.directory.absolute() for outcome in outcomes if outcome.directory is not None]
     first = ranked(outcomes, metric)[0]
-    if metric not in first.results or first.directory is None or len(places) < 2:
+    if metric not in first.results or first.directory is None or len(outcomes) < 2:
         return ""
-    common = Path(os.path.commonpath(places))
-    place = common.relative_to(Path.cwd()) if common.is_relative_to(Path.cwd()) else common
-    return f"best {metric}: {first.directory.absolute().relative_to(common)}\n  in {place}"
+    *_, folder, name = first.directory.absolute().parts  # of a sweep, it takes both to tell
+    return f"best {metric}: {folder}/{name}\n  in {first.directory.parent.parent}"
 
 
 def breadth(columns: Sequence[Sequence[str]]) -> int:
@@ -212,8 +213,8 @@ def short_names(names: Sequence[str]) -> list[str]:
         found = ["/".join(part[first:end]) for part in parts]
         if len({*found}) == len(found):
             break
-    days = {name.partition("_")[0] for name in found}
-    return [(len(days) == 1 and name.partition("_")[2]) or name for name in found]
+    alike = len({name.partition("_")[0] for name in found}) == 1 and "/" not in "".join(found)
+    return [(alike and name.partition("_")[2]) or name for name in found]  # without the day
 
 
 def task_of(outcome: Outcome) -> str:

@@ -33,8 +33,8 @@ def test_where_runs_differ_and_what_came_of_them(
     assert lines[1].split()[4:6] == ["validation/loss", "accuracy"]
     best = ranked(outcomes, "validation/loss")[0]
     assert best.name.endswith(lines[2].split()[0])  # what the names differ in
-    assert lines[4:-1] == ["all: finished, 5 steps", f"best validation/loss: {best.name}"]
-    assert lines[-1] == "  in runs/x"
+    assert lines[4:-1] == ["all: finished, 5 steps", f"best validation/loss: x/{best.name}"]
+    assert lines[-1] == "  in runs"
     assert all(len(line) <= 80 for line in lines)
 
 
@@ -143,6 +143,12 @@ def test_seeds_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
         assert f" {sum(values) / 3:.4g} ± {half:.2g} " in out
     assert out.count("3 runs ") == 2
     assert "best validation/loss: " in out
+
+
+def test_names_that_repeat_the_settings_are_left_out() -> None:
+    runs = [Outcome(f"lr={lr}", "finished", {"lr": lr}, {"test/loss": 1.0}) for lr in "12"]
+    lines = compare.table(runs, ["lr"], "test/loss").splitlines()
+    assert lines[0].split() == ["seconds", "lr", "test/loss"]
 
 
 def test_many_settings_are_lines() -> None:
