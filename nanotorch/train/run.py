@@ -374,7 +374,7 @@ def begin(
         root, name = Path(loaded.config.log.dir), loaded.config.log.name
         name = "run" if name is None else name  # a configuration made in Python has no file name
         try:
-            directory = run_directory.create_run_directory(root, name)
+            directory = run_directory.create_run_directory(root, name, loaded.config.log.timed)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             for path in (root / name).parents:

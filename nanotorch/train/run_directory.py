@@ -123,14 +123,18 @@ LARGEST_METRICS = 2_000_000_000
 DEEPEST_JSON = 20
 
 
-def create_run_directory(root: Path, name: str) -> Path:
+def create_run_directory(root: Path, name: str, timed: bool = True) -> Path:
     """Make and return `root/name/<time>-<suffix>`, which no other run has or will have.
+
+    If it is not `timed`, it is `root/name`, unless there is one.
 
     Raises:
         OSError: if it cannot be made.
     """
     parent = root / name
-    parent.mkdir(parents=True, exist_ok=True)
+    parent.mkdir(parents=True, exist_ok=timed)
+    if not timed:
+        return parent
     while True:
         time = datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
         directory = parent / f"{time}-{os.urandom(3).hex()}"

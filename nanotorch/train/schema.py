@@ -125,6 +125,8 @@ class Log(Section):
     """Where run directories are made, relative to the current directory."""
     name: str | None = None
     """The directory of this experiment's runs; the configuration file's name if left out."""
+    timed: bool = True
+    """Whether each run has a directory in that one, named by the time, else it is the run's."""
     every: Positive = 10
     """Steps between two records of the training loss."""
     tensorboard: bool = True

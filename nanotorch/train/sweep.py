@@ -26,6 +26,7 @@ from .csv_file import csv_text
 from .load import load_config, run_name
 from .loop import INTERRUPTED
 from .metrics import duration
+from .run import RECORD
 from .run_directory import create_run_directory
 
 TABLE = "sweep.csv"
@@ -155,7 +156,7 @@ LONGEST = 90
 """Characters of a run's name, but for a number at the end."""
 LAST = 10_000
 """Bytes at the end of a log in which its last line is looked for."""
-OWN = ("log.dir", "log.name", "log.progress")
+OWN = ("log.dir", "log.name", "log.timed", "log.progress")
 """Settings that the sweep makes for each run."""
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
@@ -291,7 +292,7 @@ class Runs:
 
     def _code(self, name: str, overrides: list[str]) -> int | None:
         """Run one; return its exit code, None if it was not started."""
-        own = [f"log.dir={self.directory}", f"log.name={name}", "log.progress=false"]
+        own = [f"log.dir={self.directory}", f"log.name={name}", "log.timed=false"]
         command = [sys.executable, "-m", "nanotorch.train", "--end-with-input", *self.command]
         # Several processes with as many threads each as there are cores are slower than one.
         alone = dict.fromkeys(THREADS, "1") if self.jobs > 1 else {}
@@ -300,7 +301,7 @@ class Runs:
                 if self.ended:
                     return None
                 process = subprocess.Popen(
-                    [*command, *overrides, *own],
+                    [*command, *overrides, *own, "log.progress=false"],
                     stdin=subprocess.PIPE,  # which ends when this process does, however that is
                     stdout=log,
                     stderr=subprocess.STDOUT,
@@ -320,9 +321,9 @@ class Runs:
         status = INTERRUPTED if self.ended else f"failed with exit code {code}"
         if code < 0 and not (self.ended and code == -signal.SIGTERM):
             status = f"{KILLED} {commands.signal_name(-code)}"
-        found = sorted((self.directory / outcome.name).glob("*/run.json"))
-        if not found:
+        place = self.directory / outcome.name
+        if not (place / RECORD).exists():
             return replace(outcome, status=status)
-        read = replace(read_outcome(found[-1].parent, outcome.name), settings=outcome.settings)
+        read = replace(read_outcome(place, outcome.name), settings=outcome.settings)
         lost = read.status in ("running", "finished") and code != 0
         return replace(read, status=status) if lost else read

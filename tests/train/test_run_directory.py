@@ -11,6 +11,7 @@ from nanotorch.serialization.files import write_atomically
 from nanotorch.train.experiment import Recorder
 from nanotorch.train.run_directory import create_run_directory, note_latest, versions, write_json
 from tests.several import in_threads
+from tests.train.examples import MINIMIZATION, refusal_of, result_of
 
 
 def test_many_runs_at_once_share_no_directory() -> None:
@@ -106,3 +107,9 @@ def test_metrics_are_lines_that_can_be_read_at_any_time() -> None:
 
 def test_versions_name_what_numbers_depend_on() -> None:
     assert {"python", "platform", "numpy"} <= versions().keys()
+
+
+def test_a_run_without_a_time_has_its_name_to_itself() -> None:
+    assert result_of(MINIMIZATION, "log.timed=false").directory == Path("runs/x")
+    refusal = refusal_of(result_of)(MINIMIZATION, "log.timed=false")
+    assert "cannot make a run directory in 'runs/x': File exists" in refusal

@@ -50,7 +50,7 @@ def test_some_runs_fail_and_the_others_do_not(capsys: pytest.CaptureFixture[str]
     assert "\n  command line: optimizer.lr=-1: Invalid learning rate: -1.0" in out
     assert "--metric: no run has measured it; there are test/loss, " in err
     # TensorBoard has the hyperparameters
-    (run,) = directory.glob("lr=0.125/*")
+    run = directory / "lr=0.125"
     accumulator = EventAccumulator(str(run)).Reload()
     contents = accumulator.summary_metadata["_hparams_/session_start_info"].plugin_data.content
     data = plugin_data_pb2.HParamsPluginData.FromString(contents)
@@ -106,7 +106,7 @@ def test_a_seed_is_a_whole_number(seed: str, capsys: pytest.CaptureFixture[str])
 
 def under_way() -> list[Path]:
     """The runs of a sweep that have taken steps."""
-    found = Path("runs").glob("*/*/*/*/metrics.jsonl")
+    found = Path("runs").glob("*/*/*/metrics.jsonl")
     return [path.parent for path in found if path.stat().st_size]
 
 
@@ -142,7 +142,7 @@ def test_an_interrupted_sweep_ends_its_runs(number: signal.Signals, group: bool,
     assert out.count("not started") == 2
     (directory,) = Path("runs/x_sweep").iterdir()
     for name in ("seed=0", "seed=1"):
-        (run,) = (directory / name).glob("*/run.json")
+        run = directory / name / "run.json"
         assert '"status": "interrupted"' in run.read_text("utf-8")
         assert [*run.parent.glob("checkpoints/step-*")]
     assert [row.split(",")[1] for row in (directory / "sweep.csv").read_text().splitlines()] == [
@@ -166,7 +166,7 @@ def pid_of(run: Path) -> int:
     (pid,) = [
         int(place.name)
         for place in Path("/proc").iterdir()
-        if place.name.isdigit() and f"log.name={run.parent.name}\0" in words_of(place)
+        if place.name.isdigit() and f"log.name={run.name}\0" in words_of(place)
     ]
     return pid
 
