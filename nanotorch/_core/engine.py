@@ -33,7 +33,7 @@ from nanotorch._core.graph import (
 from nanotorch._core.sums import sum_over, sum_rows
 from nanotorch._core.tensor import Tensor, wrap
 
-# How a sweep calls the hooks of a node: with Tensors, checking what they return.
+# How a sweep calls the hooks of a node: with Tensors. It checks what they return.
 
 
 def lift(g: Any) -> Any:
@@ -46,14 +46,14 @@ def lower(g: Any, graph: bool) -> Any:
     return g if g is None or graph else g._array
 
 
-def seen(node: Node, arrived: Sequence[Any]) -> tuple[Any, ...]:
-    """The gradients of a node's outputs as its hooks see them."""
-    count = node._seen or len(arrived)
+def for_hooks(node: Node, arrived: Sequence[Any]) -> tuple[Any, ...]:
+    """The gradients of a node's outputs as its hooks get them."""
+    count = node._visible_outputs or len(arrived)
     return tuple(lift(g) for g in (*arrived, *(None,) * count)[:count])
 
 
 def call_tensor_hooks(hooks: NodeHooks, arrived: list[Any], graph: bool) -> list[Any]:
-    """The hooks of each output's tensor in order, then its `retain_grad`."""
+    """Call the hooks of each output's tensor in order, then its `retain_grad`."""
     # A hook may register others, which are not called in this pass.
     listed = [(number, list(by_id.values())) for number, by_id in hooks.tensor.items()]
     for number, functions in listed:
@@ -69,9 +69,9 @@ def call_tensor_hooks(hooks: NodeHooks, arrived: list[Any], graph: bool) -> list
 
 
 def call_before_hooks(node: Node, arrived: list[Any], graph: bool) -> list[Any]:
-    """The node's prehooks; each may replace all the gradients that arrived."""
+    """Call the node's prehooks; each may replace all the gradients that arrived."""
     for hook in list(node.own_hooks().before.values()):
-        given = seen(node, arrived)
+        given = for_hooks(node, arrived)
         result = hook(given)
         if result is not None:
             check_replacements(hook, result, given)
@@ -82,8 +82,8 @@ def call_before_hooks(node: Node, arrived: list[Any], graph: bool) -> list[Any]:
 def call_after_hooks(
     node: Node, grads: Sequence[Any], arrived: list[Any], graph: bool
 ) -> Sequence[Any]:
-    """The node's hooks after it ran; each may replace all the gradients it made."""
-    outputs = seen(node, arrived)
+    """Call the node's hooks after it ran; each may replace all the gradients it made."""
+    outputs = for_hooks(node, arrived)
     for hook in list(node.own_hooks().after.values()):
         given = tuple(lift(g) for g in grads)
         result = hook(given, outputs)
@@ -99,7 +99,7 @@ def hook_name(hook: Any) -> str:
 
 
 def check_replacements(hook: Any, result: Any, before: Sequence[Any]) -> None:
-    """What a node's hook returns: a gradient, or None, for each of those it was given."""
+    """Refuse what a node's hook returns, unless a gradient or None for each that it was given."""
     if not isinstance(result, tuple):
         raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'")
     if len(result) != len(before):
@@ -113,7 +113,7 @@ def check_replacements(hook: Any, result: Any, before: Sequence[Any]) -> None:
 
 
 def check_replacement(hook: Any, result: Any, before: Tensor | None) -> None:
-    """What a tensor hook returns must fit where the gradient stood."""
+    """Refuse what a hook returns, unless it is like the gradient that it replaces."""
     if not isinstance(result, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
     if before is None:
@@ -127,23 +127,23 @@ def check_replacement(hook: Any, result: Any, before: Tensor | None) -> None:
         )
 
 
-# The sweep that takes care of everything: hooks, recorded gradients, those that are handed out.
+# The sweep for all cases: hooks, `create_graph`, `inputs=`.
 #
-# Of the nodes whose consumers have all run, the one with the highest sequence number is next, and
-# an accumulator before any of them: PyTorch's order. Nothing here recurses.
+# A node is ready once all its consumers have run: the nodes whose edges lead to it. Of the ready
+# ones, accumulators run first, then the highest sequence number: PyTorch's order. Nothing recurses.
 
 
 ndarray = np.ndarray
-ACCUMULATOR = float("inf")
+ACCUMULATOR = float("inf")  # what stands for an accumulator's sequence number
 FRAMES, DEEPEST = 8, 2_000
 
 
 class Room:
-    """Python's limit on frames inside of each other, raised for passes inside of each other.
+    """Raises Python's recursion limit for passes inside of each other, as hooks may start them.
 
-    Each makes room for its own six frames and two of its user's, up to a depth that a recursion
-    without end must not take C's stack beyond. The limit goes back once none is left in any thread:
-    Python aborts where a thread that is far beyond the limit handles an error.
+    Each pass gets `FRAMES` more: six for itself and two for its user. Beyond `DEEPEST` passes the
+    limit stays, so that an endless recursion cannot overflow C's stack. It goes back when no thread
+    has a nested pass: Python aborts where a thread far beyond the limit handles an error.
     """
 
     def __init__(self) -> None:
@@ -185,9 +185,9 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
 
 
 def fit(g: Any, node: Node, position: int, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Hold the gradient for input ``position`` of ``node`` to that input's shape and dtype."""
+    """Bring the gradient for input ``position`` of ``node`` to that input's shape and dtype."""
     if g.__class__ is ndarray and g.ndim == 2 and g.dtype is dtype and g.shape[1:] == shape:
-        return sum_rows(g)  # the usual case: a bias
+        return sum_rows(g)  # the most frequent case: a bias
     if g.shape != shape:
         sizes = zip(reversed(shape), reversed(g.shape), strict=False)
         if len(shape) > g.ndim or any(s not in (1, n) for s, n in sizes):
@@ -201,11 +201,15 @@ def fit(g: Any, node: Node, position: int, shape: tuple[int, ...], dtype: Any) -
     return g if g.dtype is dtype else g.astype(dtype)
 
 
-def add(held: list[Any], k: int, g: Any, mine: bool) -> None:
-    """Add a gradient to what waits at place ``k``, in its memory if nobody else has that."""
+def add(held: list[Any], k: int, g: Any, owned: bool) -> None:
+    """Add ``g`` to the gradient ``held[k]``: in place if ``held[k + 1]`` says that we own it.
+
+    Args:
+        owned: whether nobody else holds ``g``.
+    """
     before = held[k]
     if before is None:
-        held[k], held[k + 1] = g, mine
+        held[k], held[k + 1] = g, owned
     elif held[k + 1] and before.__class__ is ndarray and before.base is None:
         before += g
     else:
@@ -213,16 +217,16 @@ def add(held: list[Any], k: int, g: Any, mine: bool) -> None:
 
 
 def to_write(g: Any) -> Any:
-    """A gradient that a hook may write to: what is shared, and so read-only, is copied."""
+    """The gradient, copied if it is read-only: hooks may write to it."""
     return np.array(g) if g.__class__ is ndarray and not g.flags.writeable else g
 
 
 def count_consumers(roots: Iterable[Node]) -> dict[Any, int]:
-    """For every node behind the roots, and the roots themselves, how many edges lead to it."""
+    """How many edges lead to each node that the roots reach; 0 for the roots themselves."""
     consumers = dict.fromkeys(roots, 0)
     found = list(consumers)
     for node in found:  # the list grows while the loop runs
-        for target, _ in node.seen()._edges:
+        for target, _ in node.materialize()._edges:
             if target in consumers:
                 consumers[target] += 1
             elif target is not None:
@@ -232,7 +236,7 @@ def count_consumers(roots: Iterable[Node]) -> dict[Any, int]:
 
 
 def leading_to(targets: Iterable[Node], nodes: Iterable[Node]) -> set[Node]:
-    """Those of ``nodes``, which have been looked at, from which one of ``targets`` is reached."""
+    """Those of ``nodes``, all materialized, from which edges lead to one of ``targets``."""
     goals = set(targets)
     leading: set[Node] = set()
     for node in sorted(nodes, key=attrgetter("_sequence")):  # what a node leads to is older
@@ -246,9 +250,8 @@ def leading_to(targets: Iterable[Node], nodes: Iterable[Node]) -> set[Node]:
 class Ready:
     """The nodes that can run: the highest sequence number first, accumulators before all others.
 
-    Accumulators are all alike, so which of them comes first is up to the heap. This is the binary
-    heap of C++'s standard library, element for element, because PyTorch's engine uses that one
-    and its users see the order in their hooks.
+    Accumulators compare equal, so that the heap decides their order, which users see in hooks. It
+    is the binary heap of C++'s standard library, step for step, as PyTorch's engine has it.
     """
 
     def __init__(self) -> None:
@@ -290,12 +293,20 @@ class Sweep:
     """One backward pass.
 
     Args:
-        freed: what takes the place of saved values once they are used; None to keep them.
-        create_graph: compute on Tensors and record it, so that gradients have a graph themselves.
+        roots: where it begins: edges, each with a gradient.
+        freed: takes the place of saved values once they are used; None keeps them.
+        create_graph: record the computation of gradients, so that they have a graph themselves.
         captures: edges whose gradients are wanted; only nodes that lead to them run.
-        accumulate: the nodes of these edges run as well, in place of handing out what arrives.
+        accumulate: the captured nodes run as well, to add to ``grad``; else `run` returns what
+            arrives at them.
 
     Attributes:
+        graph: whether formulas run on Tensors.
+        waiting: by node, for each output: the gradient so far, and whether we own its array.
+        consumers: by node, how many of its consumers have not run.
+        needed: the nodes that run; None for all.
+        goals: the nodes whose gradients are returned.
+        done: all nodes with a higher sequence number have run.
         anomalies: what anomaly mode has come across in this pass.
         depth: how many passes it runs inside of.
     """
@@ -311,15 +322,14 @@ class Sweep:
         captures: Sequence[Edge] | None = None,
         accumulate: bool = True,
     ) -> None:
-        self.freed, self.recorded = freed, create_graph
-        # Samples, under `vmap`, are tensors without arrays.
+        self.freed, self.create_graph = freed, create_graph
+        # Under `vmap`, gradients are Tensors without arrays.
         self.graph = create_graph or any(isinstance(g, Tensor) for _, g in roots)
-        # Per node, for each output: the gradient so far, and whether we may write into it.
         self.waiting: dict[Node, list[Any]] = {}
         self.consumers = count_consumers([edge[0] for edge, _ in roots if edge[0] is not None])
         self.captures = None if captures is None else dict.fromkeys(captures)
-        self.needed: set[Node] | None = None  # those that run; None for all
-        self.goals: set[Node] = set()  # those whose gradient is handed out
+        self.needed: set[Node] | None = None
+        self.goals: set[Node] = set()
         if captures is not None:
             goals = {edge[0] for edge in captures if edge[0] is not None}
             self.needed = leading_to(goals, self.consumers)
@@ -327,17 +337,17 @@ class Sweep:
                 self.needed |= goals
             else:
                 self.goals = goals
-        self.done = ACCUMULATOR  # the nodes with a higher sequence number have run
+        self.done = ACCUMULATOR
         self.ready = Ready()
         self.roots = {edge[0] for edge, _ in roots}
         for (node, number), g in roots:
             if node is not None:
                 if node not in self.waiting and not self.consumers[node]:
                     self.ready.push(node)
-                self.send(node, number, to_write(g), False)
+                self.deliver(node, number, to_write(g), False)
 
     @classmethod
-    def instead(
+    def from_quick_sweep(
         cls,
         root: Edge,
         freed: FreedValues | None,
@@ -345,12 +355,12 @@ class Sweep:
         leaves: dict[Tensor, Any],
         done: float,
     ) -> "Sweep":
-        """The sweep that `quick_sweep` has begun, in the state that this one would be in.
+        """A sweep that continues what `quick_sweep` has begun.
 
         Args:
-            waiting, leaves: what has arrived at nodes, as a list where they may have several
-                outputs, and at leaves.
-            done: the nodes with a higher sequence number have run.
+            waiting, leaves: the gradients that have arrived at nodes and at leaves; as a list for
+                nodes that may have several outputs.
+            done: all nodes with a higher sequence number have run.
         """
         self = cls([(root, None)], freed, False)
         found = dict(waiting)
@@ -365,7 +375,7 @@ class Sweep:
         return self
 
     def catch_up(self) -> None:
-        """Serve the leaves whose consumers are among the nodes that have run already."""
+        """Accumulate into the leaves that are ready after the nodes that `quick_sweep` has run."""
         heap, nothing = self.ready.heap, [None, False]
         while heap and heap[0][0] > self.done:
             node = self.ready.pop()
@@ -376,15 +386,15 @@ class Sweep:
             else:
                 self.accumulate(node, *self.waiting.pop(node, nothing))
 
-    def send(self, target: Node, number: int, g: Any, mine: bool) -> None:
+    def deliver(self, target: Node, number: int, g: Any, owned: bool) -> None:
         """Add ``g`` to what waits for output ``number`` of ``target``."""
         held = self.waiting.get(target)
         if held is None:
             held = self.waiting[target] = [None, False] * len(target._outputs)
-        add(held, 2 * number, g, mine)
+        add(held, 2 * number, g, owned)
 
     def run(self) -> dict[Edge, Any]:
-        """Sweep to the end; the gradient of each captured edge, None where nothing arrived."""
+        """Run all nodes; return the gradient of each captured edge, None where none arrived."""
         graph, freed = self.graph, self.freed
         visit, plain = self.visit, self.needed is None
         if anomaly.enabled:
@@ -394,7 +404,7 @@ class Sweep:
         if outer is not None:
             self.depth = outer.depth + 1
             room.enter(self.depth)
-        before, mode.enabled, current.sweep = mode.enabled, self.recorded, self
+        before, mode.enabled, current.sweep = mode.enabled, self.create_graph, self
         try:
             self.catch_up()
             while ready.heap:
@@ -419,27 +429,23 @@ class Sweep:
                 room.leave()
         return self.captures or {}
 
-    def reaches(self, node: Node) -> bool:
-        """Whether this pass calls the hooks of a node."""
-        return node in self.consumers and self.uses(node)
-
     def uses(self, node: Node) -> bool:
-        """Whether this pass does anything with the gradient of a node."""
+        """Whether this pass needs the gradient that arrives at a node."""
         return self.needed is None or node in self.needed or node in self.goals
 
-    def asks(self, node: Node) -> bool:
-        """Whether a node computes: what it has saved is checked though no gradient is wanted."""
+    def computes(self, node: Node) -> bool:
+        """Whether a node computes: one with saved values always does, to check their versions."""
         if self.needed is None or node.keeps_values or node.runs_on_nothing:
             return True
-        return any(self.used(node))
+        return any(self.used_inputs(node))
 
-    def used(self, node: Node) -> list[bool]:
-        """Whether this pass does anything with the gradient for each input of a node."""
+    def used_inputs(self, node: Node) -> list[bool]:
+        """For each input of a node, whether this pass needs its gradient."""
         return [target is not None and self.uses(target) for target, _ in node._edges]
 
-    def useful(self, node: Node, grads: Sequence[Any]) -> Sequence[Any]:
-        """The gradients as the node's hooks see them: those that are used, as they will be sent."""
-        used = self.used(node)
+    def used_gradients(self, node: Node, grads: Sequence[Any]) -> Sequence[Any]:
+        """The gradients that a node's hooks get: the used ones, in the shapes of the inputs."""
+        used = self.used_inputs(node)
         if node.together and any(used):
             used = [True] * len(used)
         fitting = []
@@ -452,7 +458,7 @@ class Sweep:
         return fitting
 
     def pass_on(self, node: Node, grads: Sequence[Any] | None, arrived: Any) -> None:
-        """Send a node's gradients along its edges; None where nothing had arrived at the node."""
+        """Send a node's gradients along its edges; None for a node that did not run."""
         if grads is not None and len(grads) < len(node._edges):
             raise RuntimeError(
                 f"Function {node.name()} returned an incorrect number of gradients (expected "
@@ -468,22 +474,22 @@ class Sweep:
                 passed_through = g is arrived
                 if g.shape != shape or g.dtype is not dtype:
                     g = fit(g, node, position, shape, dtype)
-                mine = fresh and not passed_through
-                self.send(target, number, g, mine)
+                owned = fresh and not passed_through
+                self.deliver(target, number, g, owned)
             left = consumers[target] = consumers[target] - 1
             if not left:
                 self.ready.push(target)
 
     def visit(self, node: Node, held: list[Any]) -> None:
-        """Run one node that has hooks, or whose gradient may be wanted or not wanted at all."""
-        arrived, mine, hooks = held[0::2], held[1], node._hooks
+        """Run one node in a pass with ``inputs=``, or a node with hooks."""
+        arrived, owned, hooks = held[0::2], held[1], node._hooks
         runs = self.needed is None or node in self.needed
         wanted = node in self.goals
         if wanted and runs:
-            self.capture(node, arrived)  # as it came: a node that runs has its hooks called later
-        # The hooks of a root are called though nothing may be wanted of it, as in PyTorch.
+            self.capture(node, arrived)  # before its hooks, which may replace it
+        # As in PyTorch, the hooks of a root are called even if its gradient is not needed.
         if hooks is not None and (wanted or runs or node in self.roots):
-            mine = False  # a hook may have kept what it saw
+            owned = False  # a hook may hold it
             arrived = call_tensor_hooks(hooks, arrived, self.graph)
         if wanted and not runs:
             self.capture(node, arrived)
@@ -491,13 +497,14 @@ class Sweep:
             self.pass_on(node, None, None)
             return
         if isinstance(node, AccumulateGrad):
-            self.accumulate(node, arrived[0], mine)
+            self.accumulate(node, arrived[0], owned)
             return
         if hooks is not None and hooks.before:
             arrived = call_before_hooks(node, arrived, self.graph)
-        grads = node.apply(arrived, self.graph) if self.asks(node) else [None] * len(node._edges)
+        computes = self.computes(node)
+        grads = node.apply(arrived, self.graph) if computes else [None] * len(node._edges)
         if hooks is not None and hooks.after:
-            grads = self.useful(node, grads)
+            grads = self.used_gradients(node, grads)
             grads = call_after_hooks(node, grads, arrived, self.graph)
         if anomaly.enabled and anomaly.check_nan:
             check_gradients(self, node, grads, arrived)
@@ -506,18 +513,18 @@ class Sweep:
         self.pass_on(node, grads, arrived[0])
 
     def visit_watched(self, node: Node, held: list[Any]) -> None:
-        """`visit` in anomaly mode, which tells where the call stood whose gradient fails."""
+        """`visit` in anomaly mode, which reports the call whose gradient fails."""
         before, anomaly.running = anomaly.running, node if self.graph else None
         try:
             self.visit(node, held)
         except Exception:
-            with suppress(Warning):  # where warnings are errors, this is not the one to be told
+            with suppress(Warning):  # where warnings are errors: the first error is raised
                 report(node)
             raise
         finally:
             anomaly.running = before
 
-    def accumulate(self, node: Any, g: Any, mine: bool) -> None:
+    def accumulate(self, node: Any, g: Any, owned: bool) -> None:
         """Run an accumulator, with the node's own hooks around it."""
         hooks = node._hooks
         if hooks is not None and hooks.before:
@@ -525,7 +532,7 @@ class Sweep:
         if self.graph:
             node.accumulate_tensor(g)
         else:
-            node.accumulate(g, mine)
+            node.accumulate(g, owned)
         if hooks is not None and hooks.after:
             call_after_hooks(node, (), [g], self.graph)
 
@@ -543,26 +550,27 @@ class _Current(threading.local):
 current = _Current()
 
 
-# The backward sweep of an ordinary training step, where nobody looks on.
+# The backward sweep of an ordinary training step.
 #
-# Without hooks and users' functions in the graph it cannot be seen when a leaf gets its gradient.
-# So no consumers need to be counted: the node with the highest sequence number runs next, and
-# leaves get their sums at the end. As soon as somebody could look on, `Sweep` takes over, in
-# the very state that it would be in by then.
+# Without hooks and users' functions, nobody can see when a leaf gets its gradient. So this sweep
+# counts no consumers: the node with the highest sequence number runs next, and leaves get their
+# sums at the end. When it meets a hook, a user's function or an error, `Sweep` takes over, in the
+# state that it would have reached by itself.
 
 
 def quick_sweep(root: Any, number: int, first: Any, freed: FreedValues | None) -> None:
-    """Add to the leaves' ``grad`` what ``first``, the gradient of a node's output, makes of them.
+    """Run a backward pass that adds to the ``grad`` of leaves.
 
     Args:
-        first: an ndarray or NumPy scalar; it is not written to.
-        freed: what takes the place of saved values once they are used; None to keep them.
+        root, number: the node and the output where it begins.
+        first: the gradient of that output, an ndarray or NumPy scalar; it is not written to.
+        freed: takes the place of saved values once they are used; None keeps them.
     """
-    # What has arrived at nodes: a list where they may have several outputs.
+    # The gradients that have arrived at nodes; a list for nodes that may have several outputs.
     waiting: dict[Node, Any] = {root: start_of(root, number, first) if root.multi else first}
-    todo: list[tuple[int, Any]] = []  # those of them, but for the one that runs: a heap
-    leaves: dict[Tensor, Any] = {}  # what has arrived at leaves
-    watched: list[Any] = []  # what somebody looks at
+    todo: list[tuple[int, Any]] = []  # a heap of these nodes, except the one that runs next
+    leaves: dict[Tensor, Any] = {}  # the gradients that have arrived at leaves
+    watched: list[Any] = []  # nodes and leaves that `Sweep` has to serve
     node: Any = root
     g = None
     try:
@@ -579,18 +587,17 @@ def quick_sweep(root: Any, number: int, first: Any, freed: FreedValues | None) -
                 node = heappushpop(todo, (-following._sequence, following))[1]
     except BaseException as error:
         waiting[node] = g
-        sweep = Sweep.instead((root, number), freed, waiting, leaves, node._sequence)
+        sweep = Sweep.from_quick_sweep((root, number), freed, waiting, leaves, node._sequence)
         if not isinstance(error, Unusual):
-            # Leaves that were done by now have their gradients, as if each had been served at once.
-            sweep.catch_up()
+            sweep.catch_up()  # leaves that were ready before the error have their gradients
             raise
     else:
         if not watched:
-            del g  # a leaf takes over what nobody else holds
+            del g  # so that a leaf can take it over: `settle` counts references
             settle(leaves)
             return
         done = node._sequence - (node not in waiting)
-        sweep = Sweep.instead((root, number), freed, waiting, leaves, done)
+        sweep = Sweep.from_quick_sweep((root, number), freed, waiting, leaves, done)
     sweep.run()
 
 
@@ -598,7 +605,7 @@ def send(
     g: Any, node: Node, position: int, history: Any, waiting: dict[Any, Any],
     todo: list[tuple[int, Any]], leaves: dict[Tensor, Any], watched: list[Any],
 ) -> None:  # fmt: skip
-    """Let the gradient for input ``position`` of ``node`` wait where ``history`` leads."""
+    """Add the gradient for input ``position`` of ``node`` to what waits where ``history`` leads."""
     if isinstance(history, Tensor):
         target: Any = history
         shape, dtype, number = target._array.shape, target._array.dtype, 0
@@ -613,7 +620,7 @@ def send(
         leaf = target.variable
         if leaf._history is LEAF and accumulator_edge(leaf)[0] is target:
             target = leaf
-        else:  # that of a leaf with hooks, or of a leaf as it was before
+        else:  # the leaf has hooks, or another accumulator since `data` was set
             waiting[target] = waiting[target] + g if target in waiting else g
             watched.append(target)
             return
@@ -631,7 +638,7 @@ def send(
 
 
 def start_of(target: Any, number: int, g: Any) -> list[Any]:
-    """What waits for a node: for each output the gradient so far, and whether it is ours."""
+    """What waits for a node: for each output the gradient so far, and whether we own its array."""
     held = [None, False] * len(target._outputs)
     held[2 * number] = g
     return held
@@ -641,7 +648,7 @@ def pass_back(
     node: Node, g: Any, waiting: dict[Any, Any], todo: list[tuple[int, Any]],
     leaves: dict[Tensor, Any], watched: list[Any], freed: FreedValues | None,
 ) -> None:  # fmt: skip
-    """What `quick_sweep` does at a node that is not as it was recorded."""
+    """The `_back` of nodes that are no `Recorded`."""
     if not node.plain or not node._sequence:
         waiting[node] = g
         watched.append(node)
@@ -661,7 +668,7 @@ def send_all(
         if history is None or history is NO_EDGE or history is CUT_OFF:
             continue
         if grads[position] is None:
-            watched.append(node)  # what is there may have to run all the same
+            watched.append(node)  # `Sweep` decides whether the target runs without a gradient
         else:
             send(grads[position], node, position, history, waiting, todo, leaves, watched)
 
@@ -670,15 +677,15 @@ Node._back = staticmethod(pass_back)
 
 
 def settle(leaves: dict[Tensor, Any]) -> None:
-    """Add the sums to the gradients of the leaves."""
+    """Add the sums for the leaves to their gradients."""
     with accumulating:
         while leaves:
             leaf, g = leaves.popitem()
             if leaf._history is LEAF and leaf._grad is None:
                 array = leaf._array
-                # Two hold what nobody else knows: the local variable and the call.
+                # Two references if nobody else holds it: the local variable's and the call's.
                 if references(g) != 2 or not is_alone(g, array):
                     g = copy_like(g, array)
                 leaf._grad = wrap(g)
-            elif leaf.requires_grad:  # as it did when the graph was made
+            elif leaf.requires_grad:  # the user may have turned it off since
                 accumulate_into(leaf, g, False)

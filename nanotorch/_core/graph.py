@@ -23,8 +23,8 @@ Tensor = Any  # that of the module `tensor`, which imports this one
 
 
 _ids = itertools.count()
-# How often a hook was added or an attribute of a module or an optimizer set. Who has looked at
-# these and seen a number here need not look again until it is another.
+# Counts added hooks and set attributes of modules and optimizers. What was checked at one count
+# still holds at the same count.
 changes = [0]
 
 
@@ -64,21 +64,21 @@ def add_hook(hooks: HookDict, hook: Callable[..., Any], *, first: bool = False) 
     return handle
 
 
-# Tensors that `detach_` has cut off from a history, for which others have saved them.
+# Tensors that `detach_` has cut off from their history, although nodes have saved them.
 
 
 DETACHED = (
     "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is "
     "not supported, please use out-of-place `.detach()` instead"
 )
-PART = 2.0**-20
+DETACHED_PART = 2.0**-20
 
 
 class DetachedCell(list[Any]):
-    """The version cell of such a tensor.
+    """The version cell of such a tensor: the count of the cell before, plus a fraction.
 
-    It counts as the cell before does and adds a fraction: what was saved before is noticed where
-    versions are compared anyway, and nothing else need be looked at.
+    The fraction differs from that of versions saved before, so that the comparison of versions,
+    which every node makes anyway, finds them.
     """
 
     def __init__(self, before: list[Any]) -> None:
@@ -86,10 +86,10 @@ class DetachedCell(list[Any]):
         self.before = before
 
     def __getitem__(self, index: Any) -> Any:
-        return self.before[index] if index else self.before[0] + PART
+        return self.before[index] if index else self.before[0] + DETACHED_PART
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self.before[index] = value if index else value - PART
+        self.before[index] = value if index else value - DETACHED_PART
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self[0], self[1]))
@@ -100,21 +100,21 @@ class DetachedCell(list[Any]):
         return float(self[0])
 
 
-def is_since(now: float, saved: float) -> bool:
-    """Whether a tensor was cut off since a version of it was saved."""
+def detached_since(now: float, saved: float) -> bool:
+    """Whether `detach_` was called on a tensor after one of its versions was saved."""
     return now % 1 != saved % 1
 
 
-# Nodes, and the values that they keep.
+# Nodes, and the values that they save.
 #
-# An edge is a pair `(node, k)`: the gradient of that node's output number `k`. `(None, 0)` is the
-# edge to a constant. A node's sequence number is higher than those of the nodes it leads to.
+# An edge is a pair `(node, k)`: it leads to output number `k` of that node. `(None, 0)` is the edge
+# to a constant. A node's sequence number is higher than those of the nodes that its edges lead to.
 
 
 Edge = tuple["Node | None", int]
 NO_EDGE: Edge = (None, 0)
-# The edge to a view that was made under `no_grad` of a tensor that requires grad: what is computed
-# from it requires grad as well, though no gradient will pass. Equal to `NO_EDGE`, but not the same.
+# The edge to a view that was made under `no_grad`, of a tensor that requires grad: results computed
+# from the view require grad, but no gradient passes. It equals `NO_EDGE`; tell them apart by `is`.
 CUT_OFF: Edge = (NO_EDGE[0], 0)
 next_sequence = itertools.count(1).__next__
 
@@ -127,7 +127,7 @@ FREED = (
 )
 MODIFIED = (
     "one of the variables needed for gradient computation has been modified by an inplace "
-    "operation: [{type} {shape}]{origin} is at version {now}; expected version {seen} "
+    "operation: [{type} {shape}]{origin} is at version {now}; expected version {expected} "
     "instead. "
 )
 HINT_ANOMALY = (
@@ -141,18 +141,18 @@ HINT_ABOVE = (
 
 
 class Anomaly:
-    """The state of anomaly mode, which is one for all threads."""
+    """The state of anomaly mode, which all threads share."""
 
     enabled = False
     check_nan = True
-    running: "Node | None" = None  # the node whose formulas are being recorded
+    running: "Node | None" = None  # with `create_graph`: the node that runs
 
 
 anomaly = Anomaly()
 
 
 class FreedValues:
-    """Stands for the saved values of nodes that a backward pass has used and freed."""
+    """Takes the place of a node's saved values once a backward pass has used them."""
 
     __slots__ = ("site",)
 
@@ -166,12 +166,12 @@ class FreedValues:
         return RuntimeError(FREED + paragraph(saved, freed))
 
 
-# Held while a node turns into the one that is shown.
-folding = threading.RLock()
+# Held while a `Recorded` materializes.
+materializing = threading.RLock()
 
 
 class Unusual(Exception):  # noqa: N818 - it is no error, but says which way to go
-    """A node cannot run as it was recorded: the sweep for all cases is to run it, or to say why."""
+    """`quick_sweep` cannot run a node: `Sweep` runs it, or raises the error."""
 
 
 class NodeHooks:
@@ -191,34 +191,34 @@ class Node:
 
     Attributes:
         _edges: one edge per differentiable input.
-        _outputs: `(shape, dtype)` of each output, which every gradient that arrives is held to.
-        _seen: the number of outputs that users know, if it is another.
+        _outputs: `(shape, dtype)` of each output; gradients that arrive are brought to these.
+        _visible_outputs: how many outputs users know of; 0 for all.
         _saved: what the formulas need; a `FreedValues` once freed.
         plain: whether no user can see the node run: no hooks, no user's function.
         multi: whether it may have several outputs.
-        keeps_values: whether it has values to free.
+        keeps_values: whether it has values that a backward pass frees.
     """
 
-    # Class attributes are the defaults: a new node sets only what differs. What is the engine's own
-    # has an underscore, since users of `autograd.Function` put attributes of theirs on its nodes.
+    # Class attributes are the defaults: a new node sets only what differs. The engine's own
+    # attributes have an underscore: users of `autograd.Function` set attributes on its nodes.
     _sequence = 0
     _edges: tuple[Any, ...] = ()
-    _back: Any  # how an ordinary pass runs it
+    _back: Any  # runs the node in `quick_sweep`
     _outputs: tuple[tuple[tuple[int, ...], Any], ...] = ()
-    _seen = 0
+    _visible_outputs = 0
     _saved: "tuple[Any, ...] | FreedValues" = ()
     _hooks: NodeHooks | None = None
-    _site: Any = None  # where in the user's source it was made: a `Site`, if that is known
-    # Of the class that a `Recorded` gets: what gives its saved values by name, and what makes
-    # several nodes of it.
+    _site: Any = None  # the line of the user's source that made it: a `Site`, if that is known
+    # Called when a `Recorded` materializes as this class. `by_name` groups its saved values, one
+    # for each name that formulas ask for; `unfold` replaces it by several nodes.
     by_name: Any = staticmethod(lambda recorded: recorded)
     unfold: Any = None
-    # Of a write to a view: the node that leads from the view to its base, as long as it is needed.
+    # After a write to a view: the node that leads from the view to its base, while that lives.
     _view_node: "weakref.ref[Node] | None" = None
-    together = False  # whether all gradients are made if one is wanted: those of a list of tensors
+    together = False  # whether one formula makes the gradients of all inputs: of a list of tensors
     # Whether `apply` returns arrays that nobody else holds (or the arriving gradient itself).
     fresh_gradients = False
-    # Whether `apply` is called though no gradient has arrived.
+    # Whether `apply` is called even if no gradient has arrived.
     runs_on_nothing = False
     plain = False
     multi = True
@@ -229,12 +229,12 @@ class Node:
 
         Args:
             grads: one per output, ndarrays, or Tensors if ``graph``; None stands for zero.
-            graph: whether the computation itself is recorded, on Tensors.
+            graph: whether formulas run on Tensors, as ``create_graph`` asks for.
         """
         raise NotImplementedError
 
     def apply_bare(self, g: Any) -> Sequence[Any]:
-        """`apply` for a node with one output, outside a recorded pass."""
+        """`apply` on arrays, for a node with one output."""
         return self.apply((g,), False)
 
     def name(self) -> str:
@@ -251,11 +251,11 @@ class Node:
         """One edge per differentiable input: a node, or None for a constant, and which output."""
         for node, _ in self._edges:
             if node.__class__ is Recorded:
-                node.seen()
+                node.materialize()
         return self._edges
 
-    def seen(self) -> "Node":
-        """The node as it is shown."""
+    def materialize(self) -> "Node":
+        """The node in the form that users see: see `Recorded`."""
         return self
 
     @property
@@ -283,8 +283,9 @@ class Node:
     def __call__(self, *grads: Any) -> Any:
         """Apply the node by hand to gradients of its outputs (Tensors or None), recording it."""
         own = len(self._outputs)
-        if len(grads) != (self._seen or own):
-            raise TypeError(f"expected {self._seen or own} arguments, got {len(grads)} instead")
+        expected = self._visible_outputs or own
+        if len(grads) != expected:
+            raise TypeError(f"expected {expected} arguments, got {len(grads)} instead")
         results = tuple(self.apply([*grads, *[None] * own][:own], True))
         return results[0] if len(results) == 1 else results
 
@@ -292,28 +293,30 @@ class Node:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
 
-def turning(*args: Any) -> None:
-    """What stands for `Recorded._back` while the node turns into the one that is shown."""
+def raise_unusual(*args: Any) -> None:
+    """The `_back` of a node that `quick_sweep` cannot run, as while it materializes."""
     raise Unusual
 
 
 class OneOutput:
-    """The shape and dtype of the only output of a `Recorded`, where `_outputs` is not set."""
+    """`_outputs` of a `Recorded` with one output, which has `_shape` and `_dtype` instead."""
 
     def __get__(self, node: Any, owner: Any) -> Any:
         return ((node._shape, node._dtype),)
 
 
 class Recorded(Node):
-    """The node of an operation as long as nobody looks: it is made fast, and its function `_back`
-    does all that an ordinary backward pass asks for.
+    """The node of an operation as it is recorded: quick to make, and enough for `quick_sweep`.
+
+    When a user looks at it, or `Sweep` runs it, it materializes: it gets the class of its
+    operation, edges in place of histories, and saved values by name.
 
     Attributes:
-        _back: makes the gradients of the inputs and sends them on; its attribute `kind` is the
-            class of the node that is shown.
+        _back: makes the gradients of the inputs and sends them along the edges; its attribute
+            `kind` is the class that the node gets.
         _edges: the history of each differentiable input: None, the leaf itself, a node, or an edge.
-        _shape, _dtype: those of the output; if there may be several, `_outputs` is set instead.
-        _offset: the instruction of the call, if `_site` is its code alone.
+        _shape, _dtype: of the output; a node with several has `_outputs` instead.
+        _offset: the instruction of the call, if `_site` is the code object alone.
     """
 
     plain = True
@@ -326,27 +329,27 @@ class Recorded(Node):
 
     @property
     def next_functions(self) -> tuple[Edge, ...]:
-        return self.seen().next_functions
+        return self.materialize().next_functions
 
     def name(self) -> str:
-        return self.seen().name()
+        return self.materialize().name()
 
     def own_hooks(self) -> NodeHooks:
-        return self.seen().own_hooks()
+        return self.materialize().own_hooks()
 
     def apply(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
-        return self.seen().apply(grads, graph)
+        return self.materialize().apply(grads, graph)
 
-    def seen(self) -> Node:
-        with folding:
+    def materialize(self) -> Node:
+        with materializing:
             if self.__class__ is Recorded:
-                kind, self._back = self._back.kind, turning
-                kept = self._saved
+                kind, self._back = self._back.kind, raise_unusual
+                saved = self._saved
                 if not self.multi:
                     self._outputs = ((self._shape, self._dtype),)
                 self._edges = tuple([edge_to(history) for history in self._edges])
-                if kept.__class__ is tuple:
-                    self._saved = kind.by_name(kept)
+                if saved.__class__ is tuple:
+                    self._saved = kind.by_name(saved)
                 if isinstance(self._site, CodeType):
                     self._site = (self._site, self._offset)
                 if kind.unfold is None:
@@ -357,46 +360,50 @@ class Recorded(Node):
         return self
 
 
-# The history of a tensor is a node, whose only output it is, or an edge; None for a constant; or
-# one of these: a leaf that requires grad, and what `history_of` knows - that of a view, of a leaf
-# with hooks, of one made in inference mode.
+# The history of a tensor, `Tensor._history`, is one of these:
+#
+#     None          a constant: it does not require grad
+#     LEAF          a leaf that requires grad
+#     a node        the tensor is its only output
+#     an edge       the tensor is one of several outputs
+#     ASK           `history_of` has to look: a view, a leaf with hooks, an inference tensor
 LEAF, ASK = object(), object()
 
 
 # Held while a leaf's gradient is read and replaced, since other threads may add to the same leaf.
-# One for all leaves: an accumulator lives as short as its graph, too short to own a lock.
+# One lock serves all leaves: an accumulator lives no longer than its graph.
 accumulating = threading.RLock()
 references = sys.getrefcount
 
 
-def accumulate_into(variable: Any, g: Any, mine: bool) -> None:
-    """Add a bare gradient to that of a leaf, which must be called with the lock held.
+def accumulate_into(variable: Any, g: Any, owned: bool) -> None:
+    """Add a bare gradient to that of a leaf. The caller holds `accumulating`.
 
-    The first one is taken over if nobody else holds it (``mine``) nor its memory, and it lies there
-    as the leaf does; else it is copied so, or in order for a leaf with gaps.
+    The leaf takes over its first gradient, without a copy, if nobody else holds the array
+    (``owned``) or its memory, and its strides are the leaf's. Otherwise it gets a `copy_like`.
     """
     held = variable._grad
     array = (variable if held is None else held)._array
-    if g.shape != array.shape:  # `t_` or its kin has reshaped the leaf since
+    if g.shape != array.shape:  # an operation such as `t_` has reshaped the leaf since
         add_reshaped(variable, variable._lift(g))
     elif held is not None:
         np.add(array, g, out=array, casting="same_kind")
         held._cell[0] += 1
     else:
-        variable._grad = variable._lift(g if mine and is_alone(g, array) else copy_like(g, array))
+        variable._grad = variable._lift(g if owned and is_alone(g, array) else copy_like(g, array))
 
 
 def is_alone(g: Any, array: np.ndarray) -> bool:
-    """Whether the memory of ``g`` is nobody else's, and it lies there as ``array`` does."""
+    """Whether nobody else holds the memory of ``g``, and it has the strides of ``array``."""
     if g.__class__ is not np.ndarray or g.strides != array.strides or g.shape != array.shape:
         return False
     whole = g.base
-    # Three hold a base that nobody else knows: its view, the local variable and the call.
+    # Three references if nobody else holds it: the view's, the local variable's, the call's.
     return whole is None or (references(whole) == 3 and whole.nbytes == g.nbytes)
 
 
 def copy_like(g: Any, array: np.ndarray) -> np.ndarray:
-    """A copy of ``g`` that lies in memory as ``array`` does, in order if that has gaps."""
+    """A copy of ``g`` with the strides of ``array``; contiguous if those leave gaps."""
     if array.ndim < 2 or (g.strides == array.strides and g.flags.c_contiguous):
         return np.array(g)
     copy = np.empty_like(array, g.dtype, "K" if is_dense(array) else "C")
@@ -412,8 +419,8 @@ def add_reshaped(variable: Any, grad: Any) -> None:
         empty = np.empty_like(variable._array, grad._array.dtype)
         variable._grad = variable._lift(empty).copy_(grad)
     else:
-        inline = grad.contiguous()
-        variable._grad = grad.clone() if inline is grad else inline
+        contiguous = grad.contiguous()
+        variable._grad = grad.clone() if contiguous is grad else contiguous
 
 
 class AccumulateGrad(Node):
@@ -443,18 +450,18 @@ class AccumulateGrad(Node):
             self.variable._history = ASK
         return super().own_hooks()
 
-    def accumulate(self, grad: Any, mine: bool) -> None:
-        """Add a bare gradient to the leaf's; take it over if nobody else holds it (``mine``)."""
+    def accumulate(self, grad: Any, owned: bool) -> None:
+        """Add a bare gradient to the leaf's; see `accumulate_into`."""
         variable = self.variable
-        if variable.requires_grad:  # as it did when the graph was made
+        if variable.requires_grad:  # the user may have turned it off since
             self.check_leaf()
             with accumulating:
                 if grad is not None:
-                    accumulate_into(variable, grad, mine)
+                    accumulate_into(variable, grad, owned)
         self.call_post_hooks()
 
     def accumulate_tensor(self, grad: Tensor | None) -> None:
-        """Add a recorded gradient, out of place, so that its own graph stays whole."""
+        """Add a recorded gradient, out of place: its own graph needs the former values."""
         variable = self.variable
         if variable.requires_grad:
             self.check_leaf()
@@ -497,9 +504,9 @@ def modified_error(
     array: Any,
     origin: tuple["Node | None", int],
     cell: list[Any],
-    seen: int,
+    expected: int,
     node: Node | None = None,
-    kept: str = "",
+    name: str = "",
 ) -> RuntimeError:
     """The error for a saved value that an in-place operation has changed since.
 
@@ -507,21 +514,22 @@ def modified_error(
         array: the value, as it is now.
         origin: the edge of the tensor it belongs to.
         cell: the version cell of its memory.
-        seen: the version that was saved.
-        node, kept: who saved it, and under which name, where that is known.
+        expected: the version that was saved.
+        node, name: the node that saved it, and under which name, where that is known.
     """
-    kind, shape = OF_NUMPY[array.dtype].char, list(array.shape)
-    named = "CPUBoolType" if kind == "Bool" else f"torch.{kind}Tensor"  # as PyTorch has it
+    char, shape = OF_NUMPY[array.dtype].char, list(array.shape)
+    kind = "CPUBoolType" if char == "Bool" else f"torch.{char}Tensor"  # as PyTorch has it
+    versions = {"now": int(cell[0]), "expected": int(expected)}
     maker, number = origin
     where = ""
     if maker is not None and not isinstance(maker, AccumulateGrad):
         where = f", which is output {number} of {short_name(maker)},"
-    parts = [] if node is None else [f"{operation(node)} saved it as {kept}{at(node._site)}"]
+    parts = [] if node is None else [f"{operation(node)} saved it as {name}{at(node._site)}"]
     if cell[1] is not None:
-        name, site = cell[1]
-        parts.append(f"{name} changed it{at(site)}")
+        writer, site = cell[1]
+        parts.append(f"{writer} changed it{at(site)}")
     return RuntimeError(
-        MODIFIED.format(type=named, shape=shape, origin=where, now=int(cell[0]), seen=int(seen))
+        MODIFIED.format(type=kind, shape=shape, origin=where, **versions)
         + (HINT_ABOVE if anomaly.enabled else HINT_ANOMALY)
         + paragraph(*parts)
     )
@@ -530,7 +538,7 @@ def modified_error(
 # Why a write to a view, or to memory that it shares, is refused.
 
 
-# How a view came about, where that forbids writing to it under grad mode.
+# How a view was made. Of these, only `TRACKED` allows recorded writes to it.
 TRACKED, NO_GRAD, INFERENCE = "tracked", "no_grad", "inference"
 MULTI_OUTPUT, CUSTOM = "multi_output", "custom"
 
@@ -582,12 +590,12 @@ def refused_write(origin: str, edge: Edge | None, *, indirect: bool) -> RuntimeE
 # Views that share memory, and what an in-place write means for the graph.
 #
 # A tensor and all its views share one version cell. A view knows its base and the steps that lead
-# from the base to it. After a write, the base's history includes the write (`CopySlices`), and
-# every other view takes its history from the base anew when it is next asked for it.
+# from the base to it. A write to a view gives its base a new history, a `CopySlices`. All other
+# views take a new history from the base when they are next asked for it (`view_history`).
 
 
-# One step from a base to a view: a function of a Tensor or ndarray, its static arguments, and
-# which of its outputs is meant (None where it has one).
+# One step from a base to a view: a function of a Tensor or ndarray, its further arguments, and
+# the number of the output (None where it has one).
 Step = tuple[Callable[..., Any], tuple[Any, ...], int | None]
 
 LEAF_WRITE = "a {}leaf Variable that requires grad is being used in an in-place operation."
@@ -595,10 +603,17 @@ ALLOWED = "To change a leaf without a record of it, write to it under `with torc
 
 
 class View:
-    """What a view remembers: its base, the way from there, the version it last saw, and its own
-    history by then."""
+    """What a view knows.
 
-    __slots__ = ("base", "history", "origin", "shaped", "steps", "version")
+    Attributes:
+        base, steps: the tensor it is a view of, and how to get from there to the view.
+        version: of the memory, when `history` was taken.
+        history: its own; None if there is none, as under `no_grad`.
+        origin: how it was made, such as `TRACKED`.
+        base_array: the base's array when the view was made: `t_` and the like replace that.
+    """
+
+    __slots__ = ("base", "base_array", "history", "origin", "steps", "version")
 
     def __init__(
         self,
@@ -606,31 +621,30 @@ class View:
         steps: tuple[Step, ...],
         version: int,
         origin: str,
-        shaped: np.ndarray | None = None,
+        base_array: np.ndarray | None = None,
     ) -> None:
         self.base, self.steps, self.version, self.origin = base, steps, version, origin
         self.history: Any = None
-        # The base's array when the first step was taken: `t_` and its kin may change it.
-        self.shaped = base._array if shaped is None else shaped
+        self.base_array = base._array if base_array is None else base_array
 
-    def way(self) -> tuple[Step, ...]:
-        """The steps from the base as it is now."""
+    def steps_now(self) -> tuple[Step, ...]:
+        """The steps from the base as it is now: first undo what `t_` and the like did to it."""
         past, undone = self.base._past, []
-        if past and self.base._array is not self.shaped:
+        if past and self.base._array is not self.base_array:
             for array, undo in reversed(past):
                 undone.append(undo)
-                if array is self.shaped:
+                if array is self.base_array:
                     break
         return (*undone, *self.steps)
 
 
 def make_view(out: Tensor, source: Tensor, step: Step) -> View | None:
-    """Declare ``out`` a view of ``source``, which `step` makes; None for an inference tensor."""
+    """Make ``out`` a view of ``source``, by one step; None for an inference tensor."""
     view, cell, enabled = source._view, source._writes, mode.enabled
     if cell is None:
         cell = source._writes = [0, None]
     out._writes = cell
-    if cell.__class__ is InferenceCell:  # an inference tensor has no history to follow
+    if cell.__class__ is InferenceCell:  # it has no history
         return None
     made: View = new_object(View)
     out._view, out._history, made.history, made.version = made, ASK, None, cell[0]
@@ -639,14 +653,14 @@ def make_view(out: Tensor, source: Tensor, step: Step) -> View | None:
     else:
         origin = INFERENCE if enabled is None else NO_GRAD
     if view is None:
-        made.base, made.steps, made.shaped, made.origin = source, (step,), source._array, origin
+        made.base, made.steps, made.base_array, made.origin = source, (step,), source._array, origin
     else:
-        made.base, made.steps, made.shaped = view.base, (*view.steps, step), view.shaped
+        made.base, made.steps, made.base_array = view.base, (*view.steps, step), view.base_array
         made.origin = view.origin if origin is TRACKED else origin
     return made
 
 
-def replay(steps: Sequence[Step], start: Any) -> Any:
+def take_steps(steps: Sequence[Step], start: Any) -> Any:
     """Take the steps from a base (or an ndarray of its shape) to the view."""
     for function, arguments, number in steps:
         start = function(start, *arguments)
@@ -656,12 +670,11 @@ def replay(steps: Sequence[Step], start: Any) -> Any:
 
 
 def history_of(tensor: Tensor, *others: Tensor | None, copies: bool = False) -> Any:
-    """What a new node keeps as the history of an operand that is marked with `ASK`: up to date for
-    views, the leaf itself for leaves.
+    """The history, for a new node, of an operand whose own is `ASK`.
 
     Args:
-        others: the other operands. What is made of inference tensors alone is not recorded.
-        copies: but it is, if this is set.
+        others: the other operands. An operation on inference tensors alone is not recorded.
+        copies: it is recorded all the same: the operation copies.
     """
     if tensor._view is not None:
         return view_history(tensor)
@@ -671,7 +684,7 @@ def history_of(tensor: Tensor, *others: Tensor | None, copies: bool = False) -> 
 
 
 def kept_history(tensor: Tensor) -> Any:
-    """What a new node keeps as the history of an operand."""
+    """The history, for a new node, of any operand."""
     history = tensor._history
     if history is LEAF:
         return tensor
@@ -681,7 +694,7 @@ def kept_history(tensor: Tensor) -> Any:
 
 
 def leaf_history(leaf: Tensor) -> Any:
-    """The leaf itself, or the edge to its accumulator if somebody watches that."""
+    """The leaf itself; the edge to its accumulator if the leaf `_is_watched`."""
     return accumulator_edge(leaf) if leaf._is_watched() else leaf
 
 
@@ -692,7 +705,7 @@ def version_of(tensor: Tensor) -> Any:
 
 
 def view_history(tensor: Tensor) -> Any:
-    """The history of a view, taken anew from its base if anything wrote to their memory since."""
+    """The history of a view: a new one from its base if their memory was written to since."""
     view, version = tensor._view, tensor._writes[0]
     own = view.history is not None and view.history is not LEAF
     if version != view.version and (own or view.base.requires_grad):
@@ -701,7 +714,7 @@ def view_history(tensor: Tensor) -> Any:
         former = tensor._edge
         view.history = AsStridedBackward0(view)
         if tensor._leaf_hooks is not None:
-            tensor._leaf_hooks.clear()  # it is no leaf any more
+            tensor._leaf_hooks.clear()  # it is a leaf no longer
         if tensor._retains_grad:
             retain_anew(tensor, former)
         view.version = version
@@ -713,7 +726,7 @@ def view_history(tensor: Tensor) -> Any:
 
 
 def edge_to(history: Any) -> Edge:
-    """The edge that leads to a history as a node keeps it."""
+    """A history, as `Recorded._edges` has it, as an edge."""
     if history is None:
         return NO_EDGE
     if history.__class__ is tuple:
@@ -731,17 +744,17 @@ def accumulator_edge(leaf: Tensor) -> Edge:
 
 
 def keep_accumulators(*tensors: Tensor) -> None:
-    """Give the graphs that lead to leaves their accumulators, which know shapes and dtypes: the
-    leaves are about to get others.
+    """Make the accumulators of leaves whose shape or dtype is about to change.
 
-    The graphs are looked for among all objects, so that no operation need remember them.
+    Accumulators know the shape and dtype that gradients of existing graphs have. The garbage
+    collector finds these graphs, so that recording need not list them.
     """
     leaves = [t for t in tensors if t.requires_grad and t.is_leaf]
     for edges in gc.get_referrers(*leaves) if leaves else ():
         if type(edges) is tuple:
             for node in gc.get_referrers(edges):
                 if node.__class__ is Recorded and node._edges is edges:
-                    node.seen()
+                    node.materialize()
     for leaf in leaves:
         if leaf._accumulator_ref is not None and leaf._accumulator_ref() is not None:
             leaf._history = ASK
@@ -753,7 +766,7 @@ def edge_of(tensor: Tensor) -> Edge:
 
 
 class AsStridedBackward0(Node):
-    """From a view to its base in one step: the formulas of all the steps between, in turn."""
+    """From a view to its base: runs the formulas of all the steps between."""
 
     plain = True
     multi = keeps_values = False
@@ -765,7 +778,7 @@ class AsStridedBackward0(Node):
         stand_in._set_flag(True)
         before, mode.enabled = mode.enabled, True
         try:
-            out = replay(view.way(), stand_in)
+            out = take_steps(view.steps_now(), stand_in)
         finally:
             mode.enabled = before
         self.chain: list[tuple[Node, int]] = []
@@ -791,7 +804,8 @@ class AsStridedBackward0(Node):
 
 
 class CopySlices(Node):
-    """The history of a base whose view was written to: the write's node, and the rest as it was."""
+    """The history of a base after a write to its view: that node for the view's elements, the
+    former history for all others."""
 
     multi = False
 
@@ -819,7 +833,7 @@ class CopySlices(Node):
             raise self._saved.error(self)
         (write,) = self._saved
         rest = self.copy_of(g if graph else np.asarray(g))
-        part = replay(self.steps, rest)
+        part = take_steps(self.steps, rest)
         before = part.clone() if graph else np.array(part)
         results = list(write.apply([before], graph))
         through, results[self.position] = results[self.position], rest
@@ -833,7 +847,7 @@ class CopySlices(Node):
         return results
 
     def copy_of(self, g: Any) -> Any:
-        """A copy of ``g`` that lies in memory as the base does."""
+        """A copy of ``g``, with dimensions in the base's order in memory."""
         order = self.order
         inverse = tuple(sorted(range(len(order)), key=order.__getitem__))
         sizes = tuple([g.shape[d] for d in order])
@@ -845,13 +859,13 @@ class CopySlices(Node):
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """That of the write's node, which knows the call."""
+        """That of the write's node, where anomaly mode notes the call."""
         saved = self._saved
         return super().metadata if isinstance(saved, FreedValues) else saved[0].metadata
 
 
 def check_write(tensor: Tensor) -> None:
-    """Refuse an in-place write that PyTorch refuses.
+    """Refuse the in-place writes that PyTorch refuses.
 
     Raises:
         RuntimeError: for memory that several elements share; with grad mode on, for a leaf that
@@ -879,7 +893,7 @@ def check_memory(tensor: Tensor, expanded: str | None = None) -> None:
 
 
 def refuse_history(tensor: Tensor) -> None:
-    """Refuse a write that is to be recorded to a leaf, a view of one, or a view cut off."""
+    """Refuse a recorded write to a leaf that requires grad, a view of one, or a view cut off."""
     view = tensor._view
     if view is None:
         if tensor.requires_grad and tensor._edge is None:
@@ -890,12 +904,12 @@ def refuse_history(tensor: Tensor) -> None:
     if view.base._edge is None and tensor.requires_grad:
         raise leaf_write(tensor, "view of a ")
     if tensor._edge is None and tensor.requires_grad:
-        # PyTorch does not look whether a write to the base has given this view a history.
+        # PyTorch does not ask whether a write to the base has given this view a history.
         raise leaf_write(tensor)
 
 
 def leaf_write(tensor: Tensor, view: str = "") -> RuntimeError:
-    """The error for a write to a leaf that would be recorded."""
+    """The error for a recorded write to a leaf."""
     return RuntimeError(LEAF_WRITE.format(view) + about_operands({"input": tensor}, ALLOWED))
 
 
@@ -928,7 +942,7 @@ def rebase(tensor: Tensor, node: Node, number: int = 0, position: int = 0) -> No
 
     Args:
         number: which of the node's outputs the tensor is.
-        position: which of the node's edges is the tensor's former one.
+        position: which of the node's edges leads to the tensor's former history.
     """
     view = tensor._view
     if view is None:
@@ -940,24 +954,24 @@ def rebase(tensor: Tensor, node: Node, number: int = 0, position: int = 0) -> No
     refuse_rebase(tensor)
     base = view.base
     before = base._edge
-    base._come_from((CopySlices(base, node.seen(), view.way(), position), 0))
+    base._come_from((CopySlices(base, node.materialize(), view.steps_now(), position), 0))
     if base._retains_grad:
         retain_anew(base, before)
-    view.version = -1  # the view's own history is now its base's
+    view.version = -1  # so that `view_history` takes a new one from the base
     now = edge_of(tensor)[0]
     if now is not None:
         node._view_node = weakref.ref(now)
 
 
 def refuse_rebase(tensor: Tensor) -> None:
-    """Refuse a write that gives history to a view made by `split` or where none is recorded."""
+    """Refuse a write that gives a history to a view that is not `TRACKED`."""
     view = tensor._view
     if view is not None and view.origin is not TRACKED:
         raise refused_write(view.origin, tensor._edge, indirect=False)
 
 
 def retain_anew(tensor: Tensor, former: Edge | None) -> None:
-    """After a write, `retain_grad` keeps the gradient of the new value, no longer the former's."""
+    """Move `retain_grad` of a tensor from its former node to its new one, after a write."""
     if former is not None and tensor._edge is not None:
         (old, old_number), (node, number) = former, tensor._edge
         if old is not None and node is not None and old_number in old.own_hooks().retain:

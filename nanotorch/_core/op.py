@@ -51,17 +51,17 @@ from nanotorch._core.graph import (
     Unusual,
     anomaly,
     check_memory,
+    detached_since,
     edge_of,
     history_of,
-    is_since,
     kept_history,
     make_view,
     modified_error,
     next_sequence,
+    raise_unusual,
     rebase,
     refuse_history,
     refuse_rebase,
-    turning,
     version_of,
     write,
 )
@@ -78,7 +78,7 @@ def observe(node: Node, out: Any) -> None:
     Args:
         out: the tensor it belongs to, or several.
     """
-    node = node.seen()
+    node = node.materialize()
     if anomaly.enabled:
         note_origin(node)
     if hooks.stack:
@@ -318,7 +318,7 @@ def unpack_input(kept: tuple[Tensor, int], node: Node, graph: bool) -> Any:
     now = version_of(tensor)
     if now == version:
         return tensor if graph else tensor._array
-    if is_since(now, version) and hasattr(node, "op"):  # users' functions may go on
+    if detached_since(now, version) and hasattr(node, "op"):  # users' functions may go on
         raise RuntimeError(DETACHED)
     if int(now) != int(version):
         edge = tensor._edge if tensor._view is None else edge_of(tensor)
@@ -761,7 +761,7 @@ def new_node(name: str, like: Node) -> Any:
 def complete(o: Op) -> None:
     """Make the op's node class, before its first call."""
     base = {"op": o, "together": bool(o.variadic), "multi": o.multi or bool(o.results)}
-    base["_seen"] = o.seen
+    base["_visible_outputs"] = o.visible_outputs
     base["unfold"] = o.unfold and staticmethod(o.unfold)
     kind = inplace_kind = node_class(o.node_name, OpNode, keeps_values=o.keeps_values, **base)
     if o.inplace_node is not None:
@@ -774,7 +774,7 @@ def complete(o: Op) -> None:
         for name in ("plain_back", "careful_back"):
             back = o.namespace[name] = generated(o, name)
             back.kind = kind
-        refused_back = o.namespace["refused_back"] = FunctionType(turning.__code__, globals())
+        refused_back = o.namespace["refused_back"] = FunctionType(raise_unusual.__code__, globals())
         refused_back.kind = inplace_kind  # type: ignore[attr-defined]
     o.namespace.update({f"default_{n}": a.default for n, a in o.arguments.items()})
     o.namespace["NewNode"] = kind

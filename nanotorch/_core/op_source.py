@@ -20,43 +20,42 @@ class Options:
     """The options of `op`, with their defaults.
 
     Attributes:
-        node: the node's class name, where PyTorch's is not made from the function's name.
-        method, public: whether it is a method of Tensor and exported by the package.
-        inplace: also provide `name_`.
-        inplace_node: the class name of that one's node, where PyTorch has no derivative for it.
-        overlap: for the in-place form: True if another operand may share memory, False if it must
-            not be the same elements either; None: it may be these, but not others.
-        expanded: for the in-place form: how PyTorch warns of memory that several elements share,
-            by the name of the function; "" where it says nothing. None: that is refused.
-        in_order: the result lies in memory in the order of its dimensions, however the input does.
-        c_names: for the in-place form: its error for a result of a higher kind than the tensor's
-            has the name of the latter in C.
+        node: the node's class name, where PyTorch's does not follow from the function's name.
+        method, public: whether it is a method of Tensor, and exported by the package.
+        inplace: whether there is an in-place form, the method `name_`.
+        inplace_node: the class name of its node, where PyTorch has no derivative for this form.
+        overlap: of the in-place form: whether another operand may share the tensor's memory; None:
+            only if both are the very same elements.
+        expanded: of the in-place form, for memory that several elements share: the function's name
+            in PyTorch's warning; "" for no warning; None for an error.
+        in_order: the result is contiguous, whatever the strides of the input.
+        c_names: of the in-place form: its error for a result that does not fit has the name of the
+            tensor's dtype in C.
         numbers: whether an operand may be a Python number; "other": whether the second may.
         dunder: also the operator `__<dunder>__` and, with two inputs, its reflected form.
         view: the result shares the input's memory; with ``multi``, each of several results does.
-        check: refuses inputs as they were given, before they are brought to one dtype.
-        dims: what makes of the argument `dim` and a number of dimensions those that kernel and
-            formulas get, counted from the front.
-        aux: names of outputs after the first that have no gradient.
-        fields: the names of the outputs, which then are a named tuple of the operation's name.
-        results: names of the outputs, if several have a gradient. Then `g` is a tuple of as many
+        check: a function that refuses inputs, before they are brought to one dtype.
+        dims: a function of the argument `dim` and the number of dimensions; kernel and formulas get
+            its result, dimensions counted from the front.
+        aux: names of the outputs after the first. They have no gradient.
+        fields: names of the outputs. They are returned as a named tuple.
+        results: names of the outputs, if several have a gradient. `g` is then a tuple of their
             gradients, None where none arrived.
-        seen: as many gradients of outputs do hooks see, where that is not one for each; None for
-            what is not there.
-        joint: one formula, given for every input, returns the gradients of all of them.
+        visible_outputs: how many outputs a node's hooks get gradients of; 0 for all. None stands
+            for those that it does not have.
+        joint: one formula, given for every input, returns the gradients of all inputs.
         cast: "promote" brings several inputs to their common dtype and accepts Python numbers;
-            "float" besides turns integers to the default floating-point dtype.
-        wide: the kernel takes numbers of half precision in single, and its result is rounded
-            once; formulas take them so, too.
-        one_step: formulas do at most one operation, and take numbers of half precision as they are.
-        arithmetic: kernel and formulas are arithmetic, which takes an array without dimensions
-            longer than a number.
-        unrounded: operands that beside half precision keep their digits in single, if they are
-            Python numbers or have no dimensions.
+            "float" also turns integers to the default floating-point dtype.
+        wide: kernel and formulas get half precision in single; the result is rounded once.
+        one_step: formulas do at most one operation, and get half precision as it is.
+        arithmetic: kernel and formulas are arithmetic: 0-d arrays become NumPy's numbers, which
+            are faster.
+        unrounded: operands that keep single precision beside half precision, if they are Python
+            numbers or 0-d.
         refuse_bool: the error for a bool tensor beside an operand of another dtype.
-        unfold: the operation stands for two, as long as nobody looks: what makes their nodes of its
-            own then. Its formulas take arrays only.
-        batch: how `vmap` does it for all samples at once, where that does not follow from the rest.
+        unfold: for an operation that stands for two of PyTorch's: turns its node into theirs, when
+            it materializes. Its formulas get arrays only.
+        batch: how `vmap` runs it for all samples at once, where that does not follow from the rest.
     """
 
     node: str | None = None
@@ -77,7 +76,7 @@ class Options:
     aux: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
-    seen: int = 0
+    visible_outputs: int = 0
     joint: bool = False
     cast: str | None = None
     wide: bool = False
@@ -94,11 +93,10 @@ OPTIONS = Options.__annotations__.keys()
 
 # The order of arguments that PyTorch had before 2020, as in ``x.add_(-lr, gradient)``.
 #
-# It still takes it, and so do these here: numbers come before the tensors that they scale. They
-# may be tensors without dimensions.
+# PyTorch still accepts it: numbers, or 0-d tensors, come before the tensors that they scale.
 
 
-# By function, what scales its tensors.
+# By function, the arguments that scale its tensors.
 SCALES = {
     **dict.fromkeys(("add", "sub"), ("alpha",)),
     **dict.fromkeys(("addcdiv", "addcmul"), ("value",)),
@@ -122,7 +120,7 @@ def former_order(
 ) -> dict[str, Any]:
     """The arguments, by name, of a call that gave numbers first.
 
-    Warns once, whichever function is called so.
+    Warns once in all, for the first function that is called so.
 
     Args:
         tensors: names of the tensors, the first of which is a method's own.
@@ -131,7 +129,7 @@ def former_order(
         out: whether the function has that argument.
 
     Raises:
-        TypeError: if these are no such arguments, so that there are too many.
+        TypeError: that there are too many arguments, if they are not in this order either.
     """
     scales = SCALES[name.removesuffix("_")][: len(values) - len(tensors)]
     first, *others = tensors
@@ -167,7 +165,7 @@ def former_order(
 
 
 def unpack(o: Op, name: str, kind: str, *, graph: bool) -> list[str]:
-    """Open one saved value of a node that is shown, if its memory is at the version saved."""
+    """Unpack one saved value of a materialized node, if its memory is at the saved version."""
     if kind == "out":
         lines = [f"{name} = unpack_out({name}, node, {graph}, {o.number_of(name)})"]
     else:
@@ -177,7 +175,7 @@ def unpack(o: Op, name: str, kind: str, *, graph: bool) -> list[str]:
 
 
 def unpack_recorded(o: Op, name: str, kind: str, *, careful: bool) -> list[str]:
-    """The same of a node as it was recorded, which keeps versions beside what they are of."""
+    """`unpack` for a `Recorded`, whose versions stand beside the values."""
     if kind == "out":
         lines = [f"if c_{name}[0] != v_{name}: raise Unusual"]
     else:
@@ -195,10 +193,10 @@ def unpack_recorded(o: Op, name: str, kind: str, *, careful: bool) -> list[str]:
 def as_the_kernel_saw(
     o: Op, name: str, kind: str, *, graph: bool, careful: bool = True
 ) -> list[str]:
-    """Bring a value to the form in which the kernel saw it.
+    """Bring a saved value to the form that the kernel got.
 
     Args:
-        careful: to its dtype, too.
+        careful: also to its dtype.
     """
     lines = []
     if not graph and kind != "aux" and o.arithmetic:
@@ -206,7 +204,7 @@ def as_the_kernel_saw(
     if careful and kind != "aux" and has_careful(o):
         held, cast = (f"{name}._array", "_cast") if graph else (name, "astype")
         other = "g._array" if graph else "g"
-        # A write in place may have rounded what was computed with more digits.
+        # An in-place form may have rounded what was computed in a wider dtype.
         lines += [
             f"if {held}.dtype is not {other}.dtype and "
             f"({held}.dtype.kind != 'f' or {held}.itemsize < {other}.itemsize):",
@@ -216,15 +214,15 @@ def as_the_kernel_saw(
 
 
 def has_careful(o: Op) -> bool:
-    """Whether the formulas run apart where operands are of several dtypes, or of half precision."""
+    """Whether there is a `careful_back` too, for operands of several dtypes or half precision."""
     return o.cast is not None and len(o.inputs) > 1
 
 
 def opening(o: Op, *, graph: bool, careful: bool = True, recorded: bool = False) -> list[str]:
-    """Open what a node has saved.
+    """Unpack the saved values of a node.
 
     Args:
-        recorded: the node is as it was recorded.
+        recorded: whether it is a `Recorded`.
     """
     lines = []
     if o.recipe and recorded:
@@ -248,7 +246,7 @@ def opening(o: Op, *, graph: bool, careful: bool = True, recorded: bool = False)
     if recorded and (o.multi or o.results):
         lines.insert(0, f"g = {'filled' if o.multi else 'tuple'}(g[0::2]{', node' * o.multi})")
     if not (o.view or o.one_step) and (careful or not has_careful(o)):
-        kept = [n for n, kind in o.recipe if kind in RECORDED_AS]
+        saved = [n for n, kind in o.recipe if kind in RECORDED_AS]
         grads, size = ("*g", "node._outputs[0][1]") if o.multi or o.results else ("g", "g")
         if graph and grads == "g":
             size = "g._array"
@@ -256,24 +254,24 @@ def opening(o: Op, *, graph: bool, careful: bool = True, recorded: bool = False)
         if grads == "*g":
             lines.append("    g = widened(*g)")
             grads = ""
-        names = ", ".join([*kept, grads] if grads else kept)
+        names = ", ".join([*saved, grads] if grads else saved)
         if names:
             lines.append(f"    {names}, = widened({names})")
     return lines
 
 
-# What a node keeps, as it is recorded: of a value `x` of such a kind its version `v_x`, and of a
-# result the version cell `c_x`.
+# What a `Recorded` saves of a value `x`, by its kind: the value, for a result the version cell
+# `c_x`, and the version `v_x`.
 RECORDED_AS = {"input": ("", "v_"), "aux": ("", "v_"), "out": ("", "c_", "v_")}
 
 
 def places(name: str, kind: str) -> list[str]:
-    """The names of what a node keeps of one value as it is recorded."""
+    """The names of what a `Recorded` saves of one value."""
     return [prefix + name for prefix in RECORDED_AS.get(kind, ("",))]
 
 
 def users_of(o: Op, name: str) -> list[str]:
-    """The inputs whose formulas ask for a value."""
+    """The inputs whose formulas need a value."""
     return [n for n, needs in o.needs.items() if name in needs]
 
 
@@ -283,7 +281,7 @@ def calls(o: Op) -> dict[str, str]:
 
 
 def apply(o: Op, *, graph: bool) -> str:
-    """Give the gradients of all inputs, None for those that need none."""
+    """The source of `apply_bare` or `apply_recorded`: the gradients of all inputs."""
     lines, call = opening(o, graph=graph), list(calls(o).values())
     if o.variadic or o.joint:
         lines.append(f"return {call[0]}")
@@ -296,17 +294,17 @@ def apply(o: Op, *, graph: bool) -> str:
 
 
 def back(o: Op, called: str) -> str:
-    """Run the formulas of a node and send what they give along its edges.
+    """The source of `Recorded._back`: run the formulas and send the gradients along the edges.
 
-    What waits for nodes is noted in `waiting`, and the nodes in the heap `todo`, but for the one
-    returned; `watched` gets what asks for the other sweep.
+    Gradients are added up in `waiting`, and their nodes in the heap `todo`, except the one that is
+    returned; `watched` gets the nodes and leaves that need `Sweep`. See `quick_sweep`.
     """
     call, several = calls(o), len(o.formulas) > 1
     edges = "edges" if o.variadic else f"{', '.join('e_' + n for n in call)},"
     lines = [
         "follow = None",
         f"saved = node._saved; {edges} = node._edges",
-        # After the reads: another thread that looks at the node changes `_back` before the rest.
+        # After these reads: a thread that materializes the node changes `_back` before the rest.
         f"if node._back is not {called}: raise Unusual",
     ]
     lines += opening(o, graph=False, careful=called == "careful_back", recorded=True)
@@ -322,7 +320,8 @@ def back(o: Op, called: str) -> str:
         e, x = f"e_{n}", f"x_{n}"
         lines += [
             f"if {x} is None:",
-            f"    if {leading(n)}: watched.append(node)",  # which may have to run all the same
+            # `Sweep` decides whether the target runs without a gradient.
+            f"    if {leading(n)}: watched.append(node)",
             f"elif {e}.__class__ is Recorded:",
             f"    if {x}.shape != {e}._shape or {x}.dtype is not {e}._dtype:",
             f"        {x} = fit({x}, node, {k}, {e}._shape, {e}._dtype)",
@@ -345,7 +344,7 @@ def back(o: Op, called: str) -> str:
 
 
 def by_name(o: Op) -> str:
-    """Give what a node keeps as it is recorded as one value for each name of the recipe."""
+    """The source of `by_name`: saved values of a `Recorded`, one for each name of the recipe."""
     recorded = [places(name, kind) for name, kind in o.recipe]
     values = [
         f"None if {names[0]} is None else ({', '.join(names)})" if len(names) > 1 else names[0]
@@ -353,8 +352,8 @@ def by_name(o: Op) -> str:
     ]
     if not recorded:
         return function_of("by_name(saved)", ["return ()"])
-    opened = f"{', '.join(n for names in recorded for n in names)}, = saved"
-    return function_of("by_name(saved)", [opened, f"return ({', '.join(values)},)"])
+    names = f"{', '.join(n for names in recorded for n in names)}, = saved"
+    return function_of("by_name(saved)", [names, f"return ({', '.join(values)},)"])
 
 
 def function_of(head: str, lines: Sequence[str]) -> str:
@@ -366,7 +365,7 @@ def function_of(head: str, lines: Sequence[str]) -> str:
 
 
 def call_arguments(o: Op, inputs: str) -> list[str]:
-    """Arguments of the kernel: inputs by the given pattern, statics by their names."""
+    """Arguments of the kernel: inputs by the given pattern, static ones by their names."""
     parts = []
     for name, a in o.arguments.items():
         value = inputs.format(name) if name in o.inputs else name
@@ -375,7 +374,7 @@ def call_arguments(o: Op, inputs: str) -> list[str]:
 
 
 def bare_arrays(o: Op, several: bool) -> list[str]:
-    """The way for bare arrays, on which formulas call operations; a tensor passes one test."""
+    """The first branch, for bare arrays, as formulas give them; a tensor costs one comparison."""
     first, *rest = o.inputs
     call = in_kernel = ", ".join(call_arguments(o, "{}"))
     if o.dims:
@@ -453,7 +452,7 @@ def first_tensor(o: Op) -> list[str]:
 
 
 def with_number(o: Op) -> list[str]:
-    """The short way for a tensor with a Python number that leaves its dtype as it is."""
+    """The branch for a tensor and a Python number that does not change its dtype."""
     a, b = o.inputs
     fits = f"{a}._array.dtype" + (".char in 'fd'" if o.unrounded else ".kind == 'f'")
     if o.cast != "float":
@@ -469,7 +468,7 @@ def with_number(o: Op) -> list[str]:
 
 
 def no_tensors(o: Op) -> list[str]:
-    """The way for bare arrays and numbers."""
+    """The branch for bare arrays and numbers."""
     tests = " or ".join(f"isinstance({n}, Tensor)" for n in o.inputs)
     call = ", ".join(call_arguments(o, "{}"))
     return [f"elif not ({tests}): return bare(this_op, {call})"]
@@ -505,8 +504,8 @@ def no_tensors(o: Op) -> list[str]:
 
 
 def source(o: Op, called: str) -> str:
-    """One function of an op: the operation itself, or its in-place form, an operator, or one of
-    the formulas' callers.
+    """The source of one function of an op: the operation itself, its in-place form, an operator,
+    or a caller of its formulas.
 
     Args:
         called: the name among the functions of the op.
@@ -534,13 +533,13 @@ def accepting_more(o: Any, called: str, source: str) -> str:
     by_place: list[str] = []
     by_name: list[str] = []
     asked = ["named", "more"]
-    optional = False  # all arguments after one that may come by another name
+    optional = False  # from the first argument that may come by another name, all are
     for name, a in o.arguments.items():
         optional |= name in renamed.values()
         default = f"default_{name}"
         if optional and a.default is EMPTY and not a.keyword_only:
             default = "ABSENT"
-            if name not in o.inputs:  # what is no tensor is refused anyway
+            if name not in o.inputs:  # for an input, `ABSENT` is refused as any other non-tensor
                 asked.append(f"{name} is ABSENT")
         part = name if default != "ABSENT" and a.default is EMPTY else f"{name}={default}"
         (by_name if a.keyword_only else by_place).append(part)
@@ -559,7 +558,7 @@ def accepting_more(o: Any, called: str, source: str) -> str:
 
 
 def operator(o: Op, name: str) -> str:
-    """The operation as `a + b` calls it: with what is no operand Python may try other ways."""
+    """The operation as `a + b` calls it: `NotImplemented` for what is no operand."""
     a, b = o.inputs
     lines = function(o, inplace=False)
     own, other = (b, a) if name == f"__r{o.dunder}__" else (a, b)
@@ -571,7 +570,7 @@ def operator(o: Op, name: str) -> str:
 
 
 def guarded(o: Op, lines: list[str], *, inplace: bool) -> str:
-    """The function, done for all samples at once where `vmap` has it called for one."""
+    """The function; under `vmap`, where an operand has no values, done for all samples at once."""
     head, *body = lines
     return "\n".join(
         [
@@ -594,7 +593,7 @@ def function(o: Op, *, inplace: bool) -> list[str]:
     several = len(o.inputs) > 1 and o.cast is not None
     if inplace:
         lines += ["    " + line for line in tensors_only(o)]
-        if o.formulas:  # what has no gradient is not recorded, and may be written to leaves
+        if o.formulas:  # an operation without derivative is not recorded, so leaves accept it
             lines.append("    if recording: refuse_history(input)")
         lines.append(f"    check_memory(input{'' if o.expanded is None else f', {o.expanded!r}'})")
     elif o.variadic:
@@ -705,12 +704,12 @@ def outputs(o: Op) -> list[str]:
 
 
 def if_given(o: Op, name: str, otherwise: str) -> str:
-    """What comes before an expression of an input that may be None."""
+    """The beginning of an expression of an input that may be None."""
     return f"{otherwise} if {name} is None else " if name in o.optional else ""
 
 
 def before_write(o: Op) -> list[str]:
-    """Before an in-place write: the former history, and copies of what is saved and overwritten."""
+    """Before an in-place write: note the former history, copy a saved input that is overwritten."""
     lines = []
     if o.formulas:
         lines.append("if recording:")
@@ -723,7 +722,7 @@ def before_write(o: Op) -> list[str]:
     if o.formulas:
         recorded = " or ".join(f"e_{n} is not None" for n in o.formulas)
         lines.append(f"    if input._view is not None and ({recorded}): refuse_rebase(input)")
-    # The version of an operand that shares the memory to be written to is the one before.
+    # Of an operand that shares the memory, save the version before the write.
     lines += [
         f"    v_{n} = {if_given(o, n, '0')}version_of({n}) if {leads} else 0"
         for n, kind in o.recipe
@@ -733,11 +732,11 @@ def before_write(o: Op) -> list[str]:
         f"if {if_given(o, n, 'False')}{n}._cell is input._cell: "
         f"refuse_overlap(input, {n}, {o.overlap is False})"
         for n in o.inputs[1:]
-        if not o.overlap and n != "value"  # one number, read before anything is written
+        if not o.overlap and n != "value"  # which is one number, read before the write
     ]
 
 
-# Where the user's call stands; see `call_site`. Of a call from C nothing is known.
+# The line of the user's call; see `call_site`. A call from C has none.
 SITE = (
     "        if recording is True:",
     "            try:",
@@ -749,21 +748,21 @@ SITE = (
 )
 
 
-# The result has the dtype of what a source is written into.
+# For operations with a source `src`: the result has the dtype of the tensor it is written into.
 KEPT_DTYPE = (
     "        if r.dtype.kind != 'f':",
     "            raise RuntimeError('Autograd not support dtype: ' + out.dtype.char)",
 )
 
 
-COPIES = ("clone", "to_copy")  # also those of inference tensors have a history
+COPIES = ("clone", "to_copy")  # are recorded for inference tensors as well
 
 
 def record(o: Op, *, inplace: bool) -> list[str]:
     """Make the node, if some input requires grad."""
     names = list(o.formulas)
     if inplace:
-        lines = ["if recording and r.dtype.kind == 'f':"]  # that of an integer is none
+        lines = ["if recording and r.dtype.kind == 'f':"]  # integers have no gradient
     elif o.variadic:
         n = o.variadic
         lines = [
@@ -788,7 +787,7 @@ def record(o: Op, *, inplace: bool) -> list[str]:
         f"    if {'any([e is not None for e in edges])' if o.variadic else some}:",
         *(KEPT_DTYPE if "src" in names and not inplace else ()),
         "        node = new(Recorded)",
-        # The number left out is that of a node that `unfold` makes.
+        # The number that is left out is for the node that `unfold` adds.
         *(["        next_sequence()"] if o.unfold else []),
         "        node._sequence = next_sequence()",
         *SITE,
@@ -801,13 +800,14 @@ def record(o: Op, *, inplace: bool) -> list[str]:
     else:
         lines.append("        node._shape = r.shape; node._dtype = r.dtype")
     if o.recipe:
-        lines += ["        " + line for line in keep(o, inplace=inplace)]
-        keepers = keeping(o)
-        # Those of a product are kept one for the other; and views that were cut off lead nowhere.
+        lines += ["        " + line for line in save(o, inplace=inplace)]
+        # Whether anything was saved depends on the inputs that need a gradient: of a product, each
+        # operand is saved for the other one.
+        users = inputs_with_values(o)
         needed = [n for needs in o.needs.values() for n in needs if n != "g"]
         apart = len(names) > 1 and len(set(needed)) == len(needed)
-        if keepers and (apart or len(keepers) < len(names)):
-            some = " or ".join(map(leading, keepers))
+        if users and (apart or len(users) < len(names)):
+            some = " or ".join(map(leading, users))
             lines.append(f"        if not ({some}): node.keeps_values = False")
     lines += ["        " + line for line in attach(o, inplace=inplace)]
     lines.append("        if observers: observe(node, out)")
@@ -819,7 +819,7 @@ def leading(name: str) -> str:
     return f"(e_{name} is not None and e_{name} is not CUT_OFF)"
 
 
-def keeping(o: Op) -> list[str]:
+def inputs_with_values(o: Op) -> list[str]:
     """The inputs whose formulas need values that a backward pass frees."""
     kinds = dict(o.recipe)
     return [n for n, needs in o.needs.items() if any(o.is_freed(m, kinds.get(m)) for m in needs)]
@@ -836,23 +836,23 @@ def attach(o: Op, *, inplace: bool) -> list[str]:
     return ["out._history = node"]
 
 
-def kept_of_shape(o: Op, name: str, kind: str) -> str:
-    """What a node keeps of an argument that is no array, or of the form of one."""
+def static_value(o: Op, name: str, kind: str) -> str:
+    """What a node saves of a static argument, or of an array's shape or strides."""
     if kind == "static":
         return name
     n = name.removesuffix(f"_{kind}")
     return f"tuple([a.{kind} for a in a_{n}])" if n == o.variadic else f"a_{n}.{kind}"
 
 
-def keep(o: Op, *, inplace: bool) -> list[str]:
-    """Keep what the formulas of a node ask for; None for what none asks for that is called."""
-    lines, kept = [], []
+def save(o: Op, *, inplace: bool) -> list[str]:
+    """Save what formulas need; None where the inputs of these formulas need no gradient."""
+    lines, saved = [], []
     for name, kind in o.recipe:
         if kind not in RECORDED_AS:
-            kept.append(kept_of_shape(o, name, kind))
+            saved.append(static_value(o, name, kind))
             continue
         own = [f"k_{name}", *places(name, kind)[1:]]
-        kept += own
+        saved += own
         users = users_of(o, name)
         wanted = [] if len(users) == len(o.formulas) else [" or ".join(map(leading, users))]
         if kind == "out":
@@ -880,4 +880,4 @@ def keep(o: Op, *, inplace: bool) -> list[str]:
             ]
         else:
             lines.append(found)
-    return [*lines, f"node._saved = ({', '.join(kept)},)"]
+    return [*lines, f"node._saved = ({', '.join(saved)},)"]

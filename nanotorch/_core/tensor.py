@@ -182,7 +182,7 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
         if self._view is not None:
             view_history(self)
         edge = self._edge
-        return None if edge is None or edge[0] is None else edge[0].seen()
+        return None if edge is None or edge[0] is None else edge[0].materialize()
 
     @property
     def output_nr(self) -> int:

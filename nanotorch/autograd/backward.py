@@ -47,7 +47,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
         )
     node, number = edge_of(tensor)
     assert node is not None
-    return GradientEdge(node.seen(), number)
+    return GradientEdge(node.materialize(), number)
 
 
 def place_of(target: Tensor | GradientEdge) -> Edge:

@@ -228,7 +228,7 @@ def become(self: Tensor, view: Any, undo: Step) -> Tensor:
     if known is not None and view._view is not None:
         # Unless it is recorded, a view takes its history from its base when next asked for it.
         version = self._cell[0] if mode.enabled and self.requires_grad else known.version
-        self._view = View(known.base, view._view.steps, version, known.origin, known.shaped)
+        self._view = View(known.base, view._view.steps, version, known.origin, known.base_array)
         self._view.history = known.history
     if mode.enabled and view._edge is not None:
         self._come_from(view._edge)
@@ -328,7 +328,8 @@ def give_shape(
 def arrays_held(tensor: Tensor) -> list[np.ndarray]:
     """The arrays by which a tensor knows its memory."""
     view = tensor._view
-    return [tensor._array, *(a for a, _ in tensor._past), *(() if view is None else (view.shaped,))]
+    earlier = [array for array, _ in tensor._past]
+    return [tensor._array, *earlier, *([] if view is None else [view.base_array])]
 
 
 def sharers(tensor: Tensor) -> list[Tensor]:
@@ -366,7 +367,7 @@ def lengthen(tensor: Tensor, together: list[Tensor], count: int) -> None:
     for sharer in together:
         sharer._past = tuple([(moved[id(a)], step) for a, step in sharer._past])
         if sharer._view is not None:
-            sharer._view.shaped = moved[id(sharer._view.shaped)]
+            sharer._view.base_array = moved[id(sharer._view.base_array)]
         sharer._array = moved[id(sharer._array)]
 
 

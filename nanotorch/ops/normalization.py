@@ -357,8 +357,9 @@ def normalize_batch(
 
 
 @hidden_op(
-    input=slopes, weight=slopes, bias=slopes, joint=True, node="NativeGroupNormBackward0", seen=3
-)
+    input=slopes, weight=slopes, bias=slopes, joint=True, node="NativeGroupNormBackward0",
+    visible_outputs=3,
+)  # fmt: skip
 def normalize_groups(
     input: Array, weight: Array | None, bias: Array | None, plan: Any, eps: float, kept: Kept
 ) -> Array:

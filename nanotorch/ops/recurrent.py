@@ -426,7 +426,7 @@ def gru_slopes(
     **dict.fromkeys(("gates", "hx", "weight", "bias"), gru_slopes),
     joint=True,
     results=("hidden", "activated"),
-    seen=1,
+    visible_outputs=1,
     node="StackBackward0",
     wide=True,
 )
