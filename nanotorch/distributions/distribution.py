@@ -20,10 +20,7 @@ EMPTY = Size()
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     """Numbers and tensors as tensors of one shape; numbers take the dtype of the first tensor."""
     if not all(isinstance(v, (Tensor, bool, int, float)) for v in values):
-        raise ValueError(
-            "Input arguments must all be instances of Number, torch.Tensor or objects "
-            "implementing __torch_function__."
-        )
+        raise ValueError("Input arguments must all be numbers or tensors")
     kind = next((v.dtype for v in values if isinstance(v, Tensor)), dtypes.default.dtype)
     tensors = [v if isinstance(v, Tensor) else ops.tensor(v, dtype=kind) for v in values]
     return tuple(ops.broadcast_tensors(*tensors))
@@ -176,17 +173,11 @@ class Distribution:
             raise ValueError("The value argument to log_prob must be a Tensor")
         dims = len(self._event_shape)
         if tuple(value.shape[value.ndim - dims :]) != tuple(self._event_shape):
-            raise ValueError(
-                "The right-most size of value must match event_shape: "
-                f"{value.shape} vs {self._event_shape}."
-            )
+            raise ValueError(f"{value.shape} does not end in event_shape {self._event_shape}")
         expected = Size((*self._batch_shape, *self._event_shape))
         for i, j in zip(reversed(value.shape), reversed(expected), strict=False):
             if i != 1 and j != 1 and i != j:
-                raise ValueError(
-                    "Value is not broadcastable with batch_shape+event_shape: "
-                    f"{value.shape} vs {expected}."
-                )
+                raise ValueError(f"{value.shape} does not broadcast with shape {expected}")
         if not bool(self.support.check(value).all()):
             raise ValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) "
@@ -529,10 +520,7 @@ class Independent(Distribution):
     ) -> None:  # fmt: skip
         batch = base_distribution.batch_shape
         if reinterpreted_batch_ndims > len(batch):
-            raise ValueError(
-                "Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual "
-                f"{reinterpreted_batch_ndims} vs {len(batch)}"
-            )
+            raise ValueError(f"reinterpreted_batch_ndims must be {len(batch)} at most")
         self.base_dist = base_distribution
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
         cut = len(batch) - reinterpreted_batch_ndims

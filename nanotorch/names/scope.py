@@ -321,6 +321,10 @@ REASONS = (
         r"nn.modules.module.register_module_(?!forward)\w+_hook",
     ),
     Reason("few use it. Register a hook on each tensor", r"register_multi_grad_hook"),
+    Reason(
+        "few use it. Call the function without it in its name with return_indices=True",
+        r"nn.functional.\w*max_pool[123]d_with_indices",
+    ),
     Reason("few use it. Use torch.nn.MultiheadAttention", r"multi_head_attention_forward"),
     Reason(
         "few use it. Call checkpoint for each part, with early_stop=False if need be",

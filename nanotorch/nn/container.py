@@ -253,21 +253,19 @@ class ModuleDict(Module):
         """
         if isinstance(modules, Iterable) and isinstance(modules, (Mapping, ModuleDict)):
             modules = list(modules.items())
-        for name, module in pairs("ModuleDict", "ModuleDict", modules):
+        for name, module in pairs("ModuleDict", modules):
             self[name] = module
 
 
-def pairs(kind: str, spelled: str, entries: Any) -> Iterator[tuple[Any, Any]]:
-    """The entries of the argument of `update`, checked; messages have the container's names."""
+def pairs(name: str, entries: Any) -> Iterator[tuple[Any, Any]]:
+    """The entries of the argument of a container's `update`, checked."""
     if not isinstance(entries, Iterable):
-        raise TypeError(
-            f"{spelled}.update should be called with an iterable of key/value pairs, but got "
-            f"{type(entries).__name__}"
-        )
+        kind = type(entries).__name__
+        raise TypeError(f"{name}.update should be called with key/value pairs, but got {kind}")
     for position, entry in enumerate(entries):
-        where = f"{kind} update sequence element #{position}"
+        where = f"{name} update sequence element #{position}"
         if not isinstance(entry, Iterable):
-            raise TypeError(f"{where} should be Iterable; is{type(entry).__name__}")
+            raise TypeError(f"{where} should be Iterable; is {type(entry).__name__}")
         pair: Any = entry
         if len(pair) != 2:
             raise ValueError(f"{where} has length {len(pair)}; 2 is required")
@@ -457,7 +455,7 @@ class ParameterDict(Module):
             parameters = list(parameters.items())
         elif isinstance(parameters, Mapping):
             parameters = sorted(parameters.items())
-        for key, value in pairs("ParameterDict", "ParametersDict", parameters):
+        for key, value in pairs("ParameterDict", parameters):
             self[key] = value
 
     def __or__(self, other: "ParameterDict") -> "ParameterDict":

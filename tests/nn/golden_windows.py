@@ -60,6 +60,18 @@ def reprs(torch: Any) -> Any:
     ]  # fmt: skip
 
 
+def signals(torch: Any) -> Any:
+    nn = torch.nn
+    layers = [
+        nn.MaxPool1d(2), nn.MaxPool1d(3, 1, 1, 2), nn.AvgPool1d(2), nn.AvgPool1d(3, 2, 1, True),
+        nn.AdaptiveAvgPool1d(4), nn.AdaptiveMaxPool1d(4), nn.ZeroPad1d(1), nn.ConstantPad1d(1, 2.0),
+        nn.ReflectionPad1d(2), nn.ReplicationPad1d((1, 2)), nn.CircularPad1d(3),
+        nn.Upsample(scale_factor=2), nn.Upsample(4, mode="linear"),
+    ]  # fmt: skip
+    x = ramp(torch, 2, 3, 7).sin()
+    return [answer(layer, x) for layer in layers]
+
+
 def pictures(torch: Any) -> Any:
     nn = torch.nn
     layers = [

@@ -381,11 +381,7 @@ def dropout1d(
     """
     check_probability(p)
     if input.dim() not in (2, 3):
-        raise RuntimeError(
-            f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. Note that "
-            "dropout1d exists to provide channel-wise dropout on inputs with 1 spatial dimension, "
-            "a channel dimension, and an optional batch dimension (i.e. 2D or 3D inputs)."
-        )
+        raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received {input.dim()}D")
     return channels_dropped(input, p, training, inplace, input.dim() == 2)
 
 
@@ -408,14 +404,11 @@ def dropout2d(
     """
     check_probability(p)
     if input.dim() not in (3, 4):
-        warn_of_dimensions("dropout2d", input.dim(), "2 spatial", "3D or 4D")
+        warn_of_dimensions("dropout2d", input.dim(), "3D or 4D")
     if input.dim() == 3:
         warn(
             "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout "
-            "behavior is desired - input is interpreted as shape (N, C, L), where C is the channel "
-            "dim. This behavior will change in a future release to interpret the input as one "
-            "without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise "
-            "dropout behavior, please switch to using dropout1d instead."
+            "behavior is desired - input is interpreted as shape (N, C, L). Use dropout1d instead."
         )
     return channels_dropped(input, p, training, inplace)
 
@@ -432,16 +425,13 @@ def dropout3d(
     """
     check_probability(p)
     if input.dim() not in (4, 5):
-        warn_of_dimensions("dropout3d", input.dim(), "3 spatial", "4D or 5D")
+        warn_of_dimensions("dropout3d", input.dim(), "4D or 5D")
     return channels_dropped(input, p, training, inplace, input.dim() != 5)
 
 
-def warn_of_dimensions(name: str, ndim: int, spatial: str, wanted: str) -> None:
-    """PyTorch's warning for inputs of unusual numbers of dimensions."""
+def warn_of_dimensions(name: str, ndim: int, wanted: str) -> None:
+    """Warn of inputs of unusual numbers of dimensions."""
     warn(
         f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in an "
-        "error in a future release. To retain the behavior and silence this warning, please use "
-        f"dropout instead. Note that {name} exists to provide channel-wise dropout on inputs with "
-        f"{spatial} dimensions, a channel dimension, and an optional batch dimension (i.e. "
-        f"{wanted} inputs)."
+        f"error in a future release. It takes {wanted} inputs; use dropout for others."
     )

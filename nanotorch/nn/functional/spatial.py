@@ -36,13 +36,10 @@ from nanotorch.ops.windows import col2im, im2col, pixel_shuffle, pixel_unshuffle
 
 __all__ = (
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
-    "adaptive_max_pool1d_with_indices", "adaptive_max_pool2d",
-    "adaptive_max_pool2d_with_indices", "adaptive_max_pool3d",
-    "adaptive_max_pool3d_with_indices", "affine_grid", "avg_pool1d", "avg_pool2d",
+    "adaptive_max_pool2d", "adaptive_max_pool3d", "affine_grid", "avg_pool1d", "avg_pool2d",
     "avg_pool3d", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
-    "conv_transpose3d", "fold", "grid_sample", "interpolate", "max_pool1d",
-    "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices", "max_pool3d",
-    "max_pool3d_with_indices", "pad", "pixel_shuffle", "pixel_unshuffle", "unfold", "upsample",
+    "conv_transpose3d", "fold", "grid_sample", "interpolate", "max_pool1d", "max_pool2d",
+    "max_pool3d", "pad", "pixel_shuffle", "pixel_unshuffle", "unfold", "upsample",
     "upsample_bilinear", "upsample_nearest",
 )  # fmt: skip
 
@@ -182,9 +179,6 @@ def fold(
 # Pooling: one number for each window.
 
 
-Pair = tuple[Tensor, Tensor]
-
-
 # The greatest
 
 
@@ -202,16 +196,6 @@ def max_pool1d(
         raise unsupported("max_pool1d_impl", input._array)
     pair: Any = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     return pair if return_indices else pair[0]
-
-
-def max_pool2d_with_indices(
-    input: Tensor, kernel_size: Number, stride: Number | None = None, padding: Number = 0,
-    dilation: Number = 1, ceil_mode: bool = False, return_indices: bool = False,
-) -> Pair:  # fmt: skip
-    """`max_pool2d`, and where each greatest element is among those of its channel."""
-    return pooling.max_pool(
-        "max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode
-    )
 
 
 def max_pool2d(
@@ -235,18 +219,10 @@ def max_pool2d(
     Raises:
         RuntimeError: for numbers out of range and shapes that do not fit.
     """
-    pair: Any = max_pool2d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
-    return pair if return_indices else pair[0]
-
-
-def max_pool3d_with_indices(
-    input: Tensor, kernel_size: Number, stride: Number | None = None, padding: Number = 0,
-    dilation: Number = 1, ceil_mode: bool = False, return_indices: bool = False,
-) -> Pair:  # fmt: skip
-    """`max_pool3d`, and where each greatest element is among those of its channel."""
-    return pooling.max_pool(
-        "max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode
+    pair: Any = pooling.max_pool(
+        "max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode
     )
+    return pair if return_indices else pair[0]
 
 
 def max_pool3d(
@@ -254,7 +230,9 @@ def max_pool3d(
     dilation: Number = 1, ceil_mode: bool = False, return_indices: bool = False,
 ) -> Tensor:  # fmt: skip
     """The greatest elements of windows over the last three dimensions; see `max_pool2d`."""
-    pair: Any = max_pool3d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    pair: Any = pooling.max_pool(
+        "max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode
+    )
     return pair if return_indices else pair[0]
 
 
@@ -331,42 +309,21 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     return adaptive("adaptive_avg_pool3d", input, output_size)
 
 
-def adaptive_max_pool1d_with_indices(
-    input: Tensor, output_size: Any, return_indices: bool = False
-) -> Pair:
-    """The greatest elements of parts of one dimension, and where they are."""
-    return pooling.adaptive_max_pool1d(input, output_size)
-
-
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Tensor:
     """The greatest element of each part of one dimension; see `adaptive_avg_pool2d`."""
-    pair: Any = adaptive_max_pool1d_with_indices(input, output_size)
+    pair: Any = pooling.adaptive_max_pool1d(input, output_size)
     return pair if return_indices else pair[0]
-
-
-def adaptive_max_pool2d_with_indices(
-    input: Tensor, output_size: Any, return_indices: bool = False
-) -> Pair:
-    """`adaptive_max_pool2d`, and where each is among the elements of its channel."""
-    return adaptive("adaptive_max_pool2d", input, output_size)
 
 
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Tensor:
     """The greatest element of each of (h, w) parts; see `adaptive_avg_pool2d`."""
-    pair: Any = adaptive_max_pool2d_with_indices(input, output_size)
+    pair: Any = adaptive("adaptive_max_pool2d", input, output_size)
     return pair if return_indices else pair[0]
-
-
-def adaptive_max_pool3d_with_indices(
-    input: Tensor, output_size: Any, return_indices: bool = False
-) -> Pair:
-    """`adaptive_max_pool3d`, and where each is among the elements of its channel."""
-    return adaptive("adaptive_max_pool3d", input, output_size)
 
 
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Tensor:
     """The greatest element of each of (d, h, w) parts; see `adaptive_avg_pool2d`."""
-    pair: Any = adaptive_max_pool3d_with_indices(input, output_size)
+    pair: Any = adaptive("adaptive_max_pool3d", input, output_size)
     return pair if return_indices else pair[0]
 
 
