@@ -186,10 +186,7 @@ def hessian(
         if not isinstance(raw, Tensor):
             raise RuntimeError("The function given to hessian should return a single Tensor")
         if out.numel() != 1:
-            raise RuntimeError(
-                "The Tensor returned by the function given to hessian should contain a single "
-                "element"
-            )
+            raise RuntimeError("The function given to hessian should return a single element")
         first = pulled_back([out], inner, [None], True)
         check_recorded(first, strict, LINEAR)
         return first[0] if isinstance(inputs, Tensor) else first

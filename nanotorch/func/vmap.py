@@ -290,10 +290,8 @@ def batch_size(leaves: list[Any], dims: list[int | None]) -> int:
     if not sizes:
         raise ValueError("vmap: Expected at least one Tensor to vmap over")
     if any(size != sizes[0] for size in sizes):
-        raise ValueError(
-            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
-            f"{sizes}"
-        )
+        told = "vmap: Expected all tensors to have the same size in the mapped dimension, got "
+        raise ValueError(f"{told}sizes {sizes}")
     return int(sizes[0])
 
 

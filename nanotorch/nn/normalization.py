@@ -218,10 +218,8 @@ class _InstanceNorm(_BatchNorm):
         at = 0 if single else 1
         if input.size(at) != self.num_features:
             if self.affine:
-                raise ValueError(
-                    f"expected input's size at dim={at} to match num_features "
-                    f"({self.num_features}), but got: {input.size(at)}."
-                )
+                expected = f"expected input's size at dim={at} to match num_features "
+                raise ValueError(f"{expected}({self.num_features}), but got: {input.size(at)}.")
             warn(
                 f"input's size at dim={at} does not match num_features. You can silence this "
                 "warning by not passing in num_features, which is not used because affine=False"

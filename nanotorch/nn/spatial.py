@@ -93,10 +93,7 @@ class _ConvNd(Module):
             if self.padding == "same" and any(s != 1 for s in self.stride):
                 raise ValueError("padding='same' is not supported for strided convolutions")
         if self.padding_mode not in MODES:
-            raise ValueError(
-                "padding_mode must be one of {'zeros', 'reflect', 'replicate', 'circular'}, but "
-                f"got padding_mode='{self.padding_mode}'"
-            )
+            raise ValueError(f"padding_mode must be one of {MODES}, not '{self.padding_mode}'")
 
     def reset_parameters(self) -> None:
         """Draw new values for the parameters."""
@@ -235,20 +232,14 @@ class _ConvTransposeNd(OwnNames, _ConvNd):
         if len(output_size) == ndim:
             output_size = output_size[lead:]
         if len(output_size) != dims:
-            raise ValueError(
-                f"ConvTranspose{dims}D: for {ndim}D input, output_size must have {dims} or "
-                f"{ndim} elements (got {len(output_size)})"
-            )
+            raise ValueError(f"output_size must have {dims} or {ndim} elements, not {output_size}")
         size = tuple(input.shape[lead:])
         least = ops.convolution.size_of_adjoint(
             size, self.kernel_size, self.stride, self.padding, self.dilation
         )
         most = [n + s - 1 for n, s in zip(least, self.stride, strict=True)]
         if any(not a <= n <= b for n, a, b in zip(output_size, least, most, strict=True)):
-            raise ValueError(
-                f"requested an output size of {output_size}, but valid sizes range from "
-                f"{list(least)} to {most} (for an input of {input.size()[2:]})"
-            )
+            raise ValueError(f"output_size {output_size} must be from {list(least)} to {most}")
         return tuple([n - a for n, a in zip(output_size, least, strict=True)])
 
 

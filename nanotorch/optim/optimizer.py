@@ -152,9 +152,7 @@ class Optimizer:
         entries = [given] if isinstance(given, Tensor) else list(given)
         names = [entry[0] for entry in entries if isinstance(entry, tuple)]
         if names and len(names) != len(entries):
-            raise ValueError(
-                "all optimizer params should be with/without names. Some param names are missing"
-            )
+            raise ValueError("all optimizer params should be with/without names")
         param_group["params"] = [entry[1] for entry in entries] if names else entries
         if names:
             param_group["param_names"] = names
@@ -166,10 +164,7 @@ class Optimizer:
                 raise ValueError("can't optimize a non-leaf Tensor")
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
-                raise ValueError(
-                    "parameter group didn't specify a value of required optimization parameter "
-                    f"{name}"
-                )
+                raise ValueError(f"parameter group didn't specify a value of {name}")
             param_group.setdefault(name, default)
         self._check_group(param_group)
         self.param_groups.append(param_group)
@@ -185,11 +180,7 @@ class Optimizer:
             )
         for group in self.param_groups:
             if ("param_names" in new) != ("param_names" in group):
-                how = "with names" if "param_names" in new else "without names"
-                raise ValueError(
-                    "all optimizer param groups should be with/without names. cannot add param "
-                    f"group {how} to the optimizer"
-                )
+                raise ValueError("all optimizer param groups should be with/without names")
         if not params.isdisjoint(p for group in self.param_groups for p in group["params"]):
             raise ValueError("some parameters appear in more than one parameter group")
 

@@ -55,7 +55,6 @@ def counter(value: float) -> Tensor:
 
 # Options that are out of their range, in PyTorch's words.
 
-ACCELERATORS = "['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']"
 # What stands for options that states do not have, where that is not False.
 NOT_FALSE = {"foreach": None, "fused": None, "momentum": 0}
 # The greatest values of options that must be at least 0.
@@ -93,7 +92,6 @@ class Rule(Optimizer):
         _state: the names of the arrays like the parameter that are kept for it, zeros at first.
         _later: those options that states from before them do not have.
         _counters: the state that is one number per parameter.
-        _capturable: what has to be on which accelerators, where steps refuse ``capturable``.
         _writes: how often `_update` writes to a parameter, as PyTorch counts it.
         _decaying: whether there is a weight decay; a group's own is not looked at otherwise.
     """
@@ -102,7 +100,6 @@ class Rule(Optimizer):
     _state: ClassVar[str] = ""
     _later: ClassVar[str] = "foreach maximize differentiable capturable"
     _counters: ClassVar[tuple[str, ...]] = ("step",)
-    _capturable: ClassVar[tuple[str, str]] = ("params", ACCELERATORS)
     _writes: ClassVar[int] = 1
     _decaying: ClassVar[bool] = True
 
@@ -113,10 +110,7 @@ class Rule(Optimizer):
         if fused and differentiable:
             raise RuntimeError("`fused` does not support `differentiable`")
         if differentiable:
-            raise NotImplementedError(
-                f"{type(self).__name__} updates parameters in place, unrecorded; "
-                "differentiable=True is not available"
-            )
+            raise NotImplementedError("steps are not recorded: differentiable must be False")
         if fused and given["foreach"]:
             raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
@@ -173,10 +167,7 @@ class Rule(Optimizer):
                     continue
                 state = self.state[p] or self._start(p, group)
                 if group.get("capturable"):
-                    raise AssertionError(
-                        "If capturable=True, {} and state_steps must be on supported devices: "
-                        "{}.".format(*self._capturable)
-                    )
+                    raise AssertionError("capturable=True is for parameters on accelerators")
                 count, dtype = state["step"]._array, p._array.dtype
                 t = count.item() + 1
                 count[()] = t
@@ -462,7 +453,6 @@ class Adadelta(Rule):
 
     _options = "lr rho eps weight_decay maximize capturable foreach differentiable"
     _state = "square_avg acc_delta"
-    _capturable = ("params", ACCELERATORS.replace(", 'xla'", ""))
 
     def __init__(
         self, params: Iterable[Any], lr: float | Tensor = 1.0, rho: float = 0.9, eps: float = 1e-6,
@@ -611,7 +601,6 @@ class ASGD(Rule):
 
     _options = "lr lambd alpha t0 weight_decay foreach maximize differentiable capturable"
     _counters = ("step", "eta", "mu")
-    _capturable = ("params, mus, etas,", ACCELERATORS)
     _writes = 2
 
     def __init__(
@@ -672,7 +661,6 @@ class NAdam(Rule):
     )
     _later = "maximize foreach capturable differentiable decoupled_weight_decay"
     _counters = ("step", "mu_product")
-    _capturable = ("params, mu_products", ACCELERATORS)
     _writes = 2
 
     def __init__(

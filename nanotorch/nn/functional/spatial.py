@@ -367,10 +367,7 @@ def interpolate(
     """
     input.dim()  # the error for what has none is Python's own, as in PyTorch
     if mode not in SMOOTH and align_corners is not None:
-        raise ValueError(
-            "align_corners option can only be set with the interpolating modes: "
-            + " | ".join(SMOOTH)
-        )
+        raise ValueError(f"align_corners option can only be set with the modes {[*SMOOTH]}")
     if antialias and not (mode in ("bilinear", "bicubic") and input._array.ndim == 4):
         raise ValueError("antialias is for the modes bilinear and bicubic of 4-D tensors")
     out, scales = resampled_sizes(input, size, scale_factor, recompute_scale_factor)

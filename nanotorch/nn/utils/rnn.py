@@ -128,10 +128,7 @@ def steps_of(input: Tensor, counts: list[int]) -> tuple[int, ...]:
     if not input.numel():
         raise RuntimeError("Cannot pack empty tensors.")
     if input.size(1) != len(counts):
-        raise RuntimeError(
-            f"Expected `len(lengths)` to be equal to batch_size, but got {len(counts)} "
-            f"(batch_size={input.size(1)})"
-        )
+        raise RuntimeError(f"Expected {input.size(1)} lengths, as many as samples: {len(counts)}")
     if counts[-1] <= 0 or min(counts) <= 0:
         raise RuntimeError("Length of all samples has to be greater than 0")
     if any(a < b for a, b in pairwise(counts)):
