@@ -176,7 +176,7 @@ def writing(place: Path) -> bool:
 
 def progress(place: Path) -> int:
     """Return how much has been recorded."""
-    names = ("runs/*/*/metrics.jsonl", "runs/*/*/run*/*/metrics.jsonl", "steps.txt")
+    names = ("runs/*/*/metrics.jsonl", "runs/*_sweep/*/*/*/metrics.jsonl", "steps.txt")
     return sum(path.stat().st_size for name in names for path in place.glob(name))
 
 
@@ -315,7 +315,7 @@ def attempt_sweep(whole: Path, chance: random.Random, place: Path) -> tuple[list
     tables = [path.read_text("utf-8") for path in place.glob("runs/*/*/sweep.csv")]
     if moment == "a child" and "killed by SIGKILL" not in "".join(tables):
         wrong.append("no table tells of the killed run")
-    for path in place.glob("runs/*/*/run*/*/config.yaml"):
+    for path in place.glob("runs/*_sweep/*/*/*/config.yaml"):
         finish(start(["--resume", str(path.parent)], place))
         (reference,) = whole.glob(f"runs/*/*/{path.parent.parent.name}/*")
         wrong += differences(path.parent, reference)

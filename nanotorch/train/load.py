@@ -291,7 +291,7 @@ def leaves(tree: Tree, steps: list[Any]) -> Iterator[tuple[list[Any], str]]:
 # A configuration as YAML, with the origin of every value beside it.
 
 
-WIDTH = 40
+WIDTH = 38
 PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*", re.ASCII)
 YAML_1_1 = {"on", "off", "yes", "no", "y", "n"}
 """What other programs may read as booleans."""

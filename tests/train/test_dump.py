@@ -38,8 +38,8 @@ def test_every_value_has_an_origin() -> None:
 def test_what_is_left_out_is_shown_as_well() -> None:
     write_example(Path(), REGRESSION)
     lines = dump_config(load_config("x.yaml")).splitlines()
-    assert f"{'early_stopping: null':<40}  # default" in lines
-    assert f"{'  time_limit: null':<40}  # default" in lines
+    assert f"{'early_stopping: null':<38}  # default" in lines
+    assert f"{'  time_limit: null':<38}  # default" in lines
 
 
 def test_a_batch_of_everything_is_dumped_though_it_is_null() -> None:

@@ -30,8 +30,8 @@ def test_what_is_not_said_comes_from_the_base() -> None:
     assert (config.seed, config.train.epochs, config.train.steps) == (7, 2, None)
     assert config.optimizer.name == "Adam"
     assert config.optimizer.arguments["lr"] == 0.5
-    assert "lr: 0.5                                 # x.yaml:3:17" in text
-    assert "samples: 40                           # base.yaml:3:37" in text
+    assert "lr: 0.5                               # x.yaml:3:17" in text
+    assert "samples: 40                         # base.yaml:3:37" in text
     assert "inherit" not in text
     assert config.log.name == "x"
 
