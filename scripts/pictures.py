@@ -1,9 +1,13 @@
-"""Make the pictures of the README from trainings: `python scripts/pictures.py [directory]`.
+"""Make the pictures of the README from trainings.
+
+    python scripts/pictures.py                # in docs/img
+    python scripts/pictures.py directory
 
 `descent.gif` shows ten descents at once, `boundary.png` what a network has learned of two half
 moons, and `graph.png` that network in TensorBoard, for which Chromium must be installed.
 """
 
+import argparse
 import base64
 import io
 import itertools
@@ -243,4 +247,9 @@ def main(directory: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "img")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    text = "where to put them; docs/img if left out"
+    parser.add_argument("directory", nargs="?", type=Path, default=ROOT / "docs" / "img", help=text)
+    main(parser.parse_args().directory)

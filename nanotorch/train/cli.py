@@ -1,75 +1,29 @@
 """The command lines: what each takes, its help, and which module does what it asks for.
 
-Modules of the trainer are imported when there is something to do, so that help comes at once.
+Each is a function of the arguments after the program's name, by default the process's own, and of
+how the program is called; it returns the exit code, and its text is the help. Modules of the
+trainer are imported when there is something to do, so that help comes at once.
 """
 
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 from . import commands
 from .metrics import fitted
 
-TRAIN = """\
-examples:
-  PROGRAM --config linear_regression
-  PROGRAM --config bce_classification train.epochs=5 optimizer.lr=1e-2
-  PROGRAM --config function_minimization 'function.start=[3, -2]'
-  PROGRAM --config two_moons --check
-  PROGRAM --config two_moons optimizer=SGD model.layers.1=ReLU
-  PROGRAM --import my_layers.py --config my.yaml
-  PROGRAM --list Adam
-  PROGRAM --resume latest
-  PROGRAM --resume latest train.epochs=80
-
-A run leaves runs/<config name>/<time>/ with config.yaml, metrics.jsonl,
-run.json, weights.safetensors, checkpoints, plots and TensorBoard events;
-runs/latest.txt names the newest run.
-
-Exit codes: 0 finished, 1 failed or diverged, 2 a mistake in the command, the
-configuration or the data, 130 interrupted by Ctrl-C, 143 ended by SIGTERM; the
-last two after a checkpoint."""
 USAGE = """\
 %(prog)s [options] --config FILE [key=value ...]
        %(prog)s --resume RUN [key=value ...]
        %(prog)s --list [WORD] | --schema"""
-PREDICT = """\
-examples:
-  PROGRAM latest new_patients.csv --output predictions.csv
-  PROGRAM bce_classification new_patients.csv
-  PROGRAM runs/digits_cnn/2026-01-31_12-00-00-abcdef images.npz
-  PROGRAM latest --prompt "Shall I " --length 300
 
-The rows are prepared as those of the training were. A table needs the columns
-that the model was trained on; where it also has the target, the metrics are
-printed.
 
-Exit codes: 0 done, 2 a mistake."""
-SWEEP = """\
-examples:
-  PROGRAM --config two_moons optimizer.lr=1e-1,1e-2 seed=0:3
-  PROGRAM --config two_moons --random 9 'optimizer.lr=log(1e-4, 1e-1)'
-  PROGRAM --config two_moons --jobs 2 optimizer=SGD,Adam
-
-Values stand between commas; a:b are the whole numbers from a up to, but
-without, b. With --random, values may be drawn: log(a, b), uniform(a, b),
-integers(a, b). The runs are kept in runs/<config name>_sweep/<time>/, with a
-log of each and the table sweep.csv; `tensorboard --logdir` of this directory
-compares them under HPARAMS.
-
-Exit codes: 0 all finished, 1 some failed or diverged, 2 a mistake in what was
-asked for, 130 interrupted by Ctrl-C, 143 ended by SIGTERM; runs under way keep
-a checkpoint."""
-COMPARE = """\
-examples:
-  PROGRAM runs/two_moons
-  PROGRAM runs/two_moons_sweep --metric validation/accuracy
-  PROGRAM runs/two_moons latest --plot comparison.png
-
-A directory stands for every run in it, `latest` for the newest run.
-
-Exit codes: 0 done, 2 a mistake."""
+def done(module: str, options: argparse.Namespace) -> int:
+    """Let a module of the trainer do what the options say; return the exit code."""
+    code: int = import_module(f".{module}", __package__).run(options)
+    return code
 
 
 class Once(argparse.Action):
@@ -95,9 +49,8 @@ def number(least: int) -> Callable[[str], int]:
 
 
 def train_parser(program: str) -> argparse.ArgumentParser:
-    """Return the parser of `train`."""
-    text = "Train what a YAML file describes, or resume a run."
-    parser = commands.Parser(program, text, TRAIN, USAGE)
+    """Return the parser of `main`."""
+    parser = commands.Parser(program, main.__doc__, USAGE)
     source = parser.add_mutually_exclusive_group(required=True)
     text = "train what this YAML file describes, or one of those that come with nanotorch, by name"
     source.add_argument("--config", metavar="FILE", action=Once, help=text)
@@ -123,11 +76,26 @@ def train_parser(program: str) -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None, program: str = "scripts/train.py") -> int:
-    """Run the command line of trainings; return the exit code.
+    """Train what a YAML file describes, or resume a run.
 
-    Args:
-        arguments: those after the program's name; the process's own by default.
-        program: how the program is called, for its help.
+    examples:
+      PROGRAM --config linear_regression
+      PROGRAM --config bce_classification train.epochs=5 optimizer.lr=1e-2
+      PROGRAM --config function_minimization 'function.start=[3, -2]'
+      PROGRAM --config two_moons --check
+      PROGRAM --config two_moons optimizer=SGD model.layers.1=ReLU
+      PROGRAM --import my_layers.py --config my.yaml
+      PROGRAM --list Adam
+      PROGRAM --resume latest
+      PROGRAM --resume latest train.epochs=80
+
+    A run leaves runs/<config name>/<time>/ with config.yaml, metrics.jsonl,
+    run.json, weights.safetensors, checkpoints, plots and TensorBoard events;
+    runs/latest.txt names the newest run.
+
+    Exit codes: 0 finished, 1 failed or diverged, 2 a mistake in the command, the
+    configuration or the data, 130 interrupted by Ctrl-C, 143 ended by SIGTERM; the
+    last two after a checkpoint.
     """
     command = list(sys.argv[1:] if arguments is None else arguments)
     with commands.lasting_streams():
@@ -165,7 +133,7 @@ def run(options: argparse.Namespace, command: Sequence[str], program: str) -> in
         return 0 if text else 2
     loaded = load_config(options.config, options.overrides)
     for note in loaded.notes:
-        print(note, file=sys.stderr)
+        print(fitted(note), file=sys.stderr)
     if options.print_config:
         print(dump_config(loaded), end="")
         return 0
@@ -182,8 +150,21 @@ def run(options: argparse.Namespace, command: Sequence[str], program: str) -> in
 
 
 def predict(arguments: Sequence[str] | None = None, program: str = "scripts/predict.py") -> int:
-    """Run the command line of predictions; return the exit code."""
-    parser = commands.Parser(program, "Predict with the model of a run.", PREDICT)
+    """Predict with the model of a run.
+
+    examples:
+      PROGRAM latest new_patients.csv --output predictions.csv
+      PROGRAM bce_classification new_patients.csv
+      PROGRAM runs/digits_cnn/2026-01-31_12-00-00-abcdef images.npz
+      PROGRAM latest --prompt "Shall I " --length 300
+
+    The rows are prepared as those of the training were. A table needs the columns
+    that the model was trained on; where it also has the target, the metrics are
+    printed.
+
+    Exit codes: 0 done, 2 a mistake.
+    """
+    parser = commands.Parser(program, predict.__doc__)
     text = "the run's directory, 'latest', or a configuration's name for its newest run"
     parser.add_argument("run", metavar="RUN", help=text)
     text = "the samples: a .csv, .npy or .npz file"
@@ -202,19 +183,28 @@ def predict(arguments: Sequence[str] | None = None, program: str = "scripts/pred
     parser.add_argument("--seed", type=int, default=0, metavar="N", help=text)
     with commands.lasting_streams():
         options = parser.parse_args(arguments)
-
-        def run() -> int:
-            from .predict import run
-
-            return run(options)
-
-        return commands.exit_code(run)
+        return commands.exit_code(lambda: done("predict", options))
 
 
 def sweep(arguments: Sequence[str] | None = None, program: str = "scripts/sweep.py") -> int:
-    """Run the command line of sweeps; return the exit code."""
-    text = "Train what a YAML file describes several times, each with other settings."
-    parser = commands.Parser(program, text, SWEEP)
+    """Train what a YAML file describes several times, each with other settings.
+
+    examples:
+      PROGRAM --config two_moons optimizer.lr=1e-1,1e-2 seed=0:3
+      PROGRAM --config two_moons --random 9 'optimizer.lr=log(1e-4, 1e-1)'
+      PROGRAM --config two_moons --jobs 2 optimizer=SGD,Adam
+
+    Values stand between commas; a:b are the whole numbers from a up to, but
+    without, b. With --random, values may be drawn: log(a, b), uniform(a, b),
+    integers(a, b). The runs are kept in runs/<config name>_sweep/<time>/, with a
+    log of each and the table sweep.csv; `tensorboard --logdir` of this directory
+    compares them under HPARAMS.
+
+    Exit codes: 0 all finished, 1 some failed or diverged, 2 a mistake in what was
+    asked for, 130 interrupted by Ctrl-C, 143 ended by SIGTERM; runs under way keep
+    a checkpoint.
+    """
+    parser = commands.Parser(program, sweep.__doc__)
     named = "a YAML file, or the name of one that comes with nanotorch"
     parser.add_argument("--config", metavar="FILE", required=True, help=named)
     text = "a setting and the values to try"
@@ -230,28 +220,25 @@ def sweep(arguments: Sequence[str] | None = None, program: str = "scripts/sweep.
     commands.add_option(parser)
     with commands.lasting_streams(), commands.ended_by_signals():
         options = parser.parse_intermixed_args(arguments)
-
-        def run() -> int:
-            from .sweep import run
-
-            return run(options)
-
-        return commands.exit_code(run, unreadable=1)
+        return commands.exit_code(lambda: done("sweep", options), unreadable=1)
 
 
 def compare(arguments: Sequence[str] | None = None, program: str = "scripts/compare.py") -> int:
-    """Run the command line of comparisons; return the exit code."""
-    text = "Show runs side by side: their settings where they differ, and their results."
-    parser = commands.Parser(program, text, COMPARE)
+    """Show runs side by side: their settings where they differ, and their results.
+
+    examples:
+      PROGRAM runs/two_moons
+      PROGRAM runs/two_moons_sweep --metric validation/accuracy
+      PROGRAM runs/two_moons latest --plot comparison.png
+
+    A directory stands for every run in it, `latest` for the newest run.
+
+    Exit codes: 0 done, 2 a mistake.
+    """
+    parser = commands.Parser(program, compare.__doc__)
     parser.add_argument("runs", nargs="+", metavar="RUN", help="a run, or a directory of runs")
     parser.add_argument("--metric", help="order the runs by this, such as test/accuracy")
     parser.add_argument("--plot", metavar="FILE", help="draw the metric's curves to this file")
     with commands.lasting_streams():
         options = parser.parse_args(arguments)
-
-        def run() -> int:
-            from .compare import run
-
-            return run(options)
-
-        return commands.exit_code(run)
+        return commands.exit_code(lambda: done("compare", options))

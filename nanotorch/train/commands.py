@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import importlib.util
+import inspect
 import io
 import os
 import shlex
@@ -42,14 +43,12 @@ class Parser(argparse.ArgumentParser):
 
     Args:
         program: how the command is called.
-        description: what it does.
-        examples: what help ends with; `PROGRAM` stands for the program there.
+        document: what it does, and what help ends with; `PROGRAM` stands for the program there.
         usage: what help begins with; made from the arguments if left out.
     """
 
-    def __init__(
-        self, program: str, description: str, examples: str, usage: str | None = None
-    ) -> None:
+    def __init__(self, program: str, document: str | None, usage: str | None = None) -> None:
+        description, _, examples = inspect.cleandoc(document or "").partition("\n\n")
         super().__init__(
             prog=program,
             usage=usage,

@@ -175,12 +175,15 @@ def screen() -> int:
 
 def fitted(text: str) -> str:
     """Return text whose lines fit the screen: longer ones are broken between words."""
-    wrapper = textwrap.TextWrapper(
-        screen(), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-    )
-    return "\n".join(
-        line if len(line) <= wrapper.width else wrapper.fill(line) for line in text.split("\n")
-    )
+    wrapper = textwrap.TextWrapper(screen(), break_long_words=False, break_on_hyphens=False)
+    lines = text.split("\n")
+    for k, line in enumerate(lines):
+        if len(line) > wrapper.width:
+            words = line.lstrip()
+            wrapper.initial_indent = line[: len(line) - len(words)]
+            wrapper.subsequent_indent = f"{wrapper.initial_indent}  "
+            lines[k] = wrapper.fill(words)
+    return "\n".join(lines)
 
 
 def shortened(text: str, width: int) -> str:
