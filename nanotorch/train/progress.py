@@ -86,17 +86,14 @@ class Progress(Callback):
         text += f": loss {shown(measured.get('train/epoch_loss', loop.loss))}"
         if "validation/loss" in measured:
             text += f", validation loss {shown(measured['validation/loss'])}"
-        self._print(f"{text}, {self._speed(loop)}")
-
-    def _print(self, text: str) -> None:
-        print(text, flush=True)
+        say(f"{text}, {self._speed(loop)}")
 
     def _speed(self, loop: Loop) -> str:
         """Return how fast the steps have been since the start."""
         rate = (loop.step - self._first) / max(time.monotonic() - self._start, 1e-9)
         if rate < 1:
             return f"{1 / max(rate, 1e-9):.1f} s/step"
-        return f"{rate:,.0f} steps/s" if rate >= LINES else f"{rate:.1f} steps/s"
+        return f"{rate:,.0f} steps/s" if rate >= 10 else f"{rate:.1f} steps/s"
 
 
 def shown(loss: float) -> str:
@@ -137,9 +134,6 @@ class ProgressBar(Progress):
         if self._bar is not None:
             self._bar.close()
         super().on_end(loop)
-
-    def _print(self, text: str) -> None:
-        say(text)
 
 
 def say(text: str) -> None:
