@@ -222,6 +222,8 @@ def now() -> str:
 
 LARGEST_RISE = 1e6
 """How many times its first size a loss grows before a run that was to make it small has failed."""
+DIAGNOSIS = "the loss,"
+"""What tells of a run that has diverged begins with this."""
 WEIGHTS = "weights.safetensors"
 PROGRAM = "python -m nanotorch.train"
 MORE = "give it a greater train.epochs, or train.steps"
@@ -518,7 +520,7 @@ class Run:
         if diverged:
             last = last if math.isfinite(loop.loss) else loop.loss
             rate = experiment.optimizer.param_groups[0]["lr"]
-            said = f"the loss, at first {first:.4g}, became {last:.4g}"
+            said = f"{DIAGNOSIS} at first {first:.4g}, became {last:.4g}"
             self._say(fitted(f"\n{said}; try an optimizer.lr below {rate:.4g}"))
             if cause:
                 self._say(f"the first number that was not finite:\n{cause}")

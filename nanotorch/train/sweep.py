@@ -25,8 +25,8 @@ from .config import did_you_mean, quoted, usage_error
 from .csv_file import csv_text
 from .load import load_config, run_name
 from .loop import INTERRUPTED
-from .metrics import duration
-from .run import RECORD
+from .metrics import duration, fitted
+from .run import DIAGNOSIS, RECORD
 from .run_directory import create_run_directory
 
 TABLE = "sweep.csv"
@@ -205,7 +205,7 @@ def tell(outcomes: list[Outcome], keys: list[str], metric: str | None, directory
     for outcome in failed:
         if outcome.status != NOT_STARTED:
             log = directory / f"{outcome.name}.log"
-            print(f"{outcome.name} {outcome.status}: see {log}{last_line(log)}")
+            print(f"{outcome.name} {outcome.status}: see\n  {log}{last_line(log)}")
         if outcome.status.startswith(KILLED) and outcome.directory is not None:
             print(f"  to resume: python -m nanotorch.train --resume {outcome.directory}")
     if not known:
@@ -215,14 +215,15 @@ def tell(outcomes: list[Outcome], keys: list[str], metric: str | None, directory
 
 
 def last_line(log: Path) -> str:
-    """Return what a run said last, on a line of its own."""
+    """Return what a run said last, or why it diverged, on a line of its own."""
     try:
         with opened(log) as file:
             file.seek(max(0, size_of(file) - LAST))
             lines = file.read(LAST).decode(errors="replace").splitlines()
     except OSError:
         return ""
-    return next((f"\n  {line}" for line in reversed(lines) if line.strip()), "")
+    lines = [line for line in lines if line.startswith(DIAGNOSIS)] or lines
+    return next((fitted(f"\n  {line}") for line in reversed(lines) if line.strip()), "")
 
 
 def names(chosen: Sequence[list[str]]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 import csv
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -46,8 +47,9 @@ def test_some_runs_fail_and_the_others_do_not(capsys: pytest.CaptureFixture[str]
     assert "finished after" in (directory / f"{rows[0]['run']}.log").read_text("utf-8")
     # What failed is told with its reason
     assert code == 2
-    assert "lr=-1 failed with exit code 2: see " in out
+    assert "lr=-1 failed with exit code 2: see\n  " in out
     assert "\n  command line: optimizer.lr=-1: Invalid learning rate: -1.0" in out
+    assert re.search(r"^lr=1e30 diverged: see\n  .*\.log\n  the loss, at first ", out, re.M)
     assert "--metric: no run has measured it; there are test/loss, " in err
     # TensorBoard has the hyperparameters
     run = directory / "lr=0.125"
@@ -197,7 +199,7 @@ def test_a_killed_run_costs_no_other_one_its_place_in_the_table() -> None:
     finally:
         process.kill()
     assert (process.returncode, err) == (130, "interrupted\n")
-    assert "seed=0 killed by SIGKILL: see " in out
+    assert "seed=0 killed by SIGKILL: see\n  " in out
     assert f"  to resume: python -m nanotorch.train --resume {killed}\n" in out
     (table,) = Path("runs").glob("*/*/sweep.csv")
     statuses = [row.split(",")[1] for row in table.read_text("utf-8").splitlines()]
@@ -216,7 +218,7 @@ def test_all_runs_killed_is_a_failure(capsys: pytest.CaptureFixture[str]) -> Non
         process.kill()
     assert (process.returncode, err) == (1, "")
     assert "0 of 2 runs finished" in out
-    assert out.count("killed by SIGKILL: see ") == 2
+    assert out.count("killed by SIGKILL: see\n  ") == 2
 
 
 @linux
