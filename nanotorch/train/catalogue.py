@@ -64,7 +64,7 @@ def about(
 ) -> Iterator[str]:
     """Yield what something is, then its keys, each with its type, its default and its sentence."""
     sentence = first_sentence(thing).removeprefix(f"{heading}: ")
-    yield "\n".join(wrapped(f"{heading}: {sentence}", "  "))
+    yield "\n".join(wrapped(f"{heading}: {sentence}", "    "))
     for name, key in keys.items():
         words = described(key.hint)
         if name in followed:
