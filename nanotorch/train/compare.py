@@ -161,8 +161,8 @@ def table(outcomes: Sequence[Outcome], settings: Sequence[str], metric: str | No
     runs = ranked(merged(outcomes, settings), metric)
     keys = [key for key in settings if len({run.settings.get(key, "") for run in runs}) > 1]
     metrics = chosen_metrics(runs, metric)
-    named = [replace(run, status=run.status.partition(":")[0]) for run in runs]
-    columns = list(zip(*rows(named, keys, metrics, DIGITS), strict=True))
+    brief = [replace(run, status=run.status.partition(":")[0]) for run in runs]
+    columns = list(zip(*rows(brief, keys, metrics, DIGITS), strict=True))
     shown, measures = columns[: len(columns) - len(metrics)], columns[len(columns) - len(metrics) :]
     equal = [column for column in shown[1:3] if len(runs) > 1 and len({*column[1:]}) == 1]
     repeating = shown[:1] if keys and all("=" in run.name for run in runs) else []

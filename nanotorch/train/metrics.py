@@ -202,7 +202,7 @@ def metrics_table(results: Mapping[str, float], samples: Mapping[str, int]) -> s
     parts = [part for part, count in samples.items() if count]
     metrics = [name.split("/")[1] for name in results if name.startswith(f"{parts[0]}/")]
     rows = {m: [number(results[f"{part}/{m}"]) for part in parts] for m in metrics}
-    if rows.get("log_loss") == rows["loss"]:  # which it is, but for weights of classes
+    if "log_loss" in rows and rows["log_loss"] == rows["loss"]:  # unless classes have weights
         del rows["log_loss"]
     lines = [["", *parts], ["samples", *(str(samples[part]) for part in parts)]]
     return aligned([*lines, *([HEADINGS.get(m, m), *cells] for m, cells in rows.items())])
@@ -222,13 +222,11 @@ def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> str:
     room = screen() - 2 * (len(widths) - 1)
     while sum(widths) > room and max(widths) > NARROWEST:
         widths[widths.index(max(widths))] -= 1
-    blocks, used = [[*range(left)]], sum(widths[:left]) + 2 * (left - 1)
-    space = screen() - used
+    blocks = [[*range(left)]]
     for column in range(left, len(widths)):
-        space -= 2 + widths[column]
-        if space < 0 and len(blocks[-1]) > left:
+        needed = sum(2 + widths[k] for k in [*blocks[-1], column]) - 2
+        if needed > screen() and len(blocks[-1]) > left:
             blocks.append([*range(left)])
-            space = screen() - used - 2 - widths[column]
         blocks[-1].append(column)
     return "\n\n".join(
         "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
