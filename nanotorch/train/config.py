@@ -91,7 +91,7 @@ def usage_error(argument: str, message: str) -> ConfigError:
 def unreadable(path: str, file: Path, reason: str | OSError) -> ConfigError:
     """Return the error about a file, which the value at `path` names."""
     why = reason_of(reason, file) if isinstance(reason, OSError) else reason
-    return refusal(path, f"cannot read {quoted(shown_path(file))}: {why}")
+    return refusal(path, f"cannot read '{named(shown_path(file))}': {why}")
 
 
 def reason_of(error: OSError, file: Path) -> str:

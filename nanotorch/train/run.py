@@ -35,7 +35,7 @@ from .config import (
     Place,
     Problem,
     did_you_mean,
-    quoted,
+    named,
     raise_all,
     refusal,
 )
@@ -381,8 +381,8 @@ def begin(
             reason = getattr(error, "strerror", None) or str(error)
             for path in (root / name).parents:
                 if (path.exists() or path.is_symlink()) and not path.is_dir():
-                    reason = f"{quoted(str(path))} is no directory"
-            message = f"cannot make a run directory in {quoted(str(root / name))}: {reason}"
+                    reason = f"'{named(str(path))}' is no directory"
+            message = f"cannot make a run directory in '{named(str(root / name))}': {reason}"
             with loaded.origins.told():
                 raise refusal("log.dir", message) from None
         try:
