@@ -212,9 +212,17 @@ def component(argument: str, value: Any) -> Component:
     if getattr(value, "reduction", "mean") != "mean":
         raise refusal(argument, "needs reduction='mean': losses are compared between parts")
     name = getattr(value, "__name__", type(value).__name__)
+    if vars(nn.functional).get(name) is value:  # `F.mse_loss`, whose module is `MSELoss`
+        name = next((known for known in LOSS_FACTS if stem(known) == stem(name)), name)
     known = OPTIMIZERS.keys(name) if name in OPTIMIZERS.names else ()
     options = {key: value.defaults.get(key) for key in known}
     return Component(name, {k: v for k, v in options.items() if v is not None}, argument)
+
+
+def stem(name: str) -> str:
+    """Return what the names of a loss's module and function have in common."""
+    short = name.lower().replace("binary_cross_entropy", "bce").replace("_", "")
+    return short.removesuffix("loss")
 
 
 # Samples, in loaders of batches.
@@ -305,14 +313,14 @@ def sized(samples: Any, argument: str) -> Any:
 
 
 def as_tensor(values: Any, argument: str) -> torch.Tensor:
-    """Return an array as a tensor: fractions in the default precision, whole numbers as int64."""
+    """Return an array as a tensor: whole numbers as int64, all others in the default precision."""
     if isinstance(values, torch.Tensor):
         return values
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":
         raise refusal(argument, f"expected arrays of numbers, got one of {array.dtype}")
-    dtypes = {"f": torch.get_default_dtype(), "i": torch.int64}
-    return torch.as_tensor(array, dtype=dtypes.get(array.dtype.kind))
+    dtype = torch.int64 if array.dtype.kind in "iu" else torch.get_default_dtype()
+    return torch.as_tensor(array, dtype=dtype)
 
 
 def in_order(dataset: Dataset[Any], size: int) -> DataLoader[Any]:

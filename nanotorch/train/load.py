@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args
@@ -158,7 +158,7 @@ class LoadedConfig:
     """A configuration, with where each of its values came from."""
 
     config: AnyConfig
-    origins: Origins
+    origins: Origins = field(repr=False)
     notes: tuple[str, ...] = ()
     """What the user should know of how the command line changes it, a line each."""
 

@@ -27,7 +27,7 @@ from .metrics import fitted, number
 from .run import FINISHED, RUNNING, WEIGHTS, find, load_own_config, of_a_run, read_record
 from .run_directory import LATEST, CheckpointError, locked, read_json
 from .schema import TextConfig, TrainedConfig
-from .supervised import kind_of, outputs_of
+from .supervised import kind_of, outputs_of, prepared
 from .sweep import TABLE
 
 # A trained model with everything that it takes to use it, from its run's directory.
@@ -52,9 +52,17 @@ class Trained:
     status: str
     """How the run ended."""
 
+    def predict(self, x: Any) -> torch.Tensor:
+        """Return what the model gives for samples as they stand in the data."""
+        outputs = outputs_of(self.model, prepared(x, self.dataset, self.kind), BATCH)
+        return torch.from_numpy(self.dataset.preprocessing.own_units(outputs))
+
 
 def load_trained(target: str | Path) -> Trained:
     """Return the model of a run that has ended.
+
+        trained = load_trained("latest")
+        trained.predict([[0.5, 0.25]])
 
     Args:
         target: the run's directory, `latest`, or a configuration's name for its newest run.

@@ -356,14 +356,7 @@ class Supervised(Fitting):
         self._prepare(size, len(samples) // size)
 
     def outputs(self, *inputs: Any) -> torch.Tensor:
-        preprocessing = self.dataset.preprocessing
-        if isinstance(self.kind, Characters):
-            return torch.from_numpy(self.predict(np.asarray(inputs[0])))
-        x, count = np.asarray(inputs[0], dtype=np.float64), math.prod(preprocessing.shape)
-        if x.size != len(x) * count:
-            message = f"predict() takes {count} numbers for each sample, samples first"
-            raise ValueError(f"{message}; got an array of shape {x.shape}")
-        return torch.from_numpy(self.predict(preprocessing.inputs(x.reshape(len(x), count))))
+        return torch.from_numpy(self.predict(prepared(inputs[0], self.dataset, self.kind)))
 
     def _loss(self) -> nn.Module:
         """Return the loss, with the weights of classes where the configuration wants some."""
@@ -525,6 +518,17 @@ def evaluating(model: nn.Module) -> Iterator[nn.Module]:
             yield model
     finally:
         model.train(training)
+
+
+def prepared(x: Any, dataset: Dataset, kind: Kind) -> NDArray[Any]:
+    """Return samples as they stand in the data as inputs of the model."""
+    if isinstance(kind, Characters):
+        return np.asarray(x)
+    rows, count = np.asarray(x, dtype=np.float64), math.prod(dataset.preprocessing.shape)
+    if rows.ndim == 0 or rows.size != len(rows) * count:
+        message = f"predict() takes {count} numbers for each sample, samples first"
+        raise ValueError(f"{message}; got an array of shape {rows.shape}")
+    return dataset.preprocessing.inputs(rows.reshape(len(rows), count))
 
 
 def outputs_of(model: nn.Module, x: NDArray[Any], size: int) -> NDArray[np.float32]:

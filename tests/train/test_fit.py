@@ -240,13 +240,11 @@ def test_metrics_of_ones_own_are_measured_and_watched() -> None:
         epochs=50,
     )  # fmt: skip
     assert len(run.history["epoch"]) < 50
-    assert set(run.results) == {
-        f"{p}/{k}" for p in ("train", "validation") for k in ("loss", "largest")
-    }
+    assert {"train/largest", "validation/largest", "validation/mae"} <= run.results.keys()
 
 
 def test_classes_are_measured_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    run = fitted((X, CLASSES), network(3, 0.0), loss="CrossEntropyLoss", optimizer="Adam",
+    run = fitted((X, CLASSES), network(3, 0.0), loss=F.cross_entropy, optimizer="Adam",
                  epochs=40, verbose=True)  # fmt: skip
     assert run.results["train/accuracy"] > 0.7
     assert "\\ predicted   0   1   2" in capsys.readouterr().out
