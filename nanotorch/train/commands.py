@@ -67,10 +67,15 @@ class Parser(argparse.ArgumentParser):
     def parse_intermixed_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse a command that names a configuration, by `--config` and not by itself alone."""
         command = list(sys.argv[1:] if args is None else args)
-        file = next((w for w in command if w.endswith((*SUFFIXES, ".csv")) and "=" not in w), "")
-        if file and not {"--config", "--resume"} & {word.partition("=")[0] for word in command}:
+        sources = {"--config", "--resume", "--list", "--help", "-h"}
+        if not sources & {word.partition("=")[0] for word in command}:
+            from .load import shipped  # most of the trainer, which help does not need
+
+            known = (*shipped(), *SUFFIXES, ".csv")
+            file = next((w for w in command if w.endswith(known) and "=" not in w), "")
             table = f"FILE data.csv={file}, where FILE describes the model"
-            self.error(f"write --config {table if file.endswith('.csv') else file}")
+            if file:
+                self.error(f"write --config {table if file.endswith('.csv') else file}")
         return super().parse_intermixed_args(command, namespace)
 
     def _no_option(self, given: str) -> str:

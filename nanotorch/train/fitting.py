@@ -157,7 +157,9 @@ def fit(
 
 
 PROGRAM = "fit()"
-CLASSES = {"loss": nn.Module, "optimizer": optim.Optimizer, "scheduler": LRScheduler}
+CLASSES: Mapping[str, Any] = {
+    "loss": Callable, "optimizer": optim.Optimizer, "scheduler": LRScheduler
+}  # fmt: skip
 """What a program may make itself, in place of what a configuration says."""
 EXAMPLES = {
     "loss": "nn.MSELoss(), a function of outputs and targets, or 'MSELoss'",
@@ -196,7 +198,7 @@ def read(given: Mapping[str, Any], directory: str | Path | None, verbose: bool) 
     raise_all([*reader.problems, *refused(reader.components.values())])
     log = values.get("log", Log())
     if (log.dir, log.name) != (Log.dir, None):
-        raise refusal("log", "tells 'dir' or 'name', which the argument `directory` does")
+        raise refusal("log", "leave out 'dir' and 'name': `directory` says where the run goes")
     log = replace(log, dir=str(directory or ""), name="", progress=log.progress and verbose)
     if directory is None:
         log = replace(log, tensorboard=False, plots=False)
@@ -205,10 +207,7 @@ def read(given: Mapping[str, Any], directory: str | Path | None, verbose: bool) 
 
 def component(argument: str, value: Any) -> Component:
     """Return what a configuration would say of a loss, an optimizer or a scheduler."""
-    right = callable(value) if argument == "loss" else isinstance(value, CLASSES[argument])
-    if not right or isinstance(value, type):
-        got = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
-        raise refusal(argument, f"expected {EXAMPLES[argument]}; got {got}")
+    check(value, CLASSES[argument], argument, EXAMPLES[argument])
     if getattr(value, "reduction", "mean") != "mean":
         raise refusal(argument, "needs reduction='mean': losses are compared between parts")
     name = getattr(value, "__name__", type(value).__name__)
@@ -243,7 +242,7 @@ def loaders(
     if isinstance(data, DataLoader):
         for name in OF_LOADER:
             if getattr(train, name) != getattr(type(train), name):
-                raise refusal(name, "is decided by the DataLoader that is given as data")
+                raise refusal(name, "leave it out: the DataLoader decides it")
         loader = whole = sized(data, "data")
         size = loader.batch_size or 1
     else:
@@ -268,12 +267,13 @@ def loaders(
 def divided(data: Samples, fraction: float, generator: torch.Generator) -> tuple[Samples, Samples]:
     """Return the samples to train on, and those to keep for validation, chosen at random."""
     if isinstance(data, DataLoader | IterableDataset):
-        raise refusal("validation", f"is a fraction, which a {type(data).__name__} has not")
+        message = f"a fraction cannot be taken of a {type(data).__name__}; give samples"
+        raise refusal("validation", message)
     dataset = dataset_of(data, "data")
     count: int = len(dataset)  # type: ignore[arg-type]
     kept = round(count * fraction)
     if not 0 < kept < count:
-        raise refusal("validation", f"{fraction:g} of {count} samples leaves a part without any")
+        raise refusal("validation", f"{fraction:g} of {count} samples leaves one part without any")
     order = torch.randperm(count, generator=generator).tolist()
     return Subset(dataset, sorted(order[kept:])), Subset(dataset, sorted(order[:kept]))
 
@@ -483,8 +483,8 @@ class Fit(Fitting):
 
 
 def check(value: object, kind: Any, argument: str, expected: str) -> None:
-    """Refuse an argument that is of another kind."""
-    if not isinstance(value, kind):
+    """Refuse an argument that is of another kind, or a class in place of what it makes."""
+    if isinstance(value, type) or not isinstance(value, kind):
         got = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
         raise refusal(argument, f"expected {expected}; got {got}")
 

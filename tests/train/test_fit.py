@@ -316,11 +316,13 @@ def test_arguments_that_are_wrong() -> None:
     )
     assert "callbacks: expected a list; got int" in told(callbacks=3)
     assert "metrics.mae: expected a function of outputs" in told(metrics={"mae": 3})
-    assert "log: tells 'dir' or 'name'" in told(log={"dir": "x"})
-    assert "validation: 0.001 of 60 samples leaves a part without any" in told(validation=0.001)
+    assert "log: leave out 'dir' and 'name'" in told(log={"dir": "x"})
+    assert "validation: 0.001 of 60 samples leaves one part without any" in told(validation=0.001)
     loader = DataLoader(TensorDataset(torch.ones(4, 3), torch.ones(4, 1)))
-    assert told(loader, batch_size=8).startswith("fit(): batch_size: is decided by the DataLoader")
-    assert "is a fraction" in told(loader, validation=0.5, batch_size=32)
+    assert told(loader, batch_size=8).startswith("fit(): batch_size: leave it out: the DataLoader")
+    assert "validation: a fraction cannot be taken of a DataLoader" in told(
+        loader, validation=0.5, batch_size=32
+    )
     assert "model: does not take what comes in, of shape (2, 2): addmm: mat1" in told((X[:, :2], Y))
     message = told((X, Y[:, 0]))
     assert "loss: of outputs of shape (2, 1) and targets of (2,): every output would be" in message
