@@ -98,17 +98,6 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor
 def add(input: Tensor, other: Any, *, alpha: _float = ..., out: Any = ...) -> Tensor:
     """``input + alpha * other``, broadcasting."""
 
-def addbmm(
-    input: Tensor,
-    batch1: Any,
-    batch2: Any,
-    *,
-    beta: _bool | _int | _float = ...,
-    alpha: _bool | _int | _float = ...,
-    out: Any = ...,
-) -> Tensor:
-    """``beta * input + alpha *`` the sum of the products in a batch; ``input`` broadcasts."""
-
 def addcdiv(
     input: Tensor, tensor1: Any, tensor2: Any, *, value: _bool | _int | _float = ..., out: Any = ...
 ) -> Tensor:
@@ -804,9 +793,6 @@ float8_e5m2: dtype
 float8_e5m2fnuz: dtype
 float8_e8m0fnu: dtype
 
-def float_power(input: Tensor, exponent: Any, *, out: Any = ...) -> Tensor:
-    """``input ** exponent`` in double precision; one of the two may be a number."""
-
 def floor(input: Tensor, *, out: Any = ...) -> Tensor:
     """The greatest integer that is not greater."""
 
@@ -816,12 +802,6 @@ def floor_(input: Tensor) -> Tensor:
 def floor_divide(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``floor(input / other)``, broadcasting; its backward raises an error."""
 
-def fmax(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """The greater of two; if one is nan, the other."""
-
-def fmin(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """The smaller of two; if one is nan, the other."""
-
 def fmod(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``input - trunc(input / other) * other``: has the sign of ``input``, as C's `fmod`."""
 
@@ -830,9 +810,6 @@ def frac(input: Tensor, *, out: Any = ...) -> Tensor:
 
 def frac_(input: Tensor) -> Tensor:
     """In-place `frac`: writes its result into the tensor."""
-
-def frexp(input: Tensor, *, out: Any = ...) -> return_types.frexp:
-    """Numbers as ``mantissa * 2**exponent``, with mantissas of size 1/2 to 1."""
 
 def from_dlpack(ext_tensor: Any, *, device: Any = ..., copy: _bool | None = ...) -> Tensor:
     """A tensor on the memory of another library's array."""
@@ -1101,12 +1078,6 @@ def lcm(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
 
 def lcm_(input: Tensor, other: Any) -> Tensor:
     """In-place `lcm`: writes its result into the tensor."""
-
-def ldexp(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """``input * 2**other``; the power is computed in the type of ``other``, if that has one, but of one exponent without dimensions in double, if the result is."""
-
-def ldexp_(input: Tensor, other: Any) -> Tensor:
-    """In-place `ldexp`: writes its result into the tensor."""
 
 def le(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``input <= other``."""
@@ -1414,16 +1385,6 @@ def nanmean(
 ) -> Tensor:
     """The mean of the elements that are not nan, or along ``dim``."""
 
-@overload
-def nanmedian(input: Tensor, *, out: Any = ...) -> Tensor:
-    """`median` of the elements that are not nan."""
-
-@overload
-def nanmedian(
-    input: Tensor, dim: _int, keepdim: _bool = ..., *, out: Any = ...
-) -> return_types.nanmedian:
-    """`median` of the elements that are not nan."""
-
 def nanquantile(
     input: Tensor,
     q: Any,
@@ -1538,9 +1499,6 @@ def pairwise_distance(
     x1: Any, x2: Any, p: _float = ..., eps: _float = ..., keepdim: _bool = ...
 ) -> Tensor:
     """The norm of ``x1 - x2 + eps`` along the last dimension."""
-
-def pdist(input: Tensor, p: _float = ...) -> Tensor:
-    """The distances of all pairs of rows."""
 
 def permute(input: Tensor, *order: Any, dims: Sequence[_int] | None = ...) -> Tensor:
     """With the dimensions in the order ``dims``."""

@@ -41,14 +41,6 @@ class cummin_out(NamedTuple):
     values: Tensor
     indices: Tensor
 
-class frexp(NamedTuple):
-    mantissa: Tensor
-    exponent: Tensor
-
-class frexp_out(NamedTuple):
-    mantissa: Tensor
-    exponent: Tensor
-
 class histogram(NamedTuple):
     hist: Tensor
     bin_edges: Tensor
@@ -166,14 +158,6 @@ class mode(NamedTuple):
     indices: Tensor
 
 class mode_out(NamedTuple):
-    values: Tensor
-    indices: Tensor
-
-class nanmedian(NamedTuple):
-    values: Tensor
-    indices: Tensor
-
-class nanmedian_out(NamedTuple):
     values: Tensor
     indices: Tensor
 

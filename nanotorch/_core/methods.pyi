@@ -132,24 +132,6 @@ class Methods:
         """``input + alpha * other``, broadcasting."""
     def add_(self, other: Any, *, alpha: _float = ...) -> Tensor:
         """In-place `add`: writes its result into the tensor."""
-    def addbmm(
-        self,
-        batch1: Any,
-        batch2: Any,
-        *,
-        beta: _bool | _int | _float = ...,
-        alpha: _bool | _int | _float = ...,
-    ) -> Tensor:
-        """``beta * input + alpha *`` the sum of the products in a batch; ``input`` broadcasts."""
-    def addbmm_(
-        self,
-        batch1: Any,
-        batch2: Any,
-        *,
-        beta: _bool | _int | _float = ...,
-        alpha: _bool | _int | _float = ...,
-    ) -> Tensor:
-        """In-place `addbmm`: writes its result into the tensor."""
     def addcdiv(self, tensor1: Any, tensor2: Any, *, value: _bool | _int | _float = ...) -> Tensor:
         """``input + value * tensor1 / tensor2``, broadcasting."""
     def addcdiv_(self, tensor1: Any, tensor2: Any, *, value: _bool | _int | _float = ...) -> Tensor:
@@ -520,10 +502,6 @@ class Methods:
         """In reverse along the first dimension."""
     def float(self) -> Tensor:
         """This tensor with dtype float32."""
-    def float_power(self, exponent: Any) -> Tensor:
-        """``input ** exponent`` in double precision; one of the two may be a number."""
-    def float_power_(self, exponent: Any) -> Tensor:
-        """In-place `float_power`."""
     def floor(self) -> Tensor:
         """The greatest integer that is not greater."""
     def floor_(self) -> Tensor:
@@ -532,10 +510,6 @@ class Methods:
         """``floor(input / other)``, broadcasting; its backward raises an error."""
     def floor_divide_(self, other: Any) -> Tensor:
         """In-place `floor_divide`: writes its result into the tensor."""
-    def fmax(self, other: Any) -> Tensor:
-        """The greater of two; if one is nan, the other."""
-    def fmin(self, other: Any) -> Tensor:
-        """The smaller of two; if one is nan, the other."""
     def fmod(self, other: Any) -> Tensor:
         """``input - trunc(input / other) * other``: has the sign of ``input``, as C's `fmod`."""
     def fmod_(self, other: Any) -> Tensor:
@@ -544,8 +518,6 @@ class Methods:
         """What `trunc` cuts off."""
     def frac_(self) -> Tensor:
         """In-place `frac`: writes its result into the tensor."""
-    def frexp(self) -> return_types.frexp:
-        """Numbers as ``mantissa * 2**exponent``, with mantissas of size 1/2 to 1."""
     def gather(self, dim: _int, index: Any, *, sparse_grad: _bool = ...) -> Tensor:
         """``out[i, j, k] = input[i, index[i, j, k], k]`` (for ``dim=1``)."""
     def gcd(self, other: Any) -> Tensor:
@@ -691,10 +663,6 @@ class Methods:
         """The least common multiple of integers."""
     def lcm_(self, other: Any) -> Tensor:
         """In-place `lcm`: writes its result into the tensor."""
-    def ldexp(self, other: Any) -> Tensor:
-        """``input * 2**other``; the power is computed in the type of ``other``, if that has one, but of one exponent without dimensions in double, if the result is."""
-    def ldexp_(self, other: Any) -> Tensor:
-        """In-place `ldexp`: writes its result into the tensor."""
     def le(self, other: Any) -> Tensor:
         """``input <= other``."""
     def le_(self, other: Any) -> Tensor:
@@ -873,12 +841,6 @@ class Methods:
         dtype: dtype | None = ...,
     ) -> Tensor:
         """The mean of the elements that are not nan, or along ``dim``."""
-    @overload
-    def nanmedian(self) -> Tensor:
-        """`median` of the elements that are not nan."""
-    @overload
-    def nanmedian(self, dim: _int, keepdim: _bool = ...) -> return_types.nanmedian:
-        """`median` of the elements that are not nan."""
     def nanquantile(
         self, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ...
     ) -> Tensor:

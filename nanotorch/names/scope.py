@@ -23,19 +23,20 @@ class Reason(NamedTuple):
 
 # What PyTorch's tensors have of it.
 NAMES_OF_TENSORS = """
-    as_strided_scatter as_subclass bfloat16 ccol_indices cdouble cfloat chalf cholesky_inverse
-    coalesce col_indices conj_physical conj_physical_ const_data_ptr crow_indices dense_dim
-    dequantize diagonal_scatter eig geqrf grad_dtype hash_tensor i0 i0_ igamma igamma_ igammac
-    igammac_ index index_reduce index_reduce_ indices int_repr ipu is_coalesced is_conj
-    is_distributed is_neg is_set_to istft logcumsumexp lstsq lu lu_solve map2_ matrix_power
-    module_load mtia mvlgamma mvlgamma_ name narrow_copy new_empty_strided nonzero_static orgqr
-    ormqr pin_memory polygamma polygamma_ q_per_channel_axis q_per_channel_scales
+    addbmm addbmm_ as_strided_scatter as_subclass bfloat16 ccol_indices cdouble cfloat chalf
+    cholesky_inverse coalesce col_indices conj_physical conj_physical_ const_data_ptr
+    crow_indices dense_dim dequantize diagonal_scatter eig float_power float_power_ fmax fmin
+    frexp geqrf grad_dtype hash_tensor i0 i0_ igamma igamma_ igammac igammac_ index index_reduce
+    index_reduce_ indices int_repr ipu is_coalesced is_conj is_distributed is_neg is_set_to
+    istft ldexp ldexp_ logcumsumexp lstsq lu lu_solve map2_ matrix_power module_load mtia
+    mvlgamma mvlgamma_ name nanmedian narrow_copy new_empty_strided nonzero_static orgqr ormqr
+    pin_memory polygamma polygamma_ q_per_channel_axis q_per_channel_scales
     q_per_channel_zero_points q_scale q_zero_point qr qscheme record_stream reinforce resize
     resize_as resize_as_sparse_ row_indices select_scatter set_ share_memory_ slice_inverse
-    slice_scatter smm solve sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm
-    stft storage storage_type symeig to_dense to_mkldnn to_padded_tensor to_sparse to_sparse_bsc
-    to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr triangular_solve unsafe_chunk
-    unsafe_split unsafe_split_with_sizes values volatile xpu
+    slice_scatter smm solve sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_
+    sspaddmm stft storage storage_type symeig to_dense to_mkldnn to_padded_tensor to_sparse
+    to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr triangular_solve
+    unsafe_chunk unsafe_split unsafe_split_with_sizes values volatile xpu
 """
 OF_TENSORS = tuple(NAMES_OF_TENSORS.split())
 
@@ -226,9 +227,15 @@ REASONS = (
     ),
     Reason(
         "few use it. Use SciPy on `tensor.numpy()`: scipy.special has such functions",
-        r"i[01]e? i0_ igammac?_? gammaincc? mvlgamma_? multigammaln polygamma_?",
+        r"i[01]e? i0_ igammac?_? gammaincc? mvlgamma_? multigammaln polygamma_? entr erfcx "
+        r"(log_)?ndtri? xlog1py",
     ),
     Reason("few use it. Use scatter_reduce along the dimension", r"index_reduce_?"),
+    Reason("few use it. Use cdist and triu_indices", r"pdist"),
+    Reason("few use it. Use bmm and sum", r"addbmm_?"),
+    Reason("few use it. Use pow of `input.double()`", r"float_power_?"),
+    Reason("few use it. Multiply by a power of two, as torch.exp2 gives it", r"ldexp_? frexp"),
+    Reason("few use it. Use nan_to_num, or where and isnan, before", r"fmax fmin nanmedian"),
     Reason(
         "few use it. Use NumPy's on `tensor.numpy()`", r"histogramdd torch.gradient unravel_index"
     ),

@@ -11,7 +11,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.batched import elementwise
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import OPERANDS, Array, hidden_op, in_half, in_single, method, op
-from nanotorch._core.overloads import OVERLOADS, mismatch, overloads
+from nanotorch._core.overloads import overloads
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import (
     NUMBERS,
@@ -20,11 +20,8 @@ from nanotorch.ops.arguments import (
     need_tensors,
     number_in,
     number_or_infinity,
-    require,
 )
-from nanotorch.ops.creation import convert
 from nanotorch.ops.elementwise import (
-    LN_2,
     exp,
     exp2,
     halved_where,
@@ -32,7 +29,6 @@ from nanotorch.ops.elementwise import (
     pow_number,
     reciprocal,
     rsub,
-    share,
     true_divide,
     vanishing,
     zero_where,
@@ -309,58 +305,6 @@ def nextafter(input: Array, other: Array) -> Array:
     return np.nextafter(input, other)
 
 
-def first_wins(g: Any, input: Any, other: Any, less: Any) -> Any:
-    """The gradient of the first of two of which the better counts, or which is no nan.
-
-    Args:
-        less: where it is the worse.
-    """
-    lost = less | ((input != input) & (other == other))
-    return share(g, lost, input == other)
-
-
-def second_wins(g: Any, input: Any, other: Any, less: Any) -> Any:
-    """As `first_wins`, of the second; of two nans the first counts."""
-    return share(g, less | (other != other), input == other)
-
-
-@op(
-    input=lambda g, input, other: first_wins(g, input, other, input < other),
-    other=lambda g, input, other: second_wins(g, input, other, other < input),
-    cast="promote", numbers=False,
-)  # fmt: skip
-def fmax(input: Array, other: Array) -> Array:
-    """The greater of two; if one is nan, the other."""
-    return np.fmax(input, other)
-
-
-@op(
-    input=lambda g, input, other: first_wins(g, input, other, input > other),
-    other=lambda g, input, other: second_wins(g, input, other, other > input),
-    cast="promote", numbers=False,
-)  # fmt: skip
-def fmin(input: Array, other: Array) -> Array:
-    """The smaller of two; if one is nan, the other."""
-    return np.fmin(input, other)
-
-
-@op(
-    # The result is named only to notice, as PyTorch does, that it was written to.
-    input=lambda g, other, out: g * exp2(other),
-    other=lambda g, out: g * (out * LN_2),
-    inplace=True, numbers=False, overlap=True, batch=elementwise,
-)  # fmt: skip
-def ldexp(input: Array, other: Array) -> Array:
-    """``input * 2**other``; the power is computed in the type of ``other``, if that has one, but of
-    one exponent without dimensions in double, if the result is."""
-    common_shape(input.shape, other.shape)
-    kind = dtypes.result_type([input, other])
-    common = kind._numpy if kind.is_floating_point else dtypes.default.numpy
-    own = other.dtype.kind == "f" and (other.ndim or common != np.float64)
-    power = np.exp2(other if own else other.astype(common))
-    return np.multiply(input.astype(common), power.astype(common))
-
-
 @op(
     input=lambda g: no_derivative("heaviside"),
     values=lambda g: no_derivative("heaviside"),
@@ -462,32 +406,6 @@ def xlogy(input: Any, other: Any) -> Any:
 
     Where ``other`` is nan, so is the result.
     """
-
-
-# Powers in double precision
-
-
-@method
-def float_power(input: Any, exponent: Any) -> Any:
-    """``input ** exponent`` in double precision; one of the two may be a number."""
-    pair = (input, exponent)
-    known = all(isinstance(n, (Tensor, np.generic, bool, int, float)) for n in pair)
-    if not known or not any(isinstance(n, Tensor) for n in pair):
-        raise mismatch(OVERLOADS["pow"], "float_power", *pair)
-    double = [convert(n, dtypes.float64) if isinstance(n, Tensor) else float(n) for n in pair]
-    return pow(*double)
-
-
-@method(public=False)
-def float_power_(self: Tensor, exponent: Any) -> Tensor:
-    """In-place `float_power`.
-
-    Raises:
-        RuntimeError: unless the tensor is of double precision.
-    """
-    kind = dtypes.of_array(self._array)
-    require(kind is dtypes.float64, "float_power_(): input must be of dtype float64, not {}", kind)
-    return self.pow_(exponent)
 
 
 # Elementwise functions of three tensors: a way between two, and products added.

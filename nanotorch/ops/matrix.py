@@ -23,7 +23,7 @@ from nanotorch._core.graph import NO_EDGE, Edge, make_view
 from nanotorch._core.layout import own_dim
 from nanotorch._core.op import Array, hidden_op, method, new_node, op
 from nanotorch._core.out import Out
-from nanotorch._core.sums import OF_BLAS, sum_over, sum_rows
+from nanotorch._core.sums import OF_BLAS, sum_rows
 from nanotorch._core.tensor import Tensor, observers, wrap
 from nanotorch.ops.arguments import (
     SCALAR_TYPES,
@@ -31,7 +31,6 @@ from nanotorch.ops.arguments import (
     need_one_dtype,
     need_tensors,
     number_in,
-    require,
     tensors_given,
     unsupported,
 )
@@ -499,35 +498,6 @@ def check_ndims(*asked: tuple[Array, int]) -> None:
 def each(g: Any, count: int) -> Any:
     """``g`` for each matrix of a batch."""
     return expand_to(unsqueeze(g, 0), (count, *g.shape))
-
-
-@op(
-    **ADDED,
-    batch1=lambda g, batch2, alpha: scaled(
-        bmm(each(g, batch2.shape[0]), transpose(batch2, 1, 2)), alpha
-    ),
-    batch2=lambda g, batch1, alpha: scaled(
-        bmm(transpose(batch1, 1, 2), each(g, batch1.shape[0])), alpha
-    ),
-    batch=lambda call: added_of_all(call, products_of_all(call, check_bmm).sum(-3)),
-)
-def addbmm(
-    input: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1
-) -> Array:
-    """``beta * input + alpha *`` the sum of the products in a batch; ``input`` broadcasts."""
-    check_ndims((batch1, 1), (batch2, 2))
-    if batch1.ndim == batch2.ndim == 3:
-        require(
-            len(batch1) == len(batch2), "addbmm(): {} matrices for {}", len(batch1), len(batch2)
-        )
-    if not input.dtype == batch1.dtype == batch2.dtype:
-        check_dtypes(input, batch1, batch2)
-    if batch1.ndim == batch2.ndim == 3 and batch1.shape[2] != batch2.shape[1]:
-        sizes = [f"{m.shape[1]}x{m.shape[2]}" for m in (batch1, batch2)]
-        raise RuntimeError(f"Incompatible matrix sizes for bmm ({sizes[0]} and {sizes[1]})")
-    check_bmm(batch1, batch2, "addmm_impl_cpu_")
-    total = sum_over(product(batch1, batch2), (0,)).astype(input.dtype, copy=False)
-    return added(share(total, alpha), input, beta)
 
 
 @op(

@@ -1,6 +1,5 @@
 """Products of other kinds, sums of products by `einsum`, combinations, and distances."""
 
-import functools
 import itertools
 import math
 import string
@@ -35,8 +34,7 @@ from nanotorch.ops.arguments import (
     tensors_given,
 )
 from nanotorch.ops.creation import leaf, meshgrid
-from nanotorch.ops.elementwise import NO_BOOLS, plus_number, refuse_bool, vanishing, zero_where
-from nanotorch.ops.gathering import add_rows, where
+from nanotorch.ops.elementwise import NO_BOOLS, plus_number, refuse_bool, zero_where
 from nanotorch.ops.joining import common_shape, expand_to, stack
 from nanotorch.ops.linalg import norm_along, norm_slope
 from nanotorch.ops.matrix import bmm, check_vectors, dot, mm, product, vectors_by_vectors
@@ -610,66 +608,6 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Tens
             norms.clamp_(min=eps)
         units.append(vectors / norms)
     return (units[0] * units[1]).sum(dim)
-
-
-# Between all rows of one matrix
-
-
-@functools.lru_cache(maxsize=16)
-def pairs(count: int) -> tuple[Array, Array]:
-    """The numbers i < j of all pairs, in order."""
-    return np.triu_indices(count, 1)
-
-
-@hidden_op(input=lambda g, input_shape: added_to_rows(g, input_shape))
-def differences(input: Array) -> Array:
-    """The differences of all pairs of rows."""
-    first, second = pairs(len(input))
-    return input[first] - input[second]
-
-
-@hidden_op(g=lambda g: differences(g))
-def added_to_rows(g: Array, shape: tuple[int, ...]) -> Array:
-    """The adjoint of `differences`: each row of ``g`` added to one row and taken from another."""
-    out = np.zeros(shape, g.dtype)
-    first, second = pairs(shape[0])
-    add_rows(out, first, g)
-    add_rows(out, second, -g)
-    return out
-
-
-def pdist_slope(g: Any, input: Any, out: Any, p: float) -> Any:
-    """The gradient of `pdist`."""
-    if p == 0:
-        return vanishing(input)
-    if p == 2:
-        # Of equal rows, whose gradient is 0, the gradient of the gradient would be nan otherwise.
-        share = where(out == 0, 0.0, g / where(out == 0, 1.0, out))
-        return added_to_rows(differences(input) * reshape(share, (-1, 1)), input.shape)
-    way = differences(input)
-    return added_to_rows(norm_slope(g, way, out, float(p), (1,), False), input.shape)
-
-
-@op(input=pdist_slope, method=False)
-def pdist(input: Array, p: float = 2) -> Array:
-    """The distances of all pairs of rows.
-
-    Args:
-        p: the order of the norm, not negative. Default: 2.
-
-    Shape:
-        ``input`` (N, D); the result (N (N - 1) / 2,): of the rows 0 and 1, 0 and 2, ..., 1 and 2.
-
-    Raises:
-        RuntimeError: for another number of dimensions, integers or a negative ``p``.
-    """
-    need_ndim("pdist", input, 2, 2)
-    require(input.dtype.kind == "f", "pdist only supports floating-point dtypes")
-    require(p >= 0, "pdist only supports non-negative p values")
-    if len(input) > 1 and input.size:
-        refuse_half("pdist", input)
-    first, second = pairs(len(input))
-    return norm_kernel(input[first] - input[second], float(p), (1,), False)
 
 
 # Sums of products in Einstein's notation, put together from views and `bmm`.

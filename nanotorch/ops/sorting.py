@@ -494,56 +494,33 @@ def kthvalue(input: Array, k: int, dim: int = -1, keepdim: bool = False) -> tupl
 # Medians: of an even number of elements, the smaller of the two in the middle
 
 
-def middle_rank(input: Array, dim: int, skip_nan: bool) -> Array:
-    """The rank of the median along ``dim``; of the first nan where one counts."""
+def middle_rank(input: Array, dim: int) -> Array:
+    """The rank of the median along ``dim``; of the first nan where there is one."""
     count = input.shape[dim]
     known = count - np.isnan(input).sum(dim, keepdims=True) if input.dtype.kind == "f" else count
-    middle = np.maximum((known - 1) // 2, 0)
-    return np.asarray(middle if skip_nan else np.where(known < count, known, middle))
+    return np.where(known < count, known, (count - 1) // 2)
 
 
-def middle_of_all(input: Array, skip_nan: bool) -> Array:
+@hidden_op(input=shared_by_all, node="MedianBackward0", batch=one_by_one)
+def median_all(input: Array) -> Array:
     """The median of all elements; nan of none."""
     if not input.size:
         least = np.iinfo(np.int32 if input.dtype == np.int32 else np.int64).min
         return np.full((), math.nan if input.dtype.kind == "f" else least).astype(input.dtype)
     need_kind("median_cpu", input, kinds=NUMBERS)
     flat = input.reshape(-1)
-    return at_rank(flat, middle_rank(flat, 0, skip_nan), 0, False)[0]
-
-
-def middle_along(input: Array, dim: int, keepdim: bool, skip_nan: bool) -> tuple[Array, Array]:
-    """The median along a dimension, and its index."""
-    if input.ndim:
-        require_elements("median", input, (dim,))
-    need_kind("median_out", input, kinds=NUMBERS)
-    if not input.ndim:
-        return input.copy(), np.zeros((), np.int64)
-    return at_rank(input, middle_rank(input, dim, skip_nan), dim, keepdim)
-
-
-@hidden_op(input=shared_by_all, node="MedianBackward0", batch=one_by_one)
-def median_all(input: Array) -> Array:
-    """The median of all elements."""
-    return middle_of_all(input, False)
-
-
-@hidden_op(input=shared_by_all, node="NanmedianBackward0", batch=one_by_one)
-def nanmedian_all(input: Array) -> Array:
-    """The median of all elements but nan."""
-    return middle_of_all(input, True)
+    return at_rank(flat, middle_rank(flat, 0), 0, False)[0]
 
 
 @hidden_op(**CHOSEN, **FIELDS, node="MedianBackward1")
 def median_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """The median along ``dim`` and its index."""
-    return middle_along(input, dim, keepdim, False)
-
-
-@hidden_op(**CHOSEN, **FIELDS, node="NanmedianBackward1")
-def nanmedian_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    """The median along ``dim`` of the elements but nan, and its index."""
-    return middle_along(input, dim, keepdim, True)
+    if input.ndim:
+        require_elements("median", input, (dim,))
+    need_kind("median_out", input, kinds=NUMBERS)
+    if not input.ndim:
+        return input.copy(), np.zeros((), np.int64)
+    return at_rank(input, middle_rank(input, dim), dim, keepdim)
 
 
 @overloads(
@@ -557,13 +534,6 @@ def median(input: Any, dim: int = NOT_GIVEN, keepdim: bool = NOT_KEPT) -> Any:
     Raises:
         IndexError: along a dimension without elements.
     """
-
-
-@overloads(
-    {"Tensor input": nanmedian_all, "Tensor input, int dim, bool keepdim = False": nanmedian_along}
-)
-def nanmedian(input: Any, dim: int = NOT_GIVEN, keepdim: bool = NOT_KEPT) -> Any:
-    """`median` of the elements that are not nan."""
 
 
 # By number

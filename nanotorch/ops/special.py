@@ -9,8 +9,8 @@ from nanotorch._core.batched import elementwise, one_by_one
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import as_number, need_tensors, number_in, refuse_half, require
-from nanotorch.ops.elementwise import cos, exp, log, sin, square, vanishing, zero_where
+from nanotorch.ops.arguments import as_number, need_tensors, number_in
+from nanotorch.ops.elementwise import cos, exp, sin, square, vanishing, zero_where
 from nanotorch.ops.inplace import blank, refuse_dimensions
 from nanotorch.ops.reduction import sum_all
 
@@ -434,33 +434,6 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
     return input._array.shape == other._array.shape
 
 
-# Parts of a number
-
-
-@hidden_op(g=lambda g, exponent: halved(g, exponent), batch=elementwise)
-def halved(g: Array, exponent: Array) -> Array:
-    """``g / 2**exponent``."""
-    return np.ldexp(g, -exponent)
-
-
-@op(
-    input=lambda g, exponent: halved(g, exponent),
-    aux=("exponent",), fields=("mantissa", "exponent"), batch=elementwise,
-)  # fmt: skip
-def frexp(input: Array) -> tuple[Array, Array]:
-    """Numbers as ``mantissa * 2**exponent``, with mantissas of size 1/2 to 1.
-
-    Returns:
-        the named tuple ``(mantissa, exponent)``; the latter in int32.
-
-    Raises:
-        RuntimeError: for integers and bools.
-    """
-    require(input.dtype.kind == "f", "torch.frexp() only supports floating-point dtypes")
-    mantissa, exponent = np.frexp(input)
-    return mantissa, exponent
-
-
 # New values in the same shape
 
 
@@ -496,93 +469,3 @@ def detach(input: Tensor) -> Tensor:
     """`Tensor.detach`: the same values without a history."""
     need_tensors(input)
     return input.detach()
-
-
-# Functions of `torch.special` alone: entropies and the normal distribution.
-
-
-ROOT_HALF = math.sqrt(0.5)
-
-
-@hidden_op(
-    input=lambda g, input: -g * (1 + log(input)),
-    node="SpecialEntrBackward0", cast="float", wide=True,
-)  # fmt: skip
-def entr(input: Array) -> Array:
-    """``-input * log(input)``: 0 at 0, minus infinity below."""
-    positive = np.where(input > 0, input, input.dtype.type(1))
-    values = np.where(input > 0, -input * np.log(positive), np.where(input == 0, 0, -math.inf))
-    return np.where(np.isnan(input), input, values).astype(input.dtype)
-
-
-def scaled_complement(x: Array) -> Array:
-    """``exp(x²) erfc(x)`` in double precision."""
-    size = np.abs(x)
-    middle = np.clip(size, 0.46875, 4.0)
-    values = np.where(size <= 4.0, ratio(middle, BETWEEN_P, BETWEEN_Q), scaled_tail(size))
-    near = np.minimum(size, 0.46875)
-    values = np.where(size < 0.46875, np.exp(near * near) * (1 - np.asarray(erf(near))), values)
-    return np.where(np.isnan(x), x, np.where(x < 0, 2 * np.exp(x * x) - values, values))
-
-
-@hidden_op(
-    input=lambda g, input, out: g * (2 * input * out - 2 / math.sqrt(math.pi)),
-    node="SpecialErfcxBackward0", cast="float",
-)  # fmt: skip
-def erfcx(input: Array) -> Array:
-    """``exp(input²) * erfc(input)``, which does not vanish where `erfc` does."""
-    refuse_half("erfcx_cpu", input)
-    return scaled_complement(input.astype(np.float64)).astype(input.dtype)
-
-
-@hidden_op(
-    # PyTorch saves the result as well, and so minds a write to it.
-    input=lambda g, input, out: g * math.sqrt(2 / math.pi) / erfcx(input * -ROOT_HALF),
-    node="SpecialLogNdtrBackward0", cast="float",
-)  # fmt: skip
-def log_ndtr(input: Array) -> Array:
-    """The logarithm of the area under the normal density up to ``input``."""
-    refuse_half("log_ndtr_cpu", input)
-    x = input.astype(np.float64) * ROOT_HALF
-    low, high = np.minimum(x, -ROOT_HALF), np.maximum(x, -ROOT_HALF)
-    left = np.log(0.5 * scaled_complement(-low)) - low * low
-    right = np.log1p(-0.5 * scaled_complement(high) * np.exp(-high * high))
-    return np.where(x < -ROOT_HALF, left, right).astype(input.dtype)
-
-
-def ndtr(input: Any) -> Any:
-    """The area under the normal density up to ``input``."""
-    return (erf(input * ROOT_HALF) + 1) * 0.5
-
-
-@hidden_op(
-    input=lambda g, out: g * (exp(square(out) * 0.5) * math.sqrt(2 * math.pi)),
-    node="SpecialNdtriBackward0", cast="float",
-)  # fmt: skip
-def ndtri(input: Array) -> Array:
-    """Up to where the area under the normal density is ``input``: nan outside [0, 1].
-
-    Reference:
-        Wichura, Algorithm AS 241: The Percentage Points of the Normal Distribution, Applied
-        Statistics 37, 1988.
-    """
-    refuse_half("ndtri_cpu", input)
-    p = input.astype(np.float64)
-    q = p - 0.5
-    inner = np.clip(q, -0.425, 0.425)
-    middle = inner * ratio(0.180625 - inner * inner, MIDDLE_P, MIDDLE_Q)
-    far = outer_quantile(np.clip(np.minimum(p, 1 - p), 1e-320, 0.5))
-    values = np.where(np.abs(q) <= 0.425, middle, np.copysign(far, q))
-    values = np.where((p == 0) | (p == 1), np.copysign(math.inf, q), values)
-    return np.where((p >= 0) & (p <= 1), values, math.nan).astype(input.dtype)
-
-
-@hidden_op(
-    input=lambda g, input, other: zero_where(xlog1py(g, other), (input == 0) & (other <= -1)),
-    other=lambda g, input, other: g * (input / (other + 1)),
-    cast="float", node="SpecialXlog1PyBackward0", wide=True,
-)  # fmt: skip
-def xlog1py(input: Array, other: Array) -> Array:
-    """``input * log1p(other)``; 0 where ``input`` is, unless ``other`` is not a number."""
-    values = input * np.log1p(other)
-    return np.where((input == 0) & ~np.isnan(other), input.dtype.type(0), values)

@@ -70,7 +70,7 @@ def provide_aliases() -> None:
 NAMES = (
     "abs", "acos", "acosh", "addmv", "asin", "asinh", "atan", "atanh", "ceil", "clamp",
     "clamp_max", "clamp_min", "cos", "cosh", "deg2rad", "detach", "erf", "erfc", "exp", "exp2",
-    "expm1", "fill", "floor", "frac", "gcd", "index_put", "lcm", "ldexp", "log", "log10", "log1p",
+    "expm1", "fill", "floor", "frac", "gcd", "index_put", "lcm", "log", "log10", "log1p",
     "log2", "logit", "nan_to_num", "neg", "rad2deg", "reciprocal", "relu", "round", "rsqrt",
     "sigmoid", "sin", "sinc", "sinh", "sqrt", "tan", "tanh", "trunc", "xlogy", "zero",
 )
@@ -116,17 +116,17 @@ JOINING = (
     "vstack",
 )
 CONVERTING = (
-    "addr", "cholesky_solve", "diff", "ger", "kron", "ldexp", "logsumexp", "max", "mean", "min",
+    "addr", "cholesky_solve", "diff", "ger", "kron", "logsumexp", "max", "mean", "min",
     "outer", "std", "var",
 )
 # What takes no other dtype than the result's.
 STRICT = (
-    "addbmm", "addmm", "addmv", "amax", "amin", "aminmax", "argmax", "argmin", "argsort", "baddbmm",
-    "bmm", "bucketize", "cross", "cummax", "cummin", "diag", "dot", "float_power", "frexp",
+    "addmm", "addmv", "amax", "amin", "aminmax", "argmax", "argmin", "argsort", "baddbmm",
+    "bmm", "bucketize", "cross", "cummax", "cummin", "diag", "dot",
     "gather", "heaviside", "histc", "histogram", "index_add", "index_copy", "index_select", "inner",
     "inverse", "isin", "isneginf", "isposinf", "kthvalue", "log_sigmoid", "log_softmax",
     "lu_unpack", "masked_select", "matmul", "median", "mm", "mode", "msort", "multinomial", "mv",
-    "nan_to_num", "nanmedian", "nanquantile", "nonzero", "norm", "quantile", "renorm", "scatter",
+    "nan_to_num", "nanquantile", "nonzero", "norm", "quantile", "renorm", "scatter",
     "scatter_add", "scatter_reduce", "searchsorted", "signbit", "slogdet", "softmax", "sort", "svd",
     "take", "take_along_dim", "tensordot", "topk", "tril", "triu", "vdot", "where",
 )
@@ -166,10 +166,10 @@ UNRECORDED = (
 # By `Out.overlap`: the functions that refuse inputs in the memory of `out`.
 OVERLAPPING = {
     "part": (
-        *ELEMENTWISE, "addr", "cumprod", "cumsum", "frexp", "heaviside", "msort",
+        *ELEMENTWISE, "addr", "cumprod", "cumsum", "heaviside", "msort",
         "nan_to_num", "normal", "renorm", "sort", "topk", "where",
     ),
-    "part no": ("addbmm", "addmm", "addmv", "baddbmm", "ldexp"),
+    "part no": ("addmm", "addmv", "baddbmm", ),
     "part any": ("index_add", "index_copy", "scatter", "scatter_add", "scatter_reduce"),
     "any part": ("gather", "take_along_dim"),
     "any": (
@@ -180,10 +180,10 @@ OVERLAPPING = {
 OVERLAP = {name: how for how, names in OVERLAPPING.items() for name in names}
 # What writes to memory that several elements share.
 EXPANDED = ("empty", "eye", "full", "ones", "zeros")
-ALONG = ("median", "nanmedian", "prod", "sum")
+ALONG = ("median", "prod", "sum")
 DRAWN = ("bernoulli", "normal", "rand", "randint", "randn")
 # What does not warn of another shape.
-SILENT = {"addbmm", "bernoulli", "log_sigmoid", *CREATING} - {"arange"}
+SILENT = {"bernoulli", "log_sigmoid", *CREATING} - {"arange"}
 
 
 def rules() -> Iterator[tuple[str, Out]]:

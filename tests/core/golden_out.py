@@ -12,18 +12,18 @@ ROUNDING: dict[str, int] = {}  # numbers agree up to it
 
 # fmt: off
 NAMES = (
-    "abs", "acos", "acosh", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "all",
+    "abs", "acos", "acosh", "add", "addcdiv", "addcmul", "addmm", "addmv", "addr", "all",
     "amax", "amin", "aminmax", "angle", "any", "arange", "argmax", "argmin", "asin", "asinh",
     "atan", "atan2", "atanh", "baddbmm", "bitwise_and", "bitwise_left_shift", "bitwise_not",
     "bitwise_or", "bitwise_right_shift", "bitwise_xor", "bmm", "bucketize", "cat", "ceil",
     "cholesky_solve", "clamp", "clamp_max", "clamp_min", "clip",
     "column_stack", "concat", "concatenate", "copysign", "cos", "cosh", "cross", "cummax", "cummin",
     "cumprod", "cumsum", "deg2rad", "diag", "diff", "digamma", "div", "dot", "dstack", "eq", "erf",
-    "erfc", "erfinv", "exp", "exp2", "expm1", "eye", "float_power", "floor", "floor_divide", "fmax",
-    "fmin", "fmod", "frac", "frexp", "full", "gather", "gcd", "ge", "ger", "gt", "hardshrink",
+    "erfc", "erfinv", "exp", "exp2", "expm1", "eye", "floor", "floor_divide",
+    "fmod", "frac", "full", "gather", "gcd", "ge", "ger", "gt", "hardshrink",
     "heaviside", "histc", "hstack", "hypot", "index_add", "index_copy",
     "index_select", "inner", "inverse", "isin", "isneginf", "isposinf", "kron",
-    "kthvalue", "lcm", "ldexp", "le", "lerp", "lgamma", "linspace", "log", "log10", "log1p", "log2",
+    "kthvalue", "lcm", "le", "lerp", "lgamma", "linspace", "log", "log10", "log1p", "log2",
     "log_softmax", "logaddexp", "logaddexp2", "logical_and", "logical_not",
     "logical_or", "logical_xor", "logit", "logspace", "logsumexp", "lt",
     "masked_select", "matmul", "max", "maximum", "mean", "min", "minimum",
@@ -107,8 +107,8 @@ def of_another_shape(torch: Any) -> Any:
         return [sorted(set(told)), silent, list(first.shape), bits(first).split()[0]]
 
     # The first two are deprecated, which is another warning; PyTorch looks at other shapes than
-    # the result's in `kthvalue` and `mode`, at numbers in `arange`, and says nothing for `addbmm`.
-    return each(torch, ask, but=("ger", "row_stack", "kthvalue", "mode", "arange", "addbmm"))
+    # the result's in `kthvalue` and `mode` and at numbers in `arange`.
+    return each(torch, ask, but=("ger", "row_stack", "kthvalue", "mode", "arange"))
 
 
 def of_what_requires_grad(torch: Any) -> Any:

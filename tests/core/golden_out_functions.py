@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from tests.answers import numbers, raised
+from tests.answers import raised
 from tests.core.golden_out import like
 
 ROUNDING: dict[str, int] = {}  # numbers agree up to it
@@ -87,25 +87,6 @@ def of_functions_for_layers(torch: Any) -> Any:
     return answers
 
 
-def of_special_functions(torch: Any) -> Any:
-    x = torch.linspace(0.1, 0.9, 3)
-    asked: dict[str, tuple[Any, ...]] = dict.fromkeys(
-        ("entr", "erfcx", "log_ndtr", "ndtr", "ndtri"), (x,)
-    )
-    asked["xlog1py"] = (x, x)
-    answers = {}
-    for name, args in asked.items():
-        function = getattr(torch.special, name)
-        out = torch.zeros(3)
-        leaf = (args[0].clone().requires_grad_(), *args[1:])
-        answers[name] = [
-            function(*args, out=out) is out, numbers(out), out._version,
-            raised(function, *args, out=out.int()), str(function(*args, out=out.double()).dtype),
-            raised(function, *leaf, out=out).partition(", but ")[0][:90],
-        ]  # fmt: skip
-    return answers
-
-
 def of_linear_algebra(torch: Any) -> Any:
     m, v = torch.tensor([[4.0, 1.0], [1.0, 3.0]]), torch.tensor([1.0, 2.0])
     given: dict[str, tuple[Any, ...]] = dict.fromkeys(
@@ -138,7 +119,7 @@ def of_linear_algebra(torch: Any) -> Any:
 
 def of_several_results(torch: Any) -> Any:
     m = torch.tensor([[4.0, 1.0], [1.0, 3.0]])
-    for name in ("median", "nanmedian", "max", "min", "cummax", "mode"):
+    for name in ("median", "max", "min", "cummax", "mode"):
         function = getattr(torch, name)
         empty = torch.empty(0).long()
         yield function(m, 0, out=(torch.empty(0), empty))

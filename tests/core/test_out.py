@@ -83,7 +83,7 @@ def test_random_numbers_are_drawn_in_the_order_of_the_memory(layout: str) -> Non
         assert after == torch.rand(1)
 
 
-@pytest.mark.parametrize("name", ["sum", "prod", "median", "nanmedian"])
+@pytest.mark.parametrize("name", ["sum", "prod", "median"])
 def test_nothing_is_written_without_a_dimension(name: str) -> None:
     with pytest.raises(TypeError, match=f'^{name}.* missing 1 .*: "dim"$'):
         getattr(torch, name)(torch.ones(2, 2), out=torch.zeros(()))
@@ -101,7 +101,6 @@ def test_indices_of_another_dtype() -> None:
             lambda out: torch.median(x, 0, out=out), lambda out: torch.mode(x, 0, out=out),
             lambda out: torch.kthvalue(x, 1, out=out),
         ],
-        "int": [lambda out: torch.frexp(x, out=out)],
     }  # fmt: skip
     for kind, functions in calls.items():
         for call in functions:
@@ -141,4 +140,4 @@ def test_every_function_writes_to_views_and_nothing_else(layout: str) -> None:
         out.fill_(7)
         assert (base == base.new_full((), 7)).all(), name
         count += 1
-    assert count > 150
+    assert count > 140

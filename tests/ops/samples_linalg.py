@@ -46,7 +46,6 @@ LINALG: Table = {
         bad(x(3), x(2, 3), x(3, 4)),
     ),
     "addmv": rows(s(x(2), x(2, 3), x(3))),
-    "addbmm": rows(s(x(2, 4), x(3, 2, 3), x(3, 3, 4))),
     "baddbmm": rows(
         s(x(2, 2, 4), x(2, 2, 3), x(2, 3, 4)), s(x(4), x(2, 2, 3), x(2, 3, 4), beta=0.5)
     ),

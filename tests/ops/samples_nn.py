@@ -276,9 +276,4 @@ DISTANCES: Table = {
         s(x(), x(), 0), kink(x(3, 4), x(3, 4), eps=9.0), bad(x(3, 4), x(3, 4), 2),
         bad(x(3, 4), x(2, 4)), bad(ints(3, 4), ints(3, 4)),
     ),
-    "pdist": rows(
-        s(x(3, 4)), s(x(4, 2), 1.0), s(x(3, 2), 3.0), s(x(3, 2), float("inf")), s(x(1, 4)),
-        s(x(3, 4), 0), kink(at([1.0, 2.0], [1.0, 2.0], [0.0, 1.0])), bad(x(4)), bad(x(3, 4), -1),
-        bad(ints(3, 4)),
-    ),
 }  # fmt: skip

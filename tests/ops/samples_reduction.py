@@ -322,7 +322,7 @@ NUMBERS = given([[3, 1, 2], [1, 1, 0], [3, 1, 2]])
 
 
 def middle() -> Row:
-    """Samples of `median` and `nanmedian`."""
+    """Samples of `median`."""
     return rows(
         s(x(5)), s(x(2, 3)), s(x()), s(fixed()), s(ints(2, 2)), s(x(2, 3), 1), s(x(2, 4), 1),
         s(x(2, 3), 0, True), s(x(2, 3), dim=-2, keepdim=True), s(x(), 0), s(x(0, 2), 1),
@@ -359,7 +359,6 @@ SORTING: Table = {
         bad(x(3), 0), bad(x(), 2), bad(x(0), 1), bad(bools(3), 1),
     ),
     "median": middle(),
-    "nanmedian": middle(),
     "mode": rows(
         s(x(5)), s(x(2, 3), 0, True), s(x()), s(NUMBERS), s(NUMBERS, 0),
         s(given([[2, 1, 2, 1, 3], [3, 3, 3, 1, 1]]), -1, True), s(bools(5)),

@@ -13,7 +13,6 @@ from nanotorch.nn.functional.spatial import *
 from nanotorch.ops.matrix import linear as linear
 from nanotorch.ops.products import cosine_similarity as cosine_similarity
 from nanotorch.ops.products import pairwise_distance as pairwise_distance
-from nanotorch.ops.products import pdist as pdist
 
 if not _TYPE_CHECKING:  # so that checkers of types see which names there are
     __getattr__, __dir__ = _on_demand("nanotorch.nn.functional")
@@ -24,7 +23,7 @@ for _name in (
     "adaptive_avg_pool1d", "avg_pool1d", "avg_pool2d", "avg_pool3d",
     "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
     "cosine_similarity", "gelu", "hardshrink", "linear", "logsigmoid", "one_hot",
-    "pairwise_distance", "pdist", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu_",
+    "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu_",
     "selu_", "softplus", "softshrink", "threshold_", "celu_", "elu_", "hardtanh_",
     "leaky_relu_",
 ):
