@@ -18,7 +18,7 @@ from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
 from nanotorch.nn.utils.rnn import PackedSequence
 from nanotorch.ops.matrix import linear
-from nanotorch.ops.recurrent import Sizes, elman_steps, gru_steps, lstm_steps
+from nanotorch.ops.sequences import Sizes, elman_steps, gru_steps, lstm_steps
 
 __all__ = ("GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "RNNCellBase")
 
@@ -353,7 +353,7 @@ class RNN(RNNBase):
 
 
 class GRU(RNNBase):
-    """Gated recurrent units; see `nanotorch.ops.recurrent` for the formulas.
+    """Gated recurrent units; see `nanotorch.ops.sequences` for the formulas.
 
     Args:
         input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional: see
@@ -395,7 +395,7 @@ class GRU(RNNBase):
 
 
 class LSTM(RNNBase):
-    """Long short-term memory; see `nanotorch.ops.recurrent` for the formulas.
+    """Long short-term memory; see `nanotorch.ops.sequences` for the formulas.
 
     Args:
         input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, proj_size:
@@ -579,7 +579,7 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of long short-term memory; see `nanotorch.ops.recurrent` for the formulas.
+    """One step of long short-term memory; see `nanotorch.ops.sequences` for the formulas.
 
     Args:
         input_size: the size I of the input.
@@ -620,7 +620,7 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One step of a gated recurrent unit; see `nanotorch.ops.recurrent` for the formulas.
+    """One step of a gated recurrent unit; see `nanotorch.ops.sequences` for the formulas.
 
     Args:
         input_size: the size I of the input.

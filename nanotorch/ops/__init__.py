@@ -30,9 +30,7 @@ from nanotorch.ops import tables as tables
 
 # Families whose first use imports them. None has methods, or functions of the table in `tables`.
 FAMILIES = {
-    "nanotorch.ops": (
-        "attention convolution elementwise loss normalization pooling recurrent resampling windows"
-    )
+    "nanotorch.ops": ("convolution elementwise loss normalization pooling sequences windows")
 }
 # What the package has of them; the others are parts of layers.
 LATER = {
@@ -40,12 +38,12 @@ LATER = {
         "adaptive_avg_pool1d adaptive_max_pool1d avg_pool1d max_pool1d max_pool1d_with_indices "
         "max_pool2d max_pool3d"
     ),
-    "nanotorch.ops.windows": "constant_pad_nd pixel_shuffle pixel_unshuffle",
+    "nanotorch.ops.windows": (
+        "affine_grid_generator constant_pad_nd grid_sampler grid_sampler_2d grid_sampler_3d "
+        "pixel_shuffle pixel_unshuffle"
+    ),
     "nanotorch.ops.convolution": (
         "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d"
-    ),
-    "nanotorch.ops.resampling": (
-        "affine_grid_generator grid_sampler grid_sampler_2d grid_sampler_3d"
     ),
 }
 

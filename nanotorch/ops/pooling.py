@@ -24,7 +24,7 @@ from nanotorch.ops.arguments import (
 from nanotorch.ops.elementwise import tied
 from nanotorch.ops.reduction import mean_along
 from nanotorch.ops.shape import squeeze_one, unsqueeze
-from nanotorch.ops.windows import TIED, Ints, Taps, last, padded, resampling
+from nanotorch.ops.windows import TIED, Ints, Taps, last, padded, planes, resampling
 
 # The greatest element of each window, where it lies, and what leads back there.
 
@@ -144,13 +144,6 @@ def pooled(input: Array, at: Pooling) -> tuple[Array, Array]:
     if count:
         numbers += at.origins.reshape(-1)
     return best, numbers.reshape(best.shape)
-
-
-def planes(indices: Array, dims: int, size: Ints) -> Array:
-    """Numbers within the last dimensions as numbers in the whole array."""
-    lead = indices.shape[: indices.ndim - dims]
-    starts = np.arange(math.prod(lead)) * math.prod(size)
-    return (indices.reshape(len(starts), -1) + starts[:, None]).reshape(-1)
 
 
 @hidden_op(g=lambda g, indices, size: pool_pick(g, indices, len(size)), batch=merged)

@@ -11,8 +11,8 @@ from nanotorch._core.out import of_one_type
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops import activation as kernels
 from nanotorch.ops.arguments import tensor_given
-from nanotorch.ops.attention import gelu_unit
 from nanotorch.ops.random import alike, default_generator, each, empty_layout
+from nanotorch.ops.sequences import gelu_unit
 
 __all__ = (
     "celu", "celu_", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "elu_", "gelu",

@@ -14,9 +14,9 @@ from nanotorch._core.call_site import warn
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.nn.functional.activation import dropout
 from nanotorch.ops.arguments import tensors_given
-from nanotorch.ops.attention import attention, future, safe_softmax
 from nanotorch.ops.joining import common_shape
 from nanotorch.ops.matrix import linear
+from nanotorch.ops.sequences import attention, future, safe_softmax
 
 __all__ = ("scaled_dot_product_attention",)
 

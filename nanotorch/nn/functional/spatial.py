@@ -12,7 +12,7 @@ from nanotorch._core.layout import normal_dim
 from nanotorch._core.out import Out, with_out
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops import pooling
-from nanotorch.ops import resampling as kernels
+from nanotorch.ops import windows as kernels
 from nanotorch.ops import windows as pad_kernels
 from nanotorch.ops.arguments import as_number, refuse_half, tensor_given, tensors_given, unsupported
 from nanotorch.ops.convolution import (  # fmt: skip
@@ -24,15 +24,19 @@ from nanotorch.ops.convolution import (  # fmt: skip
     conv_transpose3d,
 )
 from nanotorch.ops.pooling import adaptive_avg_pool1d, avg_pool1d, max_pool1d_with_indices
-from nanotorch.ops.resampling import (
+from nanotorch.ops.windows import (
     ANTIALIASED,
     NEAREST_OF,
     SMOOTH,
     affine_grid_generator,
+    col2im,
     grid_sampler_2d,
     grid_sampler_3d,
+    im2col,
+    pixel_shuffle,
+    pixel_unshuffle,
+    positions,
 )
-from nanotorch.ops.windows import col2im, im2col, pixel_shuffle, pixel_unshuffle, positions
 
 __all__ = (
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",

@@ -8,7 +8,7 @@ from nanotorch import ops
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import named
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.recurrent import pack_rows, pad_rows
+from nanotorch.ops.sequences import pack_rows, pad_rows
 
 __all__ = [
     "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence",
