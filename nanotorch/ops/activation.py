@@ -518,28 +518,18 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
 
 KERNELS = {o.__name__: OPS[o.__name__].kernel for o in (leaky_relu, elu, celu, threshold)}
-NEGATIVE = (
-    "In-place {0} backward calculation is triggered with a negative slope which is not supported. "
-    "This is caused by calling in-place forward function with a negative slope, please call "
-    "out-of-place version instead."
-)
-REPORT = (
-    " File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place "
-    "leakRelu backward calculation with negative slope"
-)
+NEGATIVE = "the backward pass of {} in place needs a slope that is not negative"
 
 
 def leaky_slope(g: Any, out: Any, negative_slope: float) -> Any:
     """The gradient of `leaky_relu` by its result."""
-    if negative_slope < 0:
-        raise RuntimeError(NEGATIVE.format("leakyReLu") + REPORT)
+    require(negative_slope >= 0, NEGATIVE, "leaky_relu")
     return tied(where(out > 0, g, g * negative_slope), out)
 
 
 def exponential_slope(g: Any, out: Any, alpha: float, scale: float, rate: float) -> Any:
     """The gradient of `elu` by its result, which is ``alpha * scale * (exp(rate * x) - 1)``."""
-    if alpha < 0:
-        raise RuntimeError(NEGATIVE.format("elu"))
+    require(alpha >= 0, NEGATIVE, "elu")
     below = where(out < 0, out, 0.0)  # at 0 itself, the second derivative is 0
     return where(out > 0, g * scale, g * ((below + alpha * scale) * rate))
 

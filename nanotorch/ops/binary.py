@@ -15,11 +15,14 @@ from nanotorch._core.overloads import overloads
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import (
     NUMBERS,
+    SCALAR_TYPES,
     as_number,
     need_kind,
+    need_one_dtype,
     need_tensors,
     number_in,
     number_or_infinity,
+    require,
 )
 from nanotorch.ops.elementwise import (
     exp,
@@ -316,8 +319,7 @@ def heaviside(input: Array, values: Array) -> Array:
     Raises:
         RuntimeError: for two dtypes.
     """
-    if input.dtype != values.dtype:
-        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+    need_one_dtype(SCALAR_TYPES, input, values)
     common_shape(input.shape, values.shape)
     return np.where(input == 0, values, (input > 0).astype(input.dtype))
 
@@ -411,21 +413,6 @@ def xlogy(input: Any, other: Any) -> Any:
 # Elementwise functions of three tensors: a way between two, and products added.
 
 
-NAMES = {"Long": "long int", "Half": "c10::Half", "Byte": "unsigned char", "Char": "signed char"}
-NAMES |= {"Short": "short int"}
-
-
-def check_alike(input: Array, **others: Any) -> None:
-    """Refuse tensors of another dtype than the first."""
-    own, *rest = (dtypes.of_array(array).char for array in (input, *others.values()))
-    for name, kind in zip(others, rest, strict=True):
-        if kind != own:
-            raise RuntimeError(
-                f"expected dtype {NAMES.get(own, own.lower())} for `{name}` but got dtype "
-                f"{NAMES.get(kind, kind.lower())}"
-            )
-
-
 def between(input: Array, end: Array, weight: Any, form: str) -> Array:
     """The kernel of `lerp`: from the nearer end, so that rounding does not miss it."""
     tensor = isinstance(weight, np.ndarray)
@@ -447,7 +434,7 @@ def between(input: Array, end: Array, weight: Any, form: str) -> Array:
 )  # fmt: skip
 def lerp_number(input: Array, end: Array, weight: float) -> Array:
     """`lerp` with a weight that is a number."""
-    check_alike(input, end=end)
+    need_one_dtype(SCALAR_TYPES, input, end)
     return between(input, end, weight, "scalar")
 
 
@@ -459,7 +446,9 @@ def lerp_number(input: Array, end: Array, weight: float) -> Array:
 )  # fmt: skip
 def lerp_tensor(input: Array, end: Array, weight: Array) -> Array:
     """`lerp` with a weight that is a tensor."""
-    check_alike(input, end=end, **({"weight": weight} if weight.ndim else {}))
+    need_one_dtype(SCALAR_TYPES, input, end)
+    if weight.ndim:
+        need_one_dtype(SCALAR_TYPES, input, weight)
     return between(input, end, weight, "tensor")
 
 
@@ -496,21 +485,11 @@ def addcmul(input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) 
     return input + number_in(as_number(value), input.dtype) * tensor1 * tensor2
 
 
-NO_INTEGERS = (
-    "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will "
-    "perform a true division of tensor1 and tensor2. The historic addcdiv behavior can be "
-    "implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer "
-    "inputs and as (input + value * tensor1 / tensor2) for float inputs. The future addcdiv "
-    "behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all "
-    "dtypes."
-)
-
-
 def require_floats(input: Any, tensor1: Any, tensor2: Any) -> None:
     """A quotient of integers would have to be rounded."""
     need_tensors(input, tensor1, tensor2)
-    if all(t._array.dtype.kind != "f" for t in (tensor1, tensor2)):
-        raise RuntimeError(NO_INTEGERS)
+    floating = "f" in (tensor1._array.dtype.kind, tensor2._array.dtype.kind)
+    require(floating, "addcdiv(): integers are not divided; convert one to floating point")
 
 
 @op(
@@ -575,11 +554,7 @@ def held_between(input: Array, min: Number | None, max: Number | None) -> Array:
     low, high = least if min is None else min, most if max is None else max
     for name, limit, outside in (("min", low, low > most), ("max", high, high < least)):
         dtypes.refuse_beyond(limit)
-        if outside:
-            raise RuntimeError(
-                f"Clamp {name} value {limit:g} is outside the representable range of "
-                f"{dtypes.OF_NUMPY[kind].char}"
-            )
+        require(not outside, "clamp(): {} {:g} is beyond {}", name, limit, kind.name)
     return np.clip(input, low if low > least else least, high if high < most else most)
 
 

@@ -537,11 +537,8 @@ def check_adjoint(
     """Refuse too much output padding, and a result of a transposed convolution without elements."""
     least = size_of_adjoint(size, kernel, stride, padding, dilation)
     out = tuple([n + r for n, r in zip(least, rest, strict=True)])
-    if any(r >= s and r >= d for r, s, d in zip(rest, stride, dilation, strict=True)):
-        raise RuntimeError(
-            "output padding must be smaller than either stride or dilation, but got "
-            f"output_padding={rest}, stride={stride}, dilation={dilation}"
-        )
+    fits = all(r < max(s, d) for r, s, d in zip(rest, stride, dilation, strict=True))
+    require(fits, "output padding {} must be smaller than either stride or dilation", rest)
     if min(out) < 1:
         sizes = [" x ".join(map(str, ints)) for ints in (size, out)]
         raise RuntimeError(

@@ -14,12 +14,16 @@ from nanotorch._core.op import OPERANDS, PUBLIC, Array, hidden_op, method, numbe
 from nanotorch._core.overloads import overloads
 from nanotorch._core.sums import HALF, SINGLE, pick
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import NUMBERS, need_kind, need_one_dtype, need_tensors, number_in
-
-NO_ALLCLOSE = (
-    "vmap over torch.allclose isn't supported yet. Please file an issue at "
-    "https://github.com/pytorch/pytorch/issues if you need this feature."
+from nanotorch.ops.arguments import (
+    NUMBERS,
+    need_kind,
+    need_one_dtype,
+    need_tensors,
+    number_in,
+    require,
 )
+
+NO_ALLCLOSE = "vmap over torch.allclose isn't supported yet; compare the tensors of all samples"
 
 
 @hidden_op(input=lambda g, mask: zero_where(g, mask))
@@ -244,10 +248,7 @@ def isclose(
     need_tensors(input, other)
     need_one_dtype("{} did not match {}", input, other)
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
-        if not tolerance >= 0:
-            raise RuntimeError(
-                f"{name} must be greater than or equal to zero, but got {tolerance:g}"
-            )
+        require(tolerance >= 0, "isclose(): negative {} {:g}", name, tolerance)
     return elements_close(input, other, rtol, atol, equal_nan)
 
 

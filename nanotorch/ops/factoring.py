@@ -539,8 +539,9 @@ def eigh_factors(input: Array, UPLO: str) -> tuple[Array, Array]:
     if input.ndim >= 2:
         need_kind("linalg_eigh_cpu", input)
     check_matrices("linalg.eigh", input)
-    if UPLO not in ("L", "U", "l", "u"):
-        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    require(
+        UPLO in ("L", "U", "l", "u"), "Expected UPLO argument to be 'L' or 'U', but got {}", UPLO
+    )
     found: Any = np.linalg.eigh(input, "L" if UPLO in "Ll" else "U")
     return found.eigenvalues, found.eigenvectors
 

@@ -408,15 +408,6 @@ def take_backward(g: Array, index: Array, shape: tuple[int, ...]) -> Array:
 # Copies with values put at single elements, counted as in one dimension.
 
 
-def check_put(input: Array, index: Array, source: Array) -> None:
-    """Refuse what `put` cannot place."""
-    require(index.dtype == np.int64, "put_(): index must be of dtype int64")
-    need_one_dtype(SCALAR_TYPES, input, source)
-    require(index.size == source.size, "put_(): not one index for each element", error=IndexError)
-    require(input.size or not index.size, "put_(): the tensor has no elements", error=IndexError)
-    refuse_outside(index, input.size)
-
-
 @hidden_op(input=lambda g, index: emptied(g, index), node="PutBackward0")
 def emptied(input: Array, index: Array) -> Array:
     """Zeros at ``index``, counted as in one dimension: its own adjoint."""
@@ -441,7 +432,11 @@ def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> 
         RuntimeError: for another dtype; ``index`` is of int64.
         IndexError: for an index out of range, or another number of elements.
     """
-    check_put(input, index, source)
+    require(index.dtype == np.int64, "put_(): index must be of dtype int64")
+    need_one_dtype(SCALAR_TYPES, input, source)
+    require(index.size == source.size, "put_(): not one index for each element", error=IndexError)
+    require(input.size or not index.size, "put_(): the tensor has no elements", error=IndexError)
+    refuse_outside(index, input.size)
     flat = input if input.flags.c_contiguous else np.array(input, order="C")
     places, values = index.reshape(-1), source.reshape(-1)
     row = flat.reshape(-1)
@@ -459,11 +454,7 @@ def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> 
 
 # One of two values
 
-NO_MASKS = (
-    "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this "
-    "because for each batch this would return a differently shaped Tensor. Please file an issue at "
-    "https://github.com/pytorch/pytorch/issues if you need this feature."
-)
+NO_MASKS = "vmap over the mask of masked_select: each sample would have a shape of its own"
 
 
 @hidden_op(

@@ -192,8 +192,7 @@ def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:
 def index_filled(input: Array, dim: int, index: Array, value: Any) -> Array:
     """Write ``value`` into the parts of ``input`` at ``index`` along ``dim``."""
     dim = normal_dim(dim, input.ndim)
-    if index.dtype != np.int64:
-        raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    require(index.dtype == np.int64, "index_fill(): index must be int64", error=IndexError)
     need_ndim("index_fill", index, 0, 1)
     if isinstance(value, np.ndarray):
         need_ndim("index_fill", value, 0, 0)
@@ -252,10 +251,7 @@ def index_fill(input: Any, dim: int, index: Tensor, value: Any) -> Any:
 # Indexing by tensors: `index` reads, `index_put` writes. Brackets are made of them below.
 
 
-MASK = (
-    "vmap: We do not support batching operators that can support dynamic shape. Attempting to "
-    "batch over indexing with a boolean mask."
-)
+MASK = "vmap over indices that are masks: each sample would have a shape of its own"
 Key = tuple[Any, ...]  # what NumPy takes: an array or `slice(None)` for each dimension or mask
 
 

@@ -543,8 +543,8 @@ def sum_to_size(self: Tensor, *sizes: Any, size: Sequence[int] | None = None) ->
     wanted = ints("sum_to_size", "size", sizes, size)
     shape = self._array.shape
     fits = all(n in (1, s) for n, s in zip(reversed(wanted), reversed(shape), strict=False))
-    if len(wanted) > len(shape) or not fits:
-        raise RuntimeError(f"size {{{list(wanted)}}} is not expandable to size {{{list(shape)}}}.")
+    fits = fits and len(wanted) <= len(shape)
+    require(fits, "sum_to_size(): {} cannot be expanded to {}", wanted, shape)
     return sum_to(self, wanted) if wanted else self.sum()
 
 
@@ -696,8 +696,7 @@ def roll(input: Array, shifts: Any, dims: Any = ()) -> Array:
     require(steps, "`shifts` required")
     fits = len(steps) == (len(along) or 1)
     require(fits, "roll(): {} shifts for {} dimensions", len(steps), len(along))
-    if along and not input.ndim:
-        raise IndexError(f"Dimension specified as {along[0]} but tensor has no dimensions")
+    require(input.ndim or not along, "roll(): the tensor has no dimensions", error=IndexError)
     if len(along) == 1 and 0 in input.shape:  # nothing can be shifted along any dimension
         along = ()
     dims = tuple([normal_dim(d, input.ndim) for d in along])

@@ -279,8 +279,7 @@ def matrix_rank(
     """
     array = input._array
     need_ndim("linalg.matrix_rank", array, 2)
-    if array.dtype.char not in "fd":
-        raise RuntimeError("This function doesn't handle types other than float and double")
+    require(array.dtype.char in "fd", "linalg.matrix_rank(): expected single or double precision")
     if tol is not None:
         atol, rtol = tol, 0.0
     if hermitian:
@@ -319,17 +318,6 @@ lstsq_result = named_tuple("linalg_lstsq", "solution", "residuals", "rank", "sin
 DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
-def check_sides(A: Any, B: Any, driver: str) -> None:
-    """Refuse sides of a least squares problem that do not fit."""
-    require(driver in DRIVERS, "linalg.lstsq(): driver must be one of {}", DRIVERS)
-    need_ndim("linalg.lstsq", A, 2)
-    need_ndim("linalg.lstsq", B, 1)
-    need_one_dtype(SCALAR_TYPES, A, B)
-    need_ndim("linalg.lstsq", B, A.ndim - 1, A.ndim)
-    size = B.shape[-1 if is_vector(tuple(A.shape), tuple(B.shape)) else -2]
-    require(A.shape[-2] == size, "linalg.lstsq(): {} and {} rows do not match", A.shape[-2], size)
-
-
 @under_vmap(separately)
 def lstsq(input: Any, b: Any, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """The X that make ``A X - B`` smallest: ``(solution, residuals, rank, singular_values)``.
@@ -345,8 +333,14 @@ def lstsq(input: Any, b: Any, rcond: float | None = None, *, driver: str | None 
         RuntimeError: for sides that do not fit, or another driver.
     """
     driver = "gelsy" if driver is None else driver
-    check_sides(input, b, driver)
+    require(driver in DRIVERS, "linalg.lstsq(): driver must be one of {}", DRIVERS)
+    need_ndim("linalg.lstsq", input, 2)
+    need_ndim("linalg.lstsq", b, 1)
+    need_one_dtype(SCALAR_TYPES, input, b)
+    need_ndim("linalg.lstsq", b, input.ndim - 1, input.ndim)
     vector = is_vector(tuple(input.shape), tuple(b.shape))
+    rows, size = input.shape[-2], b.shape[-1 if vector else -2]
+    require(rows == size, "linalg.lstsq(): {} and {} rows do not match", rows, size)
     X, residuals = least_squares(input, unsqueeze(b, -1) if vector else b, None, rcond)
     if vector:
         X = squeeze_one(X, X.ndim - 1).clone()

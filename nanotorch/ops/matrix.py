@@ -480,11 +480,7 @@ def baddbmm(
 ) -> Array:
     """``beta * input + alpha * bmm(batch1, batch2)``; ``input`` broadcasts."""
     check_ndims((batch1, 0), (batch1, 1), (batch2, 2))
-    if input.dtype != batch1.dtype:
-        a, b, c = (dtypes.C_NAMES[x.dtype.name] for x in (input, batch1, batch2))
-        raise RuntimeError(
-            f"Input dtypes must be the same, got: input {a}, batch1: {b}, batch2: {c}"
-        )
+    need_one_dtype(SCALAR_TYPES, input, batch1)
     check_bmm(batch1, batch2, "baddbmm")
     return added(scaled(product(batch1, batch2), alpha), input, beta)
 

@@ -52,14 +52,8 @@ NEGATIVE = (
     "are not currently supported. (You can probably work around this by making a copy of your "
     "array  with array.copy().) "
 )
-UNEVEN = (
-    "given numpy array strides not a multiple of the element byte size. Copy the numpy array to "
-    "reallocate the memory."
-)
-BYTE_ORDER = (
-    "given numpy array has byte order different from the native byte order. Conversion between "
-    "byte orders is currently not supported."
-)
+UNEVEN = "the strides of the NumPy array are no multiples of the size of its elements; copy it"
+BYTE_ORDER = "the NumPy array has another byte order than the machine; convert it"
 READ_ONLY = (
     "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. "
     "This means writing to this tensor will result in undefined behavior. You may want to copy the "
@@ -284,10 +278,7 @@ READ_ONLY_BUFFER = (
     "may want to copy the buffer to protect its data or make it writable before converting it to a "
     "tensor. This type of warning will be suppressed for the rest of this program."
 )
-CAPSULE = (
-    "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only "
-    "once, so you might have already constructed a tensor from it once."
-)
+CAPSULE = "from_dlpack(): expected an array, or a capsule that has not been used yet"
 DLPACK_CPU = (1, 0)  # DLPack's name of the only device
 
 
@@ -316,8 +307,7 @@ def frombuffer(
     except TypeError:
         raise ValueError("object does not implement Python buffer protocol.") from None
     length, size = data.nbytes, dtype.itemsize
-    if not length or not count:
-        raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
+    require(length and count, "frombuffer(): no elements to be read", error=ValueError)
     require(0 <= offset < length, "frombuffer(): offset {} is outside", offset, error=ValueError)
     whole = not (length - offset) % size if count < 0 else offset + count * size <= length
     require(whole, "frombuffer(): no {} elements in {} bytes", count, length, error=ValueError)
@@ -609,7 +599,8 @@ def check_width(array: Array, kind: np.dtype) -> None:
     told = f"to view {names} (different element sizes)"
     require(array.ndim, "self.dim() cannot be 0 {}", told)
     stride, times = array.strides[-1] // array.itemsize, kind.itemsize // array.itemsize
-    if stride != 1 and array.shape[-1] != 1:
-        raise RuntimeError(f"self.stride(-1) must be 1 {told}, but got {stride}")
+    require(
+        1 in (stride, array.shape[-1]), "self.stride(-1) must be 1 {}, but got {}", told, stride
+    )
     fits = not times or not array.shape[-1] % times
     require(fits, "self.size(-1) must be divisible by {} {}", times, told)

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 import string
 from collections.abc import Sequence
 from functools import lru_cache
@@ -105,8 +106,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     need_tensors(a, b)
     if isinstance(dims, int):
         require(dims >= 0, "tensordot expects dims >= 0, but got dims={}", dims)
-        if dims > min(a.ndim, b.ndim):
-            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        require(dims <= min(a.ndim, b.ndim), "tensordot(): {} are more dims than there are", dims)
         first, second = list(range(-dims, 0)), list(range(dims))
     else:
         first, second = ([d] if isinstance(d, int) else list(d) for d in dims)
@@ -202,8 +202,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
         RuntimeError: if the dimension does not have three elements.
     """
     need_tensors(input, other)
-    if input.ndim != other.ndim:
-        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    need_ndim("linalg.cross", other, input.ndim, input.ndim)
     along = own_dim(dim, input.ndim)
     m, n = input.shape[along], other.shape[along]
     require(m == n == 3, "linalg.cross(): dimension {} must have length 3", dim)
@@ -269,11 +268,6 @@ def diagonals(call: Call) -> Any:
 # Combinations
 
 
-def need_vector(input: Any) -> None:
-    """Refuse other numbers of dimensions than one."""
-    need_ndim("meshgrid", input, 1, 1)
-
-
 @public
 def cartesian_prod(*tensors: Any) -> Any:
     """All tuples of an element of each vector, ``(number, vectors)``.
@@ -283,7 +277,7 @@ def cartesian_prod(*tensors: Any) -> Any:
     """
     vectors = given_tensors(tensors)
     for vector in vectors:
-        need_vector(vector)
+        need_ndim("cartesian_prod", vector, 1, 1)
     require(vectors, "meshgrid expects a non-empty TensorList")
     if len(vectors) == 1:
         return vectors[0]
@@ -300,7 +294,7 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     Raises:
         RuntimeError: for what is no vector, or a negative ``r``.
     """
-    need_vector(input)
+    need_ndim("combinations", input, 1, 1)
     require(as_int(r) >= 0, "Expect a non-negative number, but got {}", r)
     if r == 0:
         return input.new_empty(0)
@@ -365,11 +359,9 @@ def triangle_indices(name: str, side: str) -> Any:
         layout: Any = None,
     ) -> Tensor:  # fmt: skip
         row, col, offset = as_int(row), as_int(col), as_int(offset)
-        for called, size in (("row", row), ("col", col)):
-            require(size >= 0, "{} must be non-negative, got{}", called, size)
+        require(min(row, col) >= 0, "{}(): negative size {}", name, min(row, col))
         kind = dtypes.int64 if dtype is None else dtype
-        if kind.is_floating_point or kind is dtypes.bool_:
-            raise NotImplementedError(f"\"{name}\" not implemented for '{kind.char}'")
+        need_kind(name, np.empty(0, kind._numpy), kinds="iu")
         offset = min(max(offset, -row), col)
         # No more than the rows that have elements: as many as there are may not be counted.
         if side == "lower":
@@ -465,18 +457,6 @@ MODES = {
 }
 
 
-def check_sets(x1: Any, x2: Any, p: float) -> None:
-    """Refuse sets of vectors that do not fit."""
-    for x in (x1, x2):
-        need_ndim("cdist", x, 2)
-    require(x1.shape[-1] == x2.shape[-1], "cdist(): the rows differ in size")
-    for x in (x1, x2):
-        require(x.dtype.is_floating_point, "cdist(): expected floating point, not {}", x.dtype)
-    need_one_dtype(SCALAR_TYPES, x1, x2)
-    require(p >= 0, "cdist only supports non-negative p values")
-    common_shape(tuple(x1.shape[:-2]), tuple(x2.shape[:-2]))
-
-
 @public
 def cdist(
     x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
@@ -494,9 +474,15 @@ def cdist(
         ValueError: for another mode.
     """
     p = float(as_number(p))
-    if compute_mode not in MODES:
-        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
-    check_sets(x1, x2, p)
+    require(compute_mode in MODES, "cdist(): unknown mode {!r}", compute_mode, error=ValueError)
+    for x in (x1, x2):
+        need_ndim("cdist", x, 2)
+    require(x1.shape[-1] == x2.shape[-1], "cdist(): the rows differ in size")
+    for x in (x1, x2):
+        require(x.dtype.is_floating_point, "cdist(): expected floating point, not {}", x.dtype)
+    need_one_dtype(SCALAR_TYPES, x1, x2)
+    require(p >= 0, "cdist only supports non-negative p values")
+    common_shape(tuple(x1.shape[:-2]), tuple(x2.shape[:-2]))
     by_product = MODES[compute_mode]
     if by_product is None:
         by_product = max(x1.shape[-2], x2.shape[-2]) > 25
@@ -622,39 +608,19 @@ LETTERS = string.ascii_uppercase + string.ascii_lowercase  # also the order of a
 Labels = list[str]  # letters and DOTS
 
 
-def labels_of(text: str, offset: int, whose: str) -> Labels:
+def labels_of(text: str, whose: str) -> Labels:
     """The letters and dots of one operand or of the result."""
-    labels: Labels = []
-    position = 0
-    while position < len(text):
-        symbol = text[position]
-        if symbol == ".":
-            words = ("but an", " (...)") if whose == "output" else ("for which an", "")
-            if DOTS in labels:
-                fault = f"{words[0]} ellipsis{words[1]} was already found"
-                raise RuntimeError(f"einsum(): found '.' for {whose} {fault}")
-            if text[position : position + 3] != DOTS:
-                fault = f"that is not part of any ellipsis{words[1]}"
-                raise RuntimeError(f"einsum(): found '.' for {whose} {fault}")
-            labels.append(DOTS)
-            position += 3
-            continue
-        if symbol != " ":
-            require(symbol in LETTERS, "einsum(): no letter at index {}", offset + position)
-            labels.append(symbol)
-        position += 1
+    labels: Labels = re.findall(r"\.\.\.|[A-Za-z]", text)
+    known = "".join(labels) == text.replace(" ", "") and labels.count(DOTS) <= 1
+    require(known, "einsum(): {!r} of {} is not of letters and one ellipsis", text, whose)
     return labels
 
 
 def parse(equation: str) -> tuple[list[Labels], Labels | None]:
     """The labels of the operands and, if given, of the result."""
     left, arrow, right = equation.partition("->")
-    inputs = []
-    offset = 0
-    for number, text in enumerate(left.split(",")):
-        inputs.append(labels_of(text, offset, f"operand {number}"))
-        offset += len(text) + 1
-    return inputs, labels_of(right, len(left) + 2, "output") if arrow else None
+    inputs = [labels_of(text, f"operand {k}") for k, text in enumerate(left.split(","))]
+    return inputs, labels_of(right, "the output") if arrow else None
 
 
 def from_lists(arguments: Sequence[Any]) -> tuple[str, list[Tensor]]:
@@ -695,21 +661,6 @@ def covered(inputs: list[Labels], ndims: Sequence[int]) -> int:
     return most
 
 
-def implicit_output(inputs: list[Labels]) -> Labels:
-    """The result's labels where none are given: the dots, then what occurs once, in order."""
-    every = [label for labels in inputs for label in labels]
-    dots = [DOTS] if DOTS in every else []
-    return dots + [letter for letter in LETTERS if every.count(letter) == 1]
-
-
-def check_output(output: Labels, inputs: list[Labels]) -> None:
-    """Refuse a label that comes twice or from nowhere."""
-    for label in output:
-        require(output.count(label) <= 1, "einsum(): the output has {} twice", label)
-        known = label == DOTS or any(label in labels for labels in inputs)
-        require(known, "einsum(): {} of the output is in no operand", label)
-
-
 def spelled_out(labels: Labels, ndim: int, dots: int) -> Labels:
     """Labels with a number for each dimension that the dots stand for, counted from the last."""
     if DOTS not in labels:
@@ -729,10 +680,14 @@ def planned(equation: str, ndims: tuple[int, ...]) -> tuple[list[Labels], Labels
     """
     inputs, output = parse(equation)
     dots = covered(inputs, ndims)
-    if output is None:
-        output = implicit_output(inputs)
-    else:
-        check_output(output, inputs)
+    every = [label for labels in inputs for label in labels]
+    if output is None:  # the dots, then what occurs once, in order
+        dots_too = [DOTS] if DOTS in every else []
+        output = dots_too + [letter for letter in LETTERS if every.count(letter) == 1]
+    for label in output:
+        require(output.count(label) <= 1, "einsum(): the output has {} twice", label)
+        known = label == DOTS or label in every
+        require(known, "einsum(): {} of the output is in no operand", label)
     dotted = [str(n) for n in range(dots)]
     inputs = [spelled_out(*pair, dots) for pair in zip(inputs, ndims, strict=True)]
     result = [x for label in output for x in (dotted if label == DOTS else [label])]

@@ -34,7 +34,7 @@ from nanotorch._core.layout import order_of
 from nanotorch._core.op import method, public
 from nanotorch._core.random import memory_order
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import no_form, shape_of
+from nanotorch.ops.arguments import need_tensors, no_form, shape_of
 from nanotorch.ops.creation import Options, empty, leaf, numpy_dtype
 from nanotorch.ops.joining import common_shape
 
@@ -162,15 +162,8 @@ ERROR = (
     "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
     "'different' randomness flags on vmap or perform the randomness operation out of vmap"
 )
-SAME = (
-    "Vmap does not currently support same randomness with a batched tensor input. Please file an "
-    "issue with functorch"
-)
-IN_PLACE = (
-    "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear "
-    "like same randomness. If this is necessary for your usage, please file an issue with "
-    "functorch."
-)
+SAME = "vmap with randomness='same' of a tensor that differs between samples"
+IN_PLACE = "vmap with randomness='different' fills in place only what differs between samples"
 
 
 def outside(function: Any, rule: FunctionRule, args: Any, kwargs: Any) -> Any:
@@ -702,9 +695,7 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Generator | None
         RuntimeError: for a probability that is not in [0, 1].
         NotImplementedError: for probabilities of a dtype that is not a floating-point one.
     """
-    if not isinstance(input, Tensor):
-        kind = type(input).__name__
-        raise TypeError(f"bernoulli(): argument 'input' (position 1) must be Tensor, not {kind}")
+    need_tensors(input)
     array = input._array
     drawn = stream(generator).bernoulli(array if p is None else p, array.shape, array.dtype)
     return recorded(wrap(drawn), BERNOULLI[0], input)

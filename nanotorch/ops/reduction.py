@@ -18,7 +18,7 @@ from nanotorch._core.op import Array, hidden_op, method, op
 from nanotorch._core.overloads import overloads
 from nanotorch._core.sums import DOUBLE, HALF, SINGLE, sum_over, sum_products, sum_whole
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import inplace_form
+from nanotorch.ops.arguments import inplace_form, require
 from nanotorch.ops.elementwise import exp, zero_where
 from nanotorch.ops.shape import distinct_dims, reshape, transpose, unsqueeze
 
@@ -202,12 +202,7 @@ def provide_in_place(name: str) -> None:
     written = inplace_form(name)
 
     def function(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
-        if dtype is not None and dtype != self.dtype:
-            names = [dtypes.C_NAMES[kind.name] for kind in (self.dtype, dtype)]
-            raise RuntimeError(
-                f"Bad in-place call: input tensor dtype {names[0]} and output tensor dtype "
-                f"{names[1]} should match"
-            )
+        require(dtype in (None, self.dtype), "{}_(): dtype must be that of the tensor", name)
         return written(self, dim, dtype=self.dtype)
 
     named(function, f"{name}_").__doc__ = f"In-place `{name}`."

@@ -675,8 +675,9 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     moves = {}
     for name, given in (("source", source), ("destination", destination)):
         moves[name] = [normal_dim(d, input.ndim) for d in given]
-        if len(set(moves[name])) < len(given):
-            raise RuntimeError(f"movedim: repeated dim in `{name}` ({given})")
+        require(
+            len(set(moves[name])) == len(given), "movedim: repeated dim in `{}` ({})", name, given
+        )
     if not input.ndim:
         return alias(input)
     places = dict(zip(moves["destination"], moves["source"], strict=True))

@@ -300,10 +300,7 @@ def index_of(name: str, find: Any, input: Tensor, dim: int | None, keepdim: bool
     if array.dtype.kind == "b":
         raise NotImplementedError(f"{name}(): does not support bool input")
     if dim is None:
-        if array.size == 0:
-            raise IndexError(
-                f"{name}(): Expected reduction dim to be specified for input.numel() == 0."
-            )
+        require(array.size, "{}(): a tensor without elements needs a dim", name, error=IndexError)
         found = np.asarray(find(array))
         return wrap(found.reshape((1,) * array.ndim) if keepdim else found)
     axis = normal_dim(dim, array.ndim)
@@ -484,8 +481,7 @@ def kthvalue(input: Array, k: int, dim: int = -1, keepdim: bool = False) -> tupl
     k = as_int(k)
     if input.ndim:
         require_elements("kthvalue", input, (dim,))
-    if not 0 < k <= (input.shape[dim] if input.ndim else 1):
-        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
+    require(0 < k <= (input.shape[dim] if input.ndim else 1), "kthvalue(): k {} is out of range", k)
     if input.ndim:
         need_kind("kthvalue_cpu", input, kinds=NUMBERS)
     return at_rank(input, k - 1, dim, keepdim)
@@ -698,8 +694,7 @@ def isin(
     if not (isinstance(elements, Tensor) or isinstance(test_elements, Tensor)):
         raise no_form("isin", elements, test_elements)
     held = arrays_of(elements, test_elements)
-    if "b" in [array.dtype.kind for array in held]:
-        raise NotImplementedError("Unsupported input type encountered for isin(): Bool")
+    need_kind("isin", *held, kinds=NUMBERS)
     return wrap(np.asarray(np.isin(held[0], held[1], assume_unique, invert)))
 
 
@@ -716,28 +711,6 @@ def places(edges: Array, values: Array, right: bool) -> Array:
     start = count if right else 0
     ranks = np.argsort(np.argsort(both, -1, "stable"), -1)[..., start : start + n]
     return ranks - np.argsort(np.argsort(values, -1, "stable"), -1)
-
-
-def rearranged(edges: Array, sorter: Any) -> Array:
-    """The boundaries in the order that ``sorter`` gives."""
-    order = sorter._array
-    require(order.shape == edges.shape, "searchsorted(): sorter is not of {}", edges.shape)
-    require(order.dtype == np.int64, "searchsorted(): sorter must be of dtype int64")
-    known = order.min(initial=0) >= 0 and order.max(initial=-1) < edges.shape[-1]
-    require(known, "searchsorted(): sorter has an index out of range")
-    return np.take_along_axis(edges, order, -1)
-
-
-def check_search(edges: Array, values: Array, right: bool, side: str | None) -> None:
-    """Refuse arguments that do not fit."""
-    require(side in (None, "left", "right"), "searchsorted(): unknown side {!r}", side)
-    require(side != "left" or not right, "searchsorted(): side is 'left', but right is True")
-    need_ndim("searchsorted", edges, 1)
-    need_ndim("searchsorted", values, edges.ndim > 1)
-    fits = edges.ndim == 1 or edges.shape[:-1] == values.shape[:-1]
-    require(fits, "searchsorted(): values {} do not fit {}", values.shape, edges.shape)
-    if edges.dtype.kind == values.dtype.kind == "b" and values.size:
-        raise NotImplementedError("\"searchsorted_out_cpu\" not implemented for 'Bool'")
 
 
 SLOW = (
@@ -765,9 +738,21 @@ def searchsorted(
         RuntimeError: for shapes that do not fit.
     """
     edges, values = arrays_of(sorted_sequence, input)
-    check_search(edges, values, right, side)
+    require(side in (None, "left", "right"), "searchsorted(): unknown side {!r}", side)
+    require(side != "left" or not right, "searchsorted(): side is 'left', but right is True")
+    need_ndim("searchsorted", edges, 1)
+    need_ndim("searchsorted", values, edges.ndim > 1)
+    fits = edges.ndim == 1 or edges.shape[:-1] == values.shape[:-1]
+    require(fits, "searchsorted(): values {} do not fit {}", values.shape, edges.shape)
+    if values.size:
+        need_kind("searchsorted_out_cpu", values, kinds=NUMBERS)
     if sorter is not None:
-        edges = rearranged(edges, sorter)
+        order = sorter._array
+        require(order.shape == edges.shape, "searchsorted(): sorter is not of {}", edges.shape)
+        require(order.dtype == np.int64, "searchsorted(): sorter must be of dtype int64")
+        known = order.min(initial=0) >= 0 and order.max(initial=-1) < edges.shape[-1]
+        require(known, "searchsorted(): sorter has an index out of range")
+        edges = np.take_along_axis(edges, order, -1)
     for which, array in (("input value", values), ("boundary", edges)):
         if not array.flags.c_contiguous:
             warn_once(SLOW.format(which))
@@ -805,8 +790,8 @@ def bincount(input: Array, weights: Array | None = None, minlength: int = 0) -> 
     """
     need_kind("bincount_cpu", input, kinds="iu")
     require(as_int(minlength) >= 0, "minlength should be >= 0")
-    if input.ndim != 1 or (input.size and input.min() < 0):
-        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    fits = input.ndim == 1 and input.min(initial=0) >= 0
+    require(fits, "bincount only supports 1-d non-negative integral inputs.")
     if weights is None:
         return np.bincount(input, minlength=minlength)
     require(weights.shape == input.shape, "weights should be 1-d and have the same length as input")
@@ -843,8 +828,7 @@ def histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> T
     """
     values = input._array
     need_kind("histogram_cpu", values)
-    if as_int(bins) <= 0:
-        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    require(as_int(bins) > 0, "histc(): bins must be > 0, but got {}", bins)
     low, high = limits_of(values, as_number(min), as_number(max))
     inside = values[(values >= low) & (values <= high)]
     place = ((inside - values.dtype.type(low)) * bins / values.dtype.type(high - low)).astype(int)

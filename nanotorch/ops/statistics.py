@@ -162,8 +162,7 @@ def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any
         require(input.numel(), "aminmax(): expected at least one element")
         return aminmax_result(ends_along(input, tuple(range(input.ndim)), keepdim))
     along = only_dim(dim, input.ndim)
-    if not count(input.shape, along):
-        raise IndexError(f"aminmax: Expected reduction dim {along[0]} to have non-zero size.")
+    require(count(input.shape, along), "aminmax(): no elements along dim", error=IndexError)
     return aminmax_result(ends_along(input, along, keepdim))
 
 
@@ -305,11 +304,10 @@ def checked_share(input: Tensor, q: Any) -> Any:
         q = wrap(np.asarray(q, input._array.dtype))
     require(input.numel(), "quantile() input tensor must be non-empty")
     need_ndim("quantile", q, 0, 1)
-    if input.dtype not in (dtypes.float32, dtypes.float64):
-        raise RuntimeError("quantile() input tensor must be either float or double dtype")
+    require(input._array.dtype.char in "fd", "quantile(): expected single or double precision")
     require(q.dtype == input.dtype, "quantile() q tensor must be same dtype as the input tensor")
-    if not ((q._array >= 0) & (q._array <= 1)).all():
-        raise RuntimeError("quantile() q values must be in the range [0, 1]")
+    within = ((q._array >= 0) & (q._array <= 1)).all()
+    require(within, "quantile() q values must be in the range [0, 1]")
     return q
 
 
@@ -426,14 +424,19 @@ def histogram(
     if weight is not None and not isinstance(weight, Tensor):
         raise no_form("histogram", input, bins, weight=weight)
     points = input._array.reshape(-1)
-    weights = weights_of(points, weight)
+    weights = None if weight is None else weight._array.reshape(-1)
+    if weights is not None:
+        require(weights.shape == points.shape, "histogram(): not one weight for each element")
+        need_one_dtype(SCALAR_TYPES, points, weights)
     dtype = input.dtype
     parts = bins.numel() - 1 if given else bins
     require(parts > 0, "torch.histogram(): bins must be > 0, but got {} for dimension 0", parts)
     need_kind("histogramdd", points)
     refuse_half("histogramdd", points)
     if given:
-        edges = edges_given(points, bins._array).copy()
+        edges = bins._array.copy()
+        need_one_dtype(SCALAR_TYPES, points, edges)
+        need_ndim("histogram", edges, 1, 1)
     else:
         low, high = limits_of(points, range)
         edges = linspace(low, high, parts + 1, dtype=dtype)._array
@@ -441,23 +444,6 @@ def histogram(
     if density:
         counts = counts / counts.sum() / np.diff(edges)
     return histogram_result((wrap(counts.astype(points.dtype)), wrap(edges)))
-
-
-def weights_of(points: Array, weight: Tensor | None) -> Array | None:
-    """The weights of points as a vector, if there are some, and one for each."""
-    if weight is None:
-        return None
-    weights: Array = weight._array.reshape(-1)
-    require(weights.shape == points.shape, "histogram(): not one weight for each element")
-    need_one_dtype(SCALAR_TYPES, points, weights)
-    return weights
-
-
-def edges_given(points: Array, edges: Array) -> Array:
-    """The edges, if they are a vector of the points' dtype."""
-    need_one_dtype(SCALAR_TYPES, points, edges)
-    need_ndim("histogram", edges, 1, 1)
-    return edges
 
 
 def limits_of(values: Array, asked: Sequence[float] | None) -> tuple[float, float]:
@@ -601,10 +587,7 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
 def refuse_bools(name: str, y: Any, x: Any) -> None:
     """PyTorch adds no bools here."""
     if any(t is not None and t.dtype == dtypes.bool_ for t in (y, x)):
-        which = "`y`" if x is None else "`x` or `y`"
-        raise NotImplementedError(
-            f"{name}: received a bool input for {which}, but bool is not supported"
-        )
+        raise NotImplementedError(f"{name}(): bools are not supported")
 
 
 def neighbours(y: Any, dim: int) -> tuple[Any, Any]:
@@ -616,8 +599,7 @@ def neighbours(y: Any, dim: int) -> tuple[Any, Any]:
 def steps(name: str, y: Any, x: Any, dim: int) -> Any:
     """The distances of the places where ``y`` was taken, to be multiplied along ``dim``."""
     if x.ndim == 1:
-        if x.shape[0] != y.shape[dim]:
-            raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
+        require(len(x) == y.shape[dim], "{}(): not one `x` for each sample point", name)
         x, along = reshape(x, (x.shape[0], *(1,) * (y.ndim - dim - 1))), 0
     else:
         x = reshape(x, ((1,) * (y.ndim - x.ndim) + tuple(x.shape)))

@@ -849,8 +849,7 @@ def affine_grid_generator(theta: Array, size: Sequence[int], align_corners: bool
     Raises:
         RuntimeError: for other sizes.
     """
-    if len(size) not in (4, 5):
-        raise RuntimeError("AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.")
+    require(len(size) in (4, 5), "affine_grid(): size must have 4 or 5 numbers, not {}", len(size))
     n, _, *spatial = size
     moved = np.matmul(base(spatial, align_corners, theta.dtype), theta.swapaxes(1, 2))
     shape = (n, *spatial, len(spatial))

@@ -46,7 +46,7 @@ ALSO = {
 BY_MEMORY = ("as_strided", "as_strided_")
 # A view of a sample need not be one of all samples.
 NO_VIEW = "view size is not compatible"
-MASK = "boolean mask|vmap over `mask`"
+MASK = "vmap over (the mask|indices that are masks)"
 IN_PLACE = "is not possible because there exists a Tensor `other`"
 # Where a greatest element is nan, which elements share its gradient depends on their number.
 AT_NAN = ("max:14", "min:14")
