@@ -11,7 +11,6 @@ from nanotorch._core.op import OPS, Array, hidden_op, method, number, op
 from nanotorch._core.sums import BITS, HALF, SINGLE, SMALL, maximum_along, pick, sum_over
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import (
-    NUMBERS,
     inplace_form,
     need_kind,
     need_ndim,
@@ -369,7 +368,7 @@ SIXTH = float(np.float32(1 / 6))  # PyTorch's slope of `hardsigmoid` in any prec
 )
 def threshold(input: Array, threshold: float, value: float) -> Array:
     """``input`` where it is greater than ``threshold``, else ``value``; nan stays."""
-    need_kind("threshold_cpu", input, kinds=NUMBERS)
+    need_kind("threshold_cpu", input, kinds="fiu")
     kind = input.dtype
     limit = number_in(threshold, SINGLE if kind == HALF else kind)
     return pick(input <= limit, number_in(value, kind), input)

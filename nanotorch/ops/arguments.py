@@ -122,27 +122,24 @@ def number_in(value: Number, kind: np.dtype) -> Any:
     return kind.type(value)
 
 
-SCALAR_TYPES = "expected scalar type {} but found {}"
-NUMBERS = "fiu"  # all kinds but bools, by NumPy's letters
-
-
 def unsupported(kernel: str, array: np.ndarray) -> NotImplementedError:
     """The error for numbers of a type that PyTorch's ``kernel`` does not know."""
     return NotImplementedError(f"\"{kernel}\" not implemented for '{char_of(array)}'")
 
 
-def need_kind(kernel: str, *arrays: np.ndarray, kinds: str = "f") -> None:
+def need_kind(kernel: str, *arrays: np.ndarray, kinds: str = "f", half: bool = True) -> None:
     """Refuse numbers of a kind that PyTorch's ``kernel`` does not know.
 
     Args:
         kinds: those it knows, by NumPy's letters: floats, signed and unsigned integers, bools.
+        half: whether it knows half precision.
     """
     for array in arrays:
-        if array.dtype.kind not in kinds:
+        if array.dtype.kind not in kinds or not (half or array.dtype != np.float16):
             raise unsupported(kernel, array)
 
 
-def need_one_dtype(text: str, *operands: Any) -> None:
+def need_one_dtype(*operands: Any, text: str = "expected scalar type {} but found {}") -> None:
     """Refuse operands of different dtypes.
 
     Args:
@@ -156,12 +153,6 @@ def need_one_dtype(text: str, *operands: Any) -> None:
 def char_of(operand: Any) -> str:
     """How messages call the dtype of a tensor or an array."""
     return operand.dtype.char if isinstance(operand, Tensor) else dtypes.of_array(operand).char
-
-
-def refuse_half(name: str, array: np.ndarray) -> None:
-    """Refuse half precision where PyTorch's kernel of that name does not know it."""
-    if array.dtype == np.float16:
-        raise unsupported(name, array)
 
 
 def number_or_infinity(value: Number, kind: np.dtype) -> Any:

@@ -14,8 +14,6 @@ from nanotorch._core.op import OPERANDS, Array, hidden_op, in_half, in_single, m
 from nanotorch._core.overloads import overloads
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import (
-    NUMBERS,
-    SCALAR_TYPES,
     as_number,
     need_kind,
     need_one_dtype,
@@ -43,7 +41,7 @@ from nanotorch.ops.joining import common_shape
 
 def check_divisor(name: str, input: Array, other: Array) -> None:
     """Refuse bools, in the words of PyTorch's kernel of that name, and integers divided by 0."""
-    need_kind(f"{name}_cpu", input, kinds=NUMBERS)
+    need_kind(f"{name}_cpu", input, kinds="fiu")
     if other.dtype.kind != "f" and input.size and not other.all():
         raise RuntimeError("ZeroDivisionError")
 
@@ -319,7 +317,7 @@ def heaviside(input: Array, values: Array) -> Array:
     Raises:
         RuntimeError: for two dtypes.
     """
-    need_one_dtype(SCALAR_TYPES, input, values)
+    need_one_dtype(input, values)
     common_shape(input.shape, values.shape)
     return np.where(input == 0, values, (input > 0).astype(input.dtype))
 
@@ -434,7 +432,7 @@ def between(input: Array, end: Array, weight: Any, form: str) -> Array:
 )  # fmt: skip
 def lerp_number(input: Array, end: Array, weight: float) -> Array:
     """`lerp` with a weight that is a number."""
-    need_one_dtype(SCALAR_TYPES, input, end)
+    need_one_dtype(input, end)
     return between(input, end, weight, "scalar")
 
 
@@ -446,9 +444,9 @@ def lerp_number(input: Array, end: Array, weight: float) -> Array:
 )  # fmt: skip
 def lerp_tensor(input: Array, end: Array, weight: Array) -> Array:
     """`lerp` with a weight that is a tensor."""
-    need_one_dtype(SCALAR_TYPES, input, end)
+    need_one_dtype(input, end)
     if weight.ndim:
-        need_one_dtype(SCALAR_TYPES, input, weight)
+        need_one_dtype(input, weight)
     return between(input, end, weight, "tensor")
 
 
@@ -481,7 +479,7 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
 )  # fmt: skip
 def addcmul(input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
     """``input + value * tensor1 * tensor2``, broadcasting."""
-    need_kind("addcmul_cpu_out", input, kinds=NUMBERS)
+    need_kind("addcmul_cpu_out", input, kinds="fiu")
     return input + number_in(as_number(value), input.dtype) * tensor1 * tensor2
 
 
@@ -535,7 +533,7 @@ def by_numbers(input: Array, min: Number | None, max: Number | None) -> Array:
         limits = [limit for limit in (min, max) if limit is not None]
         input = input.astype(dtypes.result_type([input, *limits])._numpy, copy=False)
         end = "" if len(limits) == 2 else "min_" if max is None else "max_"
-        need_kind(f"clamp_{end}scalar_cpu", input, kinds=NUMBERS)
+        need_kind(f"clamp_{end}scalar_cpu", input, kinds="fiu")
     return held_between(input, min, max)
 
 
@@ -593,7 +591,7 @@ def by_tensors(input: Array, min: Array | None, max: Array | None) -> Array:
     """``input`` between limits that are arrays or None, in the dtype of all of them together."""
     limits = [limit for limit in (min, max) if limit is not None]
     if len(limits) == 2:
-        need_kind("clamp_cpu", input, kinds=NUMBERS)
+        need_kind("clamp_cpu", input, kinds="fiu")
     kind = dtypes.result_type([input, *limits])._numpy
     out = input.astype(kind, copy=False)
     try:

@@ -12,7 +12,7 @@ from nanotorch._core.batched import Call
 from nanotorch._core.call_site import tell_operands, warn_once
 from nanotorch._core.op import Array, hidden_op, public
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import NUMBERS, need_kind, no_form, require
+from nanotorch.ops.arguments import need_kind, no_form, require
 from nanotorch.ops.elementwise import tied
 from nanotorch.ops.reduction import sum_along
 from nanotorch.ops.shape import slice_along, squeeze_one, unsqueeze
@@ -393,7 +393,7 @@ def convolve(
     transposed: bool, output_padding: Ints, groups: int,
 ) -> Array:  # fmt: skip
     """The convolution of (N, C, ...), or its adjoint; of numbers one for each dimension."""
-    need_kind("slow_conv2d_cpu", input, kinds=NUMBERS)
+    need_kind("slow_conv2d_cpu", input, kinds="fiu")
     size, kernel, out_size = input.shape[2:], weight.shape[2:], None
     if transposed:
         out_size = size

@@ -30,7 +30,6 @@ from nanotorch._core.layout import order_of, strided
 from nanotorch._core.op import Array, hidden_op, method, public
 from nanotorch._core.tensor import Tensor, require_float, wrap
 from nanotorch.ops.arguments import (
-    NUMBERS,
     as_number,
     given_tensors,
     need_kind,
@@ -429,7 +428,7 @@ def arange(
     start, end, step = as_number(start), as_number(end, place), as_number(step)
     whole = all(isinstance(v, (int, np.integer)) for v in (start, end, step))
     kind = numpy_dtype(dtype) if dtype is not None or not whole else np.dtype(np.int64)
-    need_kind("arange_cpu", np.empty(0, kind), kinds=NUMBERS)
+    need_kind("arange_cpu", np.empty(0, kind), kinds="fiu")
     check_steps(start, end, step)
     if whole and kind == np.int64:
         for value in (start, end, step):
@@ -496,7 +495,7 @@ def linspace(
     start, end, steps = as_number(start), as_number(end), as_int(steps)
     require(steps >= 0, "number of steps must be non-negative")
     kind = numpy_dtype(dtype)
-    need_kind("linspace_cpu", np.empty(0, kind), kinds=NUMBERS)
+    need_kind("linspace_cpu", np.empty(0, kind), kinds="fiu")
     if kind.kind != "f":
         number_in(start, kind), number_in(end, kind)
         return leaf(np.linspace(start, end, steps).astype(kind), **options)
@@ -520,7 +519,7 @@ def logspace(
     if integer(steps) is None:
         raise no_form("logspace", start, end, steps)
     kind = numpy_dtype(dtype)
-    need_kind("logspace_cpu", np.empty(0, kind), kinds=NUMBERS)
+    need_kind("logspace_cpu", np.empty(0, kind), kinds="fiu")
     exponents = linspace(start, end, steps, dtype=dtypes.float64)._array
     return leaf((base**exponents).astype(kind), **options)
 

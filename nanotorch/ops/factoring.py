@@ -9,14 +9,7 @@ import numpy as np
 from nanotorch._core.arguments import named_tuple
 from nanotorch._core.batched import Call, elementwise, leading, looped, under_vmap, wholes
 from nanotorch._core.op import Array, hidden_op, method, op, public
-from nanotorch.ops.arguments import (
-    SCALAR_TYPES,
-    need_kind,
-    need_ndim,
-    need_one_dtype,
-    refuse_half,
-    require,
-)
+from nanotorch.ops.arguments import need_kind, need_ndim, need_one_dtype, require
 from nanotorch.ops.elementwise import vanishing
 from nanotorch.ops.gathering import where
 from nanotorch.ops.joining import cat_along
@@ -56,8 +49,7 @@ def check_matrices(name: str, A: Array, square: bool = True) -> None:
 
 def check_floats(name: str, A: Array) -> None:
     """Refuse other dtypes."""
-    need_kind(name, A)
-    refuse_half(name, A)
+    need_kind(name, A, half=False)
 
 
 def each_or_nan(
@@ -200,7 +192,7 @@ def solve(A: Array, B: Array, *, left: bool = True) -> Array:
         LinAlgError: for a singular matrix.
     """
     check_floats("linalg.solve", A)
-    need_one_dtype(SCALAR_TYPES, A, B)
+    need_one_dtype(A, B)
     check_matrices("linalg.solve", A)
     vector = is_vector(A.shape, B.shape)
     if not vector:
@@ -244,7 +236,7 @@ def solve_triangular(
     """
     check_matrices("linalg.solve_triangular", input)
     check_matrices("linalg.solve_triangular", B, square=False)
-    need_one_dtype(SCALAR_TYPES, input, B)
+    need_one_dtype(input, B)
     check_system("linalg.solve_triangular", input, B, left)
     beyond = int(unitriangular)
     A = np.triu(input, beyond) if upper else np.tril(input, -beyond)

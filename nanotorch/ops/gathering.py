@@ -26,8 +26,6 @@ from nanotorch._core.overloads import overloads
 from nanotorch._core.sums import pick
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
-    NUMBERS,
-    SCALAR_TYPES,
     char_of,
     inplace_form,
     need_kind,
@@ -433,7 +431,7 @@ def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> 
         IndexError: for an index out of range, or another number of elements.
     """
     require(index.dtype == np.int64, "put_(): index must be of dtype int64")
-    need_one_dtype(SCALAR_TYPES, input, source)
+    need_one_dtype(input, source)
     require(index.size == source.size, "put_(): not one index for each element", error=IndexError)
     require(input.size or not index.size, "put_(): the tensor has no elements", error=IndexError)
     refuse_outside(index, input.size)
@@ -659,7 +657,7 @@ def masked_scatter(input: Array, mask: Array, source: Array) -> Array:
         RuntimeError: if ``source`` has too few.
     """
     text = "masked_scatter: expected self and source to have same dtypes but got{} and {}"
-    need_one_dtype(text, input, source)
+    need_one_dtype(input, source, text=text)
     require(mask.dtype.kind == "b", "masked_scatter(): mask must be of dtype bool")
     out = copy_for(input, mask)
     mask = np.broadcast_to(mask, out.shape)
@@ -803,7 +801,7 @@ def scatter_reduce(
     if not index.size:
         return out
     if reduce == "mean":
-        need_kind("scatter_gather_tensor_cpu_reduce_mean", out, kinds=NUMBERS)
+        need_kind("scatter_gather_tensor_cpu_reduce_mean", out, kinds="fiu")
     flat, shape = out.reshape(-1), out.shape or (1,)
     places = np.ravel_multi_index(at(np.atleast_1d(index), dim), shape).reshape(-1)
     values = np.atleast_1d(part(np.atleast_1d(src), np.atleast_1d(index).shape)).reshape(-1)

@@ -19,7 +19,6 @@ from nanotorch._core.op import Array, hidden_op, method, op
 from nanotorch._core.overloads import overloads
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
-    SCALAR_TYPES,
     char_of,
     inplace_form,
     need_ndim,
@@ -118,7 +117,7 @@ def check_index_add(input: Array, dim: int, index: Array, source: Array, alpha: 
     dim = normal_dim(dim, input.ndim)
     require(index.ndim <= 1, "index_add(): index must be a vector", error=IndexError)
     require(index.dtype.name in ("int32", "int64"), "index_add(): index must be int32 or int64")
-    need_one_dtype(SCALAR_TYPES, input, source)
+    need_one_dtype(input, source)
     require(dim < max(source.ndim, 1), "index_add(): source has no dimension {}", dim)
     alone = not source.ndim and index.size == 1
     count = 1 if alone else source.shape[own_dim(dim, source.ndim)]
@@ -162,7 +161,7 @@ def check_index_copy(input: Array, dim: int, index: Array, source: Array) -> int
     fits = fits and (input.ndim == source.ndim or 0 in (input.ndim, source.ndim))
     require(fits, "index_copy(): source {} does not fit", source.shape, error=IndexError)
     require(index.dtype == np.int64, "index_copy(): index must be of dtype int64")
-    need_one_dtype(SCALAR_TYPES, input, source)
+    need_one_dtype(input, source)
     rest = [x.shape[:dim] + x.shape[dim + 1 :] for x in (input, source)]
     require(rest[0] == rest[1], "index_copy(): source {} does not fit", source.shape)
     fits = not source.ndim or index.size == source.shape[dim]

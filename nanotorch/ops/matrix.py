@@ -26,7 +26,6 @@ from nanotorch._core.out import Out
 from nanotorch._core.sums import OF_BLAS, sum_rows
 from nanotorch._core.tensor import Tensor, observers, wrap
 from nanotorch.ops.arguments import (
-    SCALAR_TYPES,
     need_ndim,
     need_one_dtype,
     need_tensors,
@@ -119,7 +118,7 @@ def check_mv(mat: Array, vec: Array, input: Array | None = None) -> None:
             f"size mismatch, got input ({size}), mat ({n}x{m}), vec ({vec.shape[0]})"
         )
     to = vec if input is None else input
-    need_one_dtype(ADDMV_DTYPES, to, mat, vec)
+    need_one_dtype(to, mat, vec, text=ADDMV_DTYPES)
 
 
 @op(
@@ -138,7 +137,7 @@ def check_vectors(a: Array, b: Array) -> None:
     """Refuse what is no pair of vectors of one length and dtype, in PyTorch's words."""
     if a.ndim != 1 or b.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
-    need_one_dtype("dot : expected both vectors to have same dtype, but found {} and {}", a, b)
+    need_one_dtype(a, b, text="dot : expected both vectors to have same dtype, but found {} and {}")
     if a.size != b.size:
         raise RuntimeError(
             f"inconsistent tensor size, expected tensor [{a.size}] and src [{b.size}] to have the "
@@ -175,7 +174,7 @@ def check_bmm(a: Array, b: Array, kernel: str = "bmm") -> None:
     small = a.shape[1] * a.shape[2] * b.shape[2] < 400
     if a.dtype.kind == "b" and (a.dtype == b.dtype or small):
         raise unsupported(kernel if small else "addmm_impl_cpu_", a)
-    need_one_dtype(SCALAR_TYPES, *((a, b) if small else (b, a)))
+    need_one_dtype(*((a, b) if small else (b, a)))
 
 
 @op(
@@ -425,8 +424,8 @@ def added_of_all(call: Call, product: Any) -> Any:
 
 def check_dtypes(input: Array, mat1: Array, mat2: Array) -> None:
     """Refuse operands of different dtypes."""
-    need_one_dtype("self and mat2 must have the same dtype, but got {} and {}", input, mat2)
-    need_one_dtype("mat1 and mat2 must have the same dtype, but got {} and {}", mat1, mat2)
+    need_one_dtype(input, mat2, text="self and mat2 must have the same dtype, but got {} and {}")
+    need_one_dtype(mat1, mat2, text="mat1 and mat2 must have the same dtype, but got {} and {}")
 
 
 ADDED: dict[str, Any] = {
@@ -480,7 +479,7 @@ def baddbmm(
 ) -> Array:
     """``beta * input + alpha * bmm(batch1, batch2)``; ``input`` broadcasts."""
     check_ndims((batch1, 0), (batch1, 1), (batch2, 2))
-    need_one_dtype(SCALAR_TYPES, input, batch1)
+    need_one_dtype(input, batch1)
     check_bmm(batch1, batch2, "baddbmm")
     return added(scaled(product(batch1, batch2), alpha), input, beta)
 

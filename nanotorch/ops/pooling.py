@@ -13,14 +13,7 @@ from nanotorch._core.batched import merged
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, hidden_op, public
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import (
-    NUMBERS,
-    need_kind,
-    need_ndim,
-    refuse_half,
-    require,
-    tensor_given,
-)
+from nanotorch.ops.arguments import need_kind, need_ndim, require, tensor_given
 from nanotorch.ops.elementwise import tied
 from nanotorch.ops.reduction import mean_along
 from nanotorch.ops.shape import squeeze_one, unsqueeze
@@ -137,7 +130,7 @@ def greatest(input: Array, at: Pooling) -> tuple[Array, Array]:
 
 def pooled(input: Array, at: Pooling) -> tuple[Array, Array]:
     """The greatest element of each window, and its number in the input."""
-    need_kind(f"max_pool{len(at.size)}d", input, kinds=NUMBERS)
+    need_kind(f"max_pool{len(at.size)}d", input, kinds="fiu")
     best, which = greatest(input, at)
     count = math.prod(at.out)
     numbers = at.numbers.take(which.reshape(-1, count) if count else which)
@@ -257,8 +250,7 @@ def averaging(dims: int) -> Any:
         """The sum of each window divided by the number of its elements, or by ``divisor``."""
         name = "avg_pool3d_out_frame" if dims == 3 else "avg_pool2d"
         if input.dtype != np.int64:
-            need_kind(name, input)
-        refuse_half(name, input)
+            need_kind(name, input, half=False)
         return divided(sums(input, at), counts(at, with_padding, divisor))
 
     def slope(g: Any, input: Any, at: Any, with_padding: Any, divisor: Any) -> Any:

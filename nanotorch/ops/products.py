@@ -21,8 +21,6 @@ from nanotorch._core.op import OPS, Array, Arrays, hidden_op, method, op, public
 from nanotorch._core.sums import sum_over
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
-    NUMBERS,
-    SCALAR_TYPES,
     as_number,
     given_tensors,
     need_kind,
@@ -30,7 +28,6 @@ from nanotorch.ops.arguments import (
     need_one_dtype,
     need_tensor_list,
     need_tensors,
-    refuse_half,
     require,
     tensors_given,
 )
@@ -188,8 +185,8 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 )  # fmt: skip
 def cross_along(input: Array, other: Array, dim: int) -> Array:
     """The cross products of vectors of three elements along one dimension."""
-    need_kind("cross", input, kinds=NUMBERS)
-    need_one_dtype(SCALAR_TYPES, input, other)
+    need_kind("cross", input, kinds="fiu")
+    need_one_dtype(input, other)
     a, b = np.moveaxis(input, dim, 0), np.moveaxis(other, dim, 0)
     parts = [a[i] * b[j] - a[j] * b[i] for i, j in ((1, 2), (2, 0), (0, 1))]
     return np.stack(parts, dim)
@@ -243,7 +240,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 def trace(input: Array) -> Array:
     """The sum of a matrix's diagonal."""
     need_ndim("trace", input, 2, 2)
-    need_kind("trace", input, kinds=NUMBERS)
+    need_kind("trace", input, kinds="fiu")
     return np.asarray(input.trace(dtype=input.dtype if input.dtype.kind == "f" else np.int64))
 
 
@@ -438,7 +435,7 @@ def pair_slopes(g: Any, x1: Any, x2: Any, out: Any, p: float) -> tuple[Any, Any]
 def distances(x1: Array, x2: Array, p: float, by_product: bool) -> Array:
     """The kernel of `cdist`."""
     if x1.size and x2.size:
-        refuse_half("cdist", x1)
+        need_kind("cdist", x1, half=False)
     if not by_product:
         x1, x2 = (np.asarray(x, order="C") for x in (x1, x2))
         way = x1[..., :, None, :] - x2[..., None, :, :]
@@ -480,7 +477,7 @@ def cdist(
     require(x1.shape[-1] == x2.shape[-1], "cdist(): the rows differ in size")
     for x in (x1, x2):
         require(x.dtype.is_floating_point, "cdist(): expected floating point, not {}", x.dtype)
-    need_one_dtype(SCALAR_TYPES, x1, x2)
+    need_one_dtype(x1, x2)
     require(p >= 0, "cdist only supports non-negative p values")
     common_shape(tuple(x1.shape[:-2]), tuple(x2.shape[:-2]))
     by_product = MODES[compute_mode]

@@ -32,7 +32,7 @@ from nanotorch._core.layout import normal_dim, own_dim
 from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.overloads import overloads
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import NUMBERS, as_number, need_kind, need_ndim, no_form, require
+from nanotorch.ops.arguments import as_number, need_kind, need_ndim, no_form, require
 from nanotorch.ops.elementwise import maximum, minimum, zero_where
 from nanotorch.ops.reduction import NOT_GIVEN, NOT_KEPT, Dims, normal_dims, spread, sum_along
 from nanotorch.ops.shape import reshape
@@ -483,7 +483,7 @@ def kthvalue(input: Array, k: int, dim: int = -1, keepdim: bool = False) -> tupl
         require_elements("kthvalue", input, (dim,))
     require(0 < k <= (input.shape[dim] if input.ndim else 1), "kthvalue(): k {} is out of range", k)
     if input.ndim:
-        need_kind("kthvalue_cpu", input, kinds=NUMBERS)
+        need_kind("kthvalue_cpu", input, kinds="fiu")
     return at_rank(input, k - 1, dim, keepdim)
 
 
@@ -503,7 +503,7 @@ def median_all(input: Array) -> Array:
     if not input.size:
         least = np.iinfo(np.int32 if input.dtype == np.int32 else np.int64).min
         return np.full((), math.nan if input.dtype.kind == "f" else least).astype(input.dtype)
-    need_kind("median_cpu", input, kinds=NUMBERS)
+    need_kind("median_cpu", input, kinds="fiu")
     flat = input.reshape(-1)
     return at_rank(flat, middle_rank(flat, 0), 0, False)[0]
 
@@ -513,7 +513,7 @@ def median_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """The median along ``dim`` and its index."""
     if input.ndim:
         require_elements("median", input, (dim,))
-    need_kind("median_out", input, kinds=NUMBERS)
+    need_kind("median_out", input, kinds="fiu")
     if not input.ndim:
         return input.copy(), np.zeros((), np.int64)
     return at_rank(input, middle_rank(input, dim), dim, keepdim)
@@ -694,7 +694,7 @@ def isin(
     if not (isinstance(elements, Tensor) or isinstance(test_elements, Tensor)):
         raise no_form("isin", elements, test_elements)
     held = arrays_of(elements, test_elements)
-    need_kind("isin", *held, kinds=NUMBERS)
+    need_kind("isin", *held, kinds="fiu")
     return wrap(np.asarray(np.isin(held[0], held[1], assume_unique, invert)))
 
 
@@ -745,7 +745,7 @@ def searchsorted(
     fits = edges.ndim == 1 or edges.shape[:-1] == values.shape[:-1]
     require(fits, "searchsorted(): values {} do not fit {}", values.shape, edges.shape)
     if values.size:
-        need_kind("searchsorted_out_cpu", values, kinds=NUMBERS)
+        need_kind("searchsorted_out_cpu", values, kinds="fiu")
     if sorter is not None:
         order = sorter._array
         require(order.shape == edges.shape, "searchsorted(): sorter is not of {}", edges.shape)

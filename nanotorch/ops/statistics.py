@@ -16,13 +16,11 @@ from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.sums import sum_over
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
-    SCALAR_TYPES,
     as_number,
     need_kind,
     need_ndim,
     need_one_dtype,
     no_form,
-    refuse_half,
     require,
 )
 from nanotorch.ops.binary import lerp
@@ -427,15 +425,14 @@ def histogram(
     weights = None if weight is None else weight._array.reshape(-1)
     if weights is not None:
         require(weights.shape == points.shape, "histogram(): not one weight for each element")
-        need_one_dtype(SCALAR_TYPES, points, weights)
+        need_one_dtype(points, weights)
     dtype = input.dtype
     parts = bins.numel() - 1 if given else bins
     require(parts > 0, "torch.histogram(): bins must be > 0, but got {} for dimension 0", parts)
-    need_kind("histogramdd", points)
-    refuse_half("histogramdd", points)
+    need_kind("histogramdd", points, half=False)
     if given:
         edges = bins._array.copy()
-        need_one_dtype(SCALAR_TYPES, points, edges)
+        need_one_dtype(points, edges)
         need_ndim("histogram", edges, 1, 1)
     else:
         low, high = limits_of(points, range)

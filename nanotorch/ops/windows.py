@@ -14,8 +14,6 @@ from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, hidden_op, op, public
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import (
-    NUMBERS,
-    SCALAR_TYPES,
     as_number,
     need_kind,
     need_ndim,
@@ -372,7 +370,7 @@ def check_pad(array: Array, pairs: list[tuple[int, int, int]], mode: str) -> Non
     out = [size + before + after for size, before, after in pairs]
     require(min(out) > 0, "pad(): input {} would be left with {}", shape, out)
     name = "reflection" if mode == "reflect" else "replication"
-    need_kind(f"{name}_pad{dims}d", array, kinds=NUMBERS)
+    need_kind(f"{name}_pad{dims}d", array, kinds="fiu")
 
 
 # Windows as columns and back, and channels exchanged with space: `unfold`, `pixel_shuffle`.
@@ -709,7 +707,7 @@ def all_taps(grid: Array, size: Sequence[int], options: Options, orders: Orders)
 
 def seen(input: Array, grid: Array, options: Options, orders: Orders) -> Array:
     """What is seen of ``(N, C, ...)`` at the places ``(N, ..., d)``."""
-    need_one_dtype(SCALAR_TYPES, input, grid)
+    need_one_dtype(input, grid)
     need_kind(f"grid_sampler_{input.ndim - 2}d_cpu_kernel_impl", input)
     n, channels, *size = input.shape
     out = np.zeros((n, channels, grid[0, ..., 0].size if n else 0), input.dtype)

@@ -14,7 +14,7 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.ops import pooling
 from nanotorch.ops import windows as kernels
 from nanotorch.ops import windows as pad_kernels
-from nanotorch.ops.arguments import as_number, refuse_half, tensor_given, tensors_given, unsupported
+from nanotorch.ops.arguments import as_number, need_kind, tensor_given, tensors_given, unsupported
 from nanotorch.ops.convolution import (  # fmt: skip
     conv1d,
     conv2d,
@@ -396,7 +396,7 @@ def interpolate(
         operation: Any = NEAREST_OF[mode][dims - 1]
         maps: list[Any] = [kernels.nearest(*each, mode == "nearest-exact") for each in numbers]
     elif antialias:
-        refuse_half("compute_index_ranges_weights", input._array)
+        need_kind("compute_index_ranges_weights", input._array, kinds="biuf", half=False)
         operation = ANTIALIASED[mode]
         maps = [kernels.smooth(*each, corners, mode == "bicubic") for each in numbers]
     else:
