@@ -552,7 +552,7 @@ def held_between(input: Array, min: Number | None, max: Number | None) -> Array:
     low, high = least if min is None else min, most if max is None else max
     for name, limit, outside in (("min", low, low > most), ("max", high, high < least)):
         dtypes.refuse_beyond(limit)
-        require(not outside, "clamp(): {} {:g} is beyond {}", name, limit, kind.name)
+        require(not outside, "clamp(): {} {:g} is beyond {}", name, limit, kind)
     return np.clip(input, low if low > least else least, high if high < most else most)
 
 

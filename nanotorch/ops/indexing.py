@@ -116,7 +116,8 @@ def check_index_add(input: Array, dim: int, index: Array, source: Array, alpha: 
     """The dimension, counted from the front; refuses what does not fit."""
     dim = normal_dim(dim, input.ndim)
     require(index.ndim <= 1, "index_add(): index must be a vector", error=IndexError)
-    require(index.dtype.name in ("int32", "int64"), "index_add(): index must be int32 or int64")
+    known = index.dtype.kind == "i" and index.itemsize >= 4
+    require(known, "index_add(): index must be int32 or int64")
     need_one_dtype(input, source)
     require(dim < max(source.ndim, 1), "index_add(): source has no dimension {}", dim)
     alone = not source.ndim and index.size == 1

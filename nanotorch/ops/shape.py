@@ -675,9 +675,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     moves = {}
     for name, given in (("source", source), ("destination", destination)):
         moves[name] = [normal_dim(d, input.ndim) for d in given]
-        require(
-            len(set(moves[name])) == len(given), "movedim: repeated dim in `{}` ({})", name, given
-        )
+        require(len(set(moves[name])) == len(given), "movedim(): repeated dim in {}", name)
     if not input.ndim:
         return alias(input)
     places = dict(zip(moves["destination"], moves["source"], strict=True))
