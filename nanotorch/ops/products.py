@@ -239,8 +239,8 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 )
 def trace(input: Array) -> Array:
     """The sum of a matrix's diagonal."""
-    need_ndim("trace", input, 2, 2)
     need_kind("trace", input, kinds="fiu")
+    need_ndim("trace", input, 2, 2)
     return np.asarray(input.trace(dtype=input.dtype if input.dtype.kind == "f" else np.int64))
 
 
