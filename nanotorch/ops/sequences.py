@@ -537,7 +537,7 @@ def slopes(
     **dict.fromkeys(("query", "key", "value"), slopes),
     joint=True,
     results=("out", "raised", "inverse"),
-    seen=1,
+    visible_outputs=1,
     node="ScaledDotProductFlashAttentionForCpuBackward0",
     batch=leading,
     wide=True,
