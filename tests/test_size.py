@@ -11,12 +11,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 FILE_LINES, FUNCTION_LINES = 1000, 80
-FILES, SLACK = 191, 100
+FILES, SLACK = 190, 100
 CODE = {  # lines of code by folder
-    "_core/": 5920, "amp/": 170, "autograd/": 2130, "compile/": 4020, "cuda/": 60,
-    "distributed/": 10, "distributions/": 510, "func/": 710, "names/": 400, "nn/": 5940,
-    "ops/": 12250, "optim/": 2100, "program/": 200, "serialization/": 570, "train/": 6760,
-    "utils/": 2600, "*.py": 750,
+    "_core/": 5920, "amp/": 170, "autograd/": 1930, "compile/": 4010, "cuda/": 60,
+    "distributed/": 10, "distributions/": 500, "func/": 610, "names/": 430, "nn/": 5560,
+    "ops/": 11210, "optim/": 2000, "program/": 200, "serialization/": 570, "train/": 8290,
+    "utils/": 2560, "*.py": 750,
 }  # fmt: skip
 
 
