@@ -119,8 +119,8 @@ IN_A_FILE = {
     "'cost'; known here: size, rooms, city",
     ("houses.csv", "data/houses.csv"): "house.yaml:3:8: data.csv: cannot read 'data/houses.csv': "
     "No such file or directory; did you mean 'houses.csv'?",
-    ("price\n  categorical: [city]", "city"): "house.yaml:4:11: data.target: column 'city' holds names, "
-    "such as 'A'; experiment: classification predicts one of several",
+    ("price\n  categorical: [city]", "city"): "house.yaml:4:11: data.target: "
+    "column 'city' holds names, such as 'A'; experiment: classification predicts one of several",
     ("MSELoss", "CrossEntropyLoss"): "house.yaml:11:7: loss.name: a regression takes MSELoss or "
     "L1Loss or SmoothL1Loss",
     ("- ReLU", "- Wavelet"): "house.yaml:9:7: model.layers[1].name: 'Wavelet' is not known; "
