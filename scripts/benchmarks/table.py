@@ -149,9 +149,10 @@ def write(docs: Path, readme: Path, machine: str, table: str) -> None:
         raise ValueError(f"{readme} has no lines {BEGIN} and {END} to put the table between")
     heading, *sections = re.split(r"^## ", docs.read_text("utf-8"), flags=re.MULTILINE)
     by_machine = dict(section.split("\n", 1) for section in sections)
-    by_machine[machine] = f"\n{table}\n\n"
-    text = heading + "".join(f"## {name}\n{body}" for name, body in by_machine.items())
-    docs.write_text(text.rstrip() + "\n", "utf-8")
+    by_machine[machine] = f"\n{table}\n"
+    parts = [heading, *(f"## {name}\n{body}" for name, body in by_machine.items())]
+    text = "\n\n".join(part.rstrip() for part in parts) + "\n"
+    docs.write_text(text, "utf-8")
     readme.write_text("\n".join([before + BEGIN, ranges(text), END + after]), "utf-8")
 
 
@@ -166,17 +167,24 @@ def ranges(docs: str) -> str:
         elif cells[0] in found:
             found[cells[0]].append(dict(zip(head, cells, strict=True)))
     text = [
-        "| one training step | nanotorch | PyTorch takes | beside a compiled step |",
+        "| one training step | nanotorch | PyTorch takes | than a compiled step |",
         "| --- | ---: | ---: | ---: |",
     ]
     for name, rows in found.items():
         times = [float(row[ONE_THREAD]) for row in rows]
         compiled = [n / float(row[COMPILED]) for n, row in zip(times, rows, strict=True)]
-        own = " to ".join(dict.fromkeys(row[NANOTORCH] for row in rows))
+        own = sorted({row[NANOTORCH] for row in rows}, key=seconds)
         text.append(
-            f"| {IN_README[name]} | {own} | {between(times)} times as long | {between(compiled)} |"
+            f"| {IN_README[name]} | {' to '.join(dict.fromkeys((own[0], own[-1])))} "
+            f"| {between(times)} times as long | {between(compiled)} times |"
         )
     return "\n".join(text)
+
+
+def seconds(shown: str) -> float:
+    """The seconds of a time such as `24.8 µs`."""
+    figure, unit = shown.split()
+    return float(figure) * {"µs": 1e-6, "ms": 1e-3, "s": 1.0}[unit]
 
 
 def between(figures: list[float]) -> str:
