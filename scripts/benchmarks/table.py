@@ -167,7 +167,7 @@ def ranges(docs: str) -> str:
         elif cells[0] in found:
             found[cells[0]].append(dict(zip(head, cells, strict=True)))
     text = [
-        "| one training step | nanotorch | PyTorch takes | than a compiled step |",
+        "| one training step | nanotorch | PyTorch takes | beside `torch.compile` |",
         "| --- | ---: | ---: | ---: |",
     ]
     for name, rows in found.items():
