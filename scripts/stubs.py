@@ -31,7 +31,6 @@ ALL, ALONG = "*, out: Any = ...", "dim: _int, keepdim: _bool = ..., *, out: Any 
 # The results that are no tensor, where no annotation tells: by name, or in the order of overloads
 # by the arguments after the first. PyTorch's overloads are told apart only where results differ.
 RESULTS: dict[str, str | dict[str, str]] = {
-    **dict.fromkeys(("item", "tolist", "apply_", "map_", "new"), ANY),
     **dict.fromkeys(("unbind", "split_with_sizes", "var_mean", "std_mean"), TUPLE),
     **dict.fromkeys(("lstm", "gru", "rnn_tanh", "rnn_relu"), TUPLE),
     **dict.fromkeys(("unique", "unique_consecutive"), ANY),

@@ -593,7 +593,7 @@ class Exchange:
     requires_grad: Any
     grad_fn: Any
 
-    def item(self) -> Any:
+    def item(self) -> int | float | bool:
         """The only element, as a Python number.
 
         Raises:

@@ -90,7 +90,7 @@ class Sequential(_Numbered):
         for name, module in named:
             self.add_module(str(name), module)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Any) -> Tensor:
         """Pass ``input`` through all modules in turn."""
         for module in self._modules.values():
             input = module(input)

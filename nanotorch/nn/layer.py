@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
 from types import FunctionType
-from typing import Any, ClassVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn.module import Module
@@ -47,6 +47,10 @@ class Layer(Module):
     _shown: ClassVar[Sequence[str]] = ()
     _options: ClassVar[dict[str, Any]] = {}  # their types by name; those of the base come first
     _defaults: ClassVar[dict[str, Any]] = {}
+
+    if TYPE_CHECKING:  # `__init_subclass__` makes it
+
+        def forward(self, *args: Any, **kwargs: Any) -> Tensor: ...
 
     def __init_subclass__(
         cls, function: Callable[..., Any] | None = None, takes: str | None = None, gives: str = "",

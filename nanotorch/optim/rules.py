@@ -117,11 +117,12 @@ class Rule(Optimizer):
     def _check(self, given: dict[str, Any]) -> None:
         """Refuse options that are out of their range."""
         check_learning_rate(given["lr"])
+        last = "eps" if "eps" in given else "betas"
         for name, value in given.items():
             if name in GREATEST and not 0.0 <= number(value) <= GREATEST[name]:
                 label = "epsilon" if name == "eps" else name
                 raise ValueError(f"Invalid {label} value: {value}")
-            if name == "eps":  # next come the betas, as in PyTorch
+            if name == last:  # the betas come after the epsilon, as in PyTorch
                 for position, beta in enumerate(given.get("betas", ())[:2]):
                     if not 0.0 <= number(beta) < 1.0:
                         raise ValueError(f"Invalid beta parameter at index {position}: {beta}")

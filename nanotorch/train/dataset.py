@@ -105,6 +105,16 @@ class Column:
         index = table.codes(self.name, self.categories, refusal, missing)
         return np.equal(index[:, None], np.arange(len(self.categories))).astype(np.float64)
 
+    def of_cells(self, cells: NDArray[Any]) -> NDArray[Any]:
+        """Return the features of the cells that a program gives, None where a number is missing."""
+        if self.categories is None:
+            return cells.astype(np.float64)[:, None]
+        names = cells.astype(str)
+        if unknown := {*names.tolist()} - {*self.categories}:
+            message = f"predict(): {quoted(min(unknown))} is no {self.name} of the training"
+            raise ValueError(message + did_you_mean(min(unknown), self.categories))
+        return np.equal(names[:, None], np.array(self.categories))
+
 
 @dataclass(frozen=True)
 class Preprocessing:

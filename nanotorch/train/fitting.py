@@ -8,7 +8,7 @@ from typing import Any, TypedDict, Unpack
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 import nanotorch as torch
 from nanotorch import nn, optim
@@ -111,7 +111,8 @@ def fit(
         model: the module. It is trained in place, and in evaluation mode afterwards.
         data: what it is trained on: a tuple `(x, y)` of arrays or tensors, samples first; a
             dataset; or a `DataLoader` of batches `(x, y)`. A model with several inputs takes
-            `(x1, x2, y)`. Numbers in NumPy's arrays get PyTorch's default precision.
+            `(x1, x2, y)`. Numbers in NumPy's arrays get PyTorch's default precision. Nothing is
+            standardized: the model learns the numbers that are given.
         loss: from outputs and targets to a tensor of one number, the mean over samples: a module,
             a function, or what a configuration says, such as `"MSELoss"`.
         optimizer: of the model's parameters, or what a configuration says, such as
@@ -479,7 +480,16 @@ class Fit(Fitting):
             known = Prepared({}, Preprocessing(classes=[str(k) for k in range(count)]))
             details = self.kind.details(outputs.numpy(), targets.numpy(), known)
             text += f"\n\n{part} samples\n{details}" if details else ""
-        return Report(text, results, results["train/loss"])
+        targets = {name: pair[1].numpy() for name, pair in found.items()}
+        return Report(text, results, results["train/loss"], self._warning(results, targets))
+
+    def _remedy(self, fitted: bool, targets: NDArray[Any]) -> str:
+        if not fitted and self.kind is not None and self.kind.targets == "regression":
+            mean, spread = targets.mean(), targets.std()
+            if max(abs(mean), spread) > 10 or spread < 0.1:
+                found = f"train on (y - mean) / deviation: targets have a mean of {mean:.3g}"
+                return f"{found} and a standard deviation of {spread:.3g}"
+        return super()._remedy(fitted, targets)
 
 
 def check(value: object, kind: Any, argument: str, expected: str) -> None:

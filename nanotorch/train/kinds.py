@@ -54,14 +54,14 @@ class Kind:
         """Return the metrics."""
         raise NotImplementedError
 
-    def shortfall(self, measured: Mapping[str, float], targets: NDArray[Any]) -> str:
-        """Return how metrics fall short of what the same answer for all samples reaches."""
+    def shortfall(self, results: Mapping[str, float], part: str, targets: NDArray[Any]) -> str:
+        """Return how a part's metrics fall short of those of one answer for all samples."""
         classes, counts = np.unique(targets, return_counts=True)
-        share = counts.max() / counts.sum()
-        if not measured["accuracy"] < share:
+        accuracy, share = results[f"{part}/accuracy"], counts.max() / counts.sum()
+        if not accuracy < share:
             return ""
         largest = f"predicting the commonest of {len(classes)} classes for all samples"
-        return f"accuracy {measured['accuracy']:.3f} is less than the {share:.3f} of {largest}"
+        return f"accuracy {accuracy:.3f} is less than the {share:.3f} of {largest}"
 
     def predictions(self, outputs: Outputs, dataset: Dataset) -> Mapping[str, NDArray[Any]]:
         """Return what the outputs say, as columns of a table."""
@@ -78,10 +78,11 @@ class Numbers(Kind):
     def measure(self, outputs: Outputs, targets: NDArray[Any]) -> Mapping[str, float]:
         return regression_metrics(outputs, targets)
 
-    def shortfall(self, measured: Mapping[str, float], targets: NDArray[Any]) -> str:
-        if not measured["r2"] < 0:
+    def shortfall(self, results: Mapping[str, float], part: str, targets: NDArray[Any]) -> str:
+        if not results[f"{part}/r2"] < 0:
             return ""
-        return f"R2 {measured['r2']:.3f} is worse than predicting the mean target for all samples"
+        r2 = f"R2 {results[f'{part}/r2']:.3f}"
+        return f"{r2} is worse than predicting the mean target for all samples"
 
     def predictions(self, outputs: Outputs, dataset: Dataset) -> Mapping[str, NDArray[Any]]:
         return {dataset.preprocessing.target: outputs.reshape(-1)}

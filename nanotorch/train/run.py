@@ -288,8 +288,9 @@ class RunResult:
 
         Args:
             inputs: an array or a tensor, samples first; several if the model takes several. Of a
-                table they are the features; they are standardized as those of the training, and
-                numbers come back in the units of the target.
+                table they are the features, or cells of its columns as they stand there, such as
+                `[[85, 3, "Berlin"]]`; they are standardized as those of the training, and numbers
+                come back in the units of the target.
         """
         return self.task.outputs(*inputs)
 

@@ -186,6 +186,30 @@ class Fitting(Experiment):
             if name not in known
         )
 
+    def _warning(self, results: Mapping[str, float], targets: Mapping[str, NDArray[Any]]) -> str:
+        """Return what to try if one answer for all samples were better than the model's.
+
+        Args:
+            results: the metrics.
+            targets: of each part.
+        """
+        last, kind = [*targets][-1], self.kind
+        if kind is None or not (short := kind.shortfall(results, last, targets[last])):
+            return ""
+        fitted = not kind.shortfall(results, "train", targets["train"])
+        return f"{last} {short}; {self._remedy(fitted, targets['train'])}"
+
+    def _remedy(self, fitted: bool, targets: NDArray[Any]) -> str:
+        """Return what to try after a poor result.
+
+        Args:
+            fitted: whether the result on the training part is not poor.
+            targets: those of the training part.
+        """
+        if fitted:
+            return "only the training part is fitted: try more samples, fewer weights, weight_decay"
+        return "train longer, or with another learning rate"
+
     def batches(self, start: int) -> Iterator[list[torch.Tensor]]:
         """Return the tensors of each step: x and y, once for each batch that it accumulates."""
         if not start:
@@ -456,7 +480,9 @@ class Supervised(Fitting):
         samples, targets = self.dataset.parts[part], self.dataset.targets(part)
         if details := self.kind.details(self.predict(samples.x), targets, self.dataset):
             text += f"\n\n{part} samples\n{details}"
-        return Report(text, results, results["train/loss"], self._warning(results))
+        parts = [name for name in PARTS if len(self.dataset.parts[name])]
+        found = {name: self.dataset.targets(name) for name in parts}
+        return Report(text, results, results["train/loss"], self._warning(results, found))
 
     def _linear(self, layer: nn.Linear, results: dict[str, float]) -> str:
         """Return the coefficients of a linear model, beside the best and the true ones if known.
@@ -480,27 +506,16 @@ class Supervised(Fitting):
             of = f"log odds of {preprocessing.classes[-1]}"
         return f"{text}\n\n{coefficients_table(of, preprocessing.features, columns)}"
 
-    def _warning(self, results: Mapping[str, float]) -> str:
-        """Return what to try if the same answer for all samples were better than the model's."""
-        last = [name for name in PARTS if len(self.dataset.parts[name])][-1]
-        short = {}
-        for part in ("train", last):
-            own = {key.removeprefix(f"{part}/"): value for key, value in results.items()}
-            short[part] = self.kind.shortfall(own, self.dataset.targets(part))
-        if not short[last]:
-            return ""
+    def _remedy(self, fitted: bool, targets: NDArray[Any]) -> str:
         data, regression = self.config.data, self.kind.targets == "regression"
         if isinstance(data, Data) and data.class_weights is not None:
-            why = "data.class_weights favours rare classes at its cost"
-        elif not short["train"]:
-            why = "only the training part is fitted: try more samples, fewer weights, weight_decay"
-        elif regression and not LOSS_FACTS[self.config.loss.name].degree:
-            why = "register the loss with its degree, so that the target is standardized"
-        elif regression and isinstance(data, Data) and not data.standardize_target:
-            why = "set data.standardize_target: true"
-        else:
-            why = "train longer, or with another optimizer.lr (--find-lr proposes one)"
-        return f"{last} {short[last]}; {why}"
+            return "data.class_weights favours rare classes at its cost"
+        if regression and not fitted and not LOSS_FACTS[self.config.loss.name].degree:
+            return "register the loss with its degree, so that the target is standardized"
+        if regression and not fitted and isinstance(data, Data) and not data.standardize_target:
+            return "set data.standardize_target: true"
+        remedy = super()._remedy(fitted, targets)
+        return remedy if fitted else f"{remedy} (--find-lr proposes one)"
 
 
 def batch_of(numbers: int) -> int:
@@ -524,11 +539,16 @@ def prepared(x: Any, dataset: Dataset, kind: Kind) -> NDArray[Any]:
     """Return samples as they stand in the data as inputs of the model."""
     if isinstance(kind, Characters):
         return np.asarray(x)
-    rows, count = np.asarray(x, dtype=np.float64), math.prod(dataset.preprocessing.shape)
-    if rows.ndim == 0 or rows.size != len(rows) * count:
+    cells, columns = np.asarray(x), dataset.preprocessing.columns
+    if cells.dtype.kind in "OU" and cells.ndim == 2 and cells.shape[1] == len(columns):
+        cells = np.hstack([column.of_cells(cells[:, k]) for k, column in enumerate(columns)])
+    count = math.prod(dataset.preprocessing.shape)
+    if cells.ndim == 0 or cells.size != len(cells) * count:
         message = f"predict() takes {count} numbers for each sample, samples first"
-        raise ValueError(f"{message}; got an array of shape {rows.shape}")
-    return dataset.preprocessing.inputs(rows.reshape(len(rows), count))
+        if any(column.categories for column in columns):
+            message += f", or the cells of {', '.join(column.name for column in columns)}"
+        raise ValueError(f"{message}; got an array of shape {cells.shape}")
+    return dataset.preprocessing.inputs(cells.astype(np.float64).reshape(len(cells), count))
 
 
 def outputs_of(model: nn.Module, x: NDArray[Any], size: int) -> NDArray[np.float32]:

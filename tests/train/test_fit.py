@@ -251,6 +251,18 @@ def test_classes_are_measured_and_shown(capsys: pytest.CaptureFixture[str]) -> N
     assert run.predict(X).argmax(1).shape == (60,)
 
 
+@pytest.mark.parametrize(("scale", "remedy"), [(1e5, "train on (y - mean) /"), (1, "train longer")])
+def test_a_fit_worse_than_the_mean_says_so(
+    scale: float, remedy: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    x = torch.linspace(0, 1, 32).unsqueeze(1)
+    y = scale * (x + 1)
+    fit(nn.Linear(1, 1), (x, y), loss="MSELoss", optimizer={"name": "SGD", "lr": 1e-9}, epochs=1)
+    last = capsys.readouterr().out.partition("\nwarning: ")[2]
+    assert last.startswith("train R2 -")
+    assert remedy in last
+
+
 def test_the_scheduler_makes_a_step_an_epoch_or_a_step() -> None:
     rates = []
 

@@ -72,6 +72,13 @@ def test_prices_are_learned_and_told_in_their_own_units(capsys: pytest.CaptureFi
     assert name == "price"
     expected = [90_000 + 260_000 + 36_000, 210_000 + 156_000 + 18_000]
     assert list(map(float, prices)) == pytest.approx(expected, rel=0.1)
+    cells = [[100, 4, "Berlin"], [60, 2, "Munich"]]
+    told = [f"{price:.9g}" for price in result.predict(cells).flatten().tolist()]
+    assert told == prices
+    with pytest.raises(ValueError, match="'Berlln' is no city of the training; did you mean 'Ber"):
+        result.predict([[100, 4, "Berlln"]])
+    with pytest.raises(ValueError, match=r"takes 5 numbers .* or the cells of size, rooms, city; "):
+        result.predict([[100, 4]])
 
 
 @pytest.mark.parametrize("loss", ["L1Loss", "SmoothL1Loss", "HuberLoss"])
@@ -137,7 +144,7 @@ def closing(capsys: pytest.CaptureFixture[str]) -> str:
     ("overrides", "warning"),
     [
         ((), ""),
-        (("train.epochs=1", "optimizer.lr=1e-6"), "train longer, or with another optimizer.lr"),
+        (("train.epochs=1", "optimizer.lr=1e-6"), "train longer, or with another learning rate"),
         (("data.standardize_target=false",), "set data.standardize_target: true"),
         (("train.epochs=1", "optimizer.lr=1e-6", "train.fast_dev_run=true"), ""),
         (("data.target=noise",), "only the training part is fitted"),
