@@ -480,8 +480,8 @@ class Fit(Fitting):
             known = Prepared({}, Preprocessing(classes=[str(k) for k in range(count)]))
             details = self.kind.details(outputs.numpy(), targets.numpy(), known)
             text += f"\n\n{part} samples\n{details}" if details else ""
-        targets = {name: pair[1].numpy() for name, pair in found.items()}
-        return Report(text, results, results["train/loss"], self._warning(results, targets))
+        warning = self._warning(results, {name: pair[1].numpy() for name, pair in found.items()})
+        return Report(text, results, results["train/loss"], warning)
 
     def _remedy(self, fitted: bool, targets: NDArray[Any]) -> str:
         if not fitted and self.kind is not None and self.kind.targets == "regression":

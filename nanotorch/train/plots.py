@@ -541,9 +541,15 @@ Part = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 """Inputs, targets and the model's outputs, these two in the target's own units."""
 
 
+MOST = 1e9
+"""Outputs that are larger, measured by the largest target, show nothing."""
+
+
 def predicted_plots(kind: Kind, dataset: Dataset, predict: AnyPredict) -> Iterator[Plot | None]:
     """Yield the figures that show what a model predicts."""
     parts = outputs_of(dataset, predict, MOST_POINTS)
+    if not all(np.abs(p).max() < MOST * np.abs(y).max(initial=1) for _, y, p in parts.values()):
+        return  # the run has diverged
     last, (_, y, outputs) = list(parts.items())[-1]
     classes = list(dataset.classes or ())
     if isinstance(kind, Numbers):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nanotorch.train import load_config, train
-from tests.train.examples import MINIMIZATION, REGRESSION, write_example
+from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
 
 LAYERS = (
     "model.layers=[{name: Linear, out_features: 4}, {name: Dropout, p: 0.5}, "
@@ -36,6 +36,18 @@ def test_the_operation_the_module_and_the_step_are_named(
         re.MULTILINE,
     )
     assert taken - 2 <= int(found[1]) <= taken
+
+
+@pytest.mark.parametrize("rate", [1e4, 1e6, 1e30])
+@pytest.mark.parametrize("text", [REGRESSION, CLASSIFICATION])
+def test_plots_of_predictions_are_left_out(
+    text: str, rate: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Warnings are errors: matplotlib gives some for numbers that are not finite or too large."""
+    log = "log={tensorboard: false, plots: true}"
+    shown(capsys, text, log, "optimizer=SGD", f"optimizer.lr={rate}", "train.steps=30")
+    (directory,) = Path("runs/x").iterdir()
+    assert {path.name for path in (directory / "plots").iterdir()} <= {"loss.png"}
 
 
 def test_a_function_that_is_not_defined(capsys: pytest.CaptureFixture[str]) -> None:
