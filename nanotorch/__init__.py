@@ -69,9 +69,9 @@ __getattr__, __dir__ = _on_demand(
     {
         **ops.LATER,
         "nanotorch": (
-            "accelerator amp backends compiler cuda distributed distributions func functional "
-            "linalg multiprocessing nn onnx optim return_types serialization special "
-            "testing types utils version xpu"
+            "__config__ accelerator amp backends compiler cuda distributed distributions func "
+            "functional hub linalg multiprocessing nn optim profiler return_types serialization "
+            "special testing types utils version xpu"
         ),
         "nanotorch.amp": "GradScaler autocast",
         "nanotorch.amp.autocast_mode": "is_autocast_enabled",

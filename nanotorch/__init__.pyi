@@ -21,13 +21,14 @@ from nanotorch import distributed as distributed
 from nanotorch import distributions as distributions
 from nanotorch import func as func
 from nanotorch import functional as functional
+from nanotorch import hub as hub
 from nanotorch import linalg as linalg
 from nanotorch import multiprocessing as multiprocessing
 from nanotorch import names as names
 from nanotorch import nn as nn
-from nanotorch import onnx as onnx
 from nanotorch import ops as ops
 from nanotorch import optim as optim
+from nanotorch import profiler as profiler
 from nanotorch import return_types as return_types
 from nanotorch import serialization as serialization
 from nanotorch import special as special

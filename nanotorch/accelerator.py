@@ -1,5 +1,7 @@
 """Whether there is anything faster than the CPU: there is not."""
 
+from nanotorch.names.lookup import on_demand as _on_demand
+
 
 def is_available() -> bool:
     """Always False."""
@@ -13,3 +15,6 @@ def device_count() -> int:
 
 def current_accelerator(check_available: bool = False) -> None:
     """Always None."""
+
+
+__getattr__, __dir__ = _on_demand(__name__)

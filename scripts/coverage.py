@@ -17,6 +17,8 @@ sys.path.insert(0, str(ROOT))
 
 import nanotorch as torch  # noqa: E402 - of this checkout
 from nanotorch._core.dtypes import AbsentDtype  # noqa: E402
+from nanotorch.names.inert import Inert  # noqa: E402
+from nanotorch.names.lookup import InertModules  # noqa: E402
 from nanotorch.names.scope import REASONS, why_not  # noqa: E402
 
 NAMES = ROOT / "tests" / "golden" / "names.json"
@@ -28,10 +30,16 @@ PLACES = (
 HEAD = """# What nanotorch has of PyTorch
 
 Every public name of PyTorch 2.15 in these places: *present*, *not yet*, or *out of scope*,
-with the reason. Written by `python scripts/coverage.py`; a test compares this file with what
-is there.
+with the reason. What libraries import of the latter is there to be imported; its use is an error
+that says so. Written by `python scripts/coverage.py`; a test compares this file with what is there.
 
 """
+
+
+def is_nothing(value: Any) -> bool:
+    """Whether a name is there to be imported and compared with only: its use is an error."""
+    inert = getattr(getattr(value, "__spec__", None), "loader", None) is InertModules
+    return inert or isinstance(value, AbsentDtype | Inert)
 
 
 def sorted_names(known: dict[str, list[str]], place: str) -> dict[str, list[str]]:
@@ -42,7 +50,7 @@ def sorted_names(known: dict[str, list[str]], place: str) -> dict[str, list[str]
         here = None
     found: dict[str, list[str]] = {}
     for name in known[place]:
-        there = hasattr(here, name) and not isinstance(getattr(here, name), AbsentDtype)
+        there = hasattr(here, name) and not is_nothing(getattr(here, name))
         why = None if there else why_not(place, name) or "not yet"
         found.setdefault(why or "present", []).append(name)
     return found

@@ -188,6 +188,8 @@ def entry(module: ModuleType, name: str, value: Any) -> list[str]:
         case FunctionType():
             written = vars(Tensor).get(name) if name.endswith("_") else None
             return stub(name, written if isinstance(written, FunctionType) else value)
+        case ModuleType() if not hasattr(value, "__file__"):
+            return []  # it is there for libraries that import it
         case ModuleType():
             package, _, own = value.__name__.rpartition(".")
             if own == name:

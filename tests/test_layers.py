@@ -22,9 +22,10 @@ LAYERS = (
     "nanotorch.optim", "nanotorch.utils.data", "nanotorch.utils", "nanotorch.serialization",
     "nanotorch.compile", "nanotorch.compiler", "nanotorch.distributed", "nanotorch.accelerator",
     "nanotorch.backends", "nanotorch.amp", "nanotorch.cuda", "nanotorch.xpu",
-    "nanotorch.multiprocessing", "nanotorch.onnx", "nanotorch.torch_version", "nanotorch.testing",
-    "nanotorch.version", "nanotorch", "nanotorch.utils.tensorboard", "nanotorch.train",
-    "nanotorch.program", "nanotorch.__main__",
+    "nanotorch.multiprocessing", "nanotorch.torch_version", "nanotorch.testing",
+    "nanotorch.hub", "nanotorch.__config__", "nanotorch.version", "nanotorch",
+    "nanotorch.utils.tensorboard", "nanotorch.profiler", "nanotorch.train", "nanotorch.program",
+    "nanotorch.__main__",
 )  # fmt: skip
 
 # Dependency -> the modules that may import it.

@@ -1,4 +1,4 @@
-"""Derivatives of functions: Jacobians and Hessians."""
+"""Derivatives of functions: Jacobians, Hessians and products with Jacobians."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -192,6 +192,42 @@ def hessian(
         return first[0] if isinstance(inputs, Tensor) else first
 
     return jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
+
+
+def vjp(
+    func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """The outputs of a function, and the product of a vector with its Jacobian.
+
+    Args:
+        func, inputs, create_graph, strict: see `jacobian`.
+        v: a tensor per output, of its shape; may be left out for one output of one element.
+
+    Returns:
+        What ``func`` returns, and a gradient per input, of its shape.
+
+    Raises:
+        RuntimeError: if ``v`` does not fit the outputs; in strict mode, if an output is
+            independent of an input.
+    """
+    with enable_grad():
+        points = prepared(inputs, "vjp", create_graph)
+        raw, outputs = outputs_of(func, points, "vjp", strict)
+        if v is None and (len(outputs) != 1 or outputs[0].numel() != 1):
+            raise RuntimeError("v can be left out only for one output of one element")
+        weights = (None,) if v is None else as_tuple(v, "vector v", "vjp")
+        if len(weights) != len(outputs):
+            raise RuntimeError(
+                f"v is a tuple of invalid length: should be {len(outputs)} but got {len(weights)}."
+            )
+        for out, weight in zip(outputs, weights, strict=True):
+            if weight is not None and weight.shape != out.shape:
+                raise RuntimeError(
+                    f"v has invalid size: should be {out.shape} but got {weight.shape}."
+                )
+        refusal = INDEPENDENT.format(0)
+        found = pulled_back(outputs, points, weights, create_graph, strict, refusal)
+    return given_back(outputs, raw, create_graph), given_back(found, inputs, create_graph)
 
 
 if not TYPE_CHECKING:  # errors about other names tell why

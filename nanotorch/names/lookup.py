@@ -30,7 +30,10 @@ def on_demand(
     def __getattr__(name: str) -> Any:  # noqa: N807 - what a module's must be called
         origin = known.get(name)
         if origin is None:
-            raise missing(module, name)
+            value = inert(module, name)
+            if value is None:
+                raise missing(module, name)
+            return value
         if origin == module:
             return importlib.import_module(f"{module}.{name}")  # which sets the attribute
         value = getattr(importlib.import_module(origin), name)
@@ -82,17 +85,55 @@ def no_module(fullname: str) -> ModuleNotFoundError:
     return ModuleNotFoundError(f"No module named '{fullname}'{reason(place, name)}", name=fullname)
 
 
-class NoModules:
-    """The last of Python's finders: it tells why none has found a module of nanotorch."""
+def inert(module: str, name: str) -> Any:
+    """What the table of names behind which there is nothing makes of one; None if it lacks it."""
+    from nanotorch.names.inert import is_place, value_of  # few programs ask
+
+    place = module.partition(".")[2]
+    if is_place(f"{place}.{name}".lstrip(".")):
+        return importlib.import_module(f"{module}.{name}")
+    return value_of(place, name)
+
+
+class InertModules:
+    """The last of Python's finders: modules of that table, and why there are no others."""
+
+    @classmethod
+    def find_spec(cls, fullname: str, path: object, target: object = None) -> Any:
+        """The spec of such a module.
+
+        Raises:
+            ModuleNotFoundError: for another of nanotorch's, if there is a reason to tell.
+        """
+        above, _, place = fullname.partition(".")
+        if above != "nanotorch":
+            return None
+        from importlib.machinery import ModuleSpec  # of a package that takes long to import
+
+        from nanotorch.names.inert import is_place
+
+        if is_place(place):
+            loader: Any = cls
+            return ModuleSpec(fullname, loader, is_package=True)
+        if ": " in str(error := no_module(fullname)):
+            raise error
+        return None
 
     @staticmethod
-    def find_spec(fullname: str, path: object, target: object = None) -> None:
-        """Raises the error if there is a reason to tell."""
-        if fullname.startswith("nanotorch.") and ": " in str(error := no_module(fullname)):
-            raise error
+    def create_module(spec: object) -> None:
+        """Leave that to Python."""
+
+    @staticmethod
+    def exec_module(module: Any) -> None:
+        """Give it its names, which are made when they are asked for."""
+        from nanotorch.names.inert import row
+
+        names = row(module.__name__.partition(".")[2])
+        module.__getattr__, shown = on_demand(module.__name__)
+        module.__dir__ = lambda: sorted({*shown(), *names})
 
 
-sys.meta_path.append(NoModules)
+sys.meta_path.append(InertModules)
 
 
 class OutOfScope:

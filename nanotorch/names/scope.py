@@ -54,7 +54,7 @@ REASONS = (
     ),
     Reason(
         "TorchScript is a language of its own, compiled by PyTorch; nanotorch runs Python as it "
-        "is. Remove the decorator, or use torch.compile for training steps",
+        "is. Save weights by torch.save, and use torch.compile for training steps",
         r"""jit Script\w+ script_method torch.\w+Type CompilationUnit AliasDb Argument ArgumentSpec
         Block Capsule Code CallStack CompleteArgumentSpec ConcreteModuleTypeBuilder
         DeepCopyMemoTable ErrorReport ExecutionPlan FileCheck FunctionSchema Gradient Graph
@@ -116,7 +116,8 @@ REASONS = (
         get_file_path const_data_ptr is_set_to as_subclass grad_dtype Tensor.module_load
         set_multithreading_enabled is_multithreading_enabled is_view_replay_enabled
         enforce_grad_layout_policy NestedIOFunction SavedTensor
-        swap_in_optimizer_params_and_state optim.functional _dynamo _functorch _inductor
+        swap_in_optimizer_params_and_state optim.functional _C _custom_ops _dynamo _functorch
+        _subclasses _inductor
         factory_kwargs common_types \w+_notes GRID_SAMPLE\w+ EPOCH_DEPRECATION_WARNING
         slice_inverse""",
     ),
@@ -132,13 +133,22 @@ REASONS = (
         (rnn_tanh|rnn_relu|lstm|gru)_cell geqrf orgqr ormqr cudnn_is_acceptable quasirandom""",
     ),
     Reason(
+        "nanotorch runs no code that is compiled against PyTorch. Write the function in NumPy, as "
+        "a torch.autograd.Function",
+        r"utils.cpp_extension",
+    ),
+    Reason(
+        "a pass over a DataLoader is a plain iterator. Use iter(loader) and next",
+        r"utils.data.dataloader._\w+",
+    ),
+    Reason(
         "it is made for compilers, which cannot do with views. Use the function without `_copy`, "
         "and `clone()`",
         r"\w+_copy",
     ),
     Reason(
         "programs from the internet are not run by a name; fetch what you need",
-        r"hub utils.model_zoo",
+        r"hub.\w+ utils.model_zoo",
     ),
     Reason(
         "Python's own tools show where time goes: cProfile, or SummaryWriter.add_graph, which "
@@ -320,8 +330,8 @@ REASONS = (
     Reason("few use it. Write a Dataset that gives tuples", r"StackDataset"),
     Reason("few use it. Use torch.func.jvp for each vector", r"func.linearize"),
     Reason(
-        "few use it. Use torch.func.vjp and jvp, and of the gradient for products with the Hessian",
-        r"autograd.functional.(vjp|jvp|vhp|hvp)",
+        "few use it. Use torch.func.jvp, or vjp of the gradient for products with the Hessian",
+        r"autograd.functional.(jvp|vhp|hvp)",
     ),
     Reason(
         "few use it. Register the hook on each module of model.modules()",

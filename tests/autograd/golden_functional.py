@@ -83,3 +83,16 @@ def wrong_outputs(torch: Any) -> Any:
         raised(functional.hessian, lambda x: x**2, a),
         raised(functional.hessian, lambda x: (x.sum(),), a),
     ]
+
+
+def products(torch: Any) -> Any:
+    vjp, (x, a, b) = torch.autograd.functional.vjp, points(torch)
+    return [
+        vjp(rows, x, torch.ones(2)), vjp(cubes, x), vjp(mixed, (a, b[:2]))[0].shape,
+        vjp(two_outputs, (a, b), (b, a)), vjp(lambda x: x * 2, a, a, create_graph=True),
+        vjp(lambda x: x**2, leaf(torch, 1.0, 2.0), a, create_graph=True),
+        vjp(lambda x: b, a, b), vjp(lambda x, y: x * 2, (a, b), a),
+        raised(vjp, rows, x, torch.ones(3)), raised(vjp, two_outputs, (a, b), b),
+        raised(vjp, rows, x).split(":")[0], raised(vjp, lambda x: 3, x).split(":")[0],
+        raised(vjp, lambda x, y: x, (a, b), a, strict=True).split(":")[0],
+    ]  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 
 from nanotorch._core.call_site import warn
 from nanotorch._core.tensor import Tensor
+from nanotorch.names.lookup import on_demand
 from nanotorch.ops.random import Generator, default_generator
 from nanotorch.utils.data.dataset import IterableDataset, T_co
 from nanotorch.utils.data.reading import (
@@ -430,3 +431,7 @@ class DataLoader(Generic[T_co]):
                 f"one has num_workers={self.num_workers}: where a pass stands depends on it"
             )
         self._resume = state_dict
+
+
+if not TYPE_CHECKING:  # errors about other names tell why
+    __getattr__, __dir__ = on_demand(__name__)

@@ -1,0 +1,51 @@
+"""`torch.hub`: where downloaded weights lie. nanotorch downloads nothing itself."""
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlparse
+
+from nanotorch.names.lookup import on_demand
+from nanotorch.serialization import load as _load
+
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # how a file's name tells its checksum
+
+
+def _get_torch_home() -> str:
+    cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return str(Path(os.environ.get("TORCH_HOME") or f"{cache}/torch").expanduser())
+
+
+def get_dir() -> str:
+    """The directory of what was downloaded: ``$TORCH_HOME/hub``."""
+    return str(Path(_get_torch_home()) / "hub")
+
+
+def load_state_dict_from_url(
+    url: str, model_dir: str | None = None, map_location: Any = None, progress: bool = True,
+    check_hash: bool = False, file_name: str | None = None, weights_only: bool = False,
+) -> Any:  # fmt: skip
+    """The weights in the file that a download of ``url`` has left in ``model_dir``.
+
+    Args:
+        model_dir: default: ``checkpoints`` in the directory of `get_dir`.
+        file_name: default: the last part of ``url``.
+        map_location, weights_only: see `nanotorch.load`.
+        progress, check_hash: accepted for PyTorch's sake.
+
+    Raises:
+        FileNotFoundError: if it is not there.
+    """
+    name = file_name or Path(urlparse(url).path).name
+    path = Path(model_dir or f"{get_dir()}/checkpoints") / name
+    if not path.exists():
+        raise FileNotFoundError(
+            f"nanotorch downloads nothing, and there is no {path}. Make the model without weights, "
+            f"or put them there, as safetensors, from {url}"
+        )
+    return _load(path, map_location, weights_only=weights_only)
+
+
+if not TYPE_CHECKING:  # errors about other names tell why
+    __getattr__, __dir__ = on_demand(__name__)

@@ -1,0 +1,281 @@
+"""Names that libraries import, decorate with or ask for, behind which nanotorch has nothing.
+
+A row of the table is a module of PyTorch's, and what becomes of its names there. A module that
+nanotorch has gets those of its row besides its own. Nothing is made before it is asked for.
+"""
+
+import functools
+import importlib
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from nanotorch.names.scope import why_not
+
+# The mark before a name:
+#   =  gives back what it is given first, or, where that is no function, a decorator that does so
+#   ~  does nothing
+#   ?  answers False
+#   0  answers 0
+#   !  is an OSError, as for a library that cannot be loaded
+#   <  the name after the next `<`, from where it stands
+# Without a mark, a class: it may be named, inherited from and asked for by `isinstance`; whoever
+# calls it, or makes an object of it, is told that it is out of scope, why, and what to do.
+TABLE = {
+    "": "Event OutOfMemoryError PyTorchFileReader Stream ScriptObject SymBool SymFloat SymInt",
+    "_C": (
+        "AliasDb DispatchKey =DispatchKeySet DisableTorchFunctionSubclass ScriptDict "
+        "ScriptFunction ScriptList ScriptModule ScriptObject Graph Node Value "
+        "~_get_tracing_state ~_log_api_usage_once ?_cuda_isInBadFork ?_jit_can_fuse_on_cpu "
+        "?_jit_can_fuse_on_gpu ~_jit_override_can_fuse_on_cpu ~_jit_override_can_fuse_on_gpu "
+        "~_jit_set_nvfuser_enabled ~_jit_set_nvfuser_guard_mode ~_jit_set_profiling_executor "
+        "~_jit_set_profiling_mode ~_jit_set_texpr_fuser_enabled <_TensorMeta<builtins.type"
+    ),
+    "_C._distributed_c10d": "Reducer ProcessGroup",
+    "_custom_ops": "",
+    "_dynamo": (
+        "=allow_in_graph =disable =disallow_in_graph =run ?is_compiling ~graph_break ~mark_dynamic "
+        "~mark_static ~maybe_mark_dynamic ~reset explain export optimize "
+        "<OptimizedModule<nanotorch.compile.compiler.OptimizedModule"
+    ),
+    "_dynamo.config": "",
+    "_dynamo.eval_frame": (
+        "<OptimizedModule<nanotorch.compile.compiler.OptimizedModule ?is_dynamo_supported"
+    ),
+    "_dynamo.utils": "?is_compile_supported",
+    "_jit_internal": "=boolean_dispatch =_overload =_overload_method =ignore =unused Future",
+    "_subclasses": "FakeTensor FakeTensorMode",
+    "_subclasses.fake_tensor": "FakeTensor FakeTensorMode",
+    "ao": "",
+    "ao.nn.quantized": "Conv2d Embedding Linear",
+    "ao.quantization": (
+        "DeQuantStub FakeQuantize MinMaxObserver QConfig QuantStub QuantWrapper convert "
+        "default_observer default_per_channel_weight_observer default_weight_observer "
+        "fuse_modules fuse_modules_qat get_default_qat_qconfig get_default_qconfig prepare "
+        "prepare_qat quantize_dynamic"
+    ),
+    "compiler": (
+        "=allow_in_graph =substitute_in_graph ~cudagraph_mark_step_begin ~reset "
+        "~set_stance <list_backends<builtins.list"
+    ),
+    "accelerator": "~empty_cache 0memory_allocated current_device_index synchronize",
+    "autograd.profiler": (
+        "<EventList<nanotorch.profiler.Averages <profile<nanotorch.profiler.profile "
+        "<record_function<nanotorch.profiler.record_function emit_itt emit_nvtx"
+    ),
+    "cpu": "~synchronize Stream",
+    "cuda": (
+        "?is_current_stream_capturing 0max_memory_reserved 0memory_reserved ~seed ~seed_all "
+        "~set_rng_state ~set_rng_state_all <get_rng_state_all<builtins.list "
+        "<memory_stats<collections.OrderedDict BoolTensor ByteTensor DoubleTensor Event "
+        "FloatTensor HalfTensor IntTensor LongTensor Stream current_stream get_device_capability "
+        "get_device_properties get_rng_state mem_get_info memory_summary "
+        "reset_max_memory_allocated reset_peak_memory_stats stream"
+    ),
+    "distributed.algorithms._checkpoint.checkpoint_wrapper": (
+        "CheckpointImpl CheckpointWrapper apply_activation_checkpointing checkpoint_wrapper "
+        "offload_wrapper"
+    ),
+    "distributed.algorithms.ddp_comm_hooks.default_hooks": "allreduce_hook fp16_compress_hook",
+    "distributed.algorithms.ddp_comm_hooks.post_localSGD_hook": "PostLocalSGDState",
+    "distributed.algorithms.join": "Join Joinable JoinHook",
+    "distributed.algorithms.model_averaging.averagers": "ModelAverager PeriodicModelAverager",
+    "distributed.checkpoint": (
+        "DefaultLoadPlanner DefaultSavePlanner FileSystemReader FileSystemWriter load "
+        "load_state_dict save save_state_dict"
+    ),
+    "distributed.checkpoint.default_planner": "DefaultLoadPlanner DefaultSavePlanner",
+    "distributed.checkpoint.format_utils": "_EmptyStateDictLoadPlanner _load_state_dict",
+    "distributed.checkpoint.optimizer": "load_sharded_optimizer_state_dict",
+    "distributed.checkpoint.state_dict": (
+        "StateDictOptions get_model_state_dict get_optimizer_state_dict set_model_state_dict "
+        "set_optimizer_state_dict"
+    ),
+    "distributed.checkpoint.state_dict_loader": "_load_state_dict",
+    "distributed.device_mesh": "DeviceMesh init_device_mesh",
+    "distributed.elastic.multiprocessing.errors": "ChildFailedError =record",
+    "distributed.fsdp": (
+        "BackwardPrefetch CPUOffload CPUOffloadPolicy FSDPModule FullOptimStateDictConfig "
+        "FullStateDictConfig FullyShardedDataParallel MixedPrecision MixedPrecisionPolicy "
+        "OffloadPolicy OptimStateKeyType ShardedStateDictConfig ShardingStrategy StateDictType "
+        "fully_shard"
+    ),
+    "distributed.fsdp.api": "FullOptimStateDictConfig ShardedStateDictConfig StateDictType",
+    "distributed.fsdp.fully_sharded_data_parallel": (
+        "CPUOffload FullOptimStateDictConfig FullStateDictConfig FullyShardedDataParallel "
+        "MixedPrecision ShardedOptimStateDictConfig ShardedStateDictConfig ShardingStrategy "
+        "StateDictType"
+    ),
+    "distributed.fsdp.sharded_grad_scaler": "ShardedGradScaler",
+    "distributed.fsdp.wrap": (
+        "ModuleWrapPolicy enable_wrap size_based_auto_wrap_policy transformer_auto_wrap_policy wrap"
+    ),
+    "distributed.nn": "",
+    "distributed.nn.functional": "all_gather all_reduce",
+    "distributed.optim": (
+        "DistributedOptimizer PostLocalSGDOptimizer ZeroRedundancyOptimizer"
+    ),
+    "distributed.pipelining": "ScheduleGPipe SplitPoint pipeline",
+    "distributed.rpc": "RRef init_rpc remote rpc_async rpc_sync shutdown",
+    "distributed.tensor": "DTensor Partial Replicate Shard distribute_module distribute_tensor",
+    "distributed.tensor.experimental": "context_parallel implicit_replication",
+    "distributed.tensor.parallel": "ColwiseParallel RowwiseParallel parallelize_module",
+    "export": "Dim ExportedProgram export load save",
+    "futures": "Future collect_all wait_all",
+    "fx": "Graph GraphModule Interpreter Node Proxy Tracer Transformer symbolic_trace =wrap",
+    "fx.experimental.proxy_tensor": "make_fx",
+    "fx.graph": "CodeGen Graph",
+    "fx.graph_module": "GraphModule _CodeOnlyModule _copy_attr",
+    "fx.node": "Argument Node Target map_arg",
+    "fx.proxy": "Proxy TracerBase",
+    "hub": "download_url_to_file help list load set_dir <tqdm<tqdm.tqdm",
+    "jit": (
+        "<Final<typing.Final <annotate<typing.cast =export =freeze =ignore =interface "
+        "=optimize_for_inference =script =script_if_tracing =script_method =trace =trace_module "
+        "=unused =_overload =_overload_method =_script_if_tracing ?is_scripting ?is_tracing "
+        "Attribute Error CompilationUnit RecursiveScriptModule ScriptFunction ScriptModule "
+        "TopLevelTracedModule TracerWarning TracedModule fork load save wait"
+    ),
+    "jit.annotations": (
+        "BroadcastingList1 BroadcastingList2 BroadcastingList3 <Any<typing.Any "
+        "<Dict<typing.Dict <List<typing.List <Tuple<typing.Tuple"
+    ),
+    "library": (
+        "=impl =register_autograd =register_fake =register_kernel =triton_op ~define Library "
+        "custom_op opcheck wrap_triton"
+    ),
+    "mps": "?is_available 0device_count ~manual_seed",
+    "mtia": "?is_available 0device_count",
+    "nested": "as_nested_tensor nested_tensor nested_tensor_from_jagged to_padded_tensor",
+    "nn": "SyncBatchNorm",
+    "nn.parallel.distributed": (
+        "<DistributedDataParallel<nanotorch.nn.parallel.DistributedDataParallel"
+    ),
+    "onnx": "ONNXProgram OperatorExportTypes TrainingMode export "
+    "~register_custom_op_symbolic ?is_in_onnx_export",
+    "onnx.operators": "reshape_from_tensor_shape shape_as_tensor",
+    "onnx.symbolic_helper": "=parse_args",
+    "onnx.symbolic_opset11": "select squeeze unsqueeze",
+    "nn.utils.fusion": "fuse_conv_bn_eval fuse_linear_bn_eval",
+    "ops": "!load_library",
+    "overrides": "TorchFunctionMode",
+    "package": "PackageExporter PackageImporter",
+    "profiler": "tensorboard_trace_handler",
+    "profiler.profiler": "<profile<nanotorch.profiler.profile",
+    "quantization": "DeQuantStub QuantStub convert prepare quantize_dynamic",
+    "sparse": "addmm mm sampled_addmm softmax spdiags sum",
+    "utils.benchmark": "Timer",
+    "utils.cpp_extension": "BuildExtension CUDAExtension CppExtension load load_inline",
+    "utils.data.dataloader": (
+        "<_BaseDataLoaderIter<builtins.map "
+        "_MultiProcessingDataLoaderIter"
+    ),
+    "utils.data.datapipes": "",
+    "utils.data.graph_settings": "apply_shuffle_settings apply_sharding",
+    "utils.flop_counter": "FlopCounterMode",
+    "utils.model_zoo": (
+        "<load_url<nanotorch.hub.load_state_dict_from_url <tqdm<tqdm.tqdm"
+    ),
+    "xpu": (
+        "?is_bf16_supported 0max_memory_allocated 0memory_allocated ~set_rng_state_all "
+        "<get_rng_state_all<builtins.list current_device mem_get_info synchronize"
+    ),
+}  # fmt: skip
+
+
+def is_place(place: str) -> bool:
+    """Whether the table has a module, or one inside it."""
+    return place in TABLE or any(other.startswith(f"{place}.") for other in TABLE)
+
+
+@functools.cache
+def row(place: str) -> dict[str, tuple[str, str]]:
+    """The names of a row, each with its mark and where it stands; none if there is no such row."""
+    found = {}
+    for entry in TABLE.get(place, "").split():
+        mark = entry[0] if entry[0] in MAKERS else ""
+        name, _, home = entry.removeprefix(mark).partition("<")
+        found[name] = mark, home
+    return found
+
+
+@functools.cache
+def value_of(place: str, name: str) -> Any:
+    """What stands under a name of PyTorch's; None if the table has no such name.
+
+    Args:
+        place: the module without ``torch``, as the table has it.
+    """
+    if name not in row(place):
+        return None
+    mark, home = row(place)[name]
+    return MAKERS[mark](".".join(filter(None, ("torch", place, name))), home)
+
+
+class Inert(type):
+    """The type of classes that stand for what nanotorch lacks."""
+
+    _full = ""
+
+    def __call__(cls, *args: Any, **named: Any) -> NoReturn:
+        refuse(cls._full)
+
+    def __getattr__(cls, name: str) -> "Inert":
+        if name.startswith("_"):
+            raise AttributeError(f"type object {cls._full!r} has no attribute {name!r}", name=name)
+        return inert_class(f"{cls._full}.{name}", "")  # of an enumeration, as defaults name them
+
+    def __getitem__(cls, item: Any) -> "Inert":
+        return cls
+
+    def __repr__(cls) -> str:
+        return f"<class {cls._full!r}, out of scope>"
+
+
+def refuse(full: str) -> NoReturn:
+    """Say why ``torch...`` is not there, and what to do."""
+    place, _, name = full.removeprefix("torch.").rpartition(".")
+    why = why_not(place, name) or "it is PyTorch's own"
+    raise NotImplementedError(f"{full} is out of scope. {why[0].upper()}{why[1:]}")
+
+
+def inert_class(full: str, home: str) -> Inert:
+    """A class whose use is an error."""
+    place, _, name = full.rpartition(".")
+    return Inert(name, (), {"_full": full, "__module__": place})
+
+
+def same(full: str, home: str) -> Callable[..., Any]:
+    """A function that gives back what it is given, with or without options for a decorator."""
+
+    def given_back(value: Any = None, *args: Any, **options: Any) -> Any:
+        if value is None or isinstance(value, str | bool):
+            return lambda decorated: decorated
+        return value
+
+    return given_back
+
+
+def answer(value: Any) -> Callable[[str, str], Callable[..., Any]]:
+    """Makes functions that answer with a value, whatever they are asked."""
+    return lambda full, home: lambda *args, **named: value
+
+
+def unloaded(full: str, home: str) -> Callable[..., Any]:
+    """A function that loads no compiled library."""
+
+    def load(path: Any) -> NoReturn:
+        raise OSError(f"nanotorch runs no compiled code for PyTorch: {path}")
+
+    return load
+
+
+def elsewhere(full: str, home: str) -> Any:
+    """What another module has."""
+    module, _, name = home.rpartition(".")
+    return getattr(importlib.import_module(module), name)
+
+
+MAKERS: dict[str, Callable[[str, str], Any]] = {
+    "": inert_class, "=": same, "~": answer(None), "?": answer(False), "0": answer(0),
+    "<": elsewhere, "!": unloaded,
+}  # fmt: skip

@@ -1,0 +1,256 @@
+"""`torch.profiler`: the time of operations, forward and backward.
+
+Only what takes part in a graph is measured, as by `SummaryWriter.trace_step`.
+"""
+
+import enum
+import time
+from collections.abc import Callable, Iterable
+from contextlib import ContextDecorator, ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from nanotorch.names.lookup import missing_attribute, on_demand
+from nanotorch.utils.tensorboard.graph import Measurements, label, measuring, operation
+
+__all__ = [
+    "ProfilerAction", "ProfilerActivity", "kineto_available", "profile", "record_function",
+    "schedule", "supported_activities",
+]  # fmt: skip
+
+__path__: list[str] = []  # so that `torch.profiler.profiler` may be in it
+
+ProfilerAction = enum.Enum("ProfilerAction", "NONE WARMUP RECORD RECORD_AND_SAVE", start=0)
+ProfilerActivity = enum.Enum("ProfilerActivity", "CPU XPU MTIA CUDA HPU PrivateUse1", start=0)
+INVALID = (
+    "Invalid profiler schedule arguments. Got wait={} (need >= 0), warmup={} (need >= 0), "
+    "active={} (need > 0), repeat={} (need >= 0), skip_first={} (need >= 0)."
+)
+COLUMNS = (
+    "Name",
+    "Self CPU %",
+    "Self CPU",
+    "CPU total %",
+    "CPU total",
+    "CPU time avg",
+    "# of Calls",
+)
+
+
+def kineto_available() -> bool:
+    """Always False: Python's own hook measures."""
+    return False
+
+
+def supported_activities() -> set[Any]:
+    """What can be measured: the CPU."""
+    return {ProfilerActivity.CPU}
+
+
+def schedule(
+    *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0
+) -> Callable[[int], Any]:
+    """What a profiler does in each step: it waits, warms up, and records ``active`` steps.
+
+    Args:
+        repeat: how often, 0 for always.
+        skip_first: steps before the first time.
+
+    Raises:
+        AssertionError: for numbers out of range.
+    """
+    counts = wait, warmup, active, repeat, skip_first
+    assert min(*counts, active - 1) >= 0, INVALID.format(*counts)
+
+    def action(step: int) -> Any:
+        cycle, place = divmod(step - skip_first, wait + warmup + active)
+        if cycle < 0 or (repeat and cycle >= repeat) or place < wait:
+            return ProfilerAction.NONE
+        if place < wait + warmup:
+            return ProfilerAction.WARMUP
+        last = place == wait + warmup + active - 1
+        return ProfilerAction.RECORD_AND_SAVE if last else ProfilerAction.RECORD
+
+    return action
+
+
+@dataclass
+class Average:
+    """All calls of one operation, or of one block.
+
+    Attributes:
+        key: its name: ``aten::`` and that of an operation, or that of a node.
+        count: the number of calls.
+        cpu_time_total, self_cpu_time_total: in microseconds, with and without what is inside.
+    """
+
+    key: str
+    count: int = 0
+    cpu_time_total: float = 0.0
+    self_cpu_time_total: float = 0.0
+
+    @property
+    def cpu_time(self) -> float:
+        """Microseconds a call."""
+        return self.cpu_time_total / self.count
+
+    def add(self, nanoseconds: int, inside: int = 0) -> None:
+        """Count a call."""
+        self.count += 1
+        self.cpu_time_total += nanoseconds / 1000
+        self.self_cpu_time_total += (nanoseconds - inside) / 1000
+
+
+def shown(microseconds: float) -> str:
+    """A time with its unit."""
+    for unit, size in (("s", 1e6), ("ms", 1e3)):
+        if microseconds >= size:
+            return f"{microseconds / size:.3f}{unit}"
+    return f"{microseconds:.3f}us"
+
+
+class Averages(list[Average]):
+    """What was measured, an `Average` for each name."""
+
+    def table(self, sort_by: str | None = None, row_limit: int = 100, **options: Any) -> str:
+        """A table as text.
+
+        Args:
+            sort_by: an attribute of `Average`, largest first. Default: as they first came.
+            row_limit: how many rows. Default: 100.
+            options: accepted for PyTorch's sake.
+        """
+        order = self if sort_by is None else sorted(self, key=lambda a: -getattr(a, sort_by))
+        whole = sum(a.self_cpu_time_total for a in self)
+        rows = [COLUMNS]
+        for a in order[: None if row_limit < 0 else row_limit]:
+            own, total = a.self_cpu_time_total, a.cpu_time_total
+            parts = [f"{100 * t / whole if whole else 0:.2f}%" for t in (own, total)]
+            rows.append(
+                (
+                    a.key,
+                    parts[0],
+                    shown(own),
+                    parts[1],
+                    shown(total),
+                    shown(a.cpu_time),
+                    str(a.count),
+                )
+            )
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        rule = "  ".join("-" * width for width in widths)
+        lines = ["  ".join(t.rjust(w) for t, w in zip(r, widths, strict=True)) for r in rows]
+        end = f"Self CPU time total: {shown(whole)}"
+        return "\n".join([rule, lines[0], rule, *lines[1:], rule, end, ""])
+
+
+class profile:  # noqa: N801 - PyTorch's name
+    """Measures the operations of a `with` block, or of the steps that a schedule names.
+
+    Args:
+        activities: what to measure; the CPU is measured.
+        schedule: see `schedule`. Default: all steps.
+        on_trace_ready: called with this object after each time of recording.
+        options: accepted for PyTorch's sake.
+
+    Attributes:
+        step_num: how many calls of `step` there were.
+    """
+
+    current: "profile | None" = None
+
+    def __init__(
+        self, *, activities: Iterable[Any] | None = None,
+        schedule: Callable[[int], Any] | None = None,
+        on_trace_ready: Callable[["profile"], Any] | None = None, **options: Any,
+    ) -> None:  # fmt: skip
+        for activity in activities or ():
+            if not isinstance(activity, ProfilerActivity):
+                raise TypeError(f"Expected ProfilerActivity or dict, got {type(activity)}")
+        self._plan, self._ready = schedule, on_trace_ready
+        self.step_num = 0
+        self._held: ExitStack | None = None
+        self._measured: Measurements | None = None
+        self._blocks: list[tuple[str, int, int]] = []
+
+    def __enter__(self) -> "profile":
+        self.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Begin with the first step."""
+        self._enter_step()
+
+    def step(self) -> None:
+        """The next step begins."""
+        save = self._plan is not None and self._plan(self.step_num).name == "RECORD_AND_SAVE"
+        self.step_num += 1
+        if save:
+            self.stop()
+        self._enter_step()
+
+    def stop(self) -> None:
+        """End measuring; `on_trace_ready` sees what there is."""
+        if self._held is not None:
+            self._held.close()
+            self._held = profile.current = None
+            if self._ready is not None:
+                self._ready(self)
+
+    def _enter_step(self) -> None:
+        records = self._plan is None or self._plan(self.step_num).name.startswith("RECORD")
+        if records and self._held is None:
+            self._measured, self._blocks, profile.current = Measurements(), [], self
+            self._held = ExitStack()
+            self._held.enter_context(measuring(self._measured, None))
+
+    def _total(self) -> int:
+        """Nanoseconds in operations so far."""
+        done = self._measured or Measurements()
+        return sum(m.nanoseconds for m in done.forward.values()) + sum(done.backward.values())
+
+    def key_averages(self, **options: Any) -> Averages:
+        """What was measured, by name.
+
+        Raises:
+            AssertionError: if nothing has been measured yet.
+        """
+        assert self._measured is not None, (
+            "Profiler must be initialized before getting key averages"
+        )
+        calls = list(self._blocks)
+        for node, seen in self._measured.forward.items():
+            calls.append((f"aten::{label(operation(node))}", seen.nanoseconds, 0))
+        calls += [(node.name(), t, 0) for node, t in self._measured.backward.items()]
+        found: dict[str, Average] = {}
+        for name, total, inside in calls:
+            found.setdefault(name, Average(name)).add(total, inside)
+        return Averages(found.values())
+
+    def __getattr__(self, name: str) -> Any:
+        raise missing_attribute(self, "profiler", name)
+
+
+class record_function(ContextDecorator):  # noqa: N801 - PyTorch's name
+    """A `with` block, or a function, that a profiler measures under a name of its own."""
+
+    def __init__(self, name: str, args: str | None = None) -> None:
+        self.name = name
+
+    def __enter__(self) -> "record_function":
+        current = profile.current
+        self._start = current, time.perf_counter_ns(), 0 if current is None else current._total()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        current, start, before = self._start
+        if current is not None and current is profile.current:
+            elapsed = time.perf_counter_ns() - start
+            current._blocks.append((self.name, elapsed, current._total() - before))
+
+
+if not TYPE_CHECKING:  # so that checkers of types see which names there are
+    __getattr__, __dir__ = on_demand(__name__)
