@@ -303,9 +303,14 @@ def dump_config(loaded: LoadedConfig) -> str:
     fitted = loaded.config.experiment == FIT
     if fitted:
         lines = ["# What `fit` was told; the model and the samples are a program's."]
+    places = {path: str(place) for path, place in loaded.origins.items()}
+    whole = loaded.origins.get("experiment", Place(source="")).source
+    if (file := Path(whole)).is_absolute():  # as of a configuration that was given by its name
+        lines.append(f"# {file.name} is {whole}")
+        places = {path: place.replace(whole, file.name) for path, place in places.items()}
     for text, path in block(loaded.config, "", ""):
         if path is not None and not fitted:
-            text = f"{text:<{WIDTH}}  # {loaded.origins.get(path, 'default')}"
+            text = f"{text:<{WIDTH}}  # {places.get(path, 'default')}"
         lines.append(text)
     return "\n".join(lines) + "\n"
 

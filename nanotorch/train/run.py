@@ -42,7 +42,7 @@ from .config import (
 from .experiment import Experiment, Recorder
 from .load import LoadedConfig, dump_config, load_config, settings_of
 from .loop import DIVERGED, INTERRUPTED, OUT_OF_TIME, Callback, Loop, StopOnSignal, StopWhenDiverged
-from .metrics import aligned, duration, fitted
+from .metrics import aligned, duration, fitted, screen
 from .minimization import Minimization
 from .plots import available, draw, no_plots
 from .progress import readable_warnings
@@ -562,14 +562,16 @@ class Run:
             again = f"{self.program} --resume {shlex.quote(str(self.directory))}"
             if self._config.experiment == FIT:
                 again = f"fit(..., resume={str(self.directory)!r})"
-            self._say(f"to resume{condition}: {again}")
+            line = f"to resume{condition}: {again}"
+            self._say(line if len(line) <= screen() else f"to resume{condition}:\n  {again}")
 
     def _end(self, loop: Loop, status: str, results: Mapping[str, float], more: str = "") -> None:
         step = self.experiment.training_step.record()
         self.record.values |= {"status": status, "steps": loop.step, "step": step}
         self.record.values["results"] = dict(results)
         spent = duration(self.record.seconds)
-        self._say(f"{status} after {loop.step} steps, {spent}{more}")
+        steps = "1 step" if loop.step == 1 else f"{loop.step} steps"
+        self._say(f"{status} after {steps}, {spent}{more}")
 
 
 # Resuming a run: its next step is the one that would have come.

@@ -149,7 +149,8 @@ def proposal(found: Mapping[float, float], first: float, steps: int) -> str:
     rows += [[f"{r:.1e}", f"{x:.5g}" if x < math.inf else "runs away"] for r, x in found.items()]
     if not least < first:
         return f"{aligned(rows)}\nthe loss falls at none of these rates, of which none is proposed"
-    near = [rate for rate, loss in found.items() if loss - least <= NEAR * (first - least)]
+    most = min(NEAR * (first - least), abs(least))
+    near = [rate for rate, loss in found.items() if loss - least <= most]
     said = "no other rate tried comes near: look closer around it"
     if len(near) > 1:
         said = f"rates from {min(near):.1e} to {max(near):.1e} do nearly as well"

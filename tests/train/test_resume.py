@@ -309,8 +309,8 @@ def test_an_interrupted_run_goes_on(
         patch.setattr(part, "step", interrupted)
         assert main(["--config", "x.yaml", *more], SCRIPT[1]) == code
     (directory,) = set(Path("runs/x").iterdir()) - before
-    said, what = capsys.readouterr().out.splitlines()[-1].split(": ")
-    assert said == "to resume"
+    *_, said, what = re.split(r": |\n *", capsys.readouterr().out.rstrip())
+    assert said.rstrip(":") == "to resume"
     subprocess.run(what, shell=True, env=ENVIRONMENT, check=True, stdout=subprocess.DEVNULL)
     assert left_by(directory) == left_by(whole.directory)
 
@@ -356,7 +356,7 @@ def test_the_time_may_be_limited(capsys: pytest.CaptureFixture[str]) -> None:
     write_example(Path(), REGRESSION)
     assert main(["--config", "x.yaml", "train.time_limit=1e-6", "train.epochs=3"]) == 0
     shown = capsys.readouterr().out
-    assert re.search(r"^out of time after 1 steps, ", shown, re.MULTILINE)
+    assert re.search(r"^out of time after 1 step, ", shown, re.MULTILINE)
     (directory,) = Path("runs/x").iterdir()
     for _ in range(11):
         result = resume(directory)
