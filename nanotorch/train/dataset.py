@@ -425,10 +425,11 @@ class SampleReader:
         """Yield which settings let a table be read of which some columns are no numbers."""
         data, lists = self._data, dict[str, list[str]]()
         for column in preprocessing.columns:
-            name, texts = column.name, table.texts(column.name) if column.categories is None else ()
-            wrong = [t for t in texts if not NUMBER.fullmatch(t) and t.lower() not in MISSING]
+            name, texts = column.name, table.texts(column.name)
+            told = [text for text in texts if text.lower() not in MISSING]
             of_names = column.categories is not None or few_names(table, name) is not None
-            if unfit := len(wrong) > MOST_WRONG and not of_names:
+            wrong = () if of_names else [text for text in told if not NUMBER.fullmatch(text)]
+            if unfit := len(wrong) > MOST_WRONG or 2 * len(told) < len(texts):
                 lists.setdefault("exclude", [*data.exclude]).append(name)
             elif of_names and data.categorical is not None:
                 lists.setdefault("categorical", []).append(name)

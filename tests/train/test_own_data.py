@@ -214,7 +214,7 @@ def passengers() -> str:
         survived = random.random() < {"male": 0.1, "female": 0.85}[sex] + 0.05 * (2 - rank)
         age = "" if random.random() < 0.2 else f"{random.gamma(6, 5):.1f}"
         ticket = f"{random.choice(['A/5 ', 'PC ', '', ''])}{random.integers(10_000, 400_000)}"
-        cabin = "" if random.random() < 0.77 else f"C{random.integers(1, 200)}"
+        cabin = "" if random.random() < 0.77 else f"C{random.integers(1, 90)}"
         port = random.choice(["S", "C", "Q", ""], p=[0.72, 0.18, 0.08, 0.02])
         fare = f"{100 / rank**2 * random.random() + 7:.4f}"
         name = f'"{"ABC"[number % 3]}son {number}, Mr. or Mrs."'
