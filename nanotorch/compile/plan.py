@@ -41,7 +41,7 @@ from nanotorch.compile.tape import (
     leaves,
     mapped,
     parts,
-    simplify,
+    shorten,
     text,
 )
 from nanotorch.compile.tracing import Capture, State, fingerprint, look, tracing
@@ -252,11 +252,11 @@ class Plan:
         self.joint = capture.joint
         if self.joint is not None:
             self.joint.part()
-        simplify(tape, self.escaping())
+        escaping = self.escaping()
+        shorten(tape, {ref.storage.number for ref in escaping})
         if self.joint is None:
             bundle(tape, self.gradients)
         lower(tape)
-        escaping = self.escaping()
         numbers = {e.outs[0].storage.number for e in tape.entries if e.kind == "number"}
         self.grad_storages = {ref.storage.number for ref in escaping[: len(self.gradients)]}
         crossing = [] if self.joint is None else self.joint.divide()
@@ -326,9 +326,6 @@ class Plan:
             return piece(memory[0], memory[1] + ref.offset, ref.array)
 
         self.calls = Calls(self.layout, names, place, {s.storage.number for s in self.slots})
-        for number, value in self.layout.preset.items():
-            ref = Ref(self.layout.storages[number], self.layout.storages[number].base)
-            place(ref)[...] = value.array if isinstance(value, Ref) else value
         self.number_expressions()
         self.grad_names: list[tuple[str, str, str]] = []  # of leaves, gradients, and their arrays
         body = self.body()

@@ -1,5 +1,6 @@
 """The tape: which NumPy calls a step makes, in order, on which memory; and making it shorter."""
 
+from bisect import insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -356,7 +357,7 @@ def has_graph(out: Tensor) -> bool:
     return out.grad_fn is not None and not is_used_up(out.grad_fn)
 
 
-# Changing a tape: who uses what, one array in place of another, and one write per temporary.
+# Changing a tape: who uses what, and one array in place of another.
 
 
 class Uses:
@@ -422,62 +423,6 @@ def owned(ref: Ref) -> bool:
     return ref.storage.kind != SLOT and (base.flags.c_contiguous or base.flags.f_contiguous)
 
 
-def split_writes(tape: Tape, escaping: list[Ref]) -> set[int]:
-    """Give the result of a computation in place a memory of its own, as far as the tape goes.
-
-    Whether it is in place in the end, the planning of the memory decides.
-
-    Args:
-        escaping: changed to what escapes now.
-
-    Returns:
-        The numbers of the storages that escape.
-    """
-    uses = Uses(tape.entries)
-    for position, entry in enumerate(tape.entries):
-        if entry.fresh or entry.kind != "ufunc" or entry.kwargs or len(entry.outs) != 1:
-            continue
-        (out,) = entry.outs
-        old = out.storage
-        if old.kind != TEMPORARY or not out.whole or not owned(out):
-            continue
-        base = np.empty_like(old.base)
-        if base.strides != old.base.strides:
-            continue
-        before, after = Ref(old, old.base), Ref(tape.add_storage(base, TEMPORARY), base)
-        entry.outs, entry.fresh = (after,), True
-        for seen in (uses.readers, uses.writers):
-            seen[after.storage.number] = [n for n in seen[old.number] if n > position]
-        number = after.storage.number
-        later = [tape.entries[n] for n in {*uses.readers[number], *uses.writers[number]}]
-        for other in later:
-            other.outs = tuple(
-                [moved(ref, before, after) if ref.storage is old else ref for ref in other.outs]
-            )
-        substitute(later, before, after)
-        fill_anew(tape, position, old)
-        for n, ref in enumerate(escaping):
-            if ref.storage is old:
-                new = moved(ref, before, after)
-                ref.storage, ref.array = new.storage, new.array
-                escaping[n] = ref
-    return {ref.storage.number for ref in escaping}
-
-
-def fill_anew(tape: Tape, stop: int, old: Storage) -> None:
-    """Make a constant of memory that is filled with one number and, now, written to no more."""
-    writers = [n for n, e in enumerate(tape.entries) if any(o.storage is old for o in e.outs)]
-    if len(writers) != 1 or writers[0] >= stop:
-        return
-    entry = tape.entries[writers[0]]
-    if entry.fn is not np.copyto or isinstance(entry.args[1], Ref) or entry.kwargs:
-        return
-    base = np.full_like(old.base, entry.args[1])
-    if base.strides == old.base.strides:
-        after = Ref(tape.add_storage(base, CONSTANT), base)
-        substitute(tape.entries[writers[0] + 1 :], Ref(old, old.base), after)
-
-
 # Which temporaries share memory, and which need none.
 
 
@@ -510,7 +455,6 @@ class Layout:
         rebound: those that a call makes anew each time, as a local variable.
         offsets: for the others, where they lie in the common memory.
         size: of the common memory, in bytes.
-        preset: temporaries to be filled once: what is written to them is the same region each time.
     """
 
     def __init__(
@@ -523,14 +467,12 @@ class Layout:
         self.rebound: set[int] = set()
         self.offsets: dict[int, int] = {}
         self.size = 0
-        self.preset: dict[int, Ref] = {}
         self.storages: dict[int, Storage] = {}
         for position, entry in enumerate(entries):
             for out in entry.outs:
                 if out.storage.kind == TEMPORARY:
                     self.storages[out.storage.number] = out.storage
                     self.classify(position, entry, out)
-        self.presets()
         self.place()
 
     def classify(self, position: int, entry: Entry, out: Ref) -> None:
@@ -559,30 +501,9 @@ class Layout:
             return True
         return small and (entry.fn in OPERATORS or entry.fn in SCALAR_FUNCTIONS)
 
-    def presets(self) -> None:
-        """Find zeros of which the same region is overwritten each time: they stay zeros."""
-        gone = set()
-        for number in self.storages:
-            writers = self.uses.writers[number]
-            first = self.entries[writers[0]]
-            if number in self.own or len(writers) < 2 or first.fn is not np.copyto:
-                continue
-            rest = [self.entries[w] for w in writers[1:]]
-            value = first.args[1]
-            constant = not isinstance(value, Ref) or value.storage.kind == CONSTANT
-            early = any(r < writers[-1] and r not in writers for r in self.uses.readers[number])
-            if constant and not first.kwargs and not early and all(map(overwrites, rest)):
-                self.preset[number] = first.args[1]
-                gone.add(writers[0])
-        if gone:
-            self.entries = without(self.entries, gone)
-            self.uses = Uses(self.entries)
-
     def place(self) -> None:
         """Give every other temporary a place; those that are not needed any more make room."""
         taken: list[tuple[int, int, int]] = []  # start, stop, last use
-        for number in self.preset:  # written before the first call
-            self.put(number, self.size, taken)
         elsewhere = self.own | self.scalars | self.rebound
         for position, entry in enumerate(self.entries):
             for out in entry.outs:
@@ -604,7 +525,7 @@ class Layout:
 
     def last_use(self, number: int) -> int:
         """The last entry for which a storage must keep its values."""
-        if number in self.kept or number in self.preset:
+        if number in self.kept:
             return len(self.entries)
         return max(self.uses.last_read(self.storages[number]), self.uses.writers[number][-1])
 
@@ -648,16 +569,6 @@ def lies_alike(entry: Entry, out: Ref) -> bool:
     return entry.fn in PRODUCTS or all(ref.array.flags.c_contiguous for ref in entry.inputs())
 
 
-def overwrites(entry: Entry) -> bool:
-    """Whether an entry writes to a region that does not depend on values, and reads none of it."""
-    if entry.kind == "effect" and getattr(entry.fn, "__name__", "") == "setitem":
-        target, index, value = entry.args
-        if any(ref.storage is target.storage for ref in refs_in(value)):
-            return False
-        return not refs_in(index)
-    return False
-
-
 def gap(taken: list[tuple[int, int, int]], size: int) -> int:
     """The first place with room."""
     at = 0
@@ -674,158 +585,105 @@ def gap(taken: list[tuple[int, int, int]], size: int) -> int:
 # computed before.
 
 
-# For these, `x op 1` (or 0) is `x`, bit for bit. Adding 0 is not: -0.0 + 0.0 is 0.0.
-NEUTRAL: dict[Any, float] = {
-    (np.multiply, 0): 1,
-    (np.multiply, 1): 1,
-    (np.true_divide, 1): 1,
-    (np.subtract, 1): 0,
-}
-COPY_CALLS = (np.ndarray.copy, np.array, np.ndarray.__getitem__)
+COPY_CALLS = (np.ndarray.copy, np.array)
 
 
-def simplify(tape: Tape, escaping: list[Ref]) -> None:
+def shorten(tape: Tape, kept: set[int]) -> None:
     """Apply all passes.
 
     Args:
-        escaping: what is seen after the step; slots and what lies outside are always.
+        kept: the numbers of storages that are seen after the step.
     """
-    kept = {ref.storage.number for ref in escaping}
     fold_constants(tape, kept)
-    kept = split_writes(tape, escaping)
     drop_repetitions(tape, kept)
     drop_dead(tape, kept)
-
-
-def without(entries: list[Entry], gone: set[int]) -> list[Entry]:
-    """Entries but those at some positions."""
-    return [entry for position, entry in enumerate(entries) if position not in gone]
-
-
-def name_of(expression: Any) -> Any:
-    """Equal for expressions that say the same."""
-    if isinstance(expression, Leaf):
-        return (id(expression) if expression.late else id(expression.container), expression.key)
-    if isinstance(expression, tuple):
-        return tuple(name_of(part) for part in expression)
-    return (type(expression), expression)
 
 
 def fold_constants(tape: Tape, kept: set[int]) -> None:
     """What is computed from constants alone is a constant, with the value it had in the trace."""
     uses = Uses(tape.entries)
-    dropped: set[int] = set()
     for position, entry in enumerate(tape.entries):
-        outs = {out.storage for out in entry.outs}
-        if entry.kind in ("number", "draw") or any(out.kind != TEMPORARY for out in outs):
+        storage = entry.outs[0].storage
+        if storage.kind != TEMPORARY or storage.number in kept:
             continue
-        for storage in outs:
-            writers = uses.writers[storage.number]
-            if storage.number in kept or writers[-1] != position or len(outs) > 1:
-                continue
-            inputs = [
-                ref.storage
-                for writer in writers
-                for ref in tape.entries[writer].inputs()
-                if ref.storage is not storage
-            ]
-            late = all(reader > position or reader in writers
-                       for reader in uses.readers[storage.number])  # fmt: skip
-            plain = all(tape.entries[w].kind not in ("number", "draw") for w in writers)
-            if late and plain and all(source.kind == CONSTANT for source in inputs):
-                storage.kind = CONSTANT
-                dropped.update(writers)
-    tape.entries = without(tape.entries, dropped)
+        writers = uses.writers[storage.number]
+        early = [r for r in uses.readers[storage.number] if r <= position and r not in writers]
+        if writers[-1] == position and not early and all(
+            e.kind not in ("number", "draw") and len(e.outs) == 1
+            and all(r.storage is storage or r.storage.kind == CONSTANT for r in e.inputs())
+            for e in map(tape.entries.__getitem__, writers)
+        ):  # fmt: skip
+            storage.kind = CONSTANT
+    tape.entries = [e for e in tape.entries if e.outs[0].storage.kind != CONSTANT]
 
 
 def drop_repetitions(tape: Tape, kept: set[int]) -> None:
     """Compute the same from the same once; read the original in place of a copy.
 
-    As long as neither changes, and where an entry alone makes a temporary that nobody sees later.
+    As long as neither changes, and where nobody sees the second after the step.
     """
     uses = Uses(tape.entries)
     known: dict[Any, tuple[int, Ref]] = {}
     versions: defaultdict[int, int] = defaultdict(int)
-    gone: set[int] = set()
+    alive: list[Entry] = []
     for position, entry in enumerate(tape.entries):
-        out = entry.outs[0]
-        number = out.storage.number
-        start, same = position, source_of(entry)
-        if same is None and not entry.opaque and len(entry.outs) == 1:
-            key = key_of(entry, versions)
-            if key in known:
-                start, same = known[key]
-            elif entry.fresh and key is not None:
-                known[key] = (position, out)
+        key, out = key_of(entry, versions), entry.outs[0]
+        start, same = position, source_of(entry) or out
+        if same is out and key is not None:
+            start, same = known.setdefault(key, (position, out))
+        number, last = out.storage.number, uses.last_read(out.storage)
         if (
-            same is not None
-            and owned(same)
+            same is not out
             and alike(out, same)
-            and entry.fresh
-            and out.storage.kind == TEMPORARY
+            and owned(same)
+            and out.whole
             and number not in kept
             and uses.writers[number] == [position]
-            and out.whole
+            and not any(start < n <= last for n in uses.writers[same.storage.number])
         ):
-            last = uses.last_read(out.storage)
-            if not any(start < n <= last for n in uses.writers[same.storage.number]):
-                substitute(tape.entries[position:], out, same)
-                uses.readers[same.storage.number].append(max(last, position))
-                uses.readers[same.storage.number].sort()
-                gone.add(position)
+            substitute(tape.entries[position:], out, same)
+            insort(uses.readers[same.storage.number], max(last, position))
+        else:
+            alive.append(entry)
         for written in entry.outs:
             versions[written.storage.number] += 1
-    tape.entries = without(tape.entries, gone)
+    tape.entries = alive
 
 
 def key_of(entry: Entry, versions: dict[int, int]) -> Any:
     """Equal for entries that compute the same; None if that cannot be told."""
 
-    if entry.kind == "number":
-        return (entry.kind, name_of(entry.args[0]), entry.outs[0].array.dtype)
-    if entry.kind not in ("ufunc", "reduce", "call"):
-        return None
+    def leaf(part: Any) -> str:
+        if isinstance(part, Leaf):
+            return f"{id(part if part.late else part.container)}[{part.key!r}]"
+        return f"{type(part)} {part!r}"
 
     def name(ref: Ref) -> Any:
         if ref.storage.kind == CONSTANT and ref.array.size <= 16:
             return (ref.array.tobytes(), ref.array.shape, ref.array.strides, ref.array.dtype.str)
         return (*ref.key, versions[ref.storage.number])
 
-    args, kwargs = replaced(list(entry.args), name), replaced(entry.kwargs, name)
+    if entry.opaque or not entry.fresh or len(entry.outs) != 1:
+        return None
+    if entry.kind == "number":
+        return (text(entry.args[0], leaf), entry.outs[0].array.dtype)
+    if entry.kind not in ("ufunc", "reduce", "call"):
+        return None
+    args, kwargs = replaced(entry.args, name), replaced(entry.kwargs, name)
     key = (entry.kind, entry.name, id(entry.fn), repr(args), repr(sorted(kwargs.items())))
     return None if "object at 0x" in key[3] + key[4] else key
 
 
 def source_of(entry: Entry) -> Ref | None:
     """What an entry copies, bit for bit."""
-    if not entry.fresh or len(entry.outs) != 1:
+    if entry.kind != "call" or not entry.fresh or not isinstance(entry.args[0], Ref):
         return None
-    if entry.kind == "ufunc" and not entry.kwargs:
-        if entry.fn is np.positive:
-            return entry.args[0] if isinstance(entry.args[0], Ref) else None
-        for position, part in enumerate(entry.args[:2]):
-            neutral = NEUTRAL.get((entry.fn, position))
-            if neutral is not None and is_all(part, neutral) and len(entry.args) == 2:
-                other = entry.args[1 - position]
-                return other if isinstance(other, Ref) else None
-    if entry.kind == "call" and entry.fn in COPY_CALLS and isinstance(entry.args[0], Ref):
-        source = entry.args[0]
-        if entry.fn is not np.ndarray.__getitem__:
-            return source
+    source = entry.args[0]
+    if entry.fn is np.ndarray.__getitem__:
         index = entry.args[1] if isinstance(entry.args[1], tuple) else (entry.args[1],)
         if all(type(item) is int for item in index):  # one element, as a 0-d view
             return Ref(source.storage, source.array[(*index, ...)])
-    return None
-
-
-def is_all(part: Any, value: float) -> bool:
-    """Whether an operand is a constant of equal elements of this value, no negative zero."""
-    if isinstance(part, Ref):
-        if part.storage.kind != CONSTANT or not part.array.size:
-            return False
-        array = part.array
-        return bool((array == value).all() and not np.signbit(array).any())
-    return type(part) in (int, float) and part == value
+    return source if entry.fn in COPY_CALLS else None
 
 
 def drop_dead(tape: Tape, kept: set[int]) -> None:
