@@ -1,13 +1,12 @@
 """The README tells the truth: its paths exist, its blocks run and print what is shown."""
 
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from scripts.docs import directory_for_pictures, executed
 from tests.train.test_cli import on_a_terminal, posix
 
 ROOT = Path(__file__).parent.parent
@@ -42,25 +41,10 @@ def test_the_links_and_pictures_lead_to_files() -> None:
         assert (ROOT / path).is_file(), path
 
 
-def run(command: list[str], directory: Path) -> str:
-    completed = subprocess.run(
-        command, capture_output=True, text=True, check=False, cwd=directory,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
-    assert completed.returncode == 0, completed.stderr
-    return completed.stdout
-
-
-def test_the_first_example_prints_what_is_shown(tmp_path: Path) -> None:
-    (program,) = fences("python")
-    (shown,) = fences("text")
-    assert run([sys.executable, "-c", program], tmp_path) == shown
-
-
-def test_the_other_examples_run_one_after_the_other(tmp_path: Path) -> None:
-    program = "".join(fences("python") + fences("py"))
-    run([sys.executable, "-c", program], tmp_path)
-    assert list((tmp_path / "runs" / "parabola").glob("events.out.tfevents.*"))
+def test_the_examples_run_one_after_the_other_and_print_what_is_shown() -> None:
+    with directory_for_pictures() as directory:
+        assert executed(README, directory, shell=False) == README
+        assert list((directory / "runs" / "parabola").glob("events.out.tfevents.*"))
 
 
 @pytest.mark.slow
