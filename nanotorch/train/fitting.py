@@ -287,6 +287,10 @@ def dataset_of(samples: Any, argument: str) -> Dataset[Any]:
     several = isinstance(samples, list) and all(isinstance(s, ARRAYS) for s in samples)
     if isinstance(samples, tuple) or (several and samples):
         tensors = [as_tensor(values, argument) for values in samples]
+        for name, tensor in zip([*["x"] * (len(tensors) - 1), "y"], tensors, strict=True):
+            if bad := np.argwhere(~np.isfinite(tensor.detach().numpy()))[:1].tolist():
+                found = tensor[tuple(bad[0])].item()
+                raise refusal(argument, f"{name} is {found} at {bad[0]}; leave it out, or fill it")
         lengths = [len(tensor) if tensor.dim() else 0 for tensor in tensors]
         if len(tensors) < 2 or len(set(lengths)) > 1:
             shapes = ", ".join(str(tuple(tensor.shape)) for tensor in tensors)
@@ -403,6 +407,8 @@ class Fit(Fitting):
     def _tried(self, targets: torch.Tensor) -> str:
         """Try the model and the loss; return what is predicted, nothing if that is not known."""
         shapes = ", ".join(str(tuple(x.shape)) for x in self._example)
+        if not all(x.is_floating_point() for x in self._example):
+            shapes += ", whole numbers (.astype(float) makes others)"
         message = f"does not take what comes in, of shape {shapes}: "
         outputs = dry_run(
             self.model, lambda inputs: self.model(*inputs), self._example, "model", message
@@ -450,6 +456,10 @@ class Fit(Fitting):
 
     def outputs(self, *inputs: Any) -> torch.Tensor:
         tensors = [as_tensor(values, "predict") for values in inputs]
+        tensors = [
+            tensor if isinstance(given, torch.Tensor) else tensor.to(like.dtype)
+            for given, tensor, like in zip(inputs, tensors, self._example, strict=False)
+        ]
         size = batch_of(tensors[0][:1].numel())
         with evaluating(self.final_model) as model:
             batches = zip(*(tensor.split(size) for tensor in tensors), strict=True)

@@ -522,7 +522,10 @@ class Run:
             last = last if math.isfinite(loop.loss) else loop.loss
             rate = experiment.optimizer.param_groups[0]["lr"]
             said = f"{DIAGNOSIS} at first {first:.4g}, became {last:.4g}"
-            self._say(fitted(f"\n{said}; try an optimizer.lr below {rate:.4g}"))
+            said += f"; try an optimizer.lr below {rate:.4g}"
+            if not math.isfinite(first):
+                said = f"{DIAGNOSIS} {first} before the first step, is so whatever the optimizer.lr"
+            self._say(fitted(f"\n{said}"))
             if cause:
                 self._say(f"the first number that was not finite:\n{cause}")
         else:
@@ -563,7 +566,9 @@ class Run:
             if self._config.experiment == FIT:
                 again = f"fit(..., resume={str(self.directory)!r})"
             line = f"to resume{condition}: {again}"
-            self._say(line if len(line) <= screen() else f"to resume{condition}:\n  {again}")
+            if sys.stdout.isatty() and len(line) > screen():
+                line = line.replace(": ", ":\n  ", 1)
+            self._say(line)
 
     def _end(self, loop: Loop, status: str, results: Mapping[str, float], more: str = "") -> None:
         step = self.experiment.training_step.record()

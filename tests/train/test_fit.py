@@ -263,6 +263,23 @@ def test_a_fit_worse_than_the_mean_says_so(
     assert remedy in last
 
 
+def test_numbers_that_are_not_finite(capsys: pytest.CaptureFixture[str]) -> None:
+    bad = X.copy()
+    bad[7, 1] = np.nan
+    told = refusal_of(fit)(network(), (bad, Y), loss="MSELoss", optimizer="SGD", epochs=1)
+    assert told == "fit(): data: x is nan at [7, 1]; leave it out, or fill it"
+    samples = TensorDataset(torch.tensor(bad).float(), torch.tensor(Y).float())
+    assert fitted(samples, verbose=True, batch_size=60).status == "diverged"
+    assert "\nthe loss, nan before the first step, is so whatever" in capsys.readouterr().out
+
+
+def test_whole_numbers_are_predicted_as_the_model_takes_them() -> None:
+    run = fitted()
+    assert torch.equal(run.predict([[1, 2, 3]]), run.predict([[1.0, 2.0, 3.0]]))
+    told = refusal_of(fit)(network(), (X.astype(int), Y), loss="MSELoss", optimizer="SGD", epochs=1)
+    assert "of shape (2, 3), whole numbers (.astype(float) makes others): mat1 and" in told
+
+
 def test_the_scheduler_makes_a_step_an_epoch_or_a_step() -> None:
     rates = []
 
