@@ -399,7 +399,9 @@ def carefully_read(
                 more = "; write data.header: false" if configured else ""
                 raise error(NO_HEADER + more, first.line)
             message = f"a second column is called {quoted(name)}; rename one"
-            message = message if name else "the column has no name; give it one, or remove it"
+            if not name:
+                message = "the column has no name; give it one, or remove it"
+                message += "" if start else ", in pandas by index=False"
             raise error(message, first.line, first.text, start)
     return names, rows
 

@@ -111,7 +111,9 @@ def meant_as(tree: "Tree", hint: Any) -> str:
     if hint is int and isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return f"; write {int(value)}"
     if hint is str and value is not None:
-        shell = f"""; write '"{json.dumps(value)}"'"""  # which takes the outer quotes away
+        given = tree.place.source.partition("=")[2]
+        given = given if plain_scalar(given) == value else json.dumps(value)
+        shell = f"""; write '"{given}"'"""  # which takes the outer quotes away
         return shell if tree.place.rank == COMMANDED else "; put it in quotes"
     if not isinstance(value, str) or hint not in (int, float, bool):
         return ""

@@ -70,6 +70,8 @@ def test_the_name_of_the_only_column_may_have_blanks() -> None:
         ("a,b\n1\n", "t.csv:2:1: has 1 cells, but the header has 2"),
         ("a,b,a\n1,2,3\n", "t.csv:1:5: a second column is called 'a'; rename one"),
         ("a,,b\n1,2,3\n", "t.csv:1:3: the column has no name; give it one, or remove it"),
+        (",a,b\n0,2,3\n", "t.csv:1:1: the column has no name; give it one, or remove it, in pandas "
+         "by index=False"),
         ('a\n"1\n', "t.csv:2:1: this quote is not closed"),
         ('b,a\n"u\nv",1\nw,"2\n3,4\n', "t.csv:4:3: this quote is not closed"),
         ('b,a\n"u\nv",x\n', "t.csv:3:4: column 'a': 'x' is not a number"),

@@ -231,6 +231,8 @@ ON_THE_COMMAND_LINE = {
     "'cat' and 'dog'; write data.positive: 'dog' if that is to be class 1",
     "--config pet.yaml data.positive=1": "command line: data.positive=1: expected text, got 1 (an "
     "integer); write '\"1\"'",
+    "--config pet.yaml data.positive=True": "command line: data.positive=True: expected text, got "
+    "True (a boolean); write '\"True\"'",
     "--config pet.yaml data.csv=pet.csv": "command line: data.csv=pet.csv: cannot read 'pet.csv': "
     "No such file or directory; did you mean 'pets.csv'?",
     "--config valley.yaml function.start=5,5": "command line: function.start=5,5: expected a list",
