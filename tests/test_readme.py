@@ -1,6 +1,8 @@
 """The README tells the truth: its paths exist, its blocks run and print what is shown."""
 
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -45,6 +47,20 @@ def test_the_examples_run_one_after_the_other_and_print_what_is_shown() -> None:
     with directory_for_pictures() as directory:
         assert executed(README, directory, shell=False) == README
         assert list((directory / "runs" / "parabola").glob("events.out.tfevents.*"))
+
+
+def test_the_error_reads_as_shown(tmp_path: Path) -> None:
+    (shown,) = fences("pytb")
+    begins, rest = shown.split("...")
+    lines = {1: "import torch", 3: "x = torch.ones(2, requires_grad=True)", 7: "y = x.exp()"}
+    lines |= {9: "y.add_(1)", 10: "y.sum().backward()"}
+    program = "\n".join(lines.get(number, "") for number in range(1, 11))
+    (tmp_path / "train.py").write_text(program, "utf-8")
+    command = [sys.executable, "-m", "nanotorch", "train.py"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert begins in done.stderr
+    assert done.stderr.endswith(rest)
 
 
 @pytest.mark.slow
