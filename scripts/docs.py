@@ -73,7 +73,9 @@ def executed(page: str, directory: Path, *, shell: bool = True) -> str:
     """
     names: dict[str, Any] = {"__name__": "__main__"}
     parts: list[str] = []
-    end, printed, error = 0, "", ""  # of the last block that ran
+    end = 0
+    printed: str | None = None  # by the last block, if it ran and that is not yet written down
+    error = ""
 
     def check() -> None:
         if error:
@@ -84,13 +86,13 @@ def executed(page: str, directory: Path, *, shell: bool = True) -> str:
         between, shown = page[end : block.start()], code
         if between.strip():
             check()
-        if not between.strip() and language == "text" and printed:
-            shown, printed = printed, ""
+        if not between.strip() and language == "text" and printed is not None:
+            shown, printed = printed, None
         elif not between.strip() and language == "pytb":
             shown, error = error, ""
         else:
             check()
-            printed = ""
+            printed = None
             if name := NAMED.match(code):
                 (directory / name[1]).write_text(code, "utf-8")
             elif language in PYTHON:
