@@ -25,7 +25,7 @@ LAYERS = (
     "nanotorch.multiprocessing", "nanotorch.torch_version", "nanotorch.testing",
     "nanotorch.hub", "nanotorch.__config__", "nanotorch.version", "nanotorch",
     "nanotorch.utils.tensorboard", "nanotorch.profiler", "nanotorch.train", "nanotorch.program",
-    "nanotorch.__main__",
+    "nanotorch.learn", "nanotorch.__main__",
 )  # fmt: skip
 
 # Dependency -> the modules that may import it.
