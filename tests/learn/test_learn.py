@@ -155,7 +155,7 @@ def test_the_list_is_quiet_about_the_files_output(capsys: pytest.CaptureFixture[
 
 
 def test_the_process_ends_with_the_code_and_shows_where_it_was_stopped(tmp_path: Path) -> None:
-    answer("Path('started').touch()\n    while True: g = g * 1")
+    answer("while True: Path('started').touch()")
     text = Path("learn_03.py").read_text("utf-8")
     Path("learn_03.py").write_text(f"from pathlib import Path\n{text}", "utf-8")
     process = subprocess.Popen(
@@ -168,7 +168,7 @@ def test_the_process_ends_with_the_code_and_shows_where_it_was_stopped(tmp_path:
     os.kill(process.pid, signal.SIGINT)
     shown = process.communicate()[0]
     assert process.returncode == 130
-    assert "learn_03.py, line 7, in relu_backward\n             while True: g = g * 1\n" in shown
+    assert "learn_03.py, line 6, in relu_backward\n             while True: Path(" in shown
 
 
 def test_in_a_notebook() -> None:
