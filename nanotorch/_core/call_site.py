@@ -63,7 +63,14 @@ def at(site: Site | None) -> str:
 
 
 def shown(path: str) -> str:
-    """A file's path as messages have it: from where the program runs, if it is below there."""
+    """A file's path as messages have it: from where the program runs, if it is below there.
+
+    The file of a notebook's cell, which is a temporary one, is called as in tracebacks.
+    """
+    notebook = sys.modules.get("IPython")
+    shell = notebook and notebook.get_ipython()
+    if cell := shell and shell.compile.format_code_name(path):
+        return " ".join(cell)
     return path.removeprefix(os.getcwd() + os.sep)  # noqa: PTH109 - pathlib imports for 3 ms
 
 
