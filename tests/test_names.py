@@ -28,7 +28,7 @@ STREAM = "what functions of random numbers draw; PyTorch has it in C++"
 OWN: dict[str, dict[str, str]] = {
     "": {"as_torch": PROGRAMS}
     | dict.fromkeys(["get_printoptions", "printoptions"], IN_TENSOR_STR),
-    "autograd": dict.fromkeys(["make_dot", "print_graph"], OWN_VIEW),
+    "autograd": dict.fromkeys(["explain", "make_dot", "print_graph"], OWN_VIEW),
     "Generator": dict.fromkeys(
         [
             "bernoulli", "cauchy", "draw32", "draw64", "exponential", "geometric", "integers",

@@ -479,8 +479,12 @@ TRACE, PARENT = "traceback_", "parent_"  # PyTorch's keys in a node's metadata
 OURS = (*(PACKAGE + part for part in ("_core", "ops", "autograd")), "<nanotorch")
 
 
-def note_origin(node: Node) -> None:
-    """Keep the stack of the call that makes ``node``, and the node in whose backward that is."""
+def note_origin(node: Node, out: Any, arguments: Sequence[Any]) -> None:
+    """Keep the stack of the call that makes ``node``, and the node in whose backward that is.
+
+    Args:
+        out, arguments: its results and what they were made from, for who looks on.
+    """
     frames = traceback.extract_stack()
     while frames and frames[-1].filename.startswith(OURS):
         frames.pop()
@@ -490,6 +494,8 @@ def note_origin(node: Node) -> None:
         node.metadata[PARENT] = anomaly.running
         call_site = call_site or noted_of(anomaly.running)[0]
     node.__dict__["_noted"] = (call_site, watch.times)
+    if anomaly.onlooker is not None:
+        anomaly.onlooker.made(node, out, arguments)
 
 
 def check_gradients(sweep: Any, node: Node, grads: Sequence[Any], arrived: Sequence[Any]) -> None:

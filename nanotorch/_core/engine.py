@@ -497,6 +497,8 @@ class Sweep:
             self.pass_on(node, None, None)
             return
         if isinstance(node, AccumulateGrad):
+            if anomaly.onlooker is not None:
+                anomaly.onlooker.ran(node, (), arrived)
             self.accumulate(node, arrived[0], owned)
             return
         if hooks is not None and hooks.before:
@@ -506,6 +508,8 @@ class Sweep:
         if hooks is not None and hooks.after:
             grads = self.used_gradients(node, grads)
             grads = call_after_hooks(node, grads, arrived, self.graph)
+        if computes and anomaly.onlooker is not None:
+            anomaly.onlooker.ran(node, grads, arrived)
         if anomaly.enabled and anomaly.check_nan:
             check_gradients(self, node, grads, arrived)
         if self.freed is not None and node.keeps_values:
@@ -516,7 +520,10 @@ class Sweep:
         """`visit` in anomaly mode, which reports the call whose gradient fails."""
         before, anomaly.running = anomaly.running, node if self.graph else None
         try:
-            self.visit(node, held)
+            if anomaly.onlooker is None:
+                self.visit(node, held)
+            else:
+                anomaly.onlooker.visit(self, node, held)
         except Exception:
             with suppress(Warning):  # where warnings are errors: the first error is raised
                 report(node)

@@ -146,6 +146,7 @@ class Anomaly:
     enabled = False
     check_nan = True
     running: "Node | None" = None  # with `create_graph`: the node that runs
+    onlooker: Any = None  # `explain`: told of nodes that are made and have run, it calls `visit`
 
 
 anomaly = Anomaly()
@@ -777,10 +778,11 @@ class AsStridedBackward0(Node):
         stand_in = base._alias()
         stand_in._set_flag(True)
         before, mode.enabled = mode.enabled, True
+        onlooker, anomaly.onlooker = anomaly.onlooker, None
         try:
             out = take_steps(view.steps_now(), stand_in)
         finally:
-            mode.enabled = before
+            mode.enabled, anomaly.onlooker = before, onlooker
         self.chain: list[tuple[Node, int]] = []
         node, number = out._edge
         self._outputs = (node._outputs[number],)

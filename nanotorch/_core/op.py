@@ -72,15 +72,16 @@ from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor, hooks, observers, opened, pack_all, wrap
 
 
-def observe(node: Node, out: Any) -> None:
+def observe(node: Node, out: Any, arguments: tuple[Any, ...]) -> None:
     """Do to a new node what this thread has asked for.
 
     Args:
         out: the tensor it belongs to, or several.
+        arguments: those of the operation.
     """
     node = node.materialize()
     if anomaly.enabled:
-        note_origin(node)
+        note_origin(node, out, arguments)
     if hooks.stack:
         op: Any = node.op  # type: ignore[attr-defined]
         kinds, saved = [kind for _, kind in op.recipe], node._saved

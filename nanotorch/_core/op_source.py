@@ -810,7 +810,7 @@ def record(o: Op, *, inplace: bool) -> list[str]:
             some = " or ".join(map(leading, users))
             lines.append(f"        if not ({some}): node.keeps_values = False")
     lines += ["        " + line for line in attach(o, inplace=inplace)]
-    lines.append("        if observers: observe(node, out)")
+    lines.append(f"        if observers: observe(node, out, ({', '.join(o.arguments)},))")
     return lines
 
 

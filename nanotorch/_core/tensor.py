@@ -4,6 +4,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -389,14 +390,7 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
         node, number = edge_of(self)
         assert node is not None
         self._retains_grad = True
-        myself = weakref.ref(self)
-
-        def keep(g: Tensor) -> None:
-            tensor = myself()
-            if tensor is not None:
-                tensor._grad = g.clone() if tensor._grad is None else tensor._grad + g
-
-        node.own_hooks().retain[number] = keep
+        node.own_hooks().retain[number] = partial(keep_gradient, weakref.ref(self))
 
     @property
     def retains_grad(self) -> bool:
@@ -418,6 +412,13 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
 
     def _cast(self, kind: np.dtype) -> "Tensor":
         return self.to(dtypes.OF_NUMPY[kind])
+
+
+def keep_gradient(of: "weakref.ref[Tensor]", g: Tensor) -> None:
+    """Add a gradient to that of a tensor that retains it, as long as it lives."""
+    tensor = of()
+    if tensor is not None:
+        tensor._grad = g.clone() if tensor._grad is None else tensor._grad + g
 
 
 # Not by `__getattr__`, which would slow down every look at an attribute.

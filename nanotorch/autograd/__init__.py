@@ -23,12 +23,13 @@ _sys.modules["nanotorch.autograd.grad_mode"] = grad_mode  # PyTorch has a module
 if _TYPE_CHECKING:  # the rest is imported when it is used
     from nanotorch.autograd import functional as functional
     from nanotorch.autograd import graph as graph
+    from nanotorch.autograd.explanation import explain as explain
     from nanotorch.autograd.former_variable import Variable as Variable
     from nanotorch.autograd.former_variable import variable as variable
     from nanotorch.autograd.gradient_check import gradcheck as gradcheck
     from nanotorch.autograd.gradient_check import gradgradcheck as gradgradcheck
+    from nanotorch.autograd.graph_text import print_graph as print_graph
     from nanotorch.autograd.graph_view import make_dot as make_dot
-    from nanotorch.autograd.graph_view import print_graph as print_graph
 else:
     # PyTorch has files of the functions' names.
     _stand_in(
@@ -42,6 +43,8 @@ else:
             "nanotorch.autograd": "functional graph",
             "nanotorch.autograd.former_variable": "Variable variable",
             "nanotorch.autograd.gradient_check": "gradcheck gradgradcheck",
-            "nanotorch.autograd.graph_view": "make_dot print_graph",
+            "nanotorch.autograd.explanation": "explain",
+            "nanotorch.autograd.graph_text": "print_graph",
+            "nanotorch.autograd.graph_view": "make_dot",
         },
     )

@@ -86,7 +86,7 @@ def settle(
         ])  # fmt: skip
         save(node)
         if anomaly.enabled:
-            note_origin(node)
+            note_origin(node, tuple(results), inputs)
     node.to_save = node.dirty_tensors = node.non_differentiable = None
     return tuple(results) if several else results[0]
 

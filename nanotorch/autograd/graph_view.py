@@ -1,19 +1,19 @@
-"""See the graph: `make_dot` draws it with torchviz's conventions, `print_graph` writes it out.
+"""See the graph: `make_dot` draws it with torchviz's conventions.
 
     make_dot(loss)                       # in a notebook: the picture
+    make_dot(loss, values=True)          # with values and gradients
     make_dot(loss).render("loss.svg")    # for a browser; needs no Graphviz
-    print_graph(loss)                    # for a terminal
 
 Boxes: grey, a recorded operation; blue, a leaf whose `grad` is filled in; green, an output; dark
-green, the base of an output that is a view; orange, a saved tensor. Arrows go the way that values
-go; gradients come back against them.
+green, the base of an output that is a view; orange, a saved tensor; white, a constant. Arrows go
+the way that values go; gradients come back against them.
 """
 
 import re
 import sys
 import unicodedata
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -26,6 +26,7 @@ from nanotorch._core.graph import MODIFIED, AccumulateGrad, FreedValues, Node
 from nanotorch._core.op import SAVED_AS, OpNode
 from nanotorch._core.tensor import Tensor
 from nanotorch.autograd.graph_layout import Edge, Layout, Place, Route, from_above, lay_out
+from nanotorch.autograd.values import Seen, known
 
 # The recorded graph as plain data: boxes and the links between them.
 #
@@ -34,12 +35,13 @@ from nanotorch.autograd.graph_layout import Edge, Layout, Place, Route, from_abo
 # hold texts only, so that a picture keeps no tensor alive and stays right when the graph changes.
 
 
-BoxKind = Literal["op", "leaf", "saved", "output", "base", "cut"]
+BoxKind = Literal["op", "leaf", "saved", "output", "base", "cut", "constant", "module"]
 # "saved" and "kept" are both from a saved tensor to the node that holds it; torchviz turns the
 # links of declared operations around, but not those of a user's function.
 LinkKind = Literal["flow", "saved", "kept", "view"]
 
 LONGEST_DETAIL = 200  # characters
+VALUE, GRADIENT = "value", "grad"
 
 
 class Box(NamedTuple):
@@ -50,6 +52,7 @@ class Box(NamedTuple):
         shapes: of the tensor, or of the node's outputs.
         attributes: what a node keeps, by name, where that was asked for.
         details: more about it, line by line.
+        values: the values and the gradients of its tensors, by `VALUE` and `GRADIENT`.
     """
 
     kind: BoxKind
@@ -57,6 +60,7 @@ class Box(NamedTuple):
     shapes: tuple[str, ...] = ()
     attributes: tuple[tuple[str, str], ...] = ()
     details: str = ""
+    values: tuple[tuple[str, str], ...] = ()
 
 
 class Link(NamedTuple):
@@ -80,6 +84,34 @@ class Graph:
         self.boxes: dict[str, Box] = {}
         self.links: list[Link] = []
         self.outputs: list[str] = []
+
+    def merged(self, into: Mapping[str, str]) -> "Graph":
+        """The graph without some boxes; others, by their keys, take over their links."""
+        graph = Graph()
+        graph.boxes = {key: box for key, box in self.boxes.items() if key not in into}
+        for link in self.links:
+            ends = into.get(link.source, link.source), into.get(link.target, link.target)
+            if ends[0] != ends[1]:
+                graph.links.append(link._replace(source=ends[0], target=ends[1]))
+        return graph.ended()
+
+    def part(self, keys: Collection[str]) -> "Graph":
+        """Some of the boxes, and stand-ins for what they are linked to outside."""
+        graph = Graph()
+        graph.boxes = {key: box for key, box in self.boxes.items() if key in keys}
+        for link in self.links:
+            if link.source in keys or link.target in keys:
+                ends = [e if e in keys else f"outside {e}" for e in (link.source, link.target)]
+                graph.links.append(link._replace(source=ends[0], target=ends[1]))
+                for end in {link.source, link.target}.difference(keys):
+                    graph.boxes[f"outside {end}"] = Box("cut", self.boxes[end].title)
+        return graph.ended()
+
+    def ended(self) -> "Graph":
+        """The graph, whose outputs are the boxes that nothing is made of."""
+        used = {link.source for link in self.links}
+        self.outputs = [key for key in self.boxes if key not in used]
+        return self
 
 
 def key_of(thing: object) -> str:
@@ -188,6 +220,8 @@ class Walk:
         self.names, self.show_attrs, self.show_saved = names, show_attrs, show_saved
         self.longest = max(max_attr_chars, 3)
         self.graph = Graph()
+        self.nodes: list[Node] = []
+        self.outputs: list[Tensor] = []
         # Tensors made by reading saved values: while they live, no other gets their `id`.
         self.held: list[Tensor] = []
 
@@ -196,6 +230,7 @@ class Walk:
         key = key_of(tensor)
         if key not in self.graph.outputs:
             self.graph.outputs.append(key)
+            self.outputs.append(tensor)
         known = self.graph.boxes.get(key)
         if known is not None and known.kind != "saved":
             return
@@ -237,6 +272,7 @@ class Walk:
         key = key_of(node)
         if key in self.graph.boxes:
             return False
+        self.nodes.append(node)
         # Reading packed values calls the user's functions, which is done only when asked for.
         readable = self.show_attrs or self.show_saved or type(node._saved) is tuple
         values = saved_values(node) if readable or isinstance(node._saved, FreedValues) else []
@@ -293,6 +329,33 @@ class Walk:
                 self.graph.links[position] = link._replace(label="")
         return self.graph
 
+    def with_values(self) -> Graph:
+        """The graph with values and gradients, and with constants. A leaf and its accumulator
+        share a box, and so do an output and its node."""
+        boxes, made = self.graph.boxes, {(t.grad_fn, t.output_nr): t for t in self.outputs}
+        into = {key_of(t): key_of(t.grad_fn) for t in self.outputs if t.grad_fn is not None}
+        for node, seen in known(self.nodes, made).items():
+            key = key_of(node)
+            if isinstance(node, AccumulateGrad):
+                into[key] = key = key_of(node.variable)
+            own = [self.names.get(id(t), "") for edge, t in made.items() if edge[0] is node]
+            words = [f"{name}:" for name in filter(None, own or seen.names)]
+            title = " ".join(filter(None, [*words, seen.symbol, boxes[key].title]))
+            self.add_rows(key, seen, title)
+            for number, (name, shape, text) in enumerate(seen.constants):
+                rows = ((VALUE, text),)
+                boxes[f"{key}0{number}"] = Box("constant", name, (shape_text(shape),), values=rows)
+                self.graph.links.append(Link(f"{key}0{number}", key))
+        return self.graph.merged(into)
+
+    def add_rows(self, key: str, seen: Seen, title: str) -> None:
+        """Add values and gradients to a box, which say enough of the shape of a number."""
+        box = self.graph.boxes[key]
+        shapes = tuple(shape.replace("()", "") for shape in box.shapes)
+        self.graph.boxes[key] = box._replace(
+            title=title, shapes=shapes, values=tuple(rows_of(seen))
+        )
+
     def box_tensor(self, tensor: Tensor, kind: BoxKind, name: str = "") -> None:
         """Add or replace a tensor's box; a name that the user has given goes before any other."""
         title = self.names.get(id(tensor), "" if kind == "leaf" else name)
@@ -306,6 +369,14 @@ class Walk:
     def number(self, node: Node, number: int) -> str:
         """How a link says which output of a node it comes from: nothing if there is only one."""
         return str(number) if len(node._outputs) > 1 else ""
+
+
+def rows_of(seen: Seen) -> Iterator[tuple[str, str]]:
+    """What a box says of values, with the numbers of outputs where there are several."""
+    for name, texts in ((VALUE, seen.outputs), (GRADIENT, seen.gradients)):
+        for number, text in enumerate(texts):
+            if text:
+                yield f"{name} {number}" if len(texts) > 1 else name, text
 
 
 def node_details(node: Node, values: Iterable[tuple[str, Any]]) -> Iterator[str]:
@@ -397,102 +468,6 @@ def census(boxes: Iterable[Box], most: int = 6) -> str:
     return ", ".join(listed + ([f"{counted(rest, 'other kind')}"] if rest else []))
 
 
-# The graph as a tree of text for terminals.
-
-
-DEEPEST = 14  # levels before a branch goes on at the left margin
-
-
-def tree(graph: Graph, max_lines: int) -> str:
-    """The tree of a graph, from its outputs to its leaves.
-
-    Args:
-        max_lines: stop after so many and say what is left out.
-    """
-    return "\n".join(Tree(graph).lines(max_lines))
-
-
-class Tree:
-    """Writes the nodes of a graph, each with its inputs once."""
-
-    def __init__(self, graph: Graph) -> None:
-        self.graph, self.boxes = graph, graph.boxes
-        self.leaves: dict[str, str] = {}  # by their accumulators, which are not written
-        self.inputs: dict[str, list[tuple[str, str]]] = {key: [] for key in graph.boxes}
-        self.uses: Counter[str] = Counter()
-        for link in graph.links:
-            if link.kind == "flow":
-                self.inputs[link.target].append((link.source, link.label))
-                self.uses[link.source] += 1
-                if self.boxes[link.source].kind == "leaf":
-                    self.leaves[link.target] = link.source
-        self.marks: dict[str, int] = {}
-        self.written: set[str] = set()
-        self.postponed: deque[str] = deque()  # branches that go on at the left margin
-
-    def lines(self, most: int) -> Iterator[str]:
-        """The lines, at most so many and one about the rest."""
-        for number, line in enumerate(self.all_lines()):
-            if number == most:
-                known = self.written | self.leaves.keys()
-                others = [box for key, box in self.boxes.items() if key not in known]
-                rest = [box for box in others if box.kind in ("op", "leaf")]
-                yield f"… {counted(len(rest), 'more node')}: {census(rest)}"
-                return
-            yield line
-
-    def all_lines(self) -> Iterator[str]:
-        for position, key in enumerate(self.graph.outputs):
-            box = self.boxes[key]
-            if position:
-                yield ""
-            if box.kind == "leaf" or not self.inputs[key]:
-                yield f"{box.title or ('leaf' if box.kind == 'leaf' else 'tensor')} {box.shapes[0]}"
-                continue
-            ((node, number),) = self.inputs[key]
-            yield from self.branch(node, number, f"{box.title}: " if box.title else "")
-            while self.postponed:
-                node = self.postponed.popleft()
-                if node not in self.written:
-                    yield ""
-                    yield from self.branch(node, "", "")
-
-    def branch(self, root: str, number: str, before: str) -> Iterator[str]:
-        """A node and everything behind it that is not written yet."""
-        stack = [(root, number, before, "")]
-        while stack:
-            key, number, first, margin = stack.pop()
-            inputs = [] if key in self.leaves else self.inputs[key]
-            again = key in self.written
-            far = bool(inputs) and len(margin) >= 3 * DEEPEST
-            yield first + self.text(key, number, elsewhere=again or far)
-            if again:
-                continue
-            if far:
-                self.postponed.append(key)
-                continue
-            self.written.update((key, self.leaves.get(key, key)))
-            stack += reversed(list(continued(inputs, margin)))
-
-    def text(self, key: str, number: str, elsewhere: bool) -> str:
-        """What a line says of a node, or where it is written."""
-        box = self.boxes[self.leaves.get(key, key)]
-        words = [box.title or box.kind, box.shapes[int(number or 0)]]
-        if number:
-            words.append(f"output {number} of {len(box.shapes)}")
-        if elsewhere or key in self.marks or self.uses[key] > 1:
-            mark = self.marks.setdefault(key, len(self.marks) + 1)
-            words.append(f"→ [{mark}]" if elsewhere else f"[{mark}]")
-        return " ".join(words)
-
-
-def continued(inputs: list[tuple[str, str]], margin: str) -> Iterator[tuple[str, str, str, str]]:
-    """The inputs of a node, with what stands before the line of each and before those below it."""
-    for i, (key, number) in enumerate(inputs, 1):
-        last = i == len(inputs)
-        yield key, number, margin + ("└─ " if last else "├─ "), margin + ("   " if last else "│  ")
-
-
 # The graph as an SVG picture that a browser or notebook shows, in light and dark surroundings.
 #
 # The background is transparent; boxes are light with dark text, and lines of a grey that stands out
@@ -516,7 +491,10 @@ STYLES = {
     "output": ("#d5f2b4", "#6ba23b", 11),
     "base": ("#b9d99a", "#5a8733", 11),
     "cut": ("#fafafa", "#828a96", 11),
+    "constant": ("#ffffff", "#9aa1ab", 11),
+    "module": ("#e5dcf5", "#8866c2", 4),
 }
+COLOURS = {VALUE: "#1a7f37", GRADIENT: "#0969da"}
 DASHED = ' stroke-dasharray="{} 3"'
 DASHES = {
     "flow": "", "saved": DASHED.format(5), "kept": DASHED.format(5), "view": DASHED.format(2),
@@ -564,8 +542,8 @@ def svg(graph: Graph) -> str:
     for link, route in zip(links, layout.routes, strict=True):
         lines.append(path(link, route, part))
     lines.append("</g>")
-    for box, written, place in zip(part.boxes.values(), cards, layout.places, strict=True):
-        lines += drawn(box, written, place)
+    for (key, box), written, place in zip(part.boxes.items(), cards, layout.places, strict=True):
+        lines += drawn(key, box, written, place)
     lines += labels(links, layout)
     return "\n".join([*lines, "</g>", "</svg>"]) + "\n"
 
@@ -590,7 +568,10 @@ def without_middle(text: str) -> str:
 
 def card(box: Box) -> Card:
     """What is written in a box."""
-    rows = tuple((without_middle(name), without_middle(value)) for name, value in box.attributes)
+    rows = tuple(
+        (without_middle(name), without_middle(value))
+        for name, value in (*box.attributes, *box.values)
+    )
     below = without_middle(", ".join(box.shapes))
     if len(box.shapes) > 1 and len(set(box.shapes)) == 1:
         below = f"{len(box.shapes)} \N{MULTIPLICATION SIGN} {box.shapes[0]}"
@@ -630,9 +611,12 @@ def remark(lines: Sequence[str], width: float) -> Iterator[str]:
         yield text(MARGIN + PADDING_X, y, line, "start", "#3c3a2f")
 
 
-def text(x: float, y: float, content: str, anchor: str, colour: str, size: str = "") -> str:
-    """One line of text; ``y`` is that of its base line."""
+def text(
+    x: float, y: float, content: str, anchor: str, colour: str, size: str = "", row: str = ""
+) -> str:
+    """One line of text; ``y`` is that of its base line, ``row`` what of a box it tells."""
     sized = f' font-size="{size}"' if size else ""
+    sized += f' data-row="{row}"' if row else ""
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}"{sized} '
         f'xml:space="preserve">{escape(content)}</text>'
@@ -650,12 +634,12 @@ def rect(
     )
 
 
-def drawn(box: Box, written: Card, place: Place) -> Iterator[str]:
+def drawn(key: str, box: Box, written: Card, place: Place) -> Iterator[str]:
     """A box with its texts and its tooltip."""
     fill, outline, radius = STYLES[box.kind]
     left, top = place.x - place.width / 2, place.y - place.height / 2
     dashed = DASHED.format(4) if box.kind == "cut" else ""
-    yield f'<g data-kind="{box.kind}">'
+    yield f'<g data-kind="{box.kind}" data-key="{key}">'
     rows = [f"{name}: {value}" for name, value in box.attributes]
     yield f"<title>{escape(box.details or chr(10).join([box.title, *rows]))}</title>"
     yield rect(left, top, place.width, place.height, radius, fill, outline, dashed)
@@ -668,10 +652,13 @@ def drawn(box: Box, written: Card, place: Place) -> Iterator[str]:
         rule = y + LINE * 0.5
         yield f'<path d="M{left:.1f} {rule:.1f}h{place.width:.1f}" stroke="{outline}"/>'
         y += LINE * 0.5
-    for name, value in written.rows:
+    own = len(written.rows) - len(box.values)
+    for number, (name, value) in enumerate(written.rows):
         y += LINE
-        yield text(left + PADDING_X, y, name, "start", BLACK)
-        yield text(left + place.width - PADDING_X, y, value, "end", DARK)
+        colour = DARK if number < own else COLOURS[name.split()[0]]
+        row = "" if number < own else name
+        yield text(left + PADDING_X, y, name, "start", colour if row else BLACK, row=row)
+        yield text(left + place.width - PADDING_X, y, value, "end", colour, row=row)
     yield "</g>"
 
 
@@ -728,7 +715,6 @@ NODE_STYLE = (
 )
 LINK_STYLE = {"saved": "dir=none", "kept": "dir=none", "view": "style=dotted"}
 FORMATS = ("svg", "dot", "gv")
-MOST_LINES = 1000
 
 
 class GraphView:
@@ -812,7 +798,7 @@ class GraphView:
 
 def make_dot(
     var: Tensor | Iterable[Tensor], params: Any = None, show_attrs: bool = False,
-    show_saved: bool = False, max_attr_chars: int = 50,
+    show_saved: bool = False, max_attr_chars: int = 50, values: bool = False,
 ) -> GraphView:  # fmt: skip
     """Draw the graph behind one or several tensors.
 
@@ -823,6 +809,9 @@ def make_dot(
         show_attrs: write into each box what its node keeps for the backward pass.
         show_saved: give each tensor that is kept a box of its own.
         max_attr_chars: the longest text for one value of ``show_attrs``.
+        values: write values in green, as far as they are kept, and gradients in blue: those of
+            leaves, those that are retained and, after `explain`, all. Operations get their
+            symbols, constants boxes; of large tensors the least, the mean and the greatest stand.
 
     Returns:
         The drawing, which a notebook shows and which can be saved as SVG or DOT.
@@ -831,40 +820,8 @@ def make_dot(
         TypeError: if an output is no tensor, or what ``params`` names is none.
     """
     walk = Walk(named_tensors(params), show_attrs, show_saved, max_attr_chars)
-    return GraphView(collect(walk, var))
-
-
-def graph_text(
-    var: Tensor | Iterable[Tensor], params: Any = None, max_lines: int = MOST_LINES
-) -> str:
-    """The graph behind one or several tensors as a tree of text, outputs first.
-
-    The inputs of a node branch off below it in their order. ``[1]`` marks a node that is used more
-    than once, ``→ [1]`` its other uses, and also where a branch too far to the right goes on below.
-    Accumulators are left out.
-
-    Args:
-        var: the outputs.
-        params: names for tensors, as for `make_dot`.
-        max_lines: stop after so many and say what is left out.
-
-    Raises:
-        TypeError: if an output is no tensor, or what ``params`` names is none.
-    """
-    return tree(collect(Walk(named_tensors(params)), var), max_lines)
-
-
-def print_graph(var: Tensor | Iterable[Tensor], params: Any = None) -> None:
-    """Print `graph_text`.
-
-    Args:
-        var: the outputs.
-        params: names for tensors, as for `make_dot`.
-
-    Raises:
-        TypeError: if an output is no tensor, or what ``params`` names is none.
-    """
-    print(graph_text(var, params))
+    graph = collect(walk, var)
+    return GraphView(walk.with_values() if values else graph)
 
 
 def collect(walk: Walk, var: Tensor | Iterable[Tensor]) -> Graph:
@@ -897,14 +854,15 @@ def dot_lines(graph: Graph) -> Iterator[str]:
 
 def dot_label(box: Box) -> str:
     """What torchviz writes into a box: a tensor's name and shape, a node's name and table."""
-    if box.kind != "op":
+    attributes = (*box.attributes, *box.values)
+    if box.kind != "op" and not box.values:
         return f"{box.title}\n {box.shapes[0]}"
-    if not box.attributes:
+    if not attributes:
         return box.title
-    names = max(len(name) for name, _ in box.attributes)
-    values = max(len(value) for _, value in box.attributes)
+    names = max(len(name) for name, _ in attributes)
+    values = max(len(value) for _, value in attributes)
     rule = "-" * max(names + values + 2, len(box.title))
-    rows = [f"{name:<{names}}: {value:>{values}}" for name, value in box.attributes]
+    rows = [f"{name:<{names}}: {value:>{values}}" for name, value in attributes]
     return "\n".join([box.title, rule, *rows])
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch.autograd import make_dot, print_graph
-from nanotorch.autograd.graph_view import DEEPEST, graph_text
+from nanotorch.autograd.graph_text import DEEPEST, graph_text
 from tests.autograd.graph_view_cases import mlp
 
 MLP = """\

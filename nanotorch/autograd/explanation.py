@@ -1,0 +1,414 @@
+"""What a computation and its backward passes do, step by step, on one page: `explain`.
+
+explain(loss).save("loss.html")         # this is loss.backward(), watched
+
+with explain() as page:                 # all that happens in a block
+    loss = criterion(model(x), y)
+    loss.backward()
+page.save("step.html")
+"""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from itertools import chain, groupby
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nanotorch._core.anomaly import noted_of
+from nanotorch._core.call_site import call_site_of, names_in
+from nanotorch._core.call_site import shown as short_path
+from nanotorch._core.engine import hook_name
+from nanotorch._core.grad_mode import no_grad
+from nanotorch._core.graph import AccumulateGrad, Edge, FreedValues, Node, anomaly
+from nanotorch._core.tensor import Tensor
+from nanotorch.autograd.anomaly_mode import set_detect_anomaly
+from nanotorch.autograd.graph_view import GRADIENT, Box, Graph, Walk, key_of, rows_of, svg
+from nanotorch.autograd.values import (
+    Seen,
+    call_text,
+    enclosed,
+    formulas,
+    is_short,
+    kept,
+    known,
+    op_of,
+    operands_of,
+    retained,
+    shown,
+)
+
+# What happened, as texts.
+
+
+class Step(NamedTuple):
+    """One step.
+
+    Attributes:
+        phase: "forward", or which backward pass.
+        key: of the box in the graph.
+        title: of the node.
+        where: the user's line, as file and line, and its text; of a node the line that made it.
+        facts: what happens, each with its kind.
+        changes: of values in the graph: the box, the row, the text.
+    """
+
+    phase: str
+    key: str
+    title: str
+    where: tuple[str, str]
+    facts: list[tuple[str, str]]
+    changes: list[tuple[str, str, str]]
+
+
+LONGEST_CALL = 24  # characters that stand for the name of a result
+BUSY = "explain() watches already; end its `with` block first"
+D = "\N{PARTIAL DIFFERENTIAL}"
+
+
+class explain:  # noqa: N801 - called as a function, or entered as `detect_anomaly` is
+    """Watch a computation: its operations, then its backward passes, node by node in the engine's
+    order, each with its formula and the numbers in it.
+
+    Args:
+        loss: run ``loss.backward()``, watched; the operations before it are told as far as the
+            graph remembers them. Without it, a context manager that watches what happens inside.
+
+    Attributes:
+        steps: what happened, a `Step` each.
+        graph: the graph of it, with values.
+
+    Raises:
+        TypeError: if ``loss`` is no tensor.
+        RuntimeError: inside of another `explain`; what ``loss.backward()`` raises.
+    """
+
+    def __init__(self, loss: Tensor | None = None) -> None:
+        self.steps: list[Step] = []
+        self.graph = Graph()
+        self._modules: dict[str, tuple[str, ...]] = {}  # the path of each box's
+        self._nodes: dict[Node, Seen] = {}
+        self._calls: dict[Node, str] = {}  # with names
+        self._sweeps: list[Any] = []
+        self._names: dict[int, str] = {}  # of tensors, by `id`
+        self._places: dict[int, tuple[Node, int]] = {}  # of results
+        self._run: Any = None  # what the node that runs was given and made, and its formulas
+        self._held: list[Any] = []  # as long as these live, nothing else gets their `id`
+        if loss is not None:
+            if not isinstance(loss, Tensor):
+                raise TypeError(f"explain() takes a Tensor, got {type(loss).__name__}")
+            with self:
+                self._look_back(loss)
+                loss.backward()
+
+    def __enter__(self) -> "explain":
+        if anomaly.onlooker is not None:
+            raise RuntimeError(BUSY)
+        self._mode = set_detect_anomaly(True, check_nan=False)
+        self._mode.__enter__()
+        anomaly.onlooker = self
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        anomaly.onlooker = None
+        self._mode.__exit__()
+        self._learn_names()
+        walk = Walk(self._names)
+        for node in self._nodes:
+            walk.add_node(node)
+        self.graph = walk.with_values()
+        for node in sorted(walk.nodes, key=lambda node: node._sequence):
+            site = noted_of(node)[0]
+            path = ((site and site.module) or "").partition(" (")[0].replace(" > ", ".")
+            self._modules[key_of(node)] = tuple(filter(None, path.split(".")))
+        self._nodes, self._calls, self._places, self._sweeps, self._held = {}, {}, {}, [], []
+
+    def _learn_names(self) -> None:
+        """Note what the user's variables are called now."""
+        for number, name in names_in(call_site_of(sys._getframe(1))[1]).items():
+            if not name.startswith("self.") or number not in self._names:
+                self._names[number] = name
+            if number in self._places:
+                node, output = self._places[number]
+                self._seen(node).names[output] = self._names[number]
+
+    def _seen(self, node: Node) -> Seen:
+        """What is known of a node, to be added to."""
+        if node not in self._nodes:
+            self._nodes[node] = vars(node)["_seen"] = Seen.of(node)
+        return self._nodes[node]
+
+    def _label(self, edge: Edge, otherwise: str) -> str:
+        """The name of the tensor that an edge leads to, or the call that made it."""
+        node, number = edge
+        if isinstance(node, AccumulateGrad):
+            return self._names.get(id(node.variable), otherwise)
+        if node is None or node not in self._nodes:
+            return otherwise
+        call = self._calls.get(node, "")
+        return self._nodes[node].names[number] or (len(call) <= LONGEST_CALL and call) or otherwise
+
+    def _title(self, node: Node) -> str:
+        leaf = isinstance(node, AccumulateGrad)
+        name = self._label((node, 0), "") if leaf else self._seen(node).symbol
+        return f"{name} {type(node).__name__}".strip()
+
+    def _begin(self, phase: str, node: Node) -> Step:
+        """A step, to which what comes of it is added."""
+        site = noted_of(node)[0]
+        where = (f"{short_path(site.file)}:{site.line}", site.source) if site else ("", "")
+        key = key_of(node.variable if isinstance(node, AccumulateGrad) else node)
+        self.steps.append(Step(phase, key, self._title(node), where, [], []))
+        return self.steps[-1]
+
+    # Forward
+
+    def _look_back(self, loss: Tensor) -> None:
+        """Tell the operations behind a tensor, which nobody has watched."""
+        walk = Walk({})
+        walk.add_output(loss)
+        self._nodes = known(walk.nodes, {(loss.grad_fn, loss.output_nr): loss})
+        for node, seen in self._nodes.items():
+            vars(node)["_seen"] = seen
+        if loss.grad_fn is not None:
+            self._places[id(loss)] = loss.grad_fn, loss.output_nr
+        self._learn_names()
+        for node, seen in self._nodes.items():
+            if not isinstance(node, AccumulateGrad):
+                op, edges = op_of(node), [edge for edge in node._edges if edge[0] is not None]
+                operands = [self._label(edge, "\N{HORIZONTAL ELLIPSIS}") for edge in edges]
+                operands += [value for _, _, value in seen.constants]
+                name = getattr(op, "known_as", type(node).__name__)
+                self._tell(node, call_text(op, name, operands, kept(node) if op else {}))
+
+    def made(self, node: Node, out: Any, arguments: Sequence[Any]) -> None:
+        """An operation has made a node, for the engine."""
+        self._learn_names()
+        self._held += [out, *arguments]
+        outputs, op = out if isinstance(out, tuple) else (out,), op_of(node)
+        given = dict(zip(op.arguments, arguments, strict=True)) if op else {}
+        inputs = {n: given[n] for n in operands_of(op)} if op else dict(enumerate(arguments))
+        written = any(value is outputs[0] for value in arguments)
+        for tensor in () if written else outputs:
+            self._names.pop(id(tensor), None)  # of a former tensor
+        name = type(node).__name__.removesuffix("Backward")
+        if op:
+            name = op.inplace_name if written else op.known_as
+        operands = [value for value in inputs.values() if value is not None]
+        texts, so = [self._operand(value) for value in operands], ""
+        base = outputs[0]._base if written else None
+        if base is not None and base._edge is not None and base._edge[0]._saved == (node,):
+            node, outputs, whole = base._edge[0], (base,), self._names.get(id(base), "its base")
+            texts[0], so = f"a view of {whole}", f", so {whole}"  # the node is a `CopySlices`
+        seen = self._seen(node)
+        for key, value in inputs.items():
+            constant = not getattr(value, "requires_grad", isinstance(value, (list, tuple)))
+            if constant and value is not None and value is not out:
+                seen.add_constant(str(key), value, self._names.get(id(value), ""))
+        for number, tensor in enumerate(outputs[: len(seen.outputs)]):
+            seen.outputs[number] = shown(tensor)
+            self._places[id(tensor)] = node, number
+        calls = [call_text(op, name, texts, given) + so]
+        if not written and all(map(is_short, operands)):
+            calls.append(call_text(op, name, [shown(value) for value in operands], given))
+        self._tell(node, *calls)
+
+    def _operand(self, value: Any) -> str:
+        """The name of an operand, or its value; of a large one the shape."""
+        edge = self._places.get(id(value))
+        name = self._names.get(id(value)) or (edge and self._label(edge, ""))
+        return name or shown(value if is_short(value) else getattr(value, "shape", "several"))
+
+    def _tell(self, node: Node, *calls: str) -> None:
+        """A step forward: the call of an operation, with names and with values."""
+        self._calls[node] = calls[0]
+        inside = "" if anomaly.running is None else ", recorded by a backward pass"
+        step, outputs = self._begin(f"forward{inside}", node), self._seen(node).outputs
+        texts = dict.fromkeys([*calls, ", ".join(text or "?" for text in outputs)])
+        step.facts.append(("computes", " = ".join(texts)))
+        saved = [f"{n} = {shown(v)}" for n, v in kept(node).items() if isinstance(v, Tensor)]
+        step.facts.append(("saves", ", ".join(saved) or "nothing"))
+        step.facts.extend(self._gradients(node, formulas(node, None), []))
+        step.changes.extend(self._rows(node))
+
+    def _rows(self, node: Node) -> Iterator[tuple[str, str, str]]:
+        """The values and gradients in a node's box."""
+        for name, text in rows_of(self._seen(node)):
+            yield key_of(node), name, text
+
+    # Backward
+
+    def _gradients(
+        self, node: Node, found: Sequence[tuple[str, str]], results: Sequence[str]
+    ) -> Iterator[tuple[str, str]]:
+        """What a node's formulas are, and what comes of them."""
+        names = list(getattr(op_of(node), "formulas", ()))
+        for position, (edge, formula) in enumerate(zip(node._edges, found, strict=False)):
+            if edge[0] is not None:
+                name = self._label(edge, (*names, *["input"] * len(found))[position])
+                label = f"{D}L/{D}{enclosed(name)}"
+                parts = dict.fromkeys([label, *formula, *results[position : position + 1]])
+                yield "formula", " = ".join(filter(None, parts))
+
+    def visit(self, sweep: Any, node: Any, held: list[Any]) -> None:
+        """Run a node in a backward pass, for the engine."""
+        if not sweep.uses(node):
+            sweep.visit(node, held)
+            return
+        begins = sweep not in self._sweeps
+        self._sweeps += [sweep] if begins else []
+        step = self._begin(f"backward pass {self._sweeps.index(sweep) + 1}", node)
+        facts = step.facts
+        if begins:
+            recorded = "; it is recorded, for create_graph=True" if sweep.create_graph else ""
+            values = "kept" if sweep.freed is None else "freed once they are used"
+            facts.append(("begins", f"saved values are {values}{recorded}"))
+        arrived = list(map(shown, held[0::2]))
+        facts.append(("arrives", f"g = {', '.join(arrived)}"))
+        saved = [name for name, value in kept(node).items() if isinstance(value, Tensor)]
+        edges = [edge for edge in dict.fromkeys(node._edges) if edge[0] is not None]
+        before = [waiting(sweep, edge) for edge in edges]
+        leaf = node.variable if isinstance(node, AccumulateGrad) else None
+        former = f"{shown(leaf._grad)} + " if leaf is not None and leaf._grad is not None else ""
+        self._run = None
+        try:
+            sweep.visit(node, held)
+        except Exception as error:
+            facts.append(("fails", str(error).partition("\n")[0]))
+            raise
+        given, results, found = self._run or (arrived, [], [])
+        facts.extend(hook_facts(node, arrived, given))
+        if self._run is None:
+            goal = node in sweep.goals
+            facts.append(("returns", ", ".join(given)) if goal else ("formula", "is not applied"))
+        elif leaf is not None:
+            total = f" = {shown(leaf._grad)}" if former else ""
+            text = f"{self._label((node, 0), 'leaf')}.grad = {former}{given[0]}{total}"
+            facts.append(("accumulates", text))
+            step.changes.append((step.key, GRADIENT, shown(leaf._grad)))
+        else:
+            facts.extend(self._gradients(node, found, results))
+            self._seen(node).gradients[:] = given[: len(node._outputs)]
+            step.changes.extend(self._rows(node))
+            if saved and isinstance(node._saved, FreedValues):
+                facts.append(("frees", ", ".join(saved)))
+            for edge, first in zip(edges, before, strict=True):
+                sent = [r for e, r in zip(node._edges, results, strict=False) if e == edge]
+                parts, total = [*filter(None, [first]), *sent], waiting(sweep, edge)
+                if total and sent:
+                    text = " + ".join(parts)
+                    if text != total:
+                        text += f" = {total}" if len(parts) > 1 else f", summed to {total},"
+                    facts.append(("sends", f"{text} to {self._label(edge, self._title(edge[0]))}"))
+
+    def ran(self, node: Node, grads: Sequence[Any], arrived: Sequence[Any]) -> None:
+        """A node has made gradients from those that arrived, for the engine."""
+        with no_grad():
+            found = [] if isinstance(node, AccumulateGrad) else formulas(node, arrived)
+        self._run = list(map(shown, arrived)), list(map(shown, grads)), found
+
+    # The page
+
+    @property
+    def html(self) -> str:
+        """The page: one file, which needs nothing else."""
+        steps = [step._asdict() for step in self.steps]
+        data = {"steps": steps, "pictures": pictures(self.graph, self._modules)}
+        text = json.dumps(data, ensure_ascii=False).replace("</", "<\\/")
+        return Path(__file__).with_suffix(".html").read_text("utf-8").replace('"DATA"', text, 1)
+
+    def save(self, path: str | PathLike[str]) -> str:
+        """Write the page into a file; returns its path."""
+        target = Path(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(self.html, "utf-8")
+        return str(target)
+
+    def _repr_html_(self) -> str:
+        frame = "width: 100%; height: 44rem; border: 0"
+        return f'<iframe srcdoc="{escape(self.html)}" style="{frame}"></iframe>'
+
+    def __repr__(self) -> str:
+        return f"<explain: {len(self.steps)} steps>"
+
+
+def waiting(sweep: Any, edge: Edge) -> str:
+    """The gradient that has arrived where an edge leads; "" if none has."""
+    held = sweep.waiting.get(edge[0])
+    return "" if held is None or held[2 * edge[1]] is None else shown(held[2 * edge[1]])
+
+
+def hook_facts(node: Any, arrived: list[str], given: list[str]) -> Iterator[tuple[str, str]]:
+    """The hooks that acted at a node.
+
+    Args:
+        arrived, given: the gradients before hooks, and those that the node got.
+    """
+    hooks = node._hooks
+    if hooks is not None:
+        by_id = chain(*(listed.values() for listed in (*hooks.tensor.values(), hooks.before)))
+        if names := ", ".join(map(hook_name, by_id)):
+            change = "" if arrived == given else f": g becomes {', '.join(given)}"
+            yield "hooks", names + change
+        for retain in hooks.retain.values():
+            if (tensor := retained(retain)) is not None and tensor._grad is not None:
+                yield "retains", f"grad = {shown(tensor._grad)}"
+    posts = [] if hooks is None else list(hooks.after.values())
+    if isinstance(node, AccumulateGrad):
+        posts += (node.variable._post_accumulate_hooks or {}).values()
+    if posts:
+        yield "hooks", f"afterwards: {', '.join(map(hook_name, posts))}"
+
+
+# A graph that is too large to be read at once: a picture of its modules, and one of each.
+
+
+FOLD = 40  # boxes
+Paths = Mapping[str, tuple[str, ...]]
+
+
+def pictures(graph: Graph, modules: Paths) -> list[dict[str, Any]]:
+    """The picture of a graph and those of the modules that are folded in it, the outer first.
+
+    Args:
+        modules: the path of each node's module, by its key, in the order of the forward pass.
+    """
+    found: list[dict[str, Any]] = []
+    waiting = [(graph, "", "", -1, 0)]
+    for whole, key, name, parent, depth in waiting:  # the list grows while the loop runs
+        groups: dict[str, list[str]] = {}
+        if len(whole.boxes) > FOLD:
+            depth, groups = grouped([k for k in modules if k in whole.boxes], modules, depth)
+        into = {inner: group for group, listed in groups.items() for inner in listed}
+        for leaf in [k for k, box in whole.boxes.items() if box.kind in ("leaf", "constant")]:
+            places = {into.get(link.target, "") for link in whole.links if link.source == leaf}
+            if len(places) == 1 and (place := places.pop()):
+                into[leaf] = place
+        folded = whole.merged(into)
+        for group, listed in groups.items():
+            title = ".".join(modules[listed[0]][:depth])
+            inside = [inner for inner, place in into.items() if place == group]
+            folded.boxes[group] = Box("module", title, (f"{len(inside)} boxes",))
+            waiting.append((whole.part(inside), group, title, len(found), depth))
+        folded.links = list({
+            (link if {link.source, link.target} & groups.keys() else number): link
+            for number, link in enumerate(folded.links)
+        }.values())  # fmt: skip
+        found.append({"key": key, "name": name, "parent": parent, "svg": svg(folded)})
+    return found
+
+
+def grouped(keys: list[str], modules: Paths, depth: int) -> tuple[int, dict[str, list[str]]]:
+    """Nodes by the modules that they are in, at the first depth at which these differ.
+
+    Only neighbours in the forward pass stand together, so that no two groups need each other.
+    """
+    while True:
+        depth += 1
+        path = {key: modules[key][:depth] for key in keys}
+        runs = [list(run) for _, run in groupby(keys, path.get)]
+        deep = [run for run in runs if len(path[run[0]]) == depth]
+        if len(runs) > 1 or not deep:
+            return depth, {f"module{depth} {run[0]}": run for run in deep if len(run) > 1}
