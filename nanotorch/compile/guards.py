@@ -11,6 +11,7 @@ import operator
 import sys
 import sysconfig
 import threading
+import types
 import warnings
 import weakref
 from abc import ABCMeta
@@ -18,21 +19,7 @@ from collections import deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import (
-    BuiltinFunctionType,
-    ClassMethodDescriptorType,
-    CodeType,
-    FrameType,
-    FunctionType,
-    GetSetDescriptorType,
-    MemberDescriptorType,
-    MethodDescriptorType,
-    MethodType,
-    MethodWrapperType,
-    ModuleType,
-    SimpleNamespace,
-    WrapperDescriptorType,
-)
+from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -230,7 +217,7 @@ def may_have_effects(function: Any) -> bool:
 
 def changes_its_owner(function: Any) -> bool:
     """Whether a function of C belongs to an object that it may change: `append` of a list."""
-    if not isinstance(function, (BuiltinFunctionType, MethodWrapperType)):
+    if not isinstance(function, (BuiltinFunctionType, types.MethodWrapperType)):
         return False
     owner = function.__self__
     fixed = (ModuleType, type, str, bytes, int, float, tuple, frozenset, type(None))
@@ -418,10 +405,10 @@ class Used:
 
 VALUES = (bool, int, float, complex, str, bytes, type(None), type(...), range, slice)
 NAMES_OF_THINGS = (
-    BuiltinFunctionType, MethodWrapperType, WrapperDescriptorType, CodeType, np.dtype, np.ufunc,
-    type(np.zeros_like), dtypes.dtype, device, Generator, enum.Enum, type(NotImplemented),
-    MethodDescriptorType, GetSetDescriptorType, MemberDescriptorType, ClassMethodDescriptorType,
-    type(vars(namedtuple("Named", "field"))["field"]),
+    BuiltinFunctionType, CodeType, types.MethodWrapperType, types.WrapperDescriptorType,
+    types.MethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType,
+    types.ClassMethodDescriptorType, type(vars(namedtuple("Named", "field"))["field"]), enum.Enum,
+    type(np.zeros_like), type(NotImplemented), np.dtype, np.ufunc, dtypes.dtype, device, Generator,
 )  # fmt: skip
 CONTAINERS = (dict, list, tuple, set, frozenset)
 LIMIT = 50_000
@@ -714,7 +701,7 @@ class Guards:
         kind = type(value)
         own = getattr(value, "__dict__", None)
         slots = [n for base in kind.__mro__ for n in getattr(base, "__slots__", ())]
-        if made_of(kind) not in (object, SimpleNamespace) or (own is None and not slots):
+        if made_of(kind) not in (object, types.SimpleNamespace) or (own is None and not slots):
             raise Refused(f"`{path}` is a {kind.__name__}, whose changes cannot be seen")
         self.entry("attr", value, "__class__", kind, path)
         if own is not None:

@@ -44,7 +44,7 @@ from nanotorch.compile.tape import (
     shorten,
     text,
 )
-from nanotorch.compile.tracing import Capture, State, fingerprint, look, tracing
+from nanotorch.compile.tracing import Capture, State, fingerprint, tracing
 from nanotorch.optim.flat_buffer import aligned, block_of, piece
 
 # What a compiled function tells about itself.
@@ -616,22 +616,19 @@ class Plan:
     def again(self, node: Any, grads: Any, graph: bool) -> list[Any]:
         """The gradients of a call from the step itself, made once more."""
         assert self.joint is not None
-        made = self.joint.again(node, grads, graph, State(*self.within(*node._saved[:2])))
+        made = self.joint.again(node, grads, graph, self.state(*node._saved[:2]))
         layouts = None if graph else layouts_of(grads)
         if mode.enabled if graph else layouts != self.joint.layouts:
             self.replan(self, layouts)
         return made
 
-    def within(self, args: Any, kwargs: Any) -> tuple[list[Tensor], list[Any], list[Any]]:
-        """What a call can change: tensors, generators and modules."""
+    def state(self, args: Any, kwargs: Any) -> State:
+        """What a call can change, as it is now."""
         tensors = [*self.capture.guards.tensors.values(), *parts(Tensor, args, kwargs)]
         draws: Any = [entry.fn for entry in self.tape.entries if entry.kind == "draw"]
         drawn = {id(draw.__self__): draw.__self__ for draw in draws}
-        return (
-            list({id(t): t for t in tensors}.values()),
-            [*drawn.values()],
-            self.capture.guards.modules,
-        )
+        unique = list({id(t): t for t in tensors}.values())
+        return State(unique, [*drawn.values()], self.capture.guards.modules)
 
     def outcome(self, result: Any, args: Any, kwargs: Any) -> list[tuple[str, Any]]:
         """The bits of what the step, or a replay, has returned, and of its gradients."""
@@ -711,10 +708,9 @@ def verified(
         What the step returned, and what differs: `GUARD` if the plan is one for another state.
         The state is the step's own.
     """
-    held, drawn, modules = plan.within(args, kwargs)
-    before = State(held, drawn, modules)
+    before = plan.state(args, kwargs)
     result = function(*args, **kwargs)
-    expected = look(held, drawn, modules) + plan.outcome(result, args, kwargs)
+    expected = before.look() + plan.outcome(result, args, kwargs)
     before.put_back()
     difference = None
     try:
@@ -722,7 +718,7 @@ def verified(
         if replayed is MISS:
             difference = GUARD
         elif plan.error is None:
-            found = look(held, drawn, modules) + plan.outcome(replayed, args, kwargs)
+            found = before.look() + plan.outcome(replayed, args, kwargs)
             pairs = zip(expected, found, strict=False)
             difference = next((name for (name, a), (_, b) in pairs if a != b), None)
     except Exception as error:

@@ -353,12 +353,26 @@ class State:
         self.cells = {id(t._cell): (t._cell, list(t._cell)) for t in held}
         self.generators = generators
         self.drawn = [generator.get_state() for generator in generators]
-        self.modes = modes_of(modules)
+        self.modes = [(vars(m), vars(m)["training"]) for m in modules if "training" in vars(m)]
 
     def switch_back(self) -> None:
         """Between training and evaluation."""
         for own, training in self.modes:
             own["training"] = training
+
+    def look(self) -> list[tuple[str, Any]]:
+        """What all of it is now: fingerprints, which take no memory, each with a name."""
+        modes, now = self.modes, [tensor._grad for tensor in self.tensors]
+        held = [("tensor", t) for t in self.tensors]
+        held += [("gradient", grad) for grad in now if grad is not None]
+        return [
+            *[(f"a {kind} of shape {list(t.shape)}", fingerprint(t._array)) for kind, t in held],
+            ("which tensors have gradients", [grad is not None for grad in now]),
+            ("how often a tensor was written to", [tensor._cell[0] for tensor in self.tensors]),
+            ("whether a module is in training mode", [own.get("training") for own, _ in modes]),
+            ("what was drawn from a generator",
+             [fingerprint(generator.get_state()._array) for generator in self.generators]),
+        ]  # fmt: skip
 
     def put_back(self) -> None:
         """As it was."""
@@ -373,27 +387,6 @@ class State:
         for generator, state in zip(self.generators, self.drawn, strict=True):
             generator.set_state(state)
         self.switch_back()
-
-
-def modes_of(modules: list[Module]) -> list[tuple[dict[str, Any], Any]]:
-    """The attributes of modules, each with what `training` is."""
-    return [(vars(m), vars(m)["training"]) for m in modules if "training" in vars(m)]
-
-
-def look(
-    tensors: list[Tensor], generators: list[Any], modules: list[Module]
-) -> list[tuple[str, Any]]:
-    """The same state as fingerprints, which take no memory, each with a name."""
-    grads = [tensor._grad for tensor in tensors if tensor._grad is not None]
-    return [
-        *[(f"a tensor of shape {list(t.shape)}", fingerprint(t._array)) for t in tensors],
-        ("which tensors have gradients", [t._grad is not None for t in tensors]),
-        *[(f"a gradient of shape {list(g.shape)}", fingerprint(g._array)) for g in grads],
-        ("how often a tensor was written to", [tensor._cell[0] for tensor in tensors]),
-        ("whether a module is in training mode", [mode for _, mode in modes_of(modules)]),
-        ("what was drawn from a generator",
-         [fingerprint(generator.get_state()._array) for generator in generators]),
-    ]  # fmt: skip
 
 
 def fingerprint(array: np.ndarray) -> tuple[Any, ...]:
