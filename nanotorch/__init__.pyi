@@ -277,6 +277,16 @@ def as_tensor(data: Any, *, dtype: dtype | None = ..., device: Any = ...) -> Ten
 def as_torch() -> Any:
     """Let `import torch` and its submodules give nanotorch in this process; returns nanotorch."""
 
+def asarray(
+    obj: Any,
+    *,
+    dtype: dtype | None = ...,
+    device: Any = ...,
+    copy: _bool | None = ...,
+    requires_grad: _bool = ...,
+) -> Tensor:
+    """``obj`` as a tensor, on the same memory where that can be."""
+
 def asin(input: Tensor, *, out: Any = ...) -> Tensor:
     """Inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1]."""
 

@@ -952,6 +952,8 @@ class Methods:
         """``out[i, j] = input[i] * vec2[j]``."""
     def permute(self, *order: Any, dims: Sequence[_int] | None = ...) -> Tensor:
         """With the dimensions in the order ``dims``."""
+    def pin_memory(self, device: Any = ...) -> Tensor:
+        """Always an error: pinned memory is for copies to an accelerator, which there is not."""
     def pinverse(self, rcond: _float = ...) -> Tensor:
         """`torch.linalg.pinv` with a tolerance of its own."""
     def positive(self) -> Tensor:
@@ -1259,7 +1261,9 @@ class Methods:
         """The variance of all elements, or along ``dim``."""
     def vdot(self, other: Any) -> Tensor:
         """The sum of the products of the elements of two vectors: `dot`, for real numbers."""
-    def view(self, *shape: Any, size: Sequence[_int] | None = ...) -> Tensor:
+    def view(
+        self, *shape: Any, size: Sequence[_int] | None = ..., dtype: dtype | None = ...
+    ) -> Tensor:
         """The same memory in another shape; -1 stands for what is left."""
     def view_as(self, other: Tensor) -> Tensor:
         """`view` in the shape of ``other``."""

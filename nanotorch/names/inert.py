@@ -21,7 +21,10 @@ from nanotorch.names.scope import why_not
 # Without a mark, a class: it may be named, inherited from and asked for by `isinstance`; whoever
 # calls it, or makes an object of it, is told that it is out of scope, why, and what to do.
 TABLE = {
-    "": "Event OutOfMemoryError PyTorchFileReader Stream ScriptObject SymBool SymFloat SymInt",
+    "": (
+        "Event OutOfMemoryError PyTorchFileReader ScriptModule ScriptObject Stream SymBool "
+        "SymFloat SymInt"
+    ),
     "_C": (
         "AliasDb DispatchKey =DispatchKeySet DisableTorchFunctionSubclass ScriptDict "
         "ScriptFunction ScriptList ScriptModule ScriptObject Graph Node Value "
@@ -31,6 +34,7 @@ TABLE = {
         "~_jit_set_profiling_mode ~_jit_set_texpr_fuser_enabled <_TensorMeta<builtins.type"
     ),
     "_C._distributed_c10d": "Reducer ProcessGroup",
+    "_C._nn": "<_parse_to<nanotorch.nn.module.asked_of_to",
     "_custom_ops": "",
     "_dynamo": (
         "=allow_in_graph =disable =disallow_in_graph =run ?is_compiling ~graph_break ~mark_dynamic "
@@ -156,7 +160,12 @@ TABLE = {
     "onnx.symbolic_helper": "=parse_args",
     "onnx.symbolic_opset11": "select squeeze unsqueeze",
     "nn.utils.fusion": "fuse_conv_bn_eval fuse_linear_bn_eval",
+    "nn.utils.prune": (
+        "BasePruningMethod L1Unstructured LnStructured RandomStructured RandomUnstructured "
+        "global_unstructured l1_unstructured ln_structured random_structured random_unstructured"
+    ),
     "ops": "!load_library",
+    "optim.swa_utils": "SWALR",
     "overrides": "TorchFunctionMode",
     "package": "PackageExporter PackageImporter",
     "profiler": "tensorboard_trace_handler",

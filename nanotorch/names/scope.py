@@ -30,7 +30,7 @@ NAMES_OF_TENSORS = """
     index_reduce_ indices int_repr ipu is_coalesced is_conj is_distributed is_neg is_set_to
     istft ldexp ldexp_ logcumsumexp lstsq lu lu_solve map2_ matrix_power module_load mtia
     mvlgamma mvlgamma_ name nanmedian narrow_copy new_empty_strided nonzero_static orgqr ormqr
-    pin_memory polygamma polygamma_ q_per_channel_axis q_per_channel_scales
+    polygamma polygamma_ q_per_channel_axis q_per_channel_scales
     q_per_channel_zero_points q_scale q_zero_point qr qscheme record_stream reinforce resize
     resize_as resize_as_sparse_ row_indices select_scatter set_ share_memory_ slice_inverse
     slice_scatter smm solve sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_
@@ -72,7 +72,7 @@ REASONS = (
         r"""(torch|Tensor).(mtia|hip|ipu) Tensor.xpu torch.mps vulkan is_vulkan_available cudnn_\w+
         miopen_\w+ Stream
         Event StreamObjType AcceleratorError OutOfMemoryError DeviceObjType get_device_module
-        pin_memory record_stream to_mkldnn mkldnn_\w+ fbgemm_\w+ torch.(cpp|cpu) has_mkl
+        record_stream to_mkldnn mkldnn_\w+ fbgemm_\w+ torch.(cpp|cpu) has_mkl
         has_openmp has_lapack has_spectral autograd.DeviceType compiled_with_cxx11_abi USE_\w+
         PRIVATE_OPS profiler_allow_cudagraph\w+ backends.(?!cuda|cudnn|mps)\w+ accelerator.\w+
         (cuda|mps|xpu).\w+ windows share_memory_ convert_conv[23]d_weight_memory_format
@@ -326,7 +326,6 @@ REASONS = (
     ),
     Reason("few networks use it. Use einsum", r"nn.Bilinear nn.functional.bilinear torch.bilinear"),
     Reason("few networks use it. Use reshape and transpose", r"ChannelShuffle channel_shuffle"),
-    Reason("few use it. Use as_tensor, from_dlpack or frombuffer", r"asarray"),
     Reason("few use it. Write a Dataset that gives tuples", r"StackDataset"),
     Reason("few use it. Use torch.func.jvp for each vector", r"func.linearize"),
     Reason(

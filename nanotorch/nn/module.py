@@ -9,7 +9,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.call_site import wrote
-from nanotorch._core.dtypes import absent, device, dtype, require_cpu, whole
+from nanotorch._core.dtypes import CPU, absent, device, dtype, require_cpu, whole
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.graph import (
     HookDict,
@@ -770,17 +770,7 @@ class Module(ModuleCall, ModuleState):
         Raises:
             TypeError: for a dtype that is not a floating-point one.
         """
-        wanted = kwargs.get("dtype")
-        places = [kwargs.get("device")]
-        for argument in (*args, kwargs.get("tensor")):
-            if isinstance(argument, Tensor):
-                wanted = argument.dtype
-            elif isinstance(argument, dtype):
-                wanted = argument
-            elif isinstance(argument, (str, device, int)) and not isinstance(argument, bool):
-                places.append(argument)
-        for place in places:
-            require_cpu(place)
+        wanted = asked_of_to(*args, **kwargs)[1]
         if wanted is None:
             return self
         if not (wanted.is_floating_point or wanted.is_complex):
@@ -893,3 +883,20 @@ def clear(grad: Tensor) -> None:
         grad.requires_grad_(False)
     grad._array.fill(0)
     wrote(grad._cell, "zero_grad")
+
+
+def asked_of_to(*args: Any, **kwargs: Any) -> tuple[device | None, dtype | None, bool, None]:
+    """What the arguments of `Module.to` ask for: a device, a dtype, whether without waiting."""
+    wanted = kwargs.get("dtype")
+    places = [kwargs.get("device")]
+    for argument in (*args, kwargs.get("tensor")):
+        if isinstance(argument, Tensor):
+            wanted = argument.dtype
+        elif isinstance(argument, dtype):
+            wanted = argument
+        elif isinstance(argument, (str, device, int)) and not isinstance(argument, bool):
+            places.append(argument)
+    for place in places:
+        require_cpu(place)
+    asked = any(place is not None for place in places)
+    return CPU if asked else None, wanted, bool(kwargs.get("non_blocking")), None

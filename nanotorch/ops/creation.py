@@ -42,10 +42,12 @@ from nanotorch.ops.arguments import (
     shape_of,
 )
 from nanotorch.ops.memory import (
+    UntypedStorage,
     alias,
     array_of,
     contiguous,
     contiguous_format,
+    frombuffer,
     is_sequence,
     preserve_format,
     shared,
@@ -188,6 +190,36 @@ def as_tensor(data: Any, *, dtype: DType | None = None, device: Any = None) -> T
     if isinstance(data, np.ndarray) and (dtype is None or numpy_dtype(dtype) == data.dtype):
         return from_numpy(data)
     return leaf(array_of(data, dtype))
+
+
+@public
+def asarray(
+    obj: Any, *, dtype: DType | None = None, device: Any = None, copy: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """``obj`` as a tensor, on the same memory where that can be.
+
+    Args:
+        obj: what `as_tensor` takes; bytes, or the memory of a tensor, which are ``uint8`` if
+            nothing else is asked for.
+        copy: True for memory of its own, False to refuse that. Default: where needed.
+        requires_grad: whether operations on it are recorded.
+
+    Raises:
+        ValueError: if ``copy`` is False, and there is no way without.
+    """
+    if isinstance(obj, bytes | bytearray | UntypedStorage):
+        held = obj._memory if isinstance(obj, UntypedStorage) else obj
+        made = frombuffer(held, dtype=dtype or dtypes.uint8)
+    else:
+        made = as_tensor(obj, dtype=dtype, device=device)
+        held = obj._array if isinstance(obj, Tensor) else obj
+        if not isinstance(held, np.ndarray) or not np.may_share_memory(held, made._array):
+            if copy is False:
+                raise ValueError(f"can't alias {kind_of(obj)} into a tensor of {made.dtype}.")
+            copy = False
+    made = made.clone() if copy else made
+    return made.requires_grad_() if requires_grad and not made.requires_grad else made
 
 
 @public

@@ -4,6 +4,7 @@ import functools
 import itertools
 import math
 import operator
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -319,6 +320,16 @@ def frombuffer(
     return wrap(array).requires_grad_(requires_grad)
 
 
+@method(public=False)
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """Always an error: pinned memory is for copies to an accelerator, which there is not.
+
+    Raises:
+        RuntimeError: PyTorch's.
+    """
+    raise RuntimeError("Cannot access accelerator device when none is available.")
+
+
 @method(name="__dlpack__", public=False)
 def dlpack(
     self: Tensor, *, stream: Any = -1, max_version: tuple[int, int] | None = None,
@@ -459,6 +470,27 @@ class UntypedStorage:
 
     device: device = CPU
 
+    @classmethod
+    def from_file(cls, filename: str, shared: bool = False, nbytes: int = 0) -> "UntypedStorage":
+        """The first bytes of a file, read when they are needed.
+
+        Args:
+            shared: whether what is written goes to the file.
+
+        Raises:
+            RuntimeError: if the file is shorter.
+            OSError: if it cannot be read.
+        """
+        size = os.stat(filename).st_size  # noqa: PTH116 - it may be a text
+        text = "file <{}> size <{}> is smaller than the required mapping size <{}>"
+        require(size >= nbytes, text, filename, size, nbytes)
+        mode = "r+" if shared else "c"
+        return cls(np.memmap(filename, mode=mode, shape=nbytes) if nbytes else np.empty(0, "u1"))
+
+    def untyped(self) -> "UntypedStorage":
+        """The same."""
+        return self
+
     def data_ptr(self) -> int:
         """The address of the first byte."""
         return address(self._memory)
@@ -468,12 +500,16 @@ class UntypedStorage:
 
     size = nbytes = __len__
 
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + len(self)
+
     def element_size(self) -> int:
         """Always 1."""
         return 1
 
-    def __getitem__(self, index: int) -> int:
-        return int(self._memory[index])
+    def __getitem__(self, index: int | slice) -> Any:
+        found = self._memory[index]
+        return UntypedStorage(found) if isinstance(index, slice) else int(found)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, UntypedStorage):

@@ -395,7 +395,9 @@ def unsafe_view(input: Array, size: tuple[int, ...]) -> Array:
 
 
 @method(public=False)
-def view(self: Tensor, *shape: Any, size: Sequence[int] | None = None) -> Tensor:
+def view(
+    self: Tensor, *shape: Any, size: Sequence[int] | None = None, dtype: DType | None = None
+) -> Tensor:
     """The same memory in another shape; -1 stands for what is left.
 
     Args:
@@ -404,6 +406,8 @@ def view(self: Tensor, *shape: Any, size: Sequence[int] | None = None) -> Tensor
     Raises:
         RuntimeError: if the sizes do not fit the elements or their layout in memory.
     """
+    if not shape and dtype is not None:
+        shape = (dtype,)
     if len(shape) == 1 and isinstance(shape[0], DType):
         check_width(self._array, shape[0]._numpy)
         out = wrap(self._array.view(shape[0]._numpy))

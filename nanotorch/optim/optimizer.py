@@ -312,12 +312,13 @@ def with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(step)
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        before, after = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
+        own = self.__dict__  # a wrapper of an optimizer may have no hooks of its own
+        before, after = own.get("_optimizer_step_pre_hooks"), own.get("_optimizer_step_post_hooks")
         run = functools.partial(watched_step, step) if watch.on else step
         if not (before or after) or type(self).step is not hooked:
             return run(self, *args, **kwargs)
         everything: tuple[Any, ...] = (self, *args)
-        for hook in list(before.values()):
+        for hook in list((before or {}).values()):
             result = hook(self, everything, kwargs)
             if result is None:
                 continue
@@ -328,7 +329,7 @@ def with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
                 )
             everything, kwargs = result
         out = run(*everything, **kwargs)
-        for hook in list(after.values()):
+        for hook in list((after or {}).values()):
             hook(self, everything, kwargs)
         return out
 

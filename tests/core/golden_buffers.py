@@ -1,5 +1,8 @@
 """Tensors on the memory of others: DLPack, Python's buffers, NumPy's arrays."""
 
+import sys
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -72,3 +75,36 @@ def buffers(torch: Any) -> Any:
         raised(frombuffer, "text", dtype=byte),
         raised(frombuffer, held, dtype=whole, requires_grad=True),
     ]  # fmt: skip
+
+
+def arrays(torch: Any) -> Any:
+    asarray, held = torch.asarray, np.arange(3.0)
+    shared, own, leaf = asarray(held), asarray(held, copy=True), torch.ones(2, requires_grad=True)
+    held[0] = 9
+    memory = torch.arange(3.0).untyped_storage()
+    return [
+        shared, own, asarray([1, 2]), asarray(3.5), asarray(held, dtype=torch.float32),
+        asarray(leaf) is leaf, asarray(leaf * 2), asarray(leaf * 2, requires_grad=True),
+        asarray(torch.ones(2), requires_grad=True), asarray(bytearray(b"abc")),
+        asarray(bytearray(8), dtype=torch.float32), memory[2:9].nbytes(),
+        asarray(memory, dtype=torch.uint8), sys.getsizeof(memory) - sys.getsizeof(memory[:0]),
+        raised(asarray, [1, 2], copy=False).split(":")[0],
+        raised(asarray, held, dtype=torch.float32, copy=False).split(":")[0],
+        torch.arange(2.0).view(dtype=torch.int32), raised(torch.ones(2).pin_memory).split(":")[0],
+    ]  # fmt: skip
+
+
+def files(torch: Any) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "x")
+        Path(path).write_bytes(bytes(range(16)))
+        from_file = torch.UntypedStorage.from_file
+        first = from_file(path, False, 8)
+        values = torch.asarray(first, dtype=torch.uint8)
+        values[0] = 7
+        written = torch.asarray(from_file(path, True, 16), dtype=torch.int16)
+        written[7] = 0
+        return [
+            first.nbytes(), values, written, list(Path(path).read_bytes()),
+            raised(from_file, path, False, 80).replace(path, "x"), from_file(path).nbytes(),
+        ]  # fmt: skip

@@ -85,3 +85,18 @@ def hooks(torch: Any) -> Any:
     optimizer.load_state_dict(state)
     handle.remove()
     return [log, list(state), list(optimizer.state_dict()), len(optimizer.state)]
+
+
+def wrappers(torch: Any) -> Any:
+    """An optimizer around another, as libraries have them, which has no state of its own."""
+
+    class Around(torch.optim.Optimizer):  # type: ignore[misc]
+        def __init__(self, inner: Any) -> None:
+            self.inner, self.param_groups = inner, inner.param_groups
+
+        def step(self, closure: Any = None) -> Any:
+            return self.inner.step(closure)
+
+    (p, *_), optimizer = made(torch, "SGD")
+    p.grad = torch.ones_like(p)
+    return [Around(optimizer).step(), p]
