@@ -13,7 +13,7 @@ PROGRAM = "python -m nanotorch.learn"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; return the exit code, 0 if the exercise is solved."""
+    """Run the command; return the exit code, 1 for an answer that is wrong."""
     parser = argparse.ArgumentParser(
         prog=PROGRAM,
         description="Exercises in autograd. With a number: shows the task and writes a file to "
@@ -49,7 +49,7 @@ def work_on(chosen: Exercise) -> int:
         pass
     else:
         print(f"{chosen}\n\n{path} is written for you to fill in. Then: {again}")
-        return 1
+        return 0
     report = run(chosen, path.read_bytes(), str(path))
     print(report)
     if not report:
