@@ -229,7 +229,10 @@ def whereabouts(
 
 
 def same(found: Any, expected: Any) -> bool:
-    """Whether an answer is the expected one: numbers up to rounding, tensors of equal shape."""
+    """Whether an answer is the expected one: numbers up to rounding, tensors of equal shape.
+
+    A number, and a tensor of one element in any shape, count as the same.
+    """
     if isinstance(expected, tuple | list):
         return (
             isinstance(found, tuple | list)
@@ -242,6 +245,8 @@ def same(found: Any, expected: Any) -> bool:
     if not isinstance(found, number) or isinstance(found, bool) or isinstance(expected, bool):
         return False
     a, b = (torch.as_tensor(value).detach().double() for value in (found, expected))
+    if a.numel() == b.numel() == 1:
+        a, b = a.reshape(()), b.reshape(())
     return a.shape == b.shape and torch.allclose(a, b, 1e-4, 1e-6, equal_nan=True)
 
 

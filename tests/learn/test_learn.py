@@ -200,7 +200,8 @@ def test_in_a_notebook() -> None:
     [
         (1.0, torch.tensor(1.0), True),
         (torch.tensor(1.0), 1, True),
-        (torch.tensor([1.0]), torch.tensor(1.0), False),
+        (torch.tensor([1.0]), torch.tensor(1.0), True),
+        (torch.ones(2, 1), torch.ones(2), False),
         (torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.1]), False),
         (1.001, 1.0, False),
         (float("nan"), 1.0, False),
