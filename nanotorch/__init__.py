@@ -8,7 +8,7 @@ from math import e, inf, nan, pi
 
 from nanotorch import autograd, ops
 from nanotorch._core.arguments import exported as _exported
-from nanotorch._core.dtypes import LACKING as _LACKING
+from nanotorch._core.dtypes import NAMED as _NAMED
 from nanotorch._core.dtypes import (
     Size,
     device,
@@ -61,7 +61,7 @@ _sys.modules["nanotorch.random"] = random  # PyTorch has a module of that name
 
 __version__: str = _TorchVersion("0.1.0")
 newaxis = None
-globals().update(_LACKING)  # dtypes to compare with
+globals().update(_NAMED)  # dtypes to compare with
 
 # What many programs do without is imported when it is used.
 __getattr__, __dir__ = _on_demand(

@@ -13,7 +13,10 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import METHOD
+from nanotorch._core.bfloat16 import NoValues as NoValues
+from nanotorch._core.bfloat16 import bfloat16, rounded, wide
 from nanotorch._core.grad_mode import REQUIRES_GRAD, mode
+from nanotorch._core.graph import Recorded
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.tensor import Tensor
 
@@ -40,10 +43,6 @@ CONTROL_FLOW = (
 )
 DATA = "Cannot access data pointer of Tensor that doesn't have storage"
 STORAGE = "Cannot access storage of BatchedTensorImpl"
-
-
-class NoValues(Exception):  # noqa: N818 - no error where an operation catches it
-    """The values of one sample were asked for, and there are those of all samples."""
 
 
 class Batch:
@@ -381,14 +380,67 @@ def in_batch(o: Op, inplace: bool, *values: Any) -> Any:
     args = dict(zip(o.arguments, values, strict=True))
     inputs = args[o.variadic] if o.variadic else [args[n] for n in o.inputs]
     batch = innermost([*inputs, *[t for n in o.statics for t in getattr(args[n], "tensors", ())]])
-    if batch is None:  # a kernel called it for the shadow that it was given itself
-        raise NoValues
+    if batch is None:
+        return in_single(o, inplace, args)
     call = Call(o, inplace, args, batch)
     if inplace and not call.is_batched(o.inputs[0]):
         raise cannot_hold(o, batch)
     rule: Rule = o.batch or derived(o)
     result = rule(call)
     return args[o.inputs[0]] if inplace else as_samples(result, batch)
+
+
+SINGLE_OR_OWN = (np.dtype(np.float32), dtypes.BFLOAT16)
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")  # for which numbers are rounded, too
+
+
+def in_single(o: Op, inplace: bool, args: dict[str, Any]) -> Any:
+    """Do an operation on bfloat16 in float32, and round its result.
+
+    The tensors have arrays of float32 meanwhile, so they are recorded themselves.
+    """
+    given = list(leaves([args]))
+    # Bare arrays among the static arguments may be written to.
+    bare = [v for v in given if isinstance(v, np.ndarray) and v.dtype == dtypes.BFLOAT16]
+    args = {name: wide(value) for name, value in args.items()}
+    tensors = [v for v in given if isinstance(v, Tensor)]
+    held = {t: t._array for t in tensors if t._array.dtype == dtypes.BFLOAT16}
+    if not held and not bare:
+        raise NoValues
+    again = Call(o, inplace, args, None).again  # type: ignore[arg-type]
+    if not held:  # as formulas call it
+        return again()
+    operands = [v._array.item() if v._is_number else v._array for v in tensors]
+    kinds = [v for v in given if isinstance(v, dtypes.dtype)]  # asked for
+    if not kinds and o.cast:
+        kinds = [dtypes.result_type(operands)]
+    floats = sorted([t for t in tensors if t.is_floating_point()], key=lambda t: not t.ndim)
+    kind = [*kinds, *(t.dtype for t in floats)][0]
+    changed = {}
+    if o.name in COMPARISONS and tensors[-1]._is_number:
+        changed = {o.inputs[1]: type(tensors[0])._lift(rounded(operands[1]))}
+    # Operations that refuse, or allow, several dtypes see them.
+    alike = o.cast or all(v._array.dtype.kind != "f" or v in held for v in tensors)
+    try:
+        for tensor, array in held.items():
+            tensor._array = wide(array) if alike else array.view(np.ndarray)
+        out = again(**changed)
+    finally:
+        for tensor, array in held.items():
+            single, tensor._array = tensor._array, array
+            accumulator = tensor._accumulator_ref and tensor._accumulator_ref()
+            if accumulator:
+                accumulator._outputs = ((array.shape, dtypes.BFLOAT16),)
+            if inplace and tensor is args[o.inputs[0]]:
+                array[...] = single
+    for part in leaves([out] if isinstance(out, Tensor) else out):
+        if not inplace and kind is dtypes.bfloat16 and part._array.dtype in SINGLE_OR_OWN:
+            part._array[...] = rounded(part._array)  # which may be saved
+            part._array = bfloat16(part._array)
+            node = part._history
+            if node.__class__ is Recorded and not node.multi:
+                node._dtype = dtypes.BFLOAT16
+    return out
 
 
 def cannot_hold(o: Op, batch: Batch) -> RuntimeError:

@@ -59,10 +59,10 @@ class dtype(metaclass=OfC):  # noqa: N801 - PyTorch's name
     __slots__ = ("_numpy", "category", "char", "is_floating_point", "itemsize", "name")
     _shown = "torch.dtype"
 
-    def __init__(self, name: str, char: str) -> None:
+    def __init__(self, name: str, char: str, held: np.dtype | None = None) -> None:
         self.name = name
         self.char = char
-        self._numpy = np.dtype(name)
+        self._numpy = held or np.dtype(name)
         self.itemsize = self._numpy.itemsize
         self.is_floating_point = self._numpy.kind == "f"
         self.category = 0 if name == "bool" else 2 if self.is_floating_point else 1
@@ -78,11 +78,12 @@ class dtype(metaclass=OfC):  # noqa: N801 - PyTorch's name
         return f"torch.{self.name}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_dtype_named, (self.name,))
+        return (dtype_named, (self.name,))
 
 
-def _dtype_named(name: str) -> dtype:
-    return LACKING.get(name) or OF_NUMPY[np.dtype(name)]
+def dtype_named(name: str) -> dtype:
+    """The dtype by its name; a `TypeError` or `KeyError` for what is none."""
+    return NAMED.get(name) or OF_NUMPY[np.dtype(name)]
 
 
 # `char` is the name that PyTorch's error messages use.
@@ -96,13 +97,18 @@ float16 = half = dtype("float16", "Half")
 float32 = float_ = dtype("float32", "Float")
 float64 = double = dtype("float64", "Double")
 
+# Float32 in the other byte order stands for a type that NumPy lacks; see `bfloat16.py`.
+BFLOAT16 = np.dtype(np.float32).newbyteorder("S")
+bfloat16 = dtype("bfloat16", "BFloat16", BFLOAT16)
+bfloat16.itemsize = 2
+
 ALL = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64)
-OF_NUMPY: dict[Any, dtype] = {d._numpy: d for d in ALL}
+OF_NUMPY: dict[Any, dtype] = {d._numpy: d for d in (*ALL, bfloat16)}
 # And these are the names in error messages that have C's.
 C_NAMES = {
     "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int",
     "int32": "int", "int64": "long int", "float16": "c10::Half", "float32": "float",
-    "float64": "double",
+    "float64": "double", "bfloat16": "c10::BFloat16",
 }  # fmt: skip
 
 
@@ -120,7 +126,7 @@ class AbsentDtype(dtype):
         self.name, self.itemsize = name, itemsize
         self.is_floating_point, self.is_complex = kind == "f", kind == "c"
         self.is_signed = not name.startswith(("uint", "float8_e8m0"))  # type: ignore[misc]
-        self.category = 1 if kind == "i" else 2
+        self.category = {"i": 1, "f": 2, "c": 3}[kind]
 
     @property
     def _numpy(self) -> NoReturn:  # type: ignore[override]
@@ -131,7 +137,6 @@ class AbsentDtype(dtype):
 
 # By the kind and the size of their elements.
 ABSENT_DTYPES = {
-    "f2": "bfloat16",
     "f1": "float4_e2m1fn_x2 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz "
     "float8_e8m0fnu",
     "c4": "complex32 bcomplex32",
@@ -149,6 +154,17 @@ LACKING: dict[str, dtype] = {
 }
 for _short, _name in (("cdouble", "complex128"), ("cfloat", "complex64"), ("chalf", "complex32")):
     LACKING[_short] = LACKING[_name]
+NAMED = {**LACKING, "bfloat16": bfloat16}
+# Of floating-point types that NumPy lacks: eps, the largest number, the least normal one.
+LIMITS = {
+    "bfloat16": (2**-7, (2 - 2**-7) * 2**127, 2**-126),
+    "float8_e4m3fn": (2**-3, 448, 2**-6),
+    "float8_e4m3fnuz": (2**-3, 240, 2**-7),
+    "float8_e5m2": (2**-2, 57344, 2**-14),
+    "float8_e5m2fnuz": (2**-2, 57344, 2**-15),
+    "float8_e8m0fnu": (1, 2**127, 2**-127),
+}
+REAL = {"complex32": float16, "complex64": float32, "complex128": float64}
 
 
 def as_dtype(value: Any) -> dtype:
@@ -375,14 +391,14 @@ class iinfo(_Limits):  # noqa: N801 - PyTorch's name
     max: int
 
     def __init__(self, type: dtype) -> None:
-        if _checked("iinfo", type).is_floating_point:
+        if _checked("iinfo", type).category > 1:
             raise TypeError(
                 "torch.iinfo() requires an integer input type. Use torch.finfo to handle "
                 "'torch.iinfo'"
             )
         if type is bool_:
             raise TypeError("torch.bool is not supported by torch.iinfo")
-        info = np.iinfo(type._numpy)
+        info = np.iinfo(type.name)
         vars(self).update(bits=info.bits, min=int(info.min), max=int(info.max), dtype=type.name)
 
 
@@ -405,15 +421,25 @@ class finfo(_Limits):  # noqa: N801 - PyTorch's name
 
     def __init__(self, type: Any = ...) -> None:
         kind = default.dtype if type is ... else _checked("finfo", type)
-        if not kind.is_floating_point:
+        if kind.category < 2:
             raise TypeError(
                 "torch.finfo() requires a floating point input type. Use torch.iinfo to handle "
                 "'torch.finfo'"
             )
-        info = np.finfo(kind._numpy)
-        names = ("min", "max", "eps", "smallest_normal", "tiny")
-        vars(self).update({name: float(getattr(info, name)) for name in names})
-        vars(self).update(bits=info.bits, dtype=kind.name, resolution=10.0**-info.precision)
+        kind = REAL.get(kind.name, kind)
+        if kind.name in LIMITS:
+            eps, most, tiny = map(float, LIMITS[kind.name])
+            least = -most if kind.is_signed else tiny
+            precision = math.floor(-math.log10(eps))
+        else:
+            info: Any = np.finfo(kind._numpy)
+            eps, most, tiny, precision = info.eps, info.max, info.tiny, info.precision
+            least = info.min
+        found = {"min": least, "max": most, "eps": eps, "smallest_normal": tiny, "tiny": tiny}
+        vars(self).update({name: float(value) for name, value in found.items()})
+        vars(self).update(
+            bits=8 * kind.itemsize, dtype=kind.name, resolution=10.0 ** -int(precision)
+        )
 
 
 # Devices: any of PyTorch's can be named, but tensors live on the CPU only.

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.anomaly import check_gradients, report
+from nanotorch._core.bfloat16 import cast
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import (
     CUT_OFF,
@@ -38,7 +39,7 @@ from nanotorch._core.tensor import Tensor, wrap
 
 def lift(g: Any) -> Any:
     """A gradient as hooks see it: a Tensor."""
-    return g if g is None or isinstance(g, Tensor) else wrap(np.asarray(g))
+    return g if g is None or isinstance(g, Tensor) else Tensor._lift(g)
 
 
 def lower(g: Any, graph: bool) -> Any:
@@ -198,7 +199,7 @@ def fit(g: Any, node: Node, position: int, shape: tuple[int, ...], dtype: Any) -
         g = sum_to(g, shape)
     if isinstance(g, Tensor):
         return g if g._array.dtype is dtype else g._cast(dtype)
-    return g if g.dtype is dtype else g.astype(dtype)
+    return g if g.dtype is dtype else cast(g, dtype)
 
 
 def add(held: list[Any], k: int, g: Any, owned: bool) -> None:

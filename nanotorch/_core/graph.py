@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.bfloat16 import entered
 from nanotorch._core.call_site import about_operands, at, climb, operation, paragraph, warn, wrote
 from nanotorch._core.dtypes import C_NAMES, OF_NUMPY, can_cast, of_array
 from nanotorch._core.grad_mode import InferenceCell, mode, of_inference, refuse_write
@@ -396,7 +397,7 @@ def accumulate_into(variable: Any, g: Any, owned: bool) -> None:
 
 def is_alone(g: Any, array: np.ndarray) -> bool:
     """Whether nobody else holds the memory of ``g``, and it has the strides of ``array``."""
-    if g.__class__ is not np.ndarray or g.strides != array.strides or g.shape != array.shape:
+    if g.__class__ is not array.__class__ or g.strides != array.strides or g.shape != array.shape:
         return False
     whole = g.base
     # Three references if nobody else holds it: the view's, the local variable's, the call's.
@@ -406,7 +407,7 @@ def is_alone(g: Any, array: np.ndarray) -> bool:
 def copy_like(g: Any, array: np.ndarray) -> np.ndarray:
     """A copy of ``g`` with the strides of ``array``; contiguous if those leave gaps."""
     if array.ndim < 2 or (g.strides == array.strides and g.flags.c_contiguous):
-        return np.array(g)
+        return np.array(g) if array.__class__ is np.ndarray else entered(g[...]).copy("K")
     copy = np.empty_like(array, g.dtype, "K" if is_dense(array) else "C")
     copy[...] = g
     return copy

@@ -110,12 +110,12 @@ class Layout:
     @property
     def itemsize(self) -> int:
         """Bytes per element."""
-        return self._array.itemsize
+        return self.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
         """Bytes of all elements."""
-        return self._array.nbytes
+        return self._array.size * self.dtype.itemsize
 
     @property
     def is_cpu(self) -> bool:
@@ -160,10 +160,19 @@ class Layout:
 
     def element_size(self) -> int:
         """Bytes per element."""
-        return self._array.itemsize
+        return self.dtype.itemsize
 
     def data_ptr(self) -> int:
-        """The address of the first element."""
+        """The address of the first element.
+
+        Raises:
+            NotImplementedError: for bfloat16, which the memory holds as float32.
+        """
+        if self._array.dtype == dtypes.BFLOAT16:
+            raise NotImplementedError(
+                "nanotorch keeps bfloat16 as float32, so there is no address where it lies. "
+                "torch.save writes it; tensor.view(torch.int16) gives its bits"
+            )
         return address(self._array)
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
@@ -259,7 +268,7 @@ def copied(array: np.ndarray, memo: dict[Any, Any]) -> np.ndarray:
     if owner is array:
         return memory
     start = address(array) - address(owner)
-    return np.ndarray(array.shape, array.dtype, whole_memory(memory), start, array.strides)
+    return array.__class__(array.shape, array.dtype, whole_memory(memory), start, array.strides)
 
 
 def repeats(array: np.ndarray) -> bool:
@@ -309,7 +318,7 @@ def reduced(tensor: Any) -> tuple[Any, ...]:
         segment = array.reshape(-1)
     else:
         start = address(array) - address(memory)
-        segment = np.ndarray((reach(array),), array.dtype, memory, start)
+        segment = array.__class__((reach(array),), array.dtype, memory, start)
     args = (type(tensor), segment, array.shape, strides, tensor.requires_grad)
     return rebuilt, args, attributes_of(tensor) or None
 
@@ -327,7 +336,7 @@ def rebuilt(
     if strides is None:
         out._array = segment.reshape(shape)
     else:
-        out._array = np.ndarray(shape, segment.dtype, segment, 0, strides)
+        out._array = segment.__class__(shape, segment.dtype, segment, 0, strides)
     out._cell = new_cell(1)  # PyTorch counts the filling
     out._set_flag(requires_grad)
     return out
@@ -570,7 +579,7 @@ def format_tensor(
         text, sized = "[]", array.ndim != 1
     marks = [f"size={array.shape}"] if sized else []
     if array.dtype not in implied:
-        marks.append(f"dtype=torch.{array.dtype.name}")
+        marks.append(f"dtype={dtypes.OF_NUMPY[array.dtype]}")
     return _close(prefix + text, [*marks, *suffixes], len(prefix))
 
 
@@ -623,6 +632,8 @@ class Exchange:
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
                 "instead."
             )
+        if self._array.dtype == dtypes.BFLOAT16:
+            raise TypeError("Got unsupported ScalarType BFloat16")
         return self._array.view()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

@@ -304,6 +304,8 @@ class Methods:
         """Ones with the probabilities in ``input``, else zeros, in its shape and dtype."""
     def bernoulli_(self, p: Tensor | _float = ..., *, generator: Generator | None = ...) -> Tensor:
         """Fill with ones with probability ``p`` and zeros else; returns the tensor."""
+    def bfloat16(self) -> Tensor:
+        """This tensor with dtype bfloat16."""
     def bincount(self, weights: Any = ..., minlength: _int = ...) -> Tensor:
         """How often each number from 0 occurs, or the sum of its weights."""
     def bitwise_and(self, other: Any) -> Tensor:

@@ -35,8 +35,9 @@ from nanotorch._core.arguments import (
     without_wrapper,
 )
 from nanotorch._core.batched import NoValues, Shadow, in_batch
+from nanotorch._core.bfloat16 import cast
 from nanotorch._core.call_site import ours, tell_operands
-from nanotorch._core.dtypes import Number
+from nanotorch._core.dtypes import BFLOAT16, Number
 from nanotorch._core.engine import fit, send, send_all
 from nanotorch._core.grad_mode import InferenceCell, mode, of_inference
 from nanotorch._core.graph import (
@@ -110,7 +111,8 @@ def constant(value: Number, kind: np.dtype) -> Tensor:
     if found is None:
         if len(CONSTANTS) > 2000:
             CONSTANTS.clear()
-        found = CONSTANTS[key] = wrap(dtypes.array_of_number(value, kind))
+        held = SINGLE if kind == BFLOAT16 else kind  # which have one char
+        found = CONSTANTS[key] = wrap(dtypes.array_of_number(value, held))
         found._is_number = True
     return found
 
@@ -144,7 +146,7 @@ def promote(
         if to_float and wanted.kind != "f":
             wanted = dtypes.default.numpy
         if wanted != HALF or not o.unrounded:
-            return list(operands), [a if a.dtype == wanted else a.astype(wanted) for a in arrays]
+            return list(operands), [a if a.dtype == wanted else cast(a, wanted) for a in arrays]
     held: list[Any] = []
     for x in operands:
         if isinstance(x, Tensor):
@@ -176,7 +178,7 @@ def promote(
         for x, h, one in zip(operands, held, kinds, strict=True)
     ]
     return tensors, [
-        t._array if t._array.dtype == one else t._array.astype(one)
+        t._array if t._array.dtype == one else cast(t._array, one)
         for t, one in zip(tensors, kinds, strict=True)
     ]
 
@@ -406,7 +408,7 @@ RUNTIME: dict[str, Any] = {
     "ndarray": np.ndarray,
     # Arrays, and gradients without dimensions.
     "BARE": frozenset((np.ndarray, np.float16, np.float32, np.float64)),
-    "asarray": np.asarray,
+    "asarray": np.asanyarray,
     "float32": SINGLE,
     "Tensor": Tensor,
     "new": object.__new__,

@@ -9,7 +9,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from nanotorch._core.dtypes import C_NAMES, OF_NUMPY
+from nanotorch._core.bfloat16 import cast
+from nanotorch._core.dtypes import BFLOAT16, C_NAMES, OF_NUMPY
 
 Array = np.ndarray
 F32 = np.ndarray[Any, np.dtype[np.float32]]
@@ -449,7 +450,7 @@ def floating(dtype: DTypeLike, kernel: str = "", distribution: str = "") -> np.d
 
 def _digits(dtype: np.dtype) -> int:
     """The binary digits of a floating-point number."""
-    return int(np.finfo(dtype).nmant) + 1
+    return 8 if dtype == BFLOAT16 else int(np.finfo(dtype).nmant) + 1
 
 
 @cache
@@ -578,7 +579,12 @@ def _cast(values: Array, dtype: np.dtype[Any]) -> Array:
     with np.errstate(over="ignore", invalid="ignore"):
         if dtype.kind == "f" and dtype.itemsize == 2:
             values = values.astype(np.float32, copy=False)
-        return values.astype(dtype, copy=False)
+        return cast(values, dtype, copy=False)
+
+
+def is_short(kind: np.dtype) -> bool:
+    """Whether numbers are drawn in more digits than the type has, and rounded."""
+    return kind.itemsize == 2 or kind == BFLOAT16
 
 
 class Generator(Twister):
@@ -610,7 +616,7 @@ class Generator(Twister):
                 _refuse_range(low, high, kind)
         size = _size(shape)
         values = self._uniform(size, kind)
-        if not plain or kind.itemsize == 2:
+        if not plain or is_short(kind):
             if kind.itemsize == 8:
                 values = fma64(values, high - low, low)
             else:
@@ -664,7 +670,7 @@ class Generator(Twister):
         full = size - size % 16
         # All places are filled with uniform numbers first, except in half precision, which turns
         # block after block into normals.
-        filled = full if dtype.itemsize == 2 else size
+        filled = full if is_short(dtype) else size
         end = 16 if size % 16 else 0
         transform = normals64 if dtype.itemsize == 8 else normals32
         uniforms = self._uniform(filled + end, dtype)

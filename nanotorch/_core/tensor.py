@@ -11,6 +11,7 @@ import numpy as np
 
 from nanotorch._core import dtypes, grad_mode
 from nanotorch._core.arguments import keep_freed_memory, require_bool
+from nanotorch._core.bfloat16 import entered
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import C_NAMES, Shown, whole
 from nanotorch._core.grad_mode import REQUIRES_GRAD, RETAIN_GRAD, mode, refuse_inside
@@ -404,6 +405,8 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
 
     @staticmethod
     def _lift(array: Any) -> "Tensor":
+        if getattr(array, "dtype", None) is dtypes.BFLOAT16:
+            return wrap(entered(array))
         return wrap(array if array.__class__ is np.ndarray else np.asarray(array))
 
     def _alias(self) -> "Tensor":

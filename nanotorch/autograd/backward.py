@@ -15,7 +15,7 @@ from nanotorch._core.engine import Sweep, sum_to
 from nanotorch._core.grad_mode import BACKWARD, mode, refuse_inside
 from nanotorch._core.graph import Edge, FreedValues, Node, Recorded, anomaly, edge_of
 from nanotorch._core.op import method
-from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.tensor import Tensor
 
 # Places in the graph by themselves, without a tensor that keeps its values alive.
 
@@ -212,7 +212,7 @@ def grad(
                     "materialize_grads cannot be used when the given input is a GradientEdge"
                 )
             g = ops.zeros_like(target, requires_grad=create_graph)
-        results.append(g if g is None or isinstance(g, Tensor) else wrap(np.array(g)))
+        results.append(g if g is None or isinstance(g, Tensor) else Tensor._lift(g).clone())
     return tuple(results)  # type: ignore[arg-type]  # None only where `allow_unused` lets it
 
 
@@ -298,7 +298,7 @@ def first_gradient(root: Tensor | GradientEdge, weight: Tensor | None, position:
     if weight is None:
         if recorded and math.prod(shape) != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        return wrap(np.ones(shape, dtype))
+        return Tensor._lift(np.ones(shape, dtype))
     if not isinstance(weight, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(weight).__name__}")
     if weight._array.shape != shape:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nanotorch._core.bfloat16 import Bfloat16Array
 from nanotorch._core.call_site import PACKAGE
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.compile.tape import (
@@ -473,6 +474,9 @@ class Recorder:
     def seen(self, tensor: Any, array: Array) -> Any:
         """The array of a tensor, to library code."""
         if not self.live:
+            return array
+        if isinstance(array, Bfloat16Array):
+            self.refuse("bfloat16 is computed operation by operation")
             return array
         if self.tape.find(array) is None:
             if id(tensor) in self.known:

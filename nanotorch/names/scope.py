@@ -23,7 +23,7 @@ class Reason(NamedTuple):
 
 # What PyTorch's tensors have of it.
 NAMES_OF_TENSORS = """
-    addbmm addbmm_ as_strided_scatter as_subclass bfloat16 ccol_indices cdouble cfloat chalf
+    addbmm addbmm_ as_strided_scatter as_subclass ccol_indices cdouble cfloat chalf
     cholesky_inverse coalesce col_indices conj_physical conj_physical_ const_data_ptr
     crow_indices dense_dim dequantize diagonal_scatter eig float_power float_power_ fmax fmin
     frexp geqrf grad_dtype hash_tensor i0 i0_ igamma igamma_ igammac igammac_ index index_reduce
@@ -103,8 +103,9 @@ REASONS = (
         SparseAdam nested jagged masked to_padded_tensor""",
     ),
     Reason(
-        "nanotorch has the dtypes that NumPy has. Use float32, or float16 where memory is short",
-        r"""bfloat16 BFloat16\w+ float8_\w+ float4_\w+ \w*complex32 chalf ComplexHalf\w+""",
+        "nanotorch computes in the dtypes of NumPy and in bfloat16. Use float32, or float16 where "
+        "memory is short",
+        r"""BFloat16\w+ float8_\w+ float4_\w+ \w*complex32 chalf ComplexHalf\w+""",
     ),
     Reason(
         "it is a part of PyTorch's own compiler, which works on programs as graphs; nanotorch "

@@ -796,6 +796,10 @@ class Module(ModuleCall, ModuleState):
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Accepted for PyTorch's sake: calls run as they are. Compile steps by `torch.compile`."""
 
+    def bfloat16(self) -> Self:
+        """Convert the floating-point parameters and buffers to ``bfloat16``; returns the module."""
+        return self._to_float(dtypes.bfloat16)
+
     def half(self) -> Self:
         """Convert the floating-point parameters and buffers to ``float16``; returns the module."""
         return self._to_float(dtypes.float16)

@@ -17,6 +17,7 @@ from nanotorch._core.tensor import Tensor
 
 
 LARGEST = {np.dtype(name): float(np.finfo(name).max) for name in ("float16", "float32", "float64")}
+LARGEST[dtypes.BFLOAT16] = dtypes.finfo(dtypes.bfloat16).max
 # How messages about numbers that do not fit call dtypes; others have `dtypes.C_NAMES`.
 SIZED_NAMES = {
     "int8": "int8_t", "uint8": "uint8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",

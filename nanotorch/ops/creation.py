@@ -6,7 +6,7 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from nanotorch._core import dtypes
+from nanotorch._core import bfloat16, dtypes
 from nanotorch._core.arguments import (
     ABSENT,
     allocated,
@@ -135,6 +135,8 @@ def leaf(
     if layout is not None and layout is not strided:
         place = place_of(layout)
         raise refused(layout, "torch.layout", place and (place[0], "layout", 0))
+    if array.dtype is dtypes.BFLOAT16:
+        array = bfloat16.entered(array)
     out = wrap(array)
     if mode.enabled is None:
         out._writes = InferenceCell()
@@ -691,7 +693,7 @@ def convert(
 
 def cast(input: Array, kind: np.dtype) -> Array:
     """A copy in another type, with the dimensions in the same order in memory."""
-    return input.astype(kind, order=order_of(input))
+    return bfloat16.cast(input, kind, order=order_of(input))
 
 
 @method(public=False)
@@ -782,7 +784,7 @@ def cast_method(name: str, dtype: DType) -> None:
 for _name, _dtype in {
     "bool": dtypes.bool_, "byte": dtypes.uint8, "char": dtypes.int8, "short": dtypes.int16,
     "int": dtypes.int32, "long": dtypes.int64, "half": dtypes.float16, "float": dtypes.float32,
-    "double": dtypes.float64,
+    "double": dtypes.float64, "bfloat16": dtypes.bfloat16,
 }.items():  # fmt: skip
     cast_method(_name, _dtype)
 

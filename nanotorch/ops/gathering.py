@@ -276,7 +276,7 @@ def combining(name: str) -> dict[str, Any]:
 @hidden_op(**combining("scatter"))
 def scatter_combined(input: Array, dim: int, index: Array, src: Array, reduce: str) -> Array:
     """A copy of ``input`` after `combine_along`."""
-    return combine_along(np.array(input, order="C"), dim, index, src, reduce)
+    return combine_along(input.copy("C"), dim, index, src, reduce)
 
 
 @writer(**combining("scatter_"), overlap=False)
@@ -409,7 +409,7 @@ def take_backward(g: Array, index: Array, shape: tuple[int, ...]) -> Array:
 @hidden_op(input=lambda g, index: emptied(g, index), node="PutBackward0")
 def emptied(input: Array, index: Array) -> Array:
     """Zeros at ``index``, counted as in one dimension: its own adjoint."""
-    out = np.array(input, order="C")
+    out = input.copy("C")
     out.reshape(-1)[index.reshape(-1)] = 0
     return out
 
@@ -435,7 +435,7 @@ def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> 
     require(index.size == source.size, "put_(): not one index for each element", error=IndexError)
     require(input.size or not index.size, "put_(): the tensor has no elements", error=IndexError)
     refuse_outside(index, input.size)
-    flat = input if input.flags.c_contiguous else np.array(input, order="C")
+    flat = input if input.flags.c_contiguous else input.copy("C")
     places, values = index.reshape(-1), source.reshape(-1)
     row = flat.reshape(-1)
     if accumulate:
@@ -555,8 +555,8 @@ def filled(input: Array, mask: Array, value: Any) -> Array:
 def copy_for(input: Array, mask: Array) -> Array:
     """A copy of ``input`` in the shape it has in common with ``mask``."""
     if mask.shape == input.shape:
-        return np.array(input, order="C")
-    return np.array(np.broadcast_to(input, common_shape(mask.shape, input.shape)), order="C")
+        return input.copy("C")
+    return np.broadcast_to(input, common_shape(mask.shape, input.shape)).copy("C")
 
 
 def scalar_value(value: Array, kind: np.dtype) -> Any:
@@ -797,7 +797,7 @@ def scatter_reduce(
     """
     dim = check_index("scatter", input, index, dim, src)
     require(reduce in REDUCTIONS, "scatter_reduce(): unknown reduction {!r}", reduce)
-    out = np.array(input, order="C")
+    out = input.copy("C")
     if not index.size:
         return out
     if reduce == "mean":

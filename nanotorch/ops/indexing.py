@@ -29,7 +29,7 @@ from nanotorch.ops.arguments import (
     require,
 )
 from nanotorch.ops.gathering import add_rows, added_at, boolean_mask, by_dimension, outside
-from nanotorch.ops.inplace import copy_, fill_, written
+from nanotorch.ops.inplace import COPY, copy_, fill_, written
 from nanotorch.ops.joining import expand_to
 from nanotorch.ops.memory import alias, array_of
 from nanotorch.ops.reduction import sum_all
@@ -221,14 +221,14 @@ FILL: dict[str, Any] = {
 }
 
 
-@written(np.array, **FILL, node="IndexFillBackward0")
+@written(COPY, **FILL, node="IndexFillBackward0")
 def fill_by_number(input: Array, dim: int, index: Array, value: dtypes.Number) -> Array:
     """Write a number into the parts of ``input`` at ``index`` along ``dim``."""
     return index_filled(input, dim, index, number_in(value, input.dtype))
 
 
 @written(
-    np.array, **FILL,
+    COPY, **FILL,
     value=lambda g, dim, index: sum_all(index_select(g, dim, distinct(index, g, dim))),
     node="IndexFillBackward1",
 )  # fmt: skip
@@ -379,7 +379,7 @@ def picked(input: Array, key: Key) -> Array:
         if 0 not in place:  # in nothing any index will do
             raise explain(input.shape, key) from None
         return np.empty(place, input.dtype)
-    return np.asarray(found, order="C") if plain else laid_out(found, input, key)
+    return np.asanyarray(found, order="C") if plain else laid_out(found, input, key)
 
 
 def laid_out(found: Array, input: Array, key: Key) -> Array:

@@ -64,7 +64,8 @@ def on_copy(kernel: Any, copied: Callable[..., Array], of: int) -> Any:
     return update_wrapper(function, kernel)
 
 
-IN_ORDER = partial(np.array, order="C")  # a copy with its elements in order in memory
+COPY = partial(np.array, subok=True)
+IN_ORDER = partial(COPY, order="C")  # with its elements in order in memory
 
 
 def written(
@@ -360,7 +361,7 @@ def lengthen(tensor: Tensor, together: list[Tensor], count: int) -> None:
     memory = np.zeros(count, tensor._array.dtype)
     memory.view(np.uint8)[: old.size] = old
     moved = {
-        id(a): np.ndarray(a.shape, a.dtype, memory, address(a) - address(old), a.strides)
+        id(a): a.__class__(a.shape, a.dtype, memory, address(a) - address(old), a.strides)
         for sharer in together
         for a in arrays_held(sharer)
     }

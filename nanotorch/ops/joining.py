@@ -438,7 +438,7 @@ def expand_to(input: Array, size: tuple[int, ...]) -> Array:
         raise cannot_expand(shape, size, input.dtype)
     if isinstance(input, np.ndarray) and input.flags.c_contiguous and input.size:
         # Many times as fast as `broadcast_to`.
-        return np.ndarray(full, input.dtype, input, 0, strides)
+        return input.__class__(full, input.dtype, input, 0, strides)
     out = np.broadcast_to(input, full)
     if input.flags.writeable:
         out.flags.writeable = True  # PyTorch lets users write where no memory is shared

@@ -94,10 +94,9 @@ def mm(input: Array, mat2: Array) -> Array:
     if input.ndim != 2 or mat2.ndim != 2 or input.shape[1] != len(mat2):
         check_mm("mm", input, mat2)
     if kind != mat2.dtype:
-        raise RuntimeError(
-            "expected m1 and m2 to have the same dtype, but got: "
-            f"{dtypes.C_NAMES[input.dtype.name]} != {dtypes.C_NAMES[mat2.dtype.name]}"
-        )
+        names = [dtypes.C_NAMES[dtypes.OF_NUMPY[m.dtype].name] for m in (input, mat2)]
+        told = "expected m1 and m2 to have the same dtype, but got: "
+        raise RuntimeError(told + " != ".join(names))
     if kind in OF_BLAS and len(mat2) != 1:
         return input.dot(mat2)
     return product(input, mat2)

@@ -21,6 +21,7 @@ from nanotorch._core.batched import (
     function_in_batch,
     under_vmap,
 )
+from nanotorch._core.bfloat16 import Bfloat16Array, cast, of_bits
 from nanotorch._core.call_site import warn_once
 from nanotorch._core.dtypes import CPU, device, require_cpu
 from nanotorch._core.dtypes import dtype as DType
@@ -76,7 +77,7 @@ def shared(given: np.ndarray, writable: bool = True) -> np.ndarray:
     Args:
         writable: warn if the memory must not be written to.
     """
-    known = given.dtype in dtypes.OF_NUMPY
+    known = given.dtype in dtypes.OF_NUMPY and given.dtype != dtypes.BFLOAT16
     if not known:  # but perhaps in the other byte order
         dtypes.of_array(np.empty(0, given.dtype.newbyteorder("=")))
     if writable and not given.flags.writeable:
@@ -105,6 +106,8 @@ def array_of(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{kind_of(data)}'")
     if isinstance(data, (np.ndarray, np.generic)):
+        if isinstance(data, Bfloat16Array):
+            return cast(data, kind or data.dtype, order=order_of(data))
         array = shared(np.asarray(data), writable=False)
         return array.astype(kind or array.dtype, order=order_of(array))
     sizes = sizes_of(data)
@@ -314,7 +317,10 @@ def frombuffer(
     require(whole, "frombuffer(): no {} elements in {} bytes", count, length, error=ValueError)
     if data.readonly:
         warn_once(READ_ONLY_BUFFER)
-    array = np.frombuffer(data, dtype._numpy, max(count, -1), offset)
+    halves = dtype is dtypes.bfloat16
+    array = np.frombuffer(data, np.uint16 if halves else dtype._numpy, max(count, -1), offset)
+    if halves:
+        array = of_bits(array)
     if requires_grad:
         require_float(array)
     return wrap(array).requires_grad_(requires_grad)
@@ -556,7 +562,7 @@ def strided_view(input: Array, layout: Layout, source: Layout) -> Array:
     reach = 1 + offset + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
     require(0 in sizes or reach * item <= memory.nbytes, "as_strided(): beyond the memory")
     start = min(offset * item, memory.nbytes)  # further only without elements
-    return np.ndarray(sizes, input.dtype, memory, start, tuple([s * item for s in strides]))
+    return input.__class__(sizes, input.dtype, memory, start, tuple([s * item for s in strides]))
 
 
 @hidden_op(g=lambda g, layout, source, over: relaid(g, source, layout, over))

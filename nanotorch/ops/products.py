@@ -437,7 +437,7 @@ def distances(x1: Array, x2: Array, p: float, by_product: bool) -> Array:
     if x1.size and x2.size:
         need_kind("cdist", x1, half=False)
     if not by_product:
-        x1, x2 = (np.asarray(x, order="C") for x in (x1, x2))
+        x1, x2 = (np.asanyarray(x, order="C") for x in (x1, x2))
         way = x1[..., :, None, :] - x2[..., None, :, :]
         if not way.shape[-1]:
             return np.zeros(way.shape[:-1], x1.dtype)

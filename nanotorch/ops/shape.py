@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core import dtypes
 from nanotorch._core.arguments import LARGE, OVERFLOW, as_int, as_ints, by_own_names, refused, twice
 from nanotorch._core.batched import (
     Batch,
@@ -18,6 +19,7 @@ from nanotorch._core.batched import (
     shifted,
     under_vmap,
 )
+from nanotorch._core.bfloat16 import reread
 from nanotorch._core.call_site import warn, warn_once
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import address, normal_dim, whole_memory
@@ -51,7 +53,7 @@ def nothing_at(input: Array, items: tuple[Any, ...]) -> Array:
         start += step * first
     memory = whole_memory(input)
     offset = min(max(start - address(memory), 0), memory.nbytes)
-    return np.ndarray(shape, input.dtype, memory, offset, strides)
+    return input.__class__(shape, input.dtype, memory, offset, strides)
 
 
 # One index
@@ -289,7 +291,7 @@ def unfold(input: Array, dimension: int, size: int, step: int) -> Array:
         return np.ndarray(shape, source.dtype, source, 0, strides)
     memory = whole_memory(source)
     start = address(source) - address(memory)
-    return np.ndarray(shape, source.dtype, memory, start, strides)
+    return source.__class__(shape, source.dtype, memory, start, strides)
 
 
 @hidden_op(g=lambda g, dimension, size, step: unfold(g, dimension, size, step))
@@ -401,7 +403,8 @@ def view(
     """The same memory in another shape; -1 stands for what is left.
 
     Args:
-        shape: sizes, or a dtype of equal or other width to read the same bytes as.
+        shape: sizes, or a dtype of equal or other width to read the same bytes as; where either
+            is bfloat16, a copy of them.
 
     Raises:
         RuntimeError: if the sizes do not fit the elements or their layout in memory.
@@ -409,8 +412,11 @@ def view(
     if not shape and dtype is not None:
         shape = (dtype,)
     if len(shape) == 1 and isinstance(shape[0], DType):
-        check_width(self._array, shape[0]._numpy)
-        out = wrap(self._array.view(shape[0]._numpy))
+        kind = shape[0]._numpy
+        if kind != self._array.dtype and dtypes.BFLOAT16 in (kind, self._array.dtype):
+            return wrap(reread(self._array, kind))
+        check_width(self._array, kind)
+        out = wrap(self._array.view(kind))
         out._writes = self._cell
         return out
     return view_in(self, ints("view", "size", shape, size))

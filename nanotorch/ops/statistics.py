@@ -13,7 +13,7 @@ from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim, own_dim
 from nanotorch._core.op import Array, hidden_op, method, op, public
-from nanotorch._core.sums import sum_over
+from nanotorch._core.sums import OF_BLAS, sum_over
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
     as_number,
@@ -142,7 +142,7 @@ def ends_slope(
 @hidden_op(input=ends_slope, results=("least", "most"), node="AminmaxBackward0", batch=dimensions)
 def ends_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> tuple[Array, Array]:
     """The kernel of `aminmax`."""
-    input = np.asarray(input, order="C")
+    input = np.asanyarray(input, order="C")
     least = minimum_of_all(input, dim, None, None, keepdim)
     return least, maximum_of_all(input, dim, None, None, keepdim)
 
@@ -302,7 +302,7 @@ def checked_share(input: Tensor, q: Any) -> Any:
         q = wrap(np.asarray(q, input._array.dtype))
     require(input.numel(), "quantile() input tensor must be non-empty")
     need_ndim("quantile", q, 0, 1)
-    require(input._array.dtype.char in "fd", "quantile(): expected single or double precision")
+    require(input._array.dtype in OF_BLAS, "quantile(): expected single or double precision")
     require(q.dtype == input.dtype, "quantile() q tensor must be same dtype as the input tensor")
     within = ((q._array >= 0) & (q._array <= 1)).all()
     require(within, "quantile() q values must be in the range [0, 1]")
@@ -515,7 +515,7 @@ def running(input: Array, dim: int, best: Callable[..., Any]) -> tuple[Array, Ar
     """Running extrema, and where each was met last; from the first nan on all are nan."""
     if not input.ndim:
         return input.copy(), np.zeros((), np.int64)
-    input = np.asarray(input, order="C")
+    input = np.asanyarray(input, order="C")
     values = best.accumulate(input, dim)  # type: ignore[attr-defined]
     shape = [1] * input.ndim
     shape[dim] = input.shape[dim]

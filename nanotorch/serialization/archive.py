@@ -12,7 +12,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.dtypes import absent, device
+from nanotorch._core.bfloat16 import bfloat16, bits_of, of_bits
+from nanotorch._core.dtypes import BFLOAT16, absent, device
 from nanotorch._core.layout import address
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.nn.module import Module
@@ -208,7 +209,7 @@ def laid_out(arrays: Sequence[np.ndarray], layouts: Sequence[Layout | None]) -> 
         start, stop = span(array, offset, strides)
         if start < 0 or stop > memory.size:
             raise ValueError(f"bytes {start} to {stop} of {memory.size}")
-        placed = np.ndarray(array.shape, array.dtype, memory, offset, strides)
+        placed = array.__class__(array.shape, array.dtype, memory, offset, strides)
         placed[...] = array
         result.append(placed)
     return result
@@ -235,7 +236,7 @@ SIMPLE: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
         complex, lambda v: [v.real.hex(), v.imag.hex()],
         lambda content: complex(*map(float.fromhex, content)),
     ),
-    "dtype": (dtypes.dtype, lambda v: v.name, lambda name: dtypes.OF_NUMPY[np.dtype(name)]),
+    "dtype": (dtypes.dtype, lambda v: v.name, dtypes.dtype_named),
     "device": (device, str, device),
 }  # fmt: skip
 SIMPLE_NAMES = {row[0]: name for name, row in SIMPLE.items()}
@@ -303,7 +304,11 @@ class Encoder:
         if kind is bytes or kind is bytearray:
             return {kind.__name__: self._named(np.frombuffer(value, np.uint8), path)}
         if kind.__module__.partition(".")[0] == "torch" and hasattr(value, "__dlpack__"):
-            return self.encode(wrap(value.detach().cpu().numpy()), path)  # PyTorch's own tensors
+            value = value.detach().cpu()  # PyTorch's own tensors
+            short = str(value.dtype) == "torch.bfloat16"
+            return self.encode(
+                wrap(bfloat16(value.float().numpy()) if short else value.numpy()), path
+            )
         raise TypeError(refusal(value, path))
 
     def _named(self, value: Any, path: tuple[Any, ...]) -> str:
@@ -408,7 +413,7 @@ LONGEST = 100  # characters of a name in a message
 DTYPES = {
     "BOOL": dtypes.bool_, "U8": dtypes.uint8, "I8": dtypes.int8, "I16": dtypes.int16,
     "I32": dtypes.int32, "I64": dtypes.int64, "F16": dtypes.float16, "F32": dtypes.float32,
-    "F64": dtypes.float64,
+    "F64": dtypes.float64, "BF16": dtypes.bfloat16,
 }  # fmt: skip
 
 
@@ -433,17 +438,26 @@ def packed(obj: Any) -> Parts:
     )
     metadata = {"format": "pt", OURS: text, CHECKSUM: str(zlib.crc32(text.encode()))}
     # safetensors writes the memory as it lies, whatever the strides say.
-    return in_order(save({n: np.asarray(a, order="C") for n, a in arrays.items()}, metadata))
+    return in_order(save({n: as_stored(a) for n, a in arrays.items()}, metadata), encoder.tensors)
 
 
-def in_order(data: bytes) -> Parts:
-    """The file with its texts in the order of their names, which safetensors leaves to chance.
+def as_stored(array: np.ndarray) -> np.ndarray:
+    """The values in order in memory, of a dtype that safetensors takes from NumPy."""
+    return np.asarray(bits_of(array) if array.dtype == BFLOAT16 else array, order="C")
+
+
+def in_order(data: bytes, tensors: dict[str, Tensor]) -> Parts:
+    """The file with its texts in the order of their names, which safetensors leaves to chance,
+    and with the dtypes that NumPy lacks.
 
     In two parts, as the tensors need not be copied.
     """
     start = 8 + int.from_bytes(data[:8], "little")
     header = json.loads(data[8:start])
     header[RESERVED] = dict(sorted(header[RESERVED].items()))
+    for name, tensor in tensors.items():
+        if tensor._array.dtype == BFLOAT16:
+            header[name]["dtype"] = "BF16"
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
     return len(text).to_bytes(8, "little") + text, memoryview(data)[start:]
@@ -451,7 +465,7 @@ def in_order(data: bytes) -> Parts:
 
 def checksum(array: np.ndarray) -> int:
     """What tells whether the values have been changed."""
-    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return zlib.crc32(as_stored(array).reshape(-1).view(np.uint8).data)
 
 
 def unpacked(file: BinaryIO, path: str) -> Any:
@@ -597,9 +611,11 @@ def read_arrays(
         raise RuntimeError(f"{path} is cut off: {size - len(data)} bytes are missing at its end")
     arrays = {}
     for name, (start, _) in places.items():
-        kind, shape = DTYPES[header[name]["dtype"]]._numpy, header[name]["shape"]
+        kind, shape = DTYPES[header[name]["dtype"]], header[name]["shape"]
+        halves = kind is dtypes.bfloat16
         try:
-            arrays[name] = np.ndarray(shape, kind, data, start)
+            array = np.ndarray(shape, np.uint16 if halves else kind._numpy, data, start)
+            arrays[name] = of_bits(array) if halves else array
         except (ValueError, OverflowError) as error:  # of none times too many elements
             raise RuntimeError(f"{path}: the shape of the tensor {short(name)}: {error}") from None
     return arrays

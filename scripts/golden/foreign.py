@@ -33,7 +33,7 @@ def main() -> None:
         **state,
     }
     safetensors.save_file(tensors, TARGET / "state.safetensors", {"format": "pt"})
-    brain = {"w": torch.zeros(2, dtype=torch.bfloat16)}
+    brain = {"w": torch.tensor([1.0, -1 / 3, 1e30], dtype=torch.bfloat16)}
     safetensors.save_file(brain, TARGET / "bfloat16.safetensors")
     print(f"{TARGET}: {sum(p.stat().st_size for p in TARGET.iterdir())} bytes")
 

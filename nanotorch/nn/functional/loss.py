@@ -435,8 +435,8 @@ def spread_evenly(
     counts = ~ignored._array
     if weight is not None:
         counts = weight._array.take(np.where(counts, target._array, 0)) * counts
-    total = np.add.reduce(counts, None, dtype=np.float64).astype(losses._array.dtype)
-    return losses.sum() / wrap(np.asarray(total))
+    total = np.asarray(np.add.reduce(counts, None, dtype=np.float64))
+    return losses.sum() / wrap(total).to(losses.dtype)
 
 
 def per_class(weight: Tensor, ndim: int) -> Tensor:

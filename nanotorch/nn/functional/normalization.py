@@ -10,7 +10,9 @@ import numpy as np
 from nanotorch import ops
 from nanotorch._core.arguments import refused
 from nanotorch._core.batched import Batch, Batched, batched, separately, under_vmap, whole_of
+from nanotorch._core.bfloat16 import wide
 from nanotorch._core.call_site import wrote
+from nanotorch._core.dtypes import BFLOAT16
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import widened
 from nanotorch._core.sums import HALF, SINGLE
@@ -182,7 +184,7 @@ def normalized_channels(
     else:
         assert running_mean is not None
         assert running_var is not None
-        mean, variance = widened(running_mean._array, running_var._array)
+        mean, variance = wide(list(widened(running_mean._array, running_var._array)))
         scale = kernels.reciprocal_root(variance, eps).reshape(plan.weight)
         # A copy: the next batch in training moves the running values.
         kept = kernels.Kept(mean.reshape(plan.weight).copy(), scale, fixed=True)
@@ -203,7 +205,7 @@ def check_mixed(input: Tensor, *parameters: Tensor | None) -> None:
         return
     if kinds - {SINGLE}:
         raise RuntimeError(MIXED + "expect parameter to have scalar type of Float")
-    if kind != HALF:
+    if kind not in (HALF, BFLOAT16):
         raise RuntimeError(MIXED + "all inputs must share same datatype.")
 
 

@@ -1,0 +1,188 @@
+"""Arrays of bfloat16, which NumPy lacks: of float32, rounded to bfloat16 wherever one is stored.
+
+They have a dtype of NumPy's that no tensor has otherwise, float32 in the other byte order. A kernel
+that is about to compute with one raises `NoValues`, which the functions of operations catch, as
+they do under `vmap`; the operation is then done in float32 and its result rounded, once. Formulas
+compute in float32, too: a gradient is rounded when it is brought to the dtype of where it goes.
+None of this asks other arrays what they are.
+"""
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core.dtypes import BFLOAT16
+
+SINGLE = np.dtype(np.float32)
+HALF_ULP, LAST_BIT, KEPT = np.uint32(0x7FFF), np.uint32(1), np.uint32(0xFFFF0000)
+# Functions of NumPy's that look at memory and not at numbers.
+ON_MEMORY = frozenset((
+    np.transpose, np.moveaxis, np.swapaxes, np.squeeze, np.expand_dims, np.reshape, np.ravel,
+    np.broadcast_to, np.diagonal, np.flip, np.split, np.array_split, np.may_share_memory,
+    np.shares_memory, np.shape, np.ndim, np.size,
+))  # fmt: skip
+DTYPE: Any = vars(np.ndarray)["dtype"]
+# The functions of operations that call formulas, among all whose source is made.
+GENERATED, OF_FORMULAS = "<nanotorch op", {"plain_back", "careful_back", "apply_bare"}
+
+
+class NoValues(Exception):  # noqa: N818 - no error where an operation catches it
+    """The values of a tensor were asked for in a form that it does not have them in."""
+
+
+def rounded(values: Any) -> np.ndarray:
+    """Numbers in float32, rounded to the nearest ones of bfloat16, of two to the even one."""
+    with np.errstate(over="ignore"):
+        single = np.array(values, SINGLE)
+    bits = single.view(np.uint32)
+    up = HALF_ULP + (bits >> np.uint32(16) & LAST_BIT)
+    np.add(bits, up, out=bits, where=~np.isnan(single))
+    bits &= KEPT
+    return single
+
+
+class Bfloat16Array(np.ndarray):
+    """An array of bfloat16."""
+
+    @property
+    def dtype(self) -> Any:
+        """The type; a kernel that asks for it is about to make another array of it."""
+        if not sys._getframe(1).f_code.co_filename.startswith(GENERATED):  # around the kernel
+            refuse_kernels()
+        return DTYPE.__get__(self)
+
+    @dtype.setter
+    def dtype(self, kind: Any) -> None:
+        DTYPE.__set__(self, kind)
+
+    def __array_finalize__(self, source: Any) -> None:
+        if DTYPE.__get__(self) != BFLOAT16:  # a method has computed with one
+            refuse_kernels()
+
+    def __array_ufunc__(
+        self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **named: Any
+    ) -> Any:
+        refuse_kernels()
+        if method == "at":
+            target = wide(inputs[0])
+            ufunc.at(target, *wide(inputs[1:]))
+            inputs[0][...] = target
+            return None
+        given = {} if out is None else {"out": wide(out)}
+        result = getattr(ufunc, method)(*wide(inputs), **wide(named), **given)
+        if out is not None:
+            for target, values in zip(out, given["out"], strict=True):
+                target[...] = values
+            return out[0] if len(out) == 1 else out
+        if ufunc is np.add and all(getattr(x, "dtype", None) == BFLOAT16 for x in inputs):
+            return bfloat16(result)  # as sums of gradients are kept
+        return result
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if func in ON_MEMORY:
+            if func is np.broadcast_to:
+                kwargs = {"subok": True, **kwargs}
+            return super().__array_function__(func, types, args, kwargs)
+        refuse_kernels()
+        if func is np.copyto:
+            taken = wide(args[0])
+            np.copyto(taken, *wide(args[1:]), **wide(kwargs))
+            args[0][...] = taken
+            return None
+        result = func(*wide(args), **wide(kwargs))
+        return bfloat16(result) if getattr(result, "dtype", None) == BFLOAT16 else result
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key, rounded(wide(value)))
+
+    def __getitem__(self, key: Any) -> Any:
+        part = super().__getitem__(key)
+        return part if isinstance(part, np.ndarray) else bfloat16(part)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:  # a pickle of NumPy's keeps no byte order
+        return of_bits, (bits_of(self),)
+
+    def fill(self, value: Any) -> None:
+        """Store one number everywhere."""
+        self[...] = value
+
+    def astype(self, dtype: Any, *args: Any, **named: Any) -> Any:
+        """A copy in another type: an ordinary array, but for bfloat16."""
+        refuse_kernels()
+        return cast(self, dtype, *args, **named)
+
+
+def in_float32(name: str) -> Any:
+    """A method of arrays that looks at numbers without one of the above."""
+
+    def method(self: Bfloat16Array, *args: Any, **named: Any) -> Any:
+        refuse_kernels()
+        return getattr(wide(self), name)(*wide(args), **named)
+
+    return method
+
+
+for _name in ("argmax", "argmin", "argsort", "dot", "nonzero", "searchsorted"):
+    setattr(Bfloat16Array, _name, in_float32(_name))
+
+
+def refuse_kernels() -> None:
+    """Raise `NoValues` inside of a kernel, unless it makes a view."""
+    frame: Any = sys._getframe(2)
+    while not frame.f_code.co_filename.startswith(GENERATED):
+        if frame.f_back is None or frame.f_code.co_name == "in_batch":
+            return
+        called, frame = frame, frame.f_back
+        if frame.f_code.co_filename.startswith(GENERATED):
+            code = called.f_code  # that of a kernel, or of what records it or calls it again
+            if code.co_filename.endswith("graph.py") or code.co_name == "again":
+                return
+    if frame.f_code.co_name not in OF_FORMULAS and not frame.f_globals["this_op"].view:
+        raise NoValues
+
+
+def wide(value: Any) -> Any:
+    """An array in float32 that NumPy computes with, and the same of each in a sequence or dict."""
+    if isinstance(value, np.ndarray):
+        plain = value.view(np.ndarray)
+        return plain.astype(SINGLE) if plain.dtype == BFLOAT16 else value
+    if type(value) in (list, tuple):
+        return type(value)(map(wide, value))
+    return {k: wide(v) for k, v in value.items()} if isinstance(value, dict) else value
+
+
+def bfloat16(values: Any) -> Bfloat16Array:
+    """Numbers as an array of bfloat16, with the dimensions in the same order in memory."""
+    plain = values.view(np.ndarray) if isinstance(values, np.ndarray) else values
+    return rounded(plain).astype(BFLOAT16).view(Bfloat16Array)
+
+
+def bits_of(array: np.ndarray) -> np.ndarray:
+    """The numbers as files hold them: the upper halves of those in float32."""
+    bits: np.ndarray = (wide(array).view(np.uint32) >> np.uint32(16)).astype(np.uint16)
+    return bits
+
+
+def of_bits(bits: np.ndarray) -> Bfloat16Array:
+    """The array that `bits_of` was asked for."""
+    return bfloat16((bits.astype(np.uint32) << np.uint32(16)).view(SINGLE))
+
+
+def reread(array: np.ndarray, kind: np.dtype) -> np.ndarray:
+    """The bytes of an array of bfloat16 as another type, or those of another as bfloat16; copied,
+    as the memory holds float32."""
+    if kind == BFLOAT16:
+        return of_bits(np.ascontiguousarray(array).view(np.uint16))
+    return bits_of(array).view(kind)
+
+
+def entered(array: np.ndarray) -> np.ndarray:
+    """A new array of the dtype, rounded; one that is already is left as it is."""
+    return array if isinstance(array, Bfloat16Array) else bfloat16(array)
+
+
+def cast(array: Any, dtype: Any, *args: Any, **named: Any) -> np.ndarray:
+    """``array.astype``, also to bfloat16."""
+    copy: np.ndarray = wide(array).astype(SINGLE if dtype == BFLOAT16 else dtype, *args, **named)
+    return bfloat16(copy) if dtype == BFLOAT16 else copy

@@ -1,0 +1,129 @@
+"""Operations on bfloat16 compute in float32 and round their results, in the whole table."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nanotorch as torch
+from nanotorch._core.bfloat16 import Bfloat16Array, rounded
+from tests.ops.samples import TABLE
+from tests.ops.sampling import Call, Row, Sample, find, is_inplace, weights_like
+
+# PyTorch has no kernels of them for bfloat16 either, or they compute in double precision.
+ELSEWHERE = {
+    "bincount", "histc", "histogram", "logdet", "lu_unpack", "nanquantile", "quantile",
+    "info of linalg.cholesky_ex", "from linalg.svd", "from torch.svd", "from linalg.eigh",
+}  # fmt: skip
+# Several operations, each of which rounds: what they subtract or divide by is rounded before.
+IN_STEPS = {
+    "corrcoef", "cosine_similarity", "logsumexp", "tanhshrink", "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
+}  # fmt: skip
+ROWS = {n: r for n, r in TABLE.items() if r.torch is not None and n not in ELSEWHERE}
+BFLOAT16, SINGLE = torch.bfloat16, torch.float32
+
+
+def outcome(
+    name: str, row: Row, sample: Sample, kind: torch.dtype
+) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """The results and the gradients, for inputs that bfloat16 holds."""
+    tensors = []
+    for position, described in enumerate(sample.inputs()):
+        array = described.draw(position, "float64")
+        if described.dtype == "float":
+            tensors.append(torch.tensor(rounded(array)).to(kind))
+        else:
+            tensors.append(torch.tensor(array))
+    call_of: Any = row.call
+    function = find(torch, row.torch or name) if call_of is None else None
+    torch.manual_seed(0)
+    call = Call(
+        torch, function or (lambda *args, **kwargs: call_of(torch, *args, **kwargs)), sample,
+        tensors, lambda tensor: tensor, inplace=is_inplace(name),  # type: ignore[arg-type]
+    )  # fmt: skip
+    outs = [out for out in call() if isinstance(out, torch.Tensor)]
+    ends = [out for out in outs if out.requires_grad]
+    if not (ends and call.leaves):
+        return outs, []
+    weights = [torch.tensor(weights_like(t.shape, "weight", k)).to(t) for k, t in enumerate(ends)]
+    grads = torch.autograd.grad(ends, call.leaves, weights, allow_unused=True)
+    return outs, [g for g in grads if g is not None]
+
+
+def complaint(single: torch.Tensor, found: torch.Tensor, most: float, whole: bool) -> str | None:
+    """What is wrong with a result, beside that in single precision.
+
+    Args:
+        most: how many units in the last place they may lie apart.
+        whole: of the largest number, else of each.
+    """
+    array = found._array
+    if single.dtype is not SINGLE:
+        plain = type(array) is np.ndarray and found.dtype is single.dtype
+        return None if plain else f"{found.dtype} {type(array)}"
+    if not isinstance(array, Bfloat16Array) or found.dtype is not BFLOAT16:
+        return f"{found.dtype} {type(array)}"
+    values, exact = array.astype(np.float32), rounded(single.detach()._array)
+    if not np.array_equal(rounded(values), values, equal_nan=True):
+        return "not rounded"
+    largest = np.maximum(np.abs(values), np.abs(exact))
+    if whole:
+        largest = largest.max(initial=0, where=np.isfinite(largest))
+    with np.errstate(all="ignore"):
+        apart = np.abs(values - exact) / (largest * 2**-8)
+    same = (values == exact) | (np.isnan(values) & np.isnan(exact))
+    far = float(np.where(same, 0, apart).max(initial=0))
+    return None if far <= most else f"{far:.1f} units"
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("most", [pytest.param(None, marks=pytest.mark.slow), 1])
+def test_results_and_gradients_are_rounded(most: int | None) -> None:
+    """For all samples of every operation, or its first one."""
+    wrong = []
+    for name, row in ROWS.items():
+        samples = [s for s in row.samples if s.fails is False and "float32" not in str(s)]
+        samples = [s for s in samples if any(i.dtype == "float" for i in s.inputs())]
+        for sample in samples[:most]:
+            if name == "float":
+                continue
+            single = outcome(name, row, sample, SINGLE)
+            half = outcome(name, row, sample, BFLOAT16)
+            for exact, found, whole in zip(single, half, (False, True), strict=True):
+                limit = 500 if name in IN_STEPS else 8 if whole else 4
+                told = [complaint(a, b, limit, whole) for a, b in zip(exact, found, strict=True)]
+                wrong += [f"{name}({sample}): {text}" for text in told if text]
+    assert not wrong
+
+
+def test_views_share_memory_and_writes_are_rounded() -> None:
+    x = torch.zeros(2, 3, dtype=BFLOAT16)
+    x[0].fill_(1.01)
+    x.T[2] = torch.tensor([1e-3, 257.0])
+    x.unfold(1, 2, 1)[1, 0].add_(1 / 3)
+    x.as_strided((1,), (1,), 4).mul_(3.0)
+    one, third = float(rounded(1.01)), float(rounded(1 / 3))
+    expected = [[one, one, float(rounded(1e-3))], [third, float(rounded(third * 3)), 256.0]]
+    assert x.tolist() == expected
+    assert x.stride() == (3, 1)
+    assert x[1, 1:].storage_offset() == 4
+
+
+def test_what_reads_memory_is_told_that_it_holds_float32() -> None:
+    x = torch.ones(3, dtype=BFLOAT16)
+    with pytest.raises(NotImplementedError, match=r"torch\.save writes it"):
+        x.data_ptr()
+    assert x.view(torch.uint8).tolist() == [128, 63] * 3
+
+
+def test_a_compiled_step_runs_as_it_is() -> None:
+    x = torch.ones(3, dtype=BFLOAT16, requires_grad=True)
+
+    @torch.compile
+    def step() -> torch.Tensor:
+        return (x * 1.01).sum()
+
+    with pytest.warns(UserWarning, match="bfloat16 is computed operation by operation"):
+        assert [step().dtype for _ in range(3)] == [BFLOAT16] * 3
+    assert step().item() == torch.tensor(3 * float(rounded(1.01))).to(BFLOAT16).item()
