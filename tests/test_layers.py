@@ -18,20 +18,21 @@ PACKAGE = Path(__file__).parent.parent / "nanotorch"
 LAYERS = (
     "nanotorch.names", "nanotorch._core", "nanotorch.ops", "nanotorch.settings", "nanotorch.linalg",
     "nanotorch.special", "nanotorch.functional", "nanotorch.types", "nanotorch.return_types",
-    "nanotorch.autograd", "nanotorch.nn", "nanotorch.func", "nanotorch.distributions",
-    "nanotorch.optim", "nanotorch.utils.data", "nanotorch.utils", "nanotorch.serialization",
-    "nanotorch.compile", "nanotorch.compiler", "nanotorch.distributed", "nanotorch.accelerator",
-    "nanotorch.backends", "nanotorch.amp", "nanotorch.cuda", "nanotorch.xpu",
-    "nanotorch.multiprocessing", "nanotorch.torch_version", "nanotorch.testing",
-    "nanotorch.hub", "nanotorch.__config__", "nanotorch.version", "nanotorch",
-    "nanotorch.utils.tensorboard", "nanotorch.profiler", "nanotorch.train", "nanotorch.program",
-    "nanotorch.learn", "nanotorch.__main__",
+    "nanotorch.autograd", "nanotorch.distributed", "nanotorch.nn", "nanotorch.func",
+    "nanotorch.distributions", "nanotorch.optim", "nanotorch.utils.data", "nanotorch.utils",
+    "nanotorch.serialization", "nanotorch.distributed.objects", "nanotorch.distributed.optim",
+    "nanotorch.compile", "nanotorch.compiler", "nanotorch.accelerator", "nanotorch.backends",
+    "nanotorch.amp", "nanotorch.cuda", "nanotorch.xpu", "nanotorch.multiprocessing",
+    "nanotorch.torch_version", "nanotorch.testing", "nanotorch.hub", "nanotorch.__config__",
+    "nanotorch.version", "nanotorch", "nanotorch.utils.tensorboard", "nanotorch.profiler",
+    "nanotorch.train", "nanotorch.program", "nanotorch.learn", "nanotorch.__main__",
 )  # fmt: skip
 
 # Dependency -> the modules that may import it.
 LAZY = {
     "google": {"nanotorch.utils.tensorboard.files"},
     "matplotlib": {"nanotorch.train.plots", "nanotorch.utils.tensorboard.media"},
+    "mpi4py": {"nanotorch.distributed.group"},
     "PIL": {"nanotorch.utils.tensorboard.media"},
     "safetensors": {"nanotorch.serialization.archive"},
     "tensorboard": set[str](),

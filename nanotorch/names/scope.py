@@ -79,10 +79,9 @@ REASONS = (
         nn.utils.memory_format""",
     ),
     Reason(
-        "nanotorch trains in one process. Run the program without torch.distributed; the result "
-        "is that of the whole batch",
+        "processes of nanotorch share gradients, by torch.nn.parallel.DistributedDataParallel; the "
+        "model is whole in each of them",
         r"""distributed.\w+ rpc futures Future fork wait RRefType is_distributed
-        DistributedDataParallel\w* SyncBatchNorm
         prepare_multiprocessing_environment
         thread_safe_generator InterfaceType sync""",
     ),

@@ -22,6 +22,7 @@ if _TYPE_CHECKING:
     from nanotorch.nn.parallel import DataParallel as DataParallel
     from nanotorch.nn.recurrent import *
     from nanotorch.nn.spatial import *
+    from nanotorch.nn.synchronized import *
     from nanotorch.nn.transformer import *
 else:  # the layers are imported when they are used
     from nanotorch.nn.modules import LAYERS as _LAYERS

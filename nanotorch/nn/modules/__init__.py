@@ -19,7 +19,10 @@ FILES = {
         ),
         "transformer": "MultiheadAttention NonDynamicallyQuantizableLinear",
     },
-    "batchnorm": {"normalization": "BatchNorm1d BatchNorm2d BatchNorm3d _BatchNorm"},
+    "batchnorm": {
+        "normalization": "BatchNorm1d BatchNorm2d BatchNorm3d _BatchNorm",
+        "synchronized": "SyncBatchNorm",
+    },
     "container": {"container": "ModuleDict ModuleList ParameterDict ParameterList Sequential"},
     "conv": {
         "spatial": (

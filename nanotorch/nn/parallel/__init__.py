@@ -1,9 +1,24 @@
-"""Wrappers of modules for several devices, of which there is one."""
+"""Wrappers of modules for several devices, of which there is one, and for several processes."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any
 
+from nanotorch.names.lookup import on_demand as _on_demand
 from nanotorch.nn.module import Module
+
+if _TYPE_CHECKING:
+    from nanotorch.nn.parallel.distributed import (
+        DistributedDataParallel as DistributedDataParallel,
+    )
+else:
+    __getattr__, __dir__ = _on_demand(
+        "nanotorch.nn.parallel",
+        {
+            "nanotorch.nn.parallel": "distributed",
+            "nanotorch.nn.parallel.distributed": "DistributedDataParallel",
+        },
+    )
 
 
 class DataParallel(Module):
@@ -25,17 +40,3 @@ class DataParallel(Module):
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """What the module makes of the arguments."""
         return self.module(*inputs, **kwargs)
-
-
-class DistributedDataParallel(Module):
-    """Always an error: nanotorch trains in one process.
-
-    Raises:
-        ValueError: PyTorch's, for a process that is none of a group.
-    """
-
-    def __init__(self, module: Module, *args: Any, **kwargs: Any) -> None:
-        raise ValueError(
-            "Default process group has not been initialized, please make sure to call "
-            "init_process_group. (nanotorch trains in one process: use the module itself)"
-        )

@@ -7,10 +7,6 @@ import numpy as np
 from nanotorch.ops.random import Generator
 from nanotorch.utils.data.sampler import Array, ArraySampler
 
-ALONE = (
-    "Default process group has not been initialized, please make sure to call init_process_group."
-)
-
 
 class DistributedSampler(ArraySampler):
     """The indices that fall to one of several processes: every ``num_replicas``-th of the order.
@@ -19,22 +15,25 @@ class DistributedSampler(ArraySampler):
 
     Args:
         dataset: something with a length, the same in all processes.
-        num_replicas: how many processes there are.
-        rank: which of them this is, from 0.
+        num_replicas: how many processes there are. Default: as many as `init_process_group` knows.
+        rank: which of them this is, from 0. Default: the same.
         shuffle: a random order, which `set_epoch` changes. Default: True.
         seed: of the order, the same in all processes. Default: 0.
         drop_last: cut off what does not divide evenly, instead of filling up. Default: False.
 
     Raises:
-        ValueError: if ``num_replicas`` or ``rank`` is not given, or ``rank`` is out of range.
+        ValueError: if ``rank`` is out of range, or there is no group of processes and
+            ``num_replicas`` or ``rank`` is not given.
     """
 
     def __init__(
         self, dataset: Sized, num_replicas: int | None = None, rank: int | None = None,
         shuffle: bool = True, seed: int = 0, drop_last: bool = False,
     ) -> None:  # fmt: skip
-        if num_replicas is None or rank is None:
-            raise ValueError(ALONE)
+        from nanotorch.distributed.group import get_rank, get_world_size  # rarely needed
+
+        num_replicas = get_world_size() if num_replicas is None else num_replicas
+        rank = get_rank() if rank is None else rank
         if rank >= num_replicas or rank < 0:
             raise ValueError(
                 f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]"

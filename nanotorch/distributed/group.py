@@ -1,0 +1,437 @@
+"""Groups of processes: who belongs to them, how they find each other, how one waits for others.
+
+MPI does all that goes on between processes. It is imported when a group of several is made.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+
+from nanotorch._core.call_site import warn_once
+from nanotorch.distributed.rendezvous import NEEDS_MPI, meet, refuse
+
+Array = np.ndarray
+Steps = Iterator[Callable[[], bool]]
+"""What a communication does, up to each point where it waits: it gives what tells if it may go on.
+"""
+
+DEFAULT_TIMEOUT = timedelta(minutes=30)
+UNINITIALIZED = (
+    "Default process group has not been initialized, please make sure to call init_process_group."
+)
+# Where launchers tell a process who it is: Hydra and Slurm, Hydra with ports, Open MPI.
+RANKS = ("PMI_RANK", "PMI_ID", "OMPI_COMM_WORLD_RANK", "PMIX_RANK")
+SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
+LOCAL_RANKS = ("MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID")
+LOCAL_SIZES = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
+REDUCTIONS = ("ordered", "fast")
+
+
+def announce() -> None:
+    """Set the variables that programs read, ``RANK`` and the like, from those of the launcher."""
+    pairs = {"RANK": RANKS, "WORLD_SIZE": SIZES, "LOCAL_RANK": LOCAL_RANKS,
+             "LOCAL_WORLD_SIZE": LOCAL_SIZES}  # fmt: skip
+    for name, sources in pairs.items():
+        found = next((os.environ[s] for s in sources if s in os.environ), None)
+        if found is not None:
+            os.environ.setdefault(name, found)
+
+
+def mpi() -> Any:
+    """The module `mpi4py.MPI`, which begins to talk to the launcher when it is imported.
+
+    Raises:
+        RuntimeError: if it is not there; the text says what to install.
+    """
+    try:
+        import mpi4py
+
+        mpi4py.rc.finalize = False  # `connected` sees to it
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:  # the latter without a library of MPI
+        raise RuntimeError(NEEDS_MPI.format(error)) from None
+    return MPI
+
+
+class ProcessGroup:
+    """Processes that communicate; each has a rank in the group, from 0.
+
+    Attributes:
+        ranks: the members' ranks among all processes, in ascending order.
+        timeout: how many seconds a process waits for others.
+        reduction: "ordered" or "fast": see `init_process_group`.
+    """
+
+    def __init__(
+        self, comm: Any, ranks: Sequence[int], timeout: timedelta, reduction: str, name: str
+    ) -> None:
+        self.comm, self.ranks, self.reduction = comm, tuple(ranks), reduction
+        self.timeout = timeout.total_seconds()
+        self._rank = 0 if comm is None else comm.Get_rank()
+        self._name, self._count, self.backend = name, 0, "mpi"
+
+    def rank(self) -> int:
+        """This process's rank in the group."""
+        return self._rank
+
+    def size(self) -> int:
+        """How many processes are in the group."""
+        return len(self.ranks)
+
+    def name(self) -> str:
+        """The group's name."""
+        return self._name
+
+    @property
+    def group_name(self) -> str:
+        """The group's name."""
+        return self._name
+
+    def rank_of(self, global_rank: int) -> int:
+        """The rank in the group of a process by its rank among all.
+
+        Raises:
+            ValueError: if it is not in the group.
+        """
+        if global_rank not in self.ranks:
+            known = ", ".join(map(str, self.ranks))
+            raise ValueError(
+                f"Global rank {global_rank} is not part of group {self._name} (ranks {known})"
+            )
+        return self.ranks.index(global_rank)
+
+    def next_tag(self) -> int:
+        """A number for the messages of one communication, the same in all processes.
+
+        It is odd; messages of `send` have even ones.
+        """
+        self._count += 1
+        return 2 * (self._count % 16_000) + 1  # MPI promises numbers up to 32,767
+
+    def exchange(self, tag: int, sent: Mapping[int, Array], received: Mapping[int, Array]) -> Steps:
+        """Send arrays to other ranks, and receive others into place, all contiguous.
+
+        Args:
+            sent: by the rank they go to.
+            received: by the rank they come from.
+        """
+        me = self._rank
+        if me in received:
+            received[me][...] = sent[me]
+        comm = self.comm
+        requests = [comm.Irecv(data(a), k, tag) for k, a in received.items() if k != me]
+        # Each begins behind itself, so that not all send to the first at once.
+        for k in sorted(sent, key=lambda k: (k - me) % self.size()):
+            if k != me:
+                requests.append(comm.Isend(data(sent[k]), k, tag))
+        if requests:
+            yield lambda: requests[0].Testall(requests)
+
+
+def data(array: Array) -> Any:
+    """The bytes of a contiguous array, as MPI takes them."""
+    return array.reshape(-1).view(np.uint8).data
+
+
+class Work:
+    """A communication under way.
+
+    Args:
+        steps: what it does.
+        told: how errors name it.
+        timeout: how many seconds to wait at most.
+        result: the tensors that it writes to.
+    """
+
+    def __init__(self, steps: Steps, told: str, timeout: float, result: Any = None) -> None:
+        self._steps, self._told, self._timeout, self._result = steps, told, timeout, result
+        self._ready: Callable[[], bool] | None = lambda: True
+        self.is_completed()  # begins
+
+    def is_completed(self) -> bool:
+        """Whether all is done; if it is not, go on with what can be done now."""
+        while self._ready is not None:
+            ready, self._ready = self._ready, None  # that of an error
+            try:
+                if not ready():
+                    self._ready = ready
+                    return False
+            except Exception as error:  # MPI's, whose class is known only where it is installed
+                raise RuntimeError(
+                    f"{self._told}: {error}. Set TORCH_DISTRIBUTED_DEBUG=DETAIL to see where "
+                    "the ranks differ"
+                ) from error
+            self._ready = next(self._steps, None)
+        return True
+
+    def wait(self, timeout: timedelta | None = None) -> bool:
+        """Wait until all is done.
+
+        Args:
+            timeout: default: that of the group.
+
+        Returns:
+            True.
+
+        Raises:
+            RuntimeError: if it takes longer.
+        """
+        limit = self._timeout if timeout is None else timeout.total_seconds()
+        begin, pause = time.monotonic(), 0.0
+        while not self.is_completed():
+            waited = time.monotonic() - begin
+            if waited > limit:
+                raise RuntimeError(f"{self._told}: timed out after {limit:g} s without an answer")
+            # Others may need this core: at first it is offered, later left alone.
+            pause = 0.0 if waited < 2e-4 else min(pause + 2e-5, 1e-3)
+            time.sleep(pause)
+        return True
+
+    def is_success(self) -> bool:
+        """Whether all is done, without an error."""
+        return self._ready is None
+
+    def result(self) -> Any:
+        """The tensors that it has written to."""
+        return self._result
+
+    def get_future(self) -> "Work":
+        """Itself: it has a future's methods as well."""
+        return self
+
+    def value(self) -> Any:
+        """The tensors, as of a future."""
+        return self._result
+
+    done = is_completed
+
+
+class GroupMember:
+    """Holds the group of all processes.
+
+    Attributes:
+        WORLD: that group; None before `init_process_group`.
+        NON_GROUP_MEMBER: what `new_group` gives to processes that are not in the group.
+    """
+
+    WORLD: ProcessGroup | None = None
+    NON_GROUP_MEMBER = -100
+
+
+group = GroupMember
+
+
+def world() -> ProcessGroup:
+    """The group of all processes.
+
+    Raises:
+        ValueError: before `init_process_group`.
+    """
+    if (found := GroupMember.WORLD) is None:
+        raise ValueError(UNINITIALIZED)
+    return found
+
+
+def member_of(given: Any) -> ProcessGroup | None:
+    """The group that is meant by an argument, or None if this process is not in it."""
+    if given is None or given is GroupMember.WORLD:
+        return world()
+    return given if isinstance(given, ProcessGroup) else None
+
+
+def init_process_group(
+    backend: str | None = None, init_method: str | None = None, timeout: timedelta | None = None,
+    world_size: int = -1, rank: int = -1, store: Any = None, group_name: str = "",
+    pg_options: Any = None, device_id: Any = None, *, reduction: str = "ordered",
+) -> None:  # fmt: skip
+    """Let this process join the group of all processes; all of them call it.
+
+    Processes that a launcher of MPI started find each other through it. Others on one machine do
+    so by ``rank`` and ``world_size`` and an address: they need `mpiexec` in the environment. One
+    process alone needs no MPI.
+
+    Args:
+        backend: "mpi", "gloo" or "nccl"; all of them mean MPI here.
+        init_method: the address where processes without launcher meet, ``tcp://host:port``.
+            Default: ``MASTER_ADDR`` and ``MASTER_PORT`` of the environment.
+        timeout: how long to wait for other processes. Default: 30 minutes.
+        world_size, rank: how many there are, and which one this is. Default: the launcher's, or
+            ``WORLD_SIZE`` and ``RANK`` of the environment, or one process.
+        store, group_name, pg_options, device_id: accepted for PyTorch's sake.
+        reduction: how `all_reduce` adds. "ordered": in the order of the ranks, the same bits in
+            each run and with each MPI. "fast": as MPI does, in an order of its choice; a sum of n
+            numbers differs by at most (n - 1) roundings of the sum of their absolute values.
+
+    Raises:
+        ValueError: if there is a group already, or for arguments that do not fit.
+        RuntimeError: if there is no MPI; the text says what to install.
+    """
+    if GroupMember.WORLD is not None:
+        raise ValueError("trying to initialize the default process group twice!")
+    kinds = {part.rpartition(":")[2] for part in (backend or "mpi").lower().split(",")}
+    if not kinds <= {"mpi", "gloo", "nccl"}:
+        refuse(f"backend {backend!r} is none of 'mpi', 'gloo' and 'nccl', which all mean MPI here")
+    if reduction not in REDUCTIONS:
+        refuse(f"reduction {reduction!r} is none of {', '.join(map(repr, REDUCTIONS))}")
+    announce()
+    me, size, comm = asked("RANK", rank, 0), asked("WORLD_SIZE", world_size, 1), None
+    if not 0 <= me < size:
+        refuse(f"rank {me} is not in the range of {size} processes, 0 to {size - 1}")
+    limit = DEFAULT_TIMEOUT if timeout is None else timeout
+    if size > 1 or is_launched():
+        if not is_launched():
+            meet(init_method, me, size, limit.total_seconds())
+        comm = connected(me, size)
+    whole = ProcessGroup(comm, range(size), limit, reduction, group_name or "0")
+    whole.backend, GroupMember.WORLD = backend or "mpi", whole
+    if not me and size > 1 and kinds != {"mpi"}:
+        warn_once(f"the backend {backend!r} means MPI here")
+
+
+def is_launched() -> bool:
+    """Whether a launcher of MPI has started this process."""
+    return any(name in os.environ for name in RANKS)
+
+
+def asked(name: str, given: int, default: int) -> int:
+    """A number from an argument or the environment."""
+    if given >= 0:
+        return given
+    text = os.environ.get(name, "") or str(default)
+    if not text.isdecimal():
+        refuse(f"the environment variable {name} is {text!r}, not a whole number")
+    return int(text)
+
+
+def connected(rank: int, size: int) -> Any:
+    """A communicator of MPI of all processes, who leave it in good order when they end.
+
+    Args:
+        rank, size: what this process is by its arguments or its environment.
+    """
+    import multiprocessing.util  # calls its finalizers in forked processes, too
+
+    MPI = mpi()
+    comm = MPI.COMM_WORLD.Dup()
+    if (comm.Get_rank(), comm.Get_size()) != (rank, size):
+        refuse(
+            f"this is rank {rank} of {size} by its arguments or its environment, and rank "
+            f"{comm.Get_rank()} of {comm.Get_size()} by its launcher"
+        )
+
+    def leave() -> None:
+        error = sys.exc_info()[1]
+        failed = error is not None and getattr(error, "code", 1) not in (None, 0)
+        if not failed and not MPI.Is_finalized():
+            MPI.Finalize()  # which waits for the others, who would wait for one that has failed
+
+    def end_all(kind: Any, error: Any, frames: Any) -> None:
+        print(f"rank {rank} of {size} ends all processes, because of an error:", file=sys.stderr)
+        hook(kind, error, frames)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        MPI.COMM_WORLD.Abort(1)
+
+    multiprocessing.util.Finalize(None, leave, exitpriority=0)
+    hook, sys.excepthook = sys.excepthook, end_all
+    return comm
+
+
+def destroy_process_group(group: ProcessGroup | None = None) -> None:
+    """Leave a group; default: that of all processes, and with it all others.
+
+    Raises:
+        AssertionError: if there is none.
+    """
+    left = member_of(group) if group is not None else GroupMember.WORLD
+    assert left is not None, "Process group cannot be None"
+    if left is GroupMember.WORLD:
+        GroupMember.WORLD = None
+    if left.comm is not None:
+        left.comm.Free()
+        left.comm = None
+
+
+def new_group(
+    ranks: Iterable[int] | None = None, timeout: timedelta | None = None,
+    backend: str | None = None, pg_options: Any = None, use_local_synchronization: bool = False,
+    group_desc: str | None = None, device_id: Any = None,
+) -> Any:  # fmt: skip
+    """A group of some of the processes; all processes call it, also those that are not in it.
+
+    Args:
+        ranks: which, in any order. Default: all.
+        timeout: default: that of the group of all.
+        backend, pg_options, use_local_synchronization, group_desc, device_id: accepted for
+            PyTorch's sake.
+
+    Returns:
+        the group, or `GroupMember.NON_GROUP_MEMBER` in processes that are not in it.
+
+    Raises:
+        ValueError: for ranks that there are not.
+    """
+    whole = world()
+    chosen = sorted(whole.ranks if ranks is None else ranks)
+    if len(set(chosen)) != len(chosen) or not set(chosen) <= set(whole.ranks):
+        raise ValueError(f"new_group: ranks {chosen} are not distinct ones of {whole.size()}")
+    inside, comm = whole.rank() in chosen, None
+    if whole.comm is not None:
+        comm = whole.comm.Split(0 if inside else mpi().UNDEFINED, whole.rank())
+    if not inside:
+        return GroupMember.NON_GROUP_MEMBER
+    limit = timedelta(seconds=whole.timeout) if timeout is None else timeout
+    made = ProcessGroup(comm, chosen, limit, whole.reduction, group_desc or str(id(comm)))
+    made.backend = backend or whole.backend
+    return made
+
+
+def get_rank(group: ProcessGroup | None = None) -> int:
+    """This process's rank in a group, by default of all processes; -1 if it is not in it."""
+    found = member_of(group)
+    return -1 if found is None else found.rank()
+
+
+def get_world_size(group: ProcessGroup | None = None) -> int:
+    """How many processes are in a group, by default all; -1 if this one is not in it."""
+    found = member_of(group)
+    return -1 if found is None else found.size()
+
+
+def get_backend(group: ProcessGroup | None = None) -> str:
+    """The name that `init_process_group` was given, or "mpi"."""
+    found = member_of(group)
+    if found is None:
+        raise ValueError("Invalid process group specified")
+    return found.backend
+
+
+def get_process_group_ranks(group: ProcessGroup | None) -> list[int]:
+    """The ranks among all processes of a group's members."""
+    return list((member_of(group) or world()).ranks)
+
+
+def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
+    """The rank among all processes of a member, by its rank in a group."""
+    return group.ranks[group_rank]
+
+
+def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
+    """The rank in a group of a process, by its rank among all."""
+    return group.rank_of(global_rank)
+
+
+def get_node_local_rank(fallback_rank: int | None = None) -> int:
+    """This process's rank among those of its machine."""
+    announce()
+    if "LOCAL_RANK" not in os.environ and fallback_rank is None:
+        raise RuntimeError("LOCAL_RANK is not in the environment; give fallback_rank")
+    return int(os.environ.get("LOCAL_RANK", fallback_rank or 0))
+
+
+announce()

@@ -1,0 +1,257 @@
+"""`DistributedDataParallel`: each process has the model and its share of a batch."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from nanotorch import distributed as dist
+from nanotorch._core.grad_mode import is_grad_enabled
+from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.distributed.collectives import compare, description
+from nanotorch.distributed.group import Work, member_of
+from nanotorch.nn.module import Module
+
+MEGABYTE = 1024**2
+UNFINISHED = (
+    "Expected to have finished reduction in the prior iteration before starting a new one. "
+    "These parameters have had no gradient on rank {}: {}. Give find_unused_parameters=True, or "
+    "let all outputs of `forward` take part in the loss"
+)
+
+
+class Bucket:
+    """Gradients that are reduced together.
+
+    Args:
+        params: by name, all of one dtype.
+
+    Attributes:
+        flat: the memory of their sum.
+        places: the parts of it, shaped like the parameters.
+        missing: the parameters whose gradients are not yet there.
+    """
+
+    def __init__(self, params: dict[str, Tensor]) -> None:
+        self.params, self.missing = params, set(params)
+        sizes = [p.numel() for p in params.values()]
+        self.flat = np.empty(sum(sizes), next(iter(params.values()))._array.dtype)
+        pieces = np.split(self.flat, np.cumsum(sizes)[:-1])
+        self.places = {
+            name: piece.reshape(p.shape)
+            for (name, p), piece in zip(params.items(), pieces, strict=True)
+        }
+        self.views = {name: wrap(place) for name, place in self.places.items()}
+        self.work: Work | None = None
+
+
+class DistributedDataParallel(Module):
+    """Calls its module, and in `backward` averages the gradients of all processes.
+
+    The processes begin with the parameters and buffers of rank 0. Each computes the loss of its
+    share of the batch; after `backward` the gradients are the mean over the processes, and equal
+    steps of equal optimizers keep the parameters equal. Gradients travel in buckets, while
+    `backward` goes on with the rest.
+
+    With the "ordered" reduction of `init_process_group`, the mean has the bits of one process that
+    divides the gradients of the shares by the number of processes and adds them in rank order.
+
+    Args:
+        module: what is called; the names of its state begin with ``module.``.
+        device_ids, output_device, dim, check_reduction, static_graph, mixed_precision, device_mesh:
+            accepted for PyTorch's sake.
+        broadcast_buffers: whether each `forward` begins with the buffers of rank 0. Default: True.
+        init_sync: whether to begin with the state of rank 0. Default: True.
+        process_group: the processes that take part. Default: all.
+        bucket_cap_mb: how many MiB of gradients make a bucket. Default: 25, and 1 for the first.
+        find_unused_parameters: whether some parameters may have no part in a loss. Default: False.
+        gradient_as_bucket_view: let gradients lie in the buckets, instead of copying them there
+            and back. Default: False.
+
+    Attributes:
+        module: the module.
+        require_backward_grad_sync: False within `no_sync`.
+
+    Raises:
+        ValueError: before `init_process_group`.
+        RuntimeError: for a module without parameters that require grad, or whose parameters have
+            other shapes in other processes.
+    """
+
+    def __init__(
+        self, module: Module, device_ids: Sequence[Any] | None = None, output_device: Any = None,
+        dim: int = 0, broadcast_buffers: bool = True, init_sync: bool = True,
+        process_group: Any = None, bucket_cap_mb: float | None = None,
+        find_unused_parameters: bool = False, check_reduction: bool = False,
+        gradient_as_bucket_view: bool = False, static_graph: bool = False,
+        mixed_precision: Any = None, device_mesh: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        group = member_of(process_group)
+        if group is None:
+            raise ValueError("this process is not in the process_group")
+        named: dict[str, Tensor] = {n: p for n, p in module.named_parameters() if p.requires_grad}
+        if not named:
+            raise RuntimeError(
+                "DistributedDataParallel is not needed when a module doesn't have any parameter "
+                "that requires a gradient."
+            )
+        self.module, self.process_group = module, group
+        self.device_ids, self.output_device, self.dim = None, None, dim
+        self.broadcast_buffers = broadcast_buffers
+        self.find_unused_parameters = find_unused_parameters
+        self.gradient_as_bucket_view, self.static_graph = gradient_as_bucket_view, static_graph
+        self.require_backward_grad_sync = True
+        compare(group, "DistributedDataParallel", {"number of parameters": str(len(named))})
+        for name, p in named.items():
+            compare(group, "DistributedDataParallel", {name: description(p)})
+        if init_sync:
+            self._broadcast([*module.parameters(), *module.buffers()])
+        cap = 25 if bucket_cap_mb is None else bucket_cap_mb
+        self._buckets = buckets(named, cap * MEGABYTE, min(cap, 1) * MEGABYTE)
+        self._of = {name: bucket for bucket in self._buckets for name in bucket.params}
+        self._expecting = self._begun = False  # a pass back; it has come to the first gradient
+        self._launched = 0  # how many buckets are on their way
+        self._unused: set[str] = set()
+        for name, p in named.items():
+            p.register_post_accumulate_grad_hook(self._hook(name))
+
+    def _broadcast(self, tensors: Sequence[Tensor]) -> None:
+        group = self.process_group
+        started = [dist.broadcast(t, group.ranks[0], group, async_op=True) for t in tensors]
+        for work in started:
+            assert work is not None
+            work.wait()
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """What the module makes of the arguments.
+
+        Raises:
+            RuntimeError: if parameters had no gradient in the `backward` before, and
+                ``find_unused_parameters`` is False.
+        """
+        syncs = self.require_backward_grad_sync
+        if self._begun:
+            waiting = ", ".join(sorted(name for b in self._buckets for name in b.missing))
+            raise RuntimeError(UNFINISHED.format(self.process_group.rank(), waiting))
+        if self.broadcast_buffers and syncs:
+            self._broadcast(list(self.module.buffers()))
+        out = self.module(*inputs, **kwargs)
+        if is_grad_enabled() and syncs:
+            self._expecting, self._launched = True, 0
+            self._unused = set()
+            if self.find_unused_parameters:
+                used = {id(leaf) for leaf in leaves(out)}
+                named = {n: p for b in self._buckets for n, p in b.params.items()}
+                self._unused = {n for n, p in named.items() if id(p) not in used}
+            for bucket in self._buckets:
+                bucket.missing, bucket.work = set(bucket.params) - self._unused, None
+        else:
+            self._expecting = False
+        return out
+
+    @contextmanager
+    def no_sync(self) -> Iterator[None]:
+        """Within it, passes forward and back leave gradients as they are: they add up until the
+        next pass outside."""
+        former, self.require_backward_grad_sync = self.require_backward_grad_sync, False
+        try:
+            yield
+        finally:
+            self.require_backward_grad_sync = former
+
+    def _hook(self, name: str) -> Callable[[Tensor], None]:
+        """What is called when a gradient is there."""
+        bucket = self._of[name]
+
+        def ready(_: Tensor) -> None:
+            if not self._expecting:
+                return
+            self._begun = True
+            bucket.missing.discard(name)
+            self._launch()
+            for started in self._buckets[: self._launched]:
+                assert started.work is not None
+                started.work.is_completed()  # MPI goes on when it is called
+            if self._launched == len(self._buckets):
+                self._finish()
+
+        return ready
+
+    def _launch(self) -> None:
+        """Begin to reduce the buckets that are complete, in order, as all processes do."""
+        for bucket in self._buckets[self._launched :]:
+            if bucket.missing:
+                return
+            for name, p in bucket.params.items():
+                if p.grad is None:
+                    bucket.places[name].fill(0)
+                else:
+                    np.divide(p.grad._array, self.process_group.size(), out=bucket.places[name])
+            flat = wrap(bucket.flat)
+            bucket.work = dist.all_reduce(flat, group=self.process_group, async_op=True)
+            self._launched += 1
+
+    def _finish(self) -> None:
+        """Wait for all buckets and give the parameters their gradients."""
+        self._expecting = self._begun = False
+        untouched = self._unused_anywhere()
+        for bucket in self._buckets:
+            assert bucket.work is not None
+            bucket.work.wait()
+            bucket.work = None
+            for name, p in bucket.params.items():
+                if name in untouched:
+                    continue
+                if self.gradient_as_bucket_view:
+                    p.grad = bucket.views[name]
+                elif p.grad is None:
+                    p.grad = wrap(bucket.places[name].copy())
+                else:
+                    p.grad._array[...] = bucket.places[name]
+
+    def _unused_anywhere(self) -> set[str]:
+        """The parameters that no process has used, whose gradients stay as they are."""
+        if not self.find_unused_parameters:
+            return set()
+        names = list(self._of)
+        used = wrap(np.array([name not in self._unused for name in names]))
+        dist.all_reduce(used, dist.ReduceOp.MAX, self.process_group)
+        return {name for name, flag in zip(names, used.tolist(), strict=True) if not flag}
+
+
+def buckets(named: dict[str, Tensor], cap: float, first: float) -> list[Bucket]:
+    """Put parameters into buckets, the last ones first, as `backward` comes to them.
+
+    Args:
+        cap, first: how many bytes go into a bucket, and into the first.
+    """
+    parts: list[dict[str, Tensor]] = [{}]
+    size, limit = 0, first
+    for name, p in reversed(named.items()):
+        other = any(q.dtype != p.dtype for q in parts[-1].values())
+        if parts[-1] and (other or size + p._array.nbytes > limit):
+            parts.append({})
+            size, limit = 0, cap
+        parts[-1][name] = p
+        size += p._array.nbytes
+    return [Bucket(part) for part in parts]
+
+
+def leaves(outputs: Any) -> Iterator[Tensor]:
+    """The leaves that gradients of outputs flow to."""
+    if isinstance(outputs, dict):
+        outputs = list(outputs.values())
+    if isinstance(outputs, (list, tuple)):
+        for output in outputs:
+            yield from leaves(output)
+    elif isinstance(outputs, Tensor):
+        waiting, seen = [outputs.grad_fn], set()
+        for node in waiting:
+            if node is None or node in seen:
+                continue
+            seen.add(node)
+            if hasattr(node, "variable"):
+                yield node.variable
+            waiting += [following for following, _ in node.next_functions]
