@@ -171,7 +171,9 @@ def browser() -> Iterator[Browser]:
         os.close(for_it)
         os.close(from_it)
         try:
-            yield Browser(process, orders, answers)
+            page = Browser(process, orders, answers)
+            with page.orders, page.answers:
+                yield page
         finally:
             process.terminate()
             process.wait()

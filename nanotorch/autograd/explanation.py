@@ -169,19 +169,18 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
         """Tell the operations behind a tensor, which nobody has watched."""
         walk = Walk({})
         walk.add_output(loss)
-        self._nodes = known(walk.nodes, {(loss.grad_fn, loss.output_nr): loss})
-        for node, seen in self._nodes.items():
-            vars(node)["_seen"] = seen
+        for node, seen in known(walk.nodes, {(loss.grad_fn, loss.output_nr): loss}).items():
+            if not isinstance(node, AccumulateGrad):
+                self._nodes[node] = vars(node)["_seen"] = seen
         if loss.grad_fn is not None:
             self._places[id(loss)] = loss.grad_fn, loss.output_nr
         self._learn_names()
         for node, seen in self._nodes.items():
-            if not isinstance(node, AccumulateGrad):
-                op, edges = op_of(node), [edge for edge in node._edges if edge[0] is not None]
-                operands = [self._label(edge, "\N{HORIZONTAL ELLIPSIS}") for edge in edges]
-                operands += [value for _, _, value in seen.constants]
-                name = getattr(op, "known_as", type(node).__name__)
-                self._tell(node, call_text(op, name, operands, kept(node) if op else {}))
+            op, edges = op_of(node), [edge for edge in node._edges if edge[0] is not None]
+            operands = [self._label(edge, "\N{HORIZONTAL ELLIPSIS}") for edge in edges]
+            operands += [value for _, _, value in seen.constants]
+            name = getattr(op, "known_as", type(node).__name__)
+            self._tell(node, call_text(op, name, operands, kept(node) if op else {}))
 
     def made(self, node: Node, out: Any, arguments: Sequence[Any]) -> None:
         """An operation has made a node, for the engine."""

@@ -343,8 +343,8 @@ class Walk:
             title = " ".join(filter(None, [*words, seen.symbol, boxes[key].title]))
             self.add_rows(key, seen, title)
             for number, (name, shape, text) in enumerate(seen.constants):
-                rows = ((VALUE, text),)
-                boxes[f"{key}0{number}"] = Box("constant", name, (shape_text(shape),), values=rows)
+                shapes, rows = (shape_text(shape) if shape else "",), ((VALUE, text),)
+                boxes[f"{key}0{number}"] = Box("constant", name, shapes, values=rows)
                 self.graph.links.append(Link(f"{key}0{number}", key))
         return self.graph.merged(into)
 

@@ -32,7 +32,7 @@ def shown(value: Any) -> str:
     if isinstance(value, (tuple, list)):
         return f"({', '.join(map(shown, value))})"
     held = getattr(value, "_array", value)
-    if isinstance(held, float):
+    if isinstance(held, (float, np.floating)):
         return str(float(f"{held:.5g}"))
     if not isinstance(held, np.ndarray):
         return str(held)

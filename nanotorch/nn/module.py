@@ -869,6 +869,20 @@ class Module(ModuleCall, ModuleState):
         inner = "\n  ".join(lines)
         return f"{self._get_name()}(\n  {inner}\n)"
 
+    def _repr_html_(self) -> str:
+        """A table of all modules and the shapes of their parameters, for notebooks."""
+        from html import escape  # nobody else needs it
+
+        rows = [("module", "layer", "parameters", "elements")]
+        for path, module in self.named_modules():
+            own = [(name, p) for name, p in module._parameters.items() if p is not None]
+            shapes = ", ".join(f"{name} {list(p.shape)}" for name, p in own)
+            layer = f"{module._get_name()}({module.extra_repr()})"
+            rows.append((path, layer, shapes, f"{sum(p.numel() for _, p in own):,}" if own else ""))
+        rows.append(("all", "", "", f"{sum(p.numel() for p in self.parameters()):,}"))
+        cells = ("".join(f"<td>{escape(text)}</td>" for text in row) for row in rows)
+        return f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
+
 
 def shared(tensor: Tensor) -> Tensor:
     """A copy in memory that forked processes share."""

@@ -14,7 +14,7 @@ from nanotorch.names.lookup import STAND_INS, no_module
 from nanotorch.torch_version import TorchVersion
 from nanotorch.version import __version__ as pytorch_version
 
-PATH = str(Path(__file__).parent / "path")
+PATH, LAST = (str(Path(__file__).with_name(name)) for name in ("path", "last"))
 # Modules that have another name here, by what follows `torch.`.
 ELSEWHERE = {
     "autograd.grad_mode": "nanotorch._core.grad_mode",
@@ -90,7 +90,8 @@ def as_torch() -> ModuleType:
 
     The modules are the same by either name, and so are their classes. ``torch.__version__`` is
     then that of the PyTorch whose behaviour nanotorch has, with nanotorch's own behind a plus.
-    Processes started by `multiprocessing` do the same. May be called again.
+    Processes started by `multiprocessing` do the same. May be called again. `import torchviz`
+    gives `make_dot` if that package is not installed.
 
     Raises:
         RuntimeError: if PyTorch itself has been imported already.
@@ -111,4 +112,5 @@ def as_torch() -> ModuleType:
         sys.modules[name.replace("nano", "", 1)] = module
     sys.meta_path.insert(0, TorchFinder())
     sys.path.insert(0 if sys.flags.safe_path else 1, PATH)
+    sys.path.append(LAST)
     return nanotorch

@@ -1,6 +1,7 @@
-"""Layers declared by their options have methods as if they were written out."""
+"""Layers declared by their options have methods as if they were written out; their tables."""
 
 import inspect
+from xml.etree import ElementTree
 
 import pytest
 
@@ -22,3 +23,25 @@ def test_options_are_the_arguments_of_the_constructor() -> None:
         nn.GaussianNLLLoss(True)
     with pytest.raises(TypeError, match=r"^ReLU.forward\(\) missing 1 required"):
         nn.ReLU()()
+
+
+def test_a_notebook_shows_a_table_of_modules_and_parameters() -> None:
+    class Scaled(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.factor = nn.Parameter(torch.ones(()))
+            self.inner = nn.Sequential(nn.Linear(2, 3, bias=False), nn.Threshold(0.1, 20))
+
+        def extra_repr(self) -> str:
+            return "a < b"
+
+    table = ElementTree.fromstring(Scaled()._repr_html_())
+    rows = [[cell.text or "" for cell in row] for row in table]
+    assert rows == [
+        ["module", "layer", "parameters", "elements"],
+        ["", "Scaled(a < b)", "factor []", "1"],
+        ["inner", "Sequential()", "", ""],
+        ["inner.0", "Linear(in_features=2, out_features=3, bias=False)", "weight [3, 2]", "6"],
+        ["inner.1", "Threshold(threshold=0.1, value=20)", "", ""],
+        ["all", "", "", "7"],
+    ]

@@ -8,6 +8,7 @@ import shutil
 import textwrap
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -94,6 +95,19 @@ def test_the_history_has_a_row_for_each_epoch(
     lines = str(history).splitlines()
     assert lines[0].split() == list(history)
     assert re.fullmatch(r"2 +\S+ +\S+ +\S+ +\S+ +\S+", lines[2])
+
+
+@pytest.mark.parametrize("text", [REGRESSION, MINIMIZATION], ids=["epochs", "steps"])
+def test_notebooks_show_the_curves(text: str) -> None:
+    pytest.importorskip("matplotlib")
+    run = train(write_example(Path(), text), verbose=False)
+    page = run._repr_html_()
+    picture = ElementTree.fromstring(page[page.index("<svg") : page.index("</svg>") + 6])
+    shown = {text.text for text in picture.iter("{http://www.w3.org/2000/svg}text")}
+    assert shown >= ({"loss", "train", "validation"} if text is REGRESSION else {"function/value"})
+    assert f"<code>{run.directory}</code>" in page
+    assert str(run.history) in page
+    assert "<svg" not in type(run.history)()._repr_html_()
 
 
 def test_the_history_of_a_minimization_has_a_row_for_each_step() -> None:

@@ -1,0 +1,367 @@
+"""`explain`: what happens forward and backward, step by step, as texts and on a page."""
+# ruff: noqa: RUF001 - the texts have multiplication signs
+
+import gc
+import json
+import re
+import weakref
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nanotorch as torch
+from nanotorch import nn
+from nanotorch._core.graph import anomaly
+from nanotorch._core.tensor import observers
+from nanotorch.autograd import explain
+from nanotorch.autograd.explanation import FOLD
+from nanotorch.train.load import load_config
+from nanotorch.train.run import build_experiment
+
+LARGEST = 1_000_000  # bytes of a page
+
+
+def leaf(value: Any) -> torch.Tensor:
+    return torch.tensor(value, requires_grad=True)
+
+
+def facts(page: explain, kind: str, title: str = "") -> list[str]:
+    """What is told of a kind, in all steps or in those at nodes of one name."""
+    steps = (step for step in page.steps if title in step.title)
+    return [text for step in steps for name, text in step.facts if name == kind]
+
+
+def pictures(page: explain) -> list[dict[str, Any]]:
+    found = re.search(r"const \{ steps, pictures \} = (.*);\n", page.html)
+    assert found is not None
+    return list(json.loads(found[1])["pictures"])
+
+
+# The pages that the issue of it all is about.
+
+
+def of_a_textbook() -> explain:
+    x, y = leaf(4.0), leaf(3.0)
+    z = x * x + torch.sin(2 * y)
+    return explain(z)
+
+
+def of_a_training_step() -> explain:
+    task = build_experiment(load_config("bce_classification", ()))
+    batch = next(iter(task.batches(0)))
+    with explain() as page:
+        task.plain_step(batch)
+    return page
+
+
+def of_a_second_derivative() -> explain:
+    x = leaf(2.0)
+    with explain() as page:
+        y = x**3
+        (slope,) = torch.autograd.grad(y, x, create_graph=True)
+        slope.backward()
+    return page
+
+
+def of_a_write_to_a_view() -> explain:
+    x, w = leaf([1.0, 2.0, 3.0]), leaf(5.0)
+    with explain() as page:
+        y = x * 2
+        part = y[1:]
+        part.mul_(w)
+        y.sum().backward()
+    return page
+
+
+PAGES = [of_a_textbook, of_a_training_step, of_a_second_derivative, of_a_write_to_a_view]
+
+
+def test_a_textbook() -> None:
+    page = of_a_textbook()
+    phases = [step.phase for step in page.steps]
+    assert phases == ["forward"] * 4 + ["backward pass 1"] * 6
+    order = [step.title for step in page.steps[4:]]
+    assert order == [
+        "+ AddBackward0", "sin SinBackward0", "× MulBackward0", "y AccumulateGrad",
+        "× MulBackward0", "x AccumulateGrad",
+    ]  # fmt: skip
+    assert facts(page, "computes")[:3] == [
+        "x × x = 16.0",
+        "y × 2.0 = 6.0",
+        "sin(y × 2.0) = -0.27942",
+    ]
+    assert facts(page, "saves") == [
+        "other = 4.0, input = 4.0",
+        "other = 2.0",
+        "input = 6.0",
+        "nothing",
+    ]
+    cosine = "∂L/∂(y × 2.0) = g · cos(input) = 1.0 × cos(6.0) = 0.96017"
+    assert facts(page, "formula", "Sin")[1] == cosine
+    assert "∂L/∂y = g · other = 0.96017 × 2.0 = 1.9203" in facts(page, "formula")
+    assert facts(page, "frees") == ["input", "other", "other, input"]
+    assert "4.0 + 4.0 = 8.0 to x" in facts(page, "sends")
+    assert facts(page, "accumulates") == ["y.grad = 1.9203", "x.grad = 8.0"]
+    where, source = page.steps[0].where
+    assert where.startswith("tests/autograd/test_explanation.py:")
+    assert source == "z = x * x + torch.sin(2 * y)"
+
+
+def test_it_is_the_backward_pass_itself() -> None:
+    x = leaf([1.0, 2.0])
+    loss = (x.exp() * x).sum()
+    explain(loss)
+    expected = x.grad.tolist()
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        explain(loss)
+    x.grad = None
+    (x.exp() * x).sum().backward()
+    assert x.grad.tolist() == expected
+
+
+def test_a_training_step() -> None:
+    page = of_a_training_step()
+    (loss,) = facts(page, "formula", "BinaryCrossEntropy")[1:]
+    assert "· (sigmoid(input) - target)" in loss
+    assert [t for t in facts(page, "accumulates") if t.startswith("model.2.bias.grad = [")]
+    assert any(", summed to [" in text for text in facts(page, "sends"))
+    assert page.steps[0].where[1] == "loss = criterion(model(*x), y)"
+
+
+def test_a_second_derivative() -> None:
+    page = of_a_second_derivative()
+    phases = list(dict.fromkeys(step.phase for step in page.steps))
+    recorded = "forward, recorded by a backward pass"
+    assert phases == ["forward", "backward pass 1", recorded, "backward pass 2"]
+    begins = "saved values are kept; it is recorded, for create_graph=True"
+    assert facts(page, "begins") == [begins, "saved values are freed once they are used"]
+    assert facts(page, "returns") == ["12.0"]
+    assert facts(page, "accumulates") == ["x.grad = 12.0"]
+    assert "∂L/∂x = g · (exponent · input) = 3.0 × (2 × 2.0) = 12.0" in facts(page, "formula")
+
+
+def test_a_write_to_a_view() -> None:
+    page = of_a_write_to_a_view()
+    written = ["mul_(a view of y, w), so y = [2.0, 20.0, 30.0]"]
+    assert facts(page, "computes", "CopySlices") == written
+    assert facts(page, "saves", "CopySlices") == ["other = 5.0, input = [4.0, 6.0]"]
+    of_write = "∂L/∂w = g · input = [1.0, 1.0] × [4.0, 6.0] = [4.0, 6.0]"
+    of_rest = "∂L/∂y = g, where the view is not = [1.0, 5.0, 5.0]"
+    assert facts(page, "formula", "CopySlices")[2:] == [of_rest, of_write]
+    assert facts(page, "accumulates") == ["w.grad = 10.0", "x.grad = [2.0, 10.0, 10.0]"]
+
+
+def test_hooks_and_retained_gradients_where_they_act() -> None:
+    x = leaf(3.0)
+
+    def halve(g: torch.Tensor) -> torch.Tensor:
+        return g / 2
+
+    def look(*args: Any) -> None:
+        pass
+
+    x.register_hook(halve)
+    x.register_post_accumulate_grad_hook(look)
+    with explain() as page:
+        y = x * 2
+        y.retain_grad()
+        y.register_hook(halve)
+        y.grad_fn.register_hook(look)
+        (y * 4).backward()
+    assert facts(page, "hooks", "× Mul") == ["halve: g becomes 2.0", "afterwards: look"]
+    assert facts(page, "retains") == ["grad = 2.0"]
+    assert facts(page, "hooks", "AccumulateGrad") == ["halve: g becomes 2.0", "afterwards: look"]
+    assert facts(page, "arrives", "AccumulateGrad") == ["g = 4.0"]
+    assert facts(page, "accumulates") == ["x.grad = 2.0"]
+
+
+def test_gradients_add_up() -> None:
+    x = leaf(3.0)
+    x.grad = torch.tensor(1.0)
+    with explain() as page:
+        y = x * 1
+        (y + y * 5).backward()
+    assert "1.0 + 5.0 = 6.0 to y" in facts(page, "sends")
+    assert facts(page, "accumulates") == ["x.grad = 1.0 + 6.0 = 7.0"]
+
+
+def test_a_pass_that_fails_ends_where_it_failed() -> None:
+    x = leaf([1.0, 2.0])
+    y = x.exp()
+    loss = (y * 3).sum()
+    y.add_(1)
+    told = pytest.warns(UserWarning, match="No forward pass information")
+    with told, pytest.raises(RuntimeError, match="inplace"), explain() as page:
+        loss.backward()
+    assert page.steps[-1].title == "exp ExpBackward0"
+    assert facts(page, "fails")[0].startswith("one of the variables needed for gradient")
+    assert anomaly.onlooker is None
+    assert not observers
+
+
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return g * 3 * x**2
+
+
+def test_functions_of_the_users_own() -> None:
+    x = leaf(2.0)
+    with explain() as page:
+        Cube.apply(x).backward()
+    assert facts(page, "computes") == ["Cube(x) = Cube(2.0) = 8.0"]
+    assert facts(page, "saves") == ["saved[0] = 2.0"]
+    assert facts(page, "formula")[1] == "∂L/∂x = Cube.backward(ctx, g) = 12.0"
+    assert facts(page, "frees") == ["saved[0]"]
+
+
+def test_values_packed_by_the_user_are_left_alone() -> None:
+    x = leaf(2.0)
+    calls: list[Any] = []
+    unpack = lambda t: calls.append(t) or t  # noqa: E731 - a hook
+    with explain() as page, torch.autograd.graph.saved_tensors_hooks(lambda t: t, unpack):
+        x.exp().backward()
+    assert len(calls) == 1, "unpacked for more than the formula"
+    assert facts(page, "accumulates") == ["x.grad = 7.3891"]
+
+
+def test_transforms_and_layers_with_many_outputs() -> None:
+    with explain() as page:
+        slopes = torch.func.vmap(torch.func.grad(lambda v: (v**2).sum()))(torch.ones(4, 3))
+        out, _ = nn.LSTM(3, 4)(torch.ones(5, 2, 3))
+        out.sum().backward()
+    assert slopes.tolist() == [[2.0] * 3] * 4
+    assert pictures(page)
+
+
+def test_inside_of_each_other_is_refused() -> None:
+    with explain(), pytest.raises(RuntimeError, match="watches already"), explain():
+        pass
+    with pytest.raises(TypeError, match="takes a Tensor, got float"):
+        explain(1.0)
+
+
+def test_it_keeps_nothing_alive() -> None:
+    x = leaf(1.0)
+    with explain() as page:
+        y = x.exp()
+        y.backward()
+    gone = [weakref.ref(x), weakref.ref(y), weakref.ref(y.grad_fn)]
+    del x, y
+    gc.collect()
+    assert [ref() for ref in gone] == [None] * 3
+    assert "exp ExpBackward0" in page.html
+
+
+def test_large_graphs_are_folded_by_module() -> None:
+    block = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 3), nn.Tanh())
+    model = nn.Sequential(*(nn.Sequential(*block, nn.ReLU()) for _ in range(5)), nn.Linear(3, 1))
+    with explain() as page:
+        loss = model(torch.ones(2, 3)).square().sum()
+        loss.backward()
+    assert len(page.graph.boxes) > FOLD
+    found = pictures(page)
+    names = [picture["name"] for picture in found]
+    assert names == ["", "Sequential", *(f"Sequential.{k}" for k in range(6))]
+    assert [picture["parent"] for picture in found] == [-1, 0, 1, 1, 1, 1, 1, 1]
+    outer = found[0]["svg"]
+    assert outer.count('data-kind="module"') == 1
+    drawn = "".join(picture["svg"] for picture in found)
+    for step in page.steps:
+        assert drawn.count(f'data-key="{step.key}"') == 1, step
+
+
+@pytest.mark.parametrize("make", PAGES)
+def test_one_file_without_links(make: Callable[[], explain], tmp_path: Path) -> None:
+    page = make()
+    path = Path(page.save(tmp_path / "new" / "page.html"))
+    text = path.read_text("utf-8")
+    assert len(text.encode()) < LARGEST
+    assert "<!DOCTYPE html>" in text
+    assert set(re.findall(r"https?://[^\\\\\"' ]+", text)) <= {"http://www.w3.org/2000/svg"}
+    assert page._repr_html_().startswith("<iframe srcdoc=")
+
+
+# In a browser.
+
+
+READ = "document.querySelector('aside').innerText"
+LIT = "[...document.querySelectorAll('.lit')].map(box => box.textContent).join()"
+WIDTHS = {"wide": 1280, "narrow": 390}
+DARK = "getComputedStyle(document.body).backgroundColor"
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Any]:
+    pytest.importorskip("PIL")
+    pytest.importorskip("matplotlib")
+    from scripts import pictures as script
+
+    if script.CHROMIUM is None:
+        pytest.skip("needs Chromium")
+    with script.browser() as page:
+        yield page
+
+
+def press(page: Any, key: str) -> None:
+    for kind in ("rawKeyDown", "keyUp"):
+        page.call("Input.dispatchKeyEvent", type=kind, key=key, code=key)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("make", PAGES)
+def test_the_page_in_a_browser(
+    make: Callable[[], explain], width: str, page: Any, tmp_path: Path
+) -> None:
+    explained = make()
+    path = Path(explained.save(tmp_path / "page.html"))
+    size = {"width": WIDTHS[width], "height": 800, "deviceScaleFactor": 1}
+    page.call("Emulation.setDeviceMetricsOverride", mobile=width == "narrow", **size)
+    page.call("Page.navigate", url=path.as_uri())
+    page.wait("document.querySelector('#facts dd') !== null")
+    last = len(explained.steps)
+    for number, step in enumerate(explained.steps):
+        page.run(f"slider.value = {number}; slider.dispatchEvent(new Event('input'))")
+        told = " ".join(page.run(READ).split())
+        assert step.phase in told
+        for _, text in step.facts:
+            assert " ".join(text.split()) in told
+        assert page.run(LIT), f"{step.title} is not lit"
+    assert page.run("document.getElementById('number').textContent") == f"{last} of {last}"
+    assert page.run("document.querySelectorAll('g.later').length") == 0
+    assert page.run("document.documentElement.scrollWidth") <= WIDTHS[width]
+    assert page.run("performance.getEntriesByType('resource').length") == 0
+    press(page, "Home")
+    page.run("document.activeElement.blur()")
+    for key, expected in (("Home", 1), ("ArrowRight", 2), ("ArrowLeft", 1), ("End", last)):
+        press(page, key)
+        assert page.run("document.getElementById('number').textContent") == f"{expected} of {last}"
+
+
+@pytest.mark.slow
+def test_values_appear_when_they_are_known(page: Any, tmp_path: Path) -> None:
+    path = Path(of_a_textbook().save(tmp_path / "page.html"))
+    page.call("Page.navigate", url=path.as_uri())
+    page.wait("document.querySelector('#facts dd') !== null")
+    visible = (
+        "[...document.querySelectorAll('[data-row][text-anchor=end]')]"
+        ".filter(text => text.style.visibility !== 'hidden').map(text => text.textContent)"
+    )
+    assert set(page.run(visible)) == {"4.0", "3.0", "2.0", "16.0"}
+    press(page, "End")
+    assert {"8.0", "1.9203", "-0.27942"} <= set(page.run(visible))
+    colours = []
+    for scheme in ("light", "dark"):
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        page.call("Emulation.setEmulatedMedia", features=features)
+        colours.append(page.run(DARK))
+    assert colours == ["rgb(255, 255, 255)", "rgb(13, 17, 23)"]

@@ -1,0 +1,164 @@
+"""Values and formulas as short texts, and pictures with values and gradients."""
+# ruff: noqa: RUF001 - the texts have multiplication signs
+
+import importlib
+import math
+import re
+
+import numpy as np
+import pytest
+
+import nanotorch as torch
+from nanotorch import nn
+from nanotorch._core.op import OPS
+from nanotorch.autograd import explain, make_dot, print_graph
+from nanotorch.autograd.graph_text import graph_text
+from nanotorch.autograd.values import declaration, formulas, shown
+from nanotorch.ops import FAMILIES
+from tests.autograd.pictures import Picture
+
+FIGURE = """\
+z: + AddBackward0 = 16.0, grad 1.0
+├─ × MulBackward0 = 16.0, grad 1.0
+│  ├─ x = 4.0, grad 8.0 [1]
+│  └─ x = 4.0, grad 8.0 → [1]
+└─ sin SinBackward0 = 1.7485e-07, grad 1.0
+   └─ × MulBackward0 = 6.2832, grad 1.0
+      ├─ y = 3.1416, grad 2.0
+      └─ constant = 2.0
+"""
+
+
+def leaves(*values: float) -> list[torch.Tensor]:
+    return [torch.tensor(value, requires_grad=True) for value in values]
+
+
+def test_the_figure_of_a_textbook(capsys: pytest.CaptureFixture[str]) -> None:
+    x, y = leaves(4.0, math.pi)
+    z = x * x + torch.sin(2 * y)
+    explain(z)
+    print_graph(z, values=True)
+    assert capsys.readouterr().out == FIGURE
+    picture = make_dot(z, values=True).svg
+    coloured = dict.fromkeys(re.findall(r'fill="(#\w+)" data-row="(\w+)"', picture))
+    assert list(coloured) == [("#1a7f37", "value"), ("#0969da", "grad")]
+    assert not list(Picture(picture).problems())
+    texts = [texts for _, texts in Picture(picture).boxes]
+    assert ["x", "value", "4.0", "grad", "8.0"] in texts
+    assert ["constant", "value", "2.0"] in texts
+    assert ["z: + AddBackward0", "value", "16.0", "grad", "1.0"] in texts
+
+
+def test_without_a_recording_what_the_graph_keeps_is_shown() -> None:
+    x, y = leaves(4.0, 0.5)
+    product = x * x
+    product.retain_grad()
+    z = product + torch.sin(2 * y)
+    text = graph_text(z, values=True)
+    assert "× MulBackward0 = 16.0\n" in text
+    assert "sin SinBackward0 = 0.84147\n" in text
+    z.backward()
+    freed = graph_text(z, values=True)
+    assert "× MulBackward0 = 16.0, grad 1.0\n" in freed  # the tensor lives, and retains it
+    assert "\n└─ sin SinBackward0\n" in freed
+    assert "y = 0.5, grad 1.0806" in freed
+
+
+def test_numbers_that_are_not_saved_are_not_guessed() -> None:
+    (x,) = leaves(4.0)
+    assert graph_text(((x + 1) + 1).exp(), values=True).count(" = ") == 2  # x and the result
+    w = torch.ones(2, requires_grad=True)
+    y = w * 3
+    with torch.no_grad():
+        w.add_(1)
+    z = y.exp()
+    y.mul_(2)
+    assert "[modified" not in graph_text(z, values=True)
+
+
+def test_large_tensors_by_shape_and_range() -> None:
+    x = torch.arange(12.0).reshape(3, 4).requires_grad_()
+    target = torch.zeros(3, 4)
+    with explain():
+        loss = (x - target).abs().sum()
+        loss.backward()
+    box = next(b for b in make_dot(loss, values=True).graph.boxes.values() if b.title == "x")
+    assert box.shapes == ("(3, 4)",)
+    ranges = (("value", "min 0 mean 5.5 max 11"), ("grad", "min 0 mean 0.917 max 1"))
+    assert box.values == ranges
+    assert "target (3, 4) = min 0 mean 0 max 0" in graph_text(loss, values=True)
+
+
+def test_dot_has_the_values_too() -> None:
+    (x,) = leaves(3.0)
+    y = x**2
+    source = make_dot(y, values=True).source
+    assert '[label="y: ** PowBackward0\\n------------------\\nvalue: 9.0"]' in source
+    assert '[label="constant\\n--------\\nvalue: 2"]' in source
+
+
+def test_several_outputs_have_rows_of_their_own() -> None:
+    x = torch.tensor([3.0, 1.0, 2.0], requires_grad=True)
+    values, _ = x.sort()
+    parts = (values * 1).split([1, 2])
+    explain(parts[0].sum() * parts[1].sum())
+    boxes = make_dot(parts, values=True).graph.boxes.values()
+    rows = next(b.values for b in boxes if "Split" in b.title)
+    assert ("grad 0", "[5.0]") in rows
+    assert ("grad 1", "[1.0, 1.0]") in rows
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (2, "2"),
+        (2.0, "2.0"),
+        (1 / 3, "0.33333"),
+        (np.float32(0.1), "0.1"),
+        (math.nan, "nan"),
+        (True, "True"),
+        (torch.tensor([[1, 2], [3, 4]]), "[[1, 2], [3, 4]]"),
+        (torch.tensor([0.5, -math.inf]), "[0.5, -inf]"),
+        (torch.zeros(0), "[]"),
+        (torch.arange(9) > 3, "min 0 mean 0.556 max 1"),
+        ((1, [torch.ones(2)]), "(1, ([1.0, 1.0]))"),
+    ],
+)
+def test_values_are_shown_in_short(value: object, text: str) -> None:
+    assert shown(value) == text
+
+
+def test_the_source_of_every_formula_is_found() -> None:
+    for family in FAMILIES["nanotorch.ops"].split():
+        importlib.import_module(f"nanotorch.ops.{family}")
+    assert nn.functional
+    found = [declaration(f.__code__) for op in OPS.values() for f in op.formulas.values()]
+    assert len(found) > 450
+
+
+def formula(out: torch.Tensor) -> list[tuple[str, str]]:
+    return formulas(out.grad_fn, [np.ones(out.shape, np.float32)[()]])
+
+
+def test_a_formula_as_it_is_declared_and_with_numbers() -> None:
+    x, y = leaves(2.0, -3.0)
+    assert formula(x * y) == [("g · other", "1.0 × (-3.0)"), ("g · input", "1.0 × 2.0")]
+    assert formula(x.reciprocal()) == [("-g · (out · out)", "-1.0 × (0.5 × 0.5)")]
+
+
+def test_of_branches_the_one_that_is_taken() -> None:
+    x, y = leaves(2.0, 3.0)
+    assert formula(torch.add(x, y, alpha=1))[1] == ("g", "1.0")
+    assert formula(torch.add(x, y, alpha=4))[1] == ("g · alpha", "1.0 × 4")
+    assert formula(x**2) == [("g · (exponent · input)", "1.0 × (2 × 2.0)")]
+    cube = (
+        "g · (exponent · pow_number(input, exponent - 1))",
+        "1.0 × (3 × pow_number(2.0, 3 - 1))",
+    )
+    assert formula(x**3) == [cube]
+
+
+def test_large_values_keep_their_names() -> None:
+    x = torch.ones(3, 4, requires_grad=True)
+    assert formula(x.exp()) == [("g · out", "")]
+    assert formula(x * 2.0)[0] == ("g · other", "g × 2.0")
