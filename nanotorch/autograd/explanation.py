@@ -315,7 +315,7 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
         """The page: one file, which needs nothing else."""
         steps = [step._asdict() for step in self.steps]
         data = {"steps": steps, "pictures": pictures(self.graph, self._modules)}
-        text = json.dumps(data, ensure_ascii=False).replace("</", "<\\/")
+        text = json.dumps(data, ensure_ascii=False).replace("</", "<\\/").replace("<!", "<\\!")
         return Path(__file__).with_suffix(".html").read_text("utf-8").replace('"DATA"', text, 1)
 
     def save(self, path: str | PathLike[str]) -> str:
@@ -391,10 +391,8 @@ def pictures(graph: Graph, modules: Paths) -> list[dict[str, Any]]:
             inside = [inner for inner, place in into.items() if place == group]
             folded.boxes[group] = Box("module", title, (f"{len(inside)} boxes",))
             waiting.append((whole.part(inside), group, title, len(found), depth))
-        folded.links = list({
-            (link if {link.source, link.target} & groups.keys() else number): link
-            for number, link in enumerate(folded.links)
-        }.values())  # fmt: skip
+        if groups:
+            folded.links = list(dict.fromkeys(folded.links))
         found.append({"key": key, "name": name, "parent": parent, "svg": svg(folded)})
     return found
 

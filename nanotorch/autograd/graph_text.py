@@ -5,15 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from nanotorch._core.tensor import Tensor
-from nanotorch.autograd.graph_view import (
-    Box,
-    Graph,
-    Walk,
-    census,
-    collect,
-    counted,
-    named_tensors,
-)
+from nanotorch.autograd.graph_view import Box, Graph, Walk, census, collect, counted, named_tensors
 
 MOST_LINES = 1000
 DEEPEST = 14  # levels before a branch goes on at the left margin

@@ -43,8 +43,6 @@ WIDE, NARROW = 8.0, 300.0
 """From what ratio of the largest value to the least an axis is logarithmic; up to which ratio it
 has numbers between the powers of ten."""
 
-MOST_AXES = 3  # of a picture in a notebook
-
 Records = Sequence[Mapping[str, Any]]
 
 
@@ -183,35 +181,6 @@ def loss_curves(records: Records) -> Plot | None:
     return Plot("loss", made)
 
 
-def history_curves(history: Mapping[str, Sequence[float]]) -> str:
-    """Return a picture, as SVG, of the first things that a training measured; "" for nothing."""
-    from matplotlib import rc_context
-
-    names = [name for name, values in history.items() if np.isfinite(values).any()]
-    if len(names) < 2:
-        return ""
-    measures: dict[str, dict[str, Sequence[float]]] = {}
-    for name in names[1:]:
-        part, _, measure = name.partition("/")
-        place = (measure, part) if part in PART_COLORS else (name, name)
-        measures.setdefault(place[0], {})[place[1]] = history[name]
-    count = min(len(measures), MOST_AXES)
-    with rc_context(STYLE | {"svg.fonttype": "none"}):
-        made, axes = figure(columns=count, width=3.4, height=2.6)
-        for ax, (measure, curves) in zip(axes, measures.items(), strict=False):
-            for part, values in curves.items():
-                ax.plot(history[names[0]], values, color=PART_COLORS.get(part, BLUE), label=part)
-            ax.set(title=measure, xlabel=names[0])
-            scale_values(ax, np.concatenate(list(curves.values())))
-            whole_numbers(ax)
-            if len(curves) > 1:
-                ax.legend()
-        picture = StringIO()
-        made.savefig(picture, format="svg")
-    text = picture.getvalue()
-    return text[text.index("<svg") :]
-
-
 def scale_values(axes: "Axes", values: Any) -> None:
     """Let the vertical axis be logarithmic where values of all sizes are to be seen."""
     from matplotlib.ticker import LogLocator
@@ -267,6 +236,18 @@ def value_curve(records: Records) -> Plot | None:
     scale_values(axes, values)
     whole_numbers(axes)
     return Plot("value", made)
+
+
+def curve_picture(records: Records) -> str:
+    """Return the losses of the epochs, or a function's values, as SVG; "" if there are none."""
+    from matplotlib import rc_context
+
+    picture = StringIO()
+    with rc_context(STYLE | {"svg.fonttype": "none"}):
+        plot = loss_curves(records) or value_curve(records)
+        if plot is not None:
+            plot.figure.savefig(picture, format="svg")
+    return "".join(picture.getvalue().partition("<svg")[1:])
 
 
 def way(records: Records, start: Sequence[float], tags: Sequence[str]) -> Array:

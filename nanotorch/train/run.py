@@ -45,7 +45,7 @@ from .load import LoadedConfig, dump_config, load_config, settings_of
 from .loop import DIVERGED, INTERRUPTED, OUT_OF_TIME, Callback, Loop, StopOnSignal, StopWhenDiverged
 from .metrics import aligned, duration, fitted, screen
 from .minimization import Minimization
-from .plots import available, draw, history_curves, no_plots
+from .plots import available, curve_picture, draw, no_plots
 from .progress import readable_warnings
 from .run_directory import CheckpointError
 from .schema import FIT, AnyConfig, FitConfig, MinimizationConfig, TrainedConfig
@@ -253,13 +253,6 @@ class History(dict[str, list[float]]):
         numbers = ([f"{value:.5g}" for value in row] for row in zip(*self.values(), strict=True))
         return aligned([list(self), *numbers]) if self else "nothing was measured"
 
-    def _repr_html_(self) -> str:
-        """The curves, for notebooks; without matplotlib, the table alone."""
-        table = f"<pre>{escape(repr(self))}</pre>"
-        if not available():
-            return table
-        return f"{history_curves(self)}<details><summary>numbers</summary>{table}</details>"
-
 
 @dataclass
 class RunResult:
@@ -289,13 +282,19 @@ class RunResult:
     @cached_property
     def history(self) -> History:
         """What was measured after each epoch."""
-        return History(run_directory.read_metrics(self.directory))
+        return History(self._records)
+
+    @cached_property
+    def _records(self) -> list[Mapping[str, Any]]:
+        return run_directory.read_metrics(self.directory)
 
     def _repr_html_(self) -> str:
-        """What came of it, with the curves, for notebooks."""
+        """What came of it, the curve of the loss if there is matplotlib, and all numbers."""
         results = [f"{name} {value:.5g}" for name, value in self.results.items()]
         told, place = escape(", ".join([self.status, *results])), escape(str(self.directory))
-        return f"<p>{told}<br><code>{place}</code></p>{self.history._repr_html_()}"
+        curve = curve_picture(self._records) if available() else ""
+        numbers = f"<summary>numbers</summary><pre>{escape(repr(self.history))}</pre>"
+        return f"<p>{told}<br><code>{place}</code></p>{curve}<details>{numbers}</details>"
 
     def predict(self, *inputs: Any) -> torch.Tensor:
         """Return what the model gives for samples that stand as those of the training did.

@@ -104,10 +104,9 @@ def test_notebooks_show_the_curves(text: str) -> None:
     page = run._repr_html_()
     picture = ElementTree.fromstring(page[page.index("<svg") : page.index("</svg>") + 6])
     shown = {text.text for text in picture.iter("{http://www.w3.org/2000/svg}text")}
-    assert shown >= ({"loss", "train", "validation"} if text is REGRESSION else {"function/value"})
+    assert shown >= ({"Loss", "train", "validation"} if text is REGRESSION else {"Value"})
     assert f"<code>{run.directory}</code>" in page
-    assert str(run.history) in page
-    assert "<svg" not in type(run.history)()._repr_html_()
+    assert f"<pre>{run.history}</pre>" in page
 
 
 def test_the_history_of_a_minimization_has_a_row_for_each_step() -> None:
