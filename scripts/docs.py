@@ -132,6 +132,8 @@ def build() -> Path:
         shutil.rmtree(old, ignore_errors=True)
     shutil.copytree(DOCS, staged, ignore=shutil.ignore_patterns("*.toml"))
     shutil.copy(DOCS / "zensical.toml", BUILD)
+    reference = [sys.executable, str(ROOT / "scripts" / "reference.py"), str(staged / "reference")]
+    subprocess.run(reference, check=True)
     command = [sys.executable, "-m", "zensical", "build", "--strict"]
     subprocess.run(command, cwd=BUILD, check=True)
     return BUILD / "site"
