@@ -2,6 +2,7 @@
 
     python scripts/docs.py                      # build/site, from docs and the package itself
     python scripts/docs.py --write docs/a.md    # run a page and write down what its blocks print
+    python scripts/docs.py --write              # all pages, after a change of words or pictures
 
 A page is a program: its blocks run one after the other. What a block prints is in the block
 `text` after it, the error it ends with in a block `pytb`. A block whose first line is a comment
@@ -144,10 +145,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=about, epilog=rest, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--write", nargs="+", type=Path, metavar="PAGE", help="run these pages")
+    parser.add_argument("--write", nargs="*", type=Path, metavar="PAGE", help="default: all")
     arguments = parser.parse_args()
-    if arguments.write:
-        for path in arguments.write:
+    if arguments.write is not None:
+        for path in arguments.write or sorted(DOCS.rglob("*.md")):
             write(path.resolve())
     else:
         print(build() / "index.html")

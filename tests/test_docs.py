@@ -2,8 +2,11 @@
 
 import re
 import tomllib
+from functools import partial
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -77,6 +80,11 @@ def test_every_page_and_picture_is_reached() -> None:
     assert {path for path in PICTURES.iterdir() if path.resolve() not in shown} == set()
 
 
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
 class Page(HTMLParser):
     """The anchors of a page, what it links to, and what a browser fetches for it."""
 
@@ -95,10 +103,14 @@ class Page(HTMLParser):
             (self.links if tag == "a" else self.fetched).append(to)
 
 
-@pytest.mark.slow
-def test_the_site_is_whole_and_needs_no_network() -> None:
+@pytest.fixture(scope="module")
+def site() -> Path:
     pytest.importorskip("zensical")
-    site = build()
+    return build()
+
+
+@pytest.mark.slow
+def test_the_site_is_whole_and_needs_no_network(site: Path) -> None:
     pages = {path: Page(path) for path in site.rglob("*.html") if path.name != "404.html"}
     assert len(pages) >= len(PAGES)
     for path, page in pages.items():
@@ -111,3 +123,36 @@ def test_the_site_is_whole_and_needs_no_network() -> None:
             assert target.is_file(), (path, link)
             if to.fragment and target in pages:
                 assert unquote(to.fragment) in pages[target].anchors, (path, link)
+
+
+@pytest.mark.slow
+def test_pages_fit_wide_and_narrow_screens_and_the_search_finds(site: Path) -> None:
+    pictures = pytest.importorskip("scripts.pictures")
+    if pictures.CHROMIUM is None:
+        pytest.skip("needs Chromium")
+    handler = partial(Quiet, directory=site)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server, pictures.browser() as browser:
+        Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+
+        def show(name: str, width: int) -> None:
+            screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+            browser.call("Emulation.setDeviceMetricsOverride", **screen)
+            browser.call("Page.navigate", url=f"{address}/{name}")
+            browser.wait(f"location.pathname == '/{name}' && document.readyState == 'complete'")
+
+        names = [path.relative_to(DOCS).with_suffix(".html").as_posix() for path in PAGES]
+        for name in [*names, "reference/torch.html", "reference/configuration.html"]:
+            for width in (1400, 390):
+                show(name, width)
+                assert browser.run("document.documentElement.scrollWidth") <= width, name
+                assert browser.run("[...document.images].every(i => i.naturalWidth > 0)"), name
+        show("index.html", 1400)
+        browser.run("document.querySelector('.md-search__button').click()")
+        inner = "[...document.querySelectorAll('div')].find(part => part.shadowRoot)?.shadowRoot"
+        browser.wait(f"{inner}?.querySelector('input') != null")
+        browser.run(f"{inner}.querySelector('input').focus()")
+        browser.call("Input.insertText", text="CopySlices")
+        browser.wait(f"/[1-9]\\d* results/.test({inner}.textContent)")
+        assert browser.run(f"{inner}.textContent.includes('Slices')")
+        server.shutdown()
