@@ -74,10 +74,10 @@ class Exercise(NamedTuple):
 
 
 class Wrong(Exception):  # noqa: N818 - an answer is wrong, not the program
-    """An answer that differs from the expected one."""
+    """An answer that differs from the expected one, which may be hidden from the learner."""
 
-    def __init__(self, found: Any, expected: Any) -> None:
-        self.found, self.expected = found, expected
+    def __init__(self, found: Any, expected: Any, hidden: bool) -> None:
+        self.found, self.expected, self.hidden = found, expected, hidden
 
 
 class Report(NamedTuple):
@@ -114,7 +114,7 @@ class Report(NamedTuple):
             return "\n".join([*lines, "", "Solved.", "", self.exercise.part("Solution").prose])
         if isinstance(self.error, Wrong):
             lines += [f"  wrong  {self.asked}", *labelled("found", self.error.found)]
-            lines += labelled("expected", self.error.expected)
+            lines += [] if self.error.hidden else labelled("expected", self.error.expected)
         else:
             lines += [f"  error  {self.asked}", *wrapped(self.place, " " * 9)]
             told = "".join(traceback.format_exception_only(self.error))
@@ -183,13 +183,13 @@ def run(
     names = {"__name__": Path(file).stem, "torch": torch} if names is None else names
     checks: dict[str, Any] = {}
 
-    def expect(what: str, expected: Any, when: str = "") -> None:
+    def expect(what: str, expected: Any, when: str = "", *, hidden: bool = False) -> None:
         """Compute what an expression gives, and compare."""
         nonlocal asked
         asked = f"{what} {when}".rstrip()
         found = eval(what, checks)
         if not same(found, expected):
-            raise Wrong(found, expected)
+            raise Wrong(found, expected, hidden)
         passed.append(asked)
         asked = ""
 

@@ -144,6 +144,14 @@ def test_the_solution_is_shown_and_nothing_is_written(capsys: pytest.CaptureFixt
     assert not list(Path().iterdir())
 
 
+def test_what_is_to_be_predicted_is_not_told() -> None:
+    report = learn.check(4, {"A": (7, 6)})
+    assert (
+        "  wrong  A\n         found     (7, 6)\n\nHint:\n  In A, x and y are two leaves."
+        in repr(report)
+    )
+
+
 def test_the_list_is_quiet_about_the_files_output(capsys: pytest.CaptureFixture[str]) -> None:
     answer("return g * (x > 0)\n\n\nprint('mine')")
     code, shown = command(capsys)
