@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import nanotorch as torch
+from nanotorch._core.call_site import shown
 
 FOLDER = Path(__file__).parent / "exercises"
 HEADING = re.compile(r"^## (\w+)\n", re.MULTILINE)
@@ -203,7 +204,7 @@ def run(
             checks |= {**names, "torch": torch, "expect": expect}
             exec(compile("\n" * part.line + part.code, exercise.path, "exec"), checks)
     except BaseException as error:
-        place, inside = whereabouts(error, names, file, exercise)
+        place, inside = whereabouts(error, names, exercise)
         if isinstance(error, NameError) and not place:
             error = NameError(f"{file} does not define `{error.name}`")
         return Report(exercise, passed, asked or inside or f"while {file} runs", error, place)
@@ -212,9 +213,7 @@ def run(
     return Report(exercise, passed)
 
 
-def whereabouts(
-    error: BaseException, names: dict[str, Any], file: str, exercise: Exercise
-) -> tuple[str, str]:
+def whereabouts(error: BaseException, names: dict[str, Any], exercise: Exercise) -> tuple[str, str]:
     """The innermost line of the learner's that an error comes from, and the line of the checks."""
     place = inside = ""
     for frame, line in traceback.walk_tb(error.__traceback__):
@@ -222,7 +221,7 @@ def whereabouts(
         summary = traceback.FrameSummary(code.co_filename, line, code.co_name)
         if frame.f_globals is names:
             function = "" if code.co_name == "<module>" else f", in {code.co_name}"
-            place = f"{file}, line {line}{function}\n    {summary.line}"
+            place = f"{shown(code.co_filename)}, line {line}{function}\n    {summary.line}"
         elif code.co_filename == str(exercise.path):
             inside = str(summary.line)
     return place, inside
