@@ -50,6 +50,8 @@ def test_it_shows_what_it_says(executed: Any) -> None:
     printed = "".join(output.text for output in outputs(executed) if "text" in output)
     assert not [output for output in outputs(executed) if output.get("name") == "stderr"]
     assert pictures(executed) == PICTURES[name]
+    results = [each for each in outputs(executed) if each.output_type == "execute_result"]
+    assert all("text/html" in each.data for each in results), results
     assert sum(len(str(output)) for output in outputs(executed)) < LARGEST
     if name == "regression":
         assert number(r"after 1000 steps: slope (\S+),", printed) < 1.5

@@ -27,8 +27,7 @@ def himmelblau(x):
 # %% [markdown]
 # ## One gradient
 #
-# `backward()` fills `x.grad` with the derivatives by both coordinates. The arrow shows the
-# direction of the step, against the gradient. It stands at right angles to the contour line.
+# `backward()` fills `x.grad` with the derivatives by both coordinates.
 
 # %%
 x = torch.tensor([-1.0, -2.0], requires_grad=True)
@@ -36,6 +35,19 @@ z = himmelblau(x)
 z.backward()
 print(z)
 print(x.grad)
+
+# %% [markdown]
+# How did it get them? `explain` runs the same pass and keeps what happened. Move the slider: first
+# through the operations, then through their derivatives, in the order of the engine.
+
+# %%
+x.grad = None
+z = himmelblau(x)
+torch.autograd.explain(z)
+
+# %% [markdown]
+# In a map of the function, the arrow shows the direction of a step: against the gradient, at right
+# angles to the contour line.
 
 
 # %%
@@ -54,7 +66,7 @@ contours(axes, himmelblau)
 down = -x.grad / x.grad.norm()
 axes.arrow(*x.tolist(), *down.tolist(), width=0.05, color="tab:red", length_includes_head=True)
 axes.plot(*x.tolist(), "ko")
-axes.set_title("A point, and the step's direction")
+_ = axes.set_title("A point, and the step's direction")
 
 # %% [markdown]
 # ## The path
@@ -114,7 +126,7 @@ for name, optimizer_of in OPTIMIZERS.items():
     left.plot(*path.T.numpy(), ".-", label=name, linewidth=1, markersize=4)
     right.semilogy(valley(path).numpy(), label=name)
 left.legend()
-right.set(xlabel="step", ylabel="value", title="How fast it falls")
+_ = right.set(xlabel="step", ylabel="value", title="How fast it falls")
 # %% [markdown]
 # ## Ten starts at once
 #

@@ -83,7 +83,7 @@ ends = torch.tensor([20.0, 30.0])
 for name, weights, color in (("least squares", best, "k"), ("1000 steps", path[-1], "tab:red")):
     right.plot(ends.numpy(), (weights[0] * ends + weights[1]).numpy(), color=color, label=name)
 right.set(xlabel="x", ylabel="y", title="The two lines")
-right.legend()
+_ = right.legend()
 # %% [markdown]
 # The path falls into the valley in a few steps, and then hardly moves: along the valley the loss
 # is almost flat. A higher slope with a lower intercept gives nearly the same line on data between
@@ -111,7 +111,7 @@ for name, walked, inputs in (("as measured", path, x), ("standardized", round_pa
     right.loglog(range(1, len(losses) + 1), losses, label=name)
 right.set(xlabel="step", ylabel="loss above the least one", title="How fast it falls")
 right.set_ylim(1e-5, 1e4)
-right.legend()
+_ = right.legend()
 # %% [markdown]
 # ## The same with a module and an optimizer
 #
