@@ -164,6 +164,7 @@ axes.plot(losses, linewidth=0.8)
 axes.axhline(math.log(len(alphabet)), color="0.7", linestyle=":")
 axes.text(STEPS, math.log(len(alphabet)) - 0.25, "blind guessing", ha="right", color="0.4")
 _ = axes.set(xlabel="step", ylabel="loss", ylim=(0, 4.5))
+
 # %%
 print(write("Shall I compare"))
 

@@ -127,6 +127,7 @@ for name, optimizer_of in OPTIMIZERS.items():
     right.semilogy(valley(path).numpy(), label=name)
 left.legend()
 _ = right.set(xlabel="step", ylabel="value", title="How fast it falls")
+
 # %% [markdown]
 # ## Ten starts at once
 #

@@ -84,6 +84,7 @@ for name, weights, color in (("least squares", best, "k"), ("1000 steps", path[-
     right.plot(ends.numpy(), (weights[0] * ends + weights[1]).numpy(), color=color, label=name)
 right.set(xlabel="x", ylabel="y", title="The two lines")
 _ = right.legend()
+
 # %% [markdown]
 # The path falls into the valley in a few steps, and then hardly moves: along the valley the loss
 # is almost flat. A higher slope with a lower intercept gives nearly the same line on data between
@@ -112,6 +113,7 @@ for name, walked, inputs in (("as measured", path, x), ("standardized", round_pa
 right.set(xlabel="step", ylabel="loss above the least one", title="How fast it falls")
 right.set_ylim(1e-5, 1e4)
 _ = right.legend()
+
 # %% [markdown]
 # ## The same with a module and an optimizer
 #

@@ -81,6 +81,7 @@ print(f"loss {np.mean(losses[-12:]):.3f}, right {right:.1%}")
 figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")
 axes.plot(np.arange(len(losses)) / 12, losses, linewidth=0.8)
 _ = axes.set(xlabel="pass through the data", ylabel="loss", title="The loss of each batch")
+
 # %% [markdown]
 # ## The boundary moves
 #
