@@ -303,34 +303,14 @@ def collate_arrays(batch: Sequence[np.ndarray], *, collate_fn_map: CollateMap | 
     return collate([as_tensor(sample) for sample in batch], collate_fn_map=collate_fn_map)
 
 
-def collate_scalars(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -> Any:
-    """NumPy numbers."""
-    return as_tensor(batch)
-
-
-def collate_floats(batch: Sequence[float], *, collate_fn_map: CollateMap | None = None) -> Any:
-    """Python floats."""
-    return tensor(batch, dtype=dtypes.float64)
-
-
-def collate_integers(batch: Sequence[int], *, collate_fn_map: CollateMap | None = None) -> Any:
-    """Python integers and bools."""
-    return tensor(batch)
-
-
-def collate_strings(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -> Any:
-    """Strings, as they are."""
-    return batch
-
-
 default_collate_fn_map: CollateMap = {
     Tensor: collate_tensors,
     np.ndarray: collate_arrays,
-    (np.bool_, np.number, np.object_): collate_scalars,
-    float: collate_floats,
-    int: collate_integers,
-    str: collate_strings,
-    bytes: collate_strings,
+    (np.bool_, np.number, np.object_): lambda batch, **_: as_tensor(batch),
+    float: lambda batch, **_: tensor(batch, dtype=dtypes.float64),
+    int: lambda batch, **_: tensor(batch),
+    str: lambda batch, **_: batch,
+    bytes: lambda batch, **_: batch,
 }
 
 
