@@ -490,7 +490,7 @@ class UntypedStorage:
         size = os.stat(filename).st_size  # noqa: PTH116 - it may be a text
         text = "file <{}> size <{}> is smaller than the required mapping size <{}>"
         require(size >= nbytes, text, filename, size, nbytes)
-        mode = "r+" if shared else "c"
+        mode: Any = "r+" if shared else "c"
         return cls(np.memmap(filename, mode=mode, shape=nbytes) if nbytes else np.empty(0, "u1"))
 
     def untyped(self) -> "UntypedStorage":

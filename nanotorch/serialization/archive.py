@@ -246,6 +246,10 @@ ARRAYS: dict[str, Callable[[np.ndarray], Any]] = {
     "scalar": lambda array: array[()],
     "bytes": lambda array: array.tobytes(),
     "bytearray": lambda array: bytearray(array.tobytes()),
+    # What no tensor is of, stored as signed: NumPy's random state, for instance.
+    "uint16": lambda array: array.view(np.uint16),
+    "uint32": lambda array: array.view(np.uint32),
+    "uint64": lambda array: array.view(np.uint64),
 }
 STATEFUL = (Module, Optimizer, LRScheduler)
 RESERVED = "__metadata__"  # what safetensors does not take for a tensor's name
@@ -301,6 +305,9 @@ class Encoder:
         if (kind is np.ndarray or isinstance(value, np.generic)) and value.dtype in dtypes.OF_NUMPY:
             name = "ndarray" if kind is np.ndarray else "scalar"
             return {name: self._named(value, path)}
+        if kind is np.ndarray and value.dtype.name in ARRAYS:
+            signed = value.view(value.dtype.name.removeprefix("u"))
+            return {value.dtype.name: self._named(signed, path)}
         if kind is bytes or kind is bytearray:
             return {kind.__name__: self._named(np.frombuffer(value, np.uint8), path)}
         if kind.__module__.partition(".")[0] == "torch" and hasattr(value, "__dlpack__"):

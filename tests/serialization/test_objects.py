@@ -97,6 +97,14 @@ def test_what_a_tensor_is_besides_its_values() -> None:
     assert isinstance(told[4], np.ndarray)
 
 
+@pytest.mark.parametrize("dtype", ["uint16", "uint32", "uint64"])
+def test_arrays_of_what_no_tensor_is_of(dtype: str) -> None:
+    array = np.array([[1, 2, 3], [4, 5, np.iinfo(dtype).max]], dtype)
+    loaded = through({"random state": ("MT19937", array.T)})["random state"][1]
+    assert loaded.dtype == dtype
+    assert np.array_equal(loaded, array.T)
+
+
 def test_memory_that_is_shared_stays_so() -> None:
     base = torch.arange(12.0).reshape(3, 4)
     loaded = through(
