@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
+from . import ranks
 from .config import (
     ABSENT,
     SUFFIXES,
@@ -109,17 +110,13 @@ def exit_code(run: Callable[[], int], unreadable: int = 2) -> int:
         sys.stdout.flush()
         return code
     except ConfigError as error:
-        print(error, file=sys.stderr)
-        return 2
+        return ranks.ended(str(error), 2)
     except (CheckpointError, CommandError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+        return ranks.ended(f"error: {error}", 2)
     except KeyboardInterrupt as error:
-        print("\ninterrupted", file=sys.stderr)
-        return 128 + number_of(error)
+        return ranks.ended("\ninterrupted", 128 + number_of(error))
     except OSError as error:
-        print(f"error: {named(str(error))}", file=sys.stderr)
-        return unreadable
+        return ranks.ended(f"error: {named(str(error))}", unreadable)
 
 
 # What surrounds a command: readers who may leave, as in `train.py ... | head`, and signals.

@@ -15,6 +15,7 @@ from nanotorch import nn, optim
 from nanotorch.optim.lr_scheduler import LRScheduler
 from nanotorch.utils.data import DataLoader, Dataset, IterableDataset, Subset, TensorDataset
 
+from . import ranks
 from .build import build_optimizer, dry_run
 from .components import LOSS_FACTS, OPTIMIZERS, refused
 from .config import (
@@ -144,6 +145,13 @@ def fit(
     with arguments_told():
         objects = {"loss": loss, "optimizer": optimizer, "scheduler": scheduler}
         config = read({**objects, "seed": seed, "epochs": epochs, **settings}, directory, verbose)
+        ranks.join(config.train.reduction)
+        if ranks.rank():
+            log, verbose = (
+                replace(config.log, progress=False, tensorboard=False, plots=False),
+                False,
+            )
+            config = replace(config, log=log)
         parts, loader = loaders(config, data, validation, test)
         experiment = Fit(config, model, loader, parts, objects, metrics or {}, callbacks)
         loaded = LoadedConfig(experiment.config, Origins({"": Place(source=PROGRAM)}))

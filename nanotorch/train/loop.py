@@ -13,6 +13,8 @@ from typing import Any, Literal, Protocol
 
 import nanotorch as torch
 
+from . import ranks
+
 KEPT = ("epoch", "step", "position", "loss", "first_loss", "samples", "stop_reason")
 """What a resumed run has to know of where the loop was."""
 
@@ -93,6 +95,8 @@ class Loop:
         """Why the training is over before all steps are taken."""
         self.pause_reason: str | None = None
         """Why no further step is to be taken for now, though a resumed run may take more."""
+        self._wish: str | None = None
+        """The same, as this process alone wants it."""
 
     def stop(self, reason: str) -> None:
         """Take no further step after the present one: the training is over."""
@@ -100,7 +104,9 @@ class Loop:
 
     def pause(self, reason: str) -> None:
         """Take no further step after the present one; a resumed run does as if nothing were."""
-        self.pause_reason = reason
+        self._wish = reason
+        if ranks.size() == 1:
+            self.pause_reason = reason
 
     @property
     def complete(self) -> bool:
@@ -162,6 +168,7 @@ class Loop:
                 self.step, self.position = self.step + 1, self.position + 1
                 if self.step == 1:
                     self.first_loss = self.loss
+                self._heed()
                 for listener in listeners:
                     listener(self)
                 if self.done:
@@ -173,6 +180,12 @@ class Loop:
                 callback.on_epoch(self)
             self._settle()
 
+    def _heed(self) -> None:
+        """Pause all processes after the same step, if one of them is to."""
+        wish = "" if self._wish is None else self._wish
+        if ranks.size() > 1 and (number := int(ranks.highest(PAUSES.index(wish)))):
+            self.pause_reason = PAUSES[number]
+
     def _settle(self) -> None:
         for on_settled in self._on_settled:
             on_settled(self)
@@ -182,6 +195,8 @@ class Loop:
 
 
 DIVERGED, INTERRUPTED, OUT_OF_TIME = "diverged", "interrupted", "out of time"
+PAUSES = ("", OUT_OF_TIME, INTERRUPTED)
+"""Why a run may pause; of several reasons the last one counts."""
 LESS_IS_BETTER = ("loss", "mae", "rmse", "value", "brier", "log_loss", "distance", "excess")
 
 Mode = Literal["min", "max"]

@@ -28,7 +28,7 @@ from nanotorch.autograd.anomaly_mode import first_nonfinite
 from nanotorch.serialization import load, save
 from nanotorch.serialization.files import contents, opened, remove_unfinished, write_atomically
 
-from . import run_directory
+from . import ranks, run_directory
 from .commands import as_options, imported
 from .config import (
     SUFFIXES,
@@ -136,6 +136,7 @@ class RecordValues(TypedDict):
     data: dict[str, str]
     command: NotRequired[list[str]]
     imports: NotRequired[list[str]]
+    processes: NotRequired[int]
     seconds: NotRequired[float]
     steps: NotRequired[int]
     results: NotRequired[dict[str, float | None]]
@@ -187,6 +188,7 @@ def new_record(directory: Path, experiment: Experiment, command: Sequence[str]) 
     values: dict[str, Any] = {"status": RUNNING, "id": os.urandom(8).hex()}
     values |= {"command": list(command), "imports": list(imported), "started": now()}
     values |= {"versions": run_directory.versions(), "data": checksums(experiment)}
+    values |= {"processes": ranks.size()}
     return Record(directory, values)
 
 
@@ -361,15 +363,31 @@ def train(
             print(note, file=sys.stderr)
     elif overrides:
         raise TypeError("train() takes overrides beside a file or a mapping; give load_config them")
-    loaded = audible(config, verbose)
+    loaded, verbose = audible(config, verbose)
     return begin(loaded, build_experiment(loaded), command, program, verbose)
 
 
-def audible(loaded: LoadedConfig, verbose: bool) -> LoadedConfig:
-    """Return a configuration that shows progress only where that is wanted."""
+def audible(loaded: LoadedConfig, verbose: bool) -> tuple[LoadedConfig, bool]:
+    """Join the other processes; return what this one is to run, and whether it is to print.
+
+    Progress is shown only where that is wanted, and by rank 0.
+    """
     config = loaded.config
-    log: Any = replace(config.log, progress=config.log.progress and verbose)
-    return replace(loaded, config=replace(config, log=log))
+    ranks.join(config.train.reduction if isinstance(config, FitConfig) else "ordered")
+    if ranks.rank():
+        return quiet(loaded, config.log.dir), False
+    return with_log(loaded, progress=config.log.progress and verbose), verbose
+
+
+def with_log(loaded: LoadedConfig, **changes: Any) -> LoadedConfig:
+    """Return a configuration with other settings of its log."""
+    log: Any = replace(loaded.config.log, **changes)
+    return replace(loaded, config=replace(loaded.config, log=log))
+
+
+def quiet(loaded: LoadedConfig, place: str) -> LoadedConfig:
+    """Return the configuration of a process whose files are not kept."""
+    return with_log(loaded, dir=place, progress=False, tensorboard=False, plots=False)
 
 
 def begin(
@@ -383,10 +401,10 @@ def begin(
     """Run an experiment in a directory of its own, a temporary one for `scratch`."""
     with ExitStack() as stack:
         rehearsed = is_rehearsal(loaded.config)
-        if rehearsed or scratch:
+        scratch = scratch or rehearsed or ranks.rank() > 0
+        if scratch:
             place = stack.enter_context(TemporaryDirectory(prefix="nanotorch-"))
-            log: Any = replace(loaded.config.log, dir=place)
-            loaded = replace(loaded, config=replace(loaded.config, log=log))
+            loaded = with_log(loaded, dir=place)
         root, name = Path(loaded.config.log.dir), loaded.config.log.name
         name = "run" if name is None else name  # a configuration made in Python has no file name
         try:
@@ -404,7 +422,7 @@ def begin(
             # A loss that is not finite ends the run by itself.
             with run_directory.locked(directory), record, np.errstate(all="ignore"):
                 run = Run(loaded, experiment, directory, record, program, verbose)
-                run.temporary = rehearsed or scratch
+                run.temporary = scratch
                 result = run.run()
         finally:
             with suppress(OSError):  # there is something in it as soon as the run has begun
@@ -436,9 +454,12 @@ class Run:
     """Whether the directory is removed in the end."""
 
     def __post_init__(self) -> None:
-        self._config = self.loaded.config
         self._signals = StopOnSignal()
         self._last_sound = LastSoundState(self.experiment)
+
+    @property
+    def _config(self) -> AnyConfig:
+        return self.loaded.config
 
     def run(self) -> RunResult:
         """Take the steps, measure the result and keep everything."""
@@ -637,7 +658,7 @@ def resume(
     """
     directory, chosen = find(target)
     values = read_record(directory)
-    loaded = audible(load_own_config(directory, overrides), verbose)
+    loaded, verbose = audible(load_own_config(directory, overrides), verbose)
     if values["status"] == FINISHED and not overrides and chosen is None:
         if verbose:
             print(f"{directory}:\nfinished after {values['steps']} steps; nothing is left to do")
@@ -669,13 +690,15 @@ def go_on(run: "Run", chosen: Path | None, changed: bool, command: Sequence[str]
     if status == DIVERGED and not changed:
         message = f"diverged after {steps} steps, and would again; change something, such as"
         raise CheckpointError(directory, f"{message} optimizer.lr")
-    with run_directory.locked(directory):
+    with ExitStack() as stack:
+        if not ranks.rank():
+            stack.enter_context(run_directory.locked(directory))
         run_directory.check_files(directory)
         if chosen:
             state = run_directory.own_state(chosen, values["id"])
         else:
             state, problems = run_directory.newest_state(directory, values["id"])
-            for problem in problems:
+            for problem in problems if not ranks.rank() else ():
                 print(f"warning: {problem}; going on from the one before", file=sys.stderr)
             if state is None and steps and status not in (DIVERGED, RUNNING):
                 message = f"has taken {steps} steps, but its checkpoints are gone; begin a new run"
@@ -686,11 +709,21 @@ def go_on(run: "Run", chosen: Path | None, changed: bool, command: Sequence[str]
         if (taken := state["loop"]["step"]) > experiment.steps:
             wanted = f"now it is to take {experiment.steps}: ask for more of them, or train anew"
             raise CheckpointError(directory, f"has taken {taken} steps; {wanted}")
+        before = values.get("processes", 1)
+        if run.verbose and before != ranks.size():
+            message = "sums are rounded in another order, and further ones have new random numbers"
+            print(f"in {ranks.size()} processes, which were {before}: {message}")
+        ranks.highest(0)  # once all have read what is there, the first one may write
+        if ranks.rank():
+            place = stack.enter_context(TemporaryDirectory(prefix="nanotorch-"))
+            run.loaded, run.directory, run.temporary = quiet(run.loaded, place), Path(place), True
+            state = {**state, "recorder": FROM_THE_BEGINNING["recorder"]}
+        values = {**values, "processes": ranks.size()}
         again = {"at": now(), "step": taken, "command": list(command)}
         resumed = [*values.get("resumed", ()), again]
         run.saved = Saved(state, changed, values["status"] == FINISHED and chosen is None)
         values = {**values, "resumed": resumed, "status": RUNNING}
-        run.record = Record(directory, values, state["seconds"])
+        run.record = Record(run.directory, values, state["seconds"])
         if run.verbose:
             begins = f"resuming after step {taken} of {experiment.steps}"
             print(begins if taken else "it has no checkpoint: beginning anew", flush=True)

@@ -21,6 +21,7 @@ from nanotorch.serialization import load, save
 from nanotorch.serialization.archive import packed
 from nanotorch.serialization.files import contents, naming, remove_unfinished, write_atomically
 
+from . import ranks
 from .config import named, quoted
 from .loop import DIVERGED, Callback, Loop, sign_of
 from .reading import described
@@ -392,17 +393,21 @@ class Checkpoints(Callback):
         every = self._settings.every
         for_good = every is not None and loop.step % every == 0
         ends = loop.done and not loop.last_epoch_is_open
-        due = for_good or ends or time.monotonic() >= self._due
+        due = bool(ranks.highest(for_good or ends or time.monotonic() >= self._due))
         if due and self._last != (loop.step, loop.position):
+            self._last = loop.step, loop.position
             self._save(loop)
+            self._wait()
 
     def _save(self, loop: Loop) -> None:
         """Write a checkpoint; then remove those it makes superfluous."""
+        state = self._gather(loop)  # of several processes all have a part in it
+        if ranks.rank():
+            return
         for step, weights in self._unwritten.items():
             save(weights, self._best_file(step))
         self._unwritten.clear()
-        save_checkpoint(self._directory / f"step-{loop.step:08}.safetensors", self._gather(loop))
-        self._last = loop.step, loop.position
+        save_checkpoint(self._directory / f"step-{loop.step:08}.safetensors", state)
         every = self._settings.every
         for path in newest_first(self._directory)[self._settings.last :]:
             if every is None or step_of(path) % every:
@@ -411,7 +416,6 @@ class Checkpoints(Callback):
         for path in self._directory.glob(BEST):
             if step_of(path) not in best:
                 remove(path)
-        self._wait()
 
     def state(self) -> Any:
         return self._best

@@ -57,6 +57,9 @@ class Train(Section):
     """Whether each epoch goes through the samples in a new order."""
     accumulate: Positive = 1
     """Batches per step; their gradients are added up so that each sample counts alike."""
+    reduction: Literal["ordered", "fast"] = "ordered"
+    """How processes under `mpiexec` add gradients: in their order, so that all runs are equal to
+    the bit, or as MPI does."""
     clip_norm: Above | None = None
     """The greatest norm of all gradients together; longer ones are shortened to it."""
     clip_value: Above | None = None

@@ -11,6 +11,7 @@ from nanotorch import nn, optim
 from nanotorch._core.sums import sum_of_squares
 from nanotorch.nn.utils import clip_grad_norm_, clip_grad_value_, get_total_norm
 
+from . import ranks
 from .metrics import scaled
 
 WORTHWHILE = 1500
@@ -50,6 +51,8 @@ def reason_against(optimizer: optim.Optimizer, wanted: bool, calls: int) -> str:
     """Return why a step is not to be compiled; nothing if it is."""
     if not wanted:
         return "switched off"
+    if ranks.size() > 1:
+        return "several processes add up their gradients"
     if searches(optimizer):
         return f"{type(optimizer).__name__} decides during a step how many losses it needs"
     monitoring = getattr(sys, "monitoring", None)  # by which `cProfile` looks on from 3.12 on
@@ -71,7 +74,8 @@ def fitting(
 ) -> Callable[..., Any]:
     """Return what fits a model to samples: from x, y, or x, y, x, y, ... to the loss before.
 
-    Of several batches each sample counts alike, however the batches differ in size. With bounds,
+    Of several batches each sample counts alike, however the batches differ in size. Several
+    processes each take their rows of them, and add up what they have found. With bounds,
     the norm of the gradients before them is returned beside the loss. An optimizer that searches
     evaluates loss and gradients several times a step.
 
@@ -105,6 +109,21 @@ def fitting(
             part.backward()
             loss = loss.detach() + part.detach()
         return loss
+
+    def shared_gradients(*tensors: torch.Tensor) -> torch.Tensor:
+        optimizer.zero_grad()
+        samples = sum(len(y) for y in tensors[width - 1 :: width])
+        loss = torch.zeros(())
+        for start in range(0, len(tensors), width):
+            *x, y = ranks.share(tensors[start : start + width])
+            if len(y):
+                part = criterion(model(*x), y) * (len(y) / samples)
+                part.backward()
+                loss = loss + part.detach()
+        return ranks.add_gradients(parameters, loss)
+
+    if ranks.size() > 1:
+        gradients = shared_gradients
 
     def training_step(*batches: torch.Tensor) -> Any:
         loss = gradients(*batches)

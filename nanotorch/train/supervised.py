@@ -18,6 +18,7 @@ from nanotorch.optim import swa_utils
 from nanotorch.optim.lr_scheduler import LRScheduler
 from nanotorch.utils.data import DataLoader, TensorDataset
 
+from . import ranks
 from .build import (
     GivenSchedule,
     Schedule,
@@ -264,7 +265,7 @@ class Fitting(Experiment):
             StopInTime(train.time_limit) if train.time_limit is not None else None,
             RecordSteps(write, log.every, self.details),
             self._average,
-            RecordEpochs(write, lambda: self.measure("validation"), train.validate_every),
+            RecordEpochs(write, self._validated, train.validate_every),
             self._schedule,
             StopEarly(**vars(stopping)) if stopping else None,
             TraceStep(self, events.step) if events else None,
@@ -273,6 +274,9 @@ class Fitting(Experiment):
             *self._listening,
         ]
         return [callback for callback in listening if callback is not None]
+
+    def _validated(self) -> dict[str, float]:
+        return ranks.of_first(self.measure("validation"))
 
     def tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
         """Yield the weights and their latest gradients, by name."""
@@ -298,12 +302,12 @@ class Fitting(Experiment):
 
     def training_state(self) -> dict[str, Any]:
         state = {"model": self.model.state_dict(), "optimizer": self._optimizer_state.state()}
-        return {**state, "random": torch.get_rng_state(), "loader": self.loader.state_dict()}
+        return {**state, "random": ranks.random_states(), "loader": self.loader.state_dict()}
 
     def load_training_state(self, state: Mapping[str, Any]) -> None:
         self.model.load_state_dict(state["model"])
         self._optimizer_state.load_state(state["optimizer"])
-        torch.set_rng_state(state["random"])
+        ranks.load_random_state(state["random"], self.config.seed)
         self.loader.load_state_dict(state["loader"])
 
     def profile_text(self) -> str:
@@ -336,12 +340,15 @@ class Supervised(Fitting):
             torch.manual_seed(config.seed)
             wanted = self.kind.wanted(self.dataset)
             self.model = build_model(config.model, wanted)
+            if ranks.size() > 1:
+                self.model = nn.SyncBatchNorm.convert_sync_batchnorm(self.model)
             freeze(self.model, config.model.freeze)
             self.loss = self.kind.criterion(self._loss())
             self.optimizer = build_optimizer(config.optimizer, self.model)
             x, y = wanted.example[:1], torch.from_numpy(self.dataset.parts["train"].y[:1])
             dry_run(self.model, lambda x: self.loss(self.model(x), y), x, "loss")
             self._read_batches(shuffling)
+            ranks.seed_rank(config.seed)
             self._listening = [component.build() for component in config.callbacks]
         except ConfigError as error:
             raise with_others(error, config) from None

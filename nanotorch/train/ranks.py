@@ -1,0 +1,135 @@
+"""Training in several processes under `mpiexec`: each computes its share of every step.
+
+All of them run the same program on the same data, with the same weights. They exchange gradients,
+and whatever may differ from process to process: the time, signals, the last bits of a measure.
+The process of rank 0 alone writes, prints and draws.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+import nanotorch as torch
+
+SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "WORLD_SIZE")
+RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "RANK")
+"""Where launchers tell how many processes there are, and which one this is."""
+PATIENCE = 1.0
+"""Seconds that other processes have to tell of an error that all come upon, before one does."""
+
+
+def launched(names: Sequence[str] = SIZES) -> int:
+    """Return how many processes were started together; with `RANKS`, which one this is."""
+    return next((int(os.environ[name]) for name in names if name in os.environ), 0)
+
+
+def join(reduction: str) -> None:
+    """Let this process join the others that a launcher has started with it, if there are any.
+
+    Args:
+        reduction: how gradients are added, as of `torch.distributed.init_process_group`.
+
+    Raises:
+        RuntimeError: if there is no MPI; the text says what to install.
+    """
+    if launched() > 1 and not torch.distributed.is_initialized():
+        torch.distributed.init_process_group(reduction=reduction)
+
+
+def size() -> int:
+    """Return how many processes train together."""
+    return torch.distributed.get_world_size() if torch.distributed.is_initialized() else 1
+
+
+def rank() -> int:
+    """Return which of them this is, from 0."""
+    return torch.distributed.get_rank() if torch.distributed.is_initialized() else 0
+
+
+def share(batch: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """Return this process's rows of a batch; of a small one, the last processes get none."""
+    rows = -(-len(batch[0]) // size())
+    first = rank() * rows
+    return [tensor[first : first + rows] for tensor in batch]
+
+
+def add_gradients(parameters: Iterable[torch.Tensor], loss: torch.Tensor) -> torch.Tensor:
+    """Add up the gradients of all processes, in place; return the sum of the losses.
+
+    A parameter that no process has a gradient of keeps None.
+    """
+    given = [p for p in parameters if p.requires_grad]
+    loss = loss.detach()
+    for kind in {p.dtype for p in given}:
+        same = [p for p in given if p.dtype is kind]
+        parts = [torch.zeros_like(p) if p.grad is None else p.grad for p in same]
+        there = torch.tensor([float(p.grad is not None) for p in same], dtype=kind)
+        whole = torch.cat([*(part.reshape(-1) for part in parts), there, loss.to(kind).reshape(1)])
+        torch.distributed.all_reduce(whole)
+        *sums, there, total = whole.split([*(p.numel() for p in same), len(same), 1])
+        for p, part, count in zip(same, sums, there.tolist(), strict=True):
+            if count:
+                p.grad = part.view_as(p).clone()
+    return total.to(loss.dtype).reshape(())
+
+
+def highest(number: float) -> float:
+    """Return the greatest of the numbers that the processes give: what one wants holds for all."""
+    if size() == 1:
+        return number
+    found = torch.tensor([number], dtype=torch.float64)
+    torch.distributed.all_reduce(found, torch.distributed.ReduceOp.MAX)
+    return found.item()
+
+
+def of_first(values: Mapping[str, float]) -> dict[str, float]:
+    """Return what rank 0 has measured: another machine's last bits may differ."""
+    if size() == 1 or not values:
+        return dict(values)
+    found = torch.tensor([*values.values()], dtype=torch.float64)
+    torch.distributed.broadcast(found, 0)
+    return dict(zip(values, found.tolist(), strict=True))
+
+
+def random_states() -> torch.Tensor:
+    """Return the state of the default generator: of several processes a row each."""
+    own = torch.get_rng_state()
+    if size() == 1:
+        return own
+    rows = [torch.empty_like(own) for _ in range(size())]
+    torch.distributed.all_gather(rows, own)
+    return torch.stack(rows)
+
+
+def load_random_state(states: torch.Tensor, seed: int) -> None:
+    """Continue from `random_states`; a process that was not there begins anew."""
+    rows = states if states.ndim == 2 else states[None]
+    if rank() < len(rows):
+        torch.set_rng_state(rows[rank()].clone())
+    else:
+        seed_rank(seed)
+
+
+def seed_rank(seed: int) -> None:
+    """Give the processes after the first random numbers of their own."""
+    if rank():
+        torch.manual_seed(int(np.random.SeedSequence([seed, rank()]).generate_state(1)[0]))
+
+
+def ended(told: str, code: int) -> int:
+    """Tell of an error that ends this process, and so all of them; return the exit code."""
+    joined = size() > 1
+    if joined and rank():  # rank 0 tells of what all come upon, and ends them meanwhile
+        time.sleep(PATIENCE)
+    if joined or not launched(RANKS):
+        print(f"rank {rank()} of {size()}: {told}" if rank() else told, file=sys.stderr)
+    if joined:
+        from mpi4py import MPI
+
+        sys.stdout.flush()
+        sys.stderr.flush()
+        MPI.COMM_WORLD.Abort(code)
+    return code
