@@ -35,23 +35,33 @@ def join(reduction: str) -> None:
     Raises:
         RuntimeError: if there is no MPI; the text says what to install.
     """
-    if launched() > 1 and not torch.distributed.is_initialized():
+    if launched() > 1 and not joined():
         torch.distributed.init_process_group(reduction=reduction)
+
+
+def joined() -> bool:
+    """Return whether there are other processes; where none were asked for, nothing is imported."""
+    return "nanotorch.distributed" in sys.modules and torch.distributed.is_initialized()
 
 
 def size() -> int:
     """Return how many processes train together."""
-    return torch.distributed.get_world_size() if torch.distributed.is_initialized() else 1
+    return torch.distributed.get_world_size() if joined() else 1
 
 
 def rank() -> int:
     """Return which of them this is, from 0."""
-    return torch.distributed.get_rank() if torch.distributed.is_initialized() else 0
+    return torch.distributed.get_rank() if joined() else 0
 
 
-def share(batch: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    """Return this process's rows of a batch; of a small one, the last processes get none."""
-    rows = -(-len(batch[0]) // size())
+def share(batch: Sequence[torch.Tensor], full: int) -> list[torch.Tensor]:
+    """Return this process's rows of a batch; of a small one, the last processes get none.
+
+    Args:
+        batch: tensors, samples first.
+        full: how many samples a batch has, but for the last.
+    """
+    rows = -(-full // size())
     first = rank() * rows
     return [tensor[first : first + rows] for tensor in batch]
 
@@ -121,12 +131,12 @@ def seed_rank(seed: int) -> None:
 
 def ended(told: str, code: int) -> int:
     """Tell of an error that ends this process, and so all of them; return the exit code."""
-    joined = size() > 1
-    if joined and rank():  # rank 0 tells of what all come upon, and ends them meanwhile
+    several = size() > 1
+    if several and rank():  # rank 0 tells of what all come upon, and ends them meanwhile
         time.sleep(PATIENCE)
-    if joined or not launched(RANKS):
+    if several or not launched(RANKS):
         print(f"rank {rank()} of {size()}: {told}" if rank() else told, file=sys.stderr)
-    if joined:
+    if several:
         from mpi4py import MPI
 
         sys.stdout.flush()

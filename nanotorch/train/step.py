@@ -71,6 +71,7 @@ def fitting(
     longest: float | None = None,
     largest: float | None = None,
     width: int = 2,
+    size: int = 1,
 ) -> Callable[..., Any]:
     """Return what fits a model to samples: from x, y, or x, y, x, y, ... to the loss before.
 
@@ -84,6 +85,7 @@ def fitting(
         longest: the greatest norm of all gradients together.
         largest: the greatest size of an element of them.
         width: how many tensors a batch has: the inputs of the model, and the targets.
+        size: how many samples a batch has, but for the last.
     """
     parameters = list(model.parameters())
 
@@ -115,7 +117,7 @@ def fitting(
         samples = sum(len(y) for y in tensors[width - 1 :: width])
         loss = torch.zeros(())
         for start in range(0, len(tensors), width):
-            *x, y = ranks.share(tensors[start : start + width])
+            *x, y = ranks.share(tensors[start : start + width], size)
             if len(y):
                 part = criterion(model(*x), y) * (len(y) / samples)
                 part.backward()

@@ -159,7 +159,7 @@ class Fitting(Experiment):
         self._clipped = bounds != (None, None)
         # A smaller last step is one of an epoch, too seldom to be worth a variant of its own.
         full = self.steps * (whole // train.accumulate) // per_epoch
-        step = fitting(model, self.loss, self.optimizer, *bounds, width=width)
+        step = fitting(model, self.loss, self.optimizer, *bounds, width, size)
         self.training_step = TrainingStep(step, self.optimizer, train.compile, full)
         self._norm: torch.Tensor | None = None
         """The norm of the latest gradients, before they were clipped."""
