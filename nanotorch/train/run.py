@@ -596,7 +596,8 @@ class Run:
     def _say_how_to_resume(self, condition: str = "") -> None:
         written = (self.directory / "config.yaml").exists()
         if written and not self.temporary:
-            again = f"{self.program} --resume {shlex.quote(str(self.directory))}"
+            launcher = f"mpiexec -n {ranks.size()} " * (ranks.size() > 1)
+            again = f"{launcher}{self.program} --resume {shlex.quote(str(self.directory))}"
             if self._config.experiment == FIT:
                 again = f"fit(..., resume={str(self.directory)!r})"
             line = f"to resume{condition}: {again}"
