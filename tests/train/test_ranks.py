@@ -1,0 +1,195 @@
+"""Training under `mpiexec`: the same bits as in one process, and what happens when one fails."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from nanotorch.train.run_directory import load_checkpoint
+
+ROOT = Path(__file__).parents[2]
+MPIEXEC = Path(sys.executable).parent / "mpiexec"
+QUIET = ("log.plots=false", "log.tensorboard=false")
+BCE = (f"{ROOT}/configs/bce_classification.yaml", *QUIET)
+BOOM = """
+import nanotorch as torch
+from nanotorch.train import Callback, register_callback
+
+@register_callback
+class Boom(Callback):
+    def on_step(self, loop):
+        if loop.step == 3 and torch.distributed.get_rank() == 1:
+            raise ValueError("out of sorts")
+"""
+
+
+def started(count: int, *words: str) -> subprocess.Popen[str]:
+    """Start `train.py` in several processes, in one without a launcher."""
+    command = [sys.executable, f"{ROOT}/scripts/train.py", *words]
+    command = [str(MPIEXEC), "-n", str(count), *command] if count > 1 else command
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
+    )  # fmt: skip
+
+
+def done(count: int, *words: str) -> tuple[int, str, str]:
+    """Return the exit code of `train.py`, and what it prints."""
+    process = started(count, *words)
+    out, error = process.communicate(timeout=120)
+    return process.returncode, out, error
+
+
+def trained(count: int, name: str, config: str, *words: str) -> Path:
+    """Train; return the run's directory."""
+    code, out, error = done(count, "--config", config, f"log.name={name}", *QUIET, *words)
+    assert code == 0, out + error
+    return newest()
+
+
+def newest() -> Path:
+    return Path("runs", Path("runs/latest.txt").read_text("utf-8").strip())
+
+
+def equal(first: Path, second: Path) -> bool:
+    """Return whether two runs have measured and learned the same, to the bit."""
+    return all(
+        (first / name).read_bytes() == (second / name).read_bytes()
+        for name in ("metrics.jsonl", "weights.safetensors")
+    )
+
+
+def of_one(config: str, count: int, batch: int, *words: str) -> Path:
+    """Train in one process that accumulates the shares of `count`, each of so many samples."""
+    more = (f"train.batch_size={batch}", f"train.accumulate={count}", "train.compile=false")
+    return trained(1, "one", config, *words, *more)
+
+
+def test_two_processes_take_the_steps_of_one() -> None:
+    config, words = f"{ROOT}/configs/linear_regression.yaml", ("train.epochs=2",)
+    run = trained(2, "several", config, *words, "train.batch_size=32")
+    assert equal(run, of_one(config, 2, 16, *words))
+    assert json.loads((run / "run.json").read_text("utf-8"))["processes"] == 2
+    assert sorted(path.name for path in Path("runs").iterdir()) == ["latest.txt", "one", "several"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [2, 3, 4])
+@pytest.mark.parametrize("name", ["bce_classification", "digits_cnn", "characters"])
+def test_the_bits_of_one_process(name: str, count: int) -> None:
+    config = Path(f"{ROOT}/configs/{name}.yaml")
+    text = re.sub("dropout: [0-9.]+", "dropout: 0.0", config.read_text("utf-8"))
+    own = Path(f"{name}.yaml")  # random numbers are each process's own
+    own.write_text(text.replace("data/", f"{ROOT}/configs/data/"), "utf-8")
+    words = ("train.steps=14",)
+    run = trained(count, "several", str(own), *words, f"train.batch_size={8 * count}")
+    assert equal(run, of_one(str(own), count, 8, *words))
+
+
+@pytest.mark.slow
+def test_a_minimization_is_the_same_in_each_process() -> None:
+    config = f"{ROOT}/configs/rosenbrock.yaml"
+    assert equal(trained(3, "several", config), trained(1, "one", config))
+
+
+@pytest.mark.slow
+def test_a_run_is_resumed_in_as_many_processes_to_the_same_bits() -> None:
+    config, words = BCE[0], ("train.epochs=6",)
+    whole = trained(3, "whole", config, *words)
+    trained(3, "part", config, "train.epochs=6", "train.time_limit=1e-6")
+    code, out, error = done(3, "--resume", "latest", "train.time_limit=null")
+    assert code == 0, out + error
+    assert equal(newest(), whole)
+
+
+@pytest.mark.slow
+def test_a_run_is_resumed_in_other_numbers_of_processes() -> None:
+    trained(3, "part", BCE[0], "train.epochs=2")
+    for count in (1, 2):
+        code, out, error = done(count, "--resume", "latest", f"train.epochs={4 + count}")
+        assert code == 0, out + error
+        assert f"in {count} processes, which were " in out
+    states = [*newest().glob("checkpoints/step-*")]
+    assert load_checkpoint(max(states))["task"]["random"].shape[0] == 2
+
+
+@pytest.mark.slow
+def test_a_mistake_is_told_once_and_leaves_nothing() -> None:
+    assert done(3, "--config", BCE[0], "train.epoch=3") == (
+        2, "", "command line: train.epoch=3: unknown key; did you mean 'epochs'?\n"
+    )  # fmt: skip
+    Path("runs").write_text("in the way", "utf-8")
+    code, _, error = done(3, "--config", *BCE)
+    assert code == 2
+    assert error.splitlines()[0].endswith("'runs' is no directory")
+    assert error.count("cannot make") == 1
+
+
+@pytest.mark.slow
+def test_an_error_in_one_process_ends_all() -> None:
+    Path("boom.py").write_text(BOOM, "utf-8")
+    begun = time.monotonic()
+    words = ("--import", "boom.py", "--config", *BCE, "callbacks=[Boom]", "train.epochs=9")
+    code, _, error = done(3, *words)
+    assert (code, time.monotonic() - begun < 60) == (1, True)
+    assert "rank 1 of 3 ends all processes" in error
+    assert "ValueError: out of sorts" in error
+    assert "rank 0" not in error
+    assert "rank 2" not in error
+
+
+def members(leader: int) -> list[int]:
+    """Return the processes that a launcher has started."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        words = path.read_bytes().split(b"\0")
+        if b"train.epochs=30000" in words and path.parent.name != str(leader):
+            found.append(int(path.parent.name))
+    return sorted(found)
+
+
+def under_way(count: int, directory: Path, *words: str) -> subprocess.Popen[str]:
+    """Start a long training; return when there is a checkpoint."""
+    process = started(count, "--config", *BCE, "train.epochs=30000", f"log.dir={directory}", *words)
+    for _ in range(600):
+        if [*directory.glob("*/*/checkpoints/step-*")]:
+            return process
+        time.sleep(0.1)
+    process.kill()
+    pytest.fail(f"no checkpoint: {process.communicate()}")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")
+class TestEnds:
+    def test_ctrl_c_pauses_all_after_the_same_step(self, tmp_path: Path) -> None:
+        process = under_way(2, tmp_path / "r", "checkpoint.seconds=0.2")
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert members(process.pid) == []
+        assert re.search(r"interrupted after \d+ steps", out)
+        assert "mpiexec -n 2 " in out.partition("to resume:")[2]
+
+    @pytest.mark.parametrize("victim", [0, 1, 2])
+    def test_a_process_that_is_killed_ends_all(self, victim: int, tmp_path: Path) -> None:
+        process = under_way(3, tmp_path / "r", "checkpoint.seconds=0.2")
+        workers = [
+            pid for pid in members(process.pid)
+            if b"mpiexec" not in Path(f"/proc/{pid}/cmdline").read_bytes()
+            and b"hydra" not in Path(f"/proc/{pid}/cmdline").read_bytes()
+        ]  # fmt: skip
+        os.kill(workers[victim], signal.SIGKILL)
+        process.communicate(timeout=20)
+        assert process.returncode != 0
+        assert members(process.pid) == []
+        step = max(int(p.stem[5:]) for p in (tmp_path / "r").glob("*/*/checkpoints/step-*"))
+        again = f"train.steps={step + 50}"
+        code, out, error = done(3, "--resume", str(tmp_path / "r/latest"), again)
+        assert code == 0, out + error
