@@ -216,12 +216,12 @@ def compare(group: ProcessGroup, name: str, arguments: dict[str, str]) -> None:
 # Sums.
 
 
-@np.errstate(all="ignore")
 def combined(parts: Sequence[Array], op: ReduceOp) -> Array:
     """What the ranks' arrays come to, one after the other."""
     total = parts[0]
-    for part in parts[1:]:
-        UFUNCS[op](total, part, out=total)
+    with np.errstate(all="ignore"):
+        for part in parts[1:]:
+            UFUNCS[op](total, part, out=total)
     return total / total.dtype.type(len(parts)) if op is ReduceOp.AVG else total
 
 

@@ -148,7 +148,7 @@ def fit(
         ranks.join(config.train.reduction)
         if ranks.rank():
             log, verbose = (
-                replace(config.log, progress=False, tensorboard=False, plots=False),
+                replace(config.log, progress=False, plots=False),
                 False,
             )
             config = replace(config, log=log)

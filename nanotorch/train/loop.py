@@ -7,7 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from types import FrameType
 from typing import Any, Literal, Protocol
 
@@ -397,6 +397,11 @@ class EveryFewEpochs(Callback):
 
 TRACED = 2
 """Which step of a run is shown: the first one is not like the others."""
+
+
+def unseen(model: Any) -> AbstractContextManager[None]:
+    """Show nothing of a step."""
+    return nullcontext()
 
 
 class TraceStep(Callback):

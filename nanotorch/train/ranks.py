@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 import nanotorch as torch
+from nanotorch._core.op import hidden_op
 
 SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "WORLD_SIZE")
 RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "RANK")
@@ -66,24 +67,48 @@ def share(batch: Sequence[torch.Tensor], full: int) -> list[torch.Tensor]:
     return [tensor[first : first + rows] for tensor in batch]
 
 
+class Present:
+    """Which parameters any process has a gradient of.
+
+    A compiled step has been told when it was traced: it cannot do with others.
+    """
+
+    mask: list[bool] | None = None
+
+    def update(self, mask: list[bool]) -> None:
+        """Keep what a step has found; one that is replayed must find the same."""
+        if self.mask not in (None, mask):
+            message = "another parameter has a gradient now than when the step was compiled"
+            raise RuntimeError(f"{message}; set train.compile: false")
+        self.mask = mask
+
+
 def add_gradients(parameters: Iterable[torch.Tensor], loss: torch.Tensor) -> torch.Tensor:
-    """Add up the gradients of all processes, in place; return the sum of the losses.
+    """Add up the gradients of all processes; return the sum of the losses.
 
     A parameter that no process has a gradient of keeps None.
     """
-    given = [p for p in parameters if p.requires_grad]
-    loss = loss.detach()
-    for kind in {p.dtype for p in given}:
-        same = [p for p in given if p.dtype is kind]
-        parts = [torch.zeros_like(p) if p.grad is None else p.grad for p in same]
+    given, total = [p for p in parameters if p.requires_grad], loss.detach()
+    for kind in {p.dtype: None for p in given}:
+        same, present = [p for p in given if p.dtype is kind], Present()
         there = torch.tensor([float(p.grad is not None) for p in same], dtype=kind)
-        whole = torch.cat([*(part.reshape(-1) for part in parts), there, loss.to(kind).reshape(1)])
-        torch.distributed.all_reduce(whole)
-        *sums, there, total = whole.split([*(p.numel() for p in same), len(same), 1])
-        for p, part, count in zip(same, sums, there.tolist(), strict=True):
-            if count:
-                p.grad = part.view_as(p).clone()
-    return total.to(loss.dtype).reshape(())
+        parts = [torch.zeros_like(p) if p.grad is None else p.grad for p in same]
+        flat = [there, *map(torch.flatten, parts), loss.detach().to(kind).reshape(1)]
+        whole = all_reduced(torch.cat(flat), len(same), present)
+        _, *sums, total = whole.split([part.numel() for part in flat])
+        for p, part, wanted in zip(same, sums, present.mask or (), strict=True):
+            if wanted:
+                p.grad = part.reshape(p.shape)
+    return total.to(loss.dtype, copy=True).reshape(())
+
+
+@hidden_op()
+def all_reduced(input: np.ndarray, count: int, present: Present) -> np.ndarray:
+    """The sum over all processes: an operation, so that compiled steps exchange gradients, too."""
+    whole = np.array(memoryview(input))  # a traced array has no memory: the call is traced as one
+    torch.distributed.all_reduce(torch.from_numpy(whole))
+    present.update((whole[:count] > 0).tolist())
+    return whole
 
 
 def highest(number: float) -> float:

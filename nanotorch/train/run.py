@@ -387,7 +387,7 @@ def with_log(loaded: LoadedConfig, **changes: Any) -> LoadedConfig:
 
 def quiet(loaded: LoadedConfig, place: str) -> LoadedConfig:
     """Return the configuration of a process whose files are not kept."""
-    return with_log(loaded, dir=place, progress=False, tensorboard=False, plots=False)
+    return with_log(loaded, dir=place, progress=False, plots=False)
 
 
 def begin(
@@ -485,7 +485,8 @@ class Run:
         resumed = None
         if self.saved is not None:
             resumed = self.saved.state["recorder"], self.saved.state["loop"]["step"]
-        recorder = Recorder(self.directory, self._config.log.tensorboard, resumed)
+        shown = self._config.log.tensorboard and not ranks.rank()
+        recorder = Recorder(self.directory, shown, resumed)
         loop = self.make_loop(recorder)
         with ExitStack() as stack:
             self._signals.on_start(loop)  # signals wait: half a run cannot be resumed

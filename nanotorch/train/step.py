@@ -51,8 +51,6 @@ def reason_against(optimizer: optim.Optimizer, wanted: bool, calls: int) -> str:
     """Return why a step is not to be compiled; nothing if it is."""
     if not wanted:
         return "switched off"
-    if ranks.size() > 1:
-        return "several processes add up their gradients"
     if searches(optimizer):
         return f"{type(optimizer).__name__} decides during a step how many losses it needs"
     monitoring = getattr(sys, "monitoring", None)  # by which `cProfile` looks on from 3.12 on

@@ -43,6 +43,7 @@ from .loop import (
     StopEarly,
     StopInTime,
     TraceStep,
+    unseen,
 )
 from .metrics import Array, coefficients_table, fitted, least_squares_text, metrics_table
 from .plots import Plot, Records, loss_curves, predicted_plots, recall_curves
@@ -268,7 +269,8 @@ class Fitting(Experiment):
             RecordEpochs(write, self._validated, train.validate_every),
             self._schedule,
             StopEarly(**vars(stopping)) if stopping else None,
-            TraceStep(self, events.step) if events else None,
+            # Where rank 0 takes a step uncompiled to be shown, all do.
+            TraceStep(self, events.step if events else unseen) if log.tensorboard else None,
             histograms,
             progress(self.epochs, train.validate_every) if log.progress else None,
             *self._listening,

@@ -9,7 +9,9 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 from nanotorch.train.run_directory import load_checkpoint
 
@@ -90,6 +92,35 @@ def test_the_bits_of_one_process(name: str, count: int) -> None:
     words = ("train.steps=14",)
     run = trained(count, "several", str(own), *words, f"train.batch_size={8 * count}")
     assert equal(run, of_one(str(own), count, 8, *words))
+
+
+@pytest.mark.slow
+def test_a_compiled_step_exchanges_gradients() -> None:
+    words = ("train.epochs=150",)
+    run = trained(2, "several", BCE[0], *words)
+    assert json.loads((run / "run.json").read_text("utf-8"))["step"]["compiled"]
+    assert equal(run, of_one(BCE[0], 2, 16, *words))
+
+
+NORMALIZED = f"""
+experiment: classification
+data: {{csv: {ROOT}/configs/data/breast_cancer.csv, target: diagnosis, positive: malignant}}
+model:
+  layers: [{{name: Linear, out_features: 16}}, BatchNorm1d, ReLU, {{name: Linear, out_features: 1}}]
+loss: BCEWithLogitsLoss
+optimizer: {{name: SGD, lr: 1e-2, momentum: 0.9}}
+train: {{steps: 40, batch_size: 30}}
+"""
+
+
+@pytest.mark.slow
+def test_batch_normalization_is_that_of_the_whole_batch() -> None:
+    Path("normalized.yaml").write_text(NORMALIZED, "utf-8")
+    several, one = (trained(count, str(count), "normalized.yaml") for count in (3, 1))
+    first, second = (load_file(run / "weights.safetensors") for run in (several, one))
+    assert first.keys() == second.keys()
+    for name, array in first.items():
+        np.testing.assert_allclose(array, second[name], rtol=1e-3, atol=1e-4, err_msg=name)
 
 
 @pytest.mark.slow
