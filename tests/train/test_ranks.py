@@ -116,7 +116,7 @@ train: {{steps: 40, batch_size: 30}}
 @pytest.mark.slow
 def test_batch_normalization_is_that_of_the_whole_batch() -> None:
     Path("normalized.yaml").write_text(NORMALIZED, "utf-8")
-    several, one = (trained(count, str(count), "normalized.yaml") for count in (3, 1))
+    several, one = (trained(count, f"of{count}", "normalized.yaml") for count in (3, 1))
     first, second = (load_file(run / "weights.safetensors") for run in (several, one))
     assert first.keys() == second.keys()
     for name, array in first.items():
