@@ -86,6 +86,8 @@ def fitting(
         size: how many samples a batch has, but for the last.
     """
     parameters = list(model.parameters())
+    several = ranks.size() > 1
+    synchronized = several and any(isinstance(m, nn.SyncBatchNorm) for m in model.modules())
 
     def bounded() -> torch.Tensor:
         norm = get_total_norm([p.grad for p in parameters if p.grad is not None])
@@ -120,9 +122,11 @@ def fitting(
                 part = criterion(model(*x), y) * (len(y) / samples)
                 part.backward()
                 loss = loss + part.detach()
+            elif synchronized:  # the others wait for what it has to say of its samples: none
+                (model(*x).sum() * 0).backward()
         return ranks.add_gradients(parameters, loss)
 
-    if ranks.size() > 1:
+    if several:
         gradients = shared_gradients
 
     def training_step(*batches: torch.Tensor) -> Any:
