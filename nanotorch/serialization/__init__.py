@@ -4,7 +4,7 @@ files   where bytes come from and go to, whole or not at all
 memory   tensors that share memory, taken apart and put together
 structure   everything around the tensors, as JSON
 foreign   what a file is that is none of ours
-allowed   what PyTorch would have to be allowed to run, which is noted only
+allowed   the classes and functions that a file may name
 archive   tensors, structure and checks as the bytes of one file
 """
 

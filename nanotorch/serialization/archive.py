@@ -1,12 +1,16 @@
 """Objects with their tensors in one file, in PyTorch's words; nothing in it is executed."""
 
+import importlib
 import json
 import math
 import os
+import pickle
+import sys
 import zipfile
 import zlib
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
+from types import BuiltinFunctionType, FunctionType
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -14,6 +18,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.bfloat16 import bfloat16, bits_of, of_bits
 from nanotorch._core.dtypes import BFLOAT16, absent, device
+from nanotorch._core.graph import HookDict
 from nanotorch._core.layout import address
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.nn.module import Module
@@ -22,9 +27,9 @@ from nanotorch.optim.lr_scheduler import LRScheduler
 from nanotorch.optim.optimizer import Optimizer
 from nanotorch.serialization.files import Parts, source, write
 
-# Classes and functions that a file may name, as programs tell PyTorch before they load one.
+# Classes and functions that a file may name: nanotorch's own, and those that a program has noted.
 #
-# They are noted only: nothing that a file of `save` names is ever called.
+# Nothing that a file of `save` names is ever called: objects get their class and attributes.
 
 
 noted: list[Any] = []
@@ -57,6 +62,53 @@ class safe_globals:  # noqa: N801 - PyTorch's name
 
     def __exit__(self, *exc: object) -> None:
         noted[:] = self.before
+
+
+OWN = ("nanotorch.nn.", "nanotorch.ops.")  # modules whose classes and functions any file may name
+NOT_ALLOWED = (
+    "Weights only load failed: the file holds {0}, which was not an allowed global by default. If "
+    "you trust it, use `torch.serialization.add_safe_globals([{0}])`, or load the file with "
+    "weights_only=False"
+)
+
+
+def name_of(value: Any) -> str | None:
+    """The name by which `named` finds a class or function again, if it does."""
+    name = f"{getattr(value, '__module__', None)}:{getattr(value, '__qualname__', None)}"
+    return name if stands_at(name) is value else None
+
+
+def stands_at(name: str) -> Any:
+    """What is defined under a name in a module that is there, or None."""
+    module, _, path = name.partition(":")
+    if module.startswith(OWN):
+        importlib.import_module(module)
+    found: Any = sys.modules.get(module)
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    # Not what that module has imported.
+    defined = f"{getattr(found, '__module__', None)}:{getattr(found, '__qualname__', None)}"
+    return found if defined == name else None
+
+
+def named(name: str, weights_only: bool | None) -> Any:
+    """The class or function that a file names.
+
+    Raises:
+        pickle.UnpicklingError: if it may not.
+        RuntimeError: if there is none.
+    """
+    known = name.replace(":", ".")
+    for entry in noted:
+        value, own = entry if isinstance(entry, tuple) else (entry, None)
+        if known == (own or f"{value.__module__}.{value.__qualname__}"):
+            return value
+    if weights_only is not False and not name.startswith(OWN):
+        raise pickle.UnpicklingError(NOT_ALLOWED.format(known))
+    found = stands_at(name)
+    if found is None:
+        raise RuntimeError(f"there is no {known}; define or import it before the file is loaded")
+    return found
 
 
 # What a file is that `load` cannot read, by its first bytes, and what to do about it.
@@ -251,7 +303,7 @@ ARRAYS: dict[str, Callable[[np.ndarray], Any]] = {
     "uint32": lambda array: array.view(np.uint32),
     "uint64": lambda array: array.view(np.uint64),
 }
-STATEFUL = (Module, Optimizer, LRScheduler)
+STATEFUL = (Optimizer, LRScheduler)
 RESERVED = "__metadata__"  # what safetensors does not take for a tensor's name
 
 
@@ -267,6 +319,12 @@ class Encoder:
         # Which is stored under which name first, and alive, so that no identity is used twice.
         self._first: dict[int, tuple[str, Any]] = {}
         self._above: set[int] = set()  # the containers that surround the value at hand
+        self._objects: dict[int, tuple[int, Any]] = {}  # with their numbers, and alive
+
+    @property
+    def has_objects(self) -> bool:
+        """Whether there are modules among the values."""
+        return bool(self._objects)
 
     def encode(self, value: Any, path: tuple[Any, ...] = ()) -> Any:
         """The JSON of a value."""
@@ -283,7 +341,34 @@ class Encoder:
         if kind in SIMPLE_NAMES:
             name = SIMPLE_NAMES[kind]
             return {name: SIMPLE[name][1](value)}
+        if isinstance(value, Module) or (self._objects and is_plain_object(value)):
+            return self._encode_object(value, path)
+        defined = isinstance(value, (type, FunctionType, BuiltinFunctionType))
+        if self._objects and defined and (known_as := name_of(value)) is not None:
+            return {"global": known_as}
         return self._encode_array(value, path)
+
+    def _encode_object(self, value: Any, path: tuple[Any, ...]) -> Any:
+        """A module, or what it holds: class and attributes, at the first place where it stands."""
+        if id(value) in self._objects:
+            return {"again": self._objects[id(value)][0]}
+        name = name_of(type(value))
+        if name is None:
+            raise TypeError(
+                f"cannot save {place(path)}: its class {type(value).__qualname__} is not found by "
+                f"its name in {type(value).__module__}; define it at the top of its module"
+            )
+        self._objects[id(value)] = len(self._objects), value
+        pairs = []
+        for key, part in vars(value).items():
+            if isinstance(part, HookDict):
+                part = dict(part)
+                if not part:  # each module has them
+                    continue
+            # The parts of a module go by the names that they have in its state.
+            within = path if key in PARTS else (*path, Attribute(key))
+            pairs.append([key, self.encode(part, within)])
+        return {"object": pairs, "class": name}
 
     def _encode_container(self, name: str, values: Any, path: tuple[Any, ...]) -> Any:
         if name not in MAPPINGS:
@@ -330,9 +415,31 @@ class Encoder:
         return name
 
 
+class Attribute(str):
+    """In the path to a value, the name of an attribute."""
+
+
+PARTS = ("_parameters", "_buffers", "_modules")
+
+
+def is_plain_object(value: Any) -> bool:
+    """Whether an object is its class and its attributes, as far as pickles see it, too."""
+    kind: Any = type(value)
+    return (
+        hasattr(value, "__dict__")
+        and not isinstance(value, (type, FunctionType))
+        and kind.__reduce_ex__ is object.__reduce_ex__
+        and kind.__reduce__ is object.__reduce__
+        and getattr(kind, "__getstate__", None) is getattr(object, "__getstate__", None)
+        and kind.__basicsize__ == Module.__basicsize__  # neither slots nor values of C
+    )
+
+
 def place(path: tuple[Any, ...]) -> str:
     """Where a value stands, as Python would reach it."""
-    return "obj" + "".join(f"[{key!r}]" for key in path)
+    return "obj" + "".join(
+        f".{key}" if isinstance(key, Attribute) else f"[{key!r}]" for key in path
+    )
 
 
 def refusal(value: Any, path: tuple[Any, ...]) -> str:
@@ -362,8 +469,9 @@ def refusal(value: Any, path: tuple[Any, ...]) -> str:
 class Decoder:
     """Puts an object together from its JSON and the tensors' arrays."""
 
-    def __init__(self, arrays: dict[str, np.ndarray]) -> None:
-        self._arrays = arrays
+    def __init__(self, arrays: dict[str, np.ndarray], weights_only: bool | None) -> None:
+        self._arrays, self._weights_only = arrays, weights_only
+        self._objects: list[Any] = []  # in the order of their numbers
         self._made: dict[str, Tensor] = {}  # by the name of the first place
 
     def decode(self, value: Any) -> Any:
@@ -385,7 +493,28 @@ class Decoder:
             return SIMPLE[kind][2](content)
         if kind in ("tensor", "parameter"):
             return self._tensor(content, value)
+        if kind == "object":
+            return self._object(content, value["class"])
+        if kind == "again":
+            return self._objects[content]
+        if kind == "global":
+            return named(content, self._weights_only)
         return ARRAYS[kind](self._array(content))
+
+    def _object(self, content: Any, name: str) -> Any:
+        """An object by its class and attributes, without a call of its own code."""
+        made: Any = object.__new__(named(name, self._weights_only))
+        if isinstance(made, Module):
+            Module.__init__(made)
+        self._objects.append(made)
+        own = vars(made)
+        for key, part in content:
+            value = self.decode(part)
+            if isinstance(own.get(key), HookDict):
+                own[key].update(value)
+            else:
+                own[key] = value
+        return made
 
     def _array(self, name: str) -> np.ndarray:
         """The array of this name, which stands at one place.
@@ -412,7 +541,7 @@ class Decoder:
 # that. Other libraries read the tensors and pass over the texts.
 
 
-FORMAT = 1
+FORMAT, FORMAT_OF_VALUES = 2, 1  # the second has no objects
 OURS, CHECKSUM = "nanotorch", "nanotorch.crc32"
 MOST_DIMENSIONS = 64
 LONGEST = 100  # characters of a name in a message
@@ -436,7 +565,7 @@ def packed(obj: Any) -> Parts:
     arrays = {name: tensor._array for name, tensor in encoder.tensors.items()}
     text = json.dumps(
         {
-            "format": FORMAT,
+            "format": FORMAT if encoder.has_objects else FORMAT_OF_VALUES,
             "structure": structure,
             "layouts": dict(zip(arrays, layouts(list(arrays.values())), strict=True)),
             "crc32": {name: checksum(array) for name, array in arrays.items()},
@@ -475,11 +604,12 @@ def checksum(array: np.ndarray) -> int:
     return zlib.crc32(as_stored(array).reshape(-1).view(np.uint8).data)
 
 
-def unpacked(file: BinaryIO, path: str) -> Any:
+def unpacked(file: BinaryIO, path: str, weights_only: bool | None = None) -> Any:
     """The object that a file holds: what was saved, or a dict of another library's tensors.
 
     Args:
         path: how errors name the file.
+        weights_only: as `load` has it.
     """
     header, size = read_header(file, path)
     metadata = header.pop(RESERVED, {})
@@ -497,7 +627,9 @@ def unpacked(file: BinaryIO, path: str) -> Any:
     try:
         told = json.loads(text)
         reason = misfit(told, arrays)
-        value = None if reason else rebuilt(told, arrays)
+        value = None if reason else rebuilt(told, arrays, weights_only)
+    except pickle.UnpicklingError:
+        raise
     except Exception as error:  # of any kind: a forger may write what he likes
         raise RuntimeError(
             f"{path}: the description of its contents makes no sense "
@@ -510,7 +642,7 @@ def unpacked(file: BinaryIO, path: str) -> Any:
 
 def misfit(told: Any, arrays: dict[str, np.ndarray]) -> str | None:
     """Why the parsed description does not belong to the arrays, if it does not."""
-    if told["format"] != FORMAT:
+    if told["format"] not in (FORMAT, FORMAT_OF_VALUES):
         return (
             f"written in format {told['format']} by a later version of nanotorch; this one reads "
             f"format {FORMAT}"
@@ -523,11 +655,11 @@ def misfit(told: Any, arrays: dict[str, np.ndarray]) -> str | None:
     return None
 
 
-def rebuilt(told: Any, arrays: dict[str, np.ndarray]) -> Any:
+def rebuilt(told: Any, arrays: dict[str, np.ndarray], weights_only: bool | None) -> Any:
     """The object from the parsed description and the arrays."""
     names = list(told["crc32"])
     placed = laid_out([arrays[n] for n in names], [told["layouts"][n] for n in names])
-    return Decoder(dict(zip(names, placed, strict=True))).decode(told["structure"])
+    return Decoder(dict(zip(names, placed, strict=True)), weights_only).decode(told["structure"])
 
 
 def read_header(file: BinaryIO, path: str) -> tuple[dict[str, Any], int]:
@@ -642,7 +774,8 @@ def save(
     `state_dict()` of modules, optimizers and schedulers gives, and a checkpoint of several such.
     Tensors that are one, or share memory, do so again when they are loaded; of a tensor's memory
     only the part that is seen is stored. Attributes set on tensors, gradients, hooks and history
-    are not stored.
+    are not stored. Of a module its class is stored by its name, and its attributes: values as
+    above, other modules and plain objects, and functions and classes by their names.
 
     In a flat dict the tensors have its keys, for other libraries that read the format too.
 
@@ -652,7 +785,7 @@ def save(
         pickle_module, pickle_protocol: accepted for PyTorch's sake; no pickle is written.
 
     Raises:
-        TypeError: for anything else in the object, such as a whole module or a function; the text
+        TypeError: for anything else in the object, such as an optimizer or a lambda; the text
             tells where it is.
         ValueError: for an array of an unknown dtype or a container that contains itself.
         RuntimeError: if the directory is not there.
@@ -672,9 +805,12 @@ def load(
         f: a path, or a file object opened in binary mode, which is read to its end.
         map_location: where tensors go: anything that means the CPU, or a function, which is not
             called, since they are there.
-        weights_only, mmap, pickle_module, pickle_load_args: accepted for PyTorch's sake.
+        weights_only: False lets the file name any class and function of the program, for modules
+            that were saved whole; by default, those of nanotorch and of `add_safe_globals`.
+        mmap, pickle_module, pickle_load_args: accepted for PyTorch's sake.
 
     Raises:
+        pickle.UnpicklingError: for a class that the file must not name.
         EOFError: for an empty file.
         RuntimeError: for a file that is cut off, changed or of another format; the text tells
             which, and how to convert a checkpoint of PyTorch's.
@@ -684,7 +820,7 @@ def load(
     check_location(map_location)
     name = os.fspath(f) if isinstance(f, (str, os.PathLike)) else getattr(f, "name", "the file")
     with source(f) as file:
-        return unpacked(file, str(name))
+        return unpacked(file, str(name), weights_only)
 
 
 def check_location(where: Any) -> None:

@@ -180,7 +180,7 @@ def test_a_file_that_was_changed() -> None:
         ('"tuple"', '"eval_"', "KeyError: 'eval_'"),
         ('"offset":0', '"offset":9', "ValueError"),
         ('"bytes":24', '"bytes":-1', "ValueError"),
-        ('"format":1', '"format":2', "format 2 by a later version"),
+        ('"format":1', '"format":3', "format 3 by a later version"),
         ('"crc32":{"w.0"', '"crc32":{"w.9"', "'w.9' is missing"),
     ],
 )

@@ -146,6 +146,7 @@ STATE = {"w": [torch.arange(6.0), torch.ones(2, 2).t()], "x": (2.5,), "b": b"123
 base = torch.arange(6.0)
 OURS = written({"w": [base, base[1:]], "x": (2.5,), "b": b"1234"})
 FILES = [OURS, written(STATE), written({"a": torch.zeros(0, 3), "b": torch.ones(3).bool()})]
+FILES += [written(torch.nn.Sequential(torch.nn.Linear(1, 2), torch.nn.BatchNorm1d(2)))]
 FILES += [forged({"a": ENTRY, "b": {**ENTRY, "dtype": "U8", "data_offsets": [4, 5]}}, b"12345")]
 
 

@@ -1,0 +1,144 @@
+"""Whole modules in files: rebuilt from their class and attributes, of which nothing is called."""
+
+import io
+import pickle
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from safetensors.numpy import load as load_arrays
+
+import nanotorch as torch
+from nanotorch import nn
+from nanotorch.nn import functional as F
+from nanotorch.serialization import add_safe_globals, clear_safe_globals, safe_globals
+from tests.serialization.test_files import written
+from tests.serialization.test_forged import describe, forged, parts
+
+CALLS: list[str] = []
+
+
+@dataclass
+class Options:
+    """What a program keeps beside its layers."""
+
+    width: int = 2
+    name: str = "small"
+
+
+def hook(*args: Any) -> None:
+    CALLS.append("hook")
+
+
+class Net(nn.Module):
+    """Shared layers and weights, a cycle, functions, a frozen bias, a buffer that has no state."""
+
+    def __init__(self) -> None:
+        CALLS.append("init")
+        super().__init__()
+        self.options = Options()
+        self.first = nn.Linear(2, 2)
+        self.again = self.first
+        self.tied = nn.Linear(2, 2)
+        self.tied.weight = self.first.weight
+        self.first.bias.requires_grad_(False)
+        self.norm = nn.BatchNorm1d(2).half().float()
+        self.layers = nn.ModuleList([nn.GELU(), nn.LSTM(2, 2, dtype=torch.float64)])
+        self.register_buffer("steps", torch.arange(3), persistent=False)
+        self.act, self.kind, self.log = F.relu, nn.LayerNorm, torch.log
+        self.parents = [self]
+
+    def __setstate__(self, state: Any) -> None:
+        CALLS.append("setstate")
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = self.act(self.tied(self.again(self.first(x)))) + self.norm(x)
+        return found
+
+
+def loaded(data: bytes, **options: Any) -> Any:
+    return torch.load(io.BytesIO(data), **options)
+
+
+def test_a_module_of_a_program_comes_back_as_it_was() -> None:
+    net = Net().eval()
+    handle = net.register_forward_hook(hook)
+    x, data = torch.ones(3, 2), written({"net": net, "epoch": 3})
+    CALLS.clear()
+    found = loaded(data, weights_only=False)["net"]
+    assert CALLS == []
+    assert torch.equal(found(x), net(x))
+    assert CALLS == ["hook", "hook"]
+    handle.remove()
+    assert repr(found) == repr(net)
+    assert found.state_dict().keys() == net.state_dict().keys()
+    assert found.first is found.again
+    assert found.first.weight is found.tied.weight
+    assert found.parents[0] is found
+    assert (found.options, found.training) == (Options(), False)
+    assert (found.act, found.kind, found.log) == (F.relu, nn.LayerNorm, torch.log)
+    assert not found.first.bias.requires_grad
+    assert found.layers[1].weight_ih_l0.dtype is torch.float64
+    assert found.steps.tolist() == [0, 1, 2]
+    found.train()(x).sum().backward()
+    assert found.first.weight.grad is not None
+
+
+def test_other_libraries_find_the_names_of_the_state() -> None:
+    model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+    assert load_arrays(written(model)).keys() == model.state_dict().keys()
+
+
+def test_classes_of_nanotorch_need_no_leave() -> None:
+    model = nn.Sequential(nn.Linear(2, 3), nn.Dropout(0.3), nn.TransformerEncoderLayer(3, 1, 4))
+    found = loaded(written(model), weights_only=True)
+    assert repr(found) == repr(model)
+    x = torch.ones(1, 2, 2)
+    assert torch.equal(found.eval()(x), model.eval()(x))
+
+
+def test_classes_of_a_program_need_leave() -> None:
+    data = written(Net())
+    for options in ({}, {"weights_only": True}):
+        with pytest.raises(pickle.UnpicklingError, match=r"add_safe_globals.*modules\.Net"):
+            loaded(data, **options)
+    with safe_globals([Net]), pytest.raises(pickle.UnpicklingError, match="Options"):
+        loaded(data)
+    add_safe_globals([Net, (Options, f"{__name__}.Options")])
+    assert isinstance(loaded(data), Net)
+    clear_safe_globals()
+
+
+def test_what_a_module_cannot_hold(tmp_path: Path) -> None:
+    net = nn.Sequential(Net())
+    with (tmp_path / "log").open("w") as file:
+        for value, message in (
+            (lambda x: x, r"cannot save obj\['0'\]\.act: '<lambda>' is code"),
+            (file, r"obj\['0'\]\.act: TextIOWrapper is none of what"),
+            ({"k": [iter(())]}, r"obj\['0'\]\.act\['k'\]\[0\]: tuple_iterator is none"),
+            (torch.optim.SGD(net.parameters()), "a whole SGD .* of a new SGD"),
+        ):
+            net[0].act = value
+            with pytest.raises(TypeError, match=message):
+                torch.save(net, io.BytesIO())
+
+    class Local(nn.Module):
+        pass
+
+    with pytest.raises(TypeError, match=r"its class .*Local is not found by its name"):
+        torch.save(Local(), io.BytesIO())
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["builtins:eval", "os:system", "nanotorch.nn.module:np", "nanotorch.nn.absent:X", "x", "a:b:c"],
+)
+@pytest.mark.parametrize("weights_only", [True, False])
+def test_a_forged_name_runs_nothing(name: str, weights_only: bool) -> None:
+    header, data = parts(written(nn.Linear(1, 1)))
+    text = header["__metadata__"]["nanotorch"]
+    assert "nanotorch.nn.linear:Linear" in text
+    describe(header, text.replace("nanotorch.nn.linear:Linear", name))
+    with pytest.raises((pickle.UnpicklingError, RuntimeError)):
+        loaded(forged(header, data), weights_only=weights_only)
