@@ -11,18 +11,21 @@ from nanotorch._core.graph import CUT_OFF, AccumulateGrad
 from nanotorch._core.tensor import Tensor
 from nanotorch.autograd.backward import grad as gradients
 from nanotorch.autograd.functional import pulled_back
+from nanotorch.func.trees import (
+    TreeSpec,
+    tree_flatten,
+    tree_map,
+    tree_unflatten,
+    treespec_pprint,
+)
 from nanotorch.func.vmap import (
     Numbers,
-    Spec,
     chosen,
-    flatten,
-    mapped,
     need_floats,
     need_output,
     need_smooth,
     need_tensors,
     replaced,
-    unflatten,
     vmap,
     with_aux,
 )
@@ -48,8 +51,8 @@ class Level:
         outer, inner: how the outputs and the inputs are nested.
     """
 
-    outer: Spec
-    inner: Spec
+    outer: TreeSpec
+    inner: TreeSpec
 
     def __init__(self) -> None:
         self.inputs: list[Tensor] = []
@@ -77,8 +80,8 @@ class Level:
 
         While it runs it may not differentiate in other ways.
         """
-        entered = mapped(self._enter, given)
-        self.inner = flatten(entered)[1]
+        entered = tree_map(self._enter, given)
+        self.inner = tree_flatten(entered)[1]
         mode.transforms += 1
         try:
             with enable_grad():
@@ -92,7 +95,7 @@ class Level:
     ) -> tuple[list[Tensor], Any, Any]:
         """As `run`, for a function that returns nested tensors; first these."""
         output, aux = self.run(func, given, has_aux, name)
-        outputs, self.outer = flatten(output)
+        outputs, self.outer = tree_flatten(output)
         need_output(outputs, name)
         self.watch(outputs)
         return outputs, output, aux
@@ -122,7 +125,7 @@ class Level:
         """The tree as the caller sees it."""
         if self.recorded:
             return tree
-        return mapped(lambda t: t.detach() if isinstance(t, Tensor) else t, tree)
+        return tree_map(lambda t: t.detach() if isinstance(t, Tensor) else t, tree)
 
     def pulled_back(self, outputs: Sequence[Tensor], weights: Sequence[Any]) -> list[Tensor]:
         """The gradient by each input of the outputs, weighted; zero where there is none."""
@@ -204,7 +207,7 @@ def grad_and_value(
         told = "{}: Expected f(*args) to return a scalar Tensor, got tensor with {} dims"
         require(not output.ndim, told, name, output.ndim)
         level.watch([output])
-        gradient = unflatten(level.pulled_back([output], [None]), level.inner)
+        gradient = tree_unflatten(level.pulled_back([output], [None]), level.inner)
         return level.left(gradient), level.left((output, aux) if has_aux else output)
 
     return wrapper
@@ -264,10 +267,10 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     need_floats(outputs)
 
     def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
-        weights, given = flatten(cotangents)
+        weights, given = tree_flatten(cotangents)
         told = "cotangents must be nested as the output of the function, {}, but are {}"
-        require(given == level.outer, told, level.outer, given)
-        return unflatten(level.pulled_back(outputs, weights), level.inner)
+        require(given == level.outer, told, *map(treespec_pprint, (level.outer, given)))
+        return tree_unflatten(level.pulled_back(outputs, weights), level.inner)
 
     results = level.left(output), vjp_fn
     return (*results, level.left(aux)) if has_aux else results
@@ -319,10 +322,11 @@ def jvp(
         ValueError: for arguments that are no floating-point numbers.
     """
     require(isinstance(primals, tuple), "{}: Expected primals to be a tuple", JVP)
-    inputs, inputs_spec = flatten(primals)
-    directions, directions_spec = flatten(tangents)
+    inputs, inputs_spec = tree_flatten(primals)
+    directions, directions_spec = tree_flatten(tangents)
     told = "{}: Expected primals and tangents to have the same python structure, got {} and {}"
-    require(inputs_spec == directions_spec, told, JVP, inputs_spec, directions_spec)
+    nested = map(treespec_pprint, (inputs_spec, directions_spec))
+    require(inputs_spec == directions_spec, told, JVP, *nested)
     require(inputs, "{}: Expected primals to contain at least one Tensor", JVP)
     need_tensors([*inputs, *directions], JVP)
     need_smooth([*inputs, *directions])
@@ -334,7 +338,7 @@ def jvp(
     outputs, output, aux = level.outputs_of(lambda given: func(*given), primals, has_aux, JVP)
     if strict and not all(level.reached_by(outputs)):
         raise RuntimeError(f"{JVP}: The output of f is independent of the inputs")
-    product = unflatten(Linear(level, outputs)(directions), level.outer)
+    product = tree_unflatten(Linear(level, outputs)(directions), level.outer)
     results = level.left(output), product
     return (*results, level.left(aux)) if has_aux else results
 
@@ -405,7 +409,7 @@ def jacfwd(
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        need_smooth(flatten(chosen(args, argnums))[0])
+        need_smooth(tree_flatten(chosen(args, argnums))[0])
         if randomness == "different":
             return drawn_apart(func, args, kwargs, argnums, has_aux)
         before = default_generator._mark()
@@ -434,11 +438,11 @@ def drawn_apart(
 ) -> Any:  # fmt: skip
     """The Jacobian of a function that is run for every column, with random numbers of its own."""
     of_chosen, given = applied(func, args, kwargs, argnums)
-    inputs, inner = flatten(given)
+    inputs, inner = tree_flatten(given)
     sizes = [t.numel() for t in inputs]
 
     def column(*units: Tensor) -> Any:
-        tangents = (unflatten(units, inner),)
+        tangents = (tree_unflatten(units, inner),)
         _, *rest = jvp(of_chosen, (given,), tangents, has_aux=has_aux)
         return tuple(rest)
 
@@ -447,7 +451,7 @@ def drawn_apart(
         for unit, t in zip(ops.eye(sum(sizes)).split(sizes, 1), inputs, strict=True)
     ]
     columns, *aux = vmap(column, 0, (-1, 0)[: 1 + has_aux], "different")(*parts)
-    outputs, outer = flatten(columns)
+    outputs, outer = tree_flatten(columns)
     blocks = [
         [
             part.reshape(*part.shape[:-1], *t.shape)
@@ -455,11 +459,11 @@ def drawn_apart(
         ]
         for output in outputs
     ]
-    jacobian = unflatten([unflatten(row, inner) for row in blocks], outer)
+    jacobian = tree_unflatten([tree_unflatten(row, inner) for row in blocks], outer)
     if not has_aux:
         return jacobian
-    first, spec = flatten(aux[0])
-    return jacobian, unflatten([t[0] for t in first], spec)
+    first, spec = tree_flatten(aux[0])
+    return jacobian, tree_unflatten([t[0] for t in first], spec)
 
 
 def hessian(func: Callable[..., Any], argnums: Numbers = 0) -> Callable[..., Any]:
@@ -496,6 +500,6 @@ def for_units(
 
 def assembled(level: Level, blocks: list[list[Tensor]], has_aux: bool, aux: Any) -> Any:
     """The Jacobians as the caller gets them, from a list by outputs of lists by inputs."""
-    rows = [unflatten(row, level.inner) for row in blocks]
-    jacobian = level.left(unflatten(rows, level.outer))
+    rows = [tree_unflatten(row, level.inner) for row in blocks]
+    jacobian = level.left(tree_unflatten(rows, level.outer))
     return (jacobian, level.left(aux)) if has_aux else jacobian

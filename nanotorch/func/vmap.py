@@ -1,113 +1,15 @@
 """`vmap`: a function for one sample, run once for all samples of a batch."""
 
 import functools
-from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 from nanotorch import ops
 from nanotorch._core.batched import Batch, batched, differing, running, whole_of
 from nanotorch._core.tensor import Tensor
+from nanotorch.func.trees import TreeSpec, broadcast, tree_flatten, tree_unflatten
 from nanotorch.ops.arguments import require
 from nanotorch.ops.random import default_generator
-
-# Nested tuples, lists and dicts of values, taken apart into leaves and put together again.
-
-
-DICTS = (dict, OrderedDict, defaultdict)
-
-
-class Spec(NamedTuple):
-    """How leaves are nested.
-
-    Attributes:
-        kind: the container's type; None for a leaf.
-        keys: of a dict.
-        inner: the specs of what the container holds.
-    """
-
-    kind: Any = None
-    keys: tuple[Any, ...] = ()
-    inner: tuple["Spec", ...] = ()
-
-    def __repr__(self) -> str:
-        if self.kind is None:
-            return "*"
-        inner = [repr(spec) for spec in self.inner]
-        if issubclass(self.kind, dict):
-            pairs = zip(self.keys, inner, strict=True)
-            return "{" + ", ".join(f"{key!r}: {held}" for key, held in pairs) + "}"
-        if self.kind is list:
-            return "[" + ", ".join(inner) + "]"
-        return f"({inner[0]},)" if len(inner) == 1 else "(" + ", ".join(inner) + ")"
-
-
-LEAF = Spec()
-
-
-def flatten(tree: Any) -> tuple[list[Any], Spec]:
-    """The leaves of a tree, in order, and how they are nested."""
-    kind = type(tree)
-    if kind in DICTS:
-        keys, values = tuple(tree), list(tree.values())
-    elif kind is list or isinstance(tree, tuple):
-        keys, values = (), list(tree)
-    else:
-        return [tree], LEAF
-    leaves: list[Any] = []
-    specs = []
-    for value in values:
-        found, spec = flatten(value)
-        leaves += found
-        specs.append(spec)
-    return leaves, Spec(kind, keys, tuple(specs))
-
-
-def unflatten(leaves: Iterable[Any], spec: Spec) -> Any:
-    """The tree of these leaves."""
-    return _built(iter(leaves), spec)
-
-
-def _built(leaves: Iterator[Any], spec: Spec) -> Any:
-    if spec.kind is None:
-        return next(leaves)
-    values = [_built(leaves, inner) for inner in spec.inner]
-    if spec.keys or issubclass(spec.kind, dict):
-        pairs = zip(spec.keys, values, strict=True)
-        return defaultdict(None, pairs) if spec.kind is defaultdict else spec.kind(pairs)
-    return spec.kind(*values) if hasattr(spec.kind, "_fields") else spec.kind(values)
-
-
-def mapped(function: Callable[..., Any], tree: Any, *rests: Any) -> Any:
-    """The tree with ``function`` of each leaf, and of its counterparts in the rest."""
-    leaves, spec = flatten(tree)
-    others = [flatten(rest) for rest in rests]
-    if any(other != spec for _, other in others):
-        raise ValueError(f"Node type mismatch; expected {spec}, but got {others[0][1]}.")
-    return unflatten(map(function, leaves, *(found for found, _ in others)), spec)
-
-
-def broadcast(tree: Any, spec: Spec) -> list[Any] | None:
-    """A value for each leaf of ``spec``: a leaf of ``tree`` counts for all below it.
-
-    None if ``tree`` is nested in another way.
-    """
-    if not isinstance(tree, (tuple, list, dict)):
-        return [tree] * count(spec)
-    kind = type(tree)
-    if kind is not spec.kind and not (kind in DICTS and spec.kind in DICTS):
-        return None
-    if len(tree) != len(spec.inner) or (isinstance(tree, dict) and set(tree) != set(spec.keys)):
-        return None
-    values = [tree[key] for key in spec.keys] if isinstance(tree, dict) else list(tree)
-    parts = [broadcast(value, inner) for value, inner in zip(values, spec.inner, strict=True)]
-    return None if None in parts else [leaf for part in parts for leaf in part or []]
-
-
-def count(spec: Spec) -> int:
-    """How many leaves there are."""
-    return 1 if spec.kind is None else sum(map(count, spec.inner))
-
 
 # Which arguments of a function are differentiated, and what its results must be.
 
@@ -216,25 +118,25 @@ def vmap(
 
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        leaves, spec = flatten(args)
+        leaves, spec = tree_flatten(args)
         dims = input_dims(name, in_dims, leaves, spec)
         size = batch_size(leaves, dims)
 
-        def at_once(leaves: list[Any], size: int) -> tuple[list[Any], Spec, list[Any]]:
+        def at_once(leaves: list[Any], size: int) -> tuple[list[Any], TreeSpec, list[Any]]:
             batch = Batch(size, randomness)
             samples = [
                 value if dim is None else batched(value.movedim(dim, 0) if dim else value, batch)
                 for value, dim in zip(leaves, dims, strict=True)
             ]
             with running(batch):
-                results, nested = flatten(func(*unflatten(samples, spec), **kwargs))
+                results, nested = tree_flatten(func(*tree_unflatten(samples, spec), **kwargs))
                 places = output_dims(name, out_dims, nested)
                 pairs = zip(results, places, strict=True)
                 return [left(name, part, dim, batch) for part, dim in pairs], nested, places
 
         if chunk_size is None or chunk_size >= size:
             results, nested, _ = at_once(leaves, size)
-            return unflatten(results, nested)
+            return tree_unflatten(results, nested)
         state = default_generator.get_state() if randomness == "same" else None
         chunks = []
         for start in range(0, size, chunk_size):
@@ -249,12 +151,12 @@ def vmap(
             chunks.append(results)
         columns = zip(zip(*chunks, strict=True), places, strict=True)
         whole = [column[0] if dim is None else ops.cat(column, dim) for column, dim in columns]
-        return unflatten(whole, nested)
+        return tree_unflatten(whole, nested)
 
     return wrapped
 
 
-def input_dims(name: str, in_dims: Any, leaves: list[Any], spec: Spec) -> list[int | None]:
+def input_dims(name: str, in_dims: Any, leaves: list[Any], spec: TreeSpec) -> list[int | None]:
     """The dimension that counts the samples, of each tensor among the arguments."""
     if not isinstance(in_dims, (int, tuple)):
         raise ValueError(f"vmap({name}): in_dims must be int or a tuple, got: {type(in_dims)}")
@@ -307,12 +209,12 @@ def left(name: str, part: Any, dim: Any, batch: Batch) -> Any:
     return whole.movedim(0, dim) if dim else whole
 
 
-def output_dims(name: str, out_dims: Any, spec: Spec) -> list[Any]:
+def output_dims(name: str, out_dims: Any, spec: TreeSpec) -> list[Any]:
     """Where the samples come to lie in each result."""
-    if not all(isinstance(d, int | None) for d in flatten(out_dims)[0]):
+    if not all(isinstance(d, int | None) for d in tree_flatten(out_dims)[0]):
         raise ValueError(f"vmap({name}): out_dims must hold ints and None, got {out_dims}")
     # One result may have its dimension in a tuple.
-    single = isinstance(out_dims, tuple) and len(out_dims) == 1 and spec.kind is None
+    single = isinstance(out_dims, tuple) and len(out_dims) == 1 and spec.type is None
     dims = broadcast(out_dims[0] if single else out_dims, spec)
     if dims is None:
         raise ValueError(

@@ -1,7 +1,25 @@
-"""Nested tuples, lists and dicts taken apart, where programs look for that."""
+"""Nested containers taken apart, where programs look for that."""
 
-from nanotorch.func.vmap import flatten as tree_flatten
-from nanotorch.func.vmap import mapped as tree_map
-from nanotorch.func.vmap import unflatten as tree_unflatten
+from nanotorch.func.trees import (
+    TreeSpec,
+    register_pytree_node,
+    tree_flatten,
+    tree_leaves,
+    tree_map,
+    tree_map_only,
+    tree_structure,
+    tree_unflatten,
+    treespec_pprint,
+)
 
-__all__ = ["tree_flatten", "tree_map", "tree_unflatten"]
+__all__ = [
+    "TreeSpec",
+    "register_pytree_node",
+    "tree_flatten",
+    "tree_leaves",
+    "tree_map",
+    "tree_map_only",
+    "tree_structure",
+    "tree_unflatten",
+    "treespec_pprint",
+]

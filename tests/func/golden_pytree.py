@@ -1,0 +1,64 @@
+"""Trees: containers taken apart and put together, by what libraries call of `torch.utils`."""
+
+from collections import OrderedDict, defaultdict, deque, namedtuple
+from typing import Any
+
+from tests.answers import raised
+
+Pair = namedtuple("Pair", "a b")
+
+
+def _tree(torch: Any) -> Any:
+    return {
+        "b": [1, (2, None)], "a": Pair(3, OrderedDict(x=4)), "d": defaultdict(list, {"k": 5}),
+        "q": deque([6], maxlen=3), "s": torch.Size([1, 2]), "l": slice(1, 2), "e": [{}, ()],
+    }  # fmt: skip
+
+
+def taken_apart(torch: Any) -> Any:
+    from_ = torch.utils._pytree
+    tree = _tree(torch)
+    leaves, spec = from_.tree_flatten(tree)
+    yield leaves, [str(spec).replace("tests.func.golden_pytree.", "")]
+    yield spec.num_leaves, spec.num_nodes, spec.num_children, spec.is_leaf(), spec.context
+    yield repr(from_.tree_unflatten(range(len(leaves)), spec))
+    yield spec == from_.tree_structure(tree), hash(spec) == hash(from_.tree_structure(tree))
+    yield repr(from_.tree_map(lambda x: [x], tree)), spec.unflatten(leaves) == tree
+    yield from_.tree_leaves([1, (2,)]), repr(from_.tree_structure(1)), from_.tree_leaves(None)
+    yield repr(from_.tree_structure(torch.max(torch.ones(2, 2), 0)))
+    yield from_.tree_flatten([[1], 2], is_leaf=lambda x: x == [1])[0]
+
+
+def several(torch: Any) -> Any:
+    from_ = torch.utils._pytree
+
+    def pairs(*trees: Any) -> Any:
+        return from_.tree_map(lambda *leaves: leaves, *trees)
+
+    yield pairs([1, (2,)], [3, (4,)]), pairs(1, [2, 3]), pairs([1, 2], [[5], (6,)])
+    yield pairs({"a": 1, "c": 2}, {"c": 3, "a": 4})
+    yield raised(lambda: pairs([1], [1, 2])), raised(lambda: pairs([1], {"a": 1}))
+    yield raised(lambda: pairs({"a": 1}, {"b": 1}))
+    yield from_.tree_map_only(int, lambda x: -x, [1, "a"])
+    yield from_.tree_map_only((int, float), str, [1, 2.0, None])
+    yield raised(lambda: from_.tree_unflatten([1], from_.tree_structure([1, 2])))
+    yield raised(lambda: from_.tree_unflatten([1], 3))
+
+
+def registered(torch: Any) -> Any:
+    from_ = torch.utils._pytree
+
+    class Box:
+        def __init__(self, held: Any, label: str) -> None:
+            self.held, self.label = held, label
+
+    def put_in() -> None:
+        from_.register_pytree_node(
+            Box, lambda box: ([box.held], box.label), lambda values, label: Box(*values, label)
+        )
+
+    put_in()
+    found = from_.tree_map(lambda x: x + 1, [Box((1, 2), "b")])[0]
+    yield found.held, found.label, repr(from_.tree_structure(found))
+    yield raised(put_in).partition("<class")[0]
+    yield torch.vmap(lambda box: box.held * 2)(Box(torch.ones(2), "v"))
