@@ -25,7 +25,8 @@ LAYERS = (
     "nanotorch.amp", "nanotorch.cuda", "nanotorch.xpu", "nanotorch.multiprocessing",
     "nanotorch.torch_version", "nanotorch.testing", "nanotorch.hub", "nanotorch.__config__",
     "nanotorch.version", "nanotorch", "nanotorch.utils.tensorboard", "nanotorch.profiler",
-    "nanotorch.train", "nanotorch.program", "nanotorch.learn", "nanotorch.__main__",
+    "nanotorch.train", "nanotorch.program", "nanotorch.learn", "nanotorch.distributed.run",
+    "nanotorch.__main__",
 )  # fmt: skip
 
 # Dependency -> the modules that may import it.

@@ -81,7 +81,8 @@ def meet(init_method: str | None, rank: int, size: int, timeout: float) -> None:
         with socket.create_server(place) as server:
             server.set_inheritable(True)
             number = server.fileno()
-            command = [sys.executable, "-m", __name__, str(size), str(number), str(timeout)]
+            call = f"from {__name__} import guard; guard({size}, {number}, {timeout})"
+            command = [sys.executable, "-c", call]
             subprocess.Popen(command, pass_fds=(number,), start_new_session=True)
     while True:
         try:
@@ -131,7 +132,3 @@ def guard(size: int, number: int, timeout: float) -> None:
         except (OSError, KeyError):  # one has not come, or gone at once, or mpiexec has failed
             pass
         started.terminate()
-
-
-if __name__ == "__main__":
-    guard(int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]))

@@ -1,0 +1,62 @@
+"""`python -m nanotorch.distributed.run --nproc-per-node 4 script.py`: a program in 4 processes.
+
+It calls `mpiexec` of this Python's environment. In each process `import torch` gives nanotorch, and
+``RANK``, ``LOCAL_RANK`` and ``WORLD_SIZE`` are set.
+"""
+
+import argparse
+import os
+import sys
+
+from nanotorch.distributed.group import announce, is_launched
+from nanotorch.distributed.rendezvous import launcher
+from nanotorch.program import running
+
+MANY = (
+    "several machines are the launcher's business: mpiexec -n 8 -hosts A,B {} -m nanotorch "
+    "script.py, or srun"
+)
+
+
+def parsed() -> argparse.Namespace:
+    """The command line."""
+    name = "python -m nanotorch.distributed.run"
+    parser = argparse.ArgumentParser(name, description="Run a program in several processes.")
+    parser.add_argument("--nproc-per-node", "--nproc_per_node", default="1", metavar="N",
+                        help="how many processes, or auto: one a core (default: 1)")  # fmt: skip
+    parser.add_argument("--nnodes", default="1", metavar="1", help="1: see below")
+    parser.add_argument("--standalone", action="store_true", help="accepted for PyTorch's sake")
+    parser.add_argument("-m", "--module", action="store_true", help="the program is a module")
+    parser.add_argument("program", help="a script, or the name of a module")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program gets")
+    parser.epilog = f"S{MANY[1:].format('python')}."
+    asked = parser.parse_args()
+    if asked.nnodes != "1":
+        parser.error(MANY.format(sys.executable))
+    count = asked.nproc_per_node
+    if count in ("auto", "cpu", "gpu"):
+        count = str(os.cpu_count() or 1)
+    if not count.isdecimal() or not int(count):
+        parser.error(f"--nproc-per-node is a number of processes or auto, got {count!r}")
+    asked.nproc_per_node = count
+    return asked
+
+
+def main() -> None:
+    """Start the processes, or be one of them."""
+    asked = parsed()
+    if is_launched():
+        announce()
+        flag = ["-m"] if asked.module else []
+        running.main([*flag, asked.program, *asked.arguments], "python -m nanotorch")
+        return
+    try:
+        mpiexec = launcher()
+    except RuntimeError as error:
+        sys.exit(f"{sys.executable}: {error}")
+    own = [sys.executable, "-m", "nanotorch.distributed.run", *sys.argv[1:]]
+    os.execv(mpiexec, [mpiexec, "-n", asked.nproc_per_node, *own])
+
+
+if __name__ == "__main__":
+    main()
