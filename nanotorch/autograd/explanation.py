@@ -393,7 +393,7 @@ def pictures(graph: Graph, modules: Paths) -> list[dict[str, Any]]:
             waiting.append((whole.part(inside), group, title, len(found), depth))
         if groups:
             folded.links = list(dict.fromkeys(folded.links))
-        found.append({"key": key, "name": name, "parent": parent, "svg": svg(folded)})
+        found.append({"key": key, "name": name, "parent": parent, "svg": svg(folded, keys=True)})
     return found
 
 

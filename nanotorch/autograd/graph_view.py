@@ -517,13 +517,17 @@ class Card(NamedTuple):
         return widest * CELL + 2 * PADDING_X, lines * LINE + 2 * PADDING_Y
 
 
-def svg(graph: Graph) -> str:
-    """The text of an SVG picture of ``graph``, or of the part of it that can be read."""
+def svg(graph: Graph, *, keys: bool = False) -> str:
+    """The text of an SVG picture of ``graph``, or of the part of it that can be read.
+
+    Args:
+        keys: whether boxes have the keys that they have in the graph, which differ from run to run.
+    """
     part, note = drawable(graph)
-    keys = {key: i for i, key in enumerate(part.boxes)}
+    numbers = {key: i for i, key in enumerate(part.boxes)}
     cards = [card(box) for box in part.boxes.values()]
-    links = forward(part.links, keys)
-    layout = lay_out([c.size for c in cards], list(edges(links, keys)))
+    links = forward(part.links, numbers)
+    layout = lay_out([c.size for c in cards], list(edges(links, numbers)))
     remarks = note.splitlines()
     top = MARGIN + (len(remarks) * LINE + 2 * PADDING_Y + MARGIN if remarks else 0.0)
     remark_width = max(map(cells, remarks), default=0) * CELL + 2 * PADDING_X
@@ -543,7 +547,7 @@ def svg(graph: Graph) -> str:
         lines.append(path(link, route, part))
     lines.append("</g>")
     for (key, box), written, place in zip(part.boxes.items(), cards, layout.places, strict=True):
-        lines += drawn(key, box, written, place)
+        lines += drawn(key if keys else str(numbers[key]), box, written, place)
     lines += labels(links, layout)
     return "\n".join([*lines, "</g>", "</svg>"]) + "\n"
 

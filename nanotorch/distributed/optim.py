@@ -1,16 +1,20 @@
 """`ZeroRedundancyOptimizer`: each process keeps the state of its share of the parameters."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nanotorch.distributed import collectives
 from nanotorch.distributed.group import member_of
 from nanotorch.distributed.objects import gather_object
+from nanotorch.names.lookup import on_demand
 from nanotorch.optim.optimizer import Optimizer
 
 __all__ = ("ZeroRedundancyOptimizer",)
+
+if not TYPE_CHECKING:  # so that checkers of types see which names there are
+    __getattr__, __dir__ = on_demand(__name__)
 
 NOT_HERE = (
     "Optimizer state has not been consolidated on this rank. Please call "

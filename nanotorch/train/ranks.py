@@ -162,9 +162,9 @@ def ended(told: str, code: int) -> int:
     if several or not launched(RANKS):
         print(f"rank {rank()} of {size()}: {told}" if rank() else told, file=sys.stderr)
     if several:
-        from mpi4py import MPI
+        from nanotorch.distributed.group import mpi
 
         sys.stdout.flush()
         sys.stderr.flush()
-        MPI.COMM_WORLD.Abort(code)
+        mpi().COMM_WORLD.Abort(code)
     return code
