@@ -75,4 +75,4 @@ def test_it_shows_what_it_says(executed: Any) -> None:
 
 
 def test_all_notebooks_are_run() -> None:
-    assert {path.stem for path in NOTEBOOKS.iterdir()} == set(PICTURES)
+    assert {path.stem for path in NOTEBOOKS.glob("*.py")} == set(PICTURES)
