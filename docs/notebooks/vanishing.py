@@ -131,7 +131,7 @@ for name, model in models.items():
 axes.axhline(np.log(2), color="0.7", linestyle=":", linewidth=1)
 axes.text(400, np.log(2) * 0.45, "log 2: says 1/2 everywhere", ha="right", color="0.4")
 axes.set(xlabel="step", ylabel="loss", title=f"XOR with {DEPTH} hidden layers")
-_ = axes.legend(loc="center right")
+_ = axes.legend(loc=(0.7, 0.2))
 
 # %% [markdown]
 # ## A way around: residual connections
