@@ -35,7 +35,7 @@ def shown(value: Any) -> str:
     if isinstance(held, (float, np.floating)):
         return str(float(f"{held:.5g}"))
     if not isinstance(held, np.ndarray):
-        return str(held)
+        return repr(held) if isinstance(held, str) else str(held)
     if held.size > SMALL:
         wide = held.astype(float)
         return f"min {wide.min():.3g} mean {wide.mean():.3g} max {wide.max():.3g}"

@@ -365,3 +365,40 @@ def test_values_appear_when_they_are_known(page: Any, tmp_path: Path) -> None:
         page.call("Emulation.setEmulatedMedia", features=features)
         colours.append(page.run(DARK))
     assert colours == ["rgb(255, 255, 255)", "rgb(13, 17, 23)"]
+
+
+@pytest.mark.slow
+def test_a_notebook_shows_the_page_in_a_frame(page: Any, tmp_path: Path) -> None:
+    explained = of_a_textbook()
+    path = tmp_path / "notebook.html"
+    path.write_text(explained._repr_html_(), "utf-8")
+    page.call("Page.navigate", url=path.as_uri())
+    inner = "document.querySelector('iframe').contentDocument"
+    page.wait(f"{inner}?.querySelector('#facts dd') != null")
+    for number in (2, 3):
+        page.run(f"{inner}.getElementById('on').click()")
+        told = page.run(f"{inner}.querySelector('aside').innerText")
+        assert explained.steps[number - 1].facts[0][1] in told
+
+
+@pytest.mark.slow
+def test_folded_modules_open(page: Any, tmp_path: Path) -> None:
+    model = nn.Sequential(*(nn.Sequential(nn.Linear(3, 3), nn.Tanh()) for _ in range(12)))
+    with explain() as explained:
+        model(torch.ones(2, 3)).sum().backward()
+    size = {"width": 1280, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    page.call("Emulation.setDeviceMetricsOverride", **size)
+    page.call("Page.navigate", url=Path(explained.save(tmp_path / "page.html")).as_uri())
+    page.wait("document.querySelector('#facts dd') !== null")
+    way = "[...document.querySelectorAll('#path button')].map(button => button.textContent)"
+    assert page.run(way) == ["whole graph", "Sequential", "Sequential.0"]
+    page.run("document.querySelectorAll('#path button')[1].click()")
+    assert page.run("document.querySelectorAll('[data-kind=module]').length") == 12
+    assert page.run(LIT).strip().startswith("Sequential.0")
+    page.run(
+        "[...document.querySelectorAll('[data-kind=module]')].at(-1).querySelector('rect')"
+        ".dispatchEvent(new MouseEvent('click', {bubbles: true}))"
+    )
+    assert page.run(way)[2:] == ["Sequential.11"]
+    press(page, "ArrowRight")
+    assert page.run(way)[2:] == ["Sequential.0"]  # the step's own
