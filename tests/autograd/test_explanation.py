@@ -311,6 +311,13 @@ def page() -> Iterator[Any]:
         yield page
 
 
+def show(page: Any, path: str | Path) -> None:
+    """Open a page, and wait until it is there."""
+    url = Path(path).as_uri()
+    page.call("Page.navigate", url=url)
+    page.wait(f"location.href.startsWith({url!r}) && document.readyState === 'complete'")
+
+
 def press(page: Any, key: str) -> None:
     for kind in ("rawKeyDown", "keyUp"):
         page.call("Input.dispatchKeyEvent", type=kind, key=key, code=key)
@@ -323,11 +330,10 @@ def test_the_page_in_a_browser(
     make: Callable[[], explain], width: str, page: Any, tmp_path: Path
 ) -> None:
     explained = make()
-    path = Path(explained.save(tmp_path / "page.html"))
+    path = explained.save(tmp_path / "page.html")
     size = {"width": WIDTHS[width], "height": 800, "deviceScaleFactor": 1}
     page.call("Emulation.setDeviceMetricsOverride", mobile=width == "narrow", **size)
-    page.call("Page.navigate", url=path.as_uri())
-    page.wait("document.querySelector('#facts dd') !== null")
+    show(page, path)
     last = len(explained.steps)
     for number, step in enumerate(explained.steps):
         page.run(f"slider.value = {number}; slider.dispatchEvent(new Event('input'))")
@@ -349,9 +355,7 @@ def test_the_page_in_a_browser(
 
 @pytest.mark.slow
 def test_values_appear_when_they_are_known(page: Any, tmp_path: Path) -> None:
-    path = Path(of_a_textbook().save(tmp_path / "page.html"))
-    page.call("Page.navigate", url=path.as_uri())
-    page.wait("document.querySelector('#facts dd') !== null")
+    show(page, of_a_textbook().save(tmp_path / "page.html"))
     visible = (
         "[...document.querySelectorAll('[data-row][text-anchor=end]')]"
         ".filter(text => text.style.visibility !== 'hidden').map(text => text.textContent)"
@@ -372,9 +376,8 @@ def test_a_notebook_shows_the_page_in_a_frame(page: Any, tmp_path: Path) -> None
     explained = of_a_textbook()
     path = tmp_path / "notebook.html"
     path.write_text(explained._repr_html_(), "utf-8")
-    page.call("Page.navigate", url=path.as_uri())
+    show(page, path)
     inner = "document.querySelector('iframe').contentDocument"
-    page.wait(f"{inner}?.querySelector('#facts dd') != null")
     for number in (2, 3):
         page.run(f"{inner}.getElementById('on').click()")
         told = page.run(f"{inner}.querySelector('aside').innerText")
@@ -388,8 +391,7 @@ def test_folded_modules_open(page: Any, tmp_path: Path) -> None:
         model(torch.ones(2, 3)).sum().backward()
     size = {"width": 1280, "height": 800, "deviceScaleFactor": 1, "mobile": False}
     page.call("Emulation.setDeviceMetricsOverride", **size)
-    page.call("Page.navigate", url=Path(explained.save(tmp_path / "page.html")).as_uri())
-    page.wait("document.querySelector('#facts dd') !== null")
+    show(page, explained.save(tmp_path / "page.html"))
     way = "[...document.querySelectorAll('#path button')].map(button => button.textContent)"
     assert page.run(way) == ["whole graph", "Sequential", "Sequential.0"]
     page.run("document.querySelectorAll('#path button')[1].click()")
