@@ -21,6 +21,7 @@ from nanotorch.autograd.function import BackwardCFunction
 # Values and calls as short texts.
 
 
+NUMBERS = (bool, int, float, str, np.generic)
 SMALL = 8  # elements of a tensor that is written out
 LONGEST_NAME = 8  # of an operation, beside the name of its node
 SYMBOLS = {"add": "+", "sub": "\N{MINUS SIGN}", "mul": "\N{MULTIPLICATION SIGN}"}
@@ -45,8 +46,8 @@ def shown(value: Any) -> str:
 
 def is_short(value: Any) -> bool:
     """Whether a formula is to have the value in place of its name."""
-    size: int = getattr(getattr(value, "_array", value), "size", 1)
-    return size <= SMALL and value is not None and not isinstance(value, (tuple, list))
+    held = getattr(value, "_array", value)
+    return held.size <= SMALL if isinstance(held, np.ndarray) else isinstance(held, NUMBERS)
 
 
 def enclosed(text: str) -> str:
@@ -70,7 +71,7 @@ def call_text(op: Any, name: str, operands: Sequence[str], given: Mapping[str, A
     options = [
         f"{key}={shown(value)}"
         for key, value in given.items()
-        if isinstance(value, (bool, int, float, str)) and key not in operands_of(op)
+        if isinstance(value, NUMBERS) and key not in operands_of(op)
         if value != op.arguments[key].default
     ]
     if name in SYMBOLS and len(operands) == 2 and not options:
@@ -190,7 +191,7 @@ def compute(node: OpNode, tensors: dict[Any, Tensor]) -> None:
     """Add the result of an elementwise operation of which all arguments are known."""
     op, edges = node.op, dict(zip(node.op.formulas, node._edges, strict=False))
     given = kept(node) | {n: tensors[edge] for n, edge in edges.items() if edge in tensors}
-    if (op.cast or op.arithmetic) and given.keys() >= op.arguments.keys():
+    if (op.cast or op.arithmetic) and not op.variadic and given.keys() >= op.arguments.keys():
         arguments = {n: given[n] for n in op.arguments}
         arguments |= {n: t.detach() for n, t in arguments.items() if isinstance(t, Tensor)}
         with suppress(RuntimeError, TypeError, ValueError):  # they have changed since

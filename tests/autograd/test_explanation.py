@@ -15,10 +15,11 @@ import nanotorch as torch
 from nanotorch import nn
 from nanotorch._core.graph import anomaly
 from nanotorch._core.tensor import observers
-from nanotorch.autograd import explain
+from nanotorch.autograd import explain, make_dot
 from nanotorch.autograd.explanation import FOLD
 from nanotorch.train.load import load_config
 from nanotorch.train.run import build_experiment
+from tests.several import each
 
 LARGEST = 1_000_000  # bytes of a page
 
@@ -288,6 +289,23 @@ def test_one_file_without_links(make: Callable[[], explain], tmp_path: Path) -> 
     assert "<!DOCTYPE html>" in text
     assert set(re.findall(r"https?://[^\\\\\"' ]+", text)) <= {"http://www.w3.org/2000/svg"}
     assert page._repr_html_().startswith("<iframe srcdoc=")
+
+
+@pytest.mark.slow
+def test_every_operation_is_explained() -> None:
+    """That changes no gradient; and all can be told and drawn, watched or not."""
+    from tests.ops.checks import assert_same_bits, gradients, outputs_with_grad
+    from tests.ops.test_table import DIFFERENTIATED
+
+    def check_explained(case: Any) -> None:
+        with explain() as page:
+            seen = gradients(case.call("float64"), create_graph=False)
+        torch.manual_seed(0)  # as `each` does before
+        assert_same_bits(seen, gradients(case.call("float64"), create_graph=False), "gradient")
+        assert page.html
+        assert make_dot(outputs_with_grad(case.call("float64")), values=True).svg
+
+    each(DIFFERENTIATED, check_explained)
 
 
 # In a browser.
