@@ -180,6 +180,8 @@ def page(place: str) -> str:
     parts = [f"# {title(place)}\n", f"{PLACES[place][0].upper()}{PLACES[place][1:]}.\n"]
     prefix = "Tensor." if place == "Tensor" else ""
     for name in sorted({*names}, key=str.lower):
+        if not place and name.endswith("_"):
+            continue  # `torch.abs_` is `Tensor.abs_`
         thing = inspect.getattr_static(here, name) if prefix else getattr(here, name, None)
         told = callable(thing) or isinstance(thing, property)
         if name[0] != "_" and told and thing.__doc__:
