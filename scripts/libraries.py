@@ -15,7 +15,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -28,13 +27,13 @@ ANSWERS = ROOT / "tests" / "golden" / "libraries.json"
 PAGE = ROOT / "docs" / "libraries.md"
 MARKS = "<!-- quick-starts:begin -->\n", "<!-- quick-starts:end -->\n"
 HEAD = (
-    "| library | version | what was run | result | nanotorch | PyTorch |\n"
-    "| --- | --- | --- | --- | ---: | ---: |\n"
+    "| library | version | what was run | what it prints, beside PyTorch |\n"
+    "| --- | --- | --- | --- |\n"
 )
 
 
-def run(python: str, path: Path, ours: bool) -> tuple[list[str], float, str]:
-    """Run a program: the lines that it prints, the seconds it takes, how its error ends.
+def run(python: str, path: Path, ours: bool) -> tuple[list[str], str]:
+    """Run a program: the lines that it prints, and how its error ends.
 
     Args:
         python: the interpreter.
@@ -43,12 +42,11 @@ def run(python: str, path: Path, ours: bool) -> tuple[list[str], float, str]:
     paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     setting = {"PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     command = [python, "-W", "ignore", *(["-m", "nanotorch"] if ours else []), str(path)]
-    start = time.perf_counter()
     done = subprocess.run(
         command, env=os.environ | setting, capture_output=True, text=True, check=False
     )
     error = "" if not done.returncode else (done.stderr.splitlines() or ["no error"])[-1]
-    return done.stdout.splitlines(), time.perf_counter() - start, error
+    return done.stdout.splitlines(), error
 
 
 def beside(lines: list[str], expected: list[str]) -> str:
@@ -92,20 +90,18 @@ def main() -> None:
         name = path.stem.removesuffix("_")
         if args.names and name not in args.names:
             continue
-        theirs = 0.0
         if args.torch:
-            known[name], theirs, error = run(args.torch, path, ours=False)
+            known[name], error = run(args.torch, path, ours=False)
             if error:
                 raise SystemExit(f"{name} with PyTorch: {error}")
-        lines, seconds, error = run(args.python, path, ours=True)
+        lines, error = run(args.python, path, ours=True)
         result = error or beside(lines, known[name])
         failed += not result.startswith("the same")
         library, what = described(path)
         found = version(args.python, library)
-        times = f"{seconds:.1f} s | {theirs:.1f} s" if theirs else f"{seconds:.1f} s |"
-        rows.append(f"| {library} | {found} | {what} | {result} | {times} |\n")
+        rows.append(f"| {library} | {found} | {what} | {result} |\n")
         print(rows[-1], end="", flush=True)
-    if args.torch and not args.names:
+    if not args.names:
         lines_of = [f"{json.dumps(k)}: {json.dumps(known[k])}" for k in sorted(known)]
         ANSWERS.write_text("{\n" + ",\n".join(lines_of) + "\n}\n", "utf-8")
         begin, end = map(re.escape, MARKS)

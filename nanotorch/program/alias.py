@@ -18,6 +18,8 @@ PATH, LAST = (str(Path(__file__).with_name(name)) for name in ("path", "last"))
 # Modules that have another name here, by what follows `torch.`.
 ELSEWHERE = {
     "autograd.grad_mode": "nanotorch._core.grad_mode",
+    "distributed.constants": "nanotorch.distributed",
+    "distributed.distributed_c10d": "nanotorch.distributed",
     "utils.data._utils": "nanotorch.utils.data",
     "utils.data._utils.collate": "nanotorch.utils.data.reading",
     "_tensor": "nanotorch._core.tensor",

@@ -1,4 +1,4 @@
-"""accelerate: A training loop with Accelerator: prepare, accumulate, clip, gather, save and load the state."""
+"""accelerate: Accelerator: prepare, accumulate, clip, gather, save and load the state."""
 
 import tempfile
 

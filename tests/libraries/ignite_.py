@@ -1,4 +1,4 @@
-"""pytorch-ignite: A trainer and an evaluator with metrics, a schedule, checkpoints and early stopping."""
+"""pytorch-ignite: Engines with metrics, a schedule, checkpoints and early stopping."""
 
 import tempfile
 from pathlib import Path

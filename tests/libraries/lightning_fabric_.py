@@ -1,4 +1,4 @@
-"""lightning-fabric: A training loop of one's own with Fabric: setup, backward, clipping, save and load."""
+"""lightning-fabric: A loop of one's own: setup, backward, clipping, save and load."""
 
 import tempfile
 from pathlib import Path

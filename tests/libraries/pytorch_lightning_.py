@@ -1,4 +1,4 @@
-"""pytorch-lightning: Trainer.fit with validation, checkpoints, early stopping and TensorBoardLogger; test; predict."""
+"""pytorch-lightning: Trainer: fit with validation, checkpoints, early stopping; resume; test."""
 
 import tempfile
 import warnings

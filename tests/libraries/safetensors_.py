@@ -1,4 +1,4 @@
-"""safetensors: Weights are written and read: save_file, load_file, safe_open, save_model and load_model."""
+"""safetensors: Weights are written and read: save_file, safe_open, save_model, load_model."""
 
 import tempfile
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""skorch: A classifier, a pipeline with scaling, and GridSearchCV over learning rate and width."""
+"""skorch: A pipeline with early stopping, and GridSearchCV over learning rate and width."""
 
 import numpy as np
 import torch

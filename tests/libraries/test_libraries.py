@@ -32,7 +32,7 @@ def test_a_library(name: str) -> None:
         importlib.metadata.distribution(SCRIPT["described"](path)[0])
     except importlib.metadata.PackageNotFoundError:
         pytest.skip("not installed")
-    lines, _, error = SCRIPT["run"](sys.executable, path, ours=True)
+    lines, error = SCRIPT["run"](sys.executable, path, ours=True)
     assert not error
     for actual, expected in zip(lines, KNOWN[name], strict=True):
         assert_alike(actual, expected)

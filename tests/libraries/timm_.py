@@ -1,4 +1,4 @@
-"""timm: A ResNet and a vision transformer: forward and backward, features, a step of a timm optimizer."""
+"""timm: A ResNet and a vision transformer: forward and backward, features, optimizer, schedule."""
 
 import timm
 import torch

@@ -1,4 +1,4 @@
-"""torchdiffeq: A spiral is fitted by a neural differential equation, with and without the adjoint method."""
+"""torchdiffeq: A spiral is fitted by a neural equation, with and without the adjoint method."""
 
 import torch
 from torch import nn

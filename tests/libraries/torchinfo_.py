@@ -1,4 +1,4 @@
-"""torchinfo: The table of a convolutional network: shapes, parameters, multiplications, memory."""
+"""torchinfo: The table of a convolutional network: shapes, parameters, arithmetic, memory."""
 
 from torch import nn
 from torchinfo import summary

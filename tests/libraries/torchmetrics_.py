@@ -1,4 +1,4 @@
-"""torchmetrics: Metrics of classification, regression and text, a collection, and one of one's own."""
+"""torchmetrics: Metrics of classification and regression, a collection, one of one's own."""
 
 import torch
 import torchmetrics

@@ -1,4 +1,4 @@
-"""torchvision: Transforms of images, a data set of pictures on disk, a ResNet and a step of training."""
+"""torchvision: Transforms, a data set of pictures on disk, steps of training of a ResNet."""
 
 import tempfile
 from pathlib import Path
