@@ -1,0 +1,48 @@
+"""What processes of MPI answer: as PyTorch's of gloo do, and what is promised beyond."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nanotorch.distributed.rendezvous import launcher
+from tests.answers import GOLDEN, assert_same
+from tests.distributed.programs import SIZES, programs
+
+ROOT = Path(__file__).parents[2]
+ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+
+
+def mpiexec(size: int, *arguments: str, python: tuple[str, ...] = ()) -> None:
+    """Run a module in several processes, all of which end well."""
+    command = [launcher(), "-n", str(size), sys.executable, *python, *arguments]
+    done = subprocess.run(
+        command, cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def compare(folder: Path, size: int) -> None:
+    """Every rank has answered as PyTorch's of that rank, and all its checks have passed."""
+    golden = json.loads((GOLDEN / "distributed.json").read_text("utf-8"))
+    ranks: list[Any] = [json.loads((folder / str(k)).read_text("utf-8")) for k in range(size)]
+    assert [found["failures"] for found in ranks] == [{}] * size
+    assert len(ranks[0]["checks"]) > 9
+    assert ranks[0]["answers"].keys() == programs().keys()
+    for name in programs():
+        for rank, found in enumerate(ranks):
+            expected = golden[f"{name}-{size}"][rank]
+            # Sums of a few terms, in another order than gloo's.
+            assert_same(found["answers"][name], expected, f"{name} on rank {rank}", 1, 100)
+
+
+@pytest.mark.parametrize(
+    "size", [pytest.param(n, marks=[pytest.mark.slow] if n > 2 else []) for n in SIZES]
+)
+def test_processes_of_mpiexec(tmp_path: Path, size: int) -> None:
+    mpiexec(size, "-W", "error", "-m", "tests.distributed.worker", str(tmp_path))
+    compare(tmp_path, size)
