@@ -188,7 +188,7 @@ class Work:
             if waited > limit:
                 raise RuntimeError(f"{self._told}: timed out after {limit:g} s without an answer")
             # Others may need this core: at first it is offered, later left alone.
-            pause = 0.0 if waited < 2e-4 else min(pause + 2e-5, 1e-3)
+            pause = 0.0 if waited < 1e-3 else min(pause + 2e-5, 1e-3)
             time.sleep(pause)
         return True
 
