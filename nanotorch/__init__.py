@@ -70,8 +70,8 @@ __getattr__, __dir__ = _on_demand(
         **ops.LATER,
         "nanotorch": (
             "__config__ accelerator amp backends compiler cuda distributed distributions func "
-            "functional hub linalg multiprocessing nn optim profiler return_types serialization "
-            "special testing types utils version xpu"
+            "functional hub linalg multiprocessing nn optim overrides profiler return_types "
+            "serialization special testing types utils version xpu"
         ),
         "nanotorch.amp": "GradScaler autocast",
         "nanotorch.amp.autocast_mode": "is_autocast_enabled",

@@ -18,8 +18,9 @@ PACKAGE = Path(__file__).parent.parent / "nanotorch"
 LAYERS = (
     "nanotorch.names", "nanotorch._core", "nanotorch.ops", "nanotorch.settings", "nanotorch.linalg",
     "nanotorch.special", "nanotorch.functional", "nanotorch.types", "nanotorch.return_types",
-    "nanotorch.autograd", "nanotorch.distributed", "nanotorch.nn", "nanotorch.func",
-    "nanotorch.distributions", "nanotorch.optim", "nanotorch.utils.data", "nanotorch.utils",
+    "nanotorch.autograd", "nanotorch.distributed", "nanotorch.nn", "nanotorch.overrides",
+    "nanotorch.func", "nanotorch.distributions", "nanotorch.optim", "nanotorch.utils.data",
+    "nanotorch.utils",
     "nanotorch.serialization", "nanotorch.distributed.objects", "nanotorch.distributed.optim",
     "nanotorch.compile", "nanotorch.compiler", "nanotorch.accelerator", "nanotorch.backends",
     "nanotorch.amp", "nanotorch.cuda", "nanotorch.xpu", "nanotorch.multiprocessing",

@@ -381,6 +381,9 @@ def in_batch(o: Op, inplace: bool, *values: Any) -> Any:
     inputs = args[o.variadic] if o.variadic else [args[n] for n in o.inputs]
     batch = innermost([*inputs, *[t for n in o.statics for t in getattr(args[n], "tensors", ())]])
     if batch is None:
+        for is_asked, operation in subclasses:
+            if is_asked(leaves([args])):
+                return operation(o, inplace, args)
         return in_single(o, inplace, args)
     call = Call(o, inplace, args, batch)
     if inplace and not call.is_batched(o.inputs[0]):
@@ -390,6 +393,8 @@ def in_batch(o: Op, inplace: bool, *values: Any) -> Any:
     return args[o.inputs[0]] if inplace else as_samples(result, batch)
 
 
+# For subclasses of `Tensor`: whether values are of some, and what does an operation on them then.
+subclasses: list[tuple[Callable[[Any], bool], Callable[..., Any]]] = []
 SINGLE_OR_OWN = (np.dtype(np.float32), dtypes.BFLOAT16)
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")  # for which numbers are rounded, too
 

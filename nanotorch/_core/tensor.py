@@ -1,5 +1,6 @@
 """The tensor: an array with a history. Its operations are declared in `nanotorch.ops`."""
 
+import importlib
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -89,6 +90,29 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
     if TYPE_CHECKING:
 
         def __new__(cls, *given: Any, device: Any = None) -> Any: ...
+
+    # Subclasses
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        super().__init_subclass__(**named)
+        if not cls.__module__.startswith("nanotorch."):
+            importlib.import_module("nanotorch.overrides").prepare(cls)
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """What a function does with tensors of this class: the same, with results of the class."""
+        overrides = importlib.import_module("nanotorch.overrides")
+        return overrides.default(cls, func, types, args, kwargs)
+
+    def as_subclass(self, cls: Any) -> Any:
+        """A tensor of a subclass, a view of this one."""
+        return importlib.import_module("nanotorch.overrides").as_subclass(self, cls)
+
+    @staticmethod
+    def _make_subclass(cls: Any, data: "Tensor", require_grad: bool = False) -> Any:
+        """A leaf of a subclass on the memory of a tensor."""
+        overrides = importlib.import_module("nanotorch.overrides")
+        return overrides.make_subclass(cls, data, require_grad)
 
     # Its place in the graph
 

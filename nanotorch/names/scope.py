@@ -23,7 +23,7 @@ class Reason(NamedTuple):
 
 # What PyTorch's tensors have of it.
 NAMES_OF_TENSORS = """
-    addbmm addbmm_ as_strided_scatter as_subclass ccol_indices cdouble cfloat chalf
+    addbmm addbmm_ as_strided_scatter ccol_indices cdouble cfloat chalf
     cholesky_inverse coalesce col_indices conj_physical conj_physical_ const_data_ptr
     crow_indices dense_dim dequantize diagonal_scatter eig float_power float_power_ fmax fmin
     frexp geqrf grad_dtype hash_tensor i0 i0_ igamma igamma_ igammac igammac_ index index_reduce
@@ -110,10 +110,11 @@ REASONS = (
         "it is a part of PyTorch's own compiler, which works on programs as graphs; nanotorch "
         "runs Python as it is and has torch.compile for training steps",
         r"""fx export compiler.\w+ library package Dispatch\w+ ExcludeDispatchKeyGuard Sym\w+
-        sym_\w+ torch.cond while_loop hash_tensor foreach overrides DisableTorchFunction\w*
-        has_torch_function\w* handle_torch_function is_tensor_like classproperty
+        sym_\w+ torch.cond while_loop hash_tensor foreach
+        DisableTorchFunction\w* has_torch_function\w* handle_torch_function is_tensor_like
+        classproperty
         classes func.debug_unwrap func.functionalize functional_datapipe
-        get_file_path const_data_ptr is_set_to as_subclass grad_dtype Tensor.module_load
+        get_file_path const_data_ptr is_set_to grad_dtype Tensor.module_load
         set_multithreading_enabled is_multithreading_enabled is_view_replay_enabled
         enforce_grad_layout_policy NestedIOFunction SavedTensor
         swap_in_optimizer_params_and_state optim.functional _C _custom_ops _dynamo _functorch

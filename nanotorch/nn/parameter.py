@@ -25,6 +25,11 @@ class Parameter(Tensor):
 
     _shown = "torch.nn.parameter.Parameter"
 
+    @staticmethod
+    def __torch_function__(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """As if they were no subclass."""
+        return func(*args, **(kwargs or {}))
+
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> "Parameter":
         if data is None:
             data = wrap(np.empty(0, dtypes.default.numpy))

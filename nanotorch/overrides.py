@@ -1,0 +1,206 @@
+"""Subclasses of `Tensor`: `__torch_function__` decides what the framework's functions do with them.
+
+The class of such tensors gets methods that ask it, and an `_array` that operations cannot read: so
+their functions, too, end up here, as they do where a tensor has no values under `vmap`. Nothing
+asks other tensors what they are. A function made of several operations asks for each of these.
+"""
+
+import functools
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from types import FunctionType
+from typing import Any
+
+from nanotorch._core import batched
+from nanotorch._core.arguments import METHOD
+from nanotorch._core.batched import leaves
+from nanotorch._core.bfloat16 import GENERATED, OF_FORMULAS, NoValues
+from nanotorch._core.dtypes import Size
+from nanotorch._core.tensor import Tensor
+from nanotorch.nn.parameter import Parameter
+from nanotorch.ops.memory import alias
+
+__all__ = [
+    "get_default_nowrap_functions",
+    "handle_torch_function",
+    "has_torch_function",
+    "is_tensor_like",
+]
+NOT_HANDLED = (
+    "Multiple dispatch failed for '{}'; all __torch_function__ handlers returned NotImplemented:"
+    "\n\n{}\n\nFor more information, try re-running with TORCH_LOGS=not_implemented"
+)
+# Methods of Python's that operators and brackets call.
+OPERATORS = (
+    *("getitem", "setitem", "neg", "abs", "invert", "eq", "ne", "lt", "le", "gt", "ge", "pow"),
+    *("add", "sub", "mul", "truediv", "floordiv", "mod", "matmul", "and", "or", "xor"),
+)
+FORMS = [f"__{kind}{name}__" for name in OPERATORS for kind in ("", "r", "i")]
+# By which of them a class is asked for a method of another name.
+NAMED = {f"__{name}__": name for name in ("add", "sub", "mul", "neg", "abs", "pow", "matmul")}
+NAMED |= {"__truediv__": "div", "__radd__": "add", "__rmul__": "mul", "__iadd__": "add_"}
+
+
+class _State(threading.local):
+    """Per thread: how many blocks there are in which subclasses are as other tensors."""
+
+    disabled = 0
+
+
+state = _State()
+
+
+class DisableTorchFunctionSubclass:
+    """A block in which subclasses are as other tensors."""
+
+    def __enter__(self) -> None:
+        state.disabled += 1
+
+    def __exit__(self, *error: Any) -> None:
+        state.disabled -= 1
+
+
+def is_tensor_like(inp: Any) -> bool:
+    """Whether it is a tensor, or of a class with `__torch_function__`."""
+    return hasattr(inp, "__torch_function__")
+
+
+def overrides(value: Any) -> bool:
+    """Whether the class of a value has a `__torch_function__` that is to be asked."""
+    kind = type(value)
+    own: Any = None if kind in (Tensor, Parameter) else getattr(kind, "__torch_function__", None)
+    return own is not None and own != Parameter.__torch_function__
+
+
+def has_torch_function(relevant_args: Iterable[Any]) -> bool:
+    """Whether one of the arguments is of a class whose `__torch_function__` is to be asked."""
+    return not state.disabled and any(map(overrides, relevant_args))
+
+
+def handle_torch_function(
+    public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
+) -> Any:
+    """What the classes of the arguments say that a function does, subclasses asked first.
+
+    Args:
+        public_api: the function.
+        relevant_args: the arguments among which they are.
+
+    Raises:
+        TypeError: if all of them return NotImplemented.
+    """
+    asked: list[Any] = []
+    for value in filter(overrides, relevant_args):
+        if all(type(value) is not type(other) for other in asked):
+            place = (k for k, other in enumerate(asked) if isinstance(value, type(other)))
+            asked.insert(next(place, len(asked)), value)
+    types = tuple(map(type, asked))
+    kind: Any
+    for kind in types:
+        result = kind.__torch_function__(public_api, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    told = [f"  - tensor subclass {kind}" for kind in types]
+    raise TypeError(NOT_HANDLED.format(f"torch.{public_api.__qualname__}", "\n".join(told)))
+
+
+@functools.cache
+def get_default_nowrap_functions() -> set[Any]:
+    """The functions whose results stay what they are."""
+    return {vars(Tensor)[name].fget for name in ("_base", "grad")}
+
+
+def default(cls: type[Tensor], func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """What `Tensor.__torch_function__` does: the same, with results of the class."""
+    if not all(issubclass(cls, kind) for kind in types):
+        return NotImplemented
+    with DisableTorchFunctionSubclass():
+        result = func(*args, **(kwargs or {}))
+    return result if func in get_default_nowrap_functions() else converted(result, cls)
+
+
+def converted(result: Any, cls: type[Tensor]) -> Any:
+    """Tensors, or those in tuples and lists, as tensors of a class."""
+    if isinstance(result, (tuple, list)) and type(result) is not Size:
+        return type(result)([converted(part, cls) for part in result])
+    if isinstance(result, Tensor) and not isinstance(result, cls):
+        return as_subclass(result, cls)
+    return result
+
+
+def as_subclass(tensor: Tensor, cls: type[Tensor]) -> Any:
+    """A tensor of a subclass, a view of this one.
+
+    Raises:
+        TypeError: for what is no subclass of `Tensor`.
+    """
+    if not (isinstance(cls, type) and issubclass(cls, Tensor)):
+        raise TypeError(f"cls must be a subclass of Tensor, but got {cls!r}")
+    with DisableTorchFunctionSubclass():
+        out = alias(tensor)
+    out.__class__ = cls
+    return out
+
+
+def make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -> Any:
+    """A leaf of a subclass on the memory of a tensor."""
+    with DisableTorchFunctionSubclass():
+        out = data.detach()
+        out.__class__ = cls
+        return out.requires_grad_(require_grad)
+
+
+def asking(function: Callable[..., Any]) -> Any:
+    """A method of tensors that asks the classes of its arguments first."""
+
+    @functools.wraps(function)
+    def ask(*args: Any, **kwargs: Any) -> Any:
+        if state.disabled:
+            return function(*args, **kwargs)
+        return handle_torch_function(function, leaves((args, kwargs)), *args, **kwargs)
+
+    return ask
+
+
+def array_of(tensor: Any) -> Any:
+    """The array of a tensor; an operation that asks for it is to ask the class first."""
+    if not state.disabled:
+        frame: Any = sys._getframe(1)
+        for _ in range(3):
+            code = frame.f_code
+            if code.co_filename.startswith(GENERATED) and code.co_name not in OF_FORMULAS:
+                raise NoValues
+            frame = frame.f_back
+            if frame is None:
+                break
+    return vars(tensor)["_array"]
+
+
+def set_array(tensor: Any, array: Any) -> None:
+    """The array of a tensor, changed."""
+    vars(tensor)["_array"] = array
+
+
+def prepare(cls: Any) -> None:
+    """Let the methods of a new class of tensors, and the operations on them, ask it."""
+    if cls.__torch_function__ == Parameter.__torch_function__:
+        return
+    cls._array = property(array_of, set_array)
+    every = {name: f for part in reversed(Tensor.__mro__[:-1]) for name, f in vars(part).items()}
+    for name, function in every.items():
+        asks = isinstance(function, FunctionType) and (name[0] != "_" or name in FORMS)
+        if asks and getattr(cls, name) is function:
+            setattr(cls, name, asking(every[NAMED.get(name, name)]))
+
+
+def operation(o: Any, inplace: bool, args: dict[str, Any]) -> Any:
+    """An operation on tensors whose arrays it cannot read."""
+    function = o.functions[f"{METHOD}{o.name}_" if inplace else o.name]
+    given = dict(args)
+    by_name = {n: given.pop(n) for n, a in o.arguments.items() if a.keyword_only}
+    values = list(given.values())
+    return handle_torch_function(function, leaves([args]), *values, **by_name)
+
+
+batched.subclasses.append((has_torch_function, operation))
