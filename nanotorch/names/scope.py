@@ -212,10 +212,6 @@ REASONS = (
         i?stft linalg.(eig|eigvals)""",
     ),
     Reason(
-        "layers have their sizes from the beginning here. Give the number of input features",
-        r"nn.Lazy\w+ Uninitialized(Parameter|Buffer)",
-    ),
-    Reason(
         "PyTorch itself computes little with unsigned integers of more than 8 bits. Use int32 or "
         "int64",
         r"uint(16|32|64)",

@@ -16,6 +16,7 @@ if _TYPE_CHECKING:
     from nanotorch.nn import parallel as parallel
     from nanotorch.nn.activation import *
     from nanotorch.nn.container import *
+    from nanotorch.nn.lazy import *
     from nanotorch.nn.linear import *
     from nanotorch.nn.loss import *
     from nanotorch.nn.normalization import *

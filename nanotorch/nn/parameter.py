@@ -9,6 +9,7 @@ from nanotorch._core.arguments import require_bool
 from nanotorch._core.grad_mode import REQUIRED, mode
 from nanotorch._core.layout import attributes_of, like
 from nanotorch._core.tensor import Tensor, require_float, wrap
+from nanotorch.names.lookup import on_demand
 
 
 class Parameter(Tensor):
@@ -94,3 +95,9 @@ class Buffer(metaclass=_BufferType):
         buffer.persistent = persistent
         buffer._is_buffer = True
         return buffer
+
+
+__getattr__, __dir__ = on_demand(
+    "nanotorch.nn.parameter",
+    {"nanotorch.nn.lazy": "UninitializedBuffer UninitializedParameter is_lazy"},
+)

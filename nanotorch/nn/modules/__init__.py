@@ -31,6 +31,14 @@ FILES = {
         )
     },
     "distance": {"loss": "CosineSimilarity PairwiseDistance"},
+    "lazy": {
+        "lazy": (
+            "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d "
+            "LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d "
+            "LazyInstanceNorm2d LazyInstanceNorm3d LazyLinear LazyModuleMixin "
+            "UninitializedBuffer UninitializedParameter"
+        )
+    },
     "dropout": {"linear": "Dropout Dropout1d Dropout2d Dropout3d _DropoutNd"},
     "flatten": {"container": "Flatten Unflatten"},
     "fold": {"spatial": "Fold Unfold"},
@@ -79,6 +87,7 @@ FILES = {
         "module": "consume_prefix_in_state_dict_if_present",
     },
 }
+NO_LAYERS = ("LazyModuleMixin", "NonDynamicallyQuantizableLinear")
 # The names of all layers, by the module that defines them.
 LAYERS: dict[str, str] = defaultdict(str)
 
@@ -87,7 +96,7 @@ for _file, _homes in FILES.items():
     globals()[_file] = stand_in(f"{__name__}.{_file}", _origins)
     for _origin, _names in _origins.items():
         for _name in _names.split():
-            if _name[0].isupper() and _name != "NonDynamicallyQuantizableLinear":
+            if _name[0].isupper() and _name not in NO_LAYERS:
                 LAYERS[_origin] += f" {_name}"
 
 if not TYPE_CHECKING:
