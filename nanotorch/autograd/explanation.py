@@ -70,7 +70,8 @@ D = "\N{PARTIAL DIFFERENTIAL}"
 
 class explain:  # noqa: N801 - called as a function, or entered as `detect_anomaly` is
     """Watch a computation: its operations, then its backward passes, node by node in the engine's
-    order, each with its formula and the numbers in it.
+    order, each with its formula and the numbers in it. Notebooks show the page, `save` writes it.
+    A large graph is folded by modules, if its forward pass was watched.
 
     Args:
         loss: run ``loss.backward()``, watched; the operations before it are told as far as the
@@ -290,7 +291,7 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
         else:
             facts.extend(self._gradients(node, found, results))
             self._seen(node).gradients[:] = given[: len(node._outputs)]
-            step.changes.extend(self._rows(node))
+            step.changes.extend(row for row in self._rows(node) if row[1].startswith(GRADIENT))
             if saved and isinstance(node._saved, FreedValues):
                 facts.append(("frees", ", ".join(saved)))
             for edge, first in zip(edges, before, strict=True):

@@ -619,11 +619,12 @@ def text(
     x: float, y: float, content: str, anchor: str, colour: str, size: str = "", row: str = ""
 ) -> str:
     """One line of text; ``y`` is that of its base line, ``row`` what of a box it tells."""
-    sized = f' font-size="{size}"' if size else ""
-    sized += f' data-row="{row}"' if row else ""
+    more = f' font-size="{size}"' if size else ""
+    more += f' data-row="{row}"' if row else ""
+    more += ' xml:space="preserve"' if "  " in content else ""
     return (
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}"{sized} '
-        f'xml:space="preserve">{escape(content)}</text>'
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}"{more}>'
+        f"{escape(content)}</text>"
     )
 
 
