@@ -28,6 +28,7 @@ from nanotorch import names as names
 from nanotorch import nn as nn
 from nanotorch import ops as ops
 from nanotorch import optim as optim
+from nanotorch import overrides as overrides
 from nanotorch import profiler as profiler
 from nanotorch import return_types as return_types
 from nanotorch import serialization as serialization
