@@ -12,6 +12,8 @@ from typing import Any as _Any
 from nanotorch.names.lookup import on_demand as _on_demand
 from nanotorch.names.lookup import stand_in as _stand_in
 
+__path__: list[str] = []  # so that the table of inert names may have modules in it
+
 
 def _no() -> bool:
     """Always False."""

@@ -12,7 +12,16 @@ from nanotorch._core.dtypes import Size
 Flatten = Callable[[Any], tuple[Iterable[Any], Any]]
 Unflatten = Callable[[Iterable[Any], Any], Any]
 DICTS = (dict, OrderedDict, defaultdict)
-NODES: dict[Any, tuple[Flatten, Unflatten]] = {
+
+
+class Node(NamedTuple):
+    """How a class of containers is taken apart and put together."""
+
+    flatten_fn: Flatten
+    unflatten_fn: Unflatten
+
+
+KNOWN: dict[Any, tuple[Flatten, Unflatten]] = {
     tuple: (lambda t: (t, None), lambda values, context: tuple(values)),
     list: (lambda t: (t, None), lambda values, context: list(values)),
     dict: (
@@ -31,6 +40,7 @@ NODES: dict[Any, tuple[Flatten, Unflatten]] = {
     namedtuple: (lambda t: (t, type(t)), lambda values, kind: kind(*values)),
     Size: (lambda t: (t, None), lambda values, context: tuple(values)),
 }
+NODES = {kind: Node(*functions) for kind, functions in KNOWN.items()}
 
 
 def register_pytree_node(
@@ -48,7 +58,7 @@ def register_pytree_node(
     """
     if cls in NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
-    NODES[cls] = flatten_fn, unflatten_fn
+    NODES[cls] = Node(flatten_fn, unflatten_fn)
 
 
 class TreeSpec(NamedTuple):
@@ -154,7 +164,7 @@ def kind_of(tree: Any) -> Any:
     if kind in NODES:
         return kind
     if issubclass(kind, Named):  # one of the types of `torch.return_types`
-        NODES[kind] = (lambda t: (t, None)), (lambda values, context: kind(values))
+        NODES[kind] = Node(lambda t: (t, None), lambda values, context: kind(values))
         return kind
     return namedtuple if isinstance(tree, tuple) and hasattr(kind, "_fields") else None
 

@@ -22,7 +22,7 @@ from nanotorch.names.scope import why_not
 # calls it, or makes an object of it, is told that it is out of scope, why, and what to do.
 TABLE = {
     "": (
-        "Event OutOfMemoryError PyTorchFileReader ScriptModule ScriptObject Stream SymBool "
+        "Event Future OutOfMemoryError PyTorchFileReader ScriptModule ScriptObject Stream SymBool "
         "SymFloat SymInt"
     ),
     "_C": (
@@ -46,6 +46,7 @@ TABLE = {
         "<OptimizedModule<nanotorch.compile.compiler.OptimizedModule ?is_dynamo_supported"
     ),
     "_dynamo.utils": "?is_compile_supported",
+    "_higher_order_ops.associative_scan": "associative_scan",
     "_jit_internal": "=boolean_dispatch =_overload =_overload_method =ignore =unused Future",
     "_subclasses": "FakeTensor FakeTensorMode",
     "_subclasses.fake_tensor": "FakeTensor FakeTensorMode",
@@ -57,6 +58,10 @@ TABLE = {
         "fuse_modules fuse_modules_qat get_default_qat_qconfig get_default_qconfig prepare "
         "prepare_qat quantize_dynamic"
     ),
+    "backends.mkl": "?is_available",
+    "backends.mkldnn": "?is_available",
+    "backends.openmp": "?is_available",
+    "backends.opt_einsum": "?is_available",
     "compiler": (
         "=allow_in_graph =substitute_in_graph ~cudagraph_mark_step_begin ~reset "
         "~set_stance <list_backends<builtins.list"
@@ -70,11 +75,13 @@ TABLE = {
     "cuda": (
         "?is_current_stream_capturing 0max_memory_reserved 0memory_reserved ~seed ~seed_all "
         "~set_rng_state ~set_rng_state_all <get_rng_state_all<builtins.list "
-        "<memory_stats<collections.OrderedDict BoolTensor ByteTensor DoubleTensor Event "
-        "FloatTensor HalfTensor IntTensor LongTensor Stream current_stream get_device_capability "
-        "get_device_properties get_rng_state mem_get_info memory_summary "
+        "<memory_stats<collections.OrderedDict BoolTensor ByteTensor CUDAGraph DoubleTensor Event "
+        "FloatTensor HalfTensor IntTensor LongTensor Stream StreamContext current_stream get_device_capability "
+        "get_device_properties get_rng_state graph graphs mem_get_info memory_summary "
         "reset_max_memory_allocated reset_peak_memory_stats stream"
     ),
+    "distributed._composable.fsdp": "FSDPModule fully_shard",
+    "distributed._functional_collectives": "all_to_all_single_autograd wait_tensor",
     "distributed.algorithms._checkpoint.checkpoint_wrapper": (
         "CheckpointImpl CheckpointWrapper apply_activation_checkpointing checkpoint_wrapper "
         "offload_wrapper"
@@ -89,6 +96,8 @@ TABLE = {
     ),
     "distributed.checkpoint.default_planner": "DefaultLoadPlanner DefaultSavePlanner",
     "distributed.checkpoint.format_utils": "_EmptyStateDictLoadPlanner _load_state_dict",
+    "distributed.checkpoint._consolidate_hf_safetensors": "consolidate_safetensors_files",
+    "distributed.checkpoint.hf_storage": "HuggingFaceStorageReader HuggingFaceStorageWriter",
     "distributed.checkpoint.optimizer": "load_sharded_optimizer_state_dict",
     "distributed.checkpoint.state_dict": (
         "StateDictOptions get_model_state_dict get_optimizer_state_dict set_model_state_dict "
@@ -115,18 +124,28 @@ TABLE = {
     ),
     "distributed.nn": "",
     "distributed.nn.functional": "all_gather all_reduce",
-    "distributed.optim": (
-        "DistributedOptimizer PostLocalSGDOptimizer ZeroRedundancyOptimizer"
-    ),
     "distributed.pipelining": "ScheduleGPipe SplitPoint pipeline",
     "distributed.rpc": "RRef init_rpc remote rpc_async rpc_sync shutdown",
     "distributed.tensor": "DTensor Partial Replicate Shard distribute_module distribute_tensor",
+    "distributed.tensor._utils": "compute_local_shape_and_global_offset",
     "distributed.tensor.experimental": "context_parallel implicit_replication",
-    "distributed.tensor.parallel": "ColwiseParallel RowwiseParallel parallelize_module",
+    "distributed.tensor.placement_types": "Partial Placement Replicate Shard _StridedShard",
+    "distributed.tensor.parallel": (
+        "ColwiseParallel ParallelStyle PrepareModuleInput RowwiseParallel SequenceParallel "
+        "parallelize_module"
+    ),
     "export": "Dim ExportedProgram export load save",
+    "fft": (
+        "fft fft2 fftfreq fftn fftshift ifft ifft2 ifftn ifftshift irfft irfft2 irfftn rfft rfft2 "
+        "rfftfreq rfftn"
+    ),
     "futures": "Future collect_all wait_all",
     "fx": "Graph GraphModule Interpreter Node Proxy Tracer Transformer symbolic_trace =wrap",
     "fx.experimental.proxy_tensor": "make_fx",
+    "fx.experimental.symbolic_shapes": (
+        "<guard_or_false<builtins.bool <guard_or_true<builtins.bool "
+        "<statically_known_true<builtins.bool"
+    ),
     "fx.graph": "CodeGen Graph",
     "fx.graph_module": "GraphModule _CodeOnlyModule _copy_attr",
     "fx.node": "Argument Node Target map_arg",
@@ -147,6 +166,7 @@ TABLE = {
         "=impl =register_autograd =register_fake =register_kernel =triton_op ~define Library "
         "custom_op opcheck wrap_triton"
     ),
+    "linalg": "inv_ex",
     "mps": "?is_available 0device_count ~manual_seed",
     "mtia": "?is_available 0device_count",
     "nested": "as_nested_tensor nested_tensor nested_tensor_from_jagged to_padded_tensor",
@@ -159,6 +179,7 @@ TABLE = {
     "onnx.operators": "reshape_from_tensor_shape shape_as_tensor",
     "onnx.symbolic_helper": "=parse_args",
     "onnx.symbolic_opset11": "select squeeze unsqueeze",
+    "nn.parallel.scatter_gather": "gather scatter scatter_kwargs",
     "nn.utils.fusion": "fuse_conv_bn_eval fuse_linear_bn_eval",
     "nn.utils.prune": (
         "BasePruningMethod L1Unstructured LnStructured RandomStructured RandomUnstructured "
@@ -172,6 +193,7 @@ TABLE = {
     "profiler.profiler": "<profile<nanotorch.profiler.profile",
     "quantization": "DeQuantStub QuantStub convert prepare quantize_dynamic",
     "sparse": "addmm mm sampled_addmm softmax spdiags sum",
+    "utils._pytree": "_dict_flatten_with_keys",
     "utils.benchmark": "Timer",
     "utils.cpp_extension": "BuildExtension CUDAExtension CppExtension load load_inline",
     "utils.data.dataloader": (
