@@ -18,6 +18,7 @@ from nanotorch._core.batched import leaves
 from nanotorch._core.bfloat16 import GENERATED, OF_FORMULAS, NoValues
 from nanotorch._core.dtypes import Size
 from nanotorch._core.tensor import Tensor
+from nanotorch.names.lookup import on_demand
 from nanotorch.nn.parameter import Parameter
 from nanotorch.ops.memory import alias
 
@@ -204,3 +205,5 @@ def operation(o: Any, inplace: bool, args: dict[str, Any]) -> Any:
 
 
 batched.subclasses.append((has_torch_function, operation))
+
+__getattr__, __dir__ = on_demand(__name__)

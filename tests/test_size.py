@@ -11,12 +11,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 FILE_LINES, FUNCTION_LINES = 1000, 80
-FILES, SLACK = 190, 100
+FILES, SLACK = 212, 100
 CODE = {  # lines of code by folder
-    "_core/": 5920, "amp/": 170, "autograd/": 1930, "compile/": 4010, "cuda/": 60,
-    "distributed/": 10, "distributions/": 500, "func/": 610, "names/": 430, "nn/": 5560,
-    "ops/": 11210, "optim/": 2000, "program/": 200, "serialization/": 570, "train/": 8290,
-    "utils/": 2560, "*.py": 750,
+    "_core/": 6160, "amp/": 170, "autograd/": 2550, "compile/": 3880, "cuda/": 60,
+    "distributed/": 920, "distributions/": 500, "func/": 710, "learn/": 250, "names/": 710,
+    "nn/": 6030, "ops/": 11260, "optim/": 2000, "program/": 210, "serialization/": 680,
+    "train/": 8530, "utils/": 2580, "*.py": 1070,
 }  # fmt: skip
 
 

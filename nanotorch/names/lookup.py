@@ -30,7 +30,8 @@ def on_demand(
     def __getattr__(name: str) -> Any:  # noqa: N807 - what a module's must be called
         origin = known.get(name)
         if origin is None:
-            value = inert(module, name)
+            # Python itself asks for names such as `__path__`.
+            value = None if name.startswith("__") else inert(module, name)
             if value is None:
                 raise missing(module, name)
             return value
