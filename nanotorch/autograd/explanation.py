@@ -376,8 +376,8 @@ def pictures(graph: Graph, modules: Paths) -> list[dict[str, Any]]:
         modules: the path of each node's module, by its key, in the order of the forward pass.
     """
     found: list[dict[str, Any]] = []
-    waiting = [(graph, "", "", -1, 0)]
-    for whole, key, name, parent, depth in waiting:  # the list grows while the loop runs
+    todo = [(graph, "", "", -1, 0)]
+    for whole, key, name, parent, depth in todo:  # the list grows while the loop runs
         groups: dict[str, list[str]] = {}
         if len(whole.boxes) > FOLD:
             depth, groups = grouped([k for k in modules if k in whole.boxes], modules, depth)
@@ -391,7 +391,7 @@ def pictures(graph: Graph, modules: Paths) -> list[dict[str, Any]]:
             title = ".".join(modules[listed[0]][:depth])
             inside = [inner for inner, place in into.items() if place == group]
             folded.boxes[group] = Box("module", title, (f"{len(inside)} boxes",))
-            waiting.append((whole.part(inside), group, title, len(found), depth))
+            todo.append((whole.part(inside), group, title, len(found), depth))
         if groups:
             folded.links = list(dict.fromkeys(folded.links))
         found.append({"key": key, "name": name, "parent": parent, "svg": svg(folded, keys=True)})

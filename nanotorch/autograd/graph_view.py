@@ -341,20 +341,14 @@ class Walk:
             own = [self.names.get(id(t), "") for edge, t in made.items() if edge[0] is node]
             words = [f"{name}:" for name in filter(None, own or seen.names)]
             title = " ".join(filter(None, [*words, seen.symbol, boxes[key].title]))
-            self.add_rows(key, seen, title)
+            shapes = tuple(shape.replace("()", "") for shape in boxes[key].shapes)  # of a number
+            rows = tuple(rows_of(seen))
+            boxes[key] = boxes[key]._replace(title=title, shapes=shapes, values=rows)
             for number, (name, shape, text) in enumerate(seen.constants):
-                shapes, rows = (shape_text(shape) if shape else "",), ((VALUE, text),)
-                boxes[f"{key}0{number}"] = Box("constant", name, shapes, values=rows)
+                shown_shape, row = shape_text(shape) if shape else "", (VALUE, text)
+                boxes[f"{key}0{number}"] = Box("constant", name, (shown_shape,), values=(row,))
                 self.graph.links.append(Link(f"{key}0{number}", key))
         return self.graph.merged(into)
-
-    def add_rows(self, key: str, seen: Seen, title: str) -> None:
-        """Add values and gradients to a box, which say enough of the shape of a number."""
-        box = self.graph.boxes[key]
-        shapes = tuple(shape.replace("()", "") for shape in box.shapes)
-        self.graph.boxes[key] = box._replace(
-            title=title, shapes=shapes, values=tuple(rows_of(seen))
-        )
 
     def box_tensor(self, tensor: Tensor, kind: BoxKind, name: str = "") -> None:
         """Add or replace a tensor's box; a name that the user has given goes before any other."""

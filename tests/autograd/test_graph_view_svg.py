@@ -172,3 +172,13 @@ def test_the_text_of_a_graph_of_any_depth(endless: GraphView) -> None:
     text = tree(endless.graph, 10**6)
     assert text.count("MulBackward0 (3)\n") >= 5_000
     assert max(map(len, text.splitlines())) < 80
+
+
+def test_two_programs_that_are_alike_give_one_picture() -> None:
+    def results() -> list[torch.Tensor]:
+        x = torch.tensor(2.0, requires_grad=True)
+        return [x * torch.sin(3 * x), x]
+
+    kept, again = results(), results()
+    for values in (False, True):
+        assert make_dot(kept, {}, values=values).svg == make_dot(again, {}, values=values).svg
