@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nanotorch._core.arguments import EMPTY
-from nanotorch._core.graph import AccumulateGrad, CopySlices, Edge, Node, take_steps
+from nanotorch._core.graph import AccumulateGrad, CopySlices, Edge, Node, take_steps, version_of
 from nanotorch._core.op import Op, OpNode
 from nanotorch._core.tensor import Tensor
 from nanotorch.autograd.function import BackwardCFunction
@@ -161,8 +161,9 @@ def known(nodes: Iterable[Node], outputs: Mapping[Any, Tensor]) -> dict[Node, Se
                 tensors[node, number] = tensor
         if isinstance(node, OpNode):
             for name, value in kept(node).items():
-                if isinstance(value, Tensor) and (edge := place(node, name)) is not None:
-                    tensors.setdefault(edge, value)
+                if isinstance(value, Tensor):
+                    tensors.setdefault(place(node, name), value)
+    tensors = {edge: t for edge, t in tensors.items() if edge and edge[0] is not None}
     found = {}
     for node in in_order:
         found[node] = seen = vars(node).get("_seen") or Seen.of(node)
@@ -190,7 +191,9 @@ def retained(retain: Any) -> Tensor | None:
 def compute(node: OpNode, tensors: dict[Any, Tensor]) -> None:
     """Add the result of an elementwise operation of which all arguments are known."""
     op, edges = node.op, dict(zip(node.op.formulas, node._edges, strict=False))
-    given = kept(node) | {n: tensors[edge] for n, edge in edges.items() if edge in tensors}
+    known = {n: tensors[edge] for n, edge in edges.items() if edge in tensors}
+    # What was written to may have been something else then.
+    given = {n: t for n, t in known.items() if not version_of(t)} | kept(node)
     if (op.cast or op.arithmetic) and not op.variadic and given.keys() >= op.arguments.keys():
         arguments = {n: given[n] for n in op.arguments}
         arguments |= {n: t.detach() for n, t in arguments.items() if isinstance(t, Tensor)}
