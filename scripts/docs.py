@@ -117,7 +117,7 @@ def directory_for_pictures() -> Iterator[Path]:
 
 
 def drawn(picture: Path) -> str:
-    """A drawing but for its numbers: keys are new each time, last digits depend on the processor."""
+    """A drawing but for its numbers: keys are new each time, last digits differ by processor."""
     return re.sub(r"-?\d[\d.e+-]*", "0", picture.read_text("utf-8"))
 
 
