@@ -3,6 +3,7 @@
 import re
 import tomllib
 from functools import partial
+from html import unescape
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -122,6 +123,21 @@ def test_the_site_is_whole_and_needs_no_network(site: Path) -> None:
             assert target.is_file(), (path, link)
             if to.fragment and target in pages:
                 assert unquote(to.fragment) in pages[target].anchors, (path, link)
+
+
+@pytest.mark.slow
+def test_the_reference_tells_types_shapes_errors_and_keys(site: Path) -> None:
+    def page(name: str) -> str:
+        text = (site / "reference" / f"{name}.html").read_text("utf-8")
+        return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", "", text)))
+
+    assert "Linear( in_features: int, out_features: int, bias: bool = True," in page("nn")
+    assert "Input (..., I), output (..., O)." in page("nn")
+    assert "sum( input: Tensor, dim: int | Sequence[int] | None" in page("torch")
+    assert "IndexError: for a dimension out of range." in page("Tensor")
+    assert "make_dot(" in page("autograd")
+    assert "SGD.step(closure" in page("optim")
+    assert "batch_size: Samples per batch" in page("configuration")
 
 
 @pytest.mark.slow
