@@ -224,7 +224,11 @@ class Fitting(Experiment):
         return ([tensor for batch in group for tensor in batch] for group in groups)
 
     def _begin_pass(self) -> None:
-        # Also where a pass was cut by the end of the training.
+        # Also where a pass was cut by the end of the training. One that was cut after its last
+        # batch is ended first: a sampler may draw random numbers there, too.
+        cut = self.loader.state_dict()["pass"]
+        if cut is not None and cut["batches"] == len(self.loader):
+            next(iter(self.loader), None)
         self.loader.load_state_dict({**self.loader.state_dict(), "pass": None})
 
     def step(self, batch: list[torch.Tensor]) -> tuple[float, int]:

@@ -208,6 +208,14 @@ def test_a_finished_fit_is_not_trained_again(capsys: pytest.CaptureFixture[str])
     assert other.directory != first.directory
 
 
+@pytest.mark.parametrize("batch_size", [7, 10, 60])
+def test_a_finished_fit_goes_on_as_if_it_had_not_ended(batch_size: int) -> None:
+    """Also where its last batch is a whole one: 60 samples."""
+    fitted(directory="runs", epochs=2, batch_size=batch_size)
+    longer = fitted(directory="runs", resume=True, epochs=4, batch_size=batch_size)
+    assert same(longer, fitted(epochs=4, batch_size=batch_size))
+
+
 def test_what_cannot_be_resumed() -> None:
     told = refusal_of(fitted, CheckpointError)
     run = fitted(directory="runs")
