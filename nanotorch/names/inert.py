@@ -16,6 +16,7 @@ from nanotorch.names.scope import why_not
 #   ~  does nothing
 #   ?  answers False
 #   0  answers 0
+#   *  a class whose objects may be made, for plans that nothing here carries out
 #   !  is an OSError, as for a library that cannot be loaded
 #   <  the name after the next `<`, from where it stands
 # Without a mark, a class: it may be named, inherited from and asked for by `isinstance`; whoever
@@ -26,59 +27,60 @@ TABLE = {
         "SymFloat SymInt"
     ),
     "_C": (
-        "AliasDb DispatchKey =DispatchKeySet DisableTorchFunctionSubclass ScriptDict "
-        "ScriptFunction ScriptList ScriptModule ScriptObject Graph Node Value "
-        "~_get_tracing_state ~_log_api_usage_once ?_cuda_isInBadFork ?_jit_can_fuse_on_cpu "
-        "?_jit_can_fuse_on_gpu ~_jit_override_can_fuse_on_cpu ~_jit_override_can_fuse_on_gpu "
-        "~_jit_set_nvfuser_enabled ~_jit_set_nvfuser_guard_mode ~_jit_set_profiling_executor "
-        "~_jit_set_profiling_mode ~_jit_set_texpr_fuser_enabled <_TensorMeta<builtins.type"
+        "=DispatchKeySet ~_get_tracing_state ~_jit_override_can_fuse_on_cpu "
+        "~_jit_override_can_fuse_on_gpu ~_jit_set_nvfuser_enabled ~_jit_set_nvfuser_guard_mode "
+        "~_jit_set_profiling_executor ~_jit_set_profiling_mode ~_jit_set_texpr_fuser_enabled "
+        "~_log_api_usage_once ?_cuda_isInBadFork ?_jit_can_fuse_on_cpu ?_jit_can_fuse_on_gpu "
+        "<_TensorMeta<builtins.type AliasDb DisableTorchFunctionSubclass DispatchKey Graph Node "
+        "ScriptDict ScriptFunction ScriptList ScriptModule ScriptObject Value"
     ),
-    "_C._distributed_c10d": "Reducer ProcessGroup",
+    "_C._distributed_c10d": "ProcessGroup Reducer",
     "_C._nn": "<_parse_to<nanotorch.nn.module.asked_of_to",
     "_custom_ops": "",
     "_dynamo": (
-        "=allow_in_graph =disable =disallow_in_graph =run ?is_compiling ~graph_break ~mark_dynamic "
-        "~mark_static ~maybe_mark_dynamic ~reset explain export optimize "
-        "<OptimizedModule<nanotorch.compile.compiler.OptimizedModule"
+        "=allow_in_graph =assume_constant_result =disable =disallow_in_graph =run ~graph_break "
+        "~mark_dynamic ~mark_static ~maybe_mark_dynamic ~reset ?is_compiling "
+        "<OptimizedModule<nanotorch.compile.compiler.OptimizedModule explain export optimize"
     ),
+    "_dynamo._trace_wrapped_higher_order_op": "TransformGetItemToIndex",
     "_dynamo.config": "",
     "_dynamo.eval_frame": (
-        "<OptimizedModule<nanotorch.compile.compiler.OptimizedModule ?is_dynamo_supported"
+        "?is_dynamo_supported <OptimizedModule<nanotorch.compile.compiler.OptimizedModule"
     ),
     "_dynamo.utils": "?is_compile_supported",
     "_higher_order_ops.associative_scan": "associative_scan",
-    "_jit_internal": "=boolean_dispatch =_overload =_overload_method =ignore =unused Future",
+    "_jit_internal": "=_overload =_overload_method =boolean_dispatch =ignore =unused Future",
     "_subclasses": "FakeTensor FakeTensorMode",
     "_subclasses.fake_tensor": "FakeTensor FakeTensorMode",
+    "accelerator": "~empty_cache 0memory_allocated current_device_index synchronize",
     "ao": "",
     "ao.nn.quantized": "Conv2d Embedding Linear",
     "ao.quantization": (
         "DeQuantStub FakeQuantize MinMaxObserver QConfig QuantStub QuantWrapper convert "
-        "default_observer default_per_channel_weight_observer default_weight_observer "
-        "fuse_modules fuse_modules_qat get_default_qat_qconfig get_default_qconfig prepare "
-        "prepare_qat quantize_dynamic"
+        "default_observer default_per_channel_weight_observer default_weight_observer fuse_modules "
+        "fuse_modules_qat get_default_qat_qconfig get_default_qconfig prepare prepare_qat "
+        "quantize_dynamic"
+    ),
+    "autograd.profiler": (
+        "<EventList<nanotorch.profiler.Averages <profile<nanotorch.profiler.profile "
+        "<record_function<nanotorch.profiler.record_function emit_itt emit_nvtx"
     ),
     "backends.mkl": "?is_available",
     "backends.mkldnn": "?is_available",
     "backends.openmp": "?is_available",
     "backends.opt_einsum": "?is_available",
     "compiler": (
-        "=allow_in_graph =substitute_in_graph ~cudagraph_mark_step_begin ~reset "
-        "~set_stance <list_backends<builtins.list"
-    ),
-    "accelerator": "~empty_cache 0memory_allocated current_device_index synchronize",
-    "autograd.profiler": (
-        "<EventList<nanotorch.profiler.Averages <profile<nanotorch.profiler.profile "
-        "<record_function<nanotorch.profiler.record_function emit_itt emit_nvtx"
+        "=allow_in_graph =assume_constant_result =substitute_in_graph ~cudagraph_mark_step_begin "
+        "~reset ~set_stance <list_backends<builtins.list"
     ),
     "cpu": "~synchronize Stream",
     "cuda": (
-        "?is_current_stream_capturing 0max_memory_reserved 0memory_reserved ~seed ~seed_all "
-        "~set_rng_state ~set_rng_state_all <get_rng_state_all<builtins.list "
+        "~seed ~seed_all ~set_rng_state ~set_rng_state_all ?is_current_stream_capturing "
+        "0max_memory_reserved 0memory_reserved <get_rng_state_all<builtins.list "
         "<memory_stats<collections.OrderedDict BoolTensor ByteTensor CUDAGraph DoubleTensor Event "
-        "FloatTensor HalfTensor IntTensor LongTensor Stream StreamContext current_stream get_device_capability "
-        "get_device_properties get_rng_state graph graphs mem_get_info memory_summary "
-        "reset_max_memory_allocated reset_peak_memory_stats stream"
+        "FloatTensor HalfTensor IntTensor LongTensor Stream StreamContext current_stream "
+        "get_device_capability get_device_properties get_rng_state graph graphs mem_get_info "
+        "memory_summary reset_max_memory_allocated reset_peak_memory_stats stream"
     ),
     "distributed._composable.fsdp": "FSDPModule fully_shard",
     "distributed._functional_collectives": "all_to_all_single_autograd wait_tensor",
@@ -88,15 +90,15 @@ TABLE = {
     ),
     "distributed.algorithms.ddp_comm_hooks.default_hooks": "allreduce_hook fp16_compress_hook",
     "distributed.algorithms.ddp_comm_hooks.post_localSGD_hook": "PostLocalSGDState",
-    "distributed.algorithms.join": "Join Joinable JoinHook",
+    "distributed.algorithms.join": "Join JoinHook Joinable",
     "distributed.algorithms.model_averaging.averagers": "ModelAverager PeriodicModelAverager",
     "distributed.checkpoint": (
         "DefaultLoadPlanner DefaultSavePlanner FileSystemReader FileSystemWriter load "
         "load_state_dict save save_state_dict"
     ),
+    "distributed.checkpoint._consolidate_hf_safetensors": "consolidate_safetensors_files",
     "distributed.checkpoint.default_planner": "DefaultLoadPlanner DefaultSavePlanner",
     "distributed.checkpoint.format_utils": "_EmptyStateDictLoadPlanner _load_state_dict",
-    "distributed.checkpoint._consolidate_hf_safetensors": "consolidate_safetensors_files",
     "distributed.checkpoint.hf_storage": "HuggingFaceStorageReader HuggingFaceStorageWriter",
     "distributed.checkpoint.optimizer": "load_sharded_optimizer_state_dict",
     "distributed.checkpoint.state_dict": (
@@ -105,7 +107,7 @@ TABLE = {
     ),
     "distributed.checkpoint.state_dict_loader": "_load_state_dict",
     "distributed.device_mesh": "DeviceMesh init_device_mesh",
-    "distributed.elastic.multiprocessing.errors": "ChildFailedError =record",
+    "distributed.elastic.multiprocessing.errors": "=record ChildFailedError",
     "distributed.fsdp": (
         "BackwardPrefetch CPUOffload CPUOffloadPolicy FSDPModule FullOptimStateDictConfig "
         "FullStateDictConfig FullyShardedDataParallel MixedPrecision MixedPrecisionPolicy "
@@ -120,27 +122,28 @@ TABLE = {
     ),
     "distributed.fsdp.sharded_grad_scaler": "ShardedGradScaler",
     "distributed.fsdp.wrap": (
-        "ModuleWrapPolicy enable_wrap size_based_auto_wrap_policy transformer_auto_wrap_policy wrap"
+        "ModuleWrapPolicy enable_wrap size_based_auto_wrap_policy transformer_auto_wrap_policy "
+        "wrap"
     ),
     "distributed.nn": "",
     "distributed.nn.functional": "all_gather all_reduce",
     "distributed.pipelining": "ScheduleGPipe SplitPoint pipeline",
     "distributed.rpc": "RRef init_rpc remote rpc_async rpc_sync shutdown",
-    "distributed.tensor": "DTensor Partial Replicate Shard distribute_module distribute_tensor",
+    "distributed.tensor": "*Partial *Replicate *Shard DTensor distribute_module distribute_tensor",
     "distributed.tensor._utils": "compute_local_shape_and_global_offset",
     "distributed.tensor.experimental": "context_parallel implicit_replication",
-    "distributed.tensor.placement_types": "Partial Placement Replicate Shard _StridedShard",
     "distributed.tensor.parallel": (
-        "ColwiseParallel ParallelStyle PrepareModuleInput RowwiseParallel SequenceParallel "
+        "*ColwiseParallel *ParallelStyle *PrepareModuleInput *RowwiseParallel *SequenceParallel "
         "parallelize_module"
     ),
+    "distributed.tensor.placement_types": "*Partial *Placement *Replicate *Shard *_StridedShard",
     "export": "Dim ExportedProgram export load save",
     "fft": (
         "fft fft2 fftfreq fftn fftshift ifft ifft2 ifftn ifftshift irfft irfft2 irfftn rfft rfft2 "
         "rfftfreq rfftn"
     ),
     "futures": "Future collect_all wait_all",
-    "fx": "Graph GraphModule Interpreter Node Proxy Tracer Transformer symbolic_trace =wrap",
+    "fx": "=wrap Graph GraphModule Interpreter Node Proxy Tracer Transformer symbolic_trace",
     "fx.experimental.proxy_tensor": "make_fx",
     "fx.experimental.symbolic_shapes": (
         "<guard_or_false<builtins.bool <guard_or_true<builtins.bool "
@@ -150,41 +153,42 @@ TABLE = {
     "fx.graph_module": "GraphModule _CodeOnlyModule _copy_attr",
     "fx.node": "Argument Node Target map_arg",
     "fx.proxy": "Proxy TracerBase",
-    "hub": "download_url_to_file help list load set_dir <tqdm<tqdm.tqdm",
+    "hub": "<tqdm<tqdm.tqdm download_url_to_file help list load set_dir",
     "jit": (
-        "<Final<typing.Final <annotate<typing.cast =export =freeze =ignore =interface "
+        "=_overload =_overload_method =_script_if_tracing =export =freeze =ignore =interface "
         "=optimize_for_inference =script =script_if_tracing =script_method =trace =trace_module "
-        "=unused =_overload =_overload_method =_script_if_tracing ?is_scripting ?is_tracing "
-        "Attribute Error CompilationUnit RecursiveScriptModule ScriptFunction ScriptModule "
-        "TopLevelTracedModule TracerWarning TracedModule fork load save wait"
+        "=unused ?is_scripting ?is_tracing <Final<typing.Final <annotate<typing.cast Attribute "
+        "CompilationUnit Error RecursiveScriptModule ScriptFunction ScriptModule "
+        "TopLevelTracedModule TracedModule TracerWarning fork load save wait"
     ),
     "jit.annotations": (
-        "BroadcastingList1 BroadcastingList2 BroadcastingList3 <Any<typing.Any "
-        "<Dict<typing.Dict <List<typing.List <Tuple<typing.Tuple"
+        "<Any<typing.Any <Dict<typing.Dict <List<typing.List <Tuple<typing.Tuple BroadcastingList1 "
+        "BroadcastingList2 BroadcastingList3"
     ),
     "library": (
-        "=impl =register_autograd =register_fake =register_kernel =triton_op ~define Library "
-        "custom_op opcheck wrap_triton"
+        "=custom_op =impl =register_autograd =register_fake =register_kernel =triton_op ~define "
+        "Library opcheck wrap_triton"
     ),
     "linalg": "inv_ex",
-    "mps": "?is_available 0device_count ~manual_seed",
+    "mps": "~manual_seed ?is_available 0device_count",
     "mtia": "?is_available 0device_count",
     "nested": "as_nested_tensor nested_tensor nested_tensor_from_jagged to_padded_tensor",
-    "nn": "SyncBatchNorm",
-    "nn.parallel.distributed": (
-        "<DistributedDataParallel<nanotorch.nn.parallel.DistributedDataParallel"
+    "nn.attention.flex_attention": (
+        "AuxRequest BlockMask _DEFAULT_SPARSE_BLOCK_SIZE create_block_mask flex_attention"
     ),
-    "onnx": "ONNXProgram OperatorExportTypes TrainingMode export "
-    "~register_custom_op_symbolic ?is_in_onnx_export",
-    "onnx.operators": "reshape_from_tensor_shape shape_as_tensor",
-    "onnx.symbolic_helper": "=parse_args",
-    "onnx.symbolic_opset11": "select squeeze unsqueeze",
     "nn.parallel.scatter_gather": "gather scatter scatter_kwargs",
     "nn.utils.fusion": "fuse_conv_bn_eval fuse_linear_bn_eval",
     "nn.utils.prune": (
         "BasePruningMethod L1Unstructured LnStructured RandomStructured RandomUnstructured "
         "global_unstructured l1_unstructured ln_structured random_structured random_unstructured"
     ),
+    "onnx": (
+        "~register_custom_op_symbolic ?is_in_onnx_export ONNXProgram OperatorExportTypes "
+        "TrainingMode export"
+    ),
+    "onnx.operators": "reshape_from_tensor_shape shape_as_tensor",
+    "onnx.symbolic_helper": "=parse_args",
+    "onnx.symbolic_opset11": "select squeeze unsqueeze",
     "ops": "!load_library",
     "optim.swa_utils": "SWALR",
     "overrides": "TorchFunctionMode",
@@ -196,21 +200,17 @@ TABLE = {
     "utils._pytree": "_dict_flatten_with_keys",
     "utils.benchmark": "Timer",
     "utils.cpp_extension": "BuildExtension CUDAExtension CppExtension load load_inline",
-    "utils.data.dataloader": (
-        "<_BaseDataLoaderIter<builtins.map "
-        "_MultiProcessingDataLoaderIter"
-    ),
+    "utils.data.dataloader": "<_BaseDataLoaderIter<builtins.map _MultiProcessingDataLoaderIter",
     "utils.data.datapipes": "",
-    "utils.data.graph_settings": "apply_shuffle_settings apply_sharding",
+    "utils.data.graph_settings": "apply_sharding apply_shuffle_settings",
     "utils.flop_counter": "FlopCounterMode",
-    "utils.model_zoo": (
-        "<load_url<nanotorch.hub.load_state_dict_from_url <tqdm<tqdm.tqdm"
-    ),
+    "utils.model_zoo": "<load_url<nanotorch.hub.load_state_dict_from_url <tqdm<tqdm.tqdm",
     "xpu": (
-        "?is_bf16_supported 0max_memory_allocated 0memory_allocated ~set_rng_state_all "
-        "<get_rng_state_all<builtins.list current_device mem_get_info synchronize"
+        "~set_rng_state_all ?is_bf16_supported ?is_current_stream_capturing 0max_memory_allocated "
+        "0memory_allocated <get_rng_state_all<builtins.list current_device mem_get_info "
+        "synchronize"
     ),
-}  # fmt: skip
+}
 
 
 def is_place(place: str) -> bool:
@@ -291,6 +291,16 @@ def answer(value: Any) -> Callable[[str, str], Callable[..., Any]]:
     return lambda full, home: lambda *args, **named: value
 
 
+def plan(full: str, home: str) -> type:
+    """A class whose objects hold what they were given."""
+    place, _, name = full.rpartition(".")
+
+    def hold(self: Any, *args: Any, **named: Any) -> None:
+        self.args, self.named = args, named
+
+    return type(name, (), {"__module__": place, "__init__": hold})
+
+
 def unloaded(full: str, home: str) -> Callable[..., Any]:
     """A function that loads no compiled library."""
 
@@ -308,5 +318,5 @@ def elsewhere(full: str, home: str) -> Any:
 
 MAKERS: dict[str, Callable[[str, str], Any]] = {
     "": inert_class, "=": same, "~": answer(None), "?": answer(False), "0": answer(0),
-    "<": elsewhere, "!": unloaded,
+    "<": elsewhere, "!": unloaded, "*": plan,
 }  # fmt: skip

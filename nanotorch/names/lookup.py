@@ -60,6 +60,7 @@ def stand_in(name: str, origins: Mapping[str, str]) -> ModuleType:
     """
     module: Any = ModuleType(name, "Names that are at home elsewhere, where PyTorch has them.")
     module.__getattr__, module.__dir__ = on_demand(name, origins)
+    module.__path__ = []  # others may be in it
     sys.modules[name] = STAND_INS[name] = module
     if sys.modules.get("torch") is sys.modules.get("nanotorch"):
         sys.modules[name.replace("nano", "", 1)] = module

@@ -274,7 +274,7 @@ REASONS = (
     ),
     Reason(
         "attention is computed in one way here. Remove the choice",
-        r"nn.attention.(sdpa_kernel|SDPBackend)",
+        r"nn.attention.(sdpa_kernel|SDPBackend|flex_attention)",
     ),
     Reason(
         "few programs prune weights. Multiply them by a mask: torch.nn.utils.parametrize helps",

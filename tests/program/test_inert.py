@@ -25,6 +25,13 @@ def test_modules_can_be_imported(place: str) -> None:
             assert "nothing behind it" not in str(caught.value)
 
 
+def test_nothing_that_is_there_is_in_the_table() -> None:
+    for place in TABLE:
+        module = importlib.import_module(f"nanotorch.{place}".rstrip("."))
+        if not isinstance(module.__spec__ and module.__spec__.loader, type):  # it has more names
+            assert not set(row(place)) & {*dir(module)}, place
+
+
 def test_a_class_is_named_and_inherited_from() -> None:
     class Tracer(torch.fx.Tracer):
         def __init__(self) -> None:
