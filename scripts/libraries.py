@@ -57,7 +57,7 @@ def beside(lines: list[str], expected: list[str]) -> str:
         for line, known in zip(lines, expected, strict=True):
             assert_alike(line, known)
     except (AssertionError, ValueError) as error:
-        return f"differs: {str(error).splitlines()[0]}"
+        return f"differs: {' '.join(str(error).split())[:80]}"
     return "the same up to rounding"
 
 
