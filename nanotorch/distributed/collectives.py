@@ -57,7 +57,7 @@ class ReduceOp(enum.Enum):
 
 
 reduce_op = ReduceOp
-ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined] - PyTorch's own name of the type
+ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]  # PyTorch's own name of the type
 SUM = ReduceOp.SUM
 UFUNCS: dict[ReduceOp, np.ufunc] = {
     SUM: np.add, ReduceOp.AVG: np.add, ReduceOp.PRODUCT: np.multiply, ReduceOp.MIN: np.minimum,
