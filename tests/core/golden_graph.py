@@ -98,15 +98,6 @@ def freed_only_where_saved(torch: Any) -> Any:
     return [answers, x.grad]
 
 
-def freed_text(torch: Any) -> Any:
-    x = torch.ones(2, requires_grad=True)
-    y = (x * x).sum()
-    y.backward()
-    z = (x * x).sum()
-    torch.autograd.grad(z, x)
-    return [raised(y.backward), raised(lambda: torch.autograd.grad(z, x))]
-
-
 def freed_in_part(torch: Any) -> Any:
     """What two losses share is freed by the first; what one does not reach is not."""
     x = torch.ones(2, requires_grad=True)
@@ -118,33 +109,6 @@ def freed_in_part(torch: Any) -> Any:
     text = raised(b.backward)
     c.backward()
     return [text.split(" (or directly")[0], x.grad]
-
-
-def kept_by_retain_graph(torch: Any) -> Any:
-    x = torch.ones(2, requires_grad=True)
-    y = (x * x).sum()
-    grads = []
-    for _ in range(3):
-        y.backward(retain_graph=True)
-        grads.append(told(x.grad))
-    y.backward()
-    return [grads, raised(y.backward).split(" (or directly")[0]]
-
-
-def kept_by_create_graph(torch: Any) -> Any:
-    x = torch.tensor([3.0], requires_grad=True)
-    y = (x**3).sum()
-    (g,) = torch.autograd.grad(y, x, create_graph=True)
-    (again,) = torch.autograd.grad(y, x)
-    return [g, again, name_of(g.grad_fn), raised(lambda: torch.autograd.grad(y, x))[:60]]
-
-
-def create_graph_without_keeping(torch: Any) -> Any:
-    """`retain_graph=False` frees even under `create_graph`."""
-    x = torch.tensor([3.0], requires_grad=True)
-    y = x.exp()
-    (g,) = torch.autograd.grad(y.sum(), x, create_graph=True, retain_graph=False)
-    return [g.requires_grad, raised(lambda: torch.autograd.grad(y.sum(), x))[:60]]
 
 
 def calling_nodes(torch: Any) -> Any:

@@ -47,67 +47,12 @@ def modified_inputs(torch: Any) -> Any:
         yield raised(loss.backward)
 
 
-def modified_a_leaf_under_no_grad(torch: Any) -> Any:
-    w = torch.ones(3, requires_grad=True)
-    loss = (w * w).sum()
-    with torch.no_grad():
-        w -= 0.1
-        w.mul_(2)
-    return [raised(loss.backward), w]
-
-
 def modified_data_goes_unseen(torch: Any) -> Any:
     w = torch.ones(3, requires_grad=True)
     loss = (w * w).sum()
     w.data.fill_(5.0)
     loss.backward()
     return [w.grad, w._version]
-
-
-def modified_where_nothing_is_saved(torch: Any) -> Any:
-    x = torch.ones(2, requires_grad=True)
-    y = x * 2
-    z = y + 1
-    y.zero_()
-    z.sum().backward()
-    return [y, x.grad]
-
-
-def the_seed_slice_example(torch: Any) -> Any:
-    """`s[1] = s[0] * x` fails in the backward pass, and works with a clone."""
-    for copy in (False, True):
-        x, s = torch.tensor(1.0, requires_grad=True), torch.ones(2)
-        s[1] = (s[0].clone() if copy else s[0]) * x
-        z = s.sum()
-        yield [name_of(s.grad_fn), raised(z.backward), told(x.grad)]
-
-
-def refused_on_leaves(torch: Any) -> Any:
-    x = torch.ones(3, requires_grad=True)
-
-    def augmented() -> None:
-        y = x
-        y += 1
-
-    def item() -> None:
-        x[0] = 1.0
-
-    return [
-        raised(lambda: x.add_(1)), raised(lambda: x.zero_()),
-        raised(lambda: x.copy_(torch.ones(3))), raised(lambda: x.fill_(1.0)), raised(augmented),
-        raised(item), raised(lambda: x[0].add_(1)), raised(lambda: x.view(3, 1).mul_(2)),
-        raised(lambda: x[:2].zero_()), x, x._version,
-    ]  # fmt: skip
-
-
-def allowed_on_leaves(torch: Any) -> Any:
-    x = torch.ones(3, requires_grad=True)
-    x.detach().mul_(2)
-    x.data.add_(1)
-    with torch.no_grad():
-        x[0] = 9.0
-        x.mul_(10)
-    return [x, x.is_leaf, x._version]
 
 
 def shapes_and_types_that_do_not_fit(torch: Any) -> Any:
@@ -119,13 +64,6 @@ def shapes_and_types_that_do_not_fit(torch: Any) -> Any:
         raised(lambda: x.expand(2, 3).add_(1)), x.add_(n), n.add_(b),
         x.mul_(torch.tensor(2.0, dtype=torch.float64)),
     ]  # fmt: skip
-
-
-def results_are_the_tensor(torch: Any) -> Any:
-    x = torch.ones(3)
-    y = x
-    y += 1
-    return [x.add_(1) is x, y is x, x.zero_() is x, x.copy_(torch.ones(3)) is x, x]
 
 
 def chains(torch: Any) -> Any:
@@ -170,16 +108,6 @@ def trees(torch: Any) -> Any:
     y = torch.zeros(3)
     y += torch.ones(3, requires_grad=True)
     yield tree(y.grad_fn)
-
-
-def writing_to_what_is_saved_out_of_sight(torch: Any) -> Any:
-    """A write before the value is used again is seen; one after that is an error."""
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    y = x * 1
-    y.mul_(2)
-    z = y * y
-    z.sum().backward()
-    return x.grad
 
 
 def self_writes(torch: Any) -> Any:

@@ -6,35 +6,6 @@ from typing import Any
 from tests.answers import raised
 
 
-def nesting(torch: Any) -> Any:
-    on = torch.is_grad_enabled
-    yield on()
-    with torch.no_grad():
-        yield on()
-        with torch.enable_grad():
-            yield on()
-            with torch.no_grad():
-                yield on()
-            yield on()
-        yield on()
-        with torch.set_grad_enabled(True):
-            yield on()
-        yield on()
-    yield on()
-
-
-def results(torch: Any) -> Any:
-    x = torch.ones(1, requires_grad=True)
-    with torch.no_grad():
-        a = x * 2
-        with torch.enable_grad():
-            b = x * 2
-        c = torch.ones(1, requires_grad=True)
-        d = x.detach().requires_grad_()
-        e = x.view(1)
-    return [[t.requires_grad, t.is_leaf] for t in (a, b, c, d, e, x * 2)]
-
-
 def exceptions(torch: Any) -> Any:
     for manager in (torch.no_grad(), torch.enable_grad(), torch.set_grad_enabled(True)):
         try:
@@ -50,18 +21,6 @@ def reused_objects(torch: Any) -> Any:
     guard = torch.no_grad()
     for _ in range(2):
         with guard:
-            yield on()
-        yield on()
-
-
-def set_grad_enabled_as_function(torch: Any) -> Any:
-    on = torch.is_grad_enabled
-    torch.set_grad_enabled(False)
-    yield on()
-    torch.set_grad_enabled(True)
-    yield on()
-    for mode in (False, True):
-        with torch.set_grad_enabled(mode):
             yield on()
         yield on()
 
@@ -97,23 +56,6 @@ def decorators(torch: Any) -> Any:
     yield from [off.__name__, off.__doc__]
 
 
-def decorated_methods(torch: Any) -> Any:
-    class Model:
-        scale = 2
-
-        @torch.no_grad()
-        def predict(self, x: Any) -> Any:
-            return (x * self.scale).requires_grad
-
-        @classmethod
-        @torch.no_grad()
-        def build(cls, x: Any) -> Any:
-            return (x * cls.scale).requires_grad
-
-    x = torch.ones(1, requires_grad=True)
-    return [Model().predict(x), Model.build(x), torch.is_grad_enabled()]
-
-
 def decorated_recursion(torch: Any) -> Any:
     seen = []
 
@@ -126,30 +68,6 @@ def decorated_recursion(torch: Any) -> Any:
 
     count(3)
     return [seen, torch.is_grad_enabled()]
-
-
-def decorated_errors(torch: Any) -> Any:
-    @torch.no_grad()
-    def fail() -> None:
-        raise ValueError("inside")
-
-    return [raised(fail), torch.is_grad_enabled()]
-
-
-def generators(torch: Any) -> Any:
-    """The body of a decorated generator runs under the switch, its consumer does not."""
-    inside: list[bool] = []
-
-    @torch.no_grad()
-    def steps() -> Iterator[int]:
-        for k in range(3):
-            inside.append(torch.is_grad_enabled())
-            yield k
-
-    outside = [torch.is_grad_enabled() for _ in steps()]
-    with torch.no_grad():
-        nested = [torch.is_grad_enabled() for _ in steps()]
-    return [inside, outside, nested, torch.is_grad_enabled()]
 
 
 def generators_that_talk(torch: Any) -> Any:
@@ -189,18 +107,3 @@ def generator_errors(torch: Any) -> Any:
         raise ValueError("inside")
 
     return [raised(lambda: list(steps())), torch.is_grad_enabled()]
-
-
-def inference_mode(torch: Any) -> Any:
-    x = torch.ones(1, requires_grad=True)
-    with torch.inference_mode():
-        y = x * 2
-        inside = torch.is_grad_enabled()
-    return [y.requires_grad, inside, torch.is_grad_enabled()]
-
-
-def modes_are_classes(torch: Any) -> Any:
-    return [
-        torch.autograd.no_grad is torch.no_grad, torch.autograd.enable_grad is torch.enable_grad,
-        isinstance(torch.no_grad(), torch.no_grad), torch.no_grad.__name__,
-    ]  # fmt: skip

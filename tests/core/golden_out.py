@@ -181,28 +181,6 @@ def made(torch: Any) -> Any:
     yield raised(torch.zeros, 2, dtype=torch.float64, out=torch.zeros(2))
 
 
-def in_modes(torch: Any) -> Any:
-    leaf = torch.zeros(2, requires_grad=True)
-    with torch.no_grad():
-        held = torch.add(leaf, 1, out=torch.zeros(2))
-    with torch.inference_mode():
-        inference = torch.zeros(2)
-        torch.add(inference, 1, out=inference)
-    result = leaf * 2
-    return [
-        held, held.requires_grad, inference.clone(), raised(torch.add, held, 1, out=inference),
-        raised(torch.add, held, 1, out=leaf), raised(torch.add, held, 1, out=result),
-        raised(torch.add, leaf, 1, out=held), raised(torch.sum, leaf, 0, out=torch.tensor(0.0)),
-    ]  # fmt: skip
-
-
-def saved_by_a_graph(torch: Any) -> Any:
-    x, factor = torch.ones(2, requires_grad=True), torch.ones(2)
-    y = (x * factor).sum()
-    torch.add(factor, 1, out=factor)
-    return raised(y.backward).partition(" Hint")[0]
-
-
 def resizing(torch: Any) -> Any:
     x = torch.arange(6.0)
     same = x.resize_(2, 2) is x
