@@ -28,7 +28,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-DOCS, BUILD = ROOT / "docs", ROOT / "build"
+DOCS = ROOT / "docs"
 PICTURES = DOCS / "pictures"
 PYTHON = ("python", "py")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -134,18 +134,18 @@ def write(path: Path) -> None:
         path.write_text(new, "utf-8")
 
 
-def build() -> Path:
-    """Build the site in `build/site`; nothing is fetched."""
-    staged = BUILD / "docs"
-    for old in (staged, BUILD / "site", BUILD / ".cache"):
+def build(directory: Path) -> Path:
+    """Build the site in a directory, which also gets what it is made from; nothing is fetched."""
+    staged = directory / "docs"
+    for old in (staged, directory / "site", directory / ".cache"):
         shutil.rmtree(old, ignore_errors=True)
     shutil.copytree(DOCS, staged, ignore=shutil.ignore_patterns("*.toml"))
-    shutil.copy(DOCS / "zensical.toml", BUILD)
+    shutil.copy(DOCS / "zensical.toml", directory)
     reference = [sys.executable, str(ROOT / "scripts" / "reference.py"), str(staged / "reference")]
     subprocess.run(reference, check=True)
     command = [sys.executable, "-m", "zensical", "build", "--strict"]
-    subprocess.run(command, cwd=BUILD, check=True)
-    return BUILD / "site"
+    subprocess.run(command, cwd=directory, check=True)
+    return directory / "site"
 
 
 def main() -> None:
@@ -159,7 +159,7 @@ def main() -> None:
         for path in arguments.write or sorted(DOCS.rglob("*.md")):
             write(path.resolve())
     else:
-        print(build() / "index.html")
+        print(build(ROOT / "build") / "index.html")
 
 
 if __name__ == "__main__":

@@ -104,9 +104,9 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def site() -> Path:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("zensical")
-    return build()
+    return build(tmp_path_factory.mktemp("docs"))
 
 
 @pytest.mark.slow
