@@ -151,24 +151,29 @@ def call_site_at(site: Site) -> CallSite:
 
 def names_in(frame: FrameType | None) -> dict[int, str]:
     """Names of tensors by `id`: the variables that a frame sees, and the parts of its modules."""
-    names: dict[int, str] = {}
+    return {number: name for number, (name, _) in tensors_in(frame).items()}
+
+
+def tensors_in(frame: FrameType | None) -> dict[int, tuple[str, Any]]:
+    """`names_in`, with the tensors."""
+    found: dict[int, tuple[str, Any]] = {}
     if frame is None:
-        return names
+        return found
     seen = frame.f_locals
     for variable, value in [*seen.items(), *frame.f_globals.items()]:
         kind = type(value)
         if variable.startswith("_"):
             continue
         if hasattr(kind, "grad_fn"):
-            names.setdefault(id(value), variable)
+            found.setdefault(id(value), (variable, value))
         elif hasattr(kind, "named_parameters"):
             with contextlib.suppress(Exception):  # of a module that is half made
                 for name, part in (*value.named_parameters(), *value.named_buffers()):
-                    names.setdefault(id(part), f"{variable}.{name}")
+                    found.setdefault(id(part), (f"{variable}.{name}", part))
     # Before Python 3.13 this is a copy, and the frame keeps it, and all tensors in it.
     if type(seen) is dict and frame.f_code.co_flags & FUNCTION and sys.getrefcount(seen) == 3:
         seen.clear()  # which nobody else holds, as `locals()` would give it
-    return names
+    return found
 
 
 def path_of(modules: list[Any]) -> str:

@@ -116,7 +116,8 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
         anomaly.onlooker = None
         self._mode.__exit__()
         self._learn_names()
-        walk = Walk(self._names)
+        walk = Walk({})
+        walk.names = self._names
         for node in self._nodes:
             walk.add_node(node)
         self.graph = walk.with_values()

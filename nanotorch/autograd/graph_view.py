@@ -14,6 +14,7 @@ import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -21,7 +22,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from nanotorch._core.anomaly import TRACE
-from nanotorch._core.call_site import call_site_of, names_in
+from nanotorch._core.call_site import call_site_of, tensors_in
 from nanotorch._core.graph import MODIFIED, AccumulateGrad, FreedValues, Node
 from nanotorch._core.op import SAVED_AS, OpNode
 from nanotorch._core.tensor import Tensor
@@ -152,26 +153,26 @@ def shortened(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
-def named_tensors(params: Any) -> dict[int, str]:
-    """Names of tensors by `id`.
+def named_tensors(params: Any) -> dict[int, tuple[str, Tensor]]:
+    """Tensors with their names, by `id`.
 
     Args:
         params: a mapping from names to tensors, pairs of them, or a module; None for the variables
             of the user's line that asks for the drawing.
     """
     if params is None:
-        return names_in(call_site_of(sys._getframe(1))[1])
+        return tensors_in(call_site_of(sys._getframe(1))[1])
     if hasattr(params, "named_parameters"):
         params = [*params.named_buffers(), *params.named_parameters()]
     elif isinstance(params, Mapping):
         params = params.items()
-    names = {}
+    found = {}
     for name, tensor in params:
         if not isinstance(tensor, Tensor):
             kind = type(tensor).__name__
             raise TypeError(f"params: expected '{name}' to be a Tensor, got {kind}")
-        names[id(tensor)] = printable(str(name))
-    return names
+        found[id(tensor)] = printable(str(name)), tensor
+    return found
 
 
 def saved_values(node: Node) -> list[tuple[str, Any]]:
@@ -207,17 +208,19 @@ class Walk:
     """Collects the graph behind some outputs.
 
     Args:
-        names: of tensors, by `id`.
+        named: tensors with their names, by `id`.
         show_attrs: put what nodes keep into their boxes.
         show_saved: give saved tensors boxes of their own.
         max_attr_chars: the longest text for one value.
     """
 
     def __init__(
-        self, names: Mapping[int, str], show_attrs: bool = False, show_saved: bool = False,
-        max_attr_chars: int = 50,
+        self, named: Mapping[int, tuple[str, Tensor]], show_attrs: bool = False,
+        show_saved: bool = False, max_attr_chars: int = 50,
     ) -> None:  # fmt: skip
-        self.names, self.show_attrs, self.show_saved = names, show_attrs, show_saved
+        self.names = {number: name for number, (name, _) in named.items()}
+        self.tensors = [tensor for _, tensor in named.values()]
+        self.show_attrs, self.show_saved = show_attrs, show_saved
         self.longest = max(max_attr_chars, 3)
         self.graph = Graph()
         self.nodes: list[Node] = []
@@ -332,7 +335,10 @@ class Walk:
     def with_values(self) -> Graph:
         """The graph with values and gradients, and with constants. A leaf and its accumulator
         share a box, and so do an output and its node."""
-        boxes, made = self.graph.boxes, {(t.grad_fn, t.output_nr): t for t in self.outputs}
+        boxes, made = self.graph.boxes, dict[Any, Tensor]()
+        for tensor in (*self.tensors, *self.outputs):
+            with suppress(RuntimeError):  # of a view whose history is lost
+                made[tensor.grad_fn, tensor.output_nr] = tensor
         into = {key_of(t): key_of(t.grad_fn) for t in self.outputs if t.grad_fn is not None}
         for node, seen in known(self.nodes, made).items():
             key = key_of(node)

@@ -191,9 +191,9 @@ def retained(retain: Any) -> Tensor | None:
 def compute(node: OpNode, tensors: dict[Any, Tensor]) -> None:
     """Add the result of an elementwise operation of which all arguments are known."""
     op, edges = node.op, dict(zip(node.op.formulas, node._edges, strict=False))
-    known = {n: tensors[edge] for n, edge in edges.items() if edge in tensors}
+    found = {n: tensors[edge] for n, edge in edges.items() if edge in tensors}
     # What was written to may have been something else then.
-    given = {n: t for n, t in known.items() if not version_of(t)} | kept(node)
+    given = {n: t for n, t in found.items() if not version_of(t)} | kept(node)
     if (op.cast or op.arithmetic) and not op.variadic and given.keys() >= op.arguments.keys():
         arguments = {n: given[n] for n in op.arguments}
         arguments |= {n: t.detach() for n, t in arguments.items() if isinstance(t, Tensor)}

@@ -66,16 +66,30 @@ def test_without_a_recording_what_the_graph_keeps_is_shown() -> None:
 
 def test_numbers_that_are_not_saved_are_not_guessed() -> None:
     (x,) = leaves(4.0)
-    assert graph_text(((x + 1) + 1).exp(), values=True).count(" = ") == 2  # x and the result
+    text = graph_text(((x + 1) + 1).exp(), values=True)
+    assert text.count(" = ") == 2  # x and the result
     text = graph_text([(2 * x + 1).tanh(), x], values=True)
     assert "+ AddBackward0\n" in text  # its constant is neither that of the product, nor x
     w = torch.ones(2, requires_grad=True)
-    y = w * 3
+    z = (w * 3).exp()
     with torch.no_grad():
         w.add_(1)
-    text = graph_text(y.exp(), values=True)
+    text = graph_text(z, values=True)
     assert "× MulBackward0 (2)\n" in text  # w has changed since
     assert "w (2) = [2.0, 2.0]" in text
+
+
+def test_values_of_variables_are_known() -> None:
+    (x,) = leaves(3.0)
+    first = x + 1
+    second = first - 1
+    first.retain_grad()
+    loss = second.square()
+    loss.backward()
+    text = graph_text(loss, values=True)
+    assert "first: + AddBackward0 = 4.0, grad 6.0" in text
+    assert "second: − SubBackward0 = 3.0\n" in text
+    assert "− SubBackward0\n" in graph_text(loss, {"first": first}, values=True)
 
 
 def test_large_tensors_by_shape_and_range() -> None:
