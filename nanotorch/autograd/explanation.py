@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nanotorch._core.anomaly import noted_of
-from nanotorch._core.call_site import call_site_of, names_in
+from nanotorch._core.call_site import call_site_of, names_in, tensors_in
 from nanotorch._core.call_site import shown as short_path
 from nanotorch._core.engine import hook_name
 from nanotorch._core.grad_mode import no_grad
@@ -63,6 +63,7 @@ class Step(NamedTuple):
     changes: list[tuple[str, str, str]]
 
 
+UNKNOWN = "\N{HORIZONTAL ELLIPSIS}"  # an operand that the graph does not keep
 LONGEST_CALL = 24  # characters that stand for the name of a result
 BUSY = "explain() watches already; end its `with` block first"
 D = "\N{PARTIAL DIFFERENTIAL}"
@@ -169,18 +170,19 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
 
     def _look_back(self, loss: Tensor) -> None:
         """Tell the operations behind a tensor, which nobody has watched."""
-        walk = Walk({})
+        walk = Walk(tensors_in(call_site_of(sys._getframe(1))[1]))
         walk.add_output(loss)
-        for node, seen in known(walk.nodes, {(loss.grad_fn, loss.output_nr): loss}).items():
+        made = walk.made()
+        for node, seen in known(walk.nodes, made).items():
             if not isinstance(node, AccumulateGrad):
                 self._nodes[node] = vars(node)["_seen"] = seen
-        if loss.grad_fn is not None:
-            self._places[id(loss)] = loss.grad_fn, loss.output_nr
+        self._places = {id(t): edge for edge, t in made.items() if edge[0] in self._nodes}
         self._learn_names()
         for node, seen in self._nodes.items():
             op, edges = op_of(node), [edge for edge in node._edges if edge[0] is not None]
-            operands = [self._label(edge, "\N{HORIZONTAL ELLIPSIS}") for edge in edges]
+            operands = [self._label(edge, UNKNOWN) for edge in edges]
             operands += [value for _, _, value in seen.constants]
+            operands += [UNKNOWN] * (len(operands_of(op)) - len(operands) if op else 0)
             name = getattr(op, "known_as", type(node).__name__)
             self._tell(node, call_text(op, name, operands, kept(node) if op else {}))
 

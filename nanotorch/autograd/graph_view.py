@@ -332,13 +332,18 @@ class Walk:
                 self.graph.links[position] = link._replace(label="")
         return self.graph
 
-    def with_values(self) -> Graph:
-        """The graph with values and gradients, and with constants. A leaf and its accumulator
-        share a box, and so do an output and its node."""
-        boxes, made = self.graph.boxes, dict[Any, Tensor]()
+    def made(self) -> dict[Any, Tensor]:
+        """The outputs and the named tensors, by the nodes that made them and their outputs."""
+        made = {}
         for tensor in (*self.tensors, *self.outputs):
             with suppress(RuntimeError):  # of a view whose history is lost
                 made[tensor.grad_fn, tensor.output_nr] = tensor
+        return made
+
+    def with_values(self) -> Graph:
+        """The graph with values and gradients, and with constants. A leaf and its accumulator
+        share a box, and so do an output and its node."""
+        boxes, made = self.graph.boxes, self.made()
         into = {key_of(t): key_of(t.grad_fn) for t in self.outputs if t.grad_fn is not None}
         for node, seen in known(self.nodes, made).items():
             key = key_of(node)

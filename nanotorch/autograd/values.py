@@ -167,9 +167,7 @@ def known(nodes: Iterable[Node], outputs: Mapping[Any, Tensor]) -> dict[Node, Se
     found = {}
     for node in in_order:
         found[node] = seen = vars(node).get("_seen") or Seen.of(node)
-        if "_seen" in vars(node):
-            continue
-        if isinstance(node, OpNode):
+        if isinstance(node, OpNode) and "_seen" not in vars(node):
             for name, value in kept(node).items():
                 constant = isinstance(value, (Tensor, int, float)) and name in operands_of(node.op)
                 if constant and place(node, name) in ((None, 0), None):
@@ -177,9 +175,9 @@ def known(nodes: Iterable[Node], outputs: Mapping[Any, Tensor]) -> dict[Node, Se
             compute(node, tensors)
         for number in range(len(node._outputs)):
             if (tensor := tensors.get((node, number))) is not None:
-                seen.outputs[number] = shown(tensor)
+                seen.outputs[number] = seen.outputs[number] or shown(tensor)
                 if tensor._grad is not None:
-                    seen.gradients[number] = shown(tensor._grad)
+                    seen.gradients[number] = seen.gradients[number] or shown(tensor._grad)
     return found
 
 
@@ -320,6 +318,7 @@ def formulas(node: Node, arrived: Sequence[Any] | None) -> list[tuple[str, str]]
     for name in node.op.formulas:
         plain = expression(node.op, name, values)
         numbers = WORD.sub(lambda word: texts.get(word[0], word[0]), plain)
+        numbers = shown(values[plain]) if plain in texts else numbers  # without parentheses
         replaced = [values[word] for word in WORD.findall(plain) if word in texts]
         full = arrived is not None and any(hasattr(value, "ndim") for value in replaced)
         times = numbers.replace(" * ", " \N{MULTIPLICATION SIGN} ") if full else ""

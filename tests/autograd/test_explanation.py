@@ -122,6 +122,16 @@ def test_it_is_the_backward_pass_itself() -> None:
     assert x.grad.tolist() == expected
 
 
+def test_variables_tell_what_the_graph_does_not_keep() -> None:
+    x = leaf(3.0)
+    first = x + 1
+    loss = (first - 2 * x) ** 2
+    page = explain(loss)
+    assert facts(page, "computes", "Add") == ["x + … = 4.0"]
+    assert facts(page, "computes", "Sub") == ["first − (x × 2.0) = -2.0"]
+    assert "∂L/∂first = g = -4.0" in facts(page, "formula", "Sub")
+
+
 def test_a_training_step() -> None:
     page = of_a_training_step()
     (loss,) = facts(page, "formula", "BinaryCrossEntropy")[1:]
