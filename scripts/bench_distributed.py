@@ -124,7 +124,7 @@ def watched(model: Any, step: Callable[[], None]) -> tuple[int, list[tuple[str, 
         for number in range(first, model._launched):
             begun[number] = time.perf_counter()
 
-    torch.Tensor.backward = clocked  # type: ignore[method-assign]
+    torch.Tensor.backward = clocked  # type: ignore[assignment, method-assign]
     home.exchange, model._finish, model._launch = counted, noted, launched
     step()
     end = time.perf_counter()

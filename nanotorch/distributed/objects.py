@@ -2,7 +2,8 @@
 
 PyTorch pickles objects, and to read a pickle is to run what its sender wrote. Here objects travel
 in the format of `torch.save`: tensors, arrays, numbers, texts, bytes, None, and dicts, lists,
-tuples and sets of them. Others are refused where they are sent.
+tuples and sets of them. Code is refused where it is sent, and objects of a program's own classes
+where they are received, unless `torch.serialization.add_safe_globals` allows them.
 """
 
 import io
@@ -50,6 +51,7 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
 
     Raises:
         TypeError: for an object that is no plain data; the text tells what is.
+        pickle.UnpicklingError: for one of a class that `add_safe_globals` does not allow.
     """
     if (home := member_of(group)) is not None:
         found = exchanged("all_gather_object", home, dict.fromkeys(range(home.size()), obj))

@@ -6,6 +6,7 @@ meet. Each process keeps its connection until its very end, which is after Pytho
 with `mpiexec` even then.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -25,9 +26,9 @@ NEEDS_MPI = (
 # What an idle process does. The first ends with its input, and with it all.
 IDLE = """
 import json, os, sys, time
-own = {k: v for k, v in os.environ.items() if k.startswith(("PMI", "MPI_"))}
+own = {k: v for k, v in os.environ.items() if k.startswith(("PMI", "MPI_", "OMPI_", "PRTE_"))}
 print(json.dumps(own), flush=True)
-if own.get("PMI_ID") == "0":
+if own.get("PMI_ID", own.get("PMIX_RANK")) == "0":
     sys.stdin.read()
     os.kill(os.getpid(), 15)
 time.sleep(10**8)
@@ -112,19 +113,26 @@ def guard(size: int, number: int, timeout: float) -> None:
     Args:
         number: of the socket that listens.
     """
-    command = [launcher(), "-pmi-port", "-n", str(size), sys.executable, "-c", IDLE]
+    told = subprocess.run([launcher(), "--version"], capture_output=True, text=True, check=False)
+    port = ["-pmi-port"] if "HYDRA" in told.stdout else []  # to be found, as Open MPI's is anyway
+    command = [launcher(), *port, "-n", str(size), sys.executable, "-c", IDLE]
     server, pipe, lines = socket.socket(fileno=number), subprocess.PIPE, []
-    server.settimeout(timeout)
+    server.settimeout(1)
+    parent, end = os.getppid(), time.monotonic() + timeout
     with subprocess.Popen(command, stdin=pipe, stdout=pipe) as started:
         assert started.stdout is not None
-        told = ""
-        while told.count("}") < size and (part := started.stdout.readline()):
-            told += part.decode()  # where two may stand in one line
-        found = {int(own["PMI_ID"]): own for own in map(json.loads, re.findall("{[^}]*}", told))}
+        text = ""
+        while text.count("}") < size and (part := started.stdout.readline()):
+            text += part.decode()  # where two may stand in one line
+        parts = map(json.loads, re.findall("{[^}]*}", text))
+        found = {int(own.get("PMI_ID", own.get("PMIX_RANK"))): own for own in parts}
         try:
-            for _ in range(size):
-                line, _ = server.accept()
-                lines.append((line, found[int.from_bytes(line.recv(4), "little")]))
+            while len(lines) < size:
+                if os.getppid() != parent or time.monotonic() > end:
+                    raise TimeoutError
+                with contextlib.suppress(TimeoutError):
+                    line, _ = server.accept()
+                    lines.append((line, found[int.from_bytes(line.recv(4), "little")]))
             for line, own in lines:
                 line.sendall(json.dumps(own).encode() + b"\n")
             for line, _ in lines:

@@ -1,6 +1,7 @@
 """What nanotorch promises beyond PyTorch, checked by each of several processes."""
 
 import copy
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -120,9 +121,15 @@ def check_a_group_without_this_process_does_nothing(rank: int, size: int) -> Non
     assert x == 1
 
 
+class Own(nn.Module):
+    """A class of a program."""
+
+
 def check_only_plain_data_travels(rank: int, size: int) -> None:
-    with pytest.raises(TypeError, match="code, which files of nanotorch do not hold"):
-        dist.all_gather_object([None] * size, nn.Linear(1, 1))
+    with pytest.raises(pickle.UnpicklingError, match="Own, which was not an allowed global"):
+        dist.all_gather_object([None] * size, Own())
+    with pytest.raises(TypeError, match="cannot save"):
+        dist.all_gather_object([None] * size, lambda: None)
 
 
 def network() -> Any:
