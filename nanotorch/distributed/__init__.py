@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from nanotorch.distributed.collectives import *  # noqa: F403 - PyTorch's names
 from nanotorch.distributed.group import DEFAULT_TIMEOUT as _DEFAULT_TIMEOUT
+from nanotorch.distributed.group import Backend as Backend
 from nanotorch.distributed.group import GroupMember as GroupMember
 from nanotorch.distributed.group import ProcessGroup as ProcessGroup
 from nanotorch.distributed.group import Work as Work

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -209,6 +209,16 @@ class Work:
         return self._result
 
     done = is_completed
+
+
+class Backend(str):
+    """A name in small letters; each that may be given means MPI here."""
+
+    UNDEFINED, GLOO, NCCL, MPI = "undefined", "gloo", "nccl", "mpi"
+    default_device_backend_map: ClassVar[dict[str, str]] = {"cpu": MPI}
+
+    def __new__(cls, name: str) -> str:  # type: ignore[misc]  # as PyTorch's
+        return name.lower()
 
 
 class GroupMember:

@@ -122,8 +122,7 @@ TABLE = {
     ),
     "distributed.fsdp.sharded_grad_scaler": "ShardedGradScaler",
     "distributed.fsdp.wrap": (
-        "ModuleWrapPolicy enable_wrap size_based_auto_wrap_policy transformer_auto_wrap_policy "
-        "wrap"
+        "ModuleWrapPolicy enable_wrap size_based_auto_wrap_policy transformer_auto_wrap_policy wrap"
     ),
     "distributed.nn": "",
     "distributed.nn.functional": "all_gather all_reduce",

@@ -61,6 +61,14 @@ def questions(torch: Any) -> Any:
     ]  # fmt: skip
 
 
+def backends(torch: Any) -> Any:
+    backend, ops = torch.distributed.Backend, torch.distributed.ReduceOp
+    return [
+        backend.NCCL, backend("GLOO"), type(backend("mpi")).__name__, backend.UNDEFINED,
+        isinstance(ops.SUM, ops.RedOpType), "cpu" in backend.default_device_backend_map,
+    ]  # fmt: skip
+
+
 def schedules(torch: Any) -> Any:
     schedule = torch.profiler.schedule
     plans = [
