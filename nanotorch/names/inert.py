@@ -252,7 +252,9 @@ class Inert(type):
     def __getattr__(cls, name: str) -> "Inert":
         if name.startswith("_"):
             raise AttributeError(f"type object {cls._full!r} has no attribute {name!r}", name=name)
-        return inert_class(f"{cls._full}.{name}", "")  # of an enumeration, as defaults name them
+        made = inert_class(f"{cls._full}.{name}", "")  # of an enumeration, as defaults name them
+        setattr(cls, name, made)
+        return made
 
     def __getitem__(cls, item: Any) -> "Inert":
         return cls
@@ -278,6 +280,8 @@ def same(full: str, home: str) -> Callable[..., Any]:
     """A function that gives back what it is given, with or without options for a decorator."""
 
     def given_back(value: Any = None, *args: Any, **options: Any) -> Any:
+        if value is None:
+            value = next(filter(callable, options.values()), None)
         if value is None or isinstance(value, str | bool):
             return lambda decorated: decorated
         return value

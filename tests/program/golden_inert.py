@@ -45,6 +45,7 @@ def decorators(torch: Any) -> Any:
         torch.jit.is_tracing(), torch.equal(traced(torch.ones(1, 2)), layer(torch.ones(1, 2))),
         torch.compiler.allow_in_graph(len)([1]), torch._dynamo.is_compiling(),
         isinstance(layer, torch.jit.ScriptModule), isinstance(layer, torch.fx.GraphModule),
+        torch.jit.script(obj=layer) is not None, torch.compiler.allow_in_graph(fn=len)([1]),
         isinstance(3, torch.SymInt), torch.onnx.is_in_onnx_export(),
     ]  # fmt: skip
 

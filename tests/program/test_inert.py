@@ -46,6 +46,7 @@ def test_a_class_is_named_and_inherited_from() -> None:
         NotImplementedError, match=r"StateDictType\.FULL_STATE_DICT is out of scope"
     ):
         torch.distributed.fsdp.StateDictType.FULL_STATE_DICT()
+    assert torch.distributed.fsdp.StateDictType.A is torch.distributed.fsdp.StateDictType.A
     with pytest.raises(AttributeError, match="has no attribute '_zork'"):
         _ = torch.fx.Graph._zork
 
