@@ -64,7 +64,8 @@ class safe_globals:  # noqa: N801 - PyTorch's name
         noted[:] = self.before
 
 
-OWN = ("nanotorch.nn.", "nanotorch.ops.")  # modules whose classes and functions any file may name
+OWN = ("nanotorch.nn.", "nanotorch.ops.")  # where layers and functions stand that any file names
+PUBLIC = ("nanotorch", "nanotorch.nn.functional", "nanotorch.nn.init")  # the functions among them
 NOT_ALLOWED = (
     "Weights only load failed: the file holds {0}, which was not an allowed global by default. If "
     "you trust it, use `torch.serialization.add_safe_globals([{0}])`, or load the file with "
@@ -83,12 +84,24 @@ def stands_at(name: str) -> Any:
     module, _, path = name.partition(":")
     if module.startswith(OWN):
         importlib.import_module(module)
-    found: Any = sys.modules.get(module)
-    for part in path.split("."):
-        found = getattr(found, part, None)
+    first, *inner = path.split(".")
+    found: Any = getattr(sys.modules.get(module), first, None)
+    for part in inner:  # of classes alone: a property of an instance is code
+        found = getattr(found, part, None) if isinstance(found, type) else None
     # Not what that module has imported.
     defined = f"{getattr(found, '__module__', None)}:{getattr(found, '__qualname__', None)}"
     return found if defined == name else None
+
+
+def is_harmless(found: Any) -> bool:
+    """Whether any file may put this into a module: layers, and the functions that layers use.
+
+    Others may execute what they are given, and a module calls its hooks with what a file holds.
+    """
+    if isinstance(found, type):
+        return issubclass(found, Module)
+    homes = map(importlib.import_module, PUBLIC)
+    return any(getattr(home, found.__qualname__, None) is found for home in homes)
 
 
 def named(name: str, weights_only: bool | None) -> Any:
@@ -103,9 +116,10 @@ def named(name: str, weights_only: bool | None) -> Any:
         value, own = entry if isinstance(entry, tuple) else (entry, None)
         if known == (own or f"{value.__module__}.{value.__qualname__}"):
             return value
-    if weights_only is not False and not name.startswith(OWN):
+    trusted = weights_only is False
+    found = stands_at(name) if trusted or name.startswith(OWN) else None
+    if not trusted and (found is None or not is_harmless(found)):
         raise pickle.UnpicklingError(NOT_ALLOWED.format(known))
-    found = stands_at(name)
     if found is None:
         raise RuntimeError(f"there is no {known}; define or import it before the file is loaded")
     return found
@@ -383,6 +397,8 @@ class Encoder:
 
     def _encode_array(self, value: Any, path: tuple[Any, ...]) -> Any:
         kind = type(value)
+        if kind is np.ndarray and not value.dtype.isnative:  # a file tells no order
+            value = value.astype(value.dtype.newbyteorder("="))
         if kind in (Tensor, Parameter):
             encoded = {"parameter" if kind is Parameter else "tensor": self._named(value, path)}
             encoded["requires_grad"] = value.requires_grad
@@ -806,7 +822,8 @@ def load(
         map_location: where tensors go: anything that means the CPU, or a function, which is not
             called, since they are there.
         weights_only: False lets the file name any class and function of the program, for modules
-            that were saved whole; by default, those of nanotorch and of `add_safe_globals`.
+            that were saved whole; by default, nanotorch's layers and public functions, and those of
+            `add_safe_globals`.
         mmap, pickle_module, pickle_load_args: accepted for PyTorch's sake.
 
     Raises:

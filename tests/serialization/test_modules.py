@@ -142,3 +142,24 @@ def test_a_forged_name_runs_nothing(name: str, weights_only: bool) -> None:
     describe(header, text.replace("nanotorch.nn.linear:Linear", name))
     with pytest.raises((pickle.UnpicklingError, RuntimeError)):
         loaded(forged(header, data), weights_only=weights_only)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "nanotorch.nn.layer:executed",  # executes the name of what it is given
+        "nanotorch.nn.layer:Layer.__init_subclass__",
+        "nanotorch.nn.parameter:_BufferType",
+        "nanotorch.ops.memory:UntypedStorage.from_file",
+        "nanotorch.nn.functional.activation:check_probability",
+    ],
+)
+def test_a_forged_hook_is_none_of_the_inner_functions(name: str) -> None:
+    model = nn.Identity()
+    model.register_forward_hook(F.relu)
+    header, data = parts(written(model))
+    text = header["__metadata__"]["nanotorch"]
+    assert "nanotorch.nn.functional.activation:relu" in text
+    describe(header, text.replace("nanotorch.nn.functional.activation:relu", name))
+    with pytest.raises(pickle.UnpicklingError, match="not an allowed global"):
+        loaded(forged(header, data))

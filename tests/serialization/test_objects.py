@@ -105,6 +105,14 @@ def test_arrays_of_what_no_tensor_is_of(dtype: str) -> None:
     assert np.array_equal(loaded, array.T)
 
 
+@pytest.mark.parametrize("dtype", [">u4", ">i8", ">f4", ">f8"])
+def test_arrays_in_the_other_byte_order_come_back_in_that_of_the_machine(dtype: str) -> None:
+    array = np.array([1.1, 2, 300], dtype)
+    loaded = through(array)
+    assert loaded.dtype == np.dtype(dtype).newbyteorder("=")
+    assert np.array_equal(loaded, array)
+
+
 def test_memory_that_is_shared_stays_so() -> None:
     base = torch.arange(12.0).reshape(3, 4)
     loaded = through(
