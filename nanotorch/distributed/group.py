@@ -148,6 +148,9 @@ class Work:
         result: the tensors that it writes to.
     """
 
+    waited = 0.0
+    """Seconds that this process has waited, in all."""
+
     def __init__(self, steps: Steps, told: str, timeout: float, result: Any = None) -> None:
         self._steps, self._told, self._timeout, self._result = steps, told, timeout, result
         self._ready: Callable[[], bool] | None = lambda: True
@@ -190,6 +193,7 @@ class Work:
             # Others may need this core: at first it is offered, later left alone.
             pause = 0.0 if waited < 1e-3 else min(pause + 2e-5, 1e-3)
             time.sleep(pause)
+        Work.waited += time.monotonic() - begin
         return True
 
     def is_success(self) -> bool:

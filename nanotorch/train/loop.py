@@ -335,23 +335,25 @@ class RecordSteps(Callback):
 
     def __init__(self, write: Write, every: int, details: Callable[[], Tagged] = dict) -> None:
         self._write, self._every, self._details = write, every, details
-        self._samples, self._since = 0, 0.0
+        self._samples, self._steps, self._since, self._waited = 0, 0, 0.0, 0.0
 
     def on_start(self, loop: Loop) -> None:
-        self._since = time.perf_counter()
+        self._samples, self._steps = 0, 0
+        self._since, self._waited = time.perf_counter(), ranks.waited()
 
     def on_step(self, loop: Loop) -> None:
-        self._samples += loop.samples
+        self._samples, self._steps = self._samples + loop.samples, self._steps + 1
         if loop.step % self._every == 0 or loop.complete:
-            now = time.perf_counter()
-            speed = {"train/samples_per_second": self._samples / (now - self._since)}
-            self._samples, self._since = 0, now
+            seconds, waited = time.perf_counter() - self._since, ranks.waited() - self._waited
+            speed = {"train/samples_per_second": self._samples / seconds}
+            if ranks.size() > 1:
+                speed["train/seconds_waited_per_step"] = waited / self._steps
+            self.on_start(loop)
             values = {"train/loss": loop.loss, **self._details()}
             self._write(loop.step, loop.epoch, values, speed)
 
     def on_epoch(self, loop: Loop) -> None:
-        # What is measured between two epochs is no training.
-        self._samples, self._since = 0, time.perf_counter()
+        self.on_start(loop)  # what is measured between two epochs is no training
 
 
 class RecordEpochs(Callback):

@@ -6,9 +6,13 @@ The process of rank 0 alone writes, prints and draws.
 """
 
 import os
+import signal
 import sys
+import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import numpy as np
 
@@ -20,6 +24,11 @@ RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "RANK")
 """Where launchers tell how many processes there are, and which one this is."""
 PATIENCE = 1.0
 """Seconds that other processes have to tell of an error that all come upon, before one does."""
+BEAT = 0.5
+"""Seconds between two signs of life."""
+SILENCE = 20
+"""Beats without a sign of life from another process, after which it is lost."""
+SIGN = 32_765  # the tag of its messages: odd, unlike those of `send`, above those of collectives
 
 
 def launched(names: Sequence[str] = SIZES) -> int:
@@ -53,6 +62,68 @@ def size() -> int:
 def rank() -> int:
     """Return which of them this is, from 0."""
     return torch.distributed.get_rank() if joined() else 0
+
+
+@contextmanager
+def watched() -> Iterator[None]:
+    """Let the processes watch each other in the block; at its end they wait for each other.
+
+    A connection does not end when a cable is cut, and rank 0 may draw for long: how long others
+    wait tells nothing.
+    """
+    if size() == 1:
+        yield
+        return
+    over = threading.Event()
+    watch = threading.Thread(target=keep_watch, args=(over,), daemon=True)
+    watch.start()
+    try:
+        yield
+        torch.distributed.barrier()
+    finally:
+        over.set()
+        watch.join()
+
+
+def keep_watch(over: threading.Event) -> None:
+    """Give signs of life to the next process, and end this one if the one before gives none.
+
+    Where the processes fall apart, each part has one that hears nothing more. Beats are counted,
+    not seconds: all processes may be stopped for a while.
+    """
+    comm, silent, sent = torch.distributed.group.WORLD.comm, 0, []  # type: ignore[union-attr]
+    after, before = (rank() + 1) % size(), (rank() - 1) % size()
+    while silent < SILENCE and not over.wait(BEAT):
+        sent = [request for request in sent if not request.Test()]
+        sent.append(comm.Isend(bytearray(1), after, SIGN))
+        silent += 1
+        while comm.Iprobe(before, SIGN):
+            comm.Recv(bytearray(1), before, SIGN)
+            silent = 0
+    if not over.is_set():
+        silence = f"nothing heard of rank {before} for {SILENCE * BEAT:g} s"
+        why = "its host, or the network between, has failed"
+        print(f"rank {rank()} of {size()} ends all processes: {silence}; {why}", file=sys.stderr)
+        abort(1)
+
+
+def abort(code: int) -> None:
+    """End all processes; those of this host also if the launcher cannot be reached."""
+    from mpi4py import MPI
+
+    sys.stdout.flush()
+    sys.stderr.flush()
+    MPI.COMM_WORLD.Abort(code)
+    time.sleep(PATIENCE)
+    with suppress(OSError):  # what Hydra has left on a host that is cut off would stay
+        if Path(f"/proc/{os.getppid()}/comm").read_text("utf-8").startswith("hydra_pmi_proxy"):
+            os.kill(os.getppid(), signal.SIGTERM)
+    os._exit(code)
+
+
+def waited() -> float:
+    """Return the seconds that this process has waited for others."""
+    return torch.distributed.Work.waited if size() > 1 else 0.0
 
 
 def share(batch: Sequence[torch.Tensor], full: int) -> list[torch.Tensor]:
@@ -162,9 +233,5 @@ def ended(told: str, code: int) -> int:
     if several or not launched(RANKS):
         print(f"rank {rank()} of {size()}: {told}" if rank() else told, file=sys.stderr)
     if several:
-        from nanotorch.distributed.group import mpi
-
-        sys.stdout.flush()
-        sys.stderr.flush()
-        mpi().COMM_WORLD.Abort(code)
+        abort(code)
     return code

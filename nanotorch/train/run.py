@@ -399,7 +399,7 @@ def begin(
     scratch: bool = False,
 ) -> RunResult:
     """Run an experiment in a directory of its own, a temporary one for `scratch`."""
-    with ExitStack() as stack:
+    with ranks.watched(), ExitStack() as stack:
         rehearsed = is_rehearsal(loaded.config)
         scratch = scratch or rehearsed or ranks.rank() > 0
         if scratch:
@@ -692,7 +692,7 @@ def go_on(run: "Run", chosen: Path | None, changed: bool, command: Sequence[str]
     if status == DIVERGED and not changed:
         message = f"diverged after {steps} steps, and would again; change something, such as"
         raise CheckpointError(directory, f"{message} optimizer.lr")
-    with ExitStack() as stack:
+    with ranks.watched(), ExitStack() as stack:
         if not ranks.rank():
             stack.enter_context(run_directory.locked(directory))
         run_directory.check_files(directory)
