@@ -109,11 +109,11 @@ def keep_watch(over: threading.Event) -> None:
 
 def abort(code: int) -> None:
     """End all processes; those of this host also if the launcher cannot be reached."""
-    from mpi4py import MPI
+    from nanotorch.distributed.group import mpi
 
     sys.stdout.flush()
     sys.stderr.flush()
-    MPI.COMM_WORLD.Abort(code)
+    mpi().COMM_WORLD.Abort(code)
     time.sleep(PATIENCE)
     with suppress(OSError):  # what Hydra has left on a host that is cut off would stay
         if Path(f"/proc/{os.getppid()}/comm").read_text("utf-8").startswith("hydra_pmi_proxy"):
