@@ -9,6 +9,7 @@ page.save("step.html")
 """
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
@@ -319,7 +320,10 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
         """The page: one file, which needs nothing else."""
         steps = [step._asdict() for step in self.steps]
         data = {"steps": steps, "pictures": pictures(self.graph, self._modules)}
+        # Keys are addresses: in their place, numbers make pages of like programs alike.
+        numbers = {key: str(number) for number, key in enumerate(self.graph.boxes)}
         text = json.dumps(data, ensure_ascii=False).replace("</", "<\\/").replace("<!", "<\\!")
+        text = re.sub(r"\d+", lambda found: numbers.get(found[0], found[0]), text)
         return Path(__file__).with_suffix(".html").read_text("utf-8").replace('"DATA"', text, 1)
 
     def save(self, path: str | PathLike[str]) -> str:
