@@ -23,8 +23,8 @@ from nanotorch.names.scope import why_not
 # calls it, or makes an object of it, is told that it is out of scope, why, and what to do.
 TABLE = {
     "": (
-        "Event Future OutOfMemoryError PyTorchFileReader ScriptModule ScriptObject Stream SymBool "
-        "SymFloat SymInt"
+        "<_assert<nanotorch.names.inert.assured Event Future OutOfMemoryError PyTorchFileReader "
+        "ScriptModule ScriptObject Stream SymBool SymFloat SymInt"
     ),
     "_C": (
         "=DispatchKeySet ~_get_tracing_state ~_jit_override_can_fuse_on_cpu "
@@ -302,6 +302,11 @@ def plan(full: str, home: str) -> type:
         self.args, self.named = args, named
 
     return type(name, (), {"__module__": place, "__init__": hold})
+
+
+def assured(condition: Any, message: Any) -> None:
+    """`torch._assert`: AssertionError unless the condition holds."""
+    assert condition, message
 
 
 def unloaded(full: str, home: str) -> Callable[..., Any]:

@@ -46,6 +46,7 @@ def decorators(torch: Any) -> Any:
         torch.compiler.allow_in_graph(len)([1]), torch._dynamo.is_compiling(),
         isinstance(layer, torch.jit.ScriptModule), isinstance(layer, torch.fx.GraphModule),
         torch.jit.script(obj=layer) is not None, torch.compiler.allow_in_graph(fn=len)([1]),
+        torch._assert(True, "x"), raised(torch._assert, 1 > 2, "too large"),
         isinstance(3, torch.SymInt), torch.onnx.is_in_onnx_export(),
     ]  # fmt: skip
 
