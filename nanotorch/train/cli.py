@@ -198,7 +198,8 @@ def sweep(arguments: Sequence[str] | None = None, program: str = "scripts/sweep.
     without, b. With --random, values may be drawn: log(a, b), uniform(a, b),
     integers(a, b). The runs are kept in runs/<config name>_sweep/<time>/, with a
     log of each and the table sweep.csv; `tensorboard --logdir` of this directory
-    compares them under HPARAMS.
+    compares them under HPARAMS. `mpiexec -n 9 python -m mpi4py.futures PROGRAM ...`
+    does 8 runs at a time, on all hosts of mpiexec that share the directory.
 
     Exit codes: 0 all finished, 1 some failed or diverged, 2 a mistake in what was
     asked for, 130 interrupted by Ctrl-C, 143 ended by SIGTERM; runs under way keep

@@ -28,6 +28,8 @@ BEAT = 0.5
 """Seconds between two signs of life."""
 SILENCE = 20
 """Beats without a sign of life from another process, after which it is lost."""
+LOST = 255
+"""What a process says at last that has lost another."""
 SIGN = 32_765  # the tag of its messages: odd, unlike those of `send`, above those of collectives
 
 
@@ -98,13 +100,16 @@ def keep_watch(over: threading.Event) -> None:
         sent.append(comm.Isend(bytearray(1), after, SIGN))
         silent += 1
         while comm.Iprobe(before, SIGN):
-            comm.Recv(bytearray(1), before, SIGN)
-            silent = 0
-    if not over.is_set():
+            comm.Recv(sign := bytearray(1), before, SIGN)
+            silent = sign[0]
+    if over.is_set():
+        return
+    comm.Isend(bytearray([LOST]), after, SIGN)
+    if silent < LOST:
         silence = f"nothing heard of rank {before} for {SILENCE * BEAT:g} s"
         why = "its host, or the network between, has failed"
         print(f"rank {rank()} of {size()} ends all processes: {silence}; {why}", file=sys.stderr)
-        abort(1)
+    abort(1)
 
 
 def abort(code: int) -> None:

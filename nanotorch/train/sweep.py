@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 
 from nanotorch.serialization.files import opened, size_of, write_atomically
 
-from . import commands
+from . import commands, ranks
 from .compare import Outcome, best, chosen_metrics, favourite, ranked, read_outcome, rows, table
 from .config import did_you_mean, quoted, usage_error
 from .csv_file import csv_text
@@ -163,6 +164,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB
 
 def run(options: argparse.Namespace) -> int:
     """Run what the options ask for; return the exit code."""
+    pool = workers()
     commands.import_components(options.imports)
     axes = [parse_axis(argument) for argument in options.settings]
     for axis in axes:
@@ -178,14 +180,63 @@ def run(options: argparse.Namespace) -> int:
     except OSError as error:
         message = f"cannot make a directory there: {error.strerror or error}"
         raise usage_error(f"--dir {options.dir}", message) from None
-    print(f"{len(chosen)} runs, {options.jobs} at a time, in {directory}", flush=True)
+    jobs = options.jobs if pool is None else pool.num_workers
+    print(f"{len(chosen)} runs, {jobs} at a time, in {directory}", flush=True)
     command = [*commands.as_options(options.imports), "--config", options.config]
-    outcomes, interruption = Runs(command, directory, options.jobs).all(chosen)
+    outcomes, interruption = Runs(command, directory, jobs, pool).all(chosen)
     code = tell(outcomes, [axis.key for axis in axes], options.metric, directory)
     if interruption is None:
         return code
     print("interrupted", file=sys.stderr)
     return 128 + commands.number_of(interruption)
+
+
+def workers() -> Any:
+    """Return the processes that wait for work under `mpiexec`, as an executor; None without it."""
+    if ranks.launched() < 2:
+        return None
+    if "mpi4py.futures" not in sys.modules:
+        again = "mpiexec -n 9 python -m mpi4py.futures scripts/sweep.py ..."
+        raise usage_error("mpiexec", f"each process would do the whole sweep; write {again}")
+    from mpi4py.futures import MPIPoolExecutor
+
+    return MPIPoolExecutor(initializer=heed_signals)
+
+
+_work: list["subprocess.Popen[bytes]"] = []
+"""The run under way in a process that waits for work."""
+
+
+def heed_signals() -> None:
+    """Let Ctrl-C and SIGTERM end the run under way; the first process does the rest."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, frame: [run.terminate() for run in _work])
+
+
+def work(command: Sequence[str], log: str) -> int:
+    """Run a command in a process that waits for work; return its exit code."""
+    with Path(log).open("wb") as file, start(command, file, True) as process:
+        _work[:] = [process]
+        try:
+            return process.wait()
+        finally:
+            _work.clear()
+
+
+def start(command: Sequence[str], log: IO[bytes], alone: bool) -> "subprocess.Popen[bytes]":
+    """Start a run, with one thread if others run beside it."""
+    unset = ranks.SIZES + ranks.RANKS  # a run is one process, whoever starts it
+    kept = {name: value for name, value in os.environ.items() if name not in unset}
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,  # which ends when this process does, however that is
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        # Several processes with as many threads each as there are cores are slower than one.
+        env=kept | (dict.fromkeys(THREADS, "1") if alone else {}),
+        # A terminal's Ctrl-C is for the sweep, which passes it on once.
+        process_group=0 if os.name == "posix" else None,
+    )
 
 
 def tell(outcomes: list[Outcome], keys: list[str], metric: str | None, directory: Path) -> int:
@@ -255,6 +306,8 @@ class Runs:
     """The part of the command that all have."""
     directory: Path
     jobs: int
+    pool: Any = None
+    """What runs them elsewhere; they run here if None."""
     processes: set["subprocess.Popen[bytes]"] = field(default_factory=set)
     """Those at work."""
     ended: bool = False
@@ -295,21 +348,16 @@ class Runs:
         """Run one; return its exit code, None if it was not started."""
         own = [f"log.dir={self.directory}", f"log.name={name}", "log.timed=false"]
         command = [sys.executable, "-m", "nanotorch.train", "--end-with-input", *self.command]
-        # Several processes with as many threads each as there are cores are slower than one.
-        alone = dict.fromkeys(THREADS, "1") if self.jobs > 1 else {}
-        with (self.directory / f"{name}.log").open("wb") as log:
+        command += [*overrides, *own, "log.progress=false"]
+        log = self.directory / f"{name}.log"
+        if self.pool is not None:
+            future = None if self.ended else self.pool.submit(work, command, str(log))
+            return None if future is None else future.result()
+        with log.open("wb") as file:
             with self.lock:
                 if self.ended:
                     return None
-                process = subprocess.Popen(
-                    [*command, *overrides, *own, "log.progress=false"],
-                    stdin=subprocess.PIPE,  # which ends when this process does, however that is
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    env={**os.environ, **alone},
-                    # A terminal's Ctrl-C is for the sweep, which passes it on once.
-                    process_group=0 if os.name == "posix" else None,
-                )
+                process = start(command, file, self.jobs > 1)
                 self.processes.add(process)
             with process:
                 code = process.wait()

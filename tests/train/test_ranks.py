@@ -14,6 +14,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from nanotorch.train.run_directory import load_checkpoint
+from tests.patience import wait_until
 
 ROOT = Path(__file__).parents[2]
 MPIEXEC = Path(sys.executable).parent / "mpiexec"
@@ -31,9 +32,10 @@ class Boom(Callback):
 """
 
 
-def started(count: int, *words: str) -> subprocess.Popen[str]:
-    """Start `train.py` in several processes, in one without a launcher."""
-    command = [sys.executable, f"{ROOT}/scripts/train.py", *words]
+def started(count: int, *words: str, program: str = "train") -> subprocess.Popen[str]:
+    """Start a script in several processes, in one without a launcher."""
+    pool = ["-m", "mpi4py.futures"] * (program == "sweep" and count > 1)
+    command = [sys.executable, *pool, f"{ROOT}/scripts/{program}.py", *words]
     command = [str(MPIEXEC), "-n", str(count), *command] if count > 1 else command
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
@@ -41,9 +43,9 @@ def started(count: int, *words: str) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
-def done(count: int, *words: str) -> tuple[int, str, str]:
-    """Return the exit code of `train.py`, and what it prints."""
-    process = started(count, *words)
+def done(count: int, *words: str, program: str = "train") -> tuple[int, str, str]:
+    """Return the exit code of a script, and what it prints."""
+    process = started(count, *words, program=program)
     out, error = process.communicate(timeout=120)
     return process.returncode, out, error
 
@@ -175,6 +177,47 @@ def test_an_error_in_one_process_ends_all() -> None:
     assert "rank 2" not in error
 
 
+@pytest.mark.slow
+class TestSweep:
+    WORDS = ("--config", "two_moons", "optimizer.lr=1e-1,1e-2", "seed=0:2", *QUIET)
+
+    def test_each_process_takes_runs(self) -> None:
+        words = (*self.WORDS, "train.epochs=3", "--dir")
+        for count, place in ((1, "one"), (3, "several")):
+            code, out, error = done(count, *words, place, program="sweep")
+            assert (code, error) == (0, ""), out
+            assert f"4 runs, {max(1, count - 1)} at a time" in out
+            assert "4 of 4 runs finished" in out
+        first, second = (
+            sorted(path.parent for path in Path(place).rglob("metrics.jsonl"))
+            for place in ("one", "several")
+        )
+        assert len(first) == 4
+        for one, other in zip(first, second, strict=True):
+            assert one.name == other.name
+            assert equal(one, other)
+
+    def test_ctrl_c_ends_all_with_a_checkpoint_and_a_table(self) -> None:
+        process = started(3, *self.WORDS, "train.epochs=30000", program="sweep")
+        files = Path("runs").rglob
+        wait_until(lambda: sum(p.stat().st_size > 0 for p in files("metrics.jsonl")) == 2)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        assert process.returncode == 130
+        wait_until(lambda: not members(process.pid))
+        (table,) = Path("runs").rglob("sweep.csv")
+        assert table.read_text("utf-8").count(",interrupted,") == 2
+        assert len({path.parent for path in Path("runs").rglob("step-*")}) == 2
+
+    def test_each_process_by_itself_would_do_everything(self) -> None:
+        process = subprocess.run(
+            [MPIEXEC, "-n", "2", sys.executable, f"{ROOT}/scripts/sweep.py", *self.WORDS],
+            capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+        assert process.returncode == 2
+        assert process.stderr.count("write mpiexec -n 9 python -m mpi4py.futures") == 1
+
+
 def members(leader: int) -> list[int]:
     """Return the processes that a launcher has started."""
     found = []
@@ -224,3 +267,13 @@ class TestEnds:
         again = f"train.steps={step + 50}"
         code, out, error = done(3, "--resume", str(tmp_path / "r/latest"), again)
         assert code == 0, out + error
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="needs Linux and root")
+def test_hosts_that_are_cut_off_and_processes_that_are_killed() -> None:
+    command = [sys.executable, f"{ROOT}/scripts/hosts.py", "--failures", "2", "--seed", "4"]
+    process = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert process.stdout.count("equals one process") == 2
+    assert process.stdout.count("resumed, equal") == 2
