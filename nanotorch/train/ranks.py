@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -93,7 +94,8 @@ def keep_watch(over: threading.Event) -> None:
     Where the processes fall apart, each part has one that hears nothing more. Beats are counted,
     not seconds: all processes may be stopped for a while.
     """
-    comm, silent, sent = torch.distributed.group.WORLD.comm, 0, []  # type: ignore[union-attr]
+    comm: Any = torch.distributed.group.WORLD.comm  # type: ignore[union-attr]
+    sent, silent = list[Any](), 0
     after, before = (rank() + 1) % size(), (rank() - 1) % size()
     while silent < SILENCE and not over.wait(BEAT):
         sent = [request for request in sent if not request.Test()]
@@ -181,7 +183,8 @@ def add_gradients(parameters: Iterable[torch.Tensor], loss: torch.Tensor) -> tor
 @hidden_op()
 def all_reduced(input: np.ndarray, count: int, present: Present) -> np.ndarray:
     """The sum over all processes: an operation, so that compiled steps exchange gradients, too."""
-    whole = np.array(memoryview(input))  # a traced array has no memory: the call is traced as one
+    # A traced array has no memory: the call is traced as one.
+    whole = np.array(memoryview(input))  # type: ignore[arg-type]
     torch.distributed.all_reduce(torch.from_numpy(whole))
     present.update((whole[:count] > 0).tolist())
     return whole
