@@ -105,7 +105,7 @@ def main() -> None:
         lines_of = [f"{json.dumps(k)}: {json.dumps(known[k])}" for k in sorted(known)]
         ANSWERS.write_text("{\n" + ",\n".join(lines_of) + "\n}\n", "utf-8")
         begin, end = map(re.escape, MARKS)
-        table = MARKS[0] + HEAD + "".join(rows) + MARKS[1]
+        table = MARKS[0] + HEAD + "".join(sorted(rows, key=str.lower)) + MARKS[1]
         page = PAGE.read_text("utf-8")
         PAGE.write_text(re.sub(f"{begin}.*{end}", lambda _: table, page, flags=re.DOTALL), "utf-8")
     sys.exit(1 if failed else 0)
