@@ -48,7 +48,7 @@ class TorchFinder(MetaPathFinder, Loader):
 
     def find_distributions(self, context: Any = None) -> Iterable[Any]:
         """PyTorch as an installed distribution, for those who ask `importlib.metadata`."""
-        if getattr(context, "name", None) != "torch":
+        if getattr(context, "name", None) not in ("torch", None):  # None asks for all
             return ()
         from importlib.metadata import Distribution  # it takes long to import
 

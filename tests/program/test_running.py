@@ -121,7 +121,7 @@ def test_options_that_are_wrong(option: str, message: str, tmp_path: Path) -> No
 
 SAME = """
 import sys, numpy
-from importlib.metadata import distribution, version
+from importlib.metadata import distribution, distributions, packages_distributions, version
 import torch, torch.onnx, torch.nn as nn, torch.nn.functional as F, torch.optim.lr_scheduler
 import torch.backends.cudnn as cudnn
 from torch import nn as again, save
@@ -146,6 +146,7 @@ assert issubclass(nn.BatchNorm2d, nn.modules.batchnorm._BatchNorm) and _pair(3) 
 assert torch.__name__ == "torch" and torch.__version__.startswith("2.15.0+nanotorch.")
 assert torch.__version__ >= (2, 0) and torch.__version__ < "3"
 assert version("torch") == distribution("torch").version == torch.__version__
+assert "torch" in [found.name for found in distributions()] and packages_distributions()
 assert version("numpy") == numpy.__version__ and torch.onnx.__name__ == "nanotorch.onnx"
 assert nanotorch.as_torch() is torch
 print("same")
