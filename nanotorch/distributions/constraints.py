@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from nanotorch import linalg, ops
 from nanotorch._core.tensor import Tensor
 
 
@@ -87,6 +88,60 @@ class IntegerInterval(Interval):
         return value.remainder(1).eq(0).logical_and(super().check(value))
 
 
+class IntegerGreaterThan(Constraint):
+    """Integers from a bound."""
+
+    is_discrete = True
+
+    def __init__(self, lower_bound: Any) -> None:
+        self.lower_bound = lower_bound
+
+    def check(self, value: Tensor) -> Tensor:
+        return value.remainder(1).eq(0) & (value >= self.lower_bound)
+
+
+class Multinomial(Constraint):
+    """Vectors of counts with this sum."""
+
+    is_discrete = True
+    event_dim = 1
+
+    def __init__(self, upper_bound: Any) -> None:
+        self.upper_bound = upper_bound
+
+    def check(self, value: Tensor) -> Tensor:
+        return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class LowerTriangular(Constraint):
+    """Matrices with zeros above the diagonal."""
+
+    event_dim = 2
+
+    def check(self, value: Tensor) -> Tensor:
+        return (value.tril() == value).flatten(-2).all(-1)
+
+
+class LowerCholesky(LowerTriangular):
+    """The same with a positive diagonal."""
+
+    def check(self, value: Tensor) -> Tensor:
+        return super().check(value) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
+
+
+class PositiveDefinite(Constraint):
+    """Symmetric matrices with a factor of Cholesky."""
+
+    event_dim = 2
+
+    def check(self, value: Tensor) -> Tensor:
+        symmetric = ops.isclose(value, value.mT, atol=1e-6).flatten(-2).all(-1)
+        return symmetric & linalg.cholesky_ex(value).info.eq(0)
+
+
 class Simplex(Constraint):
     """Vectors of numbers that are not negative, with the sum 1."""
 
@@ -116,12 +171,22 @@ class IndependentConstraint(Constraint):
         return f"{type(self).__name__}({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
 
 
+class Dependent(Constraint):
+    """A set that depends on other parameters, with which nothing can be checked."""
+
+
+dependent = Dependent()
 real = Real()
 boolean = Boolean()
 positive = GreaterThan(0.0)
 nonnegative = GreaterThanEq(0.0)
 unit_interval = Interval(0.0, 1.0)
 simplex = Simplex()
+nonnegative_integer, positive_integer = IntegerGreaterThan(0), IntegerGreaterThan(1)
+lower_triangular, lower_cholesky = LowerTriangular(), LowerCholesky()
+positive_definite = PositiveDefinite()
+multinomial = Multinomial
+greater_than_eq = GreaterThanEq
 real_vector = IndependentConstraint(real, 1)
 greater_than, less_than, interval = GreaterThan, LessThan, Interval
 integer_interval, independent = IntegerInterval, IndependentConstraint

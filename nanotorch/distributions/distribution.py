@@ -15,6 +15,7 @@ from nanotorch.distributions.constraints import Constraint
 from nanotorch.nn.functional import binary_cross_entropy_with_logits
 
 EMPTY = Size()
+lazy_property = cached_property  # PyTorch's name
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
@@ -24,6 +25,16 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     kind = next((v.dtype for v in values if isinstance(v, Tensor)), dtypes.default.dtype)
     tensors = [v if isinstance(v, Tensor) else ops.tensor(v, dtype=kind) for v in values]
     return tuple(ops.broadcast_tensors(*tensors))
+
+
+def formula(function: Any) -> Any:
+    """A property, by a formula."""
+    return property(function)
+
+
+def standard_normal(shape: Any, kind: Any) -> Tensor:
+    """Normal numbers, drawn one by one."""
+    return ops.normal(ops.zeros(shape, dtype=kind), ops.ones(shape, dtype=kind))
 
 
 class Distribution:
@@ -217,21 +228,10 @@ class Normal(Distribution):
         self.loc, self.scale = broadcast_all(loc, scale)
         super().__init__(self.loc.shape, validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
-
-    @property
-    def stddev(self) -> Tensor:
-        return self.scale
-
-    @property
-    def variance(self) -> Tensor:
-        return self.stddev.pow(2)
+    mean = formula(lambda self: self.loc)
+    mode = formula(lambda self: self.loc)
+    stddev = formula(lambda self: self.scale)
+    variance = formula(lambda self: self.stddev.pow(2))
 
     def sample(self, sample_shape: Any = EMPTY) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -239,8 +239,7 @@ class Normal(Distribution):
             return ops.normal(self.loc.expand(shape), self.scale.expand(shape))
 
     def rsample(self, sample_shape: Any = EMPTY) -> Tensor:
-        shape, kind = self._extended_shape(sample_shape), self.loc.dtype
-        noise = ops.normal(ops.zeros(shape, dtype=kind), ops.ones(shape, dtype=kind))
+        noise = standard_normal(self._extended_shape(sample_shape), self.loc.dtype)
         return self.loc + noise * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -283,27 +282,11 @@ class Uniform(Distribution):
         """Each bound is on its side of the other."""
         return {"low": constraints.LessThan(self.high), "high": constraints.GreaterThan(self.low)}
 
-    @property
-    def support(self) -> Constraint:
-        """The interval."""
-        return constraints.Interval(self.low, self.high)
-
-    @property
-    def mean(self) -> Tensor:
-        return (self.high + self.low) / 2
-
-    @property
-    def mode(self) -> Tensor:
-        """nan: no value is more probable than others."""
-        return float("nan") * self.high
-
-    @property
-    def variance(self) -> Tensor:
-        return (self.high - self.low).pow(2) / 12
-
-    @property
-    def stddev(self) -> Tensor:
-        return (self.high - self.low) / 12**0.5
+    support = formula(lambda self: constraints.Interval(self.low, self.high))
+    mean = formula(lambda self: (self.high + self.low) / 2)
+    mode = formula(lambda self: float("nan") * self.high)
+    variance = formula(lambda self: (self.high - self.low).pow(2) / 12)
+    stddev = formula(lambda self: (self.high - self.low) / 12**0.5)
 
     def rsample(self, sample_shape: Any = EMPTY) -> Tensor:
         noise = ops.rand(self._extended_shape(sample_shape), dtype=self.low.dtype)
@@ -377,9 +360,7 @@ class Bernoulli(Distribution):
         """The probability of 1."""
         return ops.sigmoid(self.logits)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.probs
+    mean = formula(lambda self: self.probs)
 
     @property
     def mode(self) -> Tensor:
@@ -387,9 +368,7 @@ class Bernoulli(Distribution):
         most = (self.probs >= 0.5).to(self.probs.dtype)
         return most.masked_fill(self.probs.eq(0.5), float("nan"))
 
-    @property
-    def variance(self) -> Tensor:
-        return self.probs * (1 - self.probs)
+    variance = formula(lambda self: self.probs * (1 - self.probs))
 
     def sample(self, sample_shape: Any = EMPTY) -> Tensor:
         with no_grad():
@@ -446,10 +425,7 @@ class Categorical(Distribution):
         held = {n: vars(self)[n].expand(shape) for n in self.arg_constraints if n in vars(self)}
         return held | {"_num_events": self._num_events}
 
-    @property
-    def support(self) -> Constraint:
-        """The numbers."""
-        return constraints.IntegerInterval(0, self._num_events - 1)
+    support = formula(lambda self: constraints.IntegerInterval(0, self._num_events - 1))
 
     @cached_property
     def logits(self) -> Tensor:
@@ -461,20 +437,9 @@ class Categorical(Distribution):
         """The probabilities."""
         return ops.softmax(self.logits, -1)
 
-    @property
-    def mean(self) -> Tensor:
-        """nan: the numbers are names."""
-        return ops.full(self._batch_shape, float("nan"), dtype=self.probs.dtype)
-
-    @property
-    def variance(self) -> Tensor:
-        """nan: the numbers are names."""
-        return self.mean
-
-    @property
-    def mode(self) -> Tensor:
-        """The most probable number."""
-        return self.probs.argmax(dim=-1)
+    mean = formula(lambda self: float("nan") * self.probs[..., 0])
+    variance = formula(lambda self: self.mean)
+    mode = formula(lambda self: self.probs.argmax(dim=-1))
 
     def sample(self, sample_shape: Any = EMPTY) -> Tensor:
         rows = self.probs.reshape(-1, self._num_events)
@@ -532,9 +497,7 @@ class Independent(Distribution):
         base = self.base_dist.expand((*batch_shape, *self.event_shape[:cut]))
         return type(self)(base, self.reinterpreted_batch_ndims, self._validate_args)
 
-    @property
-    def has_rsample(self) -> bool:  # type: ignore[override]
-        return self.base_dist.has_rsample
+    has_rsample = formula(lambda self: self.base_dist.has_rsample)
 
     @property
     def support(self) -> Constraint:
@@ -542,17 +505,9 @@ class Independent(Distribution):
         base: Constraint = self.base_dist.support
         return constraints.IndependentConstraint(base, dims) if dims else base
 
-    @property
-    def mean(self) -> Tensor:
-        return self.base_dist.mean
-
-    @property
-    def mode(self) -> Tensor:
-        return self.base_dist.mode
-
-    @property
-    def variance(self) -> Tensor:
-        return self.base_dist.variance
+    mean = formula(lambda self: self.base_dist.mean)
+    mode = formula(lambda self: self.base_dist.mode)
+    variance = formula(lambda self: self.base_dist.variance)
 
     def sample(self, sample_shape: Any = EMPTY) -> Tensor:
         return self.base_dist.sample(sample_shape)

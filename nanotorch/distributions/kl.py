@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from nanotorch import ops
+from nanotorch import linalg, ops
 from nanotorch._core.tensor import Tensor
 from nanotorch.distributions.distribution import (
     Bernoulli,
@@ -13,6 +13,17 @@ from nanotorch.distributions.distribution import (
     Normal,
     Uniform,
     summed,
+)
+from nanotorch.distributions.families import (
+    Beta,
+    Dirichlet,
+    Exponential,
+    Gamma,
+    Laplace,
+    MultivariateNormal,
+    Poisson,
+    half_log_det,
+    mahalanobis,
 )
 from nanotorch.nn.functional import softplus
 
@@ -90,3 +101,68 @@ def between_independents(p: Independent, q: Independent) -> Tensor:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
         raise NotImplementedError
     return summed(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
+
+
+@register_kl(Exponential, Exponential)
+def between_exponentials(p: Exponential, q: Exponential) -> Tensor:
+    """r - 1 - log r; r: the ratio of the rates."""
+    ratio = q.rate / p.rate
+    return ratio - ratio.log() - 1
+
+
+@register_kl(Laplace, Laplace)
+def between_laplaces(p: Laplace, q: Laplace) -> Tensor:
+    """By the ratio of the scales and the distance in scales."""
+    apart, ratio = (p.loc - q.loc).abs(), p.scale / q.scale
+    return -ratio.log() + apart / q.scale + ratio * ops.exp(-apart / p.scale) - 1
+
+
+@register_kl(Poisson, Poisson)
+def between_poissons(p: Poisson, q: Poisson) -> Tensor:
+    """By the difference of the rates and of their logarithms."""
+    return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
+
+
+@register_kl(Gamma, Gamma)
+def between_gammas(p: Gamma, q: Gamma) -> Tensor:
+    """The sum of what the rates, the constants and the powers differ by."""
+    rates = q.concentration * (p.rate / q.rate).log()
+    constants = ops.lgamma(q.concentration) - ops.lgamma(p.concentration)
+    powers = (p.concentration - q.concentration) * ops.digamma(p.concentration)
+    return rates + constants + powers + (q.rate - p.rate) * (p.concentration / p.rate)
+
+
+@register_kl(Dirichlet, Dirichlet)
+def between_dirichlets(p: Dirichlet, q: Dirichlet) -> Tensor:
+    """The difference of the constants, and of the powers times the mean logarithms."""
+    a, b = p.concentration, q.concentration
+    constants = (ops.lgamma(b) - ops.lgamma(a)).sum(-1)
+    totals = a.sum(-1).lgamma() - b.sum(-1).lgamma()
+    logs = a.digamma() - a.sum(-1, True).digamma()
+    return totals + constants + ((a - b) * logs).sum(-1)
+
+
+@register_kl(Beta, Beta)
+def between_betas(p: Beta, q: Beta) -> Tensor:
+    """That of distributions of Dirichlet of two numbers."""
+    return between_dirichlets(p._dirichlet, q._dirichlet)
+
+
+@register_kl(MultivariateNormal, MultivariateNormal)
+def between_multivariate_normals(p: MultivariateNormal, q: MultivariateNormal) -> Tensor:
+    """By the determinants, the trace of one covariance in terms of the other, and the distance.
+
+    Raises:
+        ValueError: for vectors of different lengths.
+    """
+    if p.event_shape != q.event_shape:
+        raise ValueError(
+            "KL-divergence between two Multivariate Normals with different event shapes cannot be "
+            "computed"
+        )
+    shape = ops.broadcast_shapes(q._factor.shape, p._factor.shape)
+    factors = q._factor.expand(shape), p._factor.expand(shape)
+    trace = linalg.solve_triangular(*factors, upper=False).pow(2).sum([-2, -1])
+    distance = mahalanobis(q._factor, q.loc - p.loc)
+    sizes = half_log_det(q._factor) - half_log_det(p._factor)
+    return sizes + 0.5 * (trace + distance - p.event_shape[0])

@@ -356,18 +356,16 @@ REASONS = (
         r"Tensor.index",
     ),
     Reason(
-        "the distributions are Normal, Uniform, Bernoulli, Categorical and "
-        "Independent. Write others as functions of these",
-        r"""distributions.(\w*Transform\w*|\w*Normal|\w*Cauchy|\w*Gamma|\w*Bernoulli|\w*Categorical)
-        distributions.OneHot\w+ distributions.(\w*Beta|\w*Binomial|\w*Pareto|Chi2|Dirichlet)
-        distributions.(Exponential|exponential|ExponentialFamily|FisherSnedecor|Geometric|Gumbel|Kumaraswamy|LKJCholesky)
-        distributions.(Laplace|MixtureSameFamily|Multinomial|Poisson|StudentT|VonMises|Weibull)
-        distributions.(Wishart|biject_to|transform_to|constraint_registry|identity_transform)
-        distributions.(beta|binomial|cauchy|chi2|continuous_bernoulli|dirichlet|exp_family)
-        distributions.(fishersnedecor|gamma|generalized_pareto|geometric|gumbel|half_\w+|utils)
-        distributions.(inverse_gamma|kumaraswamy|laplace|lkj_cholesky|log\w*_normal|mixture_\w+)
-        distributions.(lowrank_\w+|multinomial|multivariate_normal|negative_binomial|one_hot_\w+)
-        distributions.(pareto|poisson|relaxed_\w+|studentT|transform\w+|von_mises|weibull)
+        "few use it. Write it as a function of the distributions that there are",
+        r"""distributions.(\w*Transform|Transformed\w+|transform\w*|biject_to|constraint_registry)
+        distributions.(identity_transform|HalfNormal|Log\w*Normal|LowRank\w+|\w*Cauchy|Relaxed\w+)
+        distributions.(InverseGamma|ContinuousBernoulli|OneHot\w+|NegativeBinomial|Binomial|Chi2)
+        distributions.(\w*Pareto|ExponentialFamily|FisherSnedecor|Geometric|Gumbel|Kumaraswamy)
+        distributions.(LKJCholesky|MixtureSameFamily|StudentT|VonMises|Weibull|Wishart)
+        distributions.(binomial|cauchy|chi2|continuous_bernoulli|exp_family|fishersnedecor)
+        distributions.(generalized_pareto|geometric|gumbel|half_\w+|inverse_gamma|kumaraswamy)
+        distributions.(lkj_cholesky|log\w*_normal|mixture_\w+|lowrank_\w+|negative_binomial)
+        distributions.(one_hot_\w+|pareto|relaxed_\w+|studentT|von_mises|weibull)
         distributions.wishart""",
     ),
 )
