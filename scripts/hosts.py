@@ -144,9 +144,9 @@ def fail(net: Network, process: "subprocess.Popen[str]", chance: random.Random) 
         pid for pid, words in net.processes().items() if words[:2] == [*map(os.fsencode, TRAIN)]
     ]
     victim = chance.choice(ranks)
-    host = ip("netns", "identify", str(victim)).strip()[-1]
+    place = ip("netns", "identify", str(victim)).strip()
     os.kill(victim, signal.SIGKILL)
-    return f"a process on host {host} killed"
+    return f"a process on host {place[-1]} killed"
 
 
 def attempt(net: Network, place: Path, whole: Path, chance: random.Random) -> tuple[str, list[str]]:

@@ -104,6 +104,17 @@ def test_a_compiled_step_exchanges_gradients() -> None:
     assert equal(run, of_one(BCE[0], 2, 16, *words))
 
 
+@pytest.mark.slow
+def test_tensorboard_shows_how_long_rank_0_waits() -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    curves = []
+    for count in (2, 1):
+        run = trained(count, f"of{count}", BCE[0], "train.epochs=2", "log.tensorboard=true")
+        curves.append({*EventAccumulator(str(run)).Reload().Tags()["scalars"]})
+    assert curves[0] - curves[1] == {"train/seconds_waited_per_step"}
+
+
 NORMALIZED = f"""
 experiment: classification
 data: {{csv: {ROOT}/configs/data/breast_cancer.csv, target: diagnosis, positive: malignant}}
