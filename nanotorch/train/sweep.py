@@ -195,12 +195,10 @@ def workers() -> Any:
     """Return the processes that wait for work under `mpiexec`, as an executor; None without it."""
     if ranks.launched() < 2:
         return None
-    if "mpi4py.futures" not in sys.modules:
+    if (futures := sys.modules.get("mpi4py.futures")) is None:
         again = "mpiexec -n 9 python -m mpi4py.futures scripts/sweep.py ..."
         raise usage_error("mpiexec", f"each process would do the whole sweep; write {again}")
-    from mpi4py.futures import MPIPoolExecutor
-
-    return MPIPoolExecutor(initializer=heed_signals)
+    return futures.MPIPoolExecutor(initializer=heed_signals)
 
 
 _work: list["subprocess.Popen[bytes]"] = []
