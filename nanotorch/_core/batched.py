@@ -396,7 +396,8 @@ def in_batch(o: Op, inplace: bool, *values: Any) -> Any:
 # For subclasses of `Tensor`: whether values are of some, and what does an operation on them then.
 subclasses: list[tuple[Callable[[Any], bool], Callable[..., Any]]] = []
 SINGLE_OR_OWN = (np.dtype(np.float32), dtypes.BFLOAT16)
-COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")  # for which numbers are rounded, too
+EXACT = ("mul", "true_divide")  # whose second operand is not rounded if it has no dimensions
+OPERANDS = ("input", "other", "exponent")  # what numbers are rounded as
 
 
 def in_single(o: Op, inplace: bool, args: dict[str, Any]) -> Any:
@@ -421,16 +422,23 @@ def in_single(o: Op, inplace: bool, args: dict[str, Any]) -> Any:
         kinds = [dtypes.result_type(operands)]
     floats = sorted([t for t in tensors if t.is_floating_point()], key=lambda t: not t.ndim)
     kind = [*kinds, *(t.dtype for t in floats)][0]
-    changed = {}
-    if o.name in COMPARISONS and tensors[-1]._is_number:
-        changed = {o.inputs[1]: type(tensors[0])._lift(rounded(operands[1]))}
+    changed, others = {}, {}
+    if kind is dtypes.bfloat16:
+        numbers = [n for n in OPERANDS if isinstance(args.get(n), float)]
+        changed = {n: rounded(args[n]).item() for n in numbers}
+        exact = args["other"] if o.name in EXACT else None
+        others = {t: t._array for t in floats if o.cast and t not in held and t is not exact}
     # Operations that refuse, or allow, several dtypes see them.
     alike = o.cast or all(v._array.dtype.kind != "f" or v in held for v in tensors)
     try:
         for tensor, array in held.items():
             tensor._array = wide(array) if alike else array.view(np.ndarray)
+        for tensor, array in others.items():
+            tensor._array = rounded(array).astype(array.dtype)
         out = again(**changed)
     finally:
+        for tensor, array in others.items():
+            tensor._array = array
         for tensor, array in held.items():
             single, tensor._array = tensor._array, array
             accumulator = tensor._accumulator_ref and tensor._accumulator_ref()

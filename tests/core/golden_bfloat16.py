@@ -61,6 +61,18 @@ def promoted(torch: Any) -> Any:
     yield raised(lambda: torch.ones(2, 2).mm(torch.ones(2, 2, dtype=torch.bfloat16)))
 
 
+def numbers(torch: Any) -> Any:
+    x, number = torch.arange(0.3, 5, 0.07).bfloat16(), 1.1001
+    for name in ["add", "sub", "mul", "div", "pow", "remainder", "floor_divide"]:
+        function = getattr(torch, name)
+        for other in (number, torch.tensor(number), torch.tensor(number, dtype=torch.float64)):
+            yield function(x, other), function(other, x)
+            yield getattr(x.clone(), f"{name}_")(other)
+    for name in ["atan2", "hypot", "eq", "ge", "gt", "le", "lt", "ne", "maximum", "fmod"]:
+        function, other = getattr(torch, name), torch.tensor(number)
+        yield function(x, other), function(other, x)
+
+
 def computed(torch: Any) -> Any:
     x = torch.linspace(-2, 2, 12, dtype=torch.bfloat16).reshape(3, 4)
     yield x.exp(), x.tanh(), x.sum(), x.sum(0), x.mean(1), x.std(), x.softmax(1), x @ x.T
