@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nanotorch._core.arguments import EMPTY
+from nanotorch._core.bfloat16 import wide
 from nanotorch._core.graph import AccumulateGrad, CopySlices, Edge, Node, take_steps, version_of
 from nanotorch._core.op import Op, OpNode
 from nanotorch._core.tensor import Tensor
@@ -32,14 +33,14 @@ def shown(value: Any) -> str:
     """A number, a tensor or several: up to `SMALL` elements are written out."""
     if isinstance(value, (tuple, list)):
         return f"({', '.join(map(shown, value))})"
-    held = getattr(value, "_array", value)
+    held = wide(getattr(value, "_array", value))
     if isinstance(held, (float, np.floating)):
         return str(float(f"{held:.5g}"))
     if not isinstance(held, np.ndarray):
         return repr(held) if isinstance(held, str) else str(held)
     if held.size > SMALL:
-        wide = held.astype(float)
-        return f"min {wide.min():.3g} mean {wide.mean():.3g} max {wide.max():.3g}"
+        double = held.astype(float)
+        return f"min {double.min():.3g} mean {double.mean():.3g} max {double.max():.3g}"
     rounded: Any = np.vectorize(lambda v: float(f"{v:.5g}"), otypes=[float])
     return str((rounded(held) if held.dtype.kind == "f" else held).tolist())
 

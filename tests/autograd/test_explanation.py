@@ -76,6 +76,14 @@ def of_a_write_to_a_view() -> explain:
     return page
 
 
+def test_bfloat16_is_told_as_its_numbers() -> None:
+    x = torch.tensor([1.1, 2.2], dtype=torch.bfloat16, requires_grad=True)
+    with explain() as page:
+        (x * 3).sum().backward()
+    assert "x × 3.0 = [1.1016, 2.2031] × 3.0 = [3.3047, 6.6094]" in facts(page, "computes")
+    assert make_dot(x * 3, values=True).source.count("[1.1016, 2.2031]") == 1
+
+
 PAGES = [of_a_textbook, of_a_training_step, of_a_second_derivative, of_a_write_to_a_view]
 
 
