@@ -447,6 +447,7 @@ def is_plain_object(value: Any) -> bool:
         and kind.__reduce_ex__ is object.__reduce_ex__
         and kind.__reduce__ is object.__reduce__
         and getattr(kind, "__getstate__", None) is getattr(object, "__getstate__", None)
+        and not hasattr(kind, "__setstate__")
         and kind.__basicsize__ == Module.__basicsize__  # neither slots nor values of C
     )
 

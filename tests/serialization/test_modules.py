@@ -31,6 +31,13 @@ def hook(*args: Any) -> None:
     CALLS.append("hook")
 
 
+class Restored:
+    """An object that its own code puts together."""
+
+    def __setstate__(self, state: Any) -> None:
+        CALLS.append("setstate")
+
+
 class Net(nn.Module):
     """Shared layers and weights, a cycle, functions, a frozen bias, a buffer that has no state."""
 
@@ -116,6 +123,7 @@ def test_what_a_module_cannot_hold(tmp_path: Path) -> None:
         for value, message in (
             (lambda x: x, r"cannot save obj\['0'\]\.act: '<lambda>' is code"),
             (file, r"obj\['0'\]\.act: TextIOWrapper is none of what"),
+            (Restored(), r"obj\['0'\]\.act: Restored is none of what"),
             ({"k": [iter(())]}, r"obj\['0'\]\.act\['k'\]\[0\]: tuple_iterator is none"),
             (torch.optim.SGD(net.parameters()), "a whole SGD .* of a new SGD"),
         ):
