@@ -11,12 +11,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 FILE_LINES, FUNCTION_LINES = 1000, 80
-FILES, SLACK = 212, 100
+FILES, SLACK = 214, 100
 CODE = {  # lines of code by folder
-    "_core/": 6160, "amp/": 170, "autograd/": 2550, "compile/": 3880, "cuda/": 60,
-    "distributed/": 920, "distributions/": 500, "func/": 710, "learn/": 250, "names/": 710,
-    "nn/": 6030, "ops/": 11260, "optim/": 2000, "program/": 210, "serialization/": 680,
-    "train/": 8530, "utils/": 2580, "*.py": 1070,
+    "_core/": 6170, "amp/": 170, "autograd/": 2570, "compile/": 3880, "cuda/": 60,
+    "distributed/": 940, "distributions/": 1010, "func/": 710, "learn/": 250, "names/": 720,
+    "nn/": 6030, "ops/": 11260, "optim/": 2000, "program/": 210, "serialization/": 690,
+    "train/": 8620, "utils/": 2580, "*.py": 1070,
 }  # fmt: skip
 
 
