@@ -135,7 +135,7 @@ def leaf(
     if layout is not None and layout is not strided:
         place = place_of(layout)
         raise refused(layout, "torch.layout", place and (place[0], "layout", 0))
-    if array.dtype is dtypes.BFLOAT16:
+    if array.dtype == dtypes.BFLOAT16:
         array = bfloat16.entered(array)
     out = wrap(array)
     if mode.enabled is None:

@@ -168,7 +168,7 @@ def add_gradients(parameters: Iterable[torch.Tensor], loss: torch.Tensor) -> tor
     """
     given, total = [p for p in parameters if p.requires_grad], loss.detach()
     for kind in {p.dtype: None for p in given}:
-        same, present = [p for p in given if p.dtype is kind], Present()
+        same, present = [p for p in given if p.dtype == kind], Present()
         there = torch.tensor([float(p.grad is not None) for p in same], dtype=kind)
         parts = [torch.zeros_like(p) if p.grad is None else p.grad for p in same]
         flat = [there, *map(torch.flatten, parts), loss.detach().to(kind).reshape(1)]
