@@ -26,9 +26,9 @@ NEEDS_MPI = (
 # What an idle process does. The first ends with its input, and with it all.
 IDLE = """
 import json, os, sys, time
-own = {k: v for k, v in os.environ.items() if k.startswith(("PMI", "MPI_", "OMPI_", "PRTE_"))}
+own = {k: v for k, v in os.environ.items() if k.startswith(("PMI", "MPI_"))}
 print(json.dumps(own), flush=True)
-if own.get("PMI_ID", own.get("PMIX_RANK")) == "0":
+if own.get("PMI_ID") == "0":
     sys.stdin.read()
     os.kill(os.getpid(), 15)
 time.sleep(10**8)
@@ -78,7 +78,12 @@ def meet(init_method: str | None, rank: int, size: int, timeout: float) -> None:
     """
     place, end = address(init_method), time.monotonic() + timeout
     if not rank:
-        launcher()
+        version = subprocess.run([launcher(), "--version"], capture_output=True, check=False)
+        if b"HYDRA" not in version.stdout:
+            raise RuntimeError(
+                "processes that no launcher has started need MPICH's mpiexec; start them by "
+                "mpiexec, or by python -m nanotorch.distributed.run"
+            )
         with socket.create_server(place) as server:
             server.set_inheritable(True)
             number = server.fileno()
@@ -113,10 +118,9 @@ def guard(size: int, number: int, timeout: float) -> None:
     Args:
         number: of the socket that listens.
     """
-    told = subprocess.run([launcher(), "--version"], capture_output=True, text=True, check=False)
-    port = ["-pmi-port"] if "HYDRA" in told.stdout else []  # to be found, as Open MPI's is anyway
-    command = [launcher(), *port, "-n", str(size), sys.executable, "-c", IDLE]
-    server, pipe, lines = socket.socket(fileno=number), subprocess.PIPE, []
+    command = [launcher(), "-pmi-port", "-n", str(size), sys.executable, "-c", IDLE]
+    server, pipe = socket.socket(fileno=number), subprocess.PIPE
+    lines: list[tuple[socket.socket, dict[str, str]]] = []
     server.settimeout(1)
     parent, end = os.getppid(), time.monotonic() + timeout
     with subprocess.Popen(command, stdin=pipe, stdout=pipe) as started:
@@ -125,7 +129,7 @@ def guard(size: int, number: int, timeout: float) -> None:
         while text.count("}") < size and (part := started.stdout.readline()):
             text += part.decode()  # where two may stand in one line
         parts = map(json.loads, re.findall("{[^}]*}", text))
-        found = {int(own.get("PMI_ID", own.get("PMIX_RANK"))): own for own in parts}
+        found = {int(own["PMI_ID"]): own for own in parts}
         try:
             while len(lines) < size:
                 if os.getppid() != parent or time.monotonic() > end:
