@@ -12,6 +12,7 @@ from nanotorch._core.tensor import Tensor
 # By dtype: relative and absolute.
 TOLERANCES = {
     dtypes.float16: (1e-3, 1e-5), dtypes.float32: (1.3e-6, 1e-5), dtypes.float64: (1e-7, 1e-7),
+    dtypes.bfloat16: (1.6e-2, 1e-5),
 }  # fmt: skip
 NUMBERS = (int, float, complex)
 

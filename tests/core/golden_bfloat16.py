@@ -135,3 +135,8 @@ def models(torch: Any) -> Any:
     yield nn.LSTM(3, 4).to(kind)(torch.ones(1, 2, 3, dtype=kind))[0].dtype
     yield nn.TransformerEncoderLayer(4, 2, 8).to(kind)(torch.ones(2, 1, 4, dtype=kind)).dtype
     yield nn.Conv2d(1, 2, 3).to(kind)(torch.ones(1, 1, 5, 5, dtype=kind)).dtype
+
+
+def compared(torch: Any) -> Any:
+    x, close = torch.ones(2, dtype=torch.bfloat16), torch.testing.assert_close
+    yield close(x, x * 1.01), raised(lambda: close(x, x * 1.02)).split("\n")[:4]
