@@ -207,8 +207,13 @@ _work: list["subprocess.Popen[bytes]"] = []
 
 def heed_signals() -> None:
     """Let Ctrl-C and SIGTERM end the run under way; the first process does the rest."""
+
+    def end(number: int, frame: object) -> None:
+        for process in _work:
+            process.terminate()
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda number, frame: [run.terminate() for run in _work])
+        signal.signal(number, end)
 
 
 def work(command: Sequence[str], log: str) -> int:
