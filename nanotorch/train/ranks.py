@@ -36,7 +36,8 @@ SIGN = 32_765  # the tag of its messages: odd, unlike those of `send`, above tho
 
 def launched(names: Sequence[str] = SIZES) -> int:
     """Return how many processes were started together; with `RANKS`, which one this is."""
-    return next((int(os.environ[name]) for name in names if name in os.environ), 0)
+    told = (os.environ.get(name, "") for name in names)
+    return next((int(text) for text in told if text.isdecimal()), 0)
 
 
 def join(reduction: str) -> None:
@@ -238,7 +239,7 @@ def ended(told: str, code: int) -> int:
     several = size() > 1
     if several and rank():  # rank 0 tells of what all come upon, and ends them meanwhile
         time.sleep(PATIENCE)
-    if several or not launched(RANKS):
+    if several or launched() < 2 or not launched(RANKS):
         print(f"rank {rank()} of {size()}: {told}" if rank() else told, file=sys.stderr)
     if several:
         abort(code)

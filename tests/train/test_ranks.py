@@ -175,6 +175,17 @@ def test_a_mistake_is_told_once_and_leaves_nothing() -> None:
     assert error.count("cannot make") == 1
 
 
+@pytest.mark.parametrize("size", [None, "1", "many"])
+def test_another_programs_rank_hides_no_mistake(
+    monkeypatch: pytest.MonkeyPatch, size: str | None
+) -> None:
+    monkeypatch.setenv("RANK", "3")
+    if size is not None:
+        monkeypatch.setenv("WORLD_SIZE", size)
+    code, _, error = done(1, "--config", "absent.yaml")
+    assert (code, error) == (2, "absent.yaml: cannot be read: No such file or directory\n")
+
+
 @pytest.mark.slow
 def test_an_error_in_one_process_ends_all() -> None:
     Path("boom.py").write_text(BOOM, "utf-8")
