@@ -23,6 +23,8 @@ ON_MEMORY = frozenset((
     np.shares_memory, np.shape, np.ndim, np.size,
 ))  # fmt: skip
 DTYPE: Any = vars(np.ndarray)["dtype"]
+# What a view of another dtype does; NumPy 2.5 calls `_set_dtype` for it in place of the setter.
+SET_DTYPE: Any = getattr(np.ndarray, "_set_dtype", DTYPE.__set__)
 # The functions of operations that call formulas, among all whose source is made.
 GENERATED, OF_FORMULAS = "<nanotorch op", {"plain_back", "careful_back", "apply_bare"}
 
@@ -54,7 +56,10 @@ class Bfloat16Array(np.ndarray):
 
     @dtype.setter
     def dtype(self, kind: Any) -> None:
-        DTYPE.__set__(self, kind)
+        SET_DTYPE(self, kind)
+
+    def _set_dtype(self, kind: Any) -> None:
+        SET_DTYPE(self, kind)
 
     def __array_finalize__(self, source: Any) -> None:
         if DTYPE.__get__(self) != BFLOAT16:  # a method has computed with one

@@ -10,6 +10,7 @@ import zipfile
 import zlib
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from types import BuiltinFunctionType, FunctionType
 from typing import Any, BinaryIO
 
@@ -83,7 +84,8 @@ def stands_at(name: str) -> Any:
     """What is defined under a name in a module that is there, or None."""
     module, _, path = name.partition(":")
     if module.startswith(OWN):
-        importlib.import_module(module)
+        with suppress(ImportError):
+            importlib.import_module(module)
     first, *inner = path.split(".")
     found: Any = getattr(sys.modules.get(module), first, None)
     for part in inner:  # of classes alone: a property of an instance is code
@@ -119,7 +121,8 @@ def named(name: str, weights_only: bool | None) -> Any:
     trusted = weights_only is False
     found = stands_at(name) if trusted or name.startswith(OWN) else None
     if not trusted and (found is None or not is_harmless(found)):
-        raise pickle.UnpicklingError(NOT_ALLOWED.format(known))
+        shown = known[:200].encode("utf-8", "backslashreplace").decode("utf-8")
+        raise pickle.UnpicklingError(NOT_ALLOWED.format(shown))
     if found is None:
         raise RuntimeError(f"there is no {known}; define or import it before the file is loaded")
     return found
@@ -726,7 +729,8 @@ def read_arrays(
     for name, entry in header.items():
         try:
             kind, shape, (start, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
-            whole = all(type(n) is int and 0 <= n < 2**63 for n in (*shape, start, end))
+            whole = isinstance(shape, list)
+            whole &= all(type(n) is int and 0 <= n < 2**63 for n in (*shape, start, end))
         except (TypeError, KeyError, ValueError) as error:
             reason = f"{type(error).__name__}: {error}"
             raise RuntimeError(f"{path}: its header is damaged ({short(name)}: {reason})") from None

@@ -1,5 +1,6 @@
 """Trees: containers taken apart and put together, by what libraries call of `torch.utils`."""
 
+import re
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from typing import Any
 
@@ -15,15 +16,20 @@ def _tree(torch: Any) -> Any:
     }  # fmt: skip
 
 
+def _shown(value: Any) -> str:
+    """As Python 3.11 shows it."""
+    return re.sub(r"OrderedDict\(\{('x'): (.*?)\}\)", r"OrderedDict([(\1, \2)])", repr(value))
+
+
 def taken_apart(torch: Any) -> Any:
     from_ = torch.utils._pytree
     tree = _tree(torch)
     leaves, spec = from_.tree_flatten(tree)
     yield leaves, [str(spec).replace("tests.func.golden_pytree.", "")]
     yield spec.num_leaves, spec.num_nodes, spec.num_children, spec.is_leaf(), spec.context
-    yield repr(from_.tree_unflatten(range(len(leaves)), spec))
+    yield _shown(from_.tree_unflatten(range(len(leaves)), spec))
     yield spec == from_.tree_structure(tree), hash(spec) == hash(from_.tree_structure(tree))
-    yield repr(from_.tree_map(lambda x: [x], tree)), spec.unflatten(leaves) == tree
+    yield _shown(from_.tree_map(lambda x: [x], tree)), spec.unflatten(leaves) == tree
     yield from_.tree_leaves([1, (2,)]), repr(from_.tree_structure(1)), from_.tree_leaves(None)
     yield repr(from_.tree_structure(torch.max(torch.ones(2, 2), 0)))
     yield from_.tree_flatten([[1], 2], is_leaf=lambda x: x == [1])[0]

@@ -4,6 +4,7 @@ import copy
 import io
 import json
 import os
+import pickle
 import random
 import struct
 import tracemalloc
@@ -208,8 +209,8 @@ def test_forged_files_of_all_kinds(seed: int, files: int) -> None:
         try:
             torch.load(io.BytesIO(data))
             told = ""
-        except RuntimeError as error:
-            told = str(error)
+        except (RuntimeError, pickle.UnpicklingError) as error:
+            told = str(error).removeprefix("Weights only load failed: ")
             refused += 1
         except BaseException as error:
             raise AssertionError(f"file {number}: {error!r}\n{data!r}") from error
