@@ -15,7 +15,7 @@ FILES, SLACK = 214, 100
 CODE = {  # lines of code by folder
     "_core/": 6170, "amp/": 170, "autograd/": 2570, "compile/": 3880, "cuda/": 60,
     "distributed/": 940, "distributions/": 1010, "func/": 710, "learn/": 250, "names/": 720,
-    "nn/": 6030, "ops/": 11260, "optim/": 2000, "program/": 210, "serialization/": 690,
+    "nn/": 6030, "ops/": 11260, "optim/": 2000, "program/": 210, "serialization/": 700,
     "train/": 8620, "utils/": 2580, "*.py": 1070,
 }  # fmt: skip
 
