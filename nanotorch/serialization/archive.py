@@ -664,8 +664,8 @@ def misfit(told: Any, arrays: dict[str, np.ndarray]) -> str | None:
     """Why the parsed description does not belong to the arrays, if it does not."""
     if told["format"] not in (FORMAT, FORMAT_OF_VALUES):
         return (
-            f"written in format {short(told['format'])} by a later version of nanotorch; this one reads "
-            f"format {FORMAT}"
+            f"written in format {short(told['format'])} by a later version of nanotorch; this one "
+            f"reads format {FORMAT}"
         )
     for name, expected in told["crc32"].items():
         if name not in arrays:
