@@ -145,7 +145,9 @@ def test_every_operation_is_sampled(
     in_graphs = {node.op.name for node in nodes_of_all_rows}
     called = called_by_all_rows(monkeypatch)
     without_formulas = {name for name in called if not OPS[name].formulas}
-    assert missing_rows(OPS, in_graphs | without_formulas) == set()
+    # The trainer's, which is there once that is imported, sums over processes: train/test_ranks.py.
+    own = {name: o for name, o in OPS.items() if "train" not in o.kernel.__module__.split(".")}
+    assert missing_rows(own, in_graphs | without_formulas) == set()
 
 
 def test_a_missing_row_is_seen() -> None:
