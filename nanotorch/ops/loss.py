@@ -9,9 +9,10 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.batched import Call, leading, one_by_one, per_sample
 from nanotorch._core.call_site import about_range
-from nanotorch._core.op import OPS, Array, hidden_op, number, wide
-from nanotorch._core.sums import HALF, SINGLE, pick, sum_of_squares, sum_whole
-from nanotorch._core.tensor import wrap
+from nanotorch._core.grad_mode import mode
+from nanotorch._core.op import OPS, Array, hidden_op, new_node, number, wide
+from nanotorch._core.sums import HALF, OF_BLAS, SINGLE, pick, sum_of_squares, sum_over, sum_whole
+from nanotorch._core.tensor import Tensor, observers, wrap
 from nanotorch.ops.activation import log_sigmoid, sigmoid
 from nanotorch.ops.binary import clamp, clamp_min
 from nanotorch.ops.elementwise import exp, log, tied
@@ -303,6 +304,67 @@ def nll_spread(
     shares = np.where(ignored, input.dtype.type(0), -(input * weights))
     np.put_along_axis(out, np.where(ignored, 0, target)[:, None], shares[:, None], 1)
     return out
+
+
+def plain_classes(input: Tensor, target: Tensor, ignore_index: int) -> Array | None:
+    """Where the classes stand, as `alike` has it, if `class_cross_entropy` takes these operands."""
+    scores, classes = input._array, target._array
+    if (
+        type(scores) is np.ndarray  # not while `compile` traces, for `alike` looks at values
+        and scores.ndim == 2
+        and classes.ndim == 1
+        and len(scores) == len(classes)
+        and scores.dtype in OF_BLAS
+        and scores.flags.c_contiguous
+        and not observers
+        and not mode.transforms
+    ):
+        return alike(scores.shape, classes, None, ignore_index)
+    return None
+
+
+def split_cross_entropy(node: Any) -> None:
+    """Turn the node of a cross entropy into that of `nll`, behind which stands `log_softmax`'s."""
+    after, before = new_node("nll", node), new_node("log_softmax_along", node)
+    (source, number), edge = node._edges[0], (before, 0)
+    before._edges, before._sequence = node._edges, node._sequence - 1
+    before._outputs, before._saved = (source._outputs[number],), node._saved
+    if isinstance(node._saved, tuple):
+        ignored, _, reduction, target, (logs, version) = node._saved
+        before._saved = (1, (logs._array, logs._cell, version))
+        logs._come_from(edge)
+        node._saved = (ignored, reduction, (logs, version), target, None)
+    node._edges, node.__class__ = (edge,), type(after)
+
+
+def class_slope(
+    g: Any, target: Any, logs: Any, places: Any, reduction: str, ignore_index: int
+) -> Any:
+    """The gradient of `class_cross_entropy`: a sample's probabilities, minus one at its class."""
+    spread = np.zeros_like(logs)
+    spread.put(places, -g / len(logs) if reduction == "mean" else -g)
+    total = sum_over(spread, (1,), True)
+    return np.subtract(spread, np.exp(logs) * total, out=spread)
+
+
+log_softmax_kernel = OPS["log_softmax_along"].kernel
+
+
+@hidden_op(
+    input=class_slope, node="NllLossBackward0", aux=("logs",), unfold=split_cross_entropy,
+    one_step=True,
+)  # fmt: skip
+def class_cross_entropy(
+    input: Array, target: Array, places: Any, reduction: str, ignore_index: int
+) -> tuple[Array, Array]:
+    """`nll` of the `log_softmax_along` of a matrix, which is the second result.
+
+    Args:
+        places: what `plain_classes` says of input and target.
+        ignore_index: the node shows it; no class has it.
+    """
+    logs = log_softmax_kernel(input, 1)
+    return reduced(-logs.take(places), reduction), logs
 
 
 def soft_slope(g: Any, input: Any, target: Any, reduction: str) -> Any:

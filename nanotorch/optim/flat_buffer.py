@@ -189,30 +189,40 @@ class Flat:
         self.state = {name: wrap(role) for name, role in zip(kept, roles, strict=True)}
         gradients = block_of(span)
         self.grad = np.frombuffer(gradients, dtype, size)
-        self.params: list[tuple[Any, ...]] = []
-        self.kept: list[tuple[Any, ...]] = []
-        self.counts: list[Array] = []
+        self.arrays = [p._array for p in params]
+        self.owns = [state.get(p) for p in params]
+        self.places: list[Array] = []
         at = 0
-        for p in params:
-            own = state.get(p)
-            self.params.append((p, p._array, own, piece(gradients, at, p._array)))
-            for name, tensor in (own or {}).items():
-                self.kept.append((own, name, tensor, tensor._array))
-                if name == COUNT:
-                    self.counts.append(tensor._array)
-            at += aligned(p._array.nbytes)
+        for array in self.arrays:
+            self.places.append(piece(gradients, at, array))
+            at += aligned(array.nbytes)
+        self.kept = [
+            (own, name, tensor._array) for own in self.owns for name, tensor in (own or {}).items()
+        ]
+        self.counts = [own[COUNT]._array for own in self.owns if own and COUNT in own]
 
     def gather(self, params: list[Tensor], state: Kept) -> bool:
         """Copy the gradients together, if everything still lies where it did."""
-        for p, (known, array, own, place) in zip(params, self.params, strict=True):
-            grad = p._grad
-            if grad is None or p is not known or p._array is not array or state.get(p) is not own:
-                return False
-            place[...] = grad._array
-        for own, name, tensor, array in self.kept:
-            if own.get(name) is not tensor or tensor._array is not array:
-                return False
+        try:
+            for p, array, own, place in zip(
+                params, self.arrays, self.owns, self.places, strict=True
+            ):
+                if p._array is not array or state.get(p) is not own:
+                    return False
+                place[...] = p._grad._array
+            for own, name, array in self.kept:
+                if own[name]._array is not array:
+                    return False
+        except (KeyError, AttributeError):  # something is gone, or there is no gradient
+            return False
         return not self.counts or len({count.item() for count in self.counts}) < 2
+
+    def note(self, params: list[Tensor], times: int, writer: Any) -> None:
+        """Count writes to the parameters."""
+        for p in params:
+            cell = p._writes or p._cell
+            cell[0] += times
+            cell[1] = writer
 
     def count(self) -> float:
         """Add one to the counts of steps, which are equal, and return it."""
@@ -221,12 +231,6 @@ class Flat:
             count[()] = t
         return t
 
-    def note(self, times: int, writer: Any) -> None:
-        """Count writes to the parameters."""
-        for p, *_ in self.params:
-            cell = p._writes or p._cell
-            cell[0] += times
-            cell[1] = writer
 
 
 class Candidate:
@@ -254,7 +258,7 @@ def flat_of(optimizer: Any, group: Group) -> Flat | None:
         optimizer._flats[id(group)] = Candidate(group)
         return None
     flat: Flat | None = found.flat
-    if flat is not None and len(params) == len(flat.params) and flat.gather(params, state):
+    if flat is not None and len(params) == len(flat.arrays) and flat.gather(params, state):
         return flat
     if not found.tries or type(params[0]._array) is not np.ndarray:  # while a step is traced
         return None

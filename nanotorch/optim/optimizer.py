@@ -192,11 +192,10 @@ class Optimizer:
         """
         for group in self.param_groups:
             for p in group["params"]:
-                grad = p._grad
-                if set_to_none:
+                if not set_to_none and p._grad is not None:
+                    clear(p._grad)
+                else:
                     p._grad = None
-                elif grad is not None:
-                    clear(grad)
 
     def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters once; every subclass has its own.

@@ -161,7 +161,8 @@ class Rule(Optimizer):
             flat = flat_of(self, group) if alike else None
             if flat is not None and flat.counts:
                 numbers = self._numbers(group, flat.count(), flat.array.dtype)
-                flat.note(self._apply(flat.array, flat.grad, flat.state, group, numbers), writer)
+                times = self._apply(flat.array, flat.grad, flat.state, group, numbers)
+                flat.note(group["params"], times, writer)
                 continue
             for p in group["params"]:
                 if p._grad is None:
@@ -293,7 +294,7 @@ class SGD(Rule):
                 g = direction(flat.array, flat.grad, flat.state, group)
                 np.multiply(g, factor(lr, g.dtype), out=flat.grad)
                 np.subtract(flat.array, flat.grad, out=flat.array)
-                flat.note(1, writer)
+                flat.note(group["params"], 1, writer)
                 continue
             for p in group["params"]:
                 if p._grad is not None:

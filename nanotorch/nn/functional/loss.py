@@ -410,6 +410,10 @@ def cross_entropy(
     tensors_given("cross_entropy_loss", input=input, target=target)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
+    if weight is None and not label_smoothing:
+        places = kernels.plain_classes(input, target, ignore_index)
+        if places is not None:
+            return kernels.class_cross_entropy(input, target, places, reduction, ignore_index)[0]
     if input._array.shape == target._array.shape:
         return of_probabilities(input, target, weight, ignore_index, reduction, label_smoothing)
     logs = ops.log_softmax(input, 0 if input.ndim == 1 else 1)
