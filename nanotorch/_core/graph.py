@@ -709,7 +709,10 @@ def version_of(tensor: Tensor) -> Any:
 def view_history(tensor: Tensor) -> Any:
     """The history of a view: a new one from its base if their memory was written to since."""
     view, version = tensor._view, tensor._writes[0]
-    own = view.history is not None and view.history is not LEAF
+    history = view.history
+    if version == view.version and history.__class__ is Recorded:
+        return history
+    own = history is not None and history is not LEAF
     if version != view.version and (own or view.base.requires_grad):
         if view.origin is not TRACKED:
             raise refused_write(view.origin, tensor._edge, indirect=True)

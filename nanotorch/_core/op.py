@@ -777,8 +777,10 @@ def complete(o: Op) -> None:
         for name in ("plain_back", "careful_back"):
             back = o.namespace[name] = generated(o, name)
             back.kind = kind
-        refused_back = o.namespace["refused_back"] = FunctionType(raise_unusual.__code__, globals())
-        refused_back.kind = inplace_kind  # type: ignore[attr-defined]
+        # Nodes in place without derivative, and those cut off from an input: `Sweep` runs them.
+        for name, of in (("refused_back", inplace_kind), ("cut_back", kind)):
+            unusual = o.namespace[name] = FunctionType(raise_unusual.__code__, globals())
+            unusual.kind = of  # type: ignore[attr-defined]
     o.namespace.update({f"default_{n}": a.default for n, a in o.arguments.items()})
     o.namespace["NewNode"] = kind
     o.namespace |= {"own_dims": o.dims, "check": o.check}

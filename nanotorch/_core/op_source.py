@@ -313,7 +313,8 @@ def back(o: Op, called: str) -> str:
     elif o.joint:
         lines.append(f"{', '.join('x_' + n for n in call)}, = {next(iter(call.values()))}")
     else:
-        lines += [f"x_{n} = {c}" + f" if {leading(n)} else None" * several for n, c in call.items()]
+        given = " if e_{} is not None else None" * several  # `cut_back` runs where one is `CUT_OFF`
+        lines += [f"x_{n} = {c}" + given.format(n) for n, c in call.items()]
     if o.keeps_values:
         lines.append("if freed is not None and node.keeps_values: node._saved = freed")
     for k, n in enumerate(call):
@@ -321,7 +322,7 @@ def back(o: Op, called: str) -> str:
         lines += [
             f"if {x} is None:",
             # `Sweep` decides whether the target runs without a gradient.
-            f"    if {leading(n)}: watched.append(node)",
+            f"    if e_{n} is not None: watched.append(node)",
             f"elif {e}.__class__ is Recorded:",
             f"    if {x}.shape != {e}._shape or {x}.dtype is not {e}._dtype:",
             f"        {x} = fit({x}, node, {k}, {e}._shape, {e}._dtype)",
@@ -603,7 +604,8 @@ def function(o: Op, *, inplace: bool) -> list[str]:
             f"        return bare(this_op, {call})",
         ]
     else:
-        lines += bare_arrays(o, several)
+        if not o.unfold:  # nobody calls such an operation with arrays
+            lines += bare_arrays(o, several)
         lines += ["    " + line for line in tensors_only(o)]
     if o.check:
         lines.append(f"    check({', '.join(o.inputs)})")
@@ -761,27 +763,34 @@ COPIES = ("clone", "to_copy")  # are recorded for inference tensors as well
 def record(o: Op, *, inplace: bool) -> list[str]:
     """Make the node, if some input requires grad."""
     names = list(o.formulas)
+    back = "plain_back if alike else careful_back" if has_careful(o) else "plain_back"
     if inplace:
         lines = ["if recording and r.dtype.kind == 'f':"]  # integers have no gradient
+        cut = " or ".join(f"e_{n} is CUT_OFF" for n in names)
+        back = "refused_back" if o.inplace_node else f"cut_back if {cut} else {back}"
+        lines.append(f"    back = {back}")
     elif o.variadic:
         n = o.variadic
         lines = [
             f"if recording and any([t._history is not None for t in {n}]) "
             f"and not of_inference(*{n}):",
             f"    edges = tuple([kept_history(t) for t in {n}])",
+            f"    back = {back}",
         ]
     else:
         lines = [f"e_{n} = {if_given(o, n, 'None')}{n}._history" for n in names]
         lines.append(f"if recording and ({' or '.join(f'e_{n} is not None' for n in names)}):")
+        lines.append(f"    back = {back}")
         for n in names:
             others = "".join(f", {m}" for m in o.inputs if m != n)
             lines += [
                 f"    if e_{n} is LEAF: e_{n} = {n}",
-                f"    elif e_{n} is ASK: e_{n} = history_of({n}{others}"
+                f"    elif e_{n} is ASK:",
+                f"        e_{n} = history_of({n}{others}"
                 f"{', copies=True' if o.name in COPIES else ''})",
+                f"        if e_{n} is CUT_OFF: back = cut_back",
             ]
     some = " or ".join(f"e_{n} is not None" for n in names)
-    back = "plain_back if alike else careful_back" if has_careful(o) else "plain_back"
     edges = "edges" if o.variadic else f"({', '.join('e_' + n for n in names)},)"
     lines += [
         f"    if {'any([e is not None for e in edges])' if o.variadic else some}:",
@@ -792,7 +801,7 @@ def record(o: Op, *, inplace: bool) -> list[str]:
         "        node._sequence = next_sequence()",
         *SITE,
         f"        node._edges = {edges}",
-        f"        node._back = {'refused_back' if inplace and o.inplace_node else back}",
+        "        node._back = back",
     ]
     if o.multi or o.results:
         outputs = "tuple([(part.shape, part.dtype) for part in r])"

@@ -512,21 +512,6 @@ def addr(input: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Num
     return added(scaled(np.multiply.outer(vec1, vec2), alpha), input, beta)
 
 
-def is_layer(x: Array, w: Array, b: Array) -> bool:
-    """Whether `linear` can be one operation: of matrices of one dtype, which fit."""
-    return (
-        x.dtype == w.dtype == b.dtype
-        and x.ndim == 2 == w.ndim
-        and x.shape[1] == w.shape[1]
-        and b.shape == w.shape[:1]
-        and x.dtype in OF_BLAS
-        and x.strides[0] >= x.strides[1]
-        and w.strides[0] > w.strides[1]  # as PyTorch, `addmm` lays out gradients by their operands
-        and not observers
-        and not mode.transforms
-    )
-
-
 def unfold(node: Any) -> None:
     """Turn the node of a layer into that of `addmm`, behind which stands that of `t`."""
     bias, input, edge = node._edges
@@ -568,7 +553,7 @@ def turned_weight(weight: Tensor, version: int, matrix: Array, edge: Edge) -> Te
     method=False, public=False, node="AddmmBackward0", unfold=unfold, one_step=True,
 )  # fmt: skip
 def layer(bias: Array, input: Array, weight: Array, matrix: Any) -> Array:
-    """``input @ weight.T + bias`` of matrices that `is_layer` accepts.
+    """``input @ weight.T + bias`` of matrices that fit.
 
     Args:
         matrix: the weight's array, which ``weight.data = ...`` may replace.
@@ -608,8 +593,19 @@ def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Ten
         return LINEAR_OUT.fill(linear, out, (input, weight, bias), {})
     if not (isinstance(input, Tensor) and isinstance(weight, Tensor)):
         need_tensors(input, weight)
-    matrix = weight._array
-    if isinstance(bias, Tensor) and is_layer(input._array, matrix, bias._array):
+    x, matrix = input._array, weight._array
+    if (
+        isinstance(bias, Tensor)
+        and bias._array.dtype is matrix.dtype is x.dtype
+        and x.dtype in OF_BLAS
+        and x.ndim == 2 == matrix.ndim
+        and x.shape[1] == matrix.shape[1]
+        and bias._array.shape == matrix.shape[:1]
+        and x.strides[0] >= x.strides[1]
+        and matrix.strides[0] > matrix.strides[1]  # `addmm` lays out gradients by its operands
+        and not observers
+        and not mode.transforms
+    ):
         return layer(bias, input, weight, matrix)
     ndim = input.ndim
     if ndim == 2 and bias is not None:

@@ -232,7 +232,6 @@ class Flat:
         return t
 
 
-
 class Candidate:
     """A group whose parameters may be moved together."""
 

@@ -1,4 +1,4 @@
-"""A layer is one node, and for whoever looks the two of its composition."""
+"""A layer and a cross entropy are one node each, and for whoever looks the two of their parts."""
 
 import sys
 import threading
@@ -171,3 +171,75 @@ def test_another_thread_looks_at_a_node_that_runs() -> None:
             assert weight.grad.equal(wanted)
     finally:
         sys.setswitchinterval(interval)
+
+
+def classes(reduction: str = "mean") -> dict[Any, Callable[..., Any]]:
+    """A cross entropy as one operation and as two, for a matrix of scores."""
+    target = torch.tensor([0, 2, 2, 1, 0])
+    return {
+        "one": lambda x: F.cross_entropy(x, target, reduction=reduction),
+        "two": lambda x: F.nll_loss(F.log_softmax(x, 1), target, reduction=reduction),
+        "changed": lambda x: (F.cross_entropy(x, target, reduction=reduction), target.add_(0))[0],
+    }
+
+
+def scores(kind: Any = torch.float32) -> Any:
+    torch.manual_seed(0)
+    return torch.randn(5, 3, dtype=kind, requires_grad=True)
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64])
+def test_cross_entropy_is_its_composition(kind: Any, reduction: str) -> None:
+    answers = []
+    for name, function in list(classes(reduction).items())[:2]:
+        x = scores(kind)
+        out = function(x * 2)
+        assert folded(out) is (name == "one")
+        weights = torch.arange(1, 1 + out.numel(), dtype=kind).reshape(out.shape)
+        (out * weights).sum().backward()
+        plain = out.tolist(), x.grad.tolist()
+        held = [x]
+        shown = told(function(held[0]).grad_fn, held)
+        answers.append((plain, shown))
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("use", [second, twice], ids=["second", "twice"])
+def test_its_gradients_have_gradients(use: Any) -> None:
+    answers = []
+    for name in ("one", "two"):
+        x = scores()
+        answers.append([t.tolist() for t in use(classes()[name](x), [x])])
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("name", ["one", "two", "changed"])
+def test_what_a_cross_entropy_minds(name: str) -> None:
+    x = scores()
+    loss = classes()[name](x)
+    if name == "changed":
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            loss.backward()
+        return
+    loss.backward()
+    behind = loss.grad_fn.next_functions[0][0]
+    assert behind.name() == "LogSoftmaxBackward0"
+    for node, saved in ((loss.grad_fn, "_saved_self"), (behind, "_saved_result")):
+        with pytest.raises(RuntimeError, match="already been freed"):
+            getattr(node, saved)
+    with pytest.raises(RuntimeError, match="a second time"):
+        loss.backward()
+
+
+@pytest.mark.parametrize("wrong", [3, -1, -100], ids=["too large", "negative", "ignored"])
+def test_other_classes_take_two_nodes(wrong: int) -> None:
+    x, target = scores(), torch.tensor([0, wrong, 2, 1, 0])
+    if wrong != -100:
+        with pytest.raises(IndexError, match=f"Target {wrong} is out of bounds"):
+            F.cross_entropy(x, target)
+        return
+    loss = F.cross_entropy(x, target)
+    assert not folded(loss)
+    loss.backward()
+    assert x.grad[1].tolist() == [0, 0, 0]
