@@ -398,7 +398,8 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
             raise RuntimeError(text)
         if self._post_accumulate_hooks is None:
             self._post_accumulate_hooks = HookDict()
-            self._set_flag(True)
+            if self._view is None:  # a view asks in any case
+                self._set_flag(True)
         return add_hook(self._post_accumulate_hooks, hook)
 
     def retain_grad(self) -> None:

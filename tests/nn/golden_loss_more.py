@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.answers import raised, warned
+from tests.answers import numbers, raised, warned
 from tests.nn.golden_loss import REDUCTIONS, gradient, values
 
 
@@ -64,7 +64,8 @@ def refusals(torch: Any) -> Any:
         warned(lambda: F.poisson_nll_loss(x, p, size_average=False)),
         warned(lambda: F.soft_margin_loss(x, p, reduce=False)),
         raised(F.gaussian_nll_loss, x, x, p[0]), raised(F.gaussian_nll_loss, x, x, -0.5),
-        raised(F.gaussian_nll_loss, x, x, -p),
+        raised(F.gaussian_nll_loss, x, x, -p), numbers(F.gaussian_nll_loss(*x[0, :2], p[0, 0])),
+        raised(F.gaussian_nll_loss, x[0, 0], torch.tensor(1), torch.tensor(4)),
         raised(F.gaussian_nll_loss, x, x, p, reduction="max"),
         raised(nn.TripletMarginLoss, -1), raised(nn.TripletMarginWithDistanceLoss, margin=0),
         raised(F.cosine_embedding_loss, x, x[0], torch.ones(3)),

@@ -572,7 +572,7 @@ def gaussian_nll_loss(
         var = ops.full_like(input, var)
     if (var._array < 0).any():
         raise ValueError("var has negative entry/entries")
-    if var.size() == input.size()[:-1]:
+    if var.size() != input.size() and var.size() == input.size()[:-1]:
         var = var.unsqueeze(-1)
     pairs = zip(var.shape, input.shape, strict=False)
     if var.dim() != input.dim() or sum(n for n, m in pairs if n != m) > 1:

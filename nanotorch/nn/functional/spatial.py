@@ -136,7 +136,10 @@ def unfold(
     shape = input._array.shape
     normal_dim(2, len(shape))  # the error for fewer dimensions is an index's, as in PyTorch
     if len(shape) > 4 or 0 in shape[-3:]:
-        raise RuntimeError(f"Expected pictures (N, C, H, W) or (C, H, W), but got: {list(shape)}")
+        raise RuntimeError(
+            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero "
+            f"dimensions for input, but got: {list(shape)}"
+        )
     spatial = tuple([n + 2 * p for n, p in zip(shape[-2:], around, strict=True)])
     out = positions(spatial, size, step, between)
     if min(out) < 1:
