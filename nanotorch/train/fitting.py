@@ -26,15 +26,10 @@ from .config import (
     raise_all,
     refusal,
 )
-from .dataset import Dataset as Prepared
-from .dataset import Preprocessing
-from .experiment import Graph, Report
+from .experiment import Graph
 from .load import LoadedConfig, dump_config, flow, plain, settings_in, settings_of
 from .loop import Callback
-from .metrics import metrics_table
 from .minimization import FunctionModule
-from .plots import Plot, Records, loss_curves
-from .profiling import summary
 from .reading import Component, Reader, Section, section_keys
 from .run import (
     FINISHED,
@@ -380,7 +375,7 @@ class Fit(Fitting):
         count = len(loader.dataset) if hasattr(loader.dataset, "__len__") else 0
         data = f"{count} samples" if count else f"{len(loader)} batches"
         self.config = replace(config, data=data, model=type(model).__name__)
-        self.model, self.loader, self._parts, self._metrics = model, loader, parts, metrics
+        self.model, self.loader, self._parts, self.metrics = model, loader, parts, metrics
         self.loss = self._loss(objects["loss"])
         self.optimizer = self._optimizer(objects["optimizer"])
         *self._example, targets = first_batch(loader)
@@ -441,26 +436,13 @@ class Fit(Fitting):
         }
         return facts.kind if facts is not None and fits[facts.kind] else ""
 
-    def _evaluated(self, part: str) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the model's outputs for a part, and the targets."""
-        found = []
+    def evaluated(self, part: str) -> tuple[torch.Tensor, torch.Tensor] | None:
+        if part not in self._parts:
+            return None
         with evaluating(self.final_model) as model:
-            for *inputs, targets in self._parts[part]:
-                found.append((model(*inputs), targets))
+            found = [(model(*inputs), targets) for *inputs, targets in self._parts[part]]
         outputs, targets = (torch.cat(tensors) for tensors in zip(*found, strict=True))
         return outputs, targets
-
-    def _measured(self, part: str, pair: tuple[torch.Tensor, torch.Tensor]) -> dict[str, float]:
-        outputs, targets = pair
-        with torch.no_grad():
-            values = {"loss": self.loss(outputs, targets).item()}
-            if self.kind is not None:
-                values |= self.kind.measure(outputs.numpy(), targets.numpy())
-            values |= {name: float(of(outputs, targets)) for name, of in self._metrics.items()}
-        return {f"{part}/{name}": value for name, value in values.items()}
-
-    def measure(self, part: str) -> dict[str, float]:
-        return self._measured(part, self._evaluated(part)) if part in self._parts else {}
 
     def outputs(self, *inputs: Any) -> torch.Tensor:
         tensors = [as_tensor(values, "predict") for values in inputs]
@@ -473,33 +455,11 @@ class Fit(Fitting):
             batches = zip(*(tensor.split(size) for tensor in tensors), strict=True)
             return torch.cat([model(*batch) for batch in batches])
 
-    def describe(self) -> str:
-        config, size = self.config, self._batch_size
-        lines = [f"{config.model} on {config.data}, in batches of {size}"]
-        lines += [f"{config.loss.name}, {config.optimizer.name}", ""]
-        return "\n".join([*lines, summary(*self.graph())])
+    def _heading(self) -> Iterable[str]:
+        yield f"{self.config.model} on {self.config.data}, in batches of {self._batch_size}"
 
     def graph(self) -> Graph:
         return self.model, *self._example
-
-    def plots(self, records: Records) -> Iterable[Plot | None]:
-        yield loss_curves(records)
-
-    def report(self) -> Report:
-        found = {part: self._evaluated(part) for part in self._parts}
-        results: dict[str, float] = {}
-        for part, pair in found.items():
-            results |= self._measured(part, pair)
-        sizes = {part: len(targets) for part, (_, targets) in found.items()}
-        text, part = metrics_table(results, sizes), [*found][-1]
-        if self.kind is not None and self.kind.targets != "regression":
-            outputs, targets = found[part]
-            count = outputs.shape[1] if self.kind.targets == "classes" else 2
-            known = Prepared({}, Preprocessing(classes=[str(k) for k in range(count)]))
-            details = self.kind.details(outputs.numpy(), targets.numpy(), known)
-            text += f"\n\n{part} samples\n{details}" if details else ""
-        warning = self._warning(results, {name: pair[1].numpy() for name, pair in found.items()})
-        return Report(text, results, results["train/loss"], warning)
 
     def _remedy(self, fitted: bool, targets: NDArray[Any]) -> str:
         if not fitted and self.kind is not None and self.kind.targets == "regression":

@@ -1,6 +1,6 @@
 """What differs between predicting numbers, one of two classes, one of many, and characters."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -63,13 +63,25 @@ class Kind:
         largest = f"predicting the commonest of {len(classes)} classes for all samples"
         return f"accuracy {accuracy:.3f} is less than the {share:.3f} of {largest}"
 
+    def chosen(self, outputs: Outputs) -> NDArray[Any]:
+        """Return the class that each sample is taken for."""
+        return np.zeros(0)
+
     def predictions(self, outputs: Outputs, dataset: Dataset) -> Mapping[str, NDArray[Any]]:
         """Return what the outputs say, as columns of a table."""
         raise NotImplementedError
 
-    def details(self, outputs: Outputs, targets: NDArray[Any], dataset: Dataset) -> str:
-        """Return what else is worth showing, for people."""
-        return ""
+    def details(self, outputs: Outputs, targets: NDArray[Any], names: Sequence[str]) -> str:
+        """Return which classes are taken for which, for people; nothing if they are too many.
+
+        Args:
+            outputs, targets: of some samples.
+            names: of the classes, if they have some; else these are numbers.
+        """
+        chosen = self.chosen(outputs)
+        names = names or [str(k) for k in range(max(outputs[0].size, 2))]
+        few = len(chosen) and len(names) <= MOST_SHOWN
+        return matrix_text(chosen, targets, names) if few else ""
 
 
 class Numbers(Kind):
@@ -101,15 +113,12 @@ class TwoClasses(Kind):
     def measure(self, outputs: Outputs, targets: NDArray[Any]) -> Mapping[str, float]:
         return classification_metrics(self.probability(outputs), targets)
 
-    def predictions(self, outputs: Outputs, dataset: Dataset) -> Mapping[str, NDArray[Any]]:
-        names = np.array(dataset.classes or ())
-        score = self.probability(outputs).reshape(-1)
-        found = names[(score >= 0.5).astype(int)]
-        return {dataset.preprocessing.target: found, f"p({names[1]})": score}
+    def chosen(self, outputs: Outputs) -> NDArray[Any]:
+        return (self.probability(outputs).reshape(-1) >= 0.5).astype(int)
 
-    def details(self, outputs: Outputs, targets: NDArray[Any], dataset: Dataset) -> str:
-        predicted = self.probability(outputs) >= 0.5
-        return matrix_text(predicted, targets, dataset.classes or ())
+    def predictions(self, outputs: Outputs, dataset: Dataset) -> Mapping[str, NDArray[Any]]:
+        names, score = np.array(dataset.classes or ()), self.probability(outputs).reshape(-1)
+        return {dataset.preprocessing.target: names[self.chosen(outputs)], f"p({names[1]})": score}
 
 
 class ManyClasses(Kind):
@@ -127,20 +136,16 @@ class ManyClasses(Kind):
             return np.exp(outputs.astype(np.float64))
         return softmax(outputs)
 
+    def chosen(self, outputs: Outputs) -> NDArray[Any]:
+        return outputs.argmax(axis=1)
+
     def measure(self, outputs: Outputs, targets: NDArray[Any]) -> Mapping[str, float]:
         return class_metrics(self.probability(outputs), targets)
 
     def predictions(self, outputs: Outputs, dataset: Dataset) -> Mapping[str, NDArray[Any]]:
-        names = list(dataset.classes or ())
-        probability = self.probability(outputs)
-        found = {dataset.preprocessing.target: np.array(names)[probability.argmax(axis=1)]}
+        names, probability = list(dataset.classes or ()), self.probability(outputs)
+        found = {dataset.preprocessing.target: np.array(names)[self.chosen(probability)]}
         return found | {f"p({name})": probability[:, k] for k, name in enumerate(names)}
-
-    def details(self, outputs: Outputs, targets: NDArray[Any], dataset: Dataset) -> str:
-        names = dataset.classes or ()
-        if len(names) > MOST_SHOWN:
-            return ""
-        return matrix_text(outputs.argmax(axis=1), targets, names)
 
 
 def each_place(loss: nn.Module, args: tuple[torch.Tensor, torch.Tensor]) -> Any:
@@ -196,7 +201,7 @@ class Characters(ManyClasses):
             codes.append(min(int(code), len(scores) - 1))
         return "".join(characters[code] for code in codes)
 
-    def details(self, outputs: Outputs, targets: NDArray[Any], dataset: Dataset) -> str:
+    def details(self, outputs: Outputs, targets: NDArray[Any], names: Sequence[str]) -> str:
         return ""
 
 

@@ -576,18 +576,14 @@ def predicted_plots(kind: Kind, dataset: Dataset, predict: AnyPredict) -> Iterat
         return
     if isinstance(kind, Characters):
         return
-    decide: Callable[[NDArray[Any]], NDArray[Any]] = lambda outputs: outputs.argmax(axis=1)  # noqa: E731
+    decide = kind.probability if isinstance(kind, TwoClasses) else kind.chosen
     if isinstance(kind, TwoClasses):
-        decide = kind.probability
         pairs = {name: (flat(decide(p)), flat(y)) for name, (_, y, p) in parts.items()}
         yield roc_curves(pairs, f"ROC curve of class {classes[1]}")
-        chosen: NDArray[Any] = pairs[last][0] >= 0.5
-    elif isinstance(kind, ManyClasses):
-        chosen = decide(outputs)
-        if len(classes) <= MOST_CURVES:
-            pairs = against_rest(kind, classes, y, outputs)
-            yield roc_curves(pairs, f"ROC curves of the classes, {last}")
-    yield confusion(chosen.astype(np.int64), y.reshape(-1).astype(np.int64), classes, last)
+    elif isinstance(kind, ManyClasses) and len(classes) <= MOST_CURVES:
+        pairs = against_rest(kind, classes, y, outputs)
+        yield roc_curves(pairs, f"ROC curves of the classes, {last}")
+    yield confusion(kind.chosen(outputs), y.reshape(-1).astype(np.int64), classes, last)
     if names := names_of_features(dataset, 2):
         samples = {name: (x, flat(y)) for name, (x, y, _) in parts.items()}
         of_points = lambda x: decide(predict(x))  # noqa: E731

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -134,6 +134,10 @@ class Fitting(Experiment):
     """What is predicted; None if that is not known."""
     unit = 1.0
     """What makes a loss one in the target's own units."""
+    classes: Sequence[str] = ()
+    """What classes are called, if they have names."""
+    metrics: Mapping[str, Callable[..., Any]] = {}
+    """Functions of outputs and targets that are measured beside what belongs to the loss."""
     _listening: Sequence[Callback]
 
     def _prepare(
@@ -324,9 +328,57 @@ class Fitting(Experiment):
         measured = {"accuracy": ["accuracy/validation"]} if told else {}
         return {"loss": ["loss/train", "loss/validation"], **measured, "learning rate": ["lr"]}
 
+    def evaluated(self, part: str) -> tuple[torch.Tensor, torch.Tensor] | None:
+        """Return the model's outputs for a part, and the targets; None if it is empty."""
+        raise NotImplementedError
+
+    def own_units(self, values: torch.Tensor) -> NDArray[Any]:
+        """Return outputs or targets, numbers in the target's own units."""
+        return values.numpy()
+
     def measure(self, part: str) -> dict[str, float]:
         """Return loss and metrics on a part, `part/loss` and so on; nothing if it is empty."""
+        found = self.evaluated(part)
+        return self._measured(part, *found) if found else {}
+
+    def _measured(
+        self, part: str, outputs: torch.Tensor, targets: torch.Tensor
+    ) -> dict[str, float]:
+        with torch.no_grad():
+            values = {"loss": self.loss(outputs, targets).item() * self.unit}
+            if self.kind is not None:
+                values |= self.kind.measure(self.own_units(outputs), self.own_units(targets))
+            values |= {name: float(of(outputs, targets)) for name, of in self.metrics.items()}
+        return {f"{part}/{name}": value for name, value in values.items()}
+
+    def describe(self) -> str:
+        named = f"{self.config.loss.name}, {self.config.optimizer.name}"
+        return "\n".join([*self._heading(), named, "", summary(*self.graph())])
+
+    def _heading(self) -> Iterable[str]:
+        """Return lines about the samples."""
         raise NotImplementedError
+
+    def plots(self, records: Records) -> Iterable[Plot | None]:
+        yield loss_curves(records)
+
+    def report(self) -> Report:
+        results, targets = dict[str, float](), dict[str, NDArray[Any]]()
+        for name in PARTS:
+            if found := self.evaluated(name):
+                results |= self._measured(name, *found)
+                part, outputs, targets[name] = name, *map(self.own_units, found)
+        text = metrics_table(results, {name: len(y) for name, y in targets.items()})
+        text += self._coefficients(results)
+        if self.kind is not None and (
+            details := self.kind.details(outputs, targets[part], self.classes)
+        ):
+            text += f"\n\n{part} samples\n{details}"
+        return Report(text, results, results["train/loss"], self._warning(results, targets))
+
+    def _coefficients(self, results: dict[str, float]) -> str:
+        """Return what a linear model has learned; nothing of others."""
+        return ""
 
 
 class Supervised(Fitting):
@@ -343,6 +395,7 @@ class Supervised(Fitting):
         data_stream, shuffling = streams(config.seed, 2)
         try:
             self.dataset = self._read(data_stream)
+            self.classes = self.dataset.classes or ()
             torch.manual_seed(config.seed)
             wanted = self.kind.wanted(self.dataset)
             self.model = build_model(config.model, wanted)
@@ -370,8 +423,7 @@ class Supervised(Fitting):
             data = config.data if degree else replace(config.data, standardize_target=False)
             dataset = load_dataset(data, self.kind.targets, stream)
         self.unit = dataset.preprocessing.target_scale**degree
-        count = len(dataset.classes or ())
-        if isinstance(self.kind, TwoClasses) and count != 2:
+        if isinstance(self.kind, TwoClasses) and (count := len(dataset.classes or ())) != 2:
             message = f"takes two classes, but there are {count}; CrossEntropyLoss takes any number"
             raise refusal("loss.name", f"{config.loss.name} {message}")
         if train.overfit_batches is None or train.batch_size is None:
@@ -404,17 +456,14 @@ class Supervised(Fitting):
         module: nn.Module = component.build()
         return module
 
-    def measure(self, part: str) -> dict[str, float]:
+    def own_units(self, values: torch.Tensor) -> NDArray[Any]:
+        return self.dataset.preprocessing.own_units(values.numpy())
+
+    def evaluated(self, part: str) -> tuple[torch.Tensor, torch.Tensor] | None:
         samples = self.dataset.parts[part]
         if not len(samples):
-            return {}
-        outputs = self._outputs(samples.x)
-        with torch.no_grad():
-            target = torch.from_numpy(samples.y)
-            loss = self.loss(torch.from_numpy(outputs), target).item() * self.unit
-        outputs = self.dataset.preprocessing.own_units(outputs)
-        values = {"loss": loss, **self.kind.measure(outputs, self.dataset.targets(part))}
-        return {f"{part}/{name}": value for name, value in values.items()}
+            return None
+        return torch.from_numpy(self._outputs(samples.x)), torch.from_numpy(samples.y)
 
     def predict(self, x: NDArray[Any]) -> NDArray[Any]:
         """Return what the model gives for inputs, numbers in the target's own units."""
@@ -425,10 +474,10 @@ class Supervised(Fitting):
         with evaluating(self.final_model) as model:
             return outputs_of(model, x, batch_of(x[:1].size))
 
-    def describe(self) -> str:
+    def _heading(self) -> Iterable[str]:
         dataset, data = self.dataset, self.config.data
         target, shape = f"'{dataset.preprocessing.target}'", dataset.parts["train"].x.shape[1:]
-        classes = dataset.classes or ()
+        classes = self.classes
         features = f"{shape[0]} feature{'s' if shape[0] > 1 else ''}"
         if len(shape) > 1:
             features = f"inputs of shape {' x '.join(map(str, shape))}"
@@ -444,9 +493,7 @@ class Supervised(Fitting):
         names = ", ".join(f"{name} ({count})" for name, count in columns.items() if count)
         lines += [f"columns of names: {names}"] if names else []
         lines += [f"samples: {sizes}"]
-        lines += [] if isinstance(self.kind, Characters) else lacking(dataset)
-        lines += [f"{self.config.loss.name}, {self.config.optimizer.name}", ""]
-        return "\n".join([*lines, summary(*self.graph())])
+        return lines if isinstance(self.kind, Characters) else [*lines, *lacking(dataset)]
 
     def files(self) -> Iterable[Path]:
         return self.config.data.files
@@ -464,7 +511,7 @@ class Supervised(Fitting):
     def _sample(self, kind: Characters, recorder: Recorder, step: int) -> None:
         """Let the model continue a text, to be read on the terminal and in TensorBoard."""
         start = self.dataset.parts["train"].x[0, :PROMPT]
-        prompt = "".join((self.dataset.classes or ())[code] for code in start)
+        prompt = "".join(self.classes[code] for code in start)
         text = kind.continued(self._outputs, self.dataset, prompt, SAMPLE)
         if self.config.log.progress:
             say(fitted(f"sample after step {step}:\n{indent(text, '  ')}\n"))
@@ -475,7 +522,7 @@ class Supervised(Fitting):
         return self.dataset.preprocessing.record()
 
     def plots(self, records: Records) -> Iterable[Plot | None]:
-        yield loss_curves(records)
+        yield from super().plots(records)
         yield from predicted_plots(self.kind, self.dataset, self.predict)
 
     def notes(self, events: TensorBoardEvents, step: int) -> None:
@@ -483,25 +530,14 @@ class Supervised(Fitting):
             with events.naming():
                 events.writer.add_pr_curve(f"pr/{name}", labels, scores, step)
 
-    def report(self) -> Report:
-        results = {name: value for part in PARTS for name, value in self.measure(part).items()}
-        text = metrics_table(results, {name: len(self.dataset.parts[name]) for name in PARTS})
-        layer, *others = self.final_model.children()
-        if isinstance(layer, nn.Linear) and not others and layer.out_features == 1:
-            text += self._linear(layer, results)
-        part = "test" if len(self.dataset.parts["test"]) else "train"
-        samples, targets = self.dataset.parts[part], self.dataset.targets(part)
-        if details := self.kind.details(self.predict(samples.x), targets, self.dataset):
-            text += f"\n\n{part} samples\n{details}"
-        parts = [name for name in PARTS if len(self.dataset.parts[name])]
-        found = {name: self.dataset.targets(name) for name in parts}
-        return Report(text, results, results["train/loss"], self._warning(results, found))
-
-    def _linear(self, layer: nn.Linear, results: dict[str, float]) -> str:
+    def _coefficients(self, results: dict[str, float]) -> str:
         """Return the coefficients of a linear model, beside the best and the true ones if known.
 
         What squares are the least is added to the results.
         """
+        layer, *others = self.final_model.children()
+        if not isinstance(layer, nn.Linear) or others or layer.out_features != 1:
+            return ""
         preprocessing, text, found = self.dataset.preprocessing, "", dict[str, Array]()
         bias = 0.0 if layer.bias is None else layer.bias.item()
         weights = layer.weight.detach().numpy()[0].astype(np.float64)
