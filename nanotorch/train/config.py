@@ -464,48 +464,18 @@ def parse_yaml(text: str, start: Place, noted: list[Problem] | None = None) -> T
             return start
         return replace(start, line=mark.line + 1, column=mark.column + 1)
 
-    within: list[str | None] = []
-    """The anchors of the nodes that are being read."""
-
-    class Composer(yaml.BaseLoader):
-        """Makes nodes, all of their scalars text, of what a configuration may have."""
-
-        def compose_node(self, parent: Any, index: Any) -> Any:
-            """Read the next node, a key of a mapping if it has no index there."""
-            reader: Any = self
-            event, name = reader.peek_event(), reader.peek_event().anchor
-            is_alias, is_scalar = (type(event) is t for t in (yaml.AliasEvent, yaml.ScalarEvent))
-            problem = ""
-            if isinstance(parent, yaml.MappingNode) and index is None and not is_scalar:
-                problem = "a key must be plain text"
-            elif is_alias and name in within:
-                problem = f"the alias *{name} stands inside its own anchor"
-            elif is_alias and name not in self.anchors:
-                problem = f"the alias *{name} has no anchor before it"
-            elif not is_alias and event.tag is not None:
-                problem = f"the tag {quoted(event.tag)} is not allowed; remove it"
-            elif not is_alias and not is_scalar and len(within) >= DEEPEST:
-                problem = f"nested more than {DEEPEST} deep"
-            if problem:
-                raise refusal("", problem, at(event.start_mark))
-            if is_alias:
-                return super().compose_node(parent, index)
-            self.anchors.pop(name, None)
-            within.append(name)
-            node = super().compose_node(parent, index)
-            within.pop()
-            return node
-
     try:
-        loader: Any = Composer(text)
-        loader.get_event()
-        if loader.check_event(yaml.StreamEndEvent):
+        events = yaml.parse(text, yaml.BaseLoader)
+        next(events)  # the stream begins
+        if isinstance(next(events), yaml.StreamEndEvent):
             what = "the file is empty" if start.line else "there is no value"
             raise refusal("", what, start)
-        node = loader.compose_document()
-        if not loader.check_event(yaml.StreamEndEvent):
+        planter = Planter(events, at)
+        tree, _ = planter.plant(next(events), [])
+        next(events)  # the document ends
+        if not isinstance(event := next(events), yaml.StreamEndEvent):
             message = "a second document begins; a configuration is one"
-            raise refusal("", message, at(loader.peek_event().start_mark))
+            raise refusal("", message, at(event.start_mark))
     except yaml.MarkedYAMLError as error:
         what = ", ".join(part for part in (error.problem, error.context) if part)
         place = at(error.problem_mark or error.context_mark)
@@ -520,67 +490,90 @@ def parse_yaml(text: str, start: Place, noted: list[Problem] | None = None) -> T
         message = f"not valid YAML: the character {chr(error.character)!r} is not allowed"
         place = place_within(start.source, 1, text, error.position) if start.line else start
         raise refusal("", message, place) from None
-    planter = Planter(at)
-    tree, _ = planter.plant(node, [])
     raise_all(planter.problems, noted)
     return tree
 
 
 class Planter:
-    """Turns nodes of the parser into a tree; `problems` collects the keys that stand twice.
+    """Turns events of the parser into a tree; `problems` collects the keys that stand twice.
 
     Args:
+        events: the events.
         at: returns the place of a mark of the parser.
     """
 
-    def __init__(self, at: Callable[[Any], Place]) -> None:
-        self._at = at
-        self._known: dict[int, tuple[Tree, int]] = {}
-        """The tree and the size of each node: what aliases name is shared."""
+    def __init__(self, events: Iterator[Any], at: Callable[[Any], Place]) -> None:
+        self._events, self._at = events, at
+        self._known: dict[str | None, tuple[Tree, int] | None] = {}
+        """The tree and the size of what has an anchor; None within it."""
         self.problems: list[Problem] = []
 
-    def plant(self, node: Any, steps: Sequence[Step]) -> tuple[Tree, int]:
-        """Return the tree of a node, and how many values it has."""
-        if id(node) in self._known:
-            return self._known[id(node)]
-        place, size = self._at(node.start_mark), 1
-        tree: Tree
-        if node.id == "scalar":
-            tree = Scalar(node.value if node.style else plain_scalar(node.value), place)
-        elif node.id == "sequence":
-            planted = [self.plant(item, [*steps, k]) for k, item in enumerate(node.value)]
-            tree, size = Items(tuple(t for t, _ in planted), place), 1 + sum(n for _, n in planted)
-        else:
-            tree, size = self._mapping(node, steps, place)
+    def plant(self, event: Any, steps: Sequence[Step]) -> tuple[Tree, int]:
+        """Return the tree that begins with an event, and how many values it has."""
+        import yaml
+
+        place, name = self._at(event.start_mark), event.anchor
+        if isinstance(event, yaml.AliasEvent):
+            if shared := self._known.get(name):
+                return shared
+            within = "stands inside its own anchor"
+            lacks = within if name in self._known else "has no anchor before it"
+            raise refusal("", f"the alias *{name} {lacks}", place)
+        if event.tag is not None:
+            raise refusal("", f"the tag {quoted(event.tag)} is not allowed; remove it", place)
+        if isinstance(event, yaml.ScalarEvent):
+            value = event.value if event.style else plain_scalar(event.value)
+            self._known[name] = scalar = Scalar(value, place), 1
+            return scalar
+        if len(steps) == DEEPEST:
+            raise refusal("", f"nested more than {DEEPEST} deep", place)
+        self._known[name] = None
+        is_list = isinstance(event, yaml.SequenceStartEvent)
+        tree, size = self._list(place, steps) if is_list else self._mapping(place, steps)
         if size > MOST_VALUES:
             message = f"with what aliases repeat, more than {MOST_VALUES:,} values"
             raise ConfigError([*self.problems, Problem("", message, place)])
-        self._known[id(node)] = tree, size
+        self._known[name] = tree, size
         return tree, size
 
-    def _mapping(self, node: Any, steps: Sequence[Step], place: Place) -> tuple[Tree, int]:
+    def _inner(self) -> Iterator[Any]:
+        """Yield the events with which what is in a list or a mapping begins."""
+        import yaml
+
+        while not isinstance(event := next(self._events), yaml.CollectionEndEvent):
+            yield event
+
+    def _list(self, place: Place, steps: Sequence[Step]) -> tuple[Tree, int]:
+        planted = [self.plant(event, [*steps, k]) for k, event in enumerate(self._inner())]
+        return Items([tree for tree, _ in planted], place), 1 + sum(size for _, size in planted)
+
+    def _mapping(self, place: Place, steps: Sequence[Step]) -> tuple[Tree, int]:
         entries: dict[str, Entry] = {}
         merged: dict[str, Entry] = {}
         """What the `<<` keys brought; the first one wins."""
         size = 1
-        for key_node, value_node in node.value:
-            key, key_place = key_node.value, self._at(key_node.start_mark)
-            value, values = self.plant(value_node, [*steps, key])
+        for event in self._inner():
+            key, key_place = getattr(event, "value", None), self._at(event.start_mark)
+            if key is None:
+                raise refusal("", "a key must be plain text", key_place)
+            self.plant(event, steps)
+            inner = next(self._events)
+            value, values = self.plant(inner, [*steps, key])
             size += 1 + values
+            path = path_text([*steps, key])
             if key == "<<":
                 for table in value.items if isinstance(value, Items) else [value]:
                     if not isinstance(table, Table):
                         raise refusal("", "'<<' merges mappings only", value.place)
                     merged = {**table.entries, **merged}
-            elif ":" in key and not (value_node.value or value_node.style):
-                message = "needs a space after the colon"
-                self.problems.append(Problem(path_text([*steps, key]), message, key_place))
+            elif ":" in key and getattr(inner, "value", key) == "" and not inner.style:
+                self.problems.append(Problem(path, "needs a space after the colon", key_place))
                 key, _, text = key.partition(":")
                 entries[key] = Entry(key_place, Scalar(plain_scalar(text), key_place))
             elif key in entries:
                 line = entries[key].key_place.line
                 message = "duplicate key" + (f"; it stands on line {line} already" if line else "")
-                self.problems.append(Problem(path_text([*steps, key]), message, key_place))
+                self.problems.append(Problem(path, message, key_place))
             else:
                 entries[key] = Entry(key_place, value)
         return Table({**merged, **entries}, place), size
