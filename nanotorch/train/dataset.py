@@ -702,14 +702,20 @@ def divide(strata: Array, order: NDArray[np.int64], split: Split) -> dict[str, N
 
     Each value that occurs in `strata` is divided for itself, by the same fractions.
     """
-    fractions = [split.train, split.validation, split.test]
     part = np.empty(len(order), dtype=np.int64)
     shuffled = strata[order]
     for stratum in np.unique(strata):
         (members,) = np.nonzero(shuffled == stratum)
-        ends = np.rint(np.cumsum(fractions) / sum(fractions) * len(members))
-        part[members] = np.searchsorted(ends, np.arange(len(members)), side="right")
+        part[members] = np.searchsorted(
+            ends_of(split, len(members)), np.arange(len(members)), side="right"
+        )
     return {name: order[part == index] for index, name in enumerate(PARTS)}
+
+
+def ends_of(split: Split, count: int) -> NDArray[np.int64]:
+    """Return where each part of so many samples ends."""
+    ends = np.cumsum([getattr(split, name) for name in PARTS])
+    return np.rint(ends / ends[-1] * count).astype(np.int64)
 
 
 # A text into samples: of each character, the one that follows is to be predicted.
@@ -738,12 +744,9 @@ def load_text(data: TextData) -> Dataset:
         raise refusal("data.file", message)
     number = {character: index for index, character in enumerate(characters)}
     codes = np.array([number[character] for character in text], dtype=np.int64)
-    fractions = [data.split.train, data.split.validation, data.split.test]
-    ends = np.rint(np.cumsum(fractions) / sum(fractions) * len(codes)).astype(int)
-    pieces = np.split(codes, ends[:-1])
-    parts = {}
-    for name, piece, fraction in zip(PARTS, pieces, fractions, strict=True):
-        if fraction and len(piece) <= data.context:
+    pieces, parts = np.split(codes, ends_of(data.split, len(codes))[:-1]), {}
+    for name, piece in zip(PARTS, pieces, strict=True):
+        if getattr(data.split, name) and len(piece) <= data.context:
             message = f"leaves {len(piece)} characters, not even one sample of {data.context} and"
             raise refusal(f"data.split.{name}", f"{message} the one after it")
         if data.context * (len(piece) // (data.stride or data.context) + 1) > MOST_PLACES:

@@ -43,19 +43,25 @@ def classification_metrics(score: ArrayLike, target: ArrayLike) -> dict[str, flo
         target: 0 or 1 for each sample.
     """
     s, positive = flat(score), flat(target) == 1
-    predicted = s >= 0.5
-    hits = int(np.sum(predicted & positive))
-    precision = ratio(hits, int(predicted.sum()))
-    recall = ratio(hits, int(positive.sum()))
     return {
-        "accuracy": float(np.mean(predicted == positive)),
-        "precision": precision,
-        "recall": recall,
-        "f1": ratio(2 * hits, int(predicted.sum()) + int(positive.sum())),
-        "auc": roc_auc(s, positive),
-        "average_precision": average_precision(s, positive),
+        "accuracy": float(np.mean((s >= 0.5) == positive)),
+        **one_class(s, positive, s >= 0.5),
         "brier": float(np.mean((s - positive) ** 2)),
         "log_loss": log_loss(np.where(positive, s, 1 - s)),
+    }
+
+
+def one_class(
+    score: Array, positive: NDArray[np.bool_], predicted: NDArray[np.bool_]
+) -> dict[str, float]:
+    """Return how good the scores of one class are, against all others."""
+    hits, found, true = (int(np.sum(k)) for k in (predicted & positive, predicted, positive))
+    return {
+        "precision": ratio(hits, found),
+        "recall": ratio(hits, true),
+        "f1": ratio(2 * hits, found + true),
+        "auc": roc_auc(score, positive),
+        "average_precision": average_precision(score, positive),
     }
 
 
@@ -71,22 +77,15 @@ def class_metrics(probability: ArrayLike, target: ArrayLike) -> dict[str, float]
         target: the number of the class for each sample, counted from 0.
     """
     p, y = np.asarray(probability, dtype=np.float64), np.asarray(target).reshape(-1).astype(int)
-    matrix = confusion_matrix(p.argmax(axis=1), y, p.shape[1])
-    hits, true, predicted = np.diag(matrix), matrix.sum(axis=1), matrix.sum(axis=0)
-    occurring = np.nonzero(true + predicted)[0]
-
-    def mean(part: NDArray[np.int64], whole: NDArray[np.int64]) -> float:
-        return float(np.mean([ratio(int(part[k]), int(whole[k])) for k in occurring]))
-
-    ranked = [k for k in range(p.shape[1]) if 0 < true[k] < len(y)]
-    of_class = [(p[:, k], y == k) for k in ranked]
+    chosen = p.argmax(axis=1)
+    found = {k: one_class(p[:, k], y == k, chosen == k) for k in {*chosen.tolist(), *y.tolist()}}
+    ranked = [k for k in found if 0 < np.sum(y == k) < len(y)]
+    over = {"auc": ranked, "average_precision": ranked}
+    names = ("precision", "recall", "f1", "auc", "average_precision")
+    means = {n: [found[k][n] for k in sorted(over.get(n, found))] for n in names}
     return {
-        "accuracy": ratio(int(hits.sum()), len(y)),
-        "precision": mean(hits, predicted),
-        "recall": mean(hits, true),
-        "f1": mean(2 * hits, true + predicted),
-        "auc": mean_or_nan([roc_auc(*one) for one in of_class]),
-        "average_precision": mean_or_nan([average_precision(*one) for one in of_class]),
+        "accuracy": float(np.mean(chosen == y)),
+        **{name: float(np.mean(values)) if values else math.nan for name, values in means.items()},
         "brier": float(np.mean(np.sum((p - np.eye(p.shape[1])[y]) ** 2, axis=1))),
         "log_loss": log_loss(p[np.arange(len(y)), y]),
     }
@@ -133,11 +132,6 @@ def average_precision(score: Array, positive: NDArray[np.bool_]) -> float:
     hits, last = np.cumsum(positive[order]), np.append(np.diff(score[order]) != 0, True)
     precision = (hits / np.arange(1, len(score) + 1))[last]
     return float(np.sum(np.diff(hits[last], prepend=0) * precision) / ones)
-
-
-def mean_or_nan(values: list[float]) -> float:
-    """Return the mean, NaN of nothing."""
-    return float(np.mean(values)) if values else math.nan
 
 
 def ratio(part: int, whole: int) -> float:
