@@ -15,17 +15,9 @@ from nanotorch import nn, optim
 from nanotorch.optim.lr_scheduler import LRScheduler
 from nanotorch.utils.data import DataLoader, Dataset, IterableDataset, Subset, TensorDataset
 
-from . import ranks
 from .build import build_optimizer, dry_run
 from .components import LOSS_FACTS, OPTIMIZERS, refused
-from .config import (
-    ConfigError,
-    Origins,
-    Place,
-    parse_yaml,
-    raise_all,
-    refusal,
-)
+from .config import ConfigError, Origins, Place, parse_yaml, raise_all, refusal
 from .experiment import Graph
 from .load import LoadedConfig, dump_config, flow, plain, settings_in, settings_of
 from .loop import Callback
@@ -36,6 +28,7 @@ from .run import (
     Record,
     Run,
     RunResult,
+    audible,
     begin,
     find,
     finished,
@@ -139,17 +132,13 @@ def fit(
     """
     with arguments_told():
         objects = {"loss": loss, "optimizer": optimizer, "scheduler": scheduler}
-        config = read({**objects, "seed": seed, "epochs": epochs, **settings}, directory, verbose)
-        ranks.join(config.train.reduction)
-        if ranks.rank():
-            log, verbose = (
-                replace(config.log, progress=False, plots=False),
-                False,
-            )
-            config = replace(config, log=log)
-        parts, loader = loaders(config, data, validation, test)
-        experiment = Fit(config, model, loader, parts, objects, metrics or {}, callbacks)
-        loaded = LoadedConfig(experiment.config, Origins({"": Place(source=PROGRAM)}))
+        config = read({**objects, "seed": seed, "epochs": epochs, **settings}, directory)
+        loaded = LoadedConfig(config, Origins({"": Place(source=PROGRAM)}))
+        loaded, verbose = audible(loaded, verbose)
+        assert isinstance(loaded.config, FitConfig)
+        parts = loaders(config, data, validation, test)
+        experiment = Fit(loaded.config, model, *parts, objects, metrics or {}, callbacks)
+        loaded = replace(loaded, config=experiment.config)
         if resume is not False:
             found = run_to_resume(directory, resume)
             if found is not None:
@@ -186,7 +175,7 @@ def arguments_told() -> Iterator[None]:
         raise ConfigError(told) from error.__cause__
 
 
-def read(given: Mapping[str, Any], directory: str | Path | None, verbose: bool) -> FitConfig:
+def read(given: Mapping[str, Any], directory: str | Path | None) -> FitConfig:
     """Return what `fit` is told as a configuration, which names what a program has made."""
     keys, reader, train = section_keys(FitConfig), Reader(), dict[str, Any]()
     values: dict[str, Any] = {}
@@ -203,7 +192,7 @@ def read(given: Mapping[str, Any], directory: str | Path | None, verbose: bool) 
     log = values.get("log", Log())
     if (log.dir, log.name) != (Log.dir, None):
         raise refusal("log", "leave out 'dir' and 'name': `directory` says where the run goes")
-    log = replace(log, dir=str(directory or ""), name="", progress=log.progress and verbose)
+    log = replace(log, dir=str(directory or ""), name="")
     if directory is None:
         log = replace(log, tensorboard=False, plots=False)
     return FitConfig(experiment=FIT, data="", model="", **{**values, "log": log})
@@ -348,8 +337,8 @@ class Fit(Fitting):
     Args:
         config: what else there is to say.
         model: what is trained.
-        loader: what it is trained with.
         parts: what it is measured with.
+        loader: what it is trained with.
         objects: the loss, the optimizer and the scheduler, where the configuration only names them.
         metrics: what is measured beside what belongs to the loss.
         callbacks: what else listens.
@@ -359,8 +348,8 @@ class Fit(Fitting):
         self,
         config: FitConfig,
         model: nn.Module,
-        loader: DataLoader[Any],
         parts: Mapping[str, DataLoader[Any]],
+        loader: DataLoader[Any],
         objects: Mapping[str, Any],
         metrics: Mapping[str, Metric],
         callbacks: Sequence[Callback],
