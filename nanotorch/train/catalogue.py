@@ -9,7 +9,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from .components import CALLBACKS, LAYERS, LOSSES, OPTIMIZERS, SCHEDULES, Components, members_of
 from .config import did_you_mean, quoted
@@ -18,7 +18,7 @@ from .generators import GENERATORS
 from .load import flow
 from .metrics import screen
 from .reading import REQUIRED, Key, Range, Section, described, form, section_keys
-from .schema import MinimizationConfig, SupervisedConfig, TextConfig
+from .schema import Config
 
 # What a configuration may say, for people: every section and every name with its fields.
 
@@ -100,9 +100,8 @@ def sections_within(section: type[Section], path: str) -> Iterator[tuple[str, ty
 
 def kinds() -> Mapping[str, Mapping[str, Iterable[str]]]:
     """Return kind -> name -> the lines about it."""
-    experiments: dict[str, type[Section]] = {"regression, classification": SupervisedConfig}
-    experiments |= {"text": TextConfig, "minimization": MinimizationConfig}
-    pairs = (sections_within(section, name) for name, section in experiments.items())
+    chosen_by = {config: section_keys(config)["experiment"].hint for config in get_args(Config)}
+    pairs = (sections_within(c, ", ".join(get_args(hint))) for c, hint in chosen_by.items())
     sections = {path: about_section(section, path) for pair in pairs for path, section in pair}
     found: dict[str, Mapping[str, Iterable[str]]] = {"sections": sections}
     for kind, r in COMPONENTS.items():
@@ -199,11 +198,9 @@ class Builder:
         """Return the whole."""
         inherited: Node = {"type": ["string", "array"], "items": {"type": "string"}}
         inherited["description"] = "Files whose values hold where this one says nothing."
-        found = []
-        for experiment in (SupervisedConfig, TextConfig, MinimizationConfig):
-            node = self._section(experiment)
+        found = [self._section(config) for config in get_args(Config)]
+        for node in found:
             node["properties"] = {"inherit": inherited, **node["properties"]}
-            found.append(node)
         title = "A configuration of nanotorch's trainer"
         whole = {"$schema": DIALECT, "title": title, "anyOf": found}
         return {**whole, "definitions": self._definitions}

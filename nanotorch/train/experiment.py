@@ -327,6 +327,8 @@ class Experiment(Task, Protocol):
 
     steps: int
     """How many steps there are to take."""
+    blamed: str = "model"
+    """The section of the configuration that says what is computed."""
     optimizer: optim.Optimizer
     """What takes them."""
     training_step: TrainingStep
@@ -364,6 +366,9 @@ class Experiment(Task, Protocol):
     def finish(self) -> None:
         """Do what is to be done between the last step and the last measurement."""
         return
+
+    def learned(self) -> Mapping[str, torch.Tensor]:
+        """Return what the steps change, by name."""
 
     def state(self) -> Mapping[str, torch.Tensor]:
         """Return what was learned, under PyTorch's names."""

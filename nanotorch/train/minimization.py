@@ -37,6 +37,8 @@ class Minimization(Experiment):
     that each moves as it would alone, but for optimizers that look at all coordinates at once.
     """
 
+    blamed = "function"
+
     def __init__(self, config: MinimizationConfig) -> None:
         self.config = config
         torch.manual_seed(config.seed)
@@ -117,8 +119,10 @@ class Minimization(Experiment):
         charts = {title: [f"objective/{tag}"] for title, tag in shown.items()}
         return {**charts, "learning rate": ["lr"]}
 
-    def state(self) -> Mapping[str, torch.Tensor]:
+    def learned(self) -> Mapping[str, torch.Tensor]:
         return {"x": self.x}
+
+    state = learned
 
     def training_state(self) -> dict[str, Any]:
         return {"x": self.x, "optimizer": self._optimizer_state.state()}

@@ -307,6 +307,9 @@ class Fitting(Experiment):
             self._begin_pass()
             self._average.finish(self.loader)
 
+    def learned(self) -> Mapping[str, torch.Tensor]:
+        return {name: p for name, p in self.model.named_parameters() if p.requires_grad}
+
     def state(self) -> Mapping[str, torch.Tensor]:
         return self.final_model.state_dict()
 

@@ -12,32 +12,19 @@ from .config import refusal
 from .experiment import Experiment
 from .loop import Callback, Loop
 from .metrics import aligned
-from .minimization import Minimization
-from .supervised import Supervised
 
 # One forward and backward pass, to find out before a training what would end it at once.
 
 
 @np.errstate(all="ignore")  # what is not finite is told
 def try_step(experiment: Experiment) -> str:
-    """Return what became of one forward and backward pass; nothing is written."""
-    if isinstance(experiment, Minimization):
-        value = experiment.function(experiment.x)
-        loss, said, blamed = float(value.detach().numpy().min()), "at the start", "function"
-        value.sum().backward()
-        parameters = {"x": experiment.x}
-    else:
-        assert isinstance(experiment, Supervised)
-        x, y = next(experiment.batches(0))[:2]
-        value = experiment.loss(experiment.model(x), y)
-        loss, said = value.item() * experiment.unit, f"a batch of {len(x)} samples"
-        blamed = "model"
-        value.backward()
-        named = experiment.model.named_parameters()
-        parameters = {name: p for name, p in named if p.requires_grad}
+    """Return what became of one step; nothing is written."""
+    batch = next(iter(experiment.batches(0)))
+    loss, samples = experiment.step(batch)
+    blamed, parameters = experiment.blamed, experiment.learned()
+    said = f"a batch of {samples} samples" if blamed == "model" else "at the start"
     if not np.isfinite(loss):
-        path = "loss" if blamed == "model" else blamed
-        raise refusal(path, f"{said}: the loss is {loss}")
+        raise refusal("loss" if blamed == "model" else blamed, f"{said}: the loss is {loss}")
     for name, p in parameters.items():
         if p.grad is not None and not np.isfinite(p.grad.numpy()).all():
             raise refusal(blamed, f"{said}: the gradient of {name} is not finite")
