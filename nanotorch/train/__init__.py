@@ -12,28 +12,25 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from nanotorch.names.lookup import on_demand as _on_demand
 
+__all__ = [
+    "Callback", "CheckpointError", "ConfigError", "Generator", "History", "LoadedConfig", "Loop",
+    "Made", "RunResult", "Section", "Task", "fit", "load_config", "load_trained",
+    "register_callback", "register_function", "register_generator", "register_layer",
+    "register_loss", "resume", "train",
+]  # fmt: skip
+
 if _TYPE_CHECKING:
-    from .components import register_callback as register_callback
-    from .components import register_generator as register_generator
-    from .components import register_layer as register_layer
-    from .components import register_loss as register_loss
-    from .config import ConfigError as ConfigError
-    from .fitting import fit as fit
-    from .functions import register_function as register_function
-    from .generators import Generator as Generator
-    from .generators import Made as Made
-    from .load import LoadedConfig as LoadedConfig
-    from .load import load_config as load_config
-    from .loop import Callback as Callback
-    from .loop import Loop as Loop
-    from .loop import Task as Task
-    from .predict import load_trained as load_trained
-    from .reading import Section as Section
-    from .run import History as History
-    from .run import RunResult as RunResult
-    from .run import resume as resume
-    from .run import train as train
-    from .run_directory import CheckpointError as CheckpointError
+    from .components import register_callback, register_generator, register_layer, register_loss
+    from .config import ConfigError
+    from .fitting import fit
+    from .functions import register_function
+    from .generators import Generator, Made
+    from .load import LoadedConfig, load_config
+    from .loop import Callback, Loop, Task
+    from .predict import load_trained
+    from .reading import Section
+    from .run import History, RunResult, resume, train
+    from .run_directory import CheckpointError
 else:  # imported when they are used: the help of a command waits for none of them
     __getattr__, __dir__ = _on_demand(__name__, {
         f"{__name__}.components": "register_callback register_generator register_layer "

@@ -286,23 +286,19 @@ def import_components(names: Sequence[str]) -> None:
     for name in names:
         if name in imported:
             continue
+        if name in _under_way:
+            message = f"runs a training while it is imported; {GUARD}"
+            raise usage_error(f"--import {name}", message)
+        _under_way.add(name)
         try:
-            if name in _under_way:
-                raise CommandError(f"runs a training while it is imported; {GUARD}")
-            _under_way.add(name)
-            try:
-                import_module(name)
-            finally:
-                _under_way.discard(name)
+            import_module(name)
             imported.append(name)
-            continue
         except ConfigError:
             raise
-        except SystemExit:
-            message = f"ends the program while it is imported; {GUARD}"
-        except Exception as error:
-            message = described(error)
-        raise usage_error(f"--import {name}", message)
+        except (Exception, SystemExit) as error:
+            raise usage_error(f"--import {name}", described(error)) from None
+        finally:
+            _under_way.discard(name)
 
 
 def import_module(name: str) -> None:
@@ -334,9 +330,11 @@ def import_module(name: str) -> None:
         raise CommandError(f"there is a module {quoted(path.stem)} already; rename the file")
 
 
-def described(error: Exception) -> str:
+def described(error: BaseException) -> str:
     """Return an error with the line of the user's that it came from."""
     kind = type(error).__name__
+    if isinstance(error, SystemExit):
+        return f"ends the program while it is imported; {GUARD}"
     if isinstance(error, CommandError):
         return str(error)
     if isinstance(error, SyntaxError):

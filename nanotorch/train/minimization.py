@@ -79,6 +79,11 @@ class Minimization(Experiment):
         finite = self.values[np.isfinite(self.values)]
         return float(finite.min() if finite.size else self.values[0]), 1
 
+    @property
+    def best(self) -> int:
+        """Which point had the least value before the latest step."""
+        return int(np.nanargmin(self.values)) if not np.isnan(self.values).all() else 0
+
     def points(self) -> NDArray[np.float32]:
         """Return the points as they are, shape (points, dimensions)."""
         x: NDArray[np.float32] = self.x.detach().numpy()
@@ -271,10 +276,9 @@ class RecordPoints(Callback):
             return
         points, before = self._task.points(), self._task.values
         several = len(points) > 1
-        best = np.nanargmin(before) if several and not np.isnan(before).all() else 0
-        point = points[best]
+        point = points[self._task.best][:MOST_CURVES]
         values = {"function/value": loop.loss}
-        values |= {f"x/{i}": float(value) for i, value in enumerate(point[:MOST_CURVES])}
+        values |= {f"x/{i}": float(value) for i, value in enumerate(point)}
         if several:
             starts = enumerate(before[:MOST_CURVES])
             values |= {f"function/start{k}": float(value) for k, value in starts}
@@ -301,11 +305,10 @@ class ShowPoints(Callback):
 
     def on_step(self, loop: Loop) -> None:
         if self._points is not None:  # their value and gradient are known now
-            values, grad = self._task.values, self._task.x.grad
-            best = np.nanargmin(values) if np.isfinite(values).any() else 0
-            slope = ""
+            grad, best, slope = self._task.x.grad, self._task.best, ""
             if grad is not None and not searches(self._task.optimizer):
-                slope = f"{np.linalg.norm(grad.numpy().reshape(-1, len(values))[:, best]):.4g}"
+                columns = grad.numpy().reshape(-1, len(self._points))
+                slope = f"{np.linalg.norm(columns[:, best]):.4g}"
             point = shown_point(self._points[best], screen() - LEFT)
             print(f"{loop.step - 1:9}  {loop.loss:10.4g}  {slope:>13}  {point}", flush=True)
         self._keep(loop)

@@ -9,6 +9,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 import nanotorch as torch
 from nanotorch import nn, optim
 from nanotorch._core.graph import Node
@@ -179,21 +182,13 @@ def flat(value: Any) -> Iterator[Any]:
         yield value
 
 
-def tree(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+def tree(model: nn.Module, branch: str = "", indent: str = "") -> Iterator[tuple[str, nn.Module]]:
     """Yield each module with its name at the end of a branch."""
-    yield type(model).__name__, model
-    waiting = [(iter(list(model.named_children())), "")]
-    while waiting:
-        children, indent = waiting[-1]
-        entry = next(children, None)
-        if entry is None:
-            waiting.pop()
-            continue
-        name, module = entry
-        rest = list(children)
-        waiting[-1] = iter(rest), indent
-        yield f"{indent}{'├' if rest else '└'} {name} {type(module).__name__}", module
-        waiting.append((iter(list(module.named_children())), indent + ("│ " if rest else "  ")))
+    yield f"{branch}{type(model).__name__}", model
+    children = list(model.named_children())
+    for number, (name, module) in enumerate(children, 1):
+        fork, more = ("├", "│ ") if number < len(children) else ("└", "  ")
+        yield from tree(module, f"{indent}{fork} {name} ", indent + more)
 
 
 def shown(shape: tuple[int, ...], samples: int) -> str:
@@ -209,8 +204,9 @@ MOST_ROWS = 15
 OUTSIDE = "outside of modules"
 
 
-Cost = list[float]
+Cost = Sequence[float] | NDArray[np.float64]
 """Calls, seconds, and bytes of results."""
+Costs = defaultdict[str, Any]
 
 
 def size_of(outputs: Iterable[tuple[tuple[int, ...], Any]]) -> int:
@@ -223,13 +219,11 @@ def typical(steps: Sequence[Mapping[str, Cost]]) -> dict[str, Cost]:
 
     A step that the system has interrupted does not change them.
     """
-    from statistics import median  # it takes long to import
-
-    costs = defaultdict(list)
+    costs: Costs = defaultdict(list)
     for step in steps:
         for key, cost in step.items():
             costs[key].append(cost)
-    return {key: [*map(median, zip(*found, strict=True))] for key, found in costs.items()}
+    return {key: np.median(found, axis=0).tolist() for key, found in costs.items()}
 
 
 class OperationProfile:
@@ -250,7 +244,7 @@ class OperationProfile:
             self._names[module] = f"{name or 'model'} ({type(module).__name__})"
         self._steps: list[float] = []
         """The seconds of each step."""
-        self._costs: list[defaultdict[str, Cost]] = []
+        self._costs: list[Costs] = []
         """Of each step, by operation and module, with a NUL between them."""
 
     @property
@@ -263,7 +257,7 @@ class OperationProfile:
         """Time the operations of the block, one step."""
         measured, scopes = graph.Measurements(), graph.Scopes(self._model, "", complete=False)
         scopes.paths = self._names
-        self._costs.append(defaultdict(lambda: [0, 0.0, 0]))
+        self._costs.append(defaultdict(lambda: np.zeros(3)))
         start = time.perf_counter()
         with scopes.following(), ExitStack() as stack:
             if not searches(self._optimizer):
@@ -301,23 +295,18 @@ class OperationProfile:
             yield
 
     def _add(self, operation: str, module: str, seconds: float, size: int) -> None:
-        cost = self._costs[-1][f"{operation}\0{module}"]
-        cost[:] = [a + b for a, b in zip(cost, (1, seconds, size), strict=True)]
+        self._costs[-1][f"{operation}\0{module}"] += 1, seconds, size
 
     def text(self) -> str:
         """Return two tables: operations, and modules; nothing if no step was timed."""
-        from statistics import median
-
         if not self._steps:
             return ""
-        operations = typical(self._costs)
-        modules: defaultdict[str, Cost] = defaultdict(lambda: [0, 0.0, 0])
+        operations, modules = typical(self._costs), Costs(lambda: np.zeros(3))
         for key, cost in operations.items():
-            module = modules[key.partition("\0")[2]]
-            module[:] = [a + b for a, b in zip(module, cost, strict=True)]
-        whole = median(self._steps)
-        rest = max(whole - sum(seconds for _, seconds, _ in operations.values()), 0.0)
-        modules["Python between the operations"] = [1, rest, 0]
+            modules[key.partition("\0")[2]] += cost
+        whole = float(np.median(self._steps))
+        rest = whole - sum(cost[1] for cost in modules.values())
+        modules["Python between the operations"] += 1, max(rest, 0.0), 0
         head = f"{len(self._steps)} steps, timed operation by operation, which slows them down"
         by_operation = table(["operation", "module"], operations, whole)
         by_module = table(["module"], modules, whole)

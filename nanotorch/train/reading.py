@@ -232,14 +232,14 @@ class Range:
 
     def problem(self, value: float) -> str | None:
         """Return what is wrong with `value`, None if it lies within."""
-        if value < self.low:
-            return f"must be at least {self.low:.15g}, got {quoted(value)}"
-        if value <= self.above:
-            return f"must be greater than {self.above:.15g}, got {quoted(value)}"
-        if value > self.high:
-            return f"must be at most {self.high:.15g}, got {quoted(value)}"
-        if value >= self.below:
-            return f"must be less than {self.below:.15g}, got {quoted(value)}"
+        for wrong, words, bound in (
+            (value < self.low, "at least", self.low),
+            (value <= self.above, "greater than", self.above),
+            (value > self.high, "at most", self.high),
+            (value >= self.below, "less than", self.below),
+        ):
+            if wrong:
+                return f"must be {words} {bound:.15g}, got {quoted(value)}"
         return None
 
 
