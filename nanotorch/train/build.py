@@ -167,7 +167,7 @@ def check_output(layer: Component, example: torch.Tensor) -> None:
 
 
 def dry_run(
-    module: nn.Module, call: Callable[[Any], Any], x: Any, path: str, message: str = ""
+    module: nn.Module, call: Callable[..., Any], x: Any, path: str, message: str = ""
 ) -> Any:
     """Return what a call makes of `x`; nothing random is drawn, no statistics change.
 

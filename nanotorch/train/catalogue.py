@@ -251,7 +251,7 @@ class Builder:
         return self._closed(section, section_keys(section), {}, field_sentences(section))
 
     def _closed(
-        self, thing: Any, keys: Keys, properties: Node, sentences: Texts | None = None
+        self, of: Any, keys: Keys, properties: Node, sentences: Texts | None = None
     ) -> Node:
         """Return a mapping with these keys and no others."""
         for name, key in keys.items():
@@ -263,7 +263,7 @@ class Builder:
             if isinstance(key.default, bool | int | float | str | list | tuple):
                 node["default"] = key.default
         required = [name for name in ("name",) if {"enum", "const"} & {*properties.get(name, ())}]
-        return closed(properties, required) | {"description": first_sentence(thing)}
+        return closed(properties, required) | {"description": first_sentence(of)}
 
 
 def closed(properties: Node, required: list[str]) -> Node:

@@ -19,6 +19,9 @@ from nanotorch.serialization.files import contents, opened, size_of
 
 from .config import Problem, decoded, place_within, quoted, raise_all, refusal, shown_path
 
+Array = NDArray[np.float64]
+Texts = NDArray[np.object_]
+
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
 """What programs write between cells."""
 NO_HEADER = "holds values, not the names of columns"
@@ -62,9 +65,9 @@ class CsvFile:
     delimiter: str = ","
     configured: bool = True
     """Whether a configuration says how tables are read, and can be changed."""
-    floats: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    floats: Mapping[str, Array] = field(default_factory=dict)
     """Columns that were read quickly: their numbers, NaN where there is no value."""
-    words: Mapping[str, NDArray[np.object_]] = field(default_factory=dict)
+    words: Mapping[str, Texts] = field(default_factory=dict)
     """Others that were read quickly: their texts."""
 
     @cached_property
@@ -107,9 +110,7 @@ class CsvFile:
             words={name: texts[kept] for name, texts in self.words.items()},
         )
 
-    def numbers(
-        self, column: str, missing: bool = False, advice: str = FILL
-    ) -> NDArray[np.float64]:
+    def numbers(self, column: str, missing: bool = False, advice: str = FILL) -> Array:
         """Return the cells of a column as numbers.
 
         Args:
@@ -156,7 +157,7 @@ class CsvFile:
         refusal: str,
         missing: bool = False,
         advice: str = FILL,
-    ) -> NDArray[np.float64]:
+    ) -> Array:
         """Return the number that each cell of a column has among what is known.
 
         Args:
@@ -245,14 +246,14 @@ def read_csv(
 
 def quickly_read(
     path: Path, delimiter: str, header: bool, named: Sequence[str]
-) -> tuple[list[str], dict[str, NDArray[np.float64]], dict[str, NDArray[np.object_]]]:
+) -> tuple[list[str], dict[str, Array], dict[str, Texts]]:
     """Return the names of the columns, the numbers of some by NumPy's reader, the texts of others.
 
     Raises:
         ValueError: if there is anything wrong, a line break in a cell, or one column only.
         csv.Error: if a quote is not closed in its line.
     """
-    blocks, columns = list[NDArray[np.float64]](), list[int]()
+    blocks, columns = list[Array](), list[int]()
     texts: dict[int, list[str]] = {}
     known: dict[str, str] = {}  # equal texts are one in memory
     with opened(path) as file, io.TextIOWrapper(file, "utf-8-sig") as whole:
@@ -307,9 +308,7 @@ def plain_lines(lines: Iterable[str], delimiter: str) -> Iterator[str]:
         yield line
 
 
-def block_of_numbers(
-    lines: Sequence[str], delimiter: str, columns: Sequence[int]
-) -> NDArray[np.float64]:
+def block_of_numbers(lines: Sequence[str], delimiter: str, columns: Sequence[int]) -> Array:
     """Return the numbers in some columns of lines, NaN where there is no value.
 
     Raises:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 
 Array = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 
 def regression_metrics(prediction: ArrayLike, target: ArrayLike) -> dict[str, float]:
@@ -51,9 +52,7 @@ def classification_metrics(score: ArrayLike, target: ArrayLike) -> dict[str, flo
     }
 
 
-def one_class(
-    score: Array, positive: NDArray[np.bool_], predicted: NDArray[np.bool_]
-) -> dict[str, float]:
+def one_class(score: Array, positive: Bools, predicted: Bools) -> dict[str, float]:
     """Return how good the scores of one class are, against all others."""
     hits, found, true = (int(np.sum(k)) for k in (predicted & positive, predicted, positive))
     return {
@@ -104,7 +103,7 @@ def log_loss(probability: Array) -> float:
     return float(-np.mean(np.log(np.clip(probability, tiny, 1 - tiny))))
 
 
-def roc_auc(score: Array, positive: NDArray[np.bool_]) -> float:
+def roc_auc(score: Array, positive: Bools) -> float:
     """Return the probability that a sample of class 1 scores above one of class 0.
 
     That is the Mann-Whitney statistic: with average ranks for ties,
@@ -119,7 +118,7 @@ def roc_auc(score: Array, positive: NDArray[np.bool_]) -> float:
     return float((ranks[positive].sum() - ones * (ones + 1) / 2) / (ones * zeros))
 
 
-def average_precision(score: Array, positive: NDArray[np.bool_]) -> float:
+def average_precision(score: Array, positive: Bools) -> float:
     """Return Σ (Rₙ - Rₙ₋₁)·Pₙ over all thresholds, from the highest score to the lowest.
 
     Rₙ is the recall and Pₙ the precision where everything from the n-th different score on is
@@ -257,9 +256,7 @@ def scaled(number: float, unit: str = "") -> str:
     return f"{number:,.4g} G{unit}"
 
 
-def coefficients_table(
-    of: str, names: Sequence[str], columns: Mapping[str, Sequence[float]]
-) -> str:
+def coefficients_table(of: str, names: Sequence[str], columns: Mapping[str, list[float]]) -> str:
     """Return a table with a row per feature and one of the intercept.
 
     Args:

@@ -135,6 +135,7 @@ def meant_as(tree: "Tree", hint: Any) -> str:
 # component with the registry that knows its arguments. The walk never stops at the first mistake.
 
 
+Shared = Callable[[str, str], Collection[str]]
 INVALID = object()
 """What stands for a value whose problem has been noted."""
 INFINITE = re.compile(r"[-+]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
@@ -341,9 +342,7 @@ class Reader:
         self.problems.append(Problem(path, message, place))
         return INVALID
 
-    def _renamed(
-        self, tree: Table, shared: Callable[[str, str], Collection[str]], path: str
-    ) -> Table:
+    def _renamed(self, tree: Table, shared: Shared, path: str) -> Table:
         """Return a mapping without what was said of the component that its name has replaced.
 
         Args:

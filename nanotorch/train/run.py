@@ -733,9 +733,7 @@ def go_on(run: "Run", chosen: Path | None, changed: bool, command: Sequence[str]
             return run.run()
 
 
-def finished(
-    directory: Path, values: Mapping[str, Any], build: Callable[[], Experiment]
-) -> RunResult:
+def finished(directory: Path, values: dict[str, Any], build: Callable[[], Experiment]) -> RunResult:
     """Return the result of a run that needs no further step."""
 
     def restore() -> Experiment:
@@ -831,9 +829,7 @@ def check_same(before: AnyConfig, now: AnyConfig, overrides: Sequence[str]) -> N
 
 
 @np.errstate(all="ignore")
-def load_state(
-    experiment: Experiment, state: Any, loop: run_directory.LoopState, source: Path
-) -> None:
+def load_state(experiment: Experiment, state: Any, loop: Mapping[str, Any], source: Path) -> None:
     """Let an experiment continue from its state.
 
     Loaders and optimizers use what they are given only when they continue: a step is tried first.

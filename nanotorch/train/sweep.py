@@ -43,6 +43,9 @@ MOST_DRAWS = 100
 """Times as many as are wanted, after which there seem to be no more different ones."""
 
 
+Draw = Callable[[np.random.Generator], str]
+
+
 @dataclass(frozen=True)
 class Axis:
     """A setting and what it may be."""
@@ -50,7 +53,7 @@ class Axis:
     key: str
     values: Sequence[str] = ()
     """The values, as text; none where they are drawn."""
-    draw: Callable[[np.random.Generator], str] | None = None
+    draw: Draw | None = None
     """What draws one."""
 
     def one(self, random: np.random.Generator) -> str:
@@ -88,9 +91,7 @@ def parse_axis(argument: str) -> Axis:
     return Axis(key, values)
 
 
-def drawing(
-    argument: str, kind: str, first: str, last: str
-) -> Callable[[np.random.Generator], str]:
+def drawing(argument: str, kind: str, first: str, last: str) -> Draw:
     """Return what draws values between two numbers."""
     try:
         low, high = float(first), float(last)
