@@ -4,7 +4,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -333,8 +333,6 @@ class Experiment(Task, Protocol):
     """What takes them."""
     training_step: TrainingStep
     """What one of them does."""
-    trace: Callable[[nn.Module], AbstractContextManager[None]] | None = None
-    """What shows TensorBoard the next step, if that is the one to show."""
 
     def plain_step(self, batch: Any) -> None:
         """Take one step as it is written, uncompiled."""

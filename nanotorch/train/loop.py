@@ -12,6 +12,7 @@ from types import FrameType
 from typing import Any, Literal, Protocol
 
 import nanotorch as torch
+from nanotorch import nn
 
 from . import ranks
 
@@ -21,6 +22,9 @@ KEPT = ("epoch", "step", "position", "loss", "first_loss", "samples", "stop_reas
 
 class Task(Protocol):
     """What a loop repeats."""
+
+    trace: Callable[[nn.Module], AbstractContextManager[None]] | None = None
+    """What watches the next step, and no other."""
 
     def batches(self, start: int) -> Iterable[Any]:
         """Return what the steps of one epoch are taken with, without the first `start`."""
@@ -410,12 +414,11 @@ class TraceStep(Callback):
     """Lets a task's step be shown, one step of all.
 
     Args:
-        task: has an attribute `trace`, which it calls around its next step.
         trace: what shows the step.
     """
 
-    def __init__(self, task: Any, trace: Callable[..., Any]) -> None:
-        self._task, self._trace = task, trace
+    def __init__(self, trace: Callable[[nn.Module], AbstractContextManager[None]]) -> None:
+        self._trace = trace
         self._before = 0
         """After how many steps."""
 
@@ -426,4 +429,4 @@ class TraceStep(Callback):
     def on_step(self, loop: Loop) -> None:
         # Beside another profiler there may be nothing to see.
         if loop.step == self._before and sys.getprofile() is None:
-            self._task.trace = self._trace
+            loop.task.trace = self._trace

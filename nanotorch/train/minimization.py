@@ -70,9 +70,9 @@ class Minimization(Experiment):
         if self.trace is None:
             value = self.training_step.call()
         else:
-            with self.trace(self._module):
+            watching, self.trace = self.trace(self._module), None
+            with watching:
                 value = self.training_step.plain()
-            self.trace = None
         if value.dim() == 0:
             return value.item(), 1
         self.values = value.detach().numpy().copy()
@@ -111,7 +111,7 @@ class Minimization(Experiment):
             RecordPoints(self, recorder.write, log.every),
             ShowPoints(self) if log.progress else None,
             self._schedule,
-            TraceStep(self, events.step) if events else None,
+            TraceStep(events.step) if events else None,
             *self._listening,
         ]
         return [callback for callback in listening if callback is not None]

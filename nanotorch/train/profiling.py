@@ -17,6 +17,7 @@ from nanotorch import nn, optim
 from nanotorch._core.graph import Node
 from nanotorch.utils.tensorboard import graph
 
+from .loop import Callback, Loop
 from .metrics import aligned, scaled
 from .step import searches
 
@@ -226,8 +227,8 @@ def typical(steps: Sequence[Mapping[str, Cost]]) -> dict[str, Cost]:
     return {key: np.median(found, axis=0).tolist() for key, found in costs.items()}
 
 
-class OperationProfile:
-    """Times the operations of some steps, which run uncompiled meanwhile.
+class OperationProfile(Callback):
+    """Times the operations of the first steps, which run uncompiled meanwhile.
 
     Args:
         model, loss: whose modules are told apart.
@@ -247,13 +248,14 @@ class OperationProfile:
         self._costs: list[Costs] = []
         """Of each step, by operation and module, with a NUL between them."""
 
-    @property
-    def wanted(self) -> bool:
-        """Whether the next step is to be timed."""
-        return bool(self._left) and sys.getprofile() is None
+    def on_start(self, loop: Loop) -> None:
+        if self._left and sys.getprofile() is None:
+            loop.task.trace = self.recording
+
+    on_step = on_start
 
     @contextmanager
-    def recording(self) -> Iterator[None]:
+    def recording(self, model: nn.Module) -> Iterator[None]:
         """Time the operations of the block, one step."""
         measured, scopes = graph.Measurements(), graph.Scopes(self._model, "", complete=False)
         scopes.paths = self._names

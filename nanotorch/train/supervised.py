@@ -239,9 +239,8 @@ class Fitting(Experiment):
         full = len(batch) == self._tensors and len(batch[-1]) == self._batch_size
         width = self._width
         samples = self._samples if full else sum(len(y) for y in batch[width - 1 :: width])
-        if self.trace is not None or self._profile.wanted:
-            watching = self.trace(self.model) if self.trace else self._profile.recording()
-            self.trace = None
+        if self.trace is not None:
+            watching, self.trace = self.trace(self.model), None
             with watching:
                 result = self.training_step.plain(*batch)
         else:
@@ -277,8 +276,9 @@ class Fitting(Experiment):
             RecordEpochs(write, self._validated, train.validate_every),
             self._schedule,
             StopEarly(**vars(stopping)) if stopping else None,
+            self._profile if log.profile else None,
             # Where rank 0 takes a step uncompiled to be shown, all do.
-            TraceStep(self, events.step if events else unseen) if log.tensorboard else None,
+            TraceStep(events.step if events else unseen) if log.tensorboard else None,
             histograms,
             progress(self.epochs, train.validate_every) if log.progress else None,
             *self._listening,
