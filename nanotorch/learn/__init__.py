@@ -8,6 +8,7 @@ Solution, Check, and a Mistake for each typical wrong answer, with the hint that
 wrong answer gets the hint of the mistake that goes wrong in the same way, or else the general one.
 """
 
+import linecache
 import re
 import sys
 import textwrap
@@ -31,7 +32,6 @@ class Part(NamedTuple):
     heading: str
     prose: str
     code: str
-    line: int  # how many lines of the file stand above the code
 
 
 class Exercise(NamedTuple):
@@ -53,6 +53,10 @@ class Exercise(NamedTuple):
         return [part for part in self.parts if part.heading == "Mistake"]
 
     @property
+    def heading(self) -> str:
+        return f"{self.number}. {self.title}"
+
+    @property
     def file(self) -> str:
         """The name of the learner's file."""
         return f"learn_{self.number:02}.py"
@@ -62,16 +66,14 @@ class Exercise(NamedTuple):
         """The learner's file before anything is written into it."""
         check = f"To check it: python -m nanotorch.learn {self.number}"
         start = self.part("Start").code
-        head = f"{self.number}. {self.title}\n\n{self.task}\n\n{check}\n"
-        return f'"""{head}"""\n\nimport nanotorch as torch\n\n\n{start}'
+        return f'"""{self}\n\n{check}\n"""\n\nimport nanotorch as torch\n\n\n{start}'
 
     def _repr_markdown_(self) -> str:
         """The task and the code to start from, in a notebook."""
-        start = self.part("Start").code
-        return f"### {self.number}. {self.title}\n\n{self.task}\n\n```python\n{start}```"
+        return f"### {self}\n\n```python\n{self.part('Start').code}```"
 
     def __str__(self) -> str:
-        return f"{self.number}. {self.title}\n\n{self.task}"
+        return f"{self.heading}\n\n{self.task}"
 
 
 class Wrong(Exception):  # noqa: N818 - an answer is wrong, not the program
@@ -109,17 +111,18 @@ class Report(NamedTuple):
         return self.exercise.part("Hint").prose
 
     def __repr__(self) -> str:
-        lines = [f"{self.exercise.number}. {self.exercise.title}", ""]
-        lines += [f"  right  {what}" for what in self.passed]
+        lines = [self.exercise.heading, "", *(f"  right  {what}" for what in self.passed)]
         if self.error is None:
             return "\n".join([*lines, "", "Solved.", "", self.exercise.part("Solution").prose])
         if isinstance(self.error, Wrong):
             lines += [f"  wrong  {self.asked}", *labelled("found", self.error.found)]
             lines += [] if self.error.hidden else labelled("expected", self.error.expected)
         else:
-            lines += [f"  error  {self.asked}", *wrapped(self.place, " " * 9)]
             told = "".join(traceback.format_exception_only(self.error))
-            lines += wrapped(told, " " * 9)
+            lines += [
+                f"  error  {self.asked}",
+                *wrapped(f"{self.place}\n{told}".lstrip("\n"), " " * 9),
+            ]
         return "\n".join([*lines, "", "Hint:", *wrapped(self.hint, "  ")])
 
 
@@ -155,16 +158,12 @@ def check(number: int, names: dict[str, Any] | None = None) -> Report:
 
 def read(path: Path) -> Exercise:
     """Read an exercise from its file."""
-    text = path.read_text("utf-8")
-    headings = list(HEADING.finditer(text))
-    ends = [*(heading.start() for heading in headings[1:]), len(text)]
+    head, *rest = HEADING.split(path.read_text("utf-8"))
+    title, _, task = head.removeprefix("# ").partition("\n")
     parts = []
-    for heading, end in zip(headings, ends, strict=True):
-        fence = FENCE.search(text, heading.end(), end)
-        code, above = (fence[1], text.count("\n", 0, fence.start(1))) if fence else ("", 0)
-        prose = text[heading.end() : fence.start() if fence else end].strip()
-        parts.append(Part(heading[1], prose, code, above))
-    title, _, task = text[: headings[0].start()].removeprefix("# ").partition("\n")
+    for heading, body in zip(rest[::2], rest[1::2], strict=True):
+        prose, code, *_ = *FENCE.split(body), ""
+        parts.append(Part(heading, prose.strip(), code))
     return Exercise(int(path.name[:2]), title, task.strip(), parts, path)
 
 
@@ -188,13 +187,13 @@ def run(
         """Compute what an expression gives, and compare."""
         nonlocal asked
         asked = f"{what} {when}".rstrip()
-        found = eval(what, checks)
-        if not same(found, expected):
+        if not same(found := eval(what, checks), expected):
             raise Wrong(found, expected, hidden)
         passed.append(asked)
         asked = ""
 
-    part = exercise.part("Check")
+    code = exercise.part("Check").code
+    above = exercise.path.read_text("utf-8").partition(code)[0].count("\n")
     dtype = torch.get_default_dtype()
     try:
         with torch.random.fork_rng(), torch.enable_grad():
@@ -202,7 +201,7 @@ def run(
             if source:
                 exec(compile(source, file, "exec", dont_inherit=True), names)
             checks |= {**names, "torch": torch, "expect": expect}
-            exec(compile("\n" * part.line + part.code, exercise.path, "exec"), checks)
+            exec(compile("\n" * above + code, exercise.path, "exec"), checks)
     except BaseException as error:
         place, inside = whereabouts(error, names, exercise)
         if isinstance(error, NameError) and not place:
@@ -217,13 +216,13 @@ def whereabouts(error: BaseException, names: dict[str, Any], exercise: Exercise)
     """The innermost line of the learner's that an error comes from, and the line of the checks."""
     place = inside = ""
     for frame, line in traceback.walk_tb(error.__traceback__):
-        code = frame.f_code
-        summary = traceback.FrameSummary(code.co_filename, line, code.co_name)
+        file, function = frame.f_code.co_filename, frame.f_code.co_name
+        text = linecache.getline(file, line).strip()
         if frame.f_globals is names:
-            function = "" if code.co_name == "<module>" else f", in {code.co_name}"
-            place = f"{shown(code.co_filename)}, line {line}{function}\n    {summary.line}"
-        elif code.co_filename == str(exercise.path):
-            inside = str(summary.line)
+            name = "" if function == "<module>" else f", in {function}"
+            place = f"{shown(file)}, line {line}{name}\n    {text}"
+        elif file == str(exercise.path):
+            inside = text
     return place, inside
 
 
@@ -239,9 +238,9 @@ def same(found: Any, expected: Any) -> bool:
             and all(map(same, found, expected))
         )
     number = int | float | torch.Tensor
-    if type(found) is type(expected) is bool or not isinstance(expected, number):
+    if isinstance(expected, bool) or not isinstance(expected, number):
         return type(found) is type(expected) and bool(found == expected)
-    if not isinstance(found, number) or isinstance(found, bool) or isinstance(expected, bool):
+    if not isinstance(found, number) or isinstance(found, bool):
         return False
     a, b = (torch.as_tensor(value).detach().double() for value in (found, expected))
     if a.numel() == b.numel() == 1:
@@ -260,9 +259,9 @@ def alike(one: Report, other: Report) -> bool:
 def labelled(label: str, value: Any) -> list[str]:
     """A value under its name in a report; of a long one, its beginning."""
     text = "... (nothing is written there yet)" if value is ... else repr(value)
-    lines = wrapped(text, " " * 19)
-    lines[LINES:] = [" " * 19 + "..."] * (len(lines) > LINES)
-    return [f"         {label:8}  {lines[0].lstrip()}", *lines[1:]]
+    first, *lines = wrapped(text, " " * 19)
+    lines[LINES - 1 :] = [" " * 19 + "..."] * (len(lines) >= LINES)
+    return [f"         {label:8}  {first.lstrip()}", *lines]
 
 
 def wrapped(text: str, indent: str = "") -> list[str]:

@@ -7,7 +7,7 @@ import sys
 import warnings
 from pathlib import Path
 
-from nanotorch.learn import Exercise, Report, exercise, exercises, run
+from nanotorch.learn import Exercise, exercise, exercises, run
 
 PROGRAM = "python -m nanotorch.learn"
 
@@ -42,12 +42,8 @@ def main(arguments: list[str] | None = None) -> int:
 def work_on(chosen: Exercise) -> int:
     """Write the learner's file, if there is none, or else check it."""
     path, again = Path(chosen.file), f"{PROGRAM} {chosen.number}"
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(chosen.template)
-    except FileExistsError:
-        pass
-    else:
+    if not path.exists():
+        path.write_text(chosen.template, "utf-8")
         print(f"{chosen}\n\n{path} is written for you to fill in. Then: {again}")
         return 0
     report = run(chosen, path.read_bytes(), str(path))
@@ -57,7 +53,7 @@ def work_on(chosen: Exercise) -> int:
     elif chosen.number < len(exercises()):
         print(f"\nNext: {PROGRAM} {chosen.number + 1}")
     if isinstance(report.error, KeyboardInterrupt):
-        return 130
+        raise report.error
     return 0 if report else 1
 
 
@@ -68,20 +64,17 @@ def show_all() -> None:
     for each in exercises():
         path, state = Path(each.file), ""
         if path.is_file():
-            report = quietly(each, path)
+            with (
+                contextlib.redirect_stdout(io.StringIO()),
+                warnings.catch_warnings(action="ignore"),
+            ):
+                report = run(each, path.read_bytes(), str(path))
+            if isinstance(report.error, KeyboardInterrupt):
+                raise report.error
             solved += bool(report)
             state = "solved" if report else f"not solved yet: {path}"
         print(f"{each.number:4}  {each.title:42}  {state}".rstrip())
     print(f"\nSolved in this directory: {solved} of {len(exercises())}.")
-
-
-def quietly(each: Exercise, path: Path) -> Report:
-    """Check a file whose output does not matter."""
-    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings(action="ignore"):
-        report = run(each, path.read_bytes(), str(path))
-    if isinstance(report.error, KeyboardInterrupt):
-        raise report.error
-    return report
 
 
 if __name__ == "__main__":
