@@ -23,7 +23,7 @@ from nanotorch._core.call_site import call_site_of, names_in, tensors_in
 from nanotorch._core.call_site import shown as short_path
 from nanotorch._core.engine import hook_name
 from nanotorch._core.grad_mode import no_grad
-from nanotorch._core.graph import AccumulateGrad, Edge, FreedValues, Node, anomaly
+from nanotorch._core.graph import AccumulateGrad, Edge, FreedValues, Node, NodeHooks, anomaly
 from nanotorch._core.tensor import Tensor
 from nanotorch.autograd.anomaly_mode import set_detect_anomaly
 from nanotorch.autograd.graph_view import GRADIENT, Box, Graph, Walk, key_of, rows_of, svg
@@ -93,7 +93,6 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
         self.graph = Graph()
         self._modules: dict[str, tuple[str, ...]] = {}  # the path of each box's
         self._nodes: dict[Node, Seen] = {}
-        self._calls: dict[Node, str] = {}  # with names
         self._sweeps: list[Any] = []
         self._names: dict[int, str] = {}  # of tensors, by `id`
         self._places: dict[int, tuple[Node, int]] = {}  # of results
@@ -127,7 +126,7 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
             site = noted_of(node)[0]
             path = ((site and site.module) or "").partition(" (")[0].replace(" > ", ".")
             self._modules[key_of(node)] = tuple(filter(None, path.split(".")))
-        self._nodes, self._calls, self._places, self._sweeps, self._held = {}, {}, {}, [], []
+        self._nodes, self._places, self._sweeps, self._held = {}, {}, [], []
 
     def _learn_names(self) -> None:
         """Note what the user's variables are called now."""
@@ -141,7 +140,7 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
     def _seen(self, node: Node) -> Seen:
         """What is known of a node, to be added to."""
         if node not in self._nodes:
-            self._nodes[node] = vars(node)["_seen"] = Seen.of(node)
+            self._nodes[node] = vars(node)["_seen"] = Seen(node)
         return self._nodes[node]
 
     def _label(self, edge: Edge, otherwise: str) -> str:
@@ -151,8 +150,8 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
             return self._names.get(id(node.variable), otherwise)
         if node is None or node not in self._nodes:
             return otherwise
-        call = self._calls.get(node, "")
-        return self._nodes[node].names[number] or (len(call) <= LONGEST_CALL and call) or otherwise
+        seen = self._nodes[node]
+        return seen.names[number] or seen.call or otherwise
 
     def _title(self, node: Node) -> str:
         leaf = isinstance(node, AccumulateGrad)
@@ -227,20 +226,16 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
 
     def _tell(self, node: Node, *calls: str) -> None:
         """A step forward: the call of an operation, with names and with values."""
-        self._calls[node] = calls[0]
+        seen = self._seen(node)
+        seen.call = calls[0] if len(calls[0]) <= LONGEST_CALL else ""
         inside = "" if anomaly.running is None else ", recorded by a backward pass"
-        step, outputs = self._begin(f"forward{inside}", node), self._seen(node).outputs
-        texts = dict.fromkeys([*calls, ", ".join(text or "?" for text in outputs)])
+        step = self._begin(f"forward{inside}", node)
+        texts = dict.fromkeys([*calls, ", ".join(text or "?" for text in seen.outputs)])
         step.facts.append(("computes", " = ".join(texts)))
         saved = [f"{n} = {shown(v)}" for n, v in kept(node).items() if isinstance(v, Tensor)]
         step.facts.append(("saves", ", ".join(saved) or "nothing"))
         step.facts.extend(self._gradients(node, formulas(node, None), []))
-        step.changes.extend(self._rows(node))
-
-    def _rows(self, node: Node) -> Iterator[tuple[str, str, str]]:
-        """The values and gradients in a node's box."""
-        for name, text in rows_of(self._seen(node)):
-            yield key_of(node), name, text
+        step.changes.extend((step.key, *row) for row in rows_of(seen))
 
     # Backward
 
@@ -264,48 +259,53 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
         begins = sweep not in self._sweeps
         self._sweeps += [sweep] if begins else []
         step = self._begin(f"backward pass {self._sweeps.index(sweep) + 1}", node)
-        facts = step.facts
         if begins:
             recorded = "; it is recorded, for create_graph=True" if sweep.create_graph else ""
             values = "kept" if sweep.freed is None else "freed once they are used"
-            facts.append(("begins", f"saved values are {values}{recorded}"))
+            step.facts.append(("begins", f"saved values are {values}{recorded}"))
+        step.facts.extend(self._backward(sweep, node, held, step))
+
+    def _backward(
+        self, sweep: Any, node: Any, held: list[Any], step: Step
+    ) -> Iterator[tuple[str, str]]:
+        """Run a node and tell what happens."""
         arrived = list(map(shown, held[0::2]))
-        facts.append(("arrives", f"g = {', '.join(arrived)}"))
+        yield "arrives", f"g = {', '.join(arrived)}"
         saved = [name for name, value in kept(node).items() if isinstance(value, Tensor)]
-        edges = [edge for edge in dict.fromkeys(node._edges) if edge[0] is not None]
-        before = [waiting(sweep, edge) for edge in edges]
+        before = {e: waiting(sweep, e) for e in dict.fromkeys(node._edges) if e[0] is not None}
         leaf = node.variable if isinstance(node, AccumulateGrad) else None
         former = f"{shown(leaf._grad)} + " if leaf is not None and leaf._grad is not None else ""
         self._run = None
         try:
             sweep.visit(node, held)
         except Exception as error:
-            facts.append(("fails", str(error).partition("\n")[0]))
+            yield "fails", str(error).partition("\n")[0]
             raise
         given, results, found = self._run or (arrived, [], [])
-        facts.extend(hook_facts(node, arrived, given))
+        yield from hook_facts(node, arrived, given)
         if self._run is None:
             goal = node in sweep.goals
-            facts.append(("returns", ", ".join(given)) if goal else ("formula", "is not applied"))
+            yield ("returns", ", ".join(given)) if goal else ("formula", "is not applied")
         elif leaf is not None:
-            total = f" = {shown(leaf._grad)}" if former else ""
-            text = f"{self._label((node, 0), 'leaf')}.grad = {former}{given[0]}{total}"
-            facts.append(("accumulates", text))
-            step.changes.append((step.key, GRADIENT, shown(leaf._grad)))
+            total = shown(leaf._grad)
+            text = f"{former}{given[0]} = {total}" if former else given[0]
+            yield "accumulates", f"{self._label((node, 0), 'leaf')}.grad = {text}"
+            step.changes.append((step.key, GRADIENT, total))
         else:
-            facts.extend(self._gradients(node, found, results))
-            self._seen(node).gradients[:] = given[: len(node._outputs)]
-            step.changes.extend(row for row in self._rows(node) if row[1].startswith(GRADIENT))
+            yield from self._gradients(node, found, results)
+            seen = self._seen(node)
+            seen.gradients[:] = given[: len(node._outputs)]
+            rows = (row for row in rows_of(seen) if row[0].startswith(GRADIENT))
+            step.changes.extend((step.key, *row) for row in rows)
             if saved and isinstance(node._saved, FreedValues):
-                facts.append(("frees", ", ".join(saved)))
-            for edge, first in zip(edges, before, strict=True):
+                yield "frees", ", ".join(saved)
+            for edge, first in before.items():
                 sent = [r for e, r in zip(node._edges, results, strict=False) if e == edge]
-                parts, total = [*filter(None, [first]), *sent], waiting(sweep, edge)
+                text, total = " + ".join(filter(None, [first, *sent])), waiting(sweep, edge)
                 if total and sent:
-                    text = " + ".join(parts)
                     if text != total:
-                        text += f" = {total}" if len(parts) > 1 else f", summed to {total},"
-                    facts.append(("sends", f"{text} to {self._label(edge, self._title(edge[0]))}"))
+                        text += f" = {total}" if " + " in text else f", summed to {total},"
+                    yield "sends", f"{text} to {self._label(edge, self._title(edge[0]))}"
 
     def ran(self, node: Node, grads: Sequence[Any], arrived: Sequence[Any]) -> None:
         """A node has made gradients from those that arrived, for the engine."""
@@ -353,16 +353,14 @@ def hook_facts(node: Any, arrived: list[str], given: list[str]) -> Iterator[tupl
     Args:
         arrived, given: the gradients before hooks, and those that the node got.
     """
-    hooks = node._hooks
-    if hooks is not None:
-        by_id = chain(*(listed.values() for listed in (*hooks.tensor.values(), hooks.before)))
-        if names := ", ".join(map(hook_name, by_id)):
-            change = "" if arrived == given else f": g becomes {', '.join(given)}"
-            yield "hooks", names + change
-        for retain in hooks.retain.values():
-            if (tensor := retained(retain)) is not None and tensor._grad is not None:
-                yield "retains", f"grad = {shown(tensor._grad)}"
-    posts = [] if hooks is None else list(hooks.after.values())
+    hooks = node._hooks or NodeHooks()
+    before = chain(*(listed.values() for listed in (*hooks.tensor.values(), hooks.before)))
+    if names := ", ".join(map(hook_name, before)):
+        yield "hooks", names + ("" if arrived == given else f": g becomes {', '.join(given)}")
+    for _, tensor in retained(node):
+        if tensor._grad is not None:
+            yield "retains", f"grad = {shown(tensor._grad)}"
+    posts = list(hooks.after.values())
     if isinstance(node, AccumulateGrad):
         posts += (node.variable._post_accumulate_hooks or {}).values()
     if posts:
@@ -393,12 +391,13 @@ def pictures(graph: Graph, modules: Paths) -> list[dict[str, Any]]:
             places = {into.get(link.target, "") for link in whole.links if link.source == leaf}
             if len(places) == 1 and (place := places.pop()):
                 into[leaf] = place
-        folded = whole.merged(into)
+        boxes = {}
         for group, listed in groups.items():
             title = ".".join(modules[listed[0]][:depth])
-            inside = [inner for inner, place in into.items() if place == group]
-            folded.boxes[group] = Box("module", title, (f"{len(inside)} boxes",))
+            inside = {inner for inner, place in into.items() if place == group}
+            boxes[group] = Box("module", title, (f"{len(inside)} boxes",))
             todo.append((whole.part(inside), group, title, len(found), depth))
+        folded = whole.merged(into, boxes)
         if groups:
             folded.links = list(dict.fromkeys(folded.links))
         found.append({"key": key, "name": name, "parent": parent, "svg": svg(folded, keys=True)})

@@ -9,12 +9,15 @@ green, the base of an output that is a view; orange, a saved tensor; white, a co
 the way that values go; gradients come back against them.
 """
 
+import html
 import re
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
+from operator import itemgetter
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -86,33 +89,32 @@ class Graph:
         self.links: list[Link] = []
         self.outputs: list[str] = []
 
-    def merged(self, into: Mapping[str, str]) -> "Graph":
-        """The graph without some boxes; others, by their keys, take over their links."""
+    def redrawn(self, boxes: dict[str, Box], into: Mapping[str, str]) -> "Graph":
+        """Some boxes, with their links and those of boxes that they stand for, by their keys."""
         graph = Graph()
-        graph.boxes = {key: box for key, box in self.boxes.items() if key not in into}
+        graph.boxes = boxes
         for link in self.links:
             ends = into.get(link.source, link.source), into.get(link.target, link.target)
-            if ends[0] != ends[1]:
+            if ends[0] != ends[1] and ends[0] in boxes and ends[1] in boxes:
                 graph.links.append(link._replace(source=ends[0], target=ends[1]))
-        return graph.ended()
+        used = {link.source for link in graph.links}
+        graph.outputs = [key for key in boxes if key not in used]
+        return graph
 
-    def part(self, keys: Collection[str]) -> "Graph":
+    def merged(self, into: Mapping[str, str], more: Mapping[str, Box]) -> "Graph":
+        """The graph without some boxes, for which others stand, or more boxes."""
+        boxes = {key: box for key, box in self.boxes.items() if key not in into}
+        return self.redrawn(boxes | dict(more), into)
+
+    def part(self, keys: set[str]) -> "Graph":
         """Some of the boxes, and stand-ins for what they are linked to outside."""
-        graph = Graph()
-        graph.boxes = {key: box for key, box in self.boxes.items() if key in keys}
-        for link in self.links:
-            if link.source in keys or link.target in keys:
-                ends = [e if e in keys else f"outside {e}" for e in (link.source, link.target)]
-                graph.links.append(link._replace(source=ends[0], target=ends[1]))
-                for end in {link.source, link.target}.difference(keys):
-                    graph.boxes[f"outside {end}"] = Box("cut", self.boxes[end].title)
-        return graph.ended()
-
-    def ended(self) -> "Graph":
-        """The graph, whose outputs are the boxes that nothing is made of."""
-        used = {link.source for link in self.links}
-        self.outputs = [key for key in self.boxes if key not in used]
-        return self
+        around = Graph()
+        around.links = [link for link in self.links if keys & {link.source, link.target}]
+        ends = (end for link in around.links for end in (link.source, link.target))
+        into = {end: f"outside {end}" for end in ends if end not in keys}
+        boxes = {key: box for key, box in self.boxes.items() if key in keys}
+        cut = {place: Box("cut", self.boxes[end].title) for end, place in into.items()}
+        return around.redrawn(boxes | cut, into)
 
 
 def key_of(thing: object) -> str:
@@ -182,26 +184,21 @@ def saved_values(node: Node) -> list[tuple[str, Any]]:
     """
     if not isinstance(node, OpNode):
         return []
-    values = []
+    values: list[tuple[str, Any]] = []
     for name, _ in node.op.recipe:
-        known_as = SAVED_AS.get(name, name)
-        if name == "input" and "weight" in node.op.formulas:
-            known_as = name  # layers keep their `input` under that name in PyTorch, too
-        values.append((known_as, saved_value(node, name)))
-    return sorted(values, key=lambda pair: pair[0])
-
-
-def saved_value(node: OpNode, name: str) -> Any:
-    """One value of the node's recipe, or why it can no longer be read."""
-    if isinstance(node._saved, FreedValues):
-        return "[freed]"
-    try:
-        return node.op.saved_value(node, name)
-    except RuntimeError as error:
-        # Anything else was raised by the user's own function that unpacks saved tensors.
-        if not str(error).startswith(MODIFIED.partition("{")[0]):
-            raise
-        return "[modified in place]"
+        # Layers keep their `input` under that name in PyTorch, too.
+        own = name == "input" and "weight" in node.op.formulas
+        value = "[freed]"
+        if not isinstance(node._saved, FreedValues):
+            try:
+                value = node.op.saved_value(node, name)
+            except RuntimeError as error:
+                # Anything else was raised by the user's own function that unpacks saved tensors.
+                if not str(error).startswith(MODIFIED.partition("{")[0]):
+                    raise
+                value = "[modified in place]"
+        values.append((name if own else SAVED_AS.get(name, name), value))
+    return sorted(values, key=itemgetter(0))
 
 
 class Walk:
@@ -359,7 +356,7 @@ class Walk:
                 shown_shape, row = shape_text(shape) if shape else "", (VALUE, text)
                 boxes[f"{key}0{number}"] = Box("constant", name, (shown_shape,), values=(row,))
                 self.graph.links.append(Link(f"{key}0{number}", key))
-        return self.graph.merged(into)
+        return self.graph.merged(into, {})
 
     def box_tensor(self, tensor: Tensor, kind: BoxKind, name: str = "") -> None:
         """Add or replace a tensor's box; a name that the user has given goes before any other."""
@@ -424,18 +421,12 @@ def drawable(graph: Graph) -> tuple[Graph, str]:
     levels = distances(graph)
     if len(graph.boxes) <= WHOLE and max(map(len, levels), default=0) <= WHOLE_ROW:
         return graph, ""
-    drawn: dict[str, None] = {}
+    drawn: set[str] = set()
     for level in levels:
-        room = min(PART_ROW, PART - len(drawn))
-        drawn.update(dict.fromkeys(level[: max(room, 0)]))
-    part = Graph()
-    part.boxes = {key: box for key, box in graph.boxes.items() if key in drawn}
-    left_out: Counter[str] = Counter()
-    for link in graph.links:
-        if link.target in drawn and link.source in drawn:
-            part.links.append(link)
-        elif link.target in drawn:
-            left_out[link.target] += 1
+        drawn.update(level[: max(min(PART_ROW, PART - len(drawn)), 0)])
+    part = graph.redrawn({key: box for key, box in graph.boxes.items() if key in drawn}, {})
+    entering = (link for link in graph.links if link.target in drawn)
+    left_out = Counter(link.target for link in entering if link.source not in drawn)
     for target, count in left_out.items():
         key = f"cut {target}"
         part.boxes[key] = Box("cut", f"\N{HORIZONTAL ELLIPSIS} {counted(count, 'more input')}")
@@ -557,9 +548,7 @@ def svg(graph: Graph, *, keys: bool = False) -> str:
     return "\n".join([*lines, "</g>", "</svg>"]) + "\n"
 
 
-def escape(text: str) -> str:
-    """A text that means itself between the tags of XML."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+escape = partial(html.escape, quote=False)  # a text that means itself between tags
 
 
 def cells(text: str) -> int:

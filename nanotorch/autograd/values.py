@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from nanotorch.autograd.function import BackwardCFunction
 # Values and calls as short texts.
 
 
-NUMBERS = (bool, int, float, str, np.generic)
+NUMBERS = (bool, int, float, str, np.generic)  # and words, such as "mean"
 SMALL = 8  # elements of a tensor that is written out
 LONGEST_NAME = 8  # of an operation, beside the name of its node
 SYMBOLS = {"add": "+", "sub": "\N{MINUS SIGN}", "mul": "\N{MULTIPLICATION SIGN}"}
@@ -34,21 +34,25 @@ def shown(value: Any) -> str:
     if isinstance(value, (tuple, list)):
         return f"({', '.join(map(shown, value))})"
     held = wide(getattr(value, "_array", value))
-    if isinstance(held, (float, np.floating)):
-        return str(float(f"{held:.5g}"))
-    if not isinstance(held, np.ndarray):
+    if not isinstance(held, (float, np.floating, np.ndarray)):
         return repr(held) if isinstance(held, str) else str(held)
-    if held.size > SMALL:
-        double = held.astype(float)
+    array = np.asarray(held)
+    if array.size > SMALL:
+        double = array.astype(float)
         return f"min {double.min():.3g} mean {double.mean():.3g} max {double.max():.3g}"
     rounded: Any = np.vectorize(lambda v: float(f"{v:.5g}"), otypes=[float])
-    return str((rounded(held) if held.dtype.kind == "f" else held).tolist())
+    return str((rounded(array) if array.dtype.kind == "f" else array).tolist())
+
+
+def is_plain(value: Any) -> bool:
+    """Whether it is a number, a word or several, such as a shape."""
+    return all(map(is_plain, value)) if type(value) is tuple else isinstance(value, NUMBERS)
 
 
 def is_short(value: Any) -> bool:
     """Whether a formula is to have the value in place of its name."""
     held = getattr(value, "_array", value)
-    return held.size <= SMALL if isinstance(held, np.ndarray) else isinstance(held, NUMBERS)
+    return held.size <= SMALL if isinstance(held, np.ndarray) else is_plain(held)
 
 
 def enclosed(text: str) -> str:
@@ -72,7 +76,7 @@ def call_text(op: Any, name: str, operands: Sequence[str], given: Mapping[str, A
     options = [
         f"{key}={shown(value)}"
         for key, value in given.items()
-        if isinstance(value, NUMBERS) and key not in operands_of(op)
+        if is_plain(value) and key in op.arguments and key not in operands_of(op)
         if value != op.arguments[key].default
     ]
     if name in SYMBOLS and len(operands) == 2 and not options:
@@ -83,29 +87,23 @@ def call_text(op: Any, name: str, operands: Sequence[str], given: Mapping[str, A
 # What is known of a node.
 
 
-class Seen(NamedTuple):
+class Seen:
     """What is known of a node.
 
     Attributes:
+        symbol: of the operation, or its name.
         outputs, gradients: by output number, `shown`; "" if it is not known.
         names: of the user's variables, by output number.
+        call: that made it, if that is short.
         constants: the operands without history: name, shape and value.
-        symbol: of the operation, or its name.
     """
 
-    outputs: list[str]
-    gradients: list[str]
-    names: list[str]
-    constants: list[tuple[str, tuple[int, ...], str]]
-    symbol: str
-
-    @classmethod
-    def of(cls, node: Node) -> "Seen":
-        """Nothing as yet."""
+    def __init__(self, node: Node) -> None:
         name = getattr(op_of(node), "known_as", "")
-        symbol = SYMBOLS.get(name, name if len(name) <= LONGEST_NAME else "")
-        outputs, gradients, names = ([""] * len(node._outputs) for _ in range(3))
-        return cls(outputs, gradients, names, [], symbol)
+        self.symbol = SYMBOLS.get(name, name if len(name) <= LONGEST_NAME else "")
+        self.outputs, self.gradients, self.names = ([""] * len(node._outputs) for _ in range(3))
+        self.call = ""
+        self.constants: list[tuple[str, tuple[int, ...], str]] = []
 
     def add_constant(self, parameter: str, value: Any, name: str = "") -> None:
         """Add an operand without history, by its parameter and by the user's name."""
@@ -128,16 +126,16 @@ def op_of(node: Node) -> Any:
 def kept(node: Node) -> dict[str, Any]:
     """What a node keeps for its formulas, as far as it may be read without the user's functions."""
     writer, values = writer_of(node), {}
-    if type(writer._saved) is tuple:
-        for name, _ in writer.op.recipe if isinstance(writer, OpNode) else ():
+    if type(writer._saved) is tuple and isinstance(writer, BackwardCFunction):
+        values = {f"saved[{k}]": saved and saved[0] for k, saved in enumerate(writer._saved)}
+    elif type(writer._saved) is tuple and isinstance(writer, OpNode):
+        for name, _ in writer.op.recipe:
             with suppress(RuntimeError):  # it was written to
                 values[name] = writer.op.saved_value(writer, name)
-        if isinstance(writer, BackwardCFunction):
-            values = {f"saved[{k}]": saved and saved[0] for k, saved in enumerate(writer._saved)}
     return values
 
 
-def place(node: Any, name: str) -> Edge | None:
+def place(node: OpNode, name: str) -> Edge | None:
     """The edge that leads to what a node keeps under a name; None if it keeps no such tensor."""
     kind, formulas = dict(node.op.recipe)[name], list(node.op.formulas)
     if kind == "out":
@@ -153,21 +151,19 @@ def known(nodes: Iterable[Node], outputs: Mapping[Any, Tensor]) -> dict[Node, Se
         outputs: tensors that are known beforehand, by their edges.
     """
     in_order = sorted(nodes, key=lambda node: node._sequence)
-    tensors: dict[Any, Tensor] = dict(outputs)
+    tensors: dict[Any, Any] = dict(outputs)
     for node in in_order:
         if isinstance(node, AccumulateGrad):
             tensors[node, 0] = node.variable
-        for number, retain in node._hooks.retain.items() if node._hooks is not None else ():
-            if (tensor := retained(retain)) is not None:
-                tensors[node, number] = tensor
+        tensors |= {(node, number): tensor for number, tensor in retained(node)}
         if isinstance(node, OpNode):
-            for name, value in kept(node).items():
-                if isinstance(value, Tensor):
-                    tensors.setdefault(place(node, name), value)
-    tensors = {edge: t for edge, t in tensors.items() if edge and edge[0] is not None}
-    found = {}
+            saved = {place(node, n): v for n, v in kept(node).items() if isinstance(v, Tensor)}
+            for edge, value in saved.items():
+                tensors.setdefault(edge, value)
+    tensors |= {None: None, (None, 0): None}  # what has no history has no place
+    nodes_seen = {}
     for node in in_order:
-        found[node] = seen = vars(node).get("_seen") or Seen.of(node)
+        nodes_seen[node] = seen = vars(node).get("_seen") or Seen(node)
         if isinstance(node, OpNode) and "_seen" not in vars(node):
             for name, value in kept(node).items():
                 constant = isinstance(value, (Tensor, int, float)) and name in operands_of(node.op)
@@ -179,20 +175,21 @@ def known(nodes: Iterable[Node], outputs: Mapping[Any, Tensor]) -> dict[Node, Se
                 seen.outputs[number] = seen.outputs[number] or shown(tensor)
                 if tensor._grad is not None:
                     seen.gradients[number] = seen.gradients[number] or shown(tensor._grad)
-    return found
+    return nodes_seen
 
 
-def retained(retain: Any) -> Tensor | None:
-    """The tensor that retains its gradient, as long as it lives."""
-    return retain.args[0]()
+def retained(node: Node) -> list[tuple[int, Tensor]]:
+    """The tensors that retain their gradients and live, by output number."""
+    hooks: dict[int, Any] = {} if node._hooks is None else node._hooks.retain
+    return [(k, tensor) for k, hook in hooks.items() if (tensor := hook.args[0]()) is not None]
 
 
-def compute(node: OpNode, tensors: dict[Any, Tensor]) -> None:
+def compute(node: OpNode, tensors: dict[Any, Any]) -> None:
     """Add the result of an elementwise operation of which all arguments are known."""
-    op, edges = node.op, dict(zip(node.op.formulas, node._edges, strict=False))
-    found = {n: tensors[edge] for n, edge in edges.items() if edge in tensors}
+    op, edges = node.op, zip(node.op.formulas, node._edges, strict=False)
+    found = {name: tensors.get(edge) for name, edge in edges}
     # What was written to may have been something else then.
-    given = {n: t for n, t in found.items() if not version_of(t)} | kept(node)
+    given = {n: t for n, t in found.items() if t is not None and not version_of(t)} | kept(node)
     if (op.cast or op.arithmetic) and not op.variadic and given.keys() >= op.arguments.keys():
         arguments = {n: given[n] for n in op.arguments}
         arguments |= {n: t.detach() for n, t in arguments.items() if isinstance(t, Tensor)}
@@ -206,15 +203,6 @@ def compute(node: OpNode, tensors: dict[Any, Tensor]) -> None:
 WORD = re.compile(r"(?<![.\w])[a-z_]\w*\b(?!=)")
 
 
-class Unreadable(Exception):  # noqa: N818 - it is no error, but says which way to go
-    """A formula is not one expression."""
-
-
-@functools.cache
-def tree_of(file: str) -> ast.Module:
-    return ast.parse(Path(file).read_text("utf-8"))
-
-
 @functools.cache
 def declaration(code: CodeType) -> ast.Lambda | ast.FunctionDef:
     """The source of a formula."""
@@ -224,72 +212,64 @@ def declaration(code: CodeType) -> ast.Lambda | ast.FunctionDef:
             found.lineno == code.co_firstlineno and [a.arg for a in found.args.args] == names
         ):
             return found
-    raise Unreadable
+    raise LookupError(code)
+
+
+@functools.cache
+def tree_of(file: str) -> ast.Module:
+    return ast.parse(Path(file).read_text("utf-8"))
 
 
 class Taken(ast.NodeTransformer):
     """What is left of a formula for certain values: of branches, the one that is taken; of local
     variables, what was assigned to them."""
 
-    def __init__(self, formula: Any, values: Mapping[str, Any]) -> None:
-        self.globals, self.values = formula.__globals__, dict(values)
+    def __init__(self, names: dict[str, Any], values: Mapping[str, Any]) -> None:
+        self.names, self.values = names, dict(values)
         self.local: dict[str, ast.expr] = {}
 
     def value(self, expression: ast.expr) -> Any:
         """What an expression is."""
-        try:
-            code = compile(ast.Expression(expression), "<formula>", "eval")
-            return eval(code, self.globals, self.values)
-        except Exception:
-            raise Unreadable from None
+        code = compile(ast.Expression(expression), "<formula>", "eval")
+        return eval(code, self.names, self.values)
 
-    def truth(self, test: ast.expr) -> bool:
-        """Whether a condition holds, if it is one for all elements."""
-        found = self.value(test)
-        if np.size(getattr(found, "_array", found)) != 1:
-            raise Unreadable
-        return bool(found)
-
-    def result(self, body: Sequence[ast.stmt]) -> ast.expr | None:
+    def result(self, body: Sequence[ast.stmt]) -> ast.expr:
         """What statements return."""
-        for statement in body:
-            match statement:
-                case ast.Return(ast.expr() as value):
-                    return self.visit(copy.deepcopy(value))
-                case ast.Assign([ast.Name(name)], value):
-                    self.local[name] = self.visit(copy.deepcopy(value))
-                    self.values[name] = self.value(value)
-                case ast.If(test, then, otherwise):
-                    if found := self.result(then if self.truth(test) else otherwise):
-                        return found
-                case ast.Expr(ast.Constant()):
-                    pass
-                case _:
-                    raise Unreadable
-        return None
+        first, *rest = body
+        match first:
+            case ast.Return(ast.expr() as value):
+                return self.visit(value)
+            case ast.Assign([ast.Name(name)], value):
+                self.values[name] = self.value(value)
+                self.local[name] = self.visit(value)
+            case ast.If(test, then, otherwise):
+                rest = [*(then if self.value(test) else otherwise), *rest]
+            case ast.Expr(ast.Constant()):
+                pass
+            case _:
+                raise LookupError(first)
+        return self.result(rest)
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
-        try:
-            return self.visit(node.body if self.truth(node.test) else node.orelse)
-        except Unreadable:
-            return self.generic_visit(node)
+        with suppress(Exception):  # it is no condition for all elements
+            return self.visit(node.body if self.value(node.test) else node.orelse)
+        return self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return copy.deepcopy(self.local.get(node.id, node))
 
 
 def expression(op: Op, name: str, values: Mapping[str, Any]) -> str:
-    """The formula of an input, for certain values."""
+    """The formula of an input, for certain values: an expression, or else its name and what it
+    needs."""
     formula = op.formulas[name]
-    try:
-        source, taken = declaration(formula.__code__), Taken(formula, values)
+    with suppress(Exception):  # of formulas that are no expression or not to be computed
+        source = copy.deepcopy(declaration(formula.__code__))
         body = [ast.Return(source.body)] if isinstance(source, ast.Lambda) else source.body
-        if (found := taken.result(body)) is not None:
-            if op.joint and isinstance(found, ast.Tuple):
-                found = found.elts[list(op.formulas).index(name)]
-            return ast.unparse(found)
-    except (Unreadable, OSError, SyntaxError):
-        pass
+        found = Taken(formula.__globals__, values).result(body)
+        if op.joint and isinstance(found, ast.Tuple):
+            found = found.elts[list(op.formulas).index(name)]
+        return ast.unparse(found)
     return f"{formula.__name__}({', '.join(op.needs[name])})"
 
 
@@ -313,15 +293,14 @@ def formulas(node: Node, arrived: Sequence[Any] | None) -> list[tuple[str, str]]
     if arrived is not None:
         values["g"] = tuple(arrived) if node.multi else arrived[0]
     texts = {name: shown(value) for name, value in values.items() if is_short(value)}
-    texts = {name: f"({text})" if text[0] == "-" else text for name, text in texts.items()}
+    numbers = {name: f"({text})" if text[0] == "-" else text for name, text in texts.items()}
     if not any(isinstance(g, Tensor) for g in arrived or ()):
         values = {n: v._array if isinstance(v, Tensor) else v for n, v in values.items()}
     for name in node.op.formulas:
-        plain = expression(node.op, name, values)
-        numbers = WORD.sub(lambda word: texts.get(word[0], word[0]), plain)
-        numbers = shown(values[plain]) if plain in texts else numbers  # without parentheses
+        plain, times = expression(node.op, name, values), ""
         replaced = [values[word] for word in WORD.findall(plain) if word in texts]
-        full = arrived is not None and any(hasattr(value, "ndim") for value in replaced)
-        times = numbers.replace(" * ", " \N{MULTIPLICATION SIGN} ") if full else ""
+        if arrived is not None and any(hasattr(value, "ndim") for value in replaced):
+            times = texts.get(plain) or WORD.sub(lambda word: numbers.get(word[0], word[0]), plain)
+        times = times.replace(" * ", " \N{MULTIPLICATION SIGN} ")
         found.append((plain.replace(" * ", " \N{MIDDLE DOT} "), times))
     return found * (len(node._edges) if node.op.variadic else 1)

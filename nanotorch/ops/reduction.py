@@ -59,6 +59,14 @@ def spread(input: Array, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: 
     return out
 
 
+every = functools.cache(lambda ndim: tuple(range(ndim)))  # dimensions of that many
+
+
+def spread_all(g: Any, shape: tuple[int, ...]) -> Any:
+    """One number, repeated to ``shape``."""
+    return spread(g, shape, every(len(shape)), False)
+
+
 # Sums
 
 
@@ -70,7 +78,7 @@ def sum_dtype(input: Array, dtype: DType | None) -> np.dtype:
 
 
 @hidden_op(
-    input=lambda g, input_shape: spread(g, input_shape, tuple(range(len(input_shape))), False),
+    input=lambda g, input_shape: spread_all(g, input_shape),
     node="SumBackward0",
     batch=lambda call: sum_along(in_rows(call.whole("input")), (1,), False, call.args["dtype"]),
 )
@@ -89,7 +97,7 @@ def sum_all(input: Array, dtype: DType | None = None) -> Array:
     node="SumBackward1", dims=normal_dims, in_order=True,
 )  # fmt: skip
 def sum_along(
-    input: Array, dim: tuple[int, ...], keepdim: bool, dtype: DType | None = None
+    input: Array, dim: tuple[int, ...], keepdim: bool = False, dtype: DType | None = None
 ) -> Array:
     """The sum along dimensions."""
     if dtype is None and input.dtype.kind == "f":
@@ -146,9 +154,7 @@ def require_mean_dtype(input: Array, dtype: DType | None) -> None:
 
 
 @hidden_op(
-    input=lambda g, input_shape: spread(
-        g / (math.prod(input_shape) or 1), input_shape, tuple(range(len(input_shape))), False
-    ),
+    input=lambda g, input_shape: spread_all(g / (math.prod(input_shape) or 1), input_shape),
     node="MeanBackward0",
     batch=lambda call: mean_along(in_rows(call.whole("input")), (1,), False, call.args["dtype"]),
 )
@@ -169,7 +175,7 @@ def mean_all(input: Array, dtype: DType | None = None) -> Array:
     node="MeanBackward1", dims=normal_dims, in_order=True,
 )  # fmt: skip
 def mean_along(
-    input: Array, dim: tuple[int, ...], keepdim: bool, dtype: DType | None = None
+    input: Array, dim: tuple[int, ...], keepdim: bool = False, dtype: DType | None = None
 ) -> Array:
     """The mean along dimensions."""
     require_mean_dtype(input, dtype)
