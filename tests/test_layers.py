@@ -35,7 +35,7 @@ LAZY = {
     "google": {"nanotorch.utils.tensorboard.files"},
     "matplotlib": {"nanotorch.train.plots", "nanotorch.utils.tensorboard.media"},
     "mpi4py": {"nanotorch.distributed.group"},
-    "PIL": {"nanotorch.utils.tensorboard.media"},
+    "PIL": set[str](),
     "safetensors": {"nanotorch.serialization.archive"},
     "tensorboard": set[str](),
     "tensorboardX": {"nanotorch.utils.tensorboard.files"},
