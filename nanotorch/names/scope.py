@@ -310,8 +310,9 @@ REASONS = (
         r"func.rearrange",
     ),
     Reason(
-        "few show it. Use add_image, add_figure or add_histogram",
-        r"utils.tensorboard.add_(audio|embedding|mesh|onnx_graph|video)",
+        "few show it. Use add_image, add_figure, add_histogram, add_pr_curve or add_custom_scalars",
+        r"utils.tensorboard.add_(audio|embedding|mesh|onnx_graph|video|tensor|image_with_boxes) "
+        r"utils.tensorboard.add_((histogram|pr_curve)_raw|custom_scalars_(multiline|margin)chart)",
     ),
     Reason("few networks use it. Use LeakyReLU or PReLU", r"nn.RReLU nn.functional.rrelu_?"),
     Reason(

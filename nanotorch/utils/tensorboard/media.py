@@ -1,6 +1,6 @@
 """Pictures, figures, hyperparameters and text for TensorBoard."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,31 +47,6 @@ class Media(Output):
     ) -> None:  # fmt: skip
         """Add a batch of images, drawn as a grid."""
         self.add_image(tag, img_tensor, global_step, walltime, dataformats)
-
-    def add_image_with_boxes(
-        self, tag: str, img_tensor: "Values", box_tensor: "Values", global_step: int | None = None,
-        walltime: float | None = None, rescale: float = 1, dataformats: str = "CHW",
-        labels: str | Sequence[str] | None = None,
-    ) -> None:  # fmt: skip
-        """Add an image with rectangles drawn into it.
-
-        Args:
-            tag: the image's name.
-            img_tensor: the pixels, as for `add_image`.
-            box_tensor: (N, 4): the left, top, right and bottom edge of each rectangle.
-            global_step: where the image stands on the time axis.
-            walltime: seconds since the epoch, now if not given.
-            rescale: the factor by which the image is enlarged.
-            dataformats: the meaning of the dimensions, as for `add_image`.
-            labels: a text for each rectangle; another number of them is ignored.
-        """
-        boxes = array_of(box_tensor)
-        texts = [labels] if isinstance(labels, str) else list(labels or ())
-        image = protos().summary.image_boxes(
-            tag, pixels_of(img_tensor, dataformats), boxes, rescale, dataformats,
-            texts if len(texts) == len(boxes) else None,
-        )  # fmt: skip
-        self._add_summary(image, global_step, walltime, tag)
 
     def add_figure(
         self, tag: str, figure: "Figure | list[Figure]", global_step: int | None = None,

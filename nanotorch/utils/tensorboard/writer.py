@@ -17,13 +17,11 @@ from nanotorch.utils.tensorboard.files import (
     metadata,
     number_of,
     protos,
-    shape_proto,
 )
 from nanotorch.utils.tensorboard.graph import (
     BackwardGraph,
     ForwardGraph,
     Nodes,
-    data_type,
     trace,
     watched_step,
 )
@@ -75,29 +73,6 @@ class Curves(Output):
             event = protos().Event(summary=scalar(main_tag, number_of(value)))
             file.add(event, global_step, walltime)
 
-    def add_tensor(
-        self, tag: str, tensor: "Values", global_step: int | None = None,
-        walltime: float | None = None,
-    ) -> None:  # fmt: skip
-        """Add a whole tensor, for other programs to read: TensorBoard shows none.
-
-        Raises:
-            ValueError: for a dtype that TensorBoard has not, or 2 GB and more.
-        """
-        array = array_of(tensor)
-        if array.nbytes >= 1 << 31:
-            raise ValueError("tensor is bigger than protocol buffer's hard limit of 2GB in size")
-        try:
-            kind = data_type(array.dtype)
-        except ValueError:
-            raise ValueError(f"{tag} has unsupported tensor dtype {array.dtype}") from None
-        content = array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
-        held = protos().TensorProto(
-            dtype=kind, tensor_shape=shape_proto(array.shape), tensor_content=content
-        )
-        value = protos().Summary.Value(tag=tag, metadata=metadata("tensor"), tensor=held)
-        self._add_values([value], global_step, walltime)
-
     def add_histogram(
         self, tag: str, values: "Values", global_step: int | None = None,
         bins: str | Sequence[float] = "tensorflow", walltime: float | None = None,
@@ -126,30 +101,6 @@ class Curves(Output):
             protos().summary.histogram(tag, finite, edges, max_bins), global_step, walltime, tag
         )
 
-    def add_histogram_raw(
-        self, tag: str, min: float, max: float, num: int, sum: float, sum_squares: float,
-        bucket_limits: "Values", bucket_counts: "Values", global_step: int | None = None,
-        walltime: float | None = None,
-    ) -> None:  # fmt: skip
-        """Add a histogram that is counted already.
-
-        Args:
-            tag: the histogram's name.
-            min, max, num, sum, sum_squares: of the values.
-            bucket_limits: the upper end of each bucket.
-            bucket_counts: how many values are in each.
-            global_step: where the histogram stands on the time axis.
-            walltime: seconds since the epoch, now if not given.
-
-        Raises:
-            ValueError: if there are not as many limits as counts.
-        """
-        limits, counts = (array_of(x).tolist() for x in (bucket_limits, bucket_counts))
-        if len(limits) != len(counts):
-            raise ValueError("len(bucket_limits) != len(bucket_counts), see the document.")
-        raw = protos().summary.histogram_raw(tag, min, max, num, sum, sum_squares, limits, counts)
-        self._add_summary(raw, global_step, walltime, tag)
-
     def add_text(
         self, tag: str, text_string: str, global_step: int | None = None,
         walltime: float | None = None,
@@ -167,30 +118,6 @@ class Curves(Output):
         curve = protos().summary.pr_curve(tag, *rows, min(num_thresholds, 127), factors)
         self._add_summary(curve, global_step, walltime, tag)
 
-    def add_pr_curve_raw(
-        self, tag: str, true_positive_counts: "Values", false_positive_counts: "Values",
-        true_negative_counts: "Values", false_negative_counts: "Values", precision: "Values",
-        recall: "Values", global_step: int | None = None, num_thresholds: int = 127,
-        weights: "Values | None" = None, walltime: float | None = None,
-    ) -> None:  # fmt: skip
-        """Add a precision-recall curve that is counted already, at thresholds that rise.
-
-        Args:
-            tag: the curve's name.
-            true_positive_counts, false_positive_counts, true_negative_counts,
-                false_negative_counts, precision, recall: at each threshold.
-            global_step: where the curve stands on the time axis.
-            num_thresholds: how many thresholds there are.
-            weights: accepted for PyTorch's sake.
-            walltime: seconds since the epoch, now if not given.
-        """
-        rows = (true_positive_counts, false_positive_counts, true_negative_counts,
-                false_negative_counts, precision, recall)  # fmt: skip
-        curve = protos().summary.pr_curve_raw(
-            tag, *(array_of(row) for row in rows), num_thresholds=num_thresholds
-        )
-        self._add_summary(curve, global_step, walltime, tag)
-
     def add_custom_scalars(self, layout: Layout) -> None:
         """Say which curves are drawn together on the page *Custom scalars*; once for a run.
 
@@ -206,33 +133,6 @@ class Curves(Output):
                 if kind == "Margin" and len(tags) != 3:
                     raise AssertionError("len(tags) != 3")
         self._add_summary(protos().summary.custom_scalars(layout), None, None)
-
-    def add_custom_scalars_multilinechart(
-        self, tags: Sequence[str], category: str = "default", title: str = "untitled"
-    ) -> None:
-        """Draw several curves in one chart on the page *Custom scalars*.
-
-        Args:
-            tags: of the curves.
-            category, title: of the chart.
-        """
-        self.add_custom_scalars({category: {title: ["Multiline", list(tags)]}})
-
-    def add_custom_scalars_marginchart(
-        self, tags: Sequence[str], category: str = "default", title: str = "untitled"
-    ) -> None:
-        """Draw a curve with a margin on the page *Custom scalars*.
-
-        Args:
-            tags: of the curve, of the lower and of the upper end of the margin.
-            category, title: of the chart.
-
-        Raises:
-            AssertionError: for another number of tags.
-        """
-        if len(tags) != 3:
-            raise AssertionError(f"Expected 3 tags, got {len(tags)}.")
-        self.add_custom_scalars({category: {title: ["Margin", list(tags)]}})
 
 
 def scalar(tag: str, value: float, new_style: bool = False, double: bool = False) -> Any:

@@ -14,8 +14,6 @@ import numpy as np
 from tests.answers import raised
 from tests.utils.tensorboard.records import events
 
-BOXES = [[5.0, 5, 30, 40], [20, 10, 70, 50]]
-
 
 def _writer(torch: Any, directory: str) -> Any:
     module = importlib.import_module(f"{torch.__name__}.utils.tensorboard")
@@ -62,7 +60,6 @@ def histograms(torch: Any) -> Any:
         writer.add_histogram("auto", values, bins="auto")
         writer.add_histogram("joined", values, max_bins=7, bins=list(range(-10, 30)))
         writer.add_histogram("integers", torch.arange(5))
-        writer.add_histogram_raw("raw", 0, 1, 10, 5, 4, [0.5, 1], [4, 6], 2)
 
     return _written(torch, add)
 
@@ -74,8 +71,6 @@ def precision_and_recall(torch: Any) -> Any:
     def add(writer: Any) -> None:
         writer.add_pr_curve("usual", truth.long(), scores, 2, num_thresholds=11)
         writer.add_pr_curve("fine", truth.long(), scores, 2, num_thresholds=500, weights=weights)
-        rows = [np.arange(5) / (i + 1) for i in range(6)]
-        writer.add_pr_curve_raw("raw", *rows, num_thresholds=5)
 
     return _written(torch, add)
 
@@ -93,8 +88,6 @@ def pictures(torch: Any) -> Any:
         writer.add_image("WH", picture[0], dataformats="WH")
         writer.add_images("grid", several)
         writer.add_images("NHWC", several.permute(0, 2, 3, 1), dataformats="NHWC")
-        black = torch.zeros(3, 60, 80)
-        writer.add_image_with_boxes("boxes", black, torch.tensor(BOXES), rescale=2)
 
     return _written(torch, add)
 
@@ -103,29 +96,8 @@ def charts(torch: Any) -> Any:
     def add(writer: Any) -> None:
         kinds = {"x": ["Multiline", ["a", "b"]], "y": ["Margin", ["a", "b", "c"]]}
         writer.add_custom_scalars({"A": kinds})
-        writer.add_custom_scalars_multilinechart(["a"])
-        writer.add_custom_scalars_marginchart(["a", "b", "c"], "category", "title")
 
     return _written(torch, add)
-
-
-def tensors(torch: Any) -> Any:
-    """Compared as arrays: the numbers may stand in either of two fields."""
-    from tensorboard.util.tensor_util import make_ndarray
-
-    given = [torch.arange(6).reshape(2, 3), torch.ones(2) / 3, torch.tensor([True]),
-             torch.ones(2, 0).double(), torch.tensor(3, dtype=torch.int32)]  # fmt: skip
-    with tempfile.TemporaryDirectory() as directory:
-        writer = _writer(torch, directory)
-        for number, tensor in enumerate(given):
-            writer.add_tensor(f"t{number}", tensor, number)
-        writer.close()
-        values = [v for event in events(Path(directory)) for v in event.summary.value]
-    arrays = [make_ndarray(value.tensor) for value in values]
-    return [
-        [v.tag, str(a.dtype), list(a.shape), a.tolist(), str(v.metadata)]
-        for v, a in zip(values, arrays, strict=True)
-    ]
 
 
 def hyperparameters(torch: Any) -> Any:
@@ -143,10 +115,8 @@ def signatures(torch: Any) -> Any:
     writer = importlib.import_module(f"{torch.__name__}.utils.tensorboard").SummaryWriter
     names = ["__init__", "flush", "close", "get_logdir"]
     names += ["add_" + kind for kind in (
-        "scalar", "scalars", "tensor", "histogram", "histogram_raw", "image", "images",
-        "image_with_boxes", "figure", "text", "graph", "pr_curve",
-        "pr_curve_raw", "custom_scalars", "custom_scalars_multilinechart",
-        "custom_scalars_marginchart", "hparams",
+        "scalar", "scalars", "histogram", "image", "images", "figure", "text", "graph", "pr_curve",
+        "custom_scalars", "hparams",
     )]  # fmt: skip
     return {
         name: [[p.name, p.default if p.default is not p.empty else ""] for p in parameters]
@@ -160,11 +130,9 @@ def refusals(torch: Any) -> Any:
     with tempfile.TemporaryDirectory() as directory, warnings.catch_warnings(action="ignore"):
         w = _writer(torch, directory)
         answers = [
-            raised(w.add_custom_scalars_marginchart, ["a"]),
             raised(w.add_custom_scalars, {"c": {"d": ["Margin", ["a"]]}}),
             raised(w.add_hparams, 1, {}), raised(w.add_hparams, {"a": 1}, {}, {"a": ["x"]}),
             raised(w.add_hparams, {"a": 1}, {}, {"b": [1]}),
-            raised(w.add_histogram_raw, "x", 0, 1, 1, 1, 1, [1], [1, 2]),
             " ".join(raised(w.add_image, "x", picture[0]).split()),
             " ".join(raised(w.add_image, "x", picture, dataformats="CCH").split()),
         ]  # fmt: skip
