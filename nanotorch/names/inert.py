@@ -189,7 +189,6 @@ TABLE = {
     "onnx.symbolic_helper": "=parse_args",
     "onnx.symbolic_opset11": "select squeeze unsqueeze",
     "ops": "!load_library",
-    "optim.swa_utils": "SWALR",
     "overrides": "TorchFunctionMode",
     "package": "PackageExporter PackageImporter",
     "profiler": "tensorboard_trace_handler",

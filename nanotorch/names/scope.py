@@ -345,7 +345,6 @@ REASONS = (
         "few use it. Call checkpoint for each part, with early_stop=False if need be",
         r"checkpoint_sequential set_checkpoint_early_stop",
     ),
-    Reason("few use it. Use SequentialLR, CosineAnnealingLR and ConstantLR", r"SWALR"),
     Reason("few use it. Use logsumexp of parts, or cumsum of exp", r"logcumsumexp"),
     Reason(
         "operations do not run side by side, and all are deterministic. Leave it out",

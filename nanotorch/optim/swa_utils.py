@@ -1,6 +1,7 @@
 """Weights that are averages over the training."""
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,8 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.names.lookup import on_demand
 from nanotorch.nn.module import Module
 from nanotorch.nn.normalization import _BatchNorm
+from nanotorch.optim.lr_scheduler.scheduler import Formula, Rate, per_group
+from nanotorch.optim.optimizer import Optimizer
 
 Average = Callable[[Tensor, Tensor, Any], Tensor]
 MultiAverage = Callable[[Sequence[Tensor], Sequence[Tensor], Any], None]
@@ -200,6 +203,54 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     for layer, momentum in zip(layers, before, strict=True):
         layer.momentum = momentum
     model.train(training)
+
+
+class SWALR(Formula):
+    """Rates go from what they are to ``swa_lr``, and stay there.
+
+        lr = a swa_lr + (1 - a) initial lr,   a = (1 - cos(π step / anneal_epochs)) / 2
+
+    Args:
+        optimizer, last_epoch: see `LRScheduler`.
+        swa_lr: the last rate, or a list of one for each group.
+        anneal_epochs: how many steps it takes. Default: 10.
+        anneal_strategy: "cos", or "linear" with a = step / anneal_epochs. Default: "cos".
+
+    Raises:
+        ValueError: for another strategy, a number of steps that is none, or not as many rates as
+            groups.
+    """
+
+    def __init__(
+        self, optimizer: Optimizer, swa_lr: Any, anneal_epochs: int = 10,
+        anneal_strategy: str = "cos", last_epoch: int = -1,
+    ) -> None:  # fmt: skip
+        rates = per_group("swa_lr", optimizer, swa_lr)
+        for group, rate in zip(optimizer.param_groups, rates, strict=True):
+            group["swa_lr"] = rate
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(
+                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
+            )
+        if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
+            raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
+        self._anneal_strategy, self.anneal_epochs = anneal_strategy, anneal_epochs
+        super().__init__(optimizer, last_epoch)
+
+    def _share(self, step: int) -> float:
+        """How far rates have gone by a step, in [0, 1]."""
+        passed = min(1.0, max(0, step) / max(1, self.anneal_epochs))
+        return passed if self._anneal_strategy == "linear" else (1 - math.cos(math.pi * passed)) / 2
+
+    def _rates(self) -> list[Rate]:
+        step = max(self._step_count - 1, int(not self.anneal_epochs))
+        before, share = self._share(step - 1), self._share(step)
+        rates = []
+        for group in self.optimizer.param_groups:
+            rate, last = group["lr"], group["swa_lr"]
+            initial = last if before == 1 else (rate - before * last) / (1 - before)
+            rates.append(share * last + (1 - share) * initial)
+        return rates
 
 
 if not TYPE_CHECKING:  # errors about other names tell why

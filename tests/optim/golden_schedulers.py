@@ -56,8 +56,11 @@ def drive(torch: Any, make: Any, steps: int = 12, **options: Any) -> Any:
 
 def _makers(torch: Any) -> dict[str, Any]:
     """One of each scheduler that a step changes without being told anything."""
-    s = torch.optim.lr_scheduler
+    s, swa = torch.optim.lr_scheduler, torch.optim.swa_utils.SWALR
     return {
+        "average": lambda o: swa(o, 0.02),
+        "average, linear": lambda o: swa(o, [0.2, 0.1], 4, anneal_strategy="linear"),
+        "average, at once": lambda o: swa(o, 0.02, anneal_epochs=0),
         "lambda": lambda o: s.LambdaLR(o, lambda e: 0.95**e),
         "lambdas": lambda o: s.LambdaLR(o, [lambda e: 1 / (e + 1), lambda e: e % 3]),
         "multiplicative": lambda o: s.MultiplicativeLR(o, lambda e: 0.9 if e % 2 else 1.0),
@@ -318,7 +321,7 @@ def order_of_calls(torch: Any) -> Any:
 
 
 def arguments(torch: Any) -> Any:
-    s = torch.optim.lr_scheduler
+    s, swa = torch.optim.lr_scheduler, torch.optim.swa_utils.SWALR
     o, plain = optimizer_of(torch), optimizer_of(torch, kind="Adagrad")
     one, two = s.StepLR(o, 2), s.StepLR(optimizer_of(torch), 2)
     plateau = s.ReduceLROnPlateau(o)
@@ -344,5 +347,6 @@ def arguments(torch: Any) -> Any:
         raised(s.SequentialLR, o, [one, plateau], [2]), raised(s.SequentialLR, o, [3], []),
         raised(s.SequentialLR, o, [one, two], [2]), raised(s.ChainedScheduler, []),
         raised(s.ChainedScheduler, [one, two]), raised(s.ChainedScheduler, [plateau]),
-        raised(s.ChainedScheduler, [one, 3]),
+        raised(s.ChainedScheduler, [one, 3]), raised(swa, o, 1, anneal_strategy="a"),
+        raised(swa, o, 1, -1), raised(swa, o, 1, 1.5), raised(swa, 3, 1),
     ]  # fmt: skip
