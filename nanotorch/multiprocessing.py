@@ -1,6 +1,7 @@
-"""Python's `multiprocessing`, and functions run in several new processes.
+"""Python's `multiprocessing`, functions run in several new processes, and memory that they share.
 
-Tensors go from process to process as copies: there is no shared memory.
+Tensors go from process to process as copies, those in shared memory (`Tensor.share_memory_`) as
+what they are: arguments of a `Process`, and what a `Queue` carries.
 """
 
 import multiprocessing
@@ -12,8 +13,23 @@ import traceback
 import weakref
 from collections.abc import Callable, Sequence
 from multiprocessing import *  # noqa: F403 - all of them are here as well, as in PyTorch
+from multiprocessing.heap import Arena
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+
+from nanotorch._core.bfloat16 import Bfloat16Array
+from nanotorch._core.layout import address, like, owner_of
+from nanotorch._core.tensor import Tensor
+from nanotorch.names.lookup import stand_in
+
+IN_SPAWN = (
+    "ProcessContext ProcessException ProcessExitedException ProcessRaisedException SpawnContext "
+    "spawn start_processes"
+)
+stand_in(f"{__name__}.spawn", {__name__: IN_SPAWN})
 
 
 class ProcessException(Exception):  # noqa: N818 - PyTorch's name
@@ -125,6 +141,60 @@ class ProcessContext:
 
 
 SpawnContext = ProcessContext
+
+
+class Memory:
+    """Memory that processes share, of which arrays are views.
+
+    Args:
+        arena: Python's, which knows how to be sent to another process.
+    """
+
+    def __init__(self, arena: Any) -> None:
+        self.arena = arena
+        self.__array_interface__ = np.frombuffer(arena.buffer, np.uint8).__array_interface__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Memory, (self.arena,)
+
+
+def placed(
+    kind: type, shape: Any, dtype: np.dtype, memory: Memory, offset: int, strides: Any
+) -> np.ndarray:
+    """An array in shared memory."""
+    array: np.ndarray = kind(shape, dtype, np.asarray(memory), offset, strides)
+    return array
+
+
+def memory_of(array: np.ndarray) -> Memory | None:
+    """The shared memory in which an array lies, if it does."""
+    base = owner_of(array).base
+    return base if isinstance(base, Memory) else None
+
+
+def sent(array: np.ndarray) -> Any:
+    """An array for another process: in shared memory where it lies, else its values."""
+    memory = memory_of(array)
+    if memory is None:
+        return array.__reduce_ex__(2)
+    offset = address(array) - memory.__array_interface__["data"][0]
+    return placed, (type(array), array.shape, array.dtype, memory, offset, array.strides)
+
+
+for _kind in (np.ndarray, Bfloat16Array):
+    ForkingPickler.register(_kind, sent)
+
+
+def share(tensor: Tensor) -> Tensor:
+    """Move the values of a tensor to shared memory, unless they are there; returns the tensor."""
+    if memory_of(tensor._array) is None:
+        array = like(tensor._array)
+        memory = Memory(Arena(max(array.nbytes, 1)))
+        tensor._array = placed(type(array), array.shape, array.dtype, memory, 0, array.strides)
+        tensor._array[...] = array
+    return tensor
+
+
 STRATEGIES = ("file_descriptor", "file_system")
 _strategy = [STRATEGIES[0]]
 

@@ -204,7 +204,7 @@ def never(self: Layout) -> bool:
 
 for _name in KINDS:
     setattr(Layout, _name, property(never, doc=never.__doc__))
-for _name in ("is_complex", "is_shared", "is_pinned"):
+for _name in ("is_complex", "is_pinned"):
     setattr(Layout, _name, never)
 
 

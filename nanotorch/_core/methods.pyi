@@ -629,8 +629,6 @@ class Methods:
     def is_quantized(self) -> _bool: ...
     def is_same_size(self, other: Tensor) -> _bool:
         """Whether two tensors have the same shape."""
-    def is_shared(self) -> _bool:
-        """Always False."""
     @property
     def is_sparse(self) -> _bool: ...
     @property

@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from sys import getrefcount
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -58,6 +59,7 @@ USE_DETACH = (
     "use var_no_grad = var.detach()."
 )
 
+ALONE = 2  # what `getrefcount` counts for an array that only one tensor, or array, holds
 new_node = object.__new__
 keep_freed_memory()  # large results come and go in every step
 
@@ -113,6 +115,31 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
         """A leaf of a subclass on the memory of a tensor."""
         overrides = importlib.import_module("nanotorch.overrides")
         return overrides.make_subclass(cls, data, require_grad)
+
+    # Other processes
+
+    def share_memory_(self) -> "Tensor":
+        """Move the values to memory that processes share; returns the tensor.
+
+        What one process writes there, the others see: those that are forked later, and those that
+        get the tensor as an argument, or by a queue of `torch.multiprocessing`.
+
+        Raises:
+            RuntimeError: if another tensor has the same memory, in which it would stay behind.
+        """
+        sharing = importlib.import_module("nanotorch.multiprocessing")
+        if not self.is_shared() and (self._view is not None or getrefcount(self._array) > ALONE):
+            raise RuntimeError(
+                "share_memory_() moves the values of one tensor, and others have this one's memory:"
+                " its base, its views, or the tensor whose `data` it is. Call it on a tensor, not "
+                "on its `data`, before there are views and graphs of it, or share its clone()"
+            )
+        return sharing.share(self)
+
+    def is_shared(self) -> bool:
+        """Whether the values lie in memory that processes share."""
+        sharing = importlib.import_module("nanotorch.multiprocessing")
+        return sharing.memory_of(self._array) is not None
 
     # Its place in the graph
 

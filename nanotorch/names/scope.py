@@ -32,7 +32,7 @@ NAMES_OF_TENSORS = """
     mvlgamma mvlgamma_ name nanmedian narrow_copy new_empty_strided nonzero_static orgqr ormqr
     polygamma polygamma_ q_per_channel_axis q_per_channel_scales
     q_per_channel_zero_points q_scale q_zero_point qr qscheme record_stream reinforce resize
-    resize_as resize_as_sparse_ row_indices select_scatter set_ share_memory_ slice_inverse
+    resize_as resize_as_sparse_ row_indices select_scatter set_ slice_inverse
     slice_scatter smm solve sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_
     sspaddmm stft storage storage_type symeig to_dense to_mkldnn to_padded_tensor to_sparse
     to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr triangular_solve
@@ -75,7 +75,7 @@ REASONS = (
         record_stream to_mkldnn mkldnn_\w+ fbgemm_\w+ torch.(cpp|cpu) has_mkl
         has_openmp has_lapack has_spectral autograd.DeviceType compiled_with_cxx11_abi USE_\w+
         PRIVATE_OPS profiler_allow_cudagraph\w+ backends.(?!cuda|cudnn|mps)\w+ accelerator.\w+
-        (cuda|mps|xpu).\w+ windows share_memory_ convert_conv[23]d_weight_memory_format
+        (cuda|mps|xpu).\w+ windows convert_conv[23]d_weight_memory_format
         nn.utils.memory_format""",
     ),
     Reason(
@@ -204,7 +204,8 @@ REASONS = (
         nn.functional.(Tensor|grad) nn.grad""",
     ),
     Reason(
-        "processes share nothing here. Send tensors from process to process, as copies",
+        "it is how PyTorch itself starts processes. Use Process, spawn and Queue, and "
+        "share_memory_() for tensors that processes write to",
         r"multiprocessing.\w+",
     ),
     Reason(

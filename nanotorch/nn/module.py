@@ -1,6 +1,6 @@
 """`Module`, the base class of all layers and models: a tree of parameters, buffers and children."""
 
-import mmap
+import importlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Self, TypeVar
@@ -839,12 +839,11 @@ class Module(ModuleCall, ModuleState):
         return self._apply(lambda t: wrap(np.empty_like(t._array)), recurse)
 
     def share_memory(self) -> Self:
-        """Move parameters and buffers to memory that processes share; returns the module.
+        """Move its tensors to memory that processes share; returns the module.
 
-        What a process that is forked later writes there, all others see. It is shared by forking
-        only: a module that is pickled for a process is copied.
+        See `Tensor.share_memory_`.
         """
-        return self._apply(shared)
+        return self._apply(importlib.import_module("nanotorch.multiprocessing").share)
 
     def _to_float(self, kind: dtype) -> Self:
         keep_accumulators(*self.parameters())
@@ -882,15 +881,6 @@ class Module(ModuleCall, ModuleState):
         rows.append(("all", "", "", f"{sum(p.numel() for p in self.parameters()):,}"))
         cells = ("".join(f"<td>{escape(text)}</td>" for text in row) for row in rows)
         return f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
-
-
-def shared(tensor: Tensor) -> Tensor:
-    """A copy in memory that forked processes share."""
-    array = tensor._array
-    memory = np.frombuffer(mmap.mmap(-1, max(array.nbytes, 1)), np.uint8)
-    copy = memory[: array.nbytes].view(array.dtype).reshape(array.shape)
-    copy[...] = array
-    return wrap(copy)
 
 
 def clear(grad: Tensor) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.layout import address
-from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.tensor import ALONE, Tensor, wrap
 
 # Parameters of one optimizer side by side in memory, so that one call can update them all.
 #
@@ -19,7 +19,6 @@ from nanotorch._core.tensor import Tensor, wrap
 
 Array = np.ndarray
 ALIGNMENT = 64
-ALONE = 2  # what `getrefcount` counts for an array that only one tensor, or array, holds
 
 # By `id` of a block: the block and how long the part of each role is.
 spans: dict[int, tuple["weakref.ref[Array]", int]] = {}

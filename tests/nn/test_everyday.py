@@ -1,6 +1,5 @@
 """What modules, layers and losses do besides their golden answers."""
 
-import os
 import warnings
 
 import pytest
@@ -51,20 +50,6 @@ def test_layers_of_users_inherit_as_always() -> None:
     assert torch.nn.Conv1d.__init__ is not torch.nn.Conv2d.__init__
     with pytest.raises(TypeError, match=r"^Conv2d.__init__\(\) missing"):
         Mine()  # type: ignore[call-arg]
-
-
-def test_a_forked_process_writes_to_shared_parameters() -> None:
-    shared, own = torch.nn.Linear(2, 2).share_memory(), torch.nn.Linear(2, 2)
-    before = own.weight.tolist()
-    child = os.fork()
-    if not child:
-        with torch.no_grad():
-            shared.weight.fill_(7.0)
-            own.weight.fill_(7.0)
-        os._exit(0)
-    os.waitpid(child, 0)
-    assert shared.weight.tolist() == [[7.0, 7.0], [7.0, 7.0]]
-    assert own.weight.tolist() == before
 
 
 def test_a_length_beyond_the_padding_is_refused() -> None:
