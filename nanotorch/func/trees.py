@@ -19,6 +19,7 @@ class Node(NamedTuple):
 
     flatten_fn: Flatten
     unflatten_fn: Unflatten
+    flatten_with_keys_fn: Flatten | None = None
 
 
 KNOWN: dict[Any, tuple[Flatten, Unflatten]] = {
@@ -44,13 +45,15 @@ NODES = {kind: Node(*functions) for kind, functions in KNOWN.items()}
 
 
 def register_pytree_node(
-    cls: type, flatten_fn: Flatten, unflatten_fn: Unflatten, **named: Any
-) -> None:
+    cls: type, flatten_fn: Flatten, unflatten_fn: Unflatten, *,
+    flatten_with_keys_fn: Flatten | None = None, **named: Any,
+) -> None:  # fmt: skip
     """Say how a class of containers is taken apart and put together.
 
     Args:
         flatten_fn: gives what a container holds, and a context.
         unflatten_fn: gives a container of values and a context.
+        flatten_with_keys_fn: as the first, each value in a pair with its key; for paths.
         named: what PyTorch takes for its files, accepted for its sake.
 
     Raises:
@@ -58,7 +61,7 @@ def register_pytree_node(
     """
     if cls in NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
-    NODES[cls] = Node(flatten_fn, unflatten_fn)
+    NODES[cls] = Node(flatten_fn, unflatten_fn, flatten_with_keys_fn)
 
 
 class TreeSpec(NamedTuple):
@@ -249,6 +252,154 @@ def tree_map_only(
         return func(leaf) if (isinstance(leaf, kind) if chosen else kind(leaf)) else leaf
 
     return tree_map(one, tree, is_leaf=is_leaf)
+
+
+def tree_map_(
+    func: Callable[..., Any], tree: Any, *rests: Any,
+    is_leaf: Callable[[Any], bool] | None = None,
+) -> Any:  # fmt: skip
+    """`tree_map` for what ``func`` does: gives the tree as it was."""
+    tree_map(func, tree, *rests, is_leaf=is_leaf)
+    return tree
+
+
+def tree_iter(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> Iterator[Any]:
+    """The leaves of a tree, one after the other."""
+    yield from tree_leaves(tree, is_leaf)
+
+
+def tree_is_leaf(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
+    """Whether a value is no container."""
+    return tree_structure(tree, is_leaf).is_leaf()
+
+
+def tree_all(
+    pred: Callable[[Any], bool], tree: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> bool:
+    """Whether something is true of all leaves."""
+    return all(map(pred, tree_leaves(tree, is_leaf)))
+
+
+def tree_any(
+    pred: Callable[[Any], bool], tree: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> bool:
+    """Whether something is true of one of the leaves."""
+    return any(map(pred, tree_leaves(tree, is_leaf)))
+
+
+# Paths: the keys that lead from a tree to a leaf.
+
+
+class SequenceKey(NamedTuple):
+    """Leads to a value by its position."""
+
+    idx: int
+
+    def __str__(self) -> str:
+        return f"[{self.idx!r}]"
+
+    def get(self, sequence: Any) -> Any:
+        """What it leads to."""
+        return sequence[self.idx]
+
+
+class MappingKey(NamedTuple):
+    """Leads to a value by a key."""
+
+    key: Any
+
+    def __str__(self) -> str:
+        return f"[{self.key!r}]"
+
+    def get(self, mapping: Any) -> Any:
+        """What it leads to."""
+        return mapping[self.key]
+
+
+class GetAttrKey(NamedTuple):
+    """Leads to a value by the name of an attribute."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f".{self.name}"
+
+    def get(self, value: Any) -> Any:
+        """What it leads to."""
+        return getattr(value, self.name)
+
+
+Path = tuple[Any, ...]
+
+
+def keystr(kp: Path) -> str:
+    """A path as Python writes it."""
+    return "".join(map(str, kp))
+
+
+def key_get(obj: Any, kp: Path) -> Any:
+    """Where a path leads."""
+    for key in kp:
+        obj = key.get(obj)
+    return obj
+
+
+def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[Any, Any]], Any]:
+    """Pairs of a key and a value, and the context of a dict."""
+    values, context = NODES[type(d)][0](d)
+    return list(zip(map(MappingKey, d), values, strict=True)), context
+
+
+def _with_keys(kind: Any, tree: Any) -> Iterable[tuple[Any, Any]]:
+    """What a container holds, in pairs with keys."""
+    if kind in DICTS:
+        return _dict_flatten_with_keys(tree)[0]
+    if kind is namedtuple:
+        return zip(map(GetAttrKey, tree._fields), tree, strict=True)
+    keyed = NODES[kind].flatten_with_keys_fn
+    if keyed is not None:
+        return keyed(tree)[0]
+    if kind in KNOWN or issubclass(kind, Named):
+        return ((SequenceKey(place), value) for place, value in enumerate(tree))
+    raise ValueError(
+        f"Did not find a flatten_with_keys_fn for type: {kind}. Please pass a "
+        "flatten_with_keys_fn argument to register_pytree_node."
+    )
+
+
+def tree_leaves_with_path(
+    tree: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> list[tuple[Path, Any]]:
+    """The leaves of a tree, in order, in pairs with their paths.
+
+    Raises:
+        ValueError: for a class that was registered without a function for it.
+    """
+    kind = None if is_leaf is not None and is_leaf(tree) else kind_of(tree)
+    if kind is None:
+        return [((), tree)]
+    return [
+        ((key, *path), leaf)
+        for key, value in _with_keys(kind, tree)
+        for path, leaf in tree_leaves_with_path(value, is_leaf)
+    ]
+
+
+def tree_flatten_with_path(
+    tree: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> tuple[list[tuple[Path, Any]], TreeSpec]:
+    """`tree_leaves_with_path`, and how they are nested."""
+    return tree_leaves_with_path(tree, is_leaf), tree_structure(tree, is_leaf)
+
+
+def tree_map_with_path(
+    func: Callable[..., Any], tree: Any, *rests: Any,
+    is_leaf: Callable[[Any], bool] | None = None,
+) -> Any:  # fmt: skip
+    """`tree_map` of a function whose first argument is the path."""
+    pairs, spec = tree_flatten_with_path(tree, is_leaf)
+    others = map(spec.flatten_up_to, rests)
+    return spec.unflatten(map(lambda pair, *rest: func(*pair, *rest), pairs, *others))
 
 
 def broadcast(tree: Any, spec: TreeSpec) -> list[Any] | None:

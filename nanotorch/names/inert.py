@@ -195,7 +195,6 @@ TABLE = {
     "profiler.profiler": "<profile<nanotorch.profiler.profile",
     "quantization": "DeQuantStub QuantStub convert prepare quantize_dynamic",
     "sparse": "addmm mm sampled_addmm softmax spdiags sum",
-    "utils._pytree": "_dict_flatten_with_keys",
     "utils.benchmark": "Timer",
     "utils.cpp_extension": "BuildExtension CUDAExtension CppExtension load load_inline",
     "utils.data.dataloader": "<_BaseDataLoaderIter<builtins.map _MultiProcessingDataLoaderIter",

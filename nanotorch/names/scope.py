@@ -115,7 +115,6 @@ REASONS = (
         classproperty
         classes func.debug_unwrap func.functionalize functional_datapipe
         get_file_path const_data_ptr is_set_to grad_dtype Tensor.module_load
-        utils._pytree._dict_\w+
         set_multithreading_enabled is_multithreading_enabled is_view_replay_enabled
         enforce_grad_layout_policy NestedIOFunction SavedTensor
         swap_in_optimizer_params_and_state optim.functional _C _custom_ops _dynamo _functorch

@@ -68,3 +68,44 @@ def registered(torch: Any) -> Any:
     yield found.held, found.label, repr(from_.tree_structure(found))
     yield raised(put_in).partition("<class")[0]
     yield torch.vmap(lambda box: box.held * 2)(Box(torch.ones(2), "v"))
+
+
+def paths(torch: Any) -> Any:
+    p = torch.utils._pytree
+    tree = _tree(torch)
+    del tree["l"]
+    yield [(p.keystr(path), repr(path), leaf) for path, leaf in p.tree_leaves_with_path(tree)]
+    pairs, spec = p.tree_flatten_with_path([tree, 3], is_leaf=lambda part: part is tree)
+    yield [p.keystr(path) for path, _ in pairs], repr(spec)
+    yield p.tree_map_with_path(lambda path, x, y: (p.keystr(path), x, y), [1, (2,)], [3, (4,)])
+    yield raised(p.tree_map_with_path, lambda path, x, y: x, [1], [1, 2])
+    assert all(p.key_get(tree, path) is leaf for path, leaf in p.tree_leaves_with_path(tree))
+    yield p._dict_flatten_with_keys({"a": 1, 3: 2}), p.tree_leaves_with_path(5)
+    yield p.tree_leaves_with_path(torch.max(torch.ones(2, 2), 0))[1]
+
+    class Two:
+        def __init__(self, *held: Any) -> None:
+            self.held = held
+
+    class Other(Two):
+        pass
+
+    p.register_pytree_node(
+        Two, lambda two: (two.held, None), lambda values, _: Two(*values),
+        flatten_with_keys_fn=lambda two: (
+            [(p.GetAttrKey("ab"[k]), x) for k, x in enumerate(two.held)], None,
+        ),
+    )  # fmt: skip
+    p.register_pytree_node(Other, lambda o: (o.held, None), lambda values, _: Other(*values))
+    yield p.tree_map_with_path(lambda path, x: p.keystr(path), Two(1, [2])).held
+    yield raised(p.tree_leaves_with_path, Other(1)).partition("<class")[0]
+
+
+def of_all_leaves(torch: Any) -> Any:
+    p = torch.utils._pytree
+    tree, seen = [1, {"a": (2, 3)}], []
+    yield p.tree_all(lambda x: x > 0, tree), p.tree_all(lambda x: x > 1, tree)
+    yield p.tree_any(lambda x: x > 2, tree), p.tree_any(lambda x: x > 3, tree), p.tree_any(any, ())
+    yield p.tree_map_(lambda x, y: seen.append((x, y)), tree, tree) is tree, seen
+    yield next(p.tree_iter(tree)), list(p.tree_iter(tree, is_leaf=lambda x: x == (2, 3)))
+    yield p.tree_is_leaf(1), p.tree_is_leaf(()), p.tree_is_leaf((), is_leaf=lambda x: True)
