@@ -281,9 +281,9 @@ REASONS = (
         r"nn.utils.prune",
     ),
     Reason(
-        "such weights have one form here. Use torch.nn.utils.weight_norm or spectral_norm, and "
+        "such weights have one form here. Use torch.nn.utils.weight_norm, and "
         "torch.nn.utils.parametrize for others",
-        r"nn.utils.parametrizations",
+        r"nn.utils.parametrizations nn.utils.(remove_)?spectral_norm nn.utils.parametrize.\w+",
     ),
     Reason(
         "few use it. Compute the weights of the layer after normalization by hand",
@@ -323,6 +323,18 @@ REASONS = (
         "few programs use it. Use cross_entropy, or multilabel_soft_margin_loss",
         r"Multi(Label)?MarginLoss multi(label)?_margin_loss",
     ),
+    Reason("few networks use it. Use ELU", r"CELU nn.functional.celu_?"),
+    Reason("few networks use it. Use torch.where", r"nn.Threshold nn.functional.threshold_?"),
+    Reason("few networks use it. Use Softmax(-3)", r"Softmax2d"),
+    Reason(
+        "few networks use it. Use softplus(-target * input)", r"SoftMarginLoss soft_margin_loss"
+    ),
+    Reason(
+        "few networks use it. Use relu(margin + near - far) of the distances",
+        r"TripletMarginWithDistanceLoss triplet_margin_with_distance_loss",
+    ),
+    Reason("few use it. Write the values under torch.no_grad()", r"nn.init.(dirac|sparse)_?"),
+    Reason("PyTorch has deprecated it. Use interpolate", r"nn.functional.upsample_\w+"),
     Reason("few networks use it. Use einsum", r"nn.Bilinear nn.functional.bilinear torch.bilinear"),
     Reason("few networks use it. Use reshape and transpose", r"ChannelShuffle channel_shuffle"),
     Reason("few use it. Write a Dataset that gives tuples", r"StackDataset"),

@@ -5,18 +5,16 @@ from typing import Any
 from nanotorch import ops
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import dtype as DType
-from nanotorch._core.tensor import Tensor
 from nanotorch.nn.functional import activation as F
 from nanotorch.nn.init import constant_
 from nanotorch.nn.layer import Layer, OwnNames
-from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
 
 __all__ = (
-    "CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh",
+    "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh",
     "LeakyReLU", "LogSigmoid", "LogSoftmax", "Mish", "PReLU", "ReLU", "ReLU6", "SELU", "SiLU",
-    "Sigmoid", "Softmax", "Softmax2d", "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh",
-    "Tanhshrink", "Threshold",
+    "Sigmoid", "Softmax", "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh",
+    "Tanhshrink",
 )  # fmt: skip
 
 
@@ -67,18 +65,6 @@ class ELU(Layer, function=F.elu, shown="alpha inplace"):
 
     Args:
         alpha: Default: 1.
-        inplace: write into the input. Default: False.
-    """
-
-    alpha: float = 1.0
-    inplace: bool = False
-
-
-class CELU(Layer, function=F.celu, shown="alpha inplace"):
-    """``x`` where positive, ``alpha * (exp(x / alpha) - 1)`` elsewhere.
-
-    Args:
-        alpha: not 0. Default: 1.
         inplace: write into the input. Default: False.
     """
 
@@ -146,19 +132,6 @@ class Softplus(Layer, function=F.softplus, shown="beta threshold"):
 
     beta: float = 1.0
     threshold: float = 20.0
-
-
-class Threshold(Layer, function=F.threshold, shown="threshold value inplace"):
-    """``x`` where it is greater than ``threshold``, else ``value``.
-
-    Args:
-        threshold, value: both needed.
-        inplace: write into the input. Default: False.
-    """
-
-    threshold: float
-    value: float
-    inplace: bool = False
 
 
 class Hardsigmoid(Layer, function=F.hardsigmoid):
@@ -284,25 +257,6 @@ class LogSoftmax(_Along, function=F.log_softmax):
     Args:
         dim: which. Default: None, for which PyTorch picks one and warns.
     """
-
-
-class Softmax2d(Module):
-    """`Softmax` over the channels of pictures.
-
-    Shape:
-        Input and output (N, C, H, W) or (C, H, W).
-
-    Raises:
-        ValueError: for another number of dimensions.
-    """
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The function of ``input``."""
-        if input.dim() not in (3, 4):
-            raise ValueError(
-                f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead"
-            )
-        return F.softmax(input, -3)
 
 
 class PReLU(Layer, function=F.prelu, gives="weight", shown="num_parameters"):

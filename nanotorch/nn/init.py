@@ -277,57 +277,6 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
 # Mostly zeros
 
 
-def sparse_(
-    tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None
-) -> Tensor:
-    """Normal numbers of mean 0, of which some in each column, drawn for each, become 0.
-
-    Args:
-        tensor: (rows, columns).
-        sparsity: the share of zeros in each column, rounded up.
-        std: of the normal numbers. Default: 0.01.
-
-    Raises:
-        ValueError: for another number of dimensions.
-
-    Reference:
-        Martens, Deep learning via Hessian-free optimization, ICML 2010.
-    """
-    if tensor.ndim != 2:
-        raise ValueError("Only tensors with 2 dimensions are supported")
-    rows, columns = tensor.shape
-    zeros = math.ceil(sparsity * rows)
-    normal_(tensor, 0.0, std, generator)
-    for column in range(columns):
-        # As in PyTorch, the columns are chosen by the default generator.
-        tensor._array[stream(None).permutation(rows)[:zeros], column] = 0
-    return tensor
-
-
-def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Weights of a convolution that hands on as many of its channels as it can.
-
-    Args:
-        tensor: (outputs, inputs, ...) with one to three dimensions of the kernel.
-        groups: of channels that are convolved apart. Default: 1.
-
-    Raises:
-        ValueError: for another number of dimensions, or groups of unequal size.
-    """
-    if tensor.ndim not in (3, 4, 5):
-        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
-    outputs, inputs = tensor.shape[:2]
-    if outputs % groups:
-        raise ValueError("dim 0 must be divisible by groups")
-    each = outputs // groups
-    zeros_(tensor)
-    middle = tuple(n // 2 for n in tensor.shape[2:])
-    for group in range(groups):
-        for channel in range(min(each, inputs)):
-            tensor._array[(group * each + channel, channel, *middle)] = 1
-    return tensor
-
-
 # Former names
 
 
@@ -346,6 +295,6 @@ def former(function: Any) -> Any:
 
 
 uniform, normal, constant, eye = map(former, (uniform_, normal_, constant_, eye_))
-dirac, orthogonal, sparse = map(former, (dirac_, orthogonal_, sparse_))
+orthogonal = former(orthogonal_)
 xavier_uniform, xavier_normal = map(former, (xavier_uniform_, xavier_normal_))
 kaiming_uniform, kaiming_normal = map(former, (kaiming_uniform_, kaiming_normal_))

@@ -4,8 +4,6 @@
 PyTorch's former way to say that.
 """
 
-from collections.abc import Callable
-
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn.functional import loss as F
 from nanotorch.nn.layer import Layer
@@ -16,8 +14,7 @@ __all__ = (
     "BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CosineSimilarity",
     "CrossEntropyLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss",
     "L1Loss", "MSELoss", "MarginRankingLoss", "MultiLabelSoftMarginLoss", "NLLLoss",
-    "PairwiseDistance", "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss",
-    "TripletMarginLoss", "TripletMarginWithDistanceLoss",
+    "PairwiseDistance", "PoissonNLLLoss", "SmoothL1Loss", "TripletMarginLoss",
 )  # fmt: skip
 
 
@@ -260,18 +257,7 @@ class MarginRankingLoss(_Loss, function=F.margin_ranking_loss, takes="input1 inp
     reduction: str = "mean"
 
 
-class _Triplets(_Loss, takes="anchor positive negative"):
-    """A loss of triplets with a margin, which is positive."""
-
-    def __post_init__(self) -> None:
-        margin: float = self.margin
-        if margin <= 0:
-            raise ValueError(
-                f"{type(self).__name__}: expected margin to be greater than 0, got {margin} instead"
-            )
-
-
-class TripletMarginLoss(_Triplets, function=F.triplet_margin_loss):
+class TripletMarginLoss(_Loss, function=F.triplet_margin_loss, takes="anchor positive negative"):
     """Nearer to one than to the other: `nn.functional.triplet_margin_loss`.
 
     Args:
@@ -292,31 +278,8 @@ class TripletMarginLoss(_Triplets, function=F.triplet_margin_loss):
     reduce: bool | None = None
     reduction: str = "mean"
 
-
-class TripletMarginWithDistanceLoss(
-    _Triplets, function=F.triplet_margin_with_distance_loss, kw_only=True
-):
-    """`TripletMarginLoss` with any distance.
-
-    Args:
-        distance_function: of two tensors. Default: `PairwiseDistance`.
-        margin, swap: see there.
-
-    Raises:
-        ValueError: if ``margin`` is not positive.
-    """
-
-    _is_ours = False  # the distance may be a user's
-
-    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None
-    margin: float = 1.0
-    swap: bool = False
-    reduction: str = "mean"
-
     def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.distance_function is None:
-            self.distance_function = PairwiseDistance()
+        F.check_margin(self.margin)
 
 
 class MultiLabelSoftMarginLoss(
@@ -332,7 +295,3 @@ class MultiLabelSoftMarginLoss(
     size_average: bool | None = None
     reduce: bool | None = None
     reduction: str = "mean"
-
-
-class SoftMarginLoss(_Plain, function=F.soft_margin_loss):
-    """``log(1 + exp(-target * input))``: `nn.functional.soft_margin_loss`."""

@@ -8,7 +8,7 @@ from nanotorch._core.batched import elementwise
 from nanotorch._core.dtypes import as_dtype
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import OPS, Array, hidden_op, method, number, op
-from nanotorch._core.sums import BITS, HALF, SINGLE, SMALL, maximum_along, pick, sum_over
+from nanotorch._core.sums import BITS, SMALL, maximum_along, pick, sum_over
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import (
     inplace_form,
@@ -275,27 +275,6 @@ def elu(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
     return pick(input > 0, input * kind(scale), negative)
 
 
-def celu_slope(g: Any, input: Any, alpha: float) -> Any:
-    """The gradient of `celu`."""
-    below = exp(clamp(input, None, 0.0) * (1.0 / alpha))
-    return zero_where(g, input <= 0) + zero_where(g * below, input > 0)
-
-
-@hidden_op(input=celu_slope, batch=elementwise, wide=True)
-def celu(input: Array, alpha: float = 1.0) -> Array:
-    """``input`` where positive, ``alpha * (exp(input / alpha) - 1)`` elsewhere.
-
-    Raises:
-        RuntimeError: if ``alpha`` is 0.
-    """
-    if alpha == 0:
-        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    need_kind("elu_cpu", input)
-    kind = input.dtype.type
-    negative = kind(alpha) * below_one(np.minimum(0, input) * kind(1.0 / alpha))
-    return pick(input > 0, input, negative)
-
-
 @hidden_op(
     input=lambda g, input, min_val, max_val: hardtanh_backward(g, input, min_val, max_val),
     inplace=True,
@@ -361,27 +340,6 @@ def glu_along(input: Array, dim: int) -> Array:
 
 THIRD = 1 / 3
 SIXTH = float(np.float32(1 / 6))  # PyTorch's slope of `hardsigmoid` in any precision
-
-
-@hidden_op(
-    input=lambda g, input, threshold: threshold_backward(g, input, threshold), batch=elementwise
-)
-def threshold(input: Array, threshold: float, value: float) -> Array:
-    """``input`` where it is greater than ``threshold``, else ``value``; nan stays."""
-    need_kind("threshold_cpu", input, kinds="fiu")
-    kind = input.dtype
-    limit = number_in(threshold, SINGLE if kind == HALF else kind)
-    return pick(input <= limit, number_in(value, kind), input)
-
-
-@hidden_op(
-    g=lambda g, input, threshold: threshold_backward(g, input, threshold),
-    input=lambda g: vanishing(g),
-    batch=elementwise,
-)
-def threshold_backward(g: Array, input: Array, threshold: float) -> Array:
-    """The gradient of `threshold`: ``g`` where the input passes."""
-    return pick(input <= threshold, g.dtype.type(0), g)
 
 
 @op(
@@ -516,7 +474,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 # the sign: a slope or scale below zero is an error of the backward pass.
 
 
-KERNELS = {o.__name__: OPS[o.__name__].kernel for o in (leaky_relu, elu, celu, threshold)}
+KERNELS = {o.__name__: OPS[o.__name__].kernel for o in (leaky_relu, elu)}
 NEGATIVE = "the backward pass of {} in place needs a slope that is not negative"
 
 
@@ -526,11 +484,11 @@ def leaky_slope(g: Any, out: Any, negative_slope: float) -> Any:
     return tied(where(out > 0, g, g * negative_slope), out)
 
 
-def exponential_slope(g: Any, out: Any, alpha: float, scale: float, rate: float) -> Any:
-    """The gradient of `elu` by its result, which is ``alpha * scale * (exp(rate * x) - 1)``."""
+def exponential_slope(g: Any, out: Any, alpha: float, scale: float) -> Any:
+    """The gradient of `elu` by its result, below 0 ``alpha * scale * (exp(x) - 1)``."""
     require(alpha >= 0, NEGATIVE, "elu")
     below = where(out < 0, out, 0.0)  # at 0 itself, the second derivative is 0
-    return where(out > 0, g * scale, g * ((below + alpha * scale) * rate))
+    return where(out > 0, g * scale, g * (below + alpha * scale))
 
 
 @writer(input=leaky_slope, node="LeakyReluBackward1", wide=True)
@@ -539,31 +497,7 @@ def leaky_relu_(input: Array, negative_slope: float = 0.01) -> Array:
     return KERNELS["leaky_relu"](input, negative_slope)
 
 
-@writer(
-    input=lambda g, out, alpha, scale: exponential_slope(g, out, alpha, scale, 1.0),
-    node="EluBackward1",
-    wide=True,
-)
+@writer(input=exponential_slope, node="EluBackward1", wide=True)
 def elu_(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
     """`elu`, written into ``input``."""
     return KERNELS["elu"](input, alpha, scale)
-
-
-@writer(
-    input=lambda g, out, alpha: exponential_slope(g, out, alpha, 1.0, 1.0 / alpha),
-    node="CeluBackward1",
-    wide=True,
-)
-def celu_(input: Array, alpha: float = 1.0) -> Array:
-    """`celu`, written into ``input``."""
-    return KERNELS["celu"](input, alpha)
-
-
-@writer(
-    input=lambda g, input, threshold: threshold_backward(g, input, threshold),
-    node="ThresholdBackward1",
-    expanded="",
-)
-def threshold_(input: Array, threshold: float, value: float) -> Array:
-    """`threshold`, written into ``input``."""
-    return KERNELS["threshold"](input, threshold, value)

@@ -15,7 +15,7 @@ from nanotorch._core.sums import HALF, OF_BLAS, SINGLE, pick, sum_of_squares, su
 from nanotorch._core.tensor import Tensor, observers, wrap
 from nanotorch.ops.activation import log_sigmoid, sigmoid
 from nanotorch.ops.binary import clamp, clamp_min
-from nanotorch.ops.elementwise import exp, log, tied
+from nanotorch.ops.elementwise import log, tied
 
 # Losses that PyTorch records as one node each; `nn.functional` gives them their public faces.
 #
@@ -365,19 +365,6 @@ def class_cross_entropy(
     """
     logs = log_softmax_kernel(input, 1)
     return reduced(-logs.take(places), reduction), logs
-
-
-def soft_slope(g: Any, input: Any, target: Any, reduction: str) -> Any:
-    """The gradient of `soft_margin`."""
-    power = exp(-target * input)
-    share = per_element(g, power.shape, reduction)
-    return kept(share * (-target * power / (power + 1)), input, target)
-
-
-@hidden_op(input=soft_slope, cast="promote", node="SoftMarginLossBackward0", batch=per_sample)
-def soft_margin(input: Array, target: Array, reduction: str) -> Array:
-    """``log(1 + exp(-target * input))``."""
-    return reduced(np.log1p(np.exp(-target * input)), reduction)
 
 
 # Negative log likelihood of every pixel, a node of its own.

@@ -42,19 +42,17 @@ def held_between_bools(torch: Any) -> Any:
     return [
         raised(x.clamp, False, True), raised(x.clamp, min=True), raised(x.clamp, max=False),
         x.clamp(0, True), x.clamp(True, 1), x.clamp(max=1), x.clamp(0, 0.5), raised(f.hardtanh, x),
-        raised(f.hardtanh_, x), raised(f.threshold, x, 1, 0), raised(f.threshold_, x, 1, 0),
+        raised(f.hardtanh_, x),
     ]  # fmt: skip
 
 
 def written(torch: Any) -> Any:
-    f, first = torch.nn.functional, torch.tensor([0])
+    first = torch.tensor([0])
     table = {
         "fill_": lambda x, n: x.fill_(n), "masked_fill": lambda x, n: x.masked_fill(x == 5, n),
         "masked_fill of a tensor": lambda x, n: x.masked_fill(x == 5, torch.tensor(n)),
         "index_fill": lambda x, n: x.index_fill(0, first, n),
         "scatter": lambda x, n: x.scatter(0, first, n), "full_like": torch.full_like,
-        "threshold": lambda x, n: f.threshold(x, n, 0),
-        "instead": lambda x, n: f.threshold(x, 6, n),
         "where": lambda x, n: torch.where(x == 5, x, n),
     }  # fmt: skip
     return _table(torch, table)

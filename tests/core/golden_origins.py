@@ -105,19 +105,6 @@ def saved_in_a_part_of_a_layer_put_anew(torch: Any) -> None:
 
 
 @seen_by(raised)
-def saved_in_a_function_given_to_a_layer(torch: Any) -> None:
-    def distance(a: Any, b: Any) -> Any:
-        return (a * a * b).sum(1)  # saved
-
-    a = torch.ones(3, 2, requires_grad=True) * 2
-    loss = torch.nn.TripletMarginWithDistanceLoss(distance_function=distance)
-    total = loss(a, torch.ones(3, 2), torch.zeros(3, 2) + 3 * torch.ones(3, 2))
-    with torch.no_grad():
-        a.mul_(2)  # changed
-    total.backward()
-
-
-@seen_by(raised)
 def saved_after_a_switch_left_by_a_hook(torch: Any) -> None:
     """What a hook has entered may be left long after its module's call."""
     x = torch.ones(3, requires_grad=True) * 2

@@ -33,7 +33,7 @@ i.scatter_(0, i, i.clone())|row.scatter_reduce_(0, i, row, "sum")|i.index_add_(0
 i.index_copy_(0, i.clone(), i)
 six.masked_scatter_(mask, row)|row[:3].masked_scatter_(mask[:3], row[3:])
 row[:3].masked_scatter_(mask[:3], row[1:4])
-six.fill_(1)|six.fill_(torch.tensor(1.0))|six.zero_()|torch.nn.functional.threshold_(six, 3.0, 2.0)
+six.fill_(1)|six.fill_(torch.tensor(1.0))|six.zero_()
 torch.zeros(6, out=six)|torch.full((6,), 2.0, out=six)|torch.eye(3, out=square)
 torch.ones(6, out=six)|torch.rand(6, out=six)|torch.arange(6, out=six)
 torch.linspace(0, 1, 6, out=six)|six.add_(1)

@@ -44,7 +44,7 @@ def of_one(torch: Any) -> Any:
         "tan tanh trunc isfinite isnan signbit"
     )
     activations = (
-        "relu selu silu softplus hardswish hardsigmoid hardtanh relu6 leaky_relu elu celu "
+        "relu selu silu softplus hardswish hardsigmoid hardtanh relu6 leaky_relu elu "
         "logsigmoid softsign tanhshrink softshrink hardshrink"
     )
     calls = {name: getattr(torch, name) for name in names.split()}

@@ -40,7 +40,6 @@ TOLD = {
     "saved_in_a_part_of_a_layer_put_anew": [
         "sigmoid saved it as its result@saved", "add_ changed it@changed",
     ],
-    "saved_in_a_function_given_to_a_layer": MUL,
     "index_changed": ["zero_ changed it@changed"],
     "saved_by_a_users_function": [
         "CubeBackward saved it as a value@saved", "add_ changed it@changed",

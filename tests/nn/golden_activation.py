@@ -21,16 +21,16 @@ def twice(torch: Any, out: Any, x: Any) -> Any:
 def layers(torch: Any) -> list[Any]:
     nn = torch.nn
     return [
-        nn.CELU(), nn.CELU(0.5), nn.GLU(), nn.GLU(0), nn.Hardshrink(), nn.Hardshrink(1),
+        nn.GLU(), nn.GLU(0), nn.Hardshrink(), nn.Hardshrink(1),
         nn.Hardsigmoid(), nn.Hardswish(), nn.Mish(), nn.PReLU(), nn.PReLU(4, 0.3),
-        nn.Softshrink(), nn.Softshrink(1.5), nn.Threshold(0.5, 2),
+        nn.Softshrink(), nn.Softshrink(1.5),
     ]  # fmt: skip
 
 
 def in_place(torch: Any) -> Any:
     nn = torch.nn
-    for layer in (nn.CELU(0.5, True), nn.Hardsigmoid(True), nn.Hardswish(True), nn.Mish(True),
-                  nn.Threshold(0.5, 2, True), nn.ELU(inplace=True), nn.SELU(True),
+    for layer in (nn.Hardsigmoid(True), nn.Hardswish(True), nn.Mish(True),
+                  nn.ELU(inplace=True), nn.SELU(True),
                   nn.LeakyReLU(inplace=True), nn.SiLU(True), nn.Hardtanh(inplace=True),
                   nn.ReLU6(True), nn.ReLU(True)):  # fmt: skip
         leaf = ramp(torch, 8).requires_grad_()
@@ -54,14 +54,6 @@ def gumbel(torch: Any) -> Any:
     yield from [warned(lambda: F.gumbel_softmax(ramp(torch, 2), eps=1e-3)), torch.rand(1)]
 
 
-def softmax_of_pictures(torch: Any) -> Any:
-    layer = torch.nn.Softmax2d()
-    return [
-        numbers(layer(ramp(torch, 1, 3, 2, 2))), numbers(layer(ramp(torch, 3, 2, 2))),
-        raised(layer, ramp(torch, 2, 2)),
-    ]  # fmt: skip
-
-
 def refusals(torch: Any) -> Any:
     nn, F, x = torch.nn, torch.nn.functional, torch.ones(2, requires_grad=True)
     whole = torch.ones(2, dtype=torch.int64)
@@ -71,12 +63,12 @@ def refusals(torch: Any) -> Any:
 
     return [
         raised(nn.Hardtanh, 2, 1), warned(lambda: nn.Hardtanh(min_value=-3, max_value=2)),
-        raised(F.softshrink, x, -1), raised(F.celu, x, 0), backward(F.elu_, -1.0),
-        backward(F.leaky_relu_, -1.0), backward(F.celu_, -1.0), raised(F.elu, whole),
+        raised(F.softshrink, x, -1), backward(F.elu_, -1.0),
+        backward(F.leaky_relu_, -1.0), raised(F.elu, whole),
         raised(F.silu, whole), raised(F.leaky_relu, whole), raised(F.gelu, whole),
         raised(F.softplus, whole), raised(F.logsigmoid, whole), raised(F.selu, whole),
         F.hardtanh(whole), raised(F.prelu, x, 0.5), raised(F.prelu, x, torch.ones(3)),
-        raised(F.glu, torch.ones(3)), raised(F.relu_, x), raised(F.threshold_, x, 0.0, 1.0),
+        raised(F.glu, torch.ones(3)), raised(F.relu_, x),
     ]  # fmt: skip
 
 

@@ -37,9 +37,6 @@ def of_places(torch: Any) -> Any:
             gradient(lambda x, y: nn.MarginRankingLoss(0.1, reduction=r)(x, y, signs), a, b),
             gradient(nn.TripletMarginLoss(0.7, 1.0, swap=True, reduction=r), a, b, c),
             gradient(nn.TripletMarginLoss(reduction=r), a, b, c),
-            gradient(nn.TripletMarginWithDistanceLoss(
-                distance_function=nn.CosineSimilarity(), swap=True, reduction=r), a, b, c),
-            gradient(nn.TripletMarginWithDistanceLoss(margin=2.0, reduction=r), a, b, c),
         ]  # fmt: skip
 
 
@@ -51,7 +48,6 @@ def of_margins(torch: Any) -> Any:
     for r in REDUCTIONS:
         yield from [
             gradient(lambda a: nn.MultiLabelSoftMarginLoss(w, reduction=r)(a, yes), x),
-            gradient(lambda a: nn.SoftMarginLoss(reduction=r)(a, signs), x),
         ]
 
 
@@ -62,12 +58,11 @@ def refusals(torch: Any) -> Any:
         warned(lambda: F.kl_div(x, p)), warned(lambda: nn.KLDivLoss(size_average=False)),
         warned(lambda: F.kl_div(x, p, reduce=False)), raised(F.kl_div, x, p, reduction="max"),
         warned(lambda: F.poisson_nll_loss(x, p, size_average=False)),
-        warned(lambda: F.soft_margin_loss(x, p, reduce=False)),
         raised(F.gaussian_nll_loss, x, x, p[0]), raised(F.gaussian_nll_loss, x, x, -0.5),
         raised(F.gaussian_nll_loss, x, x, -p), numbers(F.gaussian_nll_loss(*x[0, :2], p[0, 0])),
         raised(F.gaussian_nll_loss, x[0, 0], torch.tensor(1), torch.tensor(4)),
         raised(F.gaussian_nll_loss, x, x, p, reduction="max"),
-        raised(nn.TripletMarginLoss, -1), raised(nn.TripletMarginWithDistanceLoss, margin=0),
+        raised(nn.TripletMarginLoss, -1),
         raised(F.cosine_embedding_loss, x, x[0], torch.ones(3)),
         raised(F.cosine_embedding_loss, x, x, torch.ones(3, 4)),
         raised(F.margin_ranking_loss, x, x, torch.ones(3)),

@@ -3,31 +3,16 @@
 import warnings
 from typing import Any
 
-from tests.answers import bits, raised, warned
-
-
-def sparse_and_dirac(torch: Any) -> Any:
-    init, g = torch.nn.init, torch.Generator().manual_seed(5)
-    return [
-        *[bits(init.sparse_(torch.empty(*shape), share, std)) for shape, share, std in
-          (((5, 4), 0.5, 0.01), ((30, 7), 0.1, 2.0), ((3, 3), 0.0, 1.0), ((3, 3), 1.0, 1.0))],
-        bits(init.sparse_(torch.empty(6, 5).double(), 0.3, generator=g)), bits(torch.rand(2)),
-        *[init.dirac_(torch.empty(*shape), groups) for shape, groups in
-          (((4, 2, 3), 1), ((2, 4, 3, 3), 1), ((4, 2, 1, 1, 1), 2), ((4, 2, 4), 2))],
-        raised(init.sparse_, torch.empty(5), 0.1), raised(init.dirac_, torch.empty(4, 2)),
-        raised(init.dirac_, torch.empty(5, 2, 3), 2),
-        tuple(init.sparse_(torch.empty(5, 0), 1).shape),
-    ]  # fmt: skip
+from tests.answers import raised, warned
 
 
 def former_initializers(torch: Any) -> Any:
     init = torch.nn.init
     names = ["uniform", "normal", "constant", "eye", "xavier_uniform", "xavier_normal",
-             "kaiming_uniform", "kaiming_normal", "orthogonal", "sparse", "dirac"]  # fmt: skip
-    more = {"constant": (0.5,), "sparse": (0.5,)}
+             "kaiming_uniform", "kaiming_normal", "orthogonal"]  # fmt: skip
+    more = {"constant": (0.5,)}
     for name in names:
-        t = torch.empty(2, 2, 3) if name == "dirac" else torch.empty(3, 2)
-        yield warned(lambda: getattr(init, name)(t, *more.get(name, ())))
+        yield warned(lambda: getattr(init, name)(torch.empty(3, 2), *more.get(name, ())))
 
 
 def empty(torch: Any) -> Any:

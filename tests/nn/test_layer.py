@@ -17,8 +17,8 @@ def test_options_are_the_arguments_of_the_constructor() -> None:
     assert (made.negative_slope, made.inplace) == (0.5, False)
     assert made(torch.tensor([-2.0, 2.0])).tolist() == [-1.0, 2.0]
     assert not hasattr(nn.LeakyReLU, "negative_slope")
-    with pytest.raises(TypeError, match=r"^Threshold.__init__\(\) missing 2 required"):
-        nn.Threshold()
+    with pytest.raises(TypeError, match=r"^PixelShuffle.__init__\(\) missing 1 required"):
+        nn.PixelShuffle()
     with pytest.raises(TypeError, match=r"^GaussianNLLLoss.__init__\(\) takes 1 positional"):
         nn.GaussianNLLLoss(True)
     with pytest.raises(TypeError, match=r"^ReLU.forward\(\) missing 1 required"):
@@ -30,7 +30,7 @@ def test_a_notebook_shows_a_table_of_modules_and_parameters() -> None:
         def __init__(self) -> None:
             super().__init__()
             self.factor = nn.Parameter(torch.ones(()))
-            self.inner = nn.Sequential(nn.Linear(2, 3, bias=False), nn.Threshold(0.1, 20))
+            self.inner = nn.Sequential(nn.Linear(2, 3, bias=False), nn.Hardtanh(0.1, 20))
 
         def extra_repr(self) -> str:
             return "a < b"
@@ -42,6 +42,6 @@ def test_a_notebook_shows_a_table_of_modules_and_parameters() -> None:
         ["", "Scaled(a < b)", "factor []", "1"],
         ["inner", "Sequential()", "", ""],
         ["inner.0", "Linear(in_features=2, out_features=3, bias=False)", "weight [3, 2]", "6"],
-        ["inner.1", "Threshold(threshold=0.1, value=20)", "", ""],
+        ["inner.1", "Hardtanh(min_val=0.1, max_val=20)", "", ""],
         ["all", "", "", "7"],
     ]

@@ -117,7 +117,6 @@ SMALL = kink(at(0.0, -0.0, 1.0, -1.0, 3.0, -3.0, 0.5, -0.5))
 PLAIN = s(x(3, 4)), s(x()), s(x(2, 0)), s(x(2, 3, 4, domain="wide"))
 
 FURTHER: Table = {
-    "celu": rows(*PLAIN, s(x(3), 0.5), s(x(3), alpha=-2.0), KINKS, bad(x(2), 0), bad(ints(3))),
     "mish": rows(*PLAIN, KINKS, bad(ints(3))),
     "glu": rows(
         s(x(4)), s(x(2, 4)), s(x(2, 4, 3), 1), s(x(4, 3), 0), s(x(0, 4)), s(x(2, 6), dim=-1),
@@ -127,8 +126,6 @@ FURTHER: Table = {
     "hardswish": rows(*PLAIN, KINKS, bad(ints(3))),
     "hardshrink": rows(*PLAIN, s(x(3), 1.5), s(x(3), lambd=-1.0), KINKS, bad(ints(3))),
     "softshrink": rows(*PLAIN, s(x(3), 1.5), KINKS, bad(x(2), -1), bad(ints(3))),
-    "threshold": rows(s(x(3, 4), 0.3, 2.0), s(x(2), 0, 0), s(ints(4), 0, 5),
-                      kink(at(0.0, 1.0, 2.0), 1.0, 7.0)),
     "prelu": rows(
         s(x(3, 4), x(4)), s(x(3, 4), x(1)), s(x(2, 3, 4), x(3)), s(x(2, 3, 2, 2), x(3)),
         s(x(4), x(1)), s(x(3), x()), s(x(), x(1)), s(x(), x()), s(x(0, 3), x(3)),
@@ -143,9 +140,7 @@ IN_PLACE: Table = {
     "leaky_relu_": rows(s(x(3, 4)), s(x(3), 0.2), SMALL),
     "elu_": rows(s(x(3, 4)), s(x(3), 0.5), SMALL),
     "selu_": rows(s(x(3, 4)), SMALL),
-    "celu_": rows(s(x(3, 4)), s(x(3), 0.5), SMALL),
     "hardtanh_": rows(s(x(3, 4)), s(x(3), -0.5, 1.5), SMALL),
-    "threshold_": rows(s(x(3, 4), 0.3, 2.0), s(x(2), 0, 0)),
     "silu_in_place": rows(s(x(3, 4)), call=lambda torch, a: torch.nn.functional.silu(a * 2, True)),
     "mish_in_place": rows(s(x(3, 4)), call=lambda torch, a: torch.nn.functional.mish(a * 2, True)),
     "hardsigmoid_in_place": rows(
@@ -209,19 +204,9 @@ LOSSES: Table = {
         s(x(3, 4), x(3, 4), x(3, 4), 2.0, 3.0, 0.1), s(x(3, 4), x(3, 4), x(3, 4), swap=True),
         bad(x(2), x(2), x(2), -1.0), bad(x(2), x(2, 2), x(2)),
     ),
-    "triplet_margin_with_distance_loss": rows(
-        *[s(x(3, 4), x(3, 4), x(3, 4), reduction=r) for r in REDUCTIONS],
-        s(x(3, 4), x(3, 4), x(3, 4), margin=2.0, swap=True), bad(x(2), x(2), x(2), margin=0),
-        bad(x(2), x(2, 2), x(2)),
-    ),
     "multilabel_soft_margin_loss": rows(
         *[s(x(3, 4), prob(3, 4), reduction=r) for r in REDUCTIONS],
         s(x(3, 4), prob(3, 4), BY_CLASS), s(x(4), prob(4)), bad(x(4), prob(4), reduction="max"),
-    ),
-    "soft_margin_loss": rows(
-        *[s(x(3, 4), EACH_SIGN, reduction=r) for r in REDUCED], s(x(2, 3, 3), ROW),
-        s(x(3), ROW, reduction="none"), kink(at(20.0, -20.0), fixed(1.0, 1.0)),
-        bad(x(2), fixed(1.0, 1.0), reduction="max"),
     ),
 }  # fmt: skip
 

@@ -18,7 +18,6 @@ ELSEWHERE = {
 # Several operations, each of which rounds: what they subtract or divide by is rounded before.
 IN_STEPS = {
     "corrcoef", "cosine_similarity", "logsumexp", "tanhshrink", "triplet_margin_loss",
-    "triplet_margin_with_distance_loss",
 }  # fmt: skip
 ROWS = {n: r for n, r in TABLE.items() if r.torch is not None and n not in ELSEWHERE}
 BFLOAT16, SINGLE = torch.bfloat16, torch.float32

@@ -24,7 +24,7 @@ for _name in (
     "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
     "cosine_similarity", "gelu", "hardshrink", "linear", "logsigmoid", "one_hot",
     "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu_",
-    "selu_", "softplus", "softshrink", "threshold_", "celu_", "elu_", "hardtanh_",
+    "selu_", "softplus", "softshrink", "elu_", "hardtanh_",
     "leaky_relu_",
 ):
     globals()[_name] = _exported(__name__, _name, globals()[_name])

@@ -15,11 +15,11 @@ from nanotorch.ops.random import alike, default_generator, each, empty_layout
 from nanotorch.ops.sequences import gelu_unit
 
 __all__ = (
-    "celu", "celu_", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "elu_", "gelu",
+    "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "elu_", "gelu",
     "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_",
     "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "prelu", "relu", "relu6",
     "relu_", "selu", "selu_", "sigmoid", "silu", "softmax", "softmin", "softplus",
-    "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_",
+    "softshrink", "softsign", "tanh", "tanhshrink",
 )  # fmt: skip
 
 # Activations.
@@ -29,8 +29,7 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 tanh, sigmoid, relu_, prelu = ops.tanh, ops.sigmoid, ops.relu_, kernels.prelu
 hardshrink, softshrink = kernels.hardshrink, kernels.softshrink
-celu_, elu_, hardtanh_ = kernels.celu_, kernels.elu_, kernels.hardtanh_
-leaky_relu_, threshold_ = kernels.leaky_relu_, kernels.threshold_
+elu_, hardtanh_, leaky_relu_ = kernels.elu_, kernels.hardtanh_, kernels.leaky_relu_
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -194,18 +193,6 @@ def log_softmax(
 # Further activations: gates, soft and hard shrinkage, slopes that are learned or drawn.
 
 
-def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """``input`` where positive, ``alpha * (exp(input / alpha) - 1)`` elsewhere.
-
-    Raises:
-        RuntimeError: if ``alpha`` is 0.
-
-    Reference:
-        Barron, Continuously Differentiable Exponential Linear Units, 2017.
-    """
-    return (celu_ if inplace else kernels.celu)(input, alpha)
-
-
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * tanh(softplus(input))``.
 
@@ -253,12 +240,6 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """
     tensor_given("hardswish", input)
     return (kernels.hardswish_ if inplace else kernels.hardswish)(input)
-
-
-def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """``input`` where it is greater than ``threshold``, else ``value``."""
-    tensor_given("threshold", input)
-    return (threshold_ if inplace else kernels.threshold)(input, threshold, value)
 
 
 def gumbel_softmax(

@@ -1,7 +1,6 @@
 """Losses of predictions against targets."""
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.nn.functional.activation import logsigmoid
 from nanotorch.ops import loss as kernels
-from nanotorch.ops.arguments import constants_given, tensors_given, unsupported
+from nanotorch.ops.arguments import constants_given, require, tensors_given, unsupported
 from nanotorch.ops.elementwise import over_number, plus_number, times_number
 from nanotorch.ops.joining import broadcast_tensors, common_shape
 from nanotorch.ops.products import pairwise_distance
@@ -23,8 +22,7 @@ __all__ = (
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss",
     "cross_entropy", "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div",
     "l1_loss", "margin_ranking_loss", "mse_loss", "multilabel_soft_margin_loss", "nll_loss",
-    "poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss",
-    "triplet_margin_with_distance_loss",
+    "poisson_nll_loss", "smooth_l1_loss", "triplet_margin_loss",
 )  # fmt: skip
 
 # What all losses share: how their elements are reduced, and sizes that must be equal.
@@ -617,29 +615,6 @@ def multilabel_soft_margin_loss(
     return reduced(per_sample, checked_reduction(reduction))
 
 
-def soft_margin_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:  # fmt: skip
-    """``log(1 + exp(-target * input))`` for targets 1 and -1; ``target`` may broadcast.
-
-    Raises:
-        RuntimeError: for shapes that do not fit, or an ``input`` of integers.
-    """
-    reduction = checked_reduction(reduction, size_average, reduce)
-    tensors_given("soft_margin_loss", input=input, target=target)
-    shape = common_shape(tuple(input.shape), tuple(target.shape))
-    if shape != input.shape:
-        raise RuntimeError(
-            f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}"
-        )
-    if not input.is_floating_point():
-        raise uncastable(ops.zeros(0), input)
-    constants_given("soft_margin_loss", target=target)
-    target = target.to(input.dtype).expand(shape)
-    return kernels.soft_margin(input, target, reduction)
-
-
 # Losses of how things lie to each other: pairs, triplets, angles.
 
 
@@ -746,7 +721,9 @@ def triplet_margin_loss(
     """
     reduction = checked_reduction(reduction, size_average, reduce)
     tensors_given("triplet_margin_loss", anchor=anchor, positive=positive, negative=negative)
-    check_triplet(anchor, positive, negative, margin)
+    check_margin(margin)
+    a, p_, n = anchor.ndim, positive.ndim, negative.ndim
+    require(a == p_ == n, "anchor ({}D), positive ({}D) and negative ({}D) must be alike", a, p_, n)
     near = pairwise_distance(anchor, positive, p, eps)
     far = pairwise_distance(anchor, negative, p, eps)
     if swap:
@@ -754,33 +731,7 @@ def triplet_margin_loss(
     return reduced(ops.clamp_min(plus_number(near, margin) - far, 0.0), reduction)
 
 
-def check_triplet(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float) -> None:
-    """Refuse margins that are not positive, and different numbers of dimensions."""
+def check_margin(margin: float) -> None:
+    """Refuse margins that are not positive."""
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
-    a, p, n = anchor.ndim, positive.ndim, negative.ndim
-    if not a == p == n:
-        raise RuntimeError(f"anchor ({a}D), positive ({p}D) and negative ({n}D) must be alike")
-
-
-def triplet_margin_with_distance_loss(
-    anchor: Tensor, positive: Tensor, negative: Tensor, *,
-    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0,
-    swap: bool = False, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
-    """`triplet_margin_loss` with any distance.
-
-    Args:
-        distance_function: of two tensors. Default: `pairwise_distance`.
-        margin, swap: see there.
-
-    Raises:
-        ValueError, RuntimeError: see there.
-    """
-    checked_reduction(reduction)
-    distance: Any = pairwise_distance if distance_function is None else distance_function
-    check_triplet(anchor, positive, negative, margin)
-    near, far = distance(anchor, positive), distance(anchor, negative)
-    if swap:
-        far = ops.minimum(far, distance(positive, negative))
-    return reduced(ops.clamp_min(margin + near - far, 0.0), reduction)

@@ -44,7 +44,6 @@ __all__ = (
     "avg_pool3d", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
     "conv_transpose3d", "fold", "grid_sample", "interpolate", "max_pool1d", "max_pool2d",
     "max_pool3d", "pad", "pixel_shuffle", "pixel_unshuffle", "unfold", "upsample",
-    "upsample_bilinear", "upsample_nearest",
 )  # fmt: skip
 
 # Padding.
@@ -461,18 +460,6 @@ def upsample(
     """
     deprecated("upsample")
     return interpolate(input, size, scale_factor, mode, align_corners)
-
-
-def upsample_nearest(input: Tensor, size: Sizes = None, scale_factor: Scales = None) -> Tensor:
-    """`interpolate` with the mode "nearest", by its former name."""
-    deprecated("upsample_nearest")
-    return interpolate(input, size, scale_factor, mode="nearest")
-
-
-def upsample_bilinear(input: Tensor, size: Sizes = None, scale_factor: Scales = None) -> Tensor:
-    """`interpolate` with the mode "bilinear" and aligned corners, by its former name."""
-    deprecated("upsample_bilinear")
-    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
 
 def deprecated(name: str) -> None:

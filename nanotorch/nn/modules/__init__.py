@@ -13,9 +13,9 @@ from nanotorch.names.lookup import on_demand, stand_in
 FILES = {
     "activation": {
         "activation": (
-            "CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid "
-            "LogSoftmax Mish PReLU ReLU ReLU6 SELU Sigmoid SiLU Softmax Softmax2d Softmin Softplus "
-            "Softshrink Softsign Tanh Tanhshrink Threshold"
+            "ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid "
+            "LogSoftmax Mish PReLU ReLU ReLU6 SELU Sigmoid SiLU Softmax Softmin Softplus "
+            "Softshrink Softsign Tanh Tanhshrink"
         ),
         "transformer": "MultiheadAttention NonDynamicallyQuantizableLinear",
     },
@@ -48,8 +48,8 @@ FILES = {
         "loss": (
             "BCELoss BCEWithLogitsLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss "
             "HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MarginRankingLoss MSELoss "
-            "MultiLabelSoftMarginLoss NLLLoss PoissonNLLLoss SmoothL1Loss SoftMarginLoss "
-            "TripletMarginLoss TripletMarginWithDistanceLoss _Loss _WeightedLoss"
+            "MultiLabelSoftMarginLoss NLLLoss PoissonNLLLoss SmoothL1Loss "
+            "TripletMarginLoss _Loss _WeightedLoss"
         )
     },
     "module": {
