@@ -142,17 +142,6 @@ def addmv_(
 ) -> Tensor:
     """In-place `addmv`: writes its result into the tensor."""
 
-def addr(
-    input: Tensor,
-    vec1: Any,
-    vec2: Any,
-    *,
-    beta: _bool | _int | _float = ...,
-    alpha: _bool | _int | _float = ...,
-    out: Any = ...,
-) -> Tensor:
-    """``beta * input + alpha *`` the outer product of two vectors; ``input`` broadcasts."""
-
 def adjoint(input: Tensor) -> Tensor:
     """The transpose of the last two dimensions, as for complex tensors."""
 
@@ -268,9 +257,6 @@ def argwhere(input: Tensor) -> Tensor:
 
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: _int | None = ...) -> Tensor:
     """A view of the tensor's memory with given sizes, strides and first element."""
-
-def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: _int | None = ...) -> Tensor:
-    """In-place `as_strided`."""
 
 def as_tensor(data: Any, *, dtype: dtype | None = ..., device: Any = ...) -> Tensor:
     """``data`` as a tensor, on the same memory where its type allows."""
@@ -623,9 +609,6 @@ def cumprod(input: Tensor, dim: _int, *, dtype: dtype | None = ..., out: Any = .
 def cumsum(input: Tensor, dim: _int, *, dtype: dtype | None = ..., out: Any = ...) -> Tensor:
     """Running sums along ``dim``; integers give int64."""
 
-def cumulative_trapezoid(y: Any, x: Any = ..., *, dx: _float = ..., dim: _int = ...) -> Tensor:
-    """The integral up to each place but the first: see `trapezoid`."""
-
 default_generator: Generator
 
 def deg2rad(input: Tensor, *, out: Any = ...) -> Tensor:
@@ -682,9 +665,6 @@ def dot(input: Tensor, tensor: Any, *, out: Any = ...) -> Tensor:
     """The sum of the products of the elements of two vectors."""
 
 double: dtype
-
-def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """`tensor_split` along dimension 2 (of a vector: 0)."""
 
 def dstack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor:
     """The tensors one behind the other, along the third dimension."""
@@ -769,9 +749,6 @@ def eye(
     requires_grad: _bool | None = ...,
 ) -> Tensor:
     """A matrix ``(n, m)`` with ones on the diagonal; square by default."""
-
-def fill(input: Tensor, value: Any) -> Tensor:
-    """A number, or the value of a 0-d tensor, in the shape and dtype of ``input``."""
 
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Write a number, or the value of a 0-d tensor, everywhere."""
@@ -903,21 +880,6 @@ def greater(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
 def greater_equal(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``input >= other``."""
 
-def grid_sampler(
-    input: Tensor, grid: Any, interpolation_mode: _int, padding_mode: _int, align_corners: _bool
-) -> Tensor:
-    """`grid_sampler_2d` of pictures, `grid_sampler_3d` of volumes."""
-
-def grid_sampler_2d(
-    input: Tensor, grid: Any, interpolation_mode: Any, padding_mode: Any, align_corners: Any
-) -> Tensor:
-    """The pictures ``(N, C, H, W)`` seen at the places ``(N, h, w, 2)``."""
-
-def grid_sampler_3d(
-    input: Tensor, grid: Any, interpolation_mode: Any, padding_mode: Any, align_corners: Any
-) -> Tensor:
-    """The volumes ``(N, C, D, H, W)`` at the places ``(N, d, h, w, 3)``; see `grid_sampler_2d`."""
-
 def gt(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``input > other``."""
 
@@ -947,9 +909,6 @@ def histogram(
 ) -> return_types.histogram:
     """How many elements fall between edges."""
 
-def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """`tensor_split` along dimension 1 (of a vector: 0)."""
-
 def hstack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor:
     """The tensors side by side: along the second dimension, vectors along their only one."""
 
@@ -972,9 +931,6 @@ def index_add(
 
 def index_copy(input: Tensor, dim: _int, index: Any, source: Any, *, out: Any = ...) -> Tensor:
     """``input`` with the parts of ``source`` at ``index`` along ``dim``."""
-
-def index_fill(input: Tensor, dim: _int, index: Tensor, value: Any) -> Tensor:
-    """``input`` with ``value``, a number or 0-d tensor, in its parts at ``index`` along ``dim``."""
 
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
     """A copy of ``input`` with ``values`` at the elements that a tuple of index tensors means."""
@@ -1334,19 +1290,11 @@ def minimum(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
 def mm(input: Tensor, mat2: Any, *, out: Any = ...) -> Tensor:
     """The product of two matrices."""
 
-def mode(
-    input: Tensor, dim: _int = ..., keepdim: _bool = ..., *, out: Any = ...
-) -> return_types.mode:
-    """The most frequent element along ``dim``: the named tuple ``(values, indices)``."""
-
 def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
     """`movedim` by NumPy's name."""
 
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """With the dimensions ``source`` moved to ``destination``; the others keep their order."""
-
-def msort(input: Tensor, *, out: Any = ...) -> Tensor:
-    """The elements in order along the first dimension."""
 
 def mul(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``input * other``, broadcasting."""
@@ -1552,9 +1500,6 @@ def prod(
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest dtype that holds both: of the higher category, or NumPy's within one."""
-
-def put(input: Tensor, index: Any, source: Any, accumulate: _bool = ...) -> Tensor:
-    """``input`` with elements of ``source`` at ``index``, counted as in one dimension."""
 
 qint32: dtype
 qint8: dtype
@@ -2173,9 +2118,6 @@ def vmap(
 ) -> Callable[..., Any]:
     """A function that applies ``func`` to every sample of a batch and stacks the results."""
 
-def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """`tensor_split` along dimension 0 (of a vector: 0)."""
-
 def vstack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor:
     """The tensors one below the other: along the first dimension, vectors as rows."""
 
@@ -2186,12 +2128,6 @@ def where(condition: Tensor) -> tuple[Tensor, ...]:
 @overload
 def where(condition: Tensor, input: Any, other: Any = ..., *, out: Any = ...) -> Tensor:
     """``input`` where ``condition`` is true and ``other`` elsewhere, broadcasting."""
-
-def xlogy(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """``input * log(other)``, 0 where ``input`` is; one of the two may be a number."""
-
-def xlogy_(input: Tensor, other: Any) -> Tensor:
-    """In-place `xlogy`: writes its result into the tensor."""
 
 def zero_(input: Tensor) -> Tensor:
     """In-place `zero`: writes its result into the tensor."""

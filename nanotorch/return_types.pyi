@@ -153,14 +153,6 @@ class min_out(NamedTuple):
     values: Tensor
     indices: Tensor
 
-class mode(NamedTuple):
-    values: Tensor
-    indices: Tensor
-
-class mode_out(NamedTuple):
-    values: Tensor
-    indices: Tensor
-
 class slogdet(NamedTuple):
     sign: Tensor
     logabsdet: Tensor

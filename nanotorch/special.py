@@ -8,7 +8,7 @@ from nanotorch.names.lookup import missing
 digamma, erf, erfc, erfinv, exp2 = ops.digamma, ops.erf, ops.erfc, ops.erfinv, ops.exp2
 expm1, log1p, log_softmax, logit = ops.expm1, ops.log1p, ops.log_softmax, ops.logit
 logsumexp, round, sinc = ops.logsumexp, ops.round, ops.sinc
-softmax, xlogy = ops.softmax, ops.xlogy
+softmax = ops.softmax
 expit, gammaln, psi = ops.sigmoid, ops.lgamma, ops.digamma
 
 __all__ = [
@@ -28,7 +28,6 @@ __all__ = [
     "round",
     "sinc",
     "softmax",
-    "xlogy",
 ]
 
 if not TYPE_CHECKING:

@@ -176,24 +176,6 @@ class Methods:
         alpha: _bool | _int | _float = ...,
     ) -> Tensor:
         """In-place `addmv`: writes its result into the tensor."""
-    def addr(
-        self,
-        vec1: Any,
-        vec2: Any,
-        *,
-        beta: _bool | _int | _float = ...,
-        alpha: _bool | _int | _float = ...,
-    ) -> Tensor:
-        """``beta * input + alpha *`` the outer product of two vectors; ``input`` broadcasts."""
-    def addr_(
-        self,
-        vec1: Any,
-        vec2: Any,
-        *,
-        beta: _bool | _int | _float = ...,
-        alpha: _bool | _int | _float = ...,
-    ) -> Tensor:
-        """In-place `addr`: writes its result into the tensor."""
     def adjoint(self) -> Tensor:
         """The transpose of the last two dimensions, as for complex tensors."""
     def all(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
@@ -252,8 +234,6 @@ class Methods:
         """The indices of the elements that are not zero, ``(number, ndim)``."""
     def as_strided(self, size: Any, stride: Any, storage_offset: _int | None = ...) -> Tensor:
         """A view of the tensor's memory with given sizes, strides and first element."""
-    def as_strided_(self, size: Any, stride: Any, storage_offset: _int | None = ...) -> Tensor:
-        """In-place `as_strided`."""
     def asin(self) -> Tensor:
         """Inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1]."""
     def asin_(self) -> Tensor:
@@ -448,12 +428,8 @@ class Methods:
         """The sum of the products of the elements of two vectors."""
     def double(self) -> Tensor:
         """This tensor with dtype float64."""
-    def dsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
-        """`tensor_split` along dimension 2 (of a vector: 0)."""
     def eq(self, other: Any) -> Tensor:
         """``input == other``."""
-    def eq_(self, other: Any) -> Tensor:
-        """Write 1 where `eq` holds and 0 where not."""
     def equal(self, other: Tensor) -> _bool:
         """Whether two tensors have the same shape and values."""
     def erf(self) -> Tensor:
@@ -528,24 +504,16 @@ class Methods:
         """In-place `gcd`: writes its result into the tensor."""
     def ge(self, other: Any) -> Tensor:
         """``input >= other``."""
-    def ge_(self, other: Any) -> Tensor:
-        """Write 1 where `ge` holds and 0 where not."""
     def geometric_(self, p: _float, *, generator: Generator | None = ...) -> Tensor:
         """Fill with numbers of trials until the first success of chance ``p``; returns the tensor."""
     def ger(self, vec2: Tensor) -> Tensor:
         """`outer` by another name."""
     def greater(self, other: Any) -> Tensor:
         """``input > other``."""
-    def greater_(self, other: Any) -> Tensor:
-        """Write 1 where `gt` holds and 0 where not."""
     def greater_equal(self, other: Any) -> Tensor:
         """``input >= other``."""
-    def greater_equal_(self, other: Any) -> Tensor:
-        """Write 1 where `ge` holds and 0 where not."""
     def gt(self, other: Any) -> Tensor:
         """``input > other``."""
-    def gt_(self, other: Any) -> Tensor:
-        """Write 1 where `gt` holds and 0 where not."""
     def half(self) -> Tensor:
         """This tensor with dtype float16."""
     def hardshrink(self, lambd: _float = ...) -> Tensor:
@@ -567,8 +535,6 @@ class Methods:
         density: _bool = ...,
     ) -> return_types.histogram:
         """How many elements fall between edges."""
-    def hsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
-        """`tensor_split` along dimension 1 (of a vector: 0)."""
     def hypot(self, other: Any) -> Tensor:
         """``sqrt(input**2 + other**2)``, without overflow."""
     def hypot_(self, other: Any) -> Tensor:
@@ -587,10 +553,6 @@ class Methods:
         """``input`` with the parts of ``source`` at ``index`` along ``dim``."""
     def index_copy_(self, dim: _int, index: Any, source: Any) -> Tensor:
         """In-place `index_copy_in_place`: writes its result into the tensor."""
-    def index_fill(self, dim: _int, index: Tensor, value: Any) -> Tensor:
-        """``input`` with ``value``, a number or 0-d tensor, in its parts at ``index`` along ``dim``."""
-    def index_fill_(self, dim: _int, index: Tensor, value: Any) -> Tensor:
-        """In-place `index_fill`: writes its result into the tensor."""
     def index_put(self, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
         """A copy of ``input`` with ``values`` at the elements that a tuple of index tensors means."""
     def index_put_(self, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
@@ -665,20 +627,14 @@ class Methods:
         """In-place `lcm`: writes its result into the tensor."""
     def le(self, other: Any) -> Tensor:
         """``input <= other``."""
-    def le_(self, other: Any) -> Tensor:
-        """Write 1 where `le` holds and 0 where not."""
     def lerp(self, end: Any, weight: Any) -> Tensor:
         """``input + weight * (end - input)``, broadcasting."""
     def lerp_(self, end: Any, weight: Any) -> Tensor:
         """In-place `lerp`: writes its result into the tensor."""
     def less(self, other: Any) -> Tensor:
         """``input < other``."""
-    def less_(self, other: Any) -> Tensor:
-        """Write 1 where `lt` holds and 0 where not."""
     def less_equal(self, other: Any) -> Tensor:
         """``input <= other``."""
-    def less_equal_(self, other: Any) -> Tensor:
-        """Write 1 where `le` holds and 0 where not."""
     def lgamma(self) -> Tensor:
         """``log(abs(gamma(input)))``; infinite at 0 and the negative integers."""
     def lgamma_(self) -> Tensor:
@@ -737,14 +693,10 @@ class Methods:
         """This tensor with dtype int64."""
     def lt(self, other: Any) -> Tensor:
         """``input < other``."""
-    def lt_(self, other: Any) -> Tensor:
-        """Write 1 where `lt` holds and 0 where not."""
     @property
     def mH(self) -> Tensor: ...
     @property
     def mT(self) -> Tensor: ...
-    def map_(self, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-        """Replace each element by the function of it and that of ``tensor``, which broadcasts."""
     def masked_fill(self, mask: Tensor, value: Any) -> Tensor:
         """``input`` with ``value``, a number or 0-d tensor, where ``mask`` is true."""
     def masked_fill_(self, mask: Tensor, value: Any) -> Tensor:
@@ -797,14 +749,10 @@ class Methods:
         """The smaller of two, elementwise; nan if either is. Equal ones share the gradient."""
     def mm(self, mat2: Any) -> Tensor:
         """The product of two matrices."""
-    def mode(self, dim: _int = ..., keepdim: _bool = ...) -> return_types.mode:
-        """The most frequent element along ``dim``: the named tuple ``(values, indices)``."""
     def moveaxis(self, source: Any, destination: Any) -> Tensor:
         """`movedim` by NumPy's name."""
     def movedim(self, source: Any, destination: Any) -> Tensor:
         """With the dimensions ``source`` moved to ``destination``; the others keep their order."""
-    def msort(self) -> Tensor:
-        """The elements in order along the first dimension."""
     def mul(self, other: Any) -> Tensor:
         """``input * other``, broadcasting."""
     def mul_(self, other: Any) -> Tensor:
@@ -859,8 +807,6 @@ class Methods:
         """The number of dimensions."""
     def ne(self, other: Any) -> Tensor:
         """``input != other``."""
-    def ne_(self, other: Any) -> Tensor:
-        """Write 1 where `ne` holds and 0 where not."""
     def neg(self) -> Tensor:
         """``-input``."""
     def neg_(self) -> Tensor:
@@ -946,8 +892,6 @@ class Methods:
         """Fill with normal numbers; returns the tensor."""
     def not_equal(self, other: Any) -> Tensor:
         """``input != other``."""
-    def not_equal_(self, other: Any) -> Tensor:
-        """Write 1 where `ne` holds and 0 where not."""
     def outer(self, vec2: Tensor) -> Tensor:
         """``out[i, j] = input[i] * vec2[j]``."""
     def permute(self, *order: Any, dims: Sequence[_int] | None = ...) -> Tensor:
@@ -966,10 +910,6 @@ class Methods:
         """``input`` where positive, ``weight * input`` elsewhere."""
     def prod(self, dim: _int = ..., keepdim: _bool = ..., *, dtype: dtype | None = ...) -> Tensor:
         """The product of all elements, or along one dimension; integers give int64."""
-    def put(self, index: Any, source: Any, accumulate: _bool = ...) -> Tensor:
-        """``input`` with elements of ``source`` at ``index``, counted as in one dimension."""
-    def put_(self, index: Any, source: Any, accumulate: _bool = ...) -> Tensor:
-        """In-place `put_in_place`: writes its result into the tensor."""
     def quantile(
         self, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ...
     ) -> Tensor:
@@ -1267,13 +1207,7 @@ class Methods:
         """The same memory in another shape; -1 stands for what is left."""
     def view_as(self, other: Tensor) -> Tensor:
         """`view` in the shape of ``other``."""
-    def vsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
-        """`tensor_split` along dimension 0 (of a vector: 0)."""
     def where(self, condition: Tensor, other: Any) -> Tensor:
         """This tensor where ``condition`` is true and ``other`` elsewhere."""
-    def xlogy(self, other: Any) -> Tensor:
-        """``input * log(other)``, 0 where ``input`` is; one of the two may be a number."""
-    def xlogy_(self, other: Any) -> Tensor:
-        """In-place `xlogy`: writes its result into the tensor."""
     def zero_(self) -> Tensor:
         """In-place `zero`: writes its result into the tensor."""

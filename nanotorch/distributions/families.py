@@ -21,6 +21,7 @@ from nanotorch.distributions.distribution import (
 )
 from nanotorch.distributions.sampling import sample_dirichlet, sample_gamma, sample_poisson
 from nanotorch.nn.functional import one_hot
+from nanotorch.ops.binary import xlogy
 
 Constraints = Mapping[str, Constraint]
 
@@ -148,7 +149,7 @@ class Gamma(Family):
         self._validate_sample(value)
         value = ops.as_tensor(value, dtype=self.rate.dtype)
         return (
-            ops.xlogy(self.concentration, self.rate) + ops.xlogy(self.concentration - 1, value)
+            xlogy(self.concentration, self.rate) + xlogy(self.concentration - 1, value)
             - self.rate * value - ops.lgamma(self.concentration)
         )  # fmt: skip
 
@@ -176,7 +177,7 @@ class Poisson(Family):
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
         rate, value = broadcast_all(self.rate, value)
-        return value.xlogy(rate) - rate - (value + 1).lgamma()
+        return xlogy(value, rate) - rate - (value + 1).lgamma()
 
 
 class Dirichlet(Distribution):
@@ -226,7 +227,7 @@ class Dirichlet(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
         a = self.concentration
-        return ops.xlogy(a - 1.0, value).sum(-1) + ops.lgamma(a.sum(-1)) - ops.lgamma(a).sum(-1)
+        return xlogy(a - 1.0, value).sum(-1) + ops.lgamma(a.sum(-1)) - ops.lgamma(a).sum(-1)
 
     def entropy(self) -> Tensor:
         a, k = self.concentration, self.concentration.shape[-1]
@@ -335,7 +336,7 @@ class Multinomial(Distribution):
         counts = ops.arange(1, n + 1, dtype=p.dtype).reshape(-1, *(1,) * p.ndim)
         rest = n - counts
         ways = math.lgamma(n + 1) - ops.lgamma(counts + 1) - ops.lgamma(rest + 1)
-        binomial = ops.exp(ways + ops.xlogy(counts, p) + ops.xlogy(rest, 1 - p))
+        binomial = ops.exp(ways + xlogy(counts, p) + xlogy(rest, 1 - p))
         spread = (binomial * ops.lgamma(counts + 1)).sum([0, -1])
         return n * self._categorical.entropy() - math.lgamma(n + 1) + spread
 

@@ -23,20 +23,22 @@ class Reason(NamedTuple):
 
 # What PyTorch's tensors have of it.
 NAMES_OF_TENSORS = """
-    addbmm addbmm_ as_strided_scatter ccol_indices cdouble cfloat chalf
+    addbmm addbmm_ addr addr_ as_strided_ as_strided_scatter ccol_indices cdouble cfloat chalf
     cholesky_inverse coalesce col_indices conj_physical conj_physical_ const_data_ptr
-    crow_indices dense_dim dequantize diagonal_scatter eig float_power float_power_ fmax fmin
-    frexp geqrf grad_dtype hash_tensor i0 i0_ igamma igamma_ igammac igammac_ index index_reduce
-    index_reduce_ indices int_repr ipu is_coalesced is_conj is_distributed is_neg is_set_to
-    istft ldexp ldexp_ logcumsumexp lstsq lu lu_solve map2_ matrix_power module_load mtia
-    mvlgamma mvlgamma_ name nanmedian narrow_copy new_empty_strided nonzero_static orgqr ormqr
-    polygamma polygamma_ q_per_channel_axis q_per_channel_scales
-    q_per_channel_zero_points q_scale q_zero_point qr qscheme record_stream reinforce resize
-    resize_as resize_as_sparse_ row_indices select_scatter set_ slice_inverse
-    slice_scatter smm solve sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_
-    sspaddmm stft storage storage_type symeig to_dense to_mkldnn to_padded_tensor to_sparse
-    to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr triangular_solve
-    unsafe_chunk unsafe_split unsafe_split_with_sizes values volatile xpu
+    crow_indices dense_dim dequantize diagonal_scatter dsplit eig eq_ float_power float_power_
+    fmax fmin frexp ge_ geqrf grad_dtype greater_ greater_equal_ gt_ hash_tensor hsplit i0 i0_
+    igamma igamma_ igammac igammac_ index index_fill index_fill_ index_reduce index_reduce_
+    indices int_repr ipu is_coalesced is_conj is_distributed is_neg is_set_to istft ldexp ldexp_
+    le_ less_ less_equal_ logcumsumexp lstsq lt_ lu lu_solve map2_ map_ matrix_power mode
+    module_load msort mtia mvlgamma mvlgamma_ name nanmedian narrow_copy ne_ new_empty_strided
+    nonzero_static not_equal_ orgqr ormqr polygamma polygamma_ put put_ q_per_channel_axis
+    q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qr qscheme record_stream
+    reinforce resize resize_as resize_as_sparse_ row_indices select_scatter set_
+    slice_inverse slice_scatter smm solve sparse_dim sparse_mask sparse_resize_
+    sparse_resize_and_clear_ sspaddmm stft storage storage_type symeig to_dense to_mkldnn
+    to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc
+    to_sparse_csr triangular_solve unsafe_chunk unsafe_split unsafe_split_with_sizes values
+    volatile vsplit xlogy xlogy_ xpu
 """
 OF_TENSORS = tuple(NAMES_OF_TENSORS.split())
 
@@ -240,6 +242,17 @@ REASONS = (
     ),
     Reason("few use it. Use scatter_reduce along the dimension", r"index_reduce_?"),
     Reason("few use it. Use cdist and triu_indices", r"pdist"),
+    Reason(
+        "few use it. Write to a copy: x[index] = value, or x.copy_(x > y)",
+        r"(torch|Tensor).(index_fill_?|put_?) (eq|ge|gt|le|lt|ne)_ (not|greater|less)\w*_ map_",
+    ),
+    Reason(
+        "few use it. Use unique, sort, tensor_split, outer, full_like or as_strided",
+        r"(torch|Tensor).mode msort [hvd]split addr_? torch.fill as_strided_",
+    ),
+    Reason("few use it. Use trapezoid of parts", r"cumulative_trapezoid"),
+    Reason("few use it. Use where(x == 0, 0, x * y.log())", r"xlogy_?"),
+    Reason("few use it. Use torch.nn.functional.grid_sample", r"torch.grid_sampler\w*"),
     Reason("few use it. Use bmm and sum", r"addbmm_?"),
     Reason("few use it. Use pow of `input.double()`", r"float_power_?"),
     Reason("few use it. Multiply by a power of two, as torch.exp2 gives it", r"ldexp_? frexp"),
@@ -323,11 +336,10 @@ REASONS = (
         "few programs use it. Use cross_entropy, or multilabel_soft_margin_loss",
         r"Multi(Label)?MarginLoss multi(label)?_margin_loss",
     ),
-    Reason("few networks use it. Use ELU", r"CELU nn.functional.celu_?"),
-    Reason("few networks use it. Use torch.where", r"nn.Threshold nn.functional.threshold_?"),
-    Reason("few networks use it. Use Softmax(-3)", r"Softmax2d"),
     Reason(
-        "few networks use it. Use softplus(-target * input)", r"SoftMarginLoss soft_margin_loss"
+        "few networks use it. Use ELU, torch.where, Softmax(-3), or softplus(-target * input)",
+        r"CELU celu_? nn.Threshold nn.functional.threshold_? Softmax2d SoftMarginLoss "
+        r"soft_margin_loss",
     ),
     Reason(
         "few networks use it. Use relu(margin + near - far) of the distances",

@@ -39,8 +39,7 @@ LATER = {
         "max_pool2d max_pool3d"
     ),
     "nanotorch.ops.windows": (
-        "affine_grid_generator constant_pad_nd grid_sampler grid_sampler_2d grid_sampler_3d "
-        "pixel_shuffle pixel_unshuffle"
+        "affine_grid_generator constant_pad_nd pixel_shuffle pixel_unshuffle"
     ),
     "nanotorch.ops.convolution": (
         "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d"

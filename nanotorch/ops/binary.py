@@ -354,58 +354,15 @@ def copysign(input: Any, other: Any) -> Any:
     """The absolute value of ``input`` with the sign of ``other``, a tensor or a number."""
 
 
-# input * log(other)
-
-
-def times_log(input: Array, other: Any) -> Array:
-    """``input * log(other)``: 0 for an ``input`` of 0, but nan for any ``other`` that is nan."""
+@hidden_op(
+    input=lambda g, input, other: zero_where(xlogy(g, other), (input == 0) & (other <= 0)),
+    other=lambda g, input, other: g * input / other,
+    cast="float",
+)  # fmt: skip
+def xlogy(input: Array, other: Array) -> Array:
+    """``input * log(other)``: 0 for an ``input`` of 0, but nan for an ``other`` of nan."""
     product = np.where(input == 0, input.dtype.type(0), input * np.log(other))
     return np.where(np.isnan(other), input.dtype.type(math.nan), product)
-
-
-def by_log(g: Any, other: Any, cut: Any) -> Any:
-    """The gradient of a factor of `log(other)`, 0 where ``cut``."""
-    return zero_where(xlogy(g, other), cut)
-
-
-@hidden_op(
-    input=lambda g, input, other: by_log(g, other, (input == 0) & (other <= 0)),
-    other=lambda g, input, other: g * input / other,
-    cast="float", inplace=True, node="XlogyBackward0",
-)  # fmt: skip
-def xlogy_tensors(input: Array, other: Array) -> Array:
-    """`xlogy` of two tensors."""
-    return times_log(input, other)
-
-
-@hidden_op(other=lambda g, input, other: g * input / other, cast="float", node="XlogyBackward1")
-def number_xlogy(other: Array, input: float) -> Array:
-    """`xlogy` of a number by a tensor."""
-    return times_log(dtypes.array_of_number(input, other.dtype), other)
-
-
-@hidden_op(
-    input=lambda g, input, other: by_log(g, other, (input == 0) & (not other > 0)),
-    cast="float", inplace=True, node="XlogyBackward2",
-)  # fmt: skip
-def xlogy_number(input: Array, other: float) -> Array:
-    """`xlogy` of a tensor by a number."""
-    return times_log(input, dtypes.array_of_number(other, input.dtype))
-
-
-@overloads(
-    {
-        "Tensor input, Tensor other": xlogy_tensors,
-        "Number self, Tensor other": number_xlogy,
-        "Tensor input, Number other": xlogy_number,
-    },
-    inplace=True,
-)
-def xlogy(input: Any, other: Any) -> Any:
-    """``input * log(other)``, 0 where ``input`` is; one of the two may be a number.
-
-    Where ``other`` is nan, so is the result.
-    """
 
 
 # Elementwise functions of three tensors: a way between two, and products added.

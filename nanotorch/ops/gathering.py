@@ -20,7 +20,7 @@ from nanotorch._core.batched import (
     whole_of,
 )
 from nanotorch._core.call_site import warn
-from nanotorch._core.layout import like, normal_dim
+from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.overloads import overloads
 from nanotorch._core.sums import pick
@@ -42,7 +42,7 @@ from nanotorch.ops.elementwise import zero_where
 from nanotorch.ops.inplace import blank, writer, written
 from nanotorch.ops.joining import common_shape, expand_to, refuse_larger, unbind
 from nanotorch.ops.reduction import sum_all
-from nanotorch.ops.shape import reshape, unsqueeze
+from nanotorch.ops.shape import unsqueeze
 
 # Kernels that add values up at indices, of which some may come several times.
 
@@ -404,47 +404,6 @@ def take_backward(g: Array, index: Array, shape: tuple[int, ...]) -> Array:
 
 
 # Copies with values put at single elements, counted as in one dimension.
-
-
-@hidden_op(input=lambda g, index: emptied(g, index), node="PutBackward0")
-def emptied(input: Array, index: Array) -> Array:
-    """Zeros at ``index``, counted as in one dimension: its own adjoint."""
-    out = input.copy("C")
-    out.reshape(-1)[index.reshape(-1)] = 0
-    return out
-
-
-@written(
-    like,
-    input=lambda g, index, accumulate: g if accumulate else emptied(g, index),
-    source=lambda g, index, source_shape: reshape(take(g, index), source_shape),
-    overlap=False,
-)
-def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
-    """``input`` with elements of ``source`` at ``index``, counted as in one dimension.
-
-    Args:
-        accumulate: add to what is there, in place of writing over it.
-
-    Raises:
-        RuntimeError: for another dtype; ``index`` is of int64.
-        IndexError: for an index out of range, or another number of elements.
-    """
-    require(index.dtype == np.int64, "put_(): index must be of dtype int64")
-    need_one_dtype(input, source)
-    require(index.size == source.size, "put_(): not one index for each element", error=IndexError)
-    require(input.size or not index.size, "put_(): the tensor has no elements", error=IndexError)
-    refuse_outside(index, input.size)
-    flat = input if input.flags.c_contiguous else input.copy("C")
-    places, values = index.reshape(-1), source.reshape(-1)
-    row = flat.reshape(-1)
-    if accumulate:
-        np.add.at(row, places, values)
-    else:
-        row[places] = values
-    if flat is not input:
-        input[...] = flat
-    return input
 
 
 # Choices by a mask: `where`, `masked_fill`, `masked_select`, `nonzero`.

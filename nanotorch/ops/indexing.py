@@ -16,7 +16,6 @@ from nanotorch._core.grad_mode import mode, refuse_write
 from nanotorch._core.graph import NO_EDGE, edge_of, modified_error, refuse_history
 from nanotorch._core.layout import like, normal_dim, own_dim, refuse_overlap, strides_of
 from nanotorch._core.op import Array, hidden_op, method, op
-from nanotorch._core.overloads import overloads
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
     char_of,
@@ -32,7 +31,6 @@ from nanotorch.ops.gathering import add_rows, added_at, boolean_mask, by_dimensi
 from nanotorch.ops.inplace import COPY, copy_, fill_, written
 from nanotorch.ops.joining import expand_to
 from nanotorch.ops.memory import alias, array_of
-from nanotorch.ops.reduction import sum_all
 from nanotorch.ops.shape import NO_SLICE, part, reshape, select, slice_along, unsqueeze, view
 from nanotorch.ops.sorting import arranged, slowest_first
 
@@ -206,46 +204,13 @@ def index_filled(input: Array, dim: int, index: Array, value: Any) -> Array:
     return input
 
 
-@hidden_op()
-def distinct(index: Array, filled: Array, dim: int) -> Array:
-    """The indices of ``filled`` along ``dim`` that ``index`` means, each once."""
-    size = filled.shape[dim] if filled.ndim else 1
-    return np.unique(np.where(index < 0, index + size, index))
-
-
-FILL: dict[str, Any] = {
-    "input": lambda g, dim, index: fill_by_number(g, dim, index, 0),
-    "method": False,
-    "overlap": False,
-    "expanded": "index_fill_",  # of which PyTorch warns only
-}
-
-
-@written(COPY, **FILL, node="IndexFillBackward0")
+@written(
+    COPY, input=lambda g, dim, index: fill_by_number(g, dim, index, 0), method=False, overlap=False,
+    expanded="index_fill_", node="IndexFillBackward0",  # of which PyTorch warns only
+)  # fmt: skip
 def fill_by_number(input: Array, dim: int, index: Array, value: dtypes.Number) -> Array:
     """Write a number into the parts of ``input`` at ``index`` along ``dim``."""
     return index_filled(input, dim, index, number_in(value, input.dtype))
-
-
-@written(
-    COPY, **FILL,
-    value=lambda g, dim, index: sum_all(index_select(g, dim, distinct(index, g, dim))),
-    node="IndexFillBackward1",
-)  # fmt: skip
-def fill_by_tensor(input: Array, dim: int, index: Array, value: Array) -> Array:
-    """Write the value of a 0-d tensor into the parts of ``input`` at ``index`` along ``dim``."""
-    return index_filled(input, dim, index, value)
-
-
-@overloads(
-    {
-        "Tensor input, int dim, Tensor index, Tensor value": fill_by_tensor,
-        "Tensor input, int dim, Tensor index, Number value": fill_by_number,
-    },
-    inplace=True,
-)
-def index_fill(input: Any, dim: int, index: Tensor, value: Any) -> Any:
-    """``input`` with ``value``, a number or 0-d tensor, in its parts at ``index`` along ``dim``."""
 
 
 # Indexing by tensors: `index` reads, `index_put` writes. Brackets are made of them below.
@@ -522,7 +487,7 @@ def put_at(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
     return put(input, at, values, accumulate)
 
 
-put_at_ = inplace_form("put_at")
+put_at_, fill_by_number_ = inplace_form("put_at"), inplace_form("fill_by_number")
 
 
 def checked_indices(indices: Any, ndim: int) -> Index:
@@ -847,7 +812,7 @@ def assign_at(target: Tensor, tensors: dict[int, Tensor], value: Any) -> None:
         ((dim, tensor),) = tensors.items()
         kind = tensor._array.dtype
         if kind == np.int64:
-            target.index_fill_(dim, reshape(tensor, (-1,)), value)
+            fill_by_number_(target, dim, reshape(tensor, (-1,)), value)
             return
         if kind.kind in "bu":
             check_masks(target._array.shape, at.key)

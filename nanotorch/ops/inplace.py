@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core import dtypes
 from nanotorch._core.arguments import METHOD, arguments_of, named, within_memory
 from nanotorch._core.batched import NoValues, elementwise, in_place, stand_for, under_vmap
 from nanotorch._core.call_site import wrote
@@ -21,8 +20,8 @@ from nanotorch._core.layout import address, owner_of, whole_memory
 from nanotorch._core.op import OPS, Array, default_node_name, hidden_op, method, node_class, op
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import as_number, inplace_form, need_ndim, number_in, require
-from nanotorch.ops.joining import common_shape, refuse_larger
-from nanotorch.ops.memory import as_strided, layout_asked, layout_of, strided_view
+from nanotorch.ops.joining import refuse_larger
+from nanotorch.ops.memory import as_strided, layout_of, strided_view
 from nanotorch.ops.reduction import sum_all
 from nanotorch.ops.shape import ints, squeeze, t, transpose, unsqueeze, view_in
 
@@ -241,7 +240,6 @@ IN_PLACE = {
     "TBackward0": "TBackward1", "TransposeBackward0": "TransposeBackward1",
     "UnsqueezeBackward0": "UnsqueezeBackward1", "SqueezeBackward0": "SqueezeBackward3",
     "SqueezeBackward1": "SqueezeBackward4", "SqueezeBackward2": "SqueezeBackward5",
-    "AsStridedBackward0": "AsStridedBackward1",
 }  # fmt: skip
 
 
@@ -378,57 +376,12 @@ def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None)
     return resize_(self, the_template.shape)
 
 
-@method
-def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    """In-place `as_strided`."""
-    if mode.enabled:
-        refuse_history(self)
-    own = layout_of(self._array)
-    there = layout_asked(own, size, stride, storage_offset)
-    return relaid_in_place(self, strided_view(self, there, own), own, there)
-
-
 def relaid_in_place(self: Tensor, view: Tensor, own: Any, there: Any) -> Tensor:
     """Make ``self`` what its ``view`` is, which lies as ``there``."""
     return become(self, view, (strided_view, (own, there), None))
 
 
 # Comparisons, powers and swapped dimensions in place.
-
-
-def comparison_in_place(name: str, compare: Callable[[Array, Array], Array]) -> None:
-    """A comparison in place; PyTorch has one node with a number, and one with a tensor."""
-
-    def by_number(input: Array, value: dtypes.Number) -> Array:
-        """The comparison with a number, written in place."""
-        kind = dtypes.result_type([input, value])._numpy
-        return compare(input.astype(kind, copy=False), dtypes.array_of_number(value, kind))
-
-    def by_tensor(input: Array, other: Array) -> Array:
-        """The comparison with a tensor, written in place."""
-        common_shape(input.shape, other.shape)
-        kind = dtypes.result_type([input, other])._numpy
-        return compare(input.astype(kind, copy=False), other.astype(kind, copy=False))
-
-    zeros, node = {"input": lambda g: blank(g), "batch": elementwise}, f"{name.title()}Backward"
-    number = writer(**zeros, node=f"{node}0")(named(by_number, f"{name}_number"))
-    zeros["other"] = lambda g: blank(g)
-    tensor = writer(**zeros, node=f"{node}1")(named(by_tensor, f"{name}_tensor"))
-
-    def compared(self: Tensor, other: Any) -> Any:
-        if isinstance(other, Tensor):
-            return tensor(self, other)
-        return number(self, as_number(other))
-
-    compared.__doc__ = f"Write 1 where `{name}` holds and 0 where not."
-    method(compared, name=f"{name}_", public=False)
-
-
-for _name, _compare in (
-    ("eq", np.equal), ("ge", np.greater_equal), ("gt", np.greater), ("le", np.less_equal),
-    ("lt", np.less), ("ne", np.not_equal),
-):  # fmt: skip
-    comparison_in_place(_name, _compare)
 
 
 @method
@@ -455,42 +408,19 @@ def swapdims_(self: Tensor, dim0: int, dim1: int) -> Tensor:
 # Elements replaced, one by one, by what a Python function makes of them.
 
 
-@under_vmap(in_place)
-def replaced(name: str, self: Tensor, others: tuple[Tensor, ...], function: Any) -> Tensor:
-    """Write the function of each element, and those of the others beside it, into ``self``."""
-    if self.requires_grad:  # a Python function has no derivative
-        raise RuntimeError(
-            f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() "
-            "instead."
-        )
-    arrays = [self._array]
-    for other in others:
-        if other.dtype != self.dtype:
-            own, given = (f"torch.{t.dtype.char}Tensor" for t in (self, other))
-            raise TypeError(f"{name}: expected {own} for 'other' (got {given})")
-        arrays.append(other.expand(self.shape)._array)
-    values = [function(*each) for each in zip(*(a.ravel().tolist() for a in arrays), strict=True)]
-    self._array[...] = np.array(values).astype(self._array.dtype).reshape(self._array.shape)
-    wrote(self._cell, name)
-    return self
-
-
 @method(public=False)
+@under_vmap(in_place)
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     """Replace each element by the function of it: slow, and without a gradient.
 
     Raises:
         RuntimeError: for a tensor that requires grad.
     """
-    return replaced("apply_", self, (), callable)
-
-
-@method(public=False)
-def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-    """Replace each element by the function of it and that of ``tensor``, which broadcasts.
-
-    Raises:
-        RuntimeError: for a tensor that requires grad.
-        TypeError: for a tensor of another dtype.
-    """
-    return replaced("map_", self, (tensor,), callable)
+    require(
+        not self.requires_grad,  # a Python function has no derivative
+        "Can't call apply_() on Variable that requires grad. Use var.detach().apply_() instead.",
+    )
+    values = np.array([callable(value) for value in self._array.ravel().tolist()])
+    self._array[...] = values.astype(self._array.dtype).reshape(self._array.shape)
+    wrote(self._cell, "apply_")
+    return self

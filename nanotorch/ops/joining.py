@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import as_int, as_ints, named, refused, twice
+from nanotorch._core.arguments import as_int, as_ints, refused, twice
 from nanotorch._core.batched import Call, in_line, in_rows, joined, looped, shifted, under_vmap
 from nanotorch._core.dtypes import Size
 from nanotorch._core.engine import sum_to
@@ -355,26 +355,6 @@ def tensor_split(
         cuts = list(as_ints(where))
     bounds = zip([0, *cuts], [*cuts, n], strict=True)
     return tuple([slice_along(input, dim, start, stop) for start, stop in bounds])
-
-
-def named_split(name: str, dim: int, least: int) -> None:
-    """`hsplit` and its kin: `tensor_split` along a fixed dimension."""
-
-    def splitter(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-        need_ndim(name, input, least)
-        along = 0 if input.ndim == 1 else dim
-        n = input._array.shape[along]
-        if isinstance(indices_or_sections, int):
-            parts = indices_or_sections
-            require(not n % (parts or n + 1), "{}(): size {} has no {} equal parts", name, n, parts)
-        return tensor_split(input, indices_or_sections, along)
-
-    named(splitter, name).__doc__ = f"`tensor_split` along dimension {dim} (of a vector: 0)."
-    method(splitter)
-
-
-for _name, _dim, _least in (("hsplit", 1, 1), ("vsplit", 0, 2), ("dsplit", 2, 3)):
-    named_split(_name, _dim, _least)
 
 
 # Repetition, by views where possible, and rearrangements by copy: repeat, flip, roll.

@@ -26,14 +26,12 @@ from nanotorch._core.out import Out
 from nanotorch._core.sums import OF_BLAS, sum_rows
 from nanotorch._core.tensor import Tensor, observers, wrap
 from nanotorch.ops.arguments import (
-    need_ndim,
     need_one_dtype,
     need_tensors,
     number_in,
     tensors_given,
     unsupported,
 )
-from nanotorch.ops.elementwise import check_factor
 from nanotorch.ops.gathering import CHUNK, add_rows, gather_backward
 from nanotorch.ops.joining import cannot_expand, common_shape, expand_to
 from nanotorch.ops.memory import contiguous
@@ -492,24 +490,6 @@ def check_ndims(*asked: tuple[Array, int]) -> None:
 def each(g: Any, count: int) -> Any:
     """``g`` for each matrix of a batch."""
     return expand_to(unsqueeze(g, 0), (count, *g.shape))
-
-
-@op(
-    input=lambda g, beta: scaled(g, beta),
-    vec1=lambda g, vec2, alpha: scaled(mv(g, vec2), alpha),
-    vec2=lambda g, vec1, alpha: scaled(mv(t(g), vec1), alpha),
-    inplace=True, batch=one_by_one, wide=True,
-)  # fmt: skip
-def addr(input: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
-    """``beta * input + alpha *`` the outer product of two vectors; ``input`` broadcasts."""
-    for vec in (vec1, vec2):
-        need_ndim("addr", vec, 1, 1)
-    # A number in place of a matrix counts as one.
-    kind = dtypes.result_type([input if input.ndim else input[None], vec1, vec2])._numpy
-    input, vec1, vec2 = (a.astype(kind, copy=False) for a in (input, vec1, vec2))
-    for name, factor in (("beta", beta), ("alpha", alpha)):
-        check_factor(name, factor, input.dtype)
-    return added(scaled(np.multiply.outer(vec1, vec2), alpha), input, beta)
 
 
 def unfold(node: Any) -> None:

@@ -421,12 +421,6 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: b
     return wrap(arranged_like(indices, input._array))
 
 
-@method
-def msort(input: Any) -> Any:
-    """The elements in order along the first dimension."""
-    return sort(input, 0)[0]
-
-
 # By rank
 
 
@@ -533,33 +527,6 @@ def median(input: Any, dim: int = NOT_GIVEN, keepdim: bool = NOT_KEPT) -> Any:
 
 
 # By number
-
-
-@op(**CHOSEN, **FIELDS)
-def mode(input: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
-    """The most frequent element along ``dim``: the named tuple ``(values, indices)``.
-
-    Of several it is the smallest; the index is that of its last occurrence.
-
-    Raises:
-        IndexError: along a dimension without elements.
-    """
-    if not input.ndim:
-        return input.copy(), np.zeros((), np.int64)
-    require_elements("mode", input, (dim,))
-    rows = np.moveaxis(input, dim, -1)
-    # PyTorch puts nan first here, each a value of its own.
-    keys = (rows, rows == rows) if input.dtype.kind == "f" else (rows,)
-    order = np.lexsort(keys, -1)
-    values = np.take_along_axis(rows, order, -1)
-    last = np.ones(values.shape, bool)
-    last[..., :-1] = values[..., 1:] != values[..., :-1]
-    place = np.broadcast_to(np.arange(values.shape[-1]), values.shape)
-    ends = np.maximum.accumulate(np.where(last, place, -1), -1)
-    before = np.concatenate([np.full((*values.shape[:-1], 1), -1), ends[..., :-1]], -1)
-    best = np.argmax(np.where(last, place - before, 0), -1)[..., None]
-    indices = np.moveaxis(np.take_along_axis(order, best, -1), -1, dim)
-    return chosen(input, indices, dim, keepdim)
 
 
 # Values without repetition

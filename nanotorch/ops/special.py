@@ -5,14 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core.batched import elementwise, one_by_one
+from nanotorch._core.batched import elementwise
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import as_number, need_tensors, number_in
+from nanotorch.ops.arguments import need_tensors
 from nanotorch.ops.elementwise import cos, exp, sin, square, vanishing, zero_where
-from nanotorch.ops.inplace import blank, refuse_dimensions
-from nanotorch.ops.reduction import sum_all
 
 # The logarithm of the gamma function and its derivatives.
 #
@@ -435,33 +433,6 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 
 
 # New values in the same shape
-
-
-@hidden_op(input=lambda g: blank(g), node="FillBackward0", batch=elementwise)
-def filled_by_number(input: Array, value: Number) -> Array:
-    """A number in the shape of ``input``."""
-    return np.full_like(input, number_in(value, input.dtype))
-
-
-@hidden_op(
-    input=lambda g: blank(g), value=lambda g: sum_all(g), node="FillBackward1", batch=one_by_one
-)
-def filled_by_tensor(input: Array, value: Array) -> Array:
-    """The value of a 0-d tensor in the shape of ``input``."""
-    refuse_dimensions(value)
-    return np.full_like(input, value)
-
-
-@public
-def fill(input: Tensor, value: Any) -> Any:
-    """A number, or the value of a 0-d tensor, in the shape and dtype of ``input``.
-
-    Raises:
-        RuntimeError: for a number that the dtype does not hold, or a tensor with dimensions.
-    """
-    if isinstance(value, Tensor):
-        return filled_by_tensor(input, value)
-    return filled_by_number(input, as_number(value))
 
 
 @public

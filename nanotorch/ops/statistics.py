@@ -63,7 +63,6 @@ from nanotorch.ops.reduction import (
     variance_slope,
 )
 from nanotorch.ops.shape import (
-    NO_SLICE,
     movedim,
     narrow,
     reshape,
@@ -581,12 +580,6 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
 # Integrals by the trapezoidal rule
 
 
-def refuse_bools(name: str, y: Any, x: Any) -> None:
-    """PyTorch adds no bools here."""
-    if any(t is not None and t.dtype == dtypes.bool_ for t in (y, x)):
-        raise NotImplementedError(f"{name}(): bools are not supported")
-
-
 def neighbours(y: Any, dim: int) -> tuple[Any, Any]:
     """All but the last, and all but the first along ``dim``."""
     size = max(y.shape[dim] - 1, 0)
@@ -619,23 +612,11 @@ def trapezoid(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
     dim = own_dim(dim, y.ndim)
     if not y.shape[dim]:
         return y.new_zeros((*y.shape[:dim], *y.shape[dim + 1 :]))
-    refuse_bools("trapezoid", y, x)
+    for points in (y, x):
+        if points is not None and points.dtype == dtypes.bool_:
+            raise NotImplementedError("trapezoid(): bools are not supported")
     left, right = neighbours(y, dim)
     if x is not None:
         return over(sum((left + right) * steps("trapezoid", y, x, dim), dim), 2.0)
     ends = times(select(y, dim, 0) + select(y, dim, -1), 0.5)
     return times(sum(y, dim) - ends, dx)
-
-
-@public
-def cumulative_trapezoid(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
-    """The integral up to each place but the first: see `trapezoid`."""
-    if not y.ndim:
-        raise IndexError(NO_SLICE)
-    refuse_bools("cumulative_trapezoid", y, x)
-    dim = normal_dim(dim, y.ndim)
-    left, right = neighbours(y, dim)
-    if x is not None:
-        products = (left + right) * steps("cumulative_trapezoid", y, x, dim)
-        return over(cumsum(products, dim), 2.0)
-    return cumsum(times(left + right, dx / 2.0), dim)

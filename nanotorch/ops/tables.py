@@ -72,7 +72,7 @@ NAMES = (
     "clamp_max", "clamp_min", "cos", "cosh", "deg2rad", "detach", "erf", "erfc", "exp", "exp2",
     "expm1", "fill", "floor", "frac", "gcd", "index_put", "lcm", "log", "log10", "log1p",
     "log2", "logit", "nan_to_num", "neg", "rad2deg", "reciprocal", "relu", "round", "rsqrt",
-    "sigmoid", "sin", "sinc", "sinh", "sqrt", "tan", "tanh", "trunc", "xlogy", "zero",
+    "sigmoid", "sin", "sinc", "sinh", "sqrt", "tan", "tanh", "trunc", "zero",
 )
 # fmt: on
 
@@ -99,7 +99,7 @@ PUBLIC.update({f"{name}_": as_function(f"{name}_") for name in NAMES})
 # fmt: off
 ELEMENTWISE = {name for name, o in OPS.items() if o.public and o.cast and not o.dims} - {"dist"} | {
     "copysign", "div", "fmod", "lerp", "logical_not", "pow", "remainder", "square",
-    "true_divide", "xlogy",
+    "true_divide",
 }
 OF_ONE_TYPE = (
     "abs", "bitwise_not", "ceil", "clamp", "clamp_max", "clamp_min",
@@ -116,7 +116,7 @@ JOINING = (
     "vstack",
 )
 CONVERTING = (
-    "addr", "cholesky_solve", "diff", "ger", "kron", "logsumexp", "max", "mean", "min",
+    "cholesky_solve", "diff", "ger", "kron", "logsumexp", "max", "mean", "min",
     "outer", "std", "var",
 )
 # What takes no other dtype than the result's.
@@ -125,7 +125,7 @@ STRICT = (
     "bmm", "bucketize", "cross", "cummax", "cummin", "diag", "dot",
     "gather", "heaviside", "histc", "histogram", "index_add", "index_copy", "index_select", "inner",
     "inverse", "isin", "isneginf", "isposinf", "kthvalue", "log_sigmoid", "log_softmax",
-    "lu_unpack", "masked_select", "matmul", "median", "mm", "mode", "msort", "multinomial", "mv",
+    "lu_unpack", "masked_select", "matmul", "median", "mm", "multinomial", "mv",
     "nan_to_num", "nanquantile", "nonzero", "norm", "quantile", "renorm", "scatter",
     "scatter_add", "scatter_reduce", "searchsorted", "signbit", "slogdet", "softmax", "sort", "svd",
     "take", "take_along_dim", "tensordot", "topk", "tril", "triu", "vdot", "where",
@@ -166,7 +166,7 @@ UNRECORDED = (
 # By `Out.overlap`: the functions that refuse inputs in the memory of `out`.
 OVERLAPPING = {
     "part": (
-        *ELEMENTWISE, "addr", "cumprod", "cumsum", "heaviside", "msort",
+        *ELEMENTWISE, "cumprod", "cumsum", "heaviside",
         "nan_to_num", "normal", "renorm", "sort", "topk", "where",
     ),
     "part no": ("addmm", "addmv", "baddbmm", ),
@@ -174,7 +174,7 @@ OVERLAPPING = {
     "any part": ("gather", "take_along_dim"),
     "any": (
         *JOINING, "aminmax", "cross", "diff", "ger", "index_select", "kron", "kthvalue",
-        "masked_select", "max", "min", "mode", "nonzero", "outer", "take",
+        "masked_select", "max", "min", "nonzero", "outer", "take",
     ),
 }  # fmt: skip
 OVERLAP = {name: how for how, names in OVERLAPPING.items() for name in names}

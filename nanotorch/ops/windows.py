@@ -11,7 +11,7 @@ import numpy as np
 from nanotorch._core.arguments import as_int, as_ints, named
 from nanotorch._core.batched import Call, apart, leading, merged
 from nanotorch._core.dtypes import Number
-from nanotorch._core.op import Array, hidden_op, op, public
+from nanotorch._core.op import Array, hidden_op, op
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import (
     as_number,
@@ -773,11 +773,10 @@ SAMPLER: dict[str, Any] = {
     "grid": lambda g, input, grid, interpolation_mode, padding_mode, align_corners: slope_of_grid(
         g, input, grid, (interpolation_mode, padding_mode, align_corners), (0,) * (input.ndim - 2)
     ),
-    "method": False,
 }
 
 
-@op(**SAMPLER, node="GridSampler2DBackward0", batch=merged, wide=True)
+@hidden_op(**SAMPLER, node="GridSampler2DBackward0", batch=merged, wide=True)
 def grid_sampler_2d(
     input: Array, grid: Array, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Array:
@@ -791,21 +790,12 @@ def grid_sampler_2d(
     return seen(input, grid, (interpolation_mode, padding_mode, align_corners), (0, 0))
 
 
-@op(**SAMPLER, node="GridSampler3DBackward0", batch=merged, wide=True)
+@hidden_op(**SAMPLER, node="GridSampler3DBackward0", batch=merged, wide=True)
 def grid_sampler_3d(
     input: Array, grid: Array, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Array:
     """The volumes ``(N, C, D, H, W)`` at the places ``(N, d, h, w, 3)``; see `grid_sampler_2d`."""
     return seen(input, grid, (interpolation_mode, padding_mode, align_corners), (0, 0, 0))
-
-
-@public
-def grid_sampler(
-    input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool
-) -> Any:
-    """`grid_sampler_2d` of pictures, `grid_sampler_3d` of volumes."""
-    sampler: Any = grid_sampler_2d if input.ndim == 4 else grid_sampler_3d
-    return sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
 # Grids

@@ -67,7 +67,7 @@ def write_other(g: Scene) -> str:
     return f"{x}." + g.text([
         f"fill_({n})", f"fill_({scalar})", f"masked_fill_({y} > 0, {n})",
         f"masked_fill_({x} > 0, {scalar})", f"clamp_({n})", f"clamp_(min={n})", "t_()",
-        f"index_fill_({d}, torch.tensor([0]), {n})", f"transpose_({d}, {g.dim(x)})",
+        f"transpose_({d}, {g.dim(x)})",
         "squeeze_()", f"unsqueeze_({d})", f"index_add_({d}, torch.tensor([0]), {y})",
         f"scatter_({d}, {zeros}, {g.pick([n, y])})", f"scatter_add_({d}, {zeros}, {y})",
         f"index_copy_({d}, torch.tensor([0]), {y})", f"pow_({n})",

@@ -26,7 +26,6 @@ def second_passes(torch: Any) -> Any:
         "trapezoid": lambda x: torch.trapezoid(x),
         "trapezoid of steps": lambda x: torch.trapezoid(x, dx=2.0),
         "trapezoid at places": lambda x: torch.trapezoid(x, torch.tensor([0.0, 1.0, 3.0])),
-        "cumulative_trapezoid": lambda x: torch.cumulative_trapezoid(x),
         "addmm": lambda x: torch.addmm(x, square, square),
         "addmv": lambda x: torch.addmv(x, square, torch.ones(3)),
         "addcmul": lambda x: torch.addcmul(x, torch.ones(3), torch.ones(3)),

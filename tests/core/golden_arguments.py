@@ -58,7 +58,7 @@ x.masked_fill(x > 0, np.float32(2))|x.repeat_interleave(np.int64(2))|x.narrow(0,
 # Errors name what users have called: methods in place and their kin, put together of others.
 inner = table("""
 x.index_copy_(0, i, 1)|x.index_copy_(1, i, 1)|x.index_copy_(1, 1, x)|x.index_copy(1, i, 1)
-x.index_add_(0, i, 1)|x.index_add_(1, i, 1)|x.index_add(1, 1, x)|x.put_(i, 1)|x.put_(1, x)
+x.index_add_(0, i, 1)|x.index_add_(1, i, 1)|x.index_add(1, 1, x)
 x.scatter_add_(0, i, 1)|x.scatter_add_(1, i, 1)|x.scatter_add(1, 1, x)
 x.scatter_reduce_(1, i, 1, 'sum')|x.index_select(1, 1)
 x.gather(1, 1)|x.addcmul_(x, 1)

@@ -61,7 +61,7 @@ i.t() + 1.5|x.t().double() * x.t()|x.t().flip(0)|x.flip(0, 1)|x.t().flip(1)|torc
 torch.rot90(x, 2)|torch.rot90(x, 3)|torch.rot90(x.t())|torch.rot90(x.t(), 2)|torch.rot90(x.t(), 4)
 torch.kron(x, x)|x.t().tile(1)|x.t().tile(2)|x.t().repeat(1, 1)|x.t().clone()|x.t() > 1
 torch.cat([x.t(), x.t()])|torch.stack([x.t(), x.t()])|x.t().masked_fill(x.t() > 2, 0)
-x.t().index_fill(0, n, 1)|x.t().index_add(0, n, x.t()[:1])|x.t().sort(0)[0]|x.t().sort(0)[1]
+x.t().index_add(0, n, x.t()[:1])|x.t().sort(0)[0]|x.t().sort(0)[1]
 x.t().argsort()|x.t().cummax(0)[0]|torch.full_like(x.t(), 2)|torch.zeros_like(x.t())|x.t().exp()
 torch.ones_like(x[:, ::2])|torch.zeros_like(x.expand(2, 2, 3))|-x.t()|x.t().where(x.t() > 1, 0)
 x.t().gather(0, i.t() // 3)|x.t().take(i.t())|x.t().index_select(1, n)

@@ -51,7 +51,6 @@ def written(torch: Any) -> Any:
     table = {
         "fill_": lambda x, n: x.fill_(n), "masked_fill": lambda x, n: x.masked_fill(x == 5, n),
         "masked_fill of a tensor": lambda x, n: x.masked_fill(x == 5, torch.tensor(n)),
-        "index_fill": lambda x, n: x.index_fill(0, first, n),
         "scatter": lambda x, n: x.scatter(0, first, n), "full_like": torch.full_like,
         "where": lambda x, n: torch.where(x == 5, x, n),
     }  # fmt: skip
@@ -65,8 +64,6 @@ def scaled(torch: Any) -> Any:
         "rsub 3": lambda x, n: torch.rsub(x, 3, alpha=n),
         "addmm": lambda x, n: torch.addmm(x, x[:1, None], x[None], alpha=n),
         "addmv": lambda x, n: torch.addmv(x, x[:, None], x[1:2], beta=n),
-        "addr": lambda x, n: torch.addr(x, x[:2], x, alpha=n),
-        "addr beta": lambda x, n: torch.addr(x, x[:2], x, beta=n),
         "addcmul": lambda x, n: torch.addcmul(x, x, x, value=n),
         "addcdiv": lambda x, n: torch.addcdiv(x, x, x + 1, value=n),
         "index_add": lambda x, n: x.index_add(0, torch.tensor([0]), x[:1], alpha=n),
@@ -81,9 +78,6 @@ def factors_of_another_category(torch: Any) -> Any:
         for x in (whole, real, truth):
             for call in (torch.add, torch.sub, torch.rsub):
                 yield raised(call, x, x, alpha=factor)
-            yield raised(torch.addr, x, x, x, alpha=factor)
-            yield raised(torch.addr, x, x, x, beta=factor)
-            yield raised(x.clone().expand(2, 2).clone().addr_, x, x, beta=factor)
 
 
 def subtracted_from(torch: Any) -> Any:

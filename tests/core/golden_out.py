@@ -12,7 +12,7 @@ ROUNDING: dict[str, int] = {}  # numbers agree up to it
 
 # fmt: off
 NAMES = (
-    "abs", "acos", "acosh", "add", "addcdiv", "addcmul", "addmm", "addmv", "addr", "all",
+    "abs", "acos", "acosh", "add", "addcdiv", "addcmul", "addmm", "addmv", "all",
     "amax", "amin", "aminmax", "angle", "any", "arange", "argmax", "argmin", "asin", "asinh",
     "atan", "atan2", "atanh", "baddbmm", "bitwise_and", "bitwise_left_shift", "bitwise_not",
     "bitwise_or", "bitwise_right_shift", "bitwise_xor", "bmm", "bucketize", "cat", "ceil",
@@ -27,14 +27,14 @@ NAMES = (
     "log_softmax", "logaddexp", "logaddexp2", "logical_and", "logical_not",
     "logical_or", "logical_xor", "logit", "logspace", "logsumexp", "lt",
     "masked_select", "matmul", "max", "maximum", "mean", "min", "minimum",
-    "mm", "mode", "msort", "mul", "mv", "nan_to_num", "nanmean",
+    "mm", "mul", "mv", "nan_to_num", "nanmean",
     "nanquantile", "nansum", "ne", "neg", "nextafter", "nonzero", "norm", "ones",
     "outer", "pow", "quantile", "rad2deg", "reciprocal", "remainder", "renorm",
     "round", "row_stack", "rsqrt", "scatter", "scatter_add", "scatter_reduce", "searchsorted",
     "sgn", "sigmoid", "sign", "signbit", "sin", "sinc", "sinh", "slogdet",
     "softmax", "softplus", "softshrink", "sort", "sqrt", "square", "stack", "std", "sub",
     "take", "take_along_dim", "tan", "tanh", "tensordot", "topk", "tril",
-    "triu", "true_divide", "trunc", "var", "vdot", "vstack", "where", "xlogy", "zeros"
+    "triu", "true_divide", "trunc", "var", "vdot", "vstack", "where", "zeros"
 )
 # fmt: on
 
@@ -107,8 +107,8 @@ def of_another_shape(torch: Any) -> Any:
         return [sorted(set(told)), silent, list(first.shape), bits(first).split()[0]]
 
     # The first two are deprecated, which is another warning; PyTorch looks at other shapes than
-    # the result's in `kthvalue` and `mode` and at numbers in `arange`.
-    return each(torch, ask, but=("ger", "row_stack", "kthvalue", "mode", "arange"))
+    # the result's in `kthvalue` and at numbers in `arange`.
+    return each(torch, ask, but=("ger", "row_stack", "kthvalue", "arange"))
 
 
 def of_what_requires_grad(torch: Any) -> Any:

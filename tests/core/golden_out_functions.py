@@ -20,7 +20,7 @@ def sharing(torch: Any) -> Any:
         return lambda x, out: getattr(torch, name)(x, out=out)
 
     summing = ("cumsum", "cumprod", "softmax", "std", "logsumexp", "tril")
-    elementwise = ("msort", "exp", "sgn", "nan_to_num", "abs", "angle", "inverse")
+    elementwise = ("exp", "sgn", "nan_to_num", "abs", "angle", "inverse")
     calls: dict[str, Callable[..., Any]] = {
         **{name: along_first(name) for name in summing},
         **{name: of_one(name) for name in elementwise},
@@ -37,7 +37,6 @@ def sharing(torch: Any) -> Any:
         "take_along_dim": lambda x, out: torch.take_along_dim(x, first, 0, out=out),
         "cat": lambda x, out: torch.cat([x], out=out),
         "sort": lambda x, out: torch.sort(x, out=(out, torch.empty(0).long())),
-        "mode": lambda x, out: torch.mode(x, 0, out=(out, torch.empty(0).long())),
         "max": lambda x, out: torch.max(x, 0, True, out=(out, torch.empty(0).long())),
     }
     answers = {}
@@ -45,7 +44,7 @@ def sharing(torch: Any) -> Any:
         base = torch.rand(24) + 0.5
         x = base[:9].view(3, 3)
         outs = [base[:9].view(3, 3), base[3:12].view(3, 3)]
-        if name in ("mode", "std", "logsumexp"):
+        if name in ("std", "logsumexp"):
             outs = [base[:3], base[1:4]]
         if name == "max":
             outs = [base[:3].view(1, 3), base[1:4].view(1, 3)]
@@ -119,7 +118,7 @@ def of_linear_algebra(torch: Any) -> Any:
 
 def of_several_results(torch: Any) -> Any:
     m = torch.tensor([[4.0, 1.0], [1.0, 3.0]])
-    for name in ("median", "max", "min", "cummax", "mode"):
+    for name in ("median", "max", "min", "cummax"):
         function = getattr(torch, name)
         empty = torch.empty(0).long()
         yield function(m, 0, out=(torch.empty(0), empty))

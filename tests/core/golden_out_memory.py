@@ -19,8 +19,7 @@ torch.where(m > 2, m, -m, out=out)|torch.masked_select(m, m > 2, out=out)
 """
 # Memory that is written to more than once, or read and written to.
 SHARING = """
-six.index_fill_(0, i, 1.0)|six.index_fill_(0, i, torch.tensor(1.0))|i.index_fill_(0, i, 0)
-i[:2].index_fill_(0, i[1:], 0)|six.masked_fill_(mask, 0.5)
+six.masked_fill_(mask, 0.5)
 six.masked_fill_(mask[:1], torch.tensor(2.0))|mask[1:].masked_fill_(mask[:-1], False)
 mask.masked_fill_(mask, False)|six.index_put_((i,), row[:3])|row.index_put_((i,), row[0])
 i.index_put_((i,), i)|i.index_put_((i,), i[0])|row.index_put_((i,), row[:3])
@@ -42,7 +41,7 @@ torch.add(m, 1, out=m[0])|torch.add(m, 1, out=m.t())|torch.add(m, 1, out=m.view(
 torch.add(row[:3], 1, out=row)|torch.add(m[0], m, out=m[0])
 torch.add(row[:2], 1, out=six[:1].expand(5))|torch.cumsum(row[:3], 0, out=row)
 torch.linalg.cross(square, square, out=square)|torch.diff(row, out=row[1:])
-torch.addr(m, m[:, 0], m[0], out=m)|six[i] = 1.0|six[mask] = 1.0|six[i] = row[:3]
+six[i] = 1.0|six[mask] = 1.0|six[i] = row[:3]
 """
 DTYPES = """
 torch.bernoulli(p, out=p.int())|torch.bernoulli(p, out=p.bool())|torch.bernoulli(p, out=p.half())

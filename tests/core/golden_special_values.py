@@ -63,7 +63,7 @@ def of_one(torch: Any) -> Any:
 
 def of_two(torch: Any) -> Any:
     f, values = torch.nn.functional, [0.0, -0.0, 1.0, INF, -INF, NAN, 2.0, -3.0]
-    names = "add sub mul div pow atan2 maximum minimum logaddexp hypot copysign xlogy"
+    names = "add sub mul div pow atan2 maximum minimum logaddexp hypot copysign"
     losses = "mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy_with_logits"
     calls = {name: getattr(torch, name) for name in names.split()}
     calls |= {

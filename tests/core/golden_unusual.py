@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.answers import name_of, raised
+from tests.answers import raised
 
 
 def names_of_no_complex_numbers(torch: Any) -> Any:
@@ -15,15 +15,9 @@ def names_of_no_complex_numbers(torch: Any) -> Any:
 def relaid_in_place(torch: Any) -> Any:
     x, base = torch.arange(6.0).reshape(3, 2), torch.arange(6.0)
     part = base[1:4]
-    same = torch.as_strided_(base, (2, 2), (1, 2)) is base
-    leaf = torch.ones(3, 2, requires_grad=True)
-    made = leaf * 2
-    made.as_strided_((2, 2), (1, 2), 1)
-    node = name_of(made.grad_fn)
-    made.sum().backward()
+    base.resize_(2, 2)
     return [
-        x.as_strided_((2, 2), (1, 2), 1), same, base, part, node, leaf.grad,
-        raised(x.as_strided_, (9, 9), (1, 1)), raised(leaf.as_strided_, (2,), (1,)),
+        base, part,
         torch.resize_as_(x, torch.zeros(1, 2)) is x, x.shape,
     ]  # fmt: skip
 

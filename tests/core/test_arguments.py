@@ -22,9 +22,9 @@ def test_an_error_without_an_operation_names_none() -> None:
 
 
 def test_the_function_called_first_is_named() -> None:
-    """`hsplit` is made of other operations."""
-    with pytest.raises(TypeError, match=r"^hsplit\(\): argument 'indices_or_sections' \(posi"):
-        torch.ones(2, 2).hsplit("a")
+    """`tile` is made of other operations."""
+    with pytest.raises(TypeError, match=r"^tile\(\): argument 'dims' \(posi"):
+        torch.ones(2, 2).tile("a")
 
 
 def test_the_former_order_is_told_to_be_deprecated_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,7 +43,7 @@ ALSO = {
     "where:9": "dynamic shape",  # the form with one argument
     "dropout:2": "random operation",  # of probability 1, for which no number is drawn
 }
-BY_MEMORY = ("as_strided", "as_strided_")
+BY_MEMORY = ("as_strided",)
 # A view of a sample need not be one of all samples.
 NO_VIEW = "view size is not compatible"
 MASK = "vmap over (the mask|indices that are masks)"

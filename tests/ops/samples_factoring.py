@@ -251,8 +251,4 @@ SOLVING: Table = {
         s(x(2, 3, grad=False), double), s(ints(3), half), s(x(0, grad=False), double),
         bad(x(3), double), nodes=False,
     ),
-    "map_": rows(
-        s(x(2, 3, grad=False), x(3, grad=False), add), s(ints(3), ints(3), add),
-        bad(x(3, grad=False), ints(3), add), bad(ints(3), ints(2), add), nodes=False,
-    ),
 }  # fmt: skip

@@ -299,10 +299,6 @@ STATISTICS: Table = {
         bad(x(2, 3), x(2)), nodes=False,
     ),
     "trapz": rows(s(x(2, 3)), s(x(2, 3), x(3)), s(x(2, 3), dx=2), nodes=False),
-    "cumulative_trapezoid": rows(
-        s(x(4)), s(x(2, 3), x(3)), s(x(2, 3), x(2, 3), dim=0), s(x(2, 3), dx=0.5, dim=0),
-        bad(x(2, 3), x(2)), nodes=False,
-    ),
     "histogram": rows(
         s(x(9), 3), s(x(3, 4)), s(x(9), bins=4, range=(-1.0, 2)), s(x(9), 4, weight=pos(9)),
         s(x(9), 4, density=True), s(x(9), fixed(-2.0, 0.0, 1.0)), s(x(0), 3), s(fixed(1.0, 1.0), 3),
@@ -345,7 +341,6 @@ SORTING: Table = {
         s(x(2, 3)), s(x(2, 3), 0, True), s(NUMBERS, dim=0, stable=True),
         s(fixed(*WITH_NAN), descending=True), s(x()), bad(x(2), 1),
     ),
-    "msort": rows(s(x(2, 3)), s(x(4)), s(ints(3, 2))),
     "topk": rows(
         s(x(5), 2), s(x(2, 3), 2, 0, False), s(x(2, 3, 4), 2, 1), s(x(2, 3), 0),
         s(x(2, 3), 3, largest=False), s(x(4), k=1, sorted=False), s(x(), 1),
@@ -359,11 +354,6 @@ SORTING: Table = {
         bad(x(3), 0), bad(x(), 2), bad(x(0), 1), bad(bools(3), 1),
     ),
     "median": middle(),
-    "mode": rows(
-        s(x(5)), s(x(2, 3), 0, True), s(x()), s(NUMBERS), s(NUMBERS, 0),
-        s(given([[2, 1, 2, 1, 3], [3, 3, 3, 1, 1]]), -1, True), s(bools(5)),
-        kink(at(1.0, 2.0, 2.0, nan)), kink(at(nan, nan, 1.0)), bad(x(0)), bad(x(2), 1),
-    ),
     "unique": rows(
         s(Input((2, 3), grad=False)), s(NUMBERS), s(NUMBERS, return_inverse=True),
         s(NUMBERS, return_counts=True), s(NUMBERS, True, True, True),

@@ -108,12 +108,6 @@ SPECIAL_FUNCTIONS: Table = {
         "real", "real", s(x(3), 2), s(x(3), -0.0), s(ints(3), -1.5), kink(*PAIRS),
         kink(at(*SPECIAL), -1), bad(2, x(3)), kinks=False,
     ),
-    "xlogy": binary(
-        "real", "positive", s(2.5, pos(2, 3)), s(2, ints(3, domain="positive")), s(x(2, 3), 2),
-        s(ints(3), 2.5), kink(at(0.0, 0.0, 1.0, nan, 0.0), at(nan, 0.0, 0.0, 0.0, -1.0)),
-        kink(at(0.0, 1.0, nan), 0.0), kink(at(0.0, 1.0, nan), -1), kink(at(0.0, 1.0, nan), nan),
-        kink(0, at(0.0, 1.0, nan)), bad(2, 3), kinks=False,
-    ),
     "gcd": of_integers(bad(ints(2), 2)),
     "lcm": of_integers(bad(ints(2), 2)),
     "bitwise_left_shift": shift(),
@@ -146,7 +140,6 @@ SPECIAL_FUNCTIONS: Table = {
 SPECIAL_WRITES: Table = {
     "lerp_": rows(s(x(2, 3), x(3), 0.25), s(x(2, 3), x(3), x(2, 1)), bad(x(2), x(2, 2), 0.5)),
     "copysign_": rows(s(x(2, 3), x(3)), s(x(3), -1), bad(ints(3), 1)),
-    "xlogy_": rows(s(x(2, 3), pos(3)), s(x(3), 2), bad(ints(3), 2)),
     "bitwise_left_shift_": rows(s(ints(3), 1), s(ints(2, 3), ints(3))),
     "bitwise_right_shift_": rows(s(ints(3), 1), s(ints(2, 3), ints(3))),
     "heaviside_": rows(s(x(2, 3, grad=False), x(3, grad=False)), bad(ints(2), x(2, grad=False))),

@@ -180,10 +180,6 @@ GRIDS: Table = {
         bad(x(1, 2, 0, 4), PLACES, align_corners=False),
         bad(ints(1, 2, 3, 4), ints(1, 2, 2, 2), align_corners=False),
     ),
-    "grid_sampler_2d": rows(s(x(1, 2, 3, 4), PLACES, 0, 1, True)),
-    "grid_sampler_3d": rows(
-        s(x(1, 1, 2, 2, 2), x(1, 1, 1, 2, 3, domain="inside one"), 0, 0, False)
-    ),
     "affine_grid": rows(
         s(x(2, 2, 3), (2, 1, 2, 3), False), s(x(1, 2, 3), (1, 1, 1, 3), True),
         s(x(1, 3, 4), (1, 1, 2, 1, 2), True), bad(x(1, 2, 3), (1, 1, 2), True),

@@ -14,6 +14,7 @@ from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.nn.functional.activation import logsigmoid
 from nanotorch.ops import loss as kernels
 from nanotorch.ops.arguments import constants_given, require, tensors_given, unsupported
+from nanotorch.ops.binary import xlogy
 from nanotorch.ops.elementwise import over_number, plus_number, times_number
 from nanotorch.ops.joining import broadcast_tensors, common_shape
 from nanotorch.ops.products import pairwise_distance
@@ -513,7 +514,7 @@ def kl_div(
     if log_target:
         values = ops.exp(target) * (target - input)
     else:
-        values = ops.xlogy(target, target) - target * input
+        values = xlogy(target, target) - target * input
     loss = reduced(values, how)
     return loss / input.size(0) if reduction == "batchmean" and input.dim() else loss
 
