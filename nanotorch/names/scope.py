@@ -294,9 +294,9 @@ REASONS = (
         r"nn.utils.prune",
     ),
     Reason(
-        "such weights have one form here. Use torch.nn.utils.weight_norm, and "
+        "such weights have one form here. Use torch.nn.utils.weight_norm or spectral_norm, and "
         "torch.nn.utils.parametrize for others",
-        r"nn.utils.parametrizations nn.utils.(remove_)?spectral_norm nn.utils.parametrize.\w+",
+        r"nn.utils.parametrizations",
     ),
     Reason(
         "few use it. Compute the weights of the layer after normalization by hand",

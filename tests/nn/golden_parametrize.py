@@ -51,13 +51,18 @@ def registered(torch: Any) -> Any:
         numbers(layer.parametrizations.weight.original.grad), name_of(layer.weight.grad_fn),
         P.is_parametrized(layer), P.is_parametrized(layer, "weight"), type(layer).__name__,
         P.is_parametrized(layer, "bias"), P.is_parametrized(torch.nn.ReLU()),
-        "weight" in layer._parameters,
+        P.type_before_parametrizations(layer).__name__, "weight" in layer._parameters,
     ]  # fmt: skip
     layer.weight = torch.arange(9.0).reshape(3, 3)
     yield from [numbers(layer.weight), numbers(layer.parametrizations.weight.original)]
     P.register_parametrization(layer, "weight", k["Twice"]())
     refused = raised(setattr, layer, "weight", torch.ones(3, 3))
     yield from [repr(layer), numbers(layer.weight), refused]
+    with P.cached():
+        yield layer.weight is layer.weight
+        with P.cached():
+            first = layer.weight
+        yield first is layer.weight
     yield from [layer.weight is layer.weight, len(layer.parametrizations.weight)]
 
 
@@ -148,4 +153,25 @@ def former_weight_norm(torch: Any) -> Any:
         twice, list(layer.state_dict()), numbers(layer.weight), layer._forward_pre_hooks == {},
         raised(utils.remove_weight_norm, layer),
         warned(lambda: utils.weight_norm(torch.nn.Linear(2, 2))),
+    ]  # fmt: skip
+
+
+def former_spectral_norm(torch: Any) -> Any:
+    utils = torch.nn.utils
+    torch.manual_seed(3)
+    layer = utils.spectral_norm(torch.nn.Linear(4, 3).double())
+    yield from [repr(layer), list(layer.state_dict()), layer.state_dict()._metadata]
+    for training in (True, True, False):
+        layer.train(training)
+        layer.zero_grad()
+        out = layer(torch.ones(2, 4).double()).sin()
+        out.sum().backward()
+        yield from [numbers(out), slopes(layer.parameters()), numbers(layer.buffers())]
+    other = torch.nn.Linear(2, 2)
+    yield raised(utils.spectral_norm, layer)
+    yield raised(utils.spectral_norm, other, n_power_iterations=0)
+    utils.remove_spectral_norm(layer)
+    yield from [
+        list(layer.state_dict()), numbers(layer.weight), layer.state_dict()._metadata,
+        raised(utils.remove_spectral_norm, layer),
     ]  # fmt: skip

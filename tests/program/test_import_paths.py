@@ -33,6 +33,7 @@ PATHS = """
     nn.utils.rnn pad_sequence
     nn.utils.clip_grad clip_grad_norm_
     nn.utils.weight_norm weight_norm remove_weight_norm
+    nn.utils.spectral_norm spectral_norm
     xpu is_available
     optim.adam Adam
     optim.adamw AdamW

@@ -15,14 +15,17 @@ from nanotorch.nn.utils.clip_grad import vector_to_parameters as vector_to_param
 
 if _TYPE_CHECKING:  # the rest is imported when it is used
     from nanotorch.nn.utils import parametrize as parametrize
+    from nanotorch.nn.utils.parametrize import remove_spectral_norm as remove_spectral_norm
     from nanotorch.nn.utils.parametrize import remove_weight_norm as remove_weight_norm
+    from nanotorch.nn.utils.parametrize import spectral_norm as spectral_norm
     from nanotorch.nn.utils.parametrize import weight_norm as weight_norm
 else:
-    # PyTorch has a file of the function's name.
-    _stand_in(
-        "nanotorch.nn.utils.weight_norm",
-        {"nanotorch.nn.utils.parametrize": "remove_weight_norm weight_norm"},
-    )
+    # PyTorch has files of the functions' names.
+    for _name in ("spectral_norm", "weight_norm"):
+        _stand_in(
+            f"nanotorch.nn.utils.{_name}",
+            {"nanotorch.nn.utils.parametrize": f"remove_{_name} {_name}"},
+        )
     convert_parameters = _stand_in(
         "nanotorch.nn.utils.convert_parameters",
         {"nanotorch.nn.utils": "parameters_to_vector vector_to_parameters"},
@@ -33,6 +36,8 @@ else:
         "nanotorch.nn.utils",
         {
             "nanotorch.nn.utils": "parametrize",
-            "nanotorch.nn.utils.parametrize": "remove_weight_norm weight_norm",
+            "nanotorch.nn.utils.parametrize": (
+                "remove_spectral_norm remove_weight_norm spectral_norm weight_norm"
+            ),
         },
     )
