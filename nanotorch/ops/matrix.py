@@ -576,7 +576,7 @@ def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Ten
     x, matrix = input._array, weight._array
     if (
         isinstance(bias, Tensor)
-        and bias._array.dtype is matrix.dtype is x.dtype
+        and bias._array.dtype == matrix.dtype == x.dtype
         and x.dtype in OF_BLAS
         and x.ndim == 2 == matrix.ndim
         and x.shape[1] == matrix.shape[1]

@@ -56,7 +56,7 @@ NOT_SAMPLED: dict[str, str] = {
     **dict.fromkeys(
         ["get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"], STATE
     ),
-    **dict.fromkeys(["detach_", "requires_grad_", "resize_", "resize_as_"], STATE),
+    **dict.fromkeys(["detach_", "requires_grad_", "resize_", "resize_as_", "share_memory_"], STATE),
     **dict.fromkeys(["asarray", "from_dlpack", "from_numpy", "frombuffer", "to_dlpack"], NUMPY),
     **dict.fromkeys(["empty", "empty_like"], NO_VALUES),
     **dict.fromkeys(
