@@ -266,7 +266,7 @@ class Node:
         return any(node is not None for node, _ in self.next_functions)
 
     def _sequence_nr(self) -> int:
-        return self._sequence
+        return int(self._sequence)
 
     def own_hooks(self) -> NodeHooks:
         """The node's hooks, created on first use."""

@@ -21,7 +21,7 @@ from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import NO_EDGE, Edge, make_view
 from nanotorch._core.layout import own_dim
-from nanotorch._core.op import Array, hidden_op, method, new_node, op
+from nanotorch._core.op import OPS, Array, hidden_op, method, new_node, op
 from nanotorch._core.out import Out
 from nanotorch._core.sums import OF_BLAS, sum_rows
 from nanotorch._core.tensor import Tensor, observers, wrap
@@ -36,7 +36,15 @@ from nanotorch.ops.gathering import CHUNK, add_rows, gather_backward
 from nanotorch.ops.joining import cannot_expand, common_shape, expand_to
 from nanotorch.ops.memory import contiguous
 from nanotorch.ops.reduction import sum_along
-from nanotorch.ops.shape import reshape, squeeze_one, t, transpose, unsafe_view, unsqueeze
+from nanotorch.ops.shape import (
+    reshape,
+    squeeze_one,
+    t,
+    transpose,
+    unsafe_view,
+    unsqueeze,
+    view_in,
+)
 
 # Products of matrices and vectors: `mm`, `mv`, `dot`, `bmm`, and `matmul`, which chooses.
 
@@ -493,29 +501,53 @@ def each(g: Any, count: int) -> Any:
 
 
 def unfold(node: Any) -> None:
-    """Turn the node of a layer into that of `addmm`, behind which stands that of `t`."""
+    """Turn the node of a layer into that of `addmm`, behind which stands that of `t`.
+
+    Where the input is no matrix, `addmm` stands between the nodes of views as a matrix and back.
+    """
     bias, input, edge = node._edges
+    shape, kind = node._outputs[0]
+    matrices, whole = len(shape) == 2, shape
     after = new_node("addmm", node)
     if edge is not NO_EDGE:
         turned, (source, number) = new_node("t", node), edge
-        shape, kind = node._outputs[0] if source is None else source._outputs[number]
-        turned._sequence, turned._outputs = node._sequence - 1, ((shape[::-1], kind),)
+        size = shape if source is None else source._outputs[number][0]
+        turned._sequence, turned._outputs = node._sequence - 1, ((size[::-1], kind),)
         turned._edges, edge = (edge,), (turned, 0)
-    if isinstance(node._saved, tuple):
-        matrix, mat1, kept = node._saved
-        mat2 = kept and (turned_weight(kept[0], kept[1], matrix, edge), kept[1])
+    if not matrices and input is not NO_EDGE:
+        seen, (source, number) = new_node("view_in", node), input
+        whole = shape if source is None else source._outputs[number][0]
+        seen._edges, seen._saved, input = (input,), (whole,), (seen, 0)
+        seen._outputs = (((math.prod(shape[:-1]), whole[-1]), kind),)
+        seen._sequence = node._sequence - 1.5  # a number that no other node has
+    held = node._saved
+    if isinstance(held, tuple):
+        matrix, mat1, kept = held
+        mat2 = kept and (as_it_was(kept, matrix.T, (t, (), None), edge), kept[1])
+        if mat1 and not matrices:
+            flat = mat1[0]._array.reshape(-1, mat1[0]._array.shape[-1])
+            mat1 = as_it_was(mat1, flat, (view_in, (flat.shape,), None), input), mat1[1]
         values = {"mat1": mat1, "mat2": mat2}
         values |= {"mat1_strides": (1, 0), "mat2_strides": (0, 1), "alpha": 1, "beta": 1}
-        node._saved = tuple([values[name] for name, _ in after.op.recipe])
-    node._edges, node.__class__ = (bias, input, edge), type(after)
+        held = tuple([values[name] for name, _ in after.op.recipe])
+    if matrices:
+        node._edges, node._saved, node.__class__ = (bias, input, edge), held, type(after)
+        return
+    after._edges, after._saved, after.keeps_values = (bias, input, edge), held, node.keeps_values
+    after._sequence = node._sequence - 0.5
+    flat = math.prod(shape[:-1]), shape[-1]
+    after._outputs, node._saved = ((flat, kind),), (flat,)
+    node.keeps_values = False
+    node._edges, node.__class__ = ((after, 0),), type(new_node("unsafe_view", node))
 
 
-def turned_weight(weight: Tensor, version: int, matrix: Array, edge: Edge) -> Tensor:
-    """The weight as `addmm` had it, when its memory was at that version."""
-    out = wrap(matrix.T)
+def as_it_was(saved: tuple[Tensor, int], array: Array, step: Any, edge: Edge) -> Tensor:
+    """A view of a saved tensor as `addmm` had it, when the memory was at the saved version."""
+    source, version = saved
+    out = wrap(array)
     before, mode.enabled = mode.enabled, True
     try:
-        make_view(out, weight, (t, (), None))
+        make_view(out, source, step)
     finally:
         mode.enabled = before
     if out._view is not None:
@@ -540,6 +572,30 @@ def layer(bias: Array, input: Array, weight: Array, matrix: Any) -> Array:
     """
     out = input.dot(matrix.T) if input.shape[1] != 1 else np.multiply(input, matrix.T)
     return np.add(out, bias, out)
+
+
+layer_kernel = OPS["layer"].kernel
+
+
+def rows_of(x: Array) -> Array:
+    """As a matrix, whose rows lie along the last dimension."""
+    return x.reshape(-1, x.shape[-1])
+
+
+def rows_in(x: Array, like: Array) -> Array:
+    """The rows of a matrix along the last dimension, the others as those of ``like``."""
+    return x.reshape(*like.shape[:-1], x.shape[1])
+
+
+@op(
+    bias=lambda g: sum_rows(rows_of(g)),
+    input=lambda g, weight, matrix: rows_in(product(rows_of(g), matrix), g),
+    weight=lambda g, input: product(rows_of(g).T, rows_of(input)),
+    method=False, public=False, node="UnsafeViewBackward0", unfold=unfold, one_step=True,
+)  # fmt: skip
+def layer_of_rows(bias: Array, input: Array, weight: Array, matrix: Any) -> Array:
+    """`layer` of an input of more dimensions, which lies in memory in order."""
+    return rows_in(layer_kernel(bias, rows_of(input), weight, matrix), input)
 
 
 def add_product(bias: Tensor, mat1: Tensor, mat2: Tensor) -> Tensor:
@@ -578,15 +634,17 @@ def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Ten
         isinstance(bias, Tensor)
         and bias._array.dtype == matrix.dtype == x.dtype
         and x.dtype in OF_BLAS
-        and x.ndim == 2 == matrix.ndim
-        and x.shape[1] == matrix.shape[1]
+        and x.ndim >= 2 == matrix.ndim
+        and x.shape[-1] == matrix.shape[1]
         and bias._array.shape == matrix.shape[:1]
-        and x.strides[0] >= x.strides[1]
         and matrix.strides[0] > matrix.strides[1]  # `addmm` lays out gradients by its operands
         and not observers
         and not mode.transforms
     ):
-        return layer(bias, input, weight, matrix)
+        if x.ndim == 2 and x.strides[0] >= x.strides[1]:
+            return layer(bias, input, weight, matrix)
+        if x.ndim > 2 and x.size and x.flags.c_contiguous and bias._array.flags.c_contiguous:
+            return layer_of_rows(bias, input, weight, matrix)
     ndim = input.ndim
     if ndim == 2 and bias is not None:
         return add_product(bias, input, t(weight))

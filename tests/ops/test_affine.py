@@ -11,18 +11,23 @@ import nanotorch as torch
 from nanotorch._core.graph import Recorded
 from nanotorch.nn import functional as F
 from nanotorch.ops.matrix import layer
+from nanotorch.ops.shape import unsafe_view
 
 Layer = Callable[[Any, Any, Any], Any]
+LEADING = [(5,), (2, 3), (2, 1, 3)]
 FLAGS = [(a, b, c) for a in (0, 1) for b in (0, 1) for c in (0, 1) if a or b or c]
 
 
 def composed(x: Any, weight: Any, bias: Any) -> Any:
-    return torch.addmm(bias, x, weight.t())
+    if x.ndim == 2:
+        return torch.addmm(bias, x, weight.t())
+    flat = torch.addmm(bias, x.reshape(-1, x.shape[-1]), weight.t())
+    return unsafe_view(flat, (*x.shape[:-1], weight.shape[0]))
 
 
-def operands(flags: tuple[int, ...] = (1, 1, 1)) -> list[Any]:
+def operands(flags: tuple[int, ...] = (1, 1, 1), leading: tuple[int, ...] = (5,)) -> list[Any]:
     torch.manual_seed(0)
-    shapes = (5, 3), (4, 3), (4,)
+    shapes = (*leading, 3), (4, 3), (4,)
     return [torch.randn(*s, requires_grad=bool(f)) for s, f in zip(shapes, flags, strict=True)]
 
 
@@ -46,11 +51,12 @@ def told(node: Any, given: list[Any]) -> Any:
     return node.name(), node._outputs, kept, [told(n, given) for n, _ in node.next_functions]
 
 
+@pytest.mark.parametrize("leading", LEADING)
 @pytest.mark.parametrize("flags", FLAGS)
-def test_it_looks_like_its_composition(flags: tuple[int, ...]) -> None:
+def test_it_looks_like_its_composition(flags: tuple[int, ...], leading: tuple[int, ...]) -> None:
     answers = []
     for function in (F.linear, composed):
-        given = operands(flags)
+        given = operands(flags, leading)
         out = function(*given)
         assert folded(out) is (function is F.linear)
         answers.append(told(out.grad_fn, given))
@@ -72,7 +78,8 @@ def hooked(out: Any, given: list[Any]) -> list[Any]:
     seen: list[Any] = []
     node = out.grad_fn
     node.register_hook(lambda gs, _: seen.extend(gs))
-    node.next_functions[2][0].register_hook(lambda gs, arrived: seen.extend([*gs, *arrived]))
+    product = node if len(node.next_functions) > 1 else node.next_functions[0][0]
+    product.next_functions[2][0].register_hook(lambda gs, arrived: seen.extend([*gs, *arrived]))
     return seen + first(out, given)
 
 
@@ -86,11 +93,12 @@ def twice(out: Any, given: list[Any]) -> list[Any]:
     return first(out, given)
 
 
+@pytest.mark.parametrize("leading", LEADING)
 @pytest.mark.parametrize("use", [first, second, hooked, view_written, twice])
-def test_the_same_gradients(use: Any) -> None:
+def test_the_same_gradients(use: Any, leading: tuple[int, ...]) -> None:
     answers = []
     for function in (F.linear, composed):
-        given = operands()
+        given = operands(leading=leading)
         answers.append([(t.tolist(), t.stride()) for t in use(function(*given), given)])
     assert answers[0] == answers[1]
 
@@ -108,11 +116,12 @@ def changed(which: int) -> Any:
     return change
 
 
+@pytest.mark.parametrize("leading", LEADING)
 @pytest.mark.parametrize("use", [freed, changed(0), changed(1)], ids=["freed", "input", "weight"])
-def test_the_same_errors(use: Any) -> None:
+def test_the_same_errors(use: Any, leading: tuple[int, ...]) -> None:
     answers = []
     for function in (F.linear, composed):
-        given = operands()
+        given = operands(leading=leading)
         with pytest.raises(RuntimeError) as caught:
             use(function(*given), given)
         answers.append(str(caught.value).split("\n")[0])
