@@ -59,12 +59,9 @@ def spread(input: Array, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: 
     return out
 
 
-every = functools.cache(lambda ndim: tuple(range(ndim)))  # dimensions of that many
-
-
 def spread_all(g: Any, shape: tuple[int, ...]) -> Any:
     """One number, repeated to ``shape``."""
-    return spread(g, shape, every(len(shape)), False)
+    return spread(g, shape, tuple(range(len(shape))), False)
 
 
 # Sums
