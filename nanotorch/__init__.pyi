@@ -53,7 +53,6 @@ from nanotorch._core.layout import layout as layout
 from nanotorch._core.tensor import Tensor as Tensor
 from nanotorch.amp.autocast_mode import autocast as autocast
 from nanotorch.amp.grad_scaler import GradScaler as GradScaler
-from nanotorch.autograd.backward import GradientEdge as GradientEdge
 from nanotorch.ops import random as random
 from nanotorch.ops.memory import UntypedStorage as UntypedStorage
 from nanotorch.ops.memory import memory_format as memory_format

@@ -76,7 +76,6 @@ TYPES = {
     "nanotorch._core.tensor": (TENSOR,),
     "nanotorch._core.dtypes": ("Size", "device", "dtype"),
     "nanotorch._core.graph": ("RemovableHandle",),
-    "nanotorch.autograd.backward": ("GradientEdge",),
     "nanotorch.ops.random": ("Generator",),
     "nanotorch.ops.memory": ("UntypedStorage",),
 }

@@ -15,7 +15,6 @@ from nanotorch._core.dtypes import device as device
 from nanotorch._core.dtypes import dtype as dtype
 from nanotorch._core.graph import RemovableHandle as RemovableHandle
 from nanotorch._core.tensor import Tensor as Tensor
-from nanotorch.autograd.backward import GradientEdge as GradientEdge
 from nanotorch.ops.memory import UntypedStorage as UntypedStorage
 from nanotorch.ops.random import Generator as Generator
 
@@ -259,7 +258,7 @@ class Methods:
         gradient: Tensor | None = ...,
         retain_graph: _bool | None = ...,
         create_graph: _bool = ...,
-        inputs: Tensor | GradientEdge | Sequence[Tensor | GradientEdge] | None = ...,
+        inputs: Tensor | Sequence[Tensor] | None = ...,
     ) -> None:
         """Add to the leaves' ``grad`` the gradient of this tensor with respect to them."""
     def baddbmm(

@@ -539,11 +539,10 @@ def one_node_each() -> Iterator[None]:
 
 
 class _Hooks(threading.local):
-    """Per thread: the pairs (pack, unpack), innermost last, and why there may be none."""
+    """Per thread: the pairs (pack, unpack), innermost last."""
 
     def __init__(self) -> None:
         self.stack: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = []
-        self.refusal: str | None = None
 
 
 hooks = _Hooks()

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,49 +13,11 @@ from nanotorch._core.call_site import about_operands, warn, warn_once
 from nanotorch._core.dtypes import Size
 from nanotorch._core.engine import Sweep, sum_to
 from nanotorch._core.grad_mode import BACKWARD, mode, refuse_inside
-from nanotorch._core.graph import Edge, FreedValues, Node, Recorded, anomaly, edge_of
+from nanotorch._core.graph import Edge, FreedValues, Recorded, anomaly, edge_of
 from nanotorch._core.op import method
 from nanotorch._core.tensor import Tensor
 
-# Places in the graph by themselves, without a tensor that keeps its values alive.
-
-
-class GradientEdge(NamedTuple):
-    """Where the gradient of a tensor goes; `backward` and `grad` take it in a tensor's place.
-
-    Attributes:
-        node: the node that made the tensor, or the accumulator of a leaf.
-        output_nr: which of the node's outputs the tensor is.
-        ownership_token: always None.
-    """
-
-    node: Node
-    output_nr: int
-    ownership_token: Any = None
-
-
-def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """The place of ``tensor`` in the graph.
-
-    Raises:
-        RuntimeError: if the tensor does not require grad.
-    """
-    if not tensor.requires_grad:
-        raise RuntimeError(
-            "It is not possible to get the gradient edge for a Tensor that does not require "
-            "gradients"
-        )
-    node, number = edge_of(tensor)
-    assert node is not None
-    return GradientEdge(node.materialize(), number)
-
-
-def place_of(target: Tensor | GradientEdge) -> Edge:
-    """The edge to a tensor, or the one given."""
-    return (target.node, target.output_nr) if isinstance(target, GradientEdge) else edge_of(target)
-
-
-Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
+Tensors = Tensor | Sequence[Tensor]
 
 FORMER_NAME = "`grad_variables` is deprecated. Use `grad_tensors` instead."
 BOTH_NAMES = (
@@ -120,9 +82,8 @@ def backward(
         return
     places = []
     for target in wanted:
-        places.append(place_of(target))  # which brings views up to date
-        if isinstance(target, Tensor):
-            target.retain_grad()
+        places.append(edge_of(target))  # which brings views up to date
+        target.retain_grad()
     Sweep(roots, freed, create_graph, places, accumulate=True).run()
 
 
@@ -190,12 +151,12 @@ def grad(
             outputs, wanted, grad_outputs, create_graph, allow_unused, materialize_grads
         )
     roots = start(outputs, grad_outputs, create_graph)
-    if any(isinstance(t, Tensor) and not t.requires_grad for t in wanted):
-        tensors = {f"inputs[{n}]": t for n, t in enumerate(wanted) if isinstance(t, Tensor)}
+    if not all(t.requires_grad for t in wanted):
+        tensors = {f"inputs[{n}]": t for n, t in enumerate(wanted)}
         text = "One of the differentiated Tensors does not require grad"
         raise RuntimeError(text + about_operands(tensors))
     keep = create_graph if retain_graph is None else retain_graph
-    edges = [place_of(t) for t in wanted]
+    edges = [edge_of(t) for t in wanted]
     freed = None if keep else FreedValues()
     captured = Sweep(roots, freed, create_graph, edges, accumulate=False).run()
     results: list[Tensor | None] = []
@@ -207,17 +168,13 @@ def grad(
                 "the graph. Set allow_unused=True if this is the desired behavior."
             )
         if g is None and materialize_grads:
-            if isinstance(target, GradientEdge):
-                raise RuntimeError(
-                    "materialize_grads cannot be used when the given input is a GradientEdge"
-                )
             g = ops.zeros_like(target, requires_grad=create_graph)
         results.append(g if g is None or isinstance(g, Tensor) else Tensor._lift(g).clone())
     return tuple(results)  # type: ignore[arg-type]  # None only where `allow_unused` lets it
 
 
 def batched_grad(
-    outputs: Tensors, inputs: list[Tensor | GradientEdge], grad_outputs: Any, create_graph: bool,
+    outputs: Tensors, inputs: list[Tensor], grad_outputs: Any, create_graph: bool,
     allow_unused: bool, materialize: bool,
 ) -> tuple[Any, ...]:  # fmt: skip
     """`grad` for each entry of the leading dimension of ``grad_outputs``, stacked."""
@@ -232,9 +189,9 @@ def batched_grad(
         return tuple([None if g is None else whole_of(g, batch) for g in found])
 
 
-def listed(targets: Tensors) -> list[Tensor | GradientEdge]:
-    """One or several tensors or edges as a list."""
-    return [targets] if isinstance(targets, (Tensor, GradientEdge)) else list(targets)
+def listed(targets: Tensors) -> list[Tensor]:
+    """One or several tensors as a list."""
+    return [targets] if isinstance(targets, Tensor) else list(targets)
 
 
 # The gradient of a scalar by itself.
@@ -264,7 +221,7 @@ def start(tensors: Tensors, weights: Any, create_graph: bool) -> list[tuple[Edge
     on_tensors = create_graph or any(isinstance(weight, Batched) for weight in first)
     pairs = []
     for position, (root, weight) in enumerate(zip(roots, first, strict=True)):
-        edge = place_of(root)
+        edge = edge_of(root)
         if edge[0] is None:
             name = f"element {position}"
             text = f"{name} of tensors does not require grad and does not have a grad_fn"
@@ -288,15 +245,11 @@ def as_made(edge: Edge, weight: Any) -> Any:
     return sum_to(weight, shape)
 
 
-def first_gradient(root: Tensor | GradientEdge, weight: Tensor | None, position: int) -> Tensor:
+def first_gradient(root: Tensor, weight: Tensor | None, position: int) -> Tensor:
     """The weights of a root's elements; 1 for a single element if none are given."""
-    if isinstance(root, GradientEdge):
-        shape, dtype = root.node._outputs[root.output_nr]
-        recorded = True
-    else:
-        shape, dtype, recorded = root._array.shape, root._array.dtype, root.requires_grad
+    shape, dtype = root._array.shape, root._array.dtype
     if weight is None:
-        if recorded and math.prod(shape) != 1:
+        if root.requires_grad and math.prod(shape) != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         return Tensor._lift(np.ones(shape, dtype))
     if not isinstance(weight, Tensor):

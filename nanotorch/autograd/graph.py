@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 from nanotorch._core.call_site import wrote
 from nanotorch._core.graph import Node as Node
 from nanotorch._core.tensor import Tensor, hooks, observers
-from nanotorch.autograd.backward import GradientEdge as GradientEdge
-from nanotorch.autograd.backward import get_gradient_edge as get_gradient_edge
 from nanotorch.names.lookup import on_demand
 
 
@@ -29,8 +27,6 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
     def __enter__(self) -> None:
         if not callable(self.pack_hook) or not callable(self.unpack_hook):
             raise TypeError("saved_tensors_hooks takes two functions: pack_hook and unpack_hook")
-        if hooks.refusal is not None:
-            raise RuntimeError(hooks.refusal)
         hooks.stack.append((self.pack_hook, self.unpack_hook))
         observers.append(self)
 
@@ -48,25 +44,6 @@ class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - PyTorch's name
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         super().__init__(lambda tensor: tensor.detach().clone(), lambda copy: copy)
-
-
-class disable_saved_tensors_hooks:  # noqa: N801 - PyTorch's name
-    """Context manager: entering `saved_tensors_hooks` inside fails with ``error_message``.
-
-    Raises:
-        RuntimeError: on entry, if such hooks are in force already.
-    """
-
-    def __init__(self, error_message: str) -> None:
-        self.error_message = error_message
-
-    def __enter__(self) -> None:
-        if hooks.stack:
-            raise RuntimeError(self.error_message)
-        self.before, hooks.refusal = hooks.refusal, self.error_message
-
-    def __exit__(self, *exc: object) -> None:
-        hooks.refusal = self.before
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:

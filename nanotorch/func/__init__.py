@@ -14,9 +14,6 @@ from nanotorch.func.gradients import jacrev as jacrev
 from nanotorch.func.gradients import jvp as jvp
 from nanotorch.func.gradients import vjp as vjp
 from nanotorch.func.modules import functional_call as functional_call
-from nanotorch.func.modules import (
-    replace_all_batch_norm_modules_ as replace_all_batch_norm_modules_,
-)
 from nanotorch.func.modules import stack_module_state as stack_module_state
 from nanotorch.func.vmap import vmap as vmap
 from nanotorch.names.lookup import on_demand as _on_demand

@@ -399,19 +399,23 @@ def jacfwd(
 
     Args:
         randomness: "error" for a function that draws no random numbers. Default. "same" draws them
-            once, for all columns, "different" for each column.
+            once, for all columns; "different", for each column, is not there.
         func, argnums, has_aux: see `jacrev`.
 
     Raises:
         RuntimeError: see `jacrev`; for random numbers where they are an error.
+        NotImplementedError: for ``randomness="different"``.
         ValueError: for arguments that are no floating-point numbers.
     """
+
+    if randomness == "different":
+        raise NotImplementedError(
+            'jacfwd: randomness="different" is not there; use torch.vmap of torch.func.jvp'
+        )
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         need_smooth(tree_flatten(chosen(args, argnums))[0])
-        if randomness == "different":
-            return drawn_apart(func, args, kwargs, argnums, has_aux)
         before = default_generator._mark()
         level = Level()
         outputs, _, aux = level.outputs_of(*applied(func, args, kwargs, argnums), has_aux, JVP)
@@ -430,40 +434,6 @@ def jacfwd(
         return assembled(level, blocks, has_aux, aux)
 
     return wrapper
-
-
-def drawn_apart(
-    func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Numbers,
-    has_aux: bool,
-) -> Any:  # fmt: skip
-    """The Jacobian of a function that is run for every column, with random numbers of its own."""
-    of_chosen, given = applied(func, args, kwargs, argnums)
-    inputs, inner = tree_flatten(given)
-    sizes = [t.numel() for t in inputs]
-
-    def column(*units: Tensor) -> Any:
-        tangents = (tree_unflatten(units, inner),)
-        _, *rest = jvp(of_chosen, (given,), tangents, has_aux=has_aux)
-        return tuple(rest)
-
-    parts = [
-        unit.reshape(-1, *t.shape).to(t.dtype)
-        for unit, t in zip(ops.eye(sum(sizes)).split(sizes, 1), inputs, strict=True)
-    ]
-    columns, *aux = vmap(column, 0, (-1, 0)[: 1 + has_aux], "different")(*parts)
-    outputs, outer = tree_flatten(columns)
-    blocks = [
-        [
-            part.reshape(*part.shape[:-1], *t.shape)
-            for part, t in zip(output.split(sizes, -1), inputs, strict=True)
-        ]
-        for output in outputs
-    ]
-    jacobian = tree_unflatten([tree_unflatten(row, inner) for row in blocks], outer)
-    if not has_aux:
-        return jacobian
-    first, spec = tree_flatten(aux[0])
-    return jacobian, tree_unflatten([t[0] for t in first], spec)
 
 
 def hessian(func: Callable[..., Any], argnums: Numbers = 0) -> Callable[..., Any]:

@@ -7,7 +7,6 @@ from typing import Any
 from nanotorch import ops
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn.module import Module
-from nanotorch.nn.normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d
 from nanotorch.ops.arguments import require
 
 Tensors = dict[str, Tensor]
@@ -126,15 +125,3 @@ def stacked(states: Sequence[Tensors]) -> Tensors:
         require(len(needed) == 1, "Expected {} of all models to require grad, or of none", name)
         result[name] = ops.stack(tensors).detach().requires_grad_(needed == {True})
     return result
-
-
-def replace_all_batch_norm_modules_(root: Module) -> Module:
-    """Let all batch normalizations in a module use each batch's statistics and keep none.
-
-    Their running statistics are written in place, which `vmap` cannot do; returns the module.
-    """
-    for module in root.modules():
-        if isinstance(module, (BatchNorm1d, BatchNorm2d, BatchNorm3d)):
-            module.track_running_stats = False
-            module.running_mean = module.running_var = module.num_batches_tracked = None
-    return root

@@ -350,6 +350,13 @@ REASONS = (
     Reason("few networks use it. Use einsum", r"nn.Bilinear nn.functional.bilinear torch.bilinear"),
     Reason("few networks use it. Use reshape and transpose", r"ChannelShuffle channel_shuffle"),
     Reason("few use it. Write a Dataset that gives tuples", r"StackDataset"),
+    Reason("few use it. Write an IterableDataset with itertools.chain", r"ChainDataset"),
+    Reason("few use it. Give the tensors themselves", r"(get_gradient_edge|GradientEdge)"),
+    Reason("few use it. Use no saved_tensors_hooks there", r"disable_saved_tensors_hooks"),
+    Reason(
+        "few use it. Make the layers with track_running_stats=False",
+        r"func.replace_all_batch_norm_modules_",
+    ),
     Reason("few use it. Use torch.func.jvp for each vector", r"func.linearize"),
     Reason(
         "few use it. Use torch.func.jvp, or vjp of the gradient for products with the Hessian",

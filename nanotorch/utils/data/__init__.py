@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from nanotorch.names.lookup import on_demand as _on_demand
 from nanotorch.utils.data.dataloader import DataLoader as DataLoader
-from nanotorch.utils.data.dataset import ChainDataset as ChainDataset
 from nanotorch.utils.data.dataset import ConcatDataset as ConcatDataset
 from nanotorch.utils.data.dataset import Dataset as Dataset
 from nanotorch.utils.data.dataset import IterableDataset as IterableDataset

@@ -3,7 +3,7 @@
 import bisect
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
 from nanotorch._core.call_site import warn
@@ -29,9 +29,6 @@ class Dataset(Generic[T_co]):
 
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
     """Samples as a stream: subclasses have `__iter__`."""
-
-    def __add__(self, other: Dataset[Any]) -> "ChainDataset":
-        return ChainDataset([self, other])
 
 
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
@@ -90,30 +87,6 @@ class ConcatDataset(Dataset[T_co]):
         which = bisect.bisect_right(self.cumulative_sizes, idx)
         before = self.cumulative_sizes[which - 1] if which else 0
         return self.datasets[which][idx - before]
-
-
-class ChainDataset(IterableDataset[Any]):
-    """Several streams one after the other.
-
-    Args:
-        datasets: each an `IterableDataset`; others raise an `AssertionError` when reached.
-    """
-
-    def __init__(self, datasets: Iterable[Any]) -> None:
-        self.datasets = datasets
-
-    def __iter__(self) -> Iterator[Any]:
-        for dataset in self._streams():
-            yield from dataset
-
-    def __len__(self) -> int:
-        return sum(len(dataset) for dataset in self._streams())
-
-    def _streams(self) -> Iterator[Any]:
-        for dataset in self.datasets:
-            if not isinstance(dataset, IterableDataset):
-                raise AssertionError("ChainDataset only supports IterableDataset")
-            yield dataset
 
 
 class Subset(Dataset[T_co]):
