@@ -1,11 +1,11 @@
 """Run a program as Python itself does, but with nanotorch under the name `torch`."""
 
 import builtins
-import importlib.util
 import io
+import runpy
 import sys
 from collections.abc import Callable
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.machinery import PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 from typing import Any, NoReturn
@@ -36,25 +36,25 @@ def main(arguments: list[str], program: str) -> None:
         sys.exit(0 if arguments else 2)
     first, *rest = arguments
     as_torch()
-    if first in ("-c", "-m"):
-        if not rest:
-            fail(f"Argument expected for the {first} option\n{usage}", 2)
-        if first == "-c":
-            put_first("")
-            sys.argv[:] = ["-c", *rest[1:]]
-            execute(lambda: compile(rest[0], "<string>", "exec", dont_inherit=True), {})
-        else:
-            run_module(module_spec(rest[0]), rest[1:])
+    if first in ("-c", "-m") and not rest:
+        fail(f"Argument expected for the {first} option\n{usage}", 2)
+    if first == "-c":
+        put_first("")
+        sys.argv[:] = ["-c", *rest[1:]]
+        execute(lambda: compile(rest[0], "<string>", "exec", dont_inherit=True))
+    elif first == "-m":
+        sys.argv[:] = rest
+        execute(lambda: run_module(rest[0], True))
     elif first == "-":
         put_first("")
         sys.argv[:] = arguments
-        execute(lambda: compile(sys.stdin.read(), "<stdin>", "exec", dont_inherit=True), {})
+        execute(lambda: compile(sys.stdin.read(), "<stdin>", "exec", dont_inherit=True))
     elif first.startswith("-"):
         fail(f"unknown option {first}\n{usage}", 2)
-    elif first_spec := PathFinder.find_spec("__main__", [first]):  # a directory or an archive
-        put_first(str(Path(first).absolute()))
+    elif PathFinder.find_spec("__main__", [first]):  # a directory or an archive
+        sys.path[0] = str(Path(first).absolute())
         sys.argv[:] = arguments
-        execute(lambda: code_of(first_spec), attributes(first_spec) | {"__package__": ""})
+        execute(lambda: run_module("__main__", False))
     else:
         run_script(first, arguments)
 
@@ -82,62 +82,20 @@ def run_script(script: str, arguments: list[str]) -> None:
     put_first(str(path.resolve().parent))
     sys.argv[:] = arguments
     loader = SourceFileLoader("__main__", str(path))
-    own = {"__file__": str(path), "__cached__": None, "__loader__": loader}
-    execute(lambda: compile(source, str(path), "exec", dont_inherit=True), own)
+    code = lambda: compile(source, str(path), "exec", dont_inherit=True)  # noqa: E731
+    execute(code, __file__=str(path), __cached__=None, __loader__=loader)
 
 
-def module_spec(name: str) -> ModuleSpec:
-    """The spec of a module that is to be run, or of a package's `__main__`."""
-    try:
-        spec = importlib.util.find_spec(name)
-    except (ImportError, ValueError) as error:
-        fail(f"Error while finding module specification for {name!r} "
-             f"({type(error).__name__}: {error})", 1)  # fmt: skip
-    if spec is None:
-        fail(f"No module named {name}", 1)
-    if spec.submodule_search_locations is None:
-        return spec
-    inner = importlib.util.find_spec(f"{name}.__main__")
-    if inner is None:
-        fail(
-            f"No module named {name}.__main__; {name!r} is a package and cannot be directly "
-            "executed",
-            1,
-        )
-    return inner
+def run_module(name: str, alter_argv: bool) -> None:
+    """Run a module, a package's `__main__` or that of a directory, as `python -m` itself does."""
+    runpy._run_module_as_main(name, alter_argv)  # type: ignore[attr-defined]
 
 
-def code_of(spec: ModuleSpec) -> CodeType:
-    """The code of a module."""
-    loader: Any = spec.loader
-    code: CodeType | None = loader.get_code(spec.name) if hasattr(loader, "get_code") else None
-    if code is None:
-        fail(f"No code object available for {spec.name}", 1)
-    return code
-
-
-def attributes(spec: ModuleSpec) -> dict[str, Any]:
-    """What a module that is run knows of itself."""
-    return {
-        "__file__": spec.origin,
-        "__cached__": spec.cached,
-        "__loader__": spec.loader,
-        "__package__": spec.parent,
-        "__spec__": spec,
-    }
-
-
-def run_module(spec: ModuleSpec, arguments: list[str]) -> None:
-    """Run a module."""
-    sys.argv[:] = [str(spec.origin), *arguments]
-    execute(lambda: code_of(spec), attributes(spec))
-
-
-def execute(compiled: Callable[[], CodeType], own: dict[str, Any]) -> None:
-    """Run code as the module `__main__`, whose errors end in Python's own way.
+def execute(run: Callable[[], CodeType | None], **own: Any) -> None:
+    """Run the program as the module `__main__`, whose errors end in Python's own way.
 
     Args:
-        compiled: gives the code; errors of syntax are the program's too.
+        run: runs it, or gives its code; errors of syntax are the program's too.
         own: attributes of the module.
     """
     module = ModuleType("__main__")
@@ -146,7 +104,8 @@ def execute(compiled: Callable[[], CodeType], own: dict[str, Any]) -> None:
         module.__annotations__ = {}
     sys.modules["__main__"] = module
     try:
-        exec(compiled(), vars(module))
+        if (code := run()) is not None:
+            exec(code, vars(module))
     except SystemExit:
         raise
     except BaseException:
