@@ -6,8 +6,8 @@ function's backward, inside a graph of its own.
 """
 
 import weakref
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from nanotorch import ops
@@ -35,6 +35,7 @@ OTHER_TENSORS = (
     "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata "
     "than during the forward pass.\n{}"
 )
+OTHER_TENSOR = "tensor at position {}:\nsaved metadata: {}\nrecomputed metadata: {}"
 Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
 
 
@@ -120,10 +121,8 @@ class Part:
         context: AbstractContextManager[Any], rng: Tensor | None,
     ) -> None:  # fmt: skip
         self.function, self.context, self.rng = function, context, rng
-        values = [*args, *kwargs.values()]
         self.names, self.count = tuple(kwargs), len(args)
-        tensors = [v for v in values if isinstance(v, Tensor)]
-        self.rest = [None if isinstance(v, Tensor) else (v,) for v in values]
+        tensors, self.rest = apart([*args, *kwargs.values()])
         anchor = ops.zeros(0, requires_grad=True)
         self.inputs = KeptInputs.apply(anchor, *tensors).grad_fn
         self.kinds: list[tuple[Any, Any]] = []
@@ -156,17 +155,12 @@ class Part:
                 raise Enough
             return kept
 
-        tensors = iter(self.inputs.saved_tensors)
-        values = [next(tensors) if v is None else v[0] for v in self.rest]
+        values = together(self.inputs.saved_tensors, self.rest)
         kwargs = dict(zip(self.names, values[self.count :], strict=True))
-        with enable_grad(), fork_rng(enabled=self.rng is not None):
-            if self.rng is not None:
-                set_rng_state(self.rng)
-            try:
-                with saved_tensors_hooks(keep, lambda tensor: tensor), self.context:
-                    self.function(*values[: self.count], **kwargs)
-            except Enough:  # of this part: inside others, others' hooks are the innermost
-                pass
+        hooks = saved_tensors_hooks(keep, lambda tensor: tensor)
+        # `Enough` of this part: inside others, others' hooks are the innermost.
+        with as_before(self.rng), suppress(Enough), hooks, self.context:
+            self.function(*values[: self.count], **kwargs)
         self.check(saved)
         return saved
 
@@ -180,15 +174,34 @@ class Part:
         for number, kind in enumerate(self.kinds):
             found = saved[number].shape, saved[number].dtype
             if kind != found:
-                told = f"saved metadata: {described(*kind)}\nrecomputed metadata: "
-                lines.append(f"tensor at position {number}:\n{told}{described(*found)}")
+                told = [
+                    {"shape": shape, "dtype": dtype, "device": saved[number].device}
+                    for shape, dtype in (kind, found)
+                ]
+                lines.append(OTHER_TENSOR.format(number, *told))
         if lines:
             raise CheckpointError(OTHER_TENSORS.format("\n".join(lines)))
 
 
-def described(shape: Any, dtype: Any) -> dict[str, Any]:
-    """A tensor's kind as messages show it."""
-    return {"shape": shape, "dtype": dtype, "device": ops.zeros(0).device}
+def apart(values: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
+    """The tensors among values; and all values, each in a tuple, with None for the tensors."""
+    tensors = [value for value in values if isinstance(value, Tensor)]
+    return tensors, [None if isinstance(value, Tensor) else (value,) for value in values]
+
+
+def together(tensors: Iterable[Any], rest: Sequence[Any]) -> list[Any]:
+    """The values that `apart` took apart, with these tensors."""
+    following = iter(tensors)
+    return [next(following) if value is None else value[0] for value in rest]
+
+
+@contextmanager
+def as_before(rng: Tensor | None) -> Iterator[None]:
+    """A block that is recorded, with the random numbers of a state if there is one."""
+    with enable_grad(), fork_rng(enabled=rng is not None):
+        if rng is not None:
+            set_rng_state(rng)
+        yield
 
 
 # With reentry
@@ -203,8 +216,8 @@ class CheckpointFunction(Function):
             warn("None of the inputs have requires_grad=True. Gradients will be None")
         ctx.function = function
         ctx.rng = get_rng_state() if preserve else None
-        ctx.save_for_backward(*[a for a in args if isinstance(a, Tensor)])
-        ctx.rest = [None if isinstance(a, Tensor) else (a,) for a in args]
+        tensors, ctx.rest = apart(args)
+        ctx.save_for_backward(*tensors)
         with no_grad():
             return function(*args)
 
@@ -212,17 +225,9 @@ class CheckpointFunction(Function):
     def backward(ctx: Any, *grads: Tensor) -> Any:
         if current.sweep is not None and current.sweep.captures is not None:
             raise RuntimeError("with use_reentrant=True there is backward() without inputs only")
-        saved = iter(ctx.saved_tensors)
-        args = []
-        for value in ctx.rest:
-            if value is None:
-                tensor = next(saved)
-                args.append(tensor.detach().requires_grad_(tensor.requires_grad))
-            else:
-                args.append(value[0])
-        with enable_grad(), fork_rng(enabled=ctx.rng is not None):
-            if ctx.rng is not None:
-                set_rng_state(ctx.rng)
+        leaves = (t.detach().requires_grad_(t.requires_grad) for t in ctx.saved_tensors)
+        args = together(leaves, ctx.rest)
+        with as_before(ctx.rng):
             outputs = ctx.function(*args)
         several = outputs if isinstance(outputs, tuple) else (outputs,)
         pairs = [

@@ -217,15 +217,6 @@ class DataLoader(Generic[T_co]):
         self.persistent_workers = persistent_workers
         self.check_worker_number_rationality()
 
-    @property
-    def multiprocessing_context(self) -> Any:
-        """What starts the workers; None for Python's default."""
-        return self._context
-
-    @multiprocessing_context.setter
-    def multiprocessing_context(self, context: Any) -> None:
-        self._context = checked_context(context, self.num_workers)
-
     def check_worker_number_rationality(self) -> None:
         """Warn if there are to be more workers than processors for them."""
         bound = hasattr(os, "sched_getaffinity")
@@ -243,6 +234,8 @@ class DataLoader(Generic[T_co]):
             raise ValueError(
                 f"{name} attribute should not be set after {type(self).__name__} is initialized"
             )
+        if name == "multiprocessing_context":
+            value = checked_context(value, self.num_workers)
         object.__setattr__(self, name, value)
 
     def __len__(self) -> int:
@@ -350,19 +343,14 @@ class DataLoader(Generic[T_co]):
         from nanotorch.utils.data.worker import Job, WorkerBatches, WorkerPool, WorkerTable
 
         self.check_worker_number_rationality()
-        told: list[Any] = [None] * self.num_workers
-        if state is not None and mid_pass:
-            size = self.batch_size or 1
-            told = [{**one, "samples": one["tasks"] * size} for one in state["members"]]
-        elif state is not None:  # the next pass begins with the numbers with which the last ended
-            told = [
-                {**one, "samples": 0, "ended": False, "begun": one["random"]}
-                for one in state["members"]
-            ]
-        jobs = [
-            Job(plan, i, self.num_workers, seed, self.worker_init_fn, resume)
-            for i, resume in enumerate(told)
-        ]
+        told: list[Any] = [None] * self.num_workers if state is None else state["members"]
+        jobs = []
+        for number, one in enumerate(told):
+            if one is not None and mid_pass:
+                one = {**one, "samples": one["tasks"] * (self.batch_size or 1)}
+            elif one is not None:  # the next pass begins with the numbers with which the last ended
+                one = {**one, "samples": 0, "ended": False, "begun": one["random"]}
+            jobs.append(Job(plan, number, self.num_workers, seed, self.worker_init_fn, one))
         pool = WorkerPool(jobs, self.multiprocessing_context or multiprocessing)
         table = WorkerTable(self.num_workers, self.prefetch_factor or 1, self.in_order)
         return WorkerBatches(pool, table, self.timeout, self.persistent_workers)

@@ -15,7 +15,7 @@ import time
 import traceback
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import parent_process, resource_tracker
@@ -170,10 +170,10 @@ class Job:
 def work(job: Job, end: socket.socket) -> None:
     """Answer the loader's messages until it is gone.
 
-    Messages are the number of a pass that begins, and triples of that number, the number of a
-    batch and its indices. Answers are quadruples: the number of the pass; the number of the batch;
-    the batch or what is in its place; the worker's state thereafter. When a pass begins, the second
-    is None and the third the state of the random numbers before.
+    Messages are triples: the number of a pass, the number of a batch, and its indices. Answers are
+    quadruples: the number of the pass; the number of the batch; the batch or what is in its place;
+    the worker's state thereafter. When a pass begins, the second of both is None and the third of
+    the answer the state of the random numbers before.
     """
     set_up_process(job)
     inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -251,23 +251,20 @@ def answer(
     trouble: Failure | None = None  # of the start of a pass; told in place of its batches
     over = False
     while (message := inbox.get()) is not None:
-        value: Any
-        if not isinstance(message, tuple):
-            over, trouble = False, None
-            try:
-                value = reading.begin()
-            except Exception as error:
-                value, trouble = None, job.failure(error)
-            outbox.put(encode((message, None, value, reading.state())))
-            continue
         run, number, indices = message
+        value: Any
+        if number is None:
+            over, trouble = False, None
         if over:
             continue
         try:
-            value = trouble or reading.read(indices)
+            value = reading.begin() if number is None else trouble or reading.read(indices)
         except Exception as error:
-            over = job.plan.streams and isinstance(error, StopIteration)
-            value = Ended() if over else job.failure(error)
+            value = job.failure(error)
+            if number is None:
+                value, trouble = None, value
+            elif job.plan.streams and isinstance(error, StopIteration):
+                value, over = Ended(), True
         state = reading.state()
         try:
             parts = encode((run, number, value, state))
@@ -411,10 +408,8 @@ class WorkerPool:
 
     def send(self, worker: int, message: Any) -> None:
         """Send a message to a worker; that one has died is told when its answer is waited for."""
-        try:
+        with contextlib.suppress(OSError):
             send(self.ends[worker], encode(message))
-        except OSError:
-            return
 
     def receive(self, workers: list[int], timeout: float = 0) -> tuple[int, Any]:
         """The next answer of one of some workers, and which one gave it."""
@@ -607,7 +602,7 @@ class WorkerBatches(Iterator[Any]):
         self._timeout, self._keeps = timeout, keeps
         self._run = 0
 
-    def begin(self, indices: Iterator[Any], position: Position, asked: list[int]) -> None:
+    def begin(self, indices: Iterator[Any], position: Position, asked: Sequence[int]) -> None:
         """Begin a pass, or resume one.
 
         Args:
@@ -618,23 +613,17 @@ class WorkerBatches(Iterator[Any]):
         self._indices, self.position = indices, position
         self._run += 1
         for worker in range(len(self.table.rows)):
-            self.pool.send(worker, self._run)
-        if self._run > 1:
-            for worker in range(len(self.table.rows)):
-                self._await_begin(worker)
-        for worker in asked:
-            self._ask(worker)
-        for _ in range(0 if asked else self.table.room):
-            self._ask()
-
-    def _await_begin(self, worker: int) -> None:
-        """Wait until a worker has done what was asked of it in the pass before."""
-        begun = False
-        while not begun:
-            _, (run, number, value, state) = self.pool.receive([worker])
-            begun = run == self._run and number is None
-        row = self.table.rows[worker]
-        row.begun, row.told = value, state
+            self.pool.send(worker, (self._run, None, None))
+        # They first do what was asked of them in the pass before.
+        for worker, row in enumerate(self.table.rows if self._run > 1 else ()):
+            while True:
+                _, (run, number, value, state) = self.pool.receive([worker])
+                if run == self._run and number is None:
+                    break
+            row.begun, row.told = value, state
+        turns: Sequence[int | None] = asked or [None] * self.table.room
+        for turn in turns:
+            self._ask(turn)
 
     @property
     def usable(self) -> bool:
@@ -657,8 +646,7 @@ class WorkerBatches(Iterator[Any]):
     def _next_value(self) -> Any:
         """The next batch, or what a worker has in its place; `Ended` if all have ended."""
         while self.usable and (workers := self.table.waited_for()):
-            worker, answer = self.pool.receive(workers, self._timeout)
-            run, number, value, state = answer
+            worker, (run, number, value, state) = self.pool.receive(workers, self._timeout)
             if run != self._run:  # asked for in a pass that was left
                 continue
             row = self.table.rows[worker]
