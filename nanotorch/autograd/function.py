@@ -292,7 +292,7 @@ class BackwardCFunction(FunctionCtx, Node):
             self._argument(g, shape, dtype)
             for g, (shape, dtype) in zip(grads, self._outputs, strict=True)
         ]
-        results = self._user_backward()(self, *arguments)
+        results = self._forward_cls.backward(self, *arguments)
         results = self._checked(results if isinstance(results, tuple) else (results,))
         return results if graph else [r if r is None else r._array for r in results]
 
@@ -306,14 +306,6 @@ class BackwardCFunction(FunctionCtx, Node):
         if not g.flags.writeable and g.size <= 1:
             g = np.array(g)  # broadcast, but nobody else's: PyTorch lets `backward` write to it
         return wrap(g)
-
-    def _user_backward(self) -> Callable[..., Any]:
-        cls = self._forward_cls
-        if cls.vjp is Function.vjp:
-            return cls.backward
-        if cls.backward is not Function.backward:
-            raise RuntimeError("a custom Function has `backward` or `vjp`, but not both")
-        return cls.vjp
 
     def _checked(self, results: tuple[Any, ...]) -> list[Any]:
         """What `backward` returned for the arguments that are tensors, one for each."""
@@ -383,11 +375,6 @@ class Function(metaclass=FunctionMeta):
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """Compute the gradients of the arguments from those of the outputs."""
-        raise NotImplementedError(NO_BACKWARD)
-
-    @staticmethod
-    def vjp(ctx: Any, *grad_outputs: Any) -> Any:
-        """Another name for `backward`; write one of the two."""
         raise NotImplementedError(NO_BACKWARD)
 
     @classmethod

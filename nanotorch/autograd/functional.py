@@ -16,11 +16,7 @@ from nanotorch.names.lookup import on_demand
 
 Tensors = tuple[Tensor, ...]
 Func = Callable[..., Any]
-
-# What strict mode says, with the position of the first result that it refuses.
-NOT_DIFFERENTIABLE = "Output {} of the user-provided function does not require gradients."
-INDEPENDENT = "Output {} of the user-provided function is independent of input {{}}."
-LINEAR = "the jacobian of the user-provided function by input {} is independent of the input"
+OUTPUTS = "outputs of the function"
 
 
 def as_tuple(value: Any, what: str, function: str) -> Tensors:
@@ -40,34 +36,27 @@ def as_tuple(value: Any, what: str, function: str) -> Tensors:
     return elements
 
 
-def prepared(inputs: Any, function: str, create_graph: bool) -> Tensors:
+def prepared(inputs: Any, function: str, create_graph: bool, strict: bool) -> Tensors:
     """The inputs to differentiate with respect to, apart from the caller's own tensors.
 
     Args:
         create_graph: keep them connected with the caller's, so that gradients reach those.
+        strict: must be False.
     """
+    if strict:
+        raise NotImplementedError(f"{function}: strict=True is not there; zeros tell the same")
     return tuple(
         t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_()
         for t in as_tuple(inputs, "inputs", function)
     )
 
 
-def outputs_of(func: Func, inputs: Tensors, function: str, strict: bool) -> tuple[Any, Tensors]:
-    """What the user's function returns, as it comes and as a tuple."""
-    raw = func(*inputs)
-    outputs = as_tuple(raw, "outputs of the function", function)
-    check_recorded(outputs, strict, NOT_DIFFERENTIABLE)
-    return raw, outputs
-
-
 def pulled_back(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Tensor | None],
-    create_graph: bool, strict: bool = False, refusal: str = "",
+    create_graph: bool,
 ) -> Tensors:  # fmt: skip
-    """The gradient of the weighted outputs by each input; the graph is kept.
-
-    Where there is none it is zero, or ``strict`` refuses that.
-    """
+    """The gradient of the weighted outputs by each input, zero where there is none; the graph is
+    kept."""
     pairs = [(o, w) for o, w in zip(outputs, weights, strict=True) if o.requires_grad]
     found: Sequence[Tensor | None] = [None] * len(inputs)
     if pairs:
@@ -76,17 +65,7 @@ def pulled_back(
                 [o for o, _ in pairs], list(inputs), [w for _, w in pairs],
                 retain_graph=True, create_graph=create_graph, allow_unused=True,
             )  # fmt: skip
-    missing = [position for position, g in enumerate(found) if g is None]
-    if strict and missing:
-        raise RuntimeError(refusal.format(missing[0]))
     return tuple(ops.zeros_like(t) if g is None else g for g, t in zip(found, inputs, strict=True))
-
-
-def check_recorded(results: Sequence[Tensor], strict: bool, refusal: str) -> None:
-    """Refuse, in strict mode, a result that cannot be differentiated."""
-    for position, t in enumerate(results):
-        if strict and not t.requires_grad:
-            raise RuntimeError(refusal.format(position))
 
 
 def given_back(results: Tensors, like: Any, create_graph: bool) -> Any:
@@ -105,44 +84,25 @@ def jacobian(
         func: takes tensors, returns a tensor or a tuple of them.
         inputs: a tensor or a tuple of tensors.
         create_graph: let the result be differentiated itself.
-        strict: refuse outputs that do not depend on an input, whose derivative is zero.
+        strict: must be False.
         vectorize, strategy: accepted for PyTorch's sake; there is one way to compute it here.
 
     Shape:
         output's shape + input's shape; a tuple over outputs of tuples over inputs.
-
-    Raises:
-        RuntimeError: in strict mode, if an output is independent of an input.
     """
-    check_strategy(strategy, vectorize, strict)
     with enable_grad():
-        points = prepared(inputs, "jacobian", create_graph)
-        raw, outputs = outputs_of(func, points, "jacobian", strict)
+        points = prepared(inputs, "jacobian", create_graph, strict)
+        raw = func(*points)
         results = [
-            given_back(block(out, points, create_graph, strict, number), inputs, create_graph)
-            for number, out in enumerate(outputs)
+            given_back(block(out, points, create_graph), inputs, create_graph)
+            for out in as_tuple(raw, OUTPUTS, "jacobian")
         ]
     return results[0] if isinstance(raw, Tensor) else tuple(results)
 
 
-def check_strategy(strategy: str, vectorize: bool, strict: bool) -> None:
-    """Refuse the combinations of options that PyTorch refuses."""
-    if strategy not in ("forward-mode", "reverse-mode"):
-        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
-    if strict and (vectorize or strategy == "forward-mode"):
-        raise RuntimeError("`strict=True` is supported with the plain `reverse-mode` only")
-    if strategy == "forward-mode" and not vectorize:
-        raise NotImplementedError("`forward-mode` is only implemented for `vectorize=True`")
-
-
-def block(out: Tensor, inputs: Tensors, create_graph: bool, strict: bool, number: int) -> Tensors:
+def block(out: Tensor, inputs: Tensors, create_graph: bool) -> Tensors:
     """The Jacobian of one output by each input, a backward pass per element of the output."""
-    refusal = INDEPENDENT.format(number)
-    rows = []
-    for unit in units(out):
-        row = pulled_back([out], inputs, [unit], create_graph, strict, refusal)
-        check_recorded(row, strict and create_graph, LINEAR)
-        rows.append(row)
+    rows = [pulled_back([out], inputs, [unit], create_graph) for unit in units(out)]
     shapes = [(*out.shape, *t.shape) for t in inputs]
     if not rows:
         return tuple(ops.zeros(s, dtype=t.dtype) for s, t in zip(shapes, inputs, strict=True))
@@ -172,23 +132,20 @@ def hessian(
         input's shape + input's shape; a tuple over inputs of tuples over inputs.
 
     Raises:
-        RuntimeError: if ``func`` returns more than one element; in strict mode, if the gradient
-            is independent of an input.
+        RuntimeError: if ``func`` returns more than one element.
     """
     as_tuple(inputs, "inputs", "hessian")
-    if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
-        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
 
     def gradient(*points: Tensor) -> Any:
         # Views, so that what depends on a point does not depend on the gradient's own copy of it.
         inner = tuple(t.view_as(t) for t in points)
-        raw, (out, *_) = outputs_of(func, inner, "hessian", strict)
+        raw = func(*inner)
+        as_tuple(raw, OUTPUTS, "hessian")
         if not isinstance(raw, Tensor):
             raise RuntimeError("The function given to hessian should return a single Tensor")
-        if out.numel() != 1:
+        if raw.numel() != 1:
             raise RuntimeError("The function given to hessian should return a single element")
-        first = pulled_back([out], inner, [None], True)
-        check_recorded(first, strict, LINEAR)
+        first = pulled_back([raw], inner, [None], True)
         return first[0] if isinstance(inputs, Tensor) else first
 
     return jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
@@ -207,12 +164,12 @@ def vjp(
         What ``func`` returns, and a gradient per input, of its shape.
 
     Raises:
-        RuntimeError: if ``v`` does not fit the outputs; in strict mode, if an output is
-            independent of an input.
+        RuntimeError: if ``v`` does not fit the outputs.
     """
     with enable_grad():
-        points = prepared(inputs, "vjp", create_graph)
-        raw, outputs = outputs_of(func, points, "vjp", strict)
+        points = prepared(inputs, "vjp", create_graph, strict)
+        raw = func(*points)
+        outputs = as_tuple(raw, OUTPUTS, "vjp")
         if v is None and (len(outputs) != 1 or outputs[0].numel() != 1):
             raise RuntimeError("v can be left out only for one output of one element")
         weights = (None,) if v is None else as_tuple(v, "vector v", "vjp")
@@ -225,8 +182,7 @@ def vjp(
                 raise RuntimeError(
                     f"v has invalid size: should be {out.shape} but got {weight.shape}."
                 )
-        refusal = INDEPENDENT.format(0)
-        found = pulled_back(outputs, points, weights, create_graph, strict, refusal)
+        found = pulled_back(outputs, points, weights, create_graph)
     return given_back(outputs, raw, create_graph), given_back(found, inputs, create_graph)
 
 
