@@ -10,13 +10,7 @@ from nanotorch._core.grad_mode import enable_grad, is_grad_enabled, mode
 from nanotorch._core.graph import CUT_OFF, AccumulateGrad
 from nanotorch._core.tensor import Tensor
 from nanotorch.autograd.functional import pulled_back
-from nanotorch.func.trees import (
-    TreeSpec,
-    tree_flatten,
-    tree_map,
-    tree_unflatten,
-    treespec_pprint,
-)
+from nanotorch.func.trees import TreeSpec, tree_flatten, tree_map, tree_unflatten, treespec_pprint
 from nanotorch.func.vmap import (
     Numbers,
     chosen,

@@ -14,7 +14,6 @@ import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -25,8 +24,6 @@ from numpy.typing import NDArray
 from nanotorch._core.tensor import Tensor
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from numpy.typing import ArrayLike
 
     Values = Tensor | ArrayLike  # what `array_of` takes
@@ -271,67 +268,7 @@ def _new_name(directory: Path, suffix: str) -> str:
     return f"events.out.tfevents.{seconds:010d}.{where}{suffix}"
 
 
-# What a writer has in common with all it writes: its directory and files.
-
-
-class Output:
-    """The files in a run's directory, and in those of runs below it."""
-
-    def __init__(
-        self, log_dir: str | os.PathLike[str] | None = None, comment: str = "",
-        purge_step: int | None = None, max_queue: int = 10, flush_secs: float = 120,
-        filename_suffix: str = "",
-    ) -> None:  # fmt: skip
-        if not log_dir:
-            now = datetime.now().strftime("%b%d_%H-%M-%S")
-            log_dir = os.path.join("runs", f"{now}_{socket.gethostname()}{comment}")  # noqa: PTH118 - PyTorch's `log_dir` is a string
-        self.log_dir = os.fspath(log_dir)
-        self._flush_secs = flush_secs
-        self._suffix = filename_suffix
-        self._files: dict[str, EventFile] = {}
-        self._scalar_tags: set[str] = set()
-        file = self._file()
-        if purge_step is not None:
-            log = protos().SessionLog(status=protos().SessionLog.START)
-            file.add(protos().Event(file_version="brain.Event:2"), purge_step)
-            file.add(protos().Event(session_log=log), purge_step)
-
-    def get_logdir(self) -> str:
-        """Return the run's directory."""
-        return self.log_dir
-
-    def flush(self) -> None:
-        """Return when everything added is on the disk."""
-        for file in self._files.values():
-            file.flush()
-
-    def close(self) -> None:
-        """Flush and close the files; adding afterwards opens new ones."""
-        for file in self._files.values():
-            file.close()
-        self._files.clear()
-
-    def __enter__(self) -> "Self":
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
-
-    def _file(self, subdirectory: str = "") -> EventFile:
-        if subdirectory not in self._files:
-            path = f"{self.log_dir}/{subdirectory}" if subdirectory else self.log_dir
-            self._files[subdirectory] = EventFile(path, self._suffix, self._flush_secs)
-        return self._files[subdirectory]
-
-    def _add_summary(
-        self, summary: Any, step: int | None, walltime: float | None, tag: str | None = None
-    ) -> None:
-        if tag is not None:  # tensorboardX replaces characters that TensorBoard shows well
-            summary.value[0].tag = tag
-        self._file().add(protos().Event(summary=summary), step, walltime)
-
-    def _add_values(self, values: list[Any], step: int | None, walltime: float | None) -> None:
-        self._add_summary(protos().Summary(value=values), step, walltime)
+# Values, and parts of messages.
 
 
 def array_of(value: "Values") -> np.ndarray[Any, np.dtype[Any]]:

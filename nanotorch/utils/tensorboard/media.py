@@ -6,66 +6,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nanotorch._core.tensor import Tensor
-from nanotorch.utils.tensorboard.files import Output, array_of, metadata, number_of, protos
+from nanotorch.utils.tensorboard.files import array_of, metadata, number_of, protos
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from nanotorch.utils.tensorboard.files import Values
 
 
-# What is to be looked at: images and figures.
-
-
-class Media(Output):
-    """The part of a writer that writes pictures."""
-
-    def add_image(
-        self, tag: str, img_tensor: "Values", global_step: int | None = None,
-        walltime: float | None = None, dataformats: str = "CHW",
-    ) -> None:  # fmt: skip
-        """Add an image: bytes from 0 to 255, or floating-point values from 0 to 1.
-
-        Args:
-            tag: the image's name.
-            img_tensor: the pixels; 1, 3 or 4 channels.
-            global_step: where the image stands on the time axis.
-            walltime: seconds since the epoch, now if not given.
-            dataformats: the meaning of the dimensions: `CHW`, `HWC`, `HW`, or with `N` a batch,
-                drawn as a grid.
-
-        Raises:
-            AssertionError: if `dataformats` does not fit the shape.
-        """
-        pixels = pixels_of(img_tensor, dataformats)
-        image = protos().summary.image(tag, pixels, dataformats=dataformats)
-        self._add_summary(image, global_step, walltime, tag)
-
-    def add_images(
-        self, tag: str, img_tensor: "Values", global_step: int | None = None,
-        walltime: float | None = None, dataformats: str = "NCHW",
-    ) -> None:  # fmt: skip
-        """Add a batch of images, drawn as a grid."""
-        self.add_image(tag, img_tensor, global_step, walltime, dataformats)
-
-    def add_figure(
-        self, tag: str, figure: "Figure | list[Figure]", global_step: int | None = None,
-        close: bool = True, walltime: float | None = None,
-    ) -> None:  # fmt: skip
-        """Add a matplotlib figure, or several of one size as a grid, and `close` it."""
-        from matplotlib import pyplot
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-        drawn = []
-        for each in figure if isinstance(figure, list) else [figure]:
-            canvas = FigureCanvasAgg(each)
-            canvas.draw()  # type: ignore[no-untyped-call]
-            drawn.append(np.array(canvas.buffer_rgba())[:, :, :3])  # type: ignore[no-untyped-call]
-            if close:
-                pyplot.close(each)
-        dataformats = "NHWC" if isinstance(figure, list) else "HWC"
-        pixels = np.stack(drawn) if isinstance(figure, list) else drawn[0]
-        self.add_image(tag, pixels, global_step, walltime, dataformats)
+# Pictures.
 
 
 def pixels_of(image: "Values", dataformats: str) -> Any:

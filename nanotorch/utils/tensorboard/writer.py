@@ -1,9 +1,12 @@
-"""`SummaryWriter`, and the curves it writes."""
+"""`SummaryWriter`, with PyTorch's interface."""
 
 import functools
+import os
+import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,13 +14,7 @@ import numpy as np
 from nanotorch._core.call_site import warn
 from nanotorch._core.tensor import Tensor
 from nanotorch.names.lookup import missing_attribute
-from nanotorch.utils.tensorboard.files import (
-    Output,
-    array_of,
-    metadata,
-    number_of,
-    protos,
-)
+from nanotorch.utils.tensorboard.files import EventFile, array_of, metadata, number_of, protos
 from nanotorch.utils.tensorboard.graph import (
     BackwardGraph,
     ForwardGraph,
@@ -25,21 +22,97 @@ from nanotorch.utils.tensorboard.graph import (
     trace,
     watched_step,
 )
-from nanotorch.utils.tensorboard.media import Media, hparams
+from nanotorch.utils.tensorboard.media import hparams, pixels_of
 
 if TYPE_CHECKING:
+    from typing import Self
+
+    from matplotlib.figure import Figure
+
     from nanotorch.nn.module import Module
     from nanotorch.utils.tensorboard.files import Values
 
 
-# Numbers over time: curves, histograms, texts, tensors, precision and recall, charts of curves.
-
-
 Layout = Mapping[str, Mapping[str, Sequence[Any]]]
 
+# TensorBoard's plugin for graphs that come with the time and memory of their nodes.
+PROFILED, VERSION = "graph_run_metadata", b"1"
 
-class Curves(Output):
-    """The part of a writer that writes numbers."""
+
+class SummaryWriter:
+    """Writes events for TensorBoard to files in a run's directory.
+
+    Values may be tensors, arrays or numbers. Writing happens in the caller's thread: after
+    `flush` everything added is on the disk, and nothing has to be stopped at exit.
+
+    Args:
+        log_dir: the run's directory, `runs/<date>_<time>_<host><comment>` if not given. A
+            relative path with several parts groups runs in TensorBoard.
+        comment: the end of the directory's name if `log_dir` is not given.
+        purge_step: the step from which a resumed run continues in the same directory; what was
+            written for it and for later steps is hidden.
+        max_queue: accepted for compatibility; there is no queue.
+        flush_secs: the longest time an event stays in memory while others follow it.
+        filename_suffix: the end of the event files' names.
+
+    Example:
+        >>> with SummaryWriter("runs/line") as writer:
+        ...     for step in range(100):
+        ...         writer.add_scalar("loss/train", 1 / (1 + step), step)
+    """
+
+    def __init__(
+        self, log_dir: str | os.PathLike[str] | None = None, comment: str = "",
+        purge_step: int | None = None, max_queue: int = 10, flush_secs: float = 120,
+        filename_suffix: str = "",
+    ) -> None:  # fmt: skip
+        if not log_dir:
+            now = datetime.now().strftime("%b%d_%H-%M-%S")
+            log_dir = os.path.join("runs", f"{now}_{socket.gethostname()}{comment}")  # noqa: PTH118 - PyTorch's `log_dir` is a string
+        self.log_dir = os.fspath(log_dir)
+        self._flush_secs = flush_secs
+        self._suffix = filename_suffix
+        self._files: dict[str, EventFile] = {}
+        self._scalar_tags: set[str] = set()
+        file = self._file()
+        if purge_step is not None:
+            log = protos().SessionLog(status=protos().SessionLog.START)
+            file.add(protos().Event(file_version="brain.Event:2"), purge_step)
+            file.add(protos().Event(session_log=log), purge_step)
+
+    def get_logdir(self) -> str:
+        """Return the run's directory."""
+        return self.log_dir
+
+    def flush(self) -> None:
+        """Return when everything added is on the disk."""
+        for file in self._files.values():
+            file.flush()
+
+    def close(self) -> None:
+        """Flush and close the files; adding afterwards opens new ones."""
+        for file in self._files.values():
+            file.close()
+        self._files.clear()
+
+    def __enter__(self) -> "Self":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _file(self, subdirectory: str = "") -> EventFile:
+        if subdirectory not in self._files:
+            path = f"{self.log_dir}/{subdirectory}" if subdirectory else self.log_dir
+            self._files[subdirectory] = EventFile(path, self._suffix, self._flush_secs)
+        return self._files[subdirectory]
+
+    def _add_summary(
+        self, summary: Any, step: int | None, walltime: float | None, tag: str | None = None
+    ) -> None:
+        if tag is not None:  # tensorboardX replaces characters that TensorBoard shows well
+            summary.value[0].tag = tag
+        self._file().add(protos().Event(summary=summary), step, walltime)
 
     def add_scalar(
         self, tag: str, scalar_value: "Values", global_step: int | None = None,
@@ -134,57 +207,52 @@ class Curves(Output):
                     raise AssertionError("len(tags) != 3")
         self._add_summary(protos().summary.custom_scalars(layout), None, None)
 
+    def add_image(
+        self, tag: str, img_tensor: "Values", global_step: int | None = None,
+        walltime: float | None = None, dataformats: str = "CHW",
+    ) -> None:  # fmt: skip
+        """Add an image: bytes from 0 to 255, or floating-point values from 0 to 1.
 
-def scalar(tag: str, value: float, new_style: bool = False, double: bool = False) -> Any:
-    """The summary of a point of a curve."""
-    p = protos()
-    if not new_style:
-        return p.Summary(value=[p.Summary.Value(tag=tag, simple_value=value)])
-    if double:
-        tensor = p.TensorProto(double_val=[value], dtype="DT_DOUBLE")
-    else:
-        tensor = p.TensorProto(float_val=[value], dtype="DT_FLOAT")
-    return p.Summary(value=[p.Summary.Value(tag=tag, tensor=tensor, metadata=metadata("scalars"))])
+        Args:
+            tag: the image's name.
+            img_tensor: the pixels; 1, 3 or 4 channels.
+            global_step: where the image stands on the time axis.
+            walltime: seconds since the epoch, now if not given.
+            dataformats: the meaning of the dimensions: `CHW`, `HWC`, `HW`, or with `N` a batch,
+                drawn as a grid.
 
+        Raises:
+            AssertionError: if `dataformats` does not fit the shape.
+        """
+        pixels = pixels_of(img_tensor, dataformats)
+        image = protos().summary.image(tag, pixels, dataformats=dataformats)
+        self._add_summary(image, global_step, walltime, tag)
 
-@functools.cache
-def _exponential_bins() -> tuple[float, ...]:
-    """Return edges that grow by a tenth from 1e-12 to 1e20, both ways from zero."""
-    positive, edge = [], 1e-12
-    while edge < 1e20:
-        positive.append(edge)
-        edge *= 1.1
-    return (*(-edge for edge in reversed(positive)), 0.0, *positive)
+    def add_images(
+        self, tag: str, img_tensor: "Values", global_step: int | None = None,
+        walltime: float | None = None, dataformats: str = "NCHW",
+    ) -> None:  # fmt: skip
+        """Add a batch of images, drawn as a grid."""
+        self.add_image(tag, img_tensor, global_step, walltime, dataformats)
 
+    def add_figure(
+        self, tag: str, figure: "Figure | list[Figure]", global_step: int | None = None,
+        close: bool = True, walltime: float | None = None,
+    ) -> None:  # fmt: skip
+        """Add a matplotlib figure, or several of one size as a grid, and `close` it."""
+        from matplotlib import pyplot
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-# `SummaryWriter`, with PyTorch's interface.
-
-
-# TensorBoard's plugin for graphs that come with the time and memory of their nodes.
-PROFILED, VERSION = "graph_run_metadata", b"1"
-
-
-class SummaryWriter(Curves, Media):
-    """Writes events for TensorBoard to files in a run's directory.
-
-    Values may be tensors, arrays or numbers. Writing happens in the caller's thread: after
-    `flush` everything added is on the disk, and nothing has to be stopped at exit.
-
-    Args:
-        log_dir: the run's directory, `runs/<date>_<time>_<host><comment>` if not given. A
-            relative path with several parts groups runs in TensorBoard.
-        comment: the end of the directory's name if `log_dir` is not given.
-        purge_step: the step from which a resumed run continues in the same directory; what was
-            written for it and for later steps is hidden.
-        max_queue: accepted for compatibility; there is no queue.
-        flush_secs: the longest time an event stays in memory while others follow it.
-        filename_suffix: the end of the event files' names.
-
-    Example:
-        >>> with SummaryWriter("runs/line") as writer:
-        ...     for step in range(100):
-        ...         writer.add_scalar("loss/train", 1 / (1 + step), step)
-    """
+        drawn = []
+        for each in figure if isinstance(figure, list) else [figure]:
+            canvas = FigureCanvasAgg(each)
+            canvas.draw()  # type: ignore[no-untyped-call]
+            drawn.append(np.array(canvas.buffer_rgba())[:, :, :3])  # type: ignore[no-untyped-call]
+            if close:
+                pyplot.close(each)
+        dataformats = "NHWC" if isinstance(figure, list) else "HWC"
+        pixels = np.stack(drawn) if isinstance(figure, list) else drawn[0]
+        self.add_image(tag, pixels, global_step, walltime, dataformats)
 
     def add_graph(
         self, model: "Module", input_to_model: "Tensor | Sequence[Any] | None" = None,
@@ -267,7 +335,7 @@ class SummaryWriter(Curves, Media):
                 value = p.Summary.Value(
                     tag=prefix + name, metadata=metadata(PROFILED, VERSION), tensor=content
                 )
-                self._add_values([value], step, None)
+                self._add_summary(protos().Summary(value=[value]), step, None)
 
     def add_hparams(
         self, hparam_dict: Mapping[str, Any], metric_dict: "Mapping[str, Values]",
@@ -308,3 +376,25 @@ class SummaryWriter(Curves, Media):
 
     def __getattr__(self, name: str) -> Any:
         raise missing_attribute(self, "utils.tensorboard", name)
+
+
+def scalar(tag: str, value: float, new_style: bool = False, double: bool = False) -> Any:
+    """The summary of a point of a curve."""
+    p = protos()
+    if not new_style:
+        return p.Summary(value=[p.Summary.Value(tag=tag, simple_value=value)])
+    if double:
+        tensor = p.TensorProto(double_val=[value], dtype="DT_DOUBLE")
+    else:
+        tensor = p.TensorProto(float_val=[value], dtype="DT_FLOAT")
+    return p.Summary(value=[p.Summary.Value(tag=tag, tensor=tensor, metadata=metadata("scalars"))])
+
+
+@functools.cache
+def _exponential_bins() -> tuple[float, ...]:
+    """Return edges that grow by a tenth from 1e-12 to 1e20, both ways from zero."""
+    positive, edge = [], 1e-12
+    while edge < 1e20:
+        positive.append(edge)
+        edge *= 1.1
+    return (*(-edge for edge in reversed(positive)), 0.0, *positive)
