@@ -36,8 +36,12 @@ NOT_HANDLED = (
 OPERATORS = (
     *("getitem", "setitem", "neg", "abs", "invert", "eq", "ne", "lt", "le", "gt", "ge", "pow"),
     *("add", "sub", "mul", "truediv", "floordiv", "mod", "matmul", "and", "or", "xor"),
+    *("bool", "contains", "dir", "float", "format", "index", "int", "len", "repr", "reversed"),
 )
-FORMS = [f"__{kind}{name}__" for name in OPERATORS for kind in ("", "r", "i")]
+FORMS = {f"__{kind}{name}__" for name in OPERATORS for kind in ("", "r", "i")} | {
+    "_base",
+    "_version",
+}
 # By which of them a class is asked for a method of another name.
 NAMED = {f"__{name}__": name for name in ("add", "sub", "mul", "neg", "abs", "pow", "matmul")}
 NAMED |= {"__truediv__": "div", "__radd__": "add", "__rmul__": "mul", "__iadd__": "add_"}
@@ -109,7 +113,7 @@ def handle_torch_function(
 @functools.cache
 def get_default_nowrap_functions() -> set[Any]:
     """The functions whose results stay what they are."""
-    return {vars(Tensor)[name].fget for name in ("_base", "grad")}
+    return {vars(Tensor)[name].__get__ for name in ("_base", "grad")}
 
 
 def default(cls: type[Tensor], func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -164,6 +168,21 @@ def asking(function: Callable[..., Any]) -> Any:
     return ask
 
 
+def asking_property(of: property) -> property:
+    """A property that asks the class of the tensor, unless the framework itself looks at it."""
+
+    def by(function: Callable[..., Any]) -> Callable[..., Any]:
+        def ask(*args: Any) -> Any:
+            asker = str(sys._getframe(1).f_globals.get("__name__"))
+            if state.disabled or asker.startswith("nanotorch."):
+                return function(*args)
+            return handle_torch_function(function, args[:1], *args)
+
+        return ask
+
+    return property(by(of.__get__), by(of.__set__), by(of.__delete__), of.__doc__)
+
+
 def array_of(tensor: Any) -> Any:
     """The array of a tensor; an operation that asks for it is to ask the class first."""
     if not state.disabled:
@@ -190,9 +209,10 @@ def prepare(cls: Any) -> None:
     cls._array = property(array_of, set_array)
     every = {name: f for part in reversed(Tensor.__mro__[:-1]) for name, f in vars(part).items()}
     for name, function in every.items():
-        asks = isinstance(function, FunctionType) and (name[0] != "_" or name in FORMS)
+        asks = isinstance(function, FunctionType | property) and (name[0] != "_" or name in FORMS)
         if asks and getattr(cls, name) is function:
-            setattr(cls, name, asking(every[NAMED.get(name, name)]))
+            plain = every[NAMED.get(name, name)]
+            setattr(cls, name, (asking_property if type(plain) is property else asking)(plain))
 
 
 def operation(o: Any, inplace: bool, args: dict[str, Any]) -> Any:

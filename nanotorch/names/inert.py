@@ -31,7 +31,8 @@ TABLE = {
         "~_jit_override_can_fuse_on_gpu ~_jit_set_nvfuser_enabled ~_jit_set_nvfuser_guard_mode "
         "~_jit_set_profiling_executor ~_jit_set_profiling_mode ~_jit_set_texpr_fuser_enabled "
         "~_log_api_usage_once ?_cuda_isInBadFork ?_jit_can_fuse_on_cpu ?_jit_can_fuse_on_gpu "
-        "<_TensorMeta<builtins.type AliasDb DisableTorchFunctionSubclass DispatchKey Graph Node "
+        "<DisableTorchFunctionSubclass<nanotorch.overrides.DisableTorchFunctionSubclass "
+        "<_TensorMeta<builtins.type AliasDb DispatchKey Graph Node "
         "ScriptDict ScriptFunction ScriptList ScriptModule ScriptObject Value"
     ),
     "_C._distributed_c10d": "ProcessGroup Reducer",

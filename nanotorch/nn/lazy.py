@@ -41,8 +41,8 @@ USED = (
 )
 # What they can do all the same: be converted, and looked at.
 ALLOWED = {
-    "bfloat16", "cpu", "double", "float", "half", "is_complex", "is_floating_point",
-    "is_inference", "requires_grad_", "to",
+    "__get__", "__set__", "bfloat16", "cpu", "double", "float", "half", "is_complex",
+    "is_floating_point", "is_inference", "requires_grad_", "to",
 }  # fmt: skip
 
 

@@ -45,6 +45,50 @@ def asked(torch: Any) -> Any:
     yield repr(x), repr(kind([1.0])), isinstance(x, torch.Tensor)
 
 
+def properties(torch: Any) -> Any:
+    """They ask as well: as functions `torch.Tensor.shape.__get__` and the like."""
+    kind, calls = _logging(torch)
+    x, y = torch.ones(2, 3).as_subclass(kind), torch.zeros(2, 3)
+    names = ["shape", "dtype", "device", "ndim", "grad", "requires_grad", "T", "mT", "H", "data"]
+    names += ["real", "grad_fn", "is_leaf", "layout", "is_cpu", "itemsize", "nbytes", "output_nr"]
+    names += ["retains_grad", "is_cuda", "is_sparse", "is_quantized", "_base", "_version"]
+    for name in names:
+        calls.clear()
+        yield name, _kinds(getattr(x, name)), calls[:]
+    for name, value in (("grad", y), ("data", y), ("requires_grad", True)):
+        calls.clear()
+        setattr(x, name, value)
+        yield name, calls[:]
+    calls.clear()
+    del x.grad
+    yield calls[:], x.grad, x.data.sum().item()
+    for use in (repr, len, list, str, dir, lambda v: 1.0 in v, lambda v: bool(v.sum() > 3)):
+        calls.clear()
+        use(x)
+        yield calls[-1]
+    with torch._C.DisableTorchFunctionSubclass():
+        calls.clear()
+        yield x.shape, x.grad, _kinds(x.data), calls[:]
+
+    class Own(torch.Tensor):
+        @classmethod
+        def __torch_function__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            if func == torch.Tensor.shape.__get__:
+                return "shape of", [k.__name__ for k in types]
+            if func == torch.Tensor.grad.__set__:
+                return calls.append(repr(args[1]))
+            if func == torch.Tensor.dtype.__get__:
+                return NotImplemented
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    x = torch.ones(2).as_subclass(Own)
+    x.grad = "one"
+    yield x.shape, calls[-1], (x + 1).shape, x.ndim
+    yield raised(lambda: x.dtype).partition(" for ")[0]
+
+
 def inherited(torch: Any) -> Any:
     class Plain(torch.Tensor):
         pass
