@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
+from difflib import SequenceMatcher
 from errno import ENOENT
 from pathlib import Path
 from typing import Any
@@ -212,10 +212,15 @@ def closest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | Non
     for text in (whole, last, SYNONYMS.get(last, "").lower()):
         if text in by_lower_case:
             return by_lower_case[text]
-    near = get_close_matches(whole, by_lower_case, 1, likeness)
-    if not near and likeness < SURE and len(whole) > 2:
-        near = [choice for choice in by_lower_case if choice.startswith(whole)]
-    return by_lower_case[near[0]] if near else None
+    ratios, matcher = dict[str, float](), SequenceMatcher(b=whole)
+    for choice in by_lower_case:
+        matcher.set_seq1(choice)
+        ratios[choice] = matcher.ratio() if matcher.real_quick_ratio() >= likeness else 0.0
+    close = max(ratios, key=lambda choice: ratios[choice], default="")
+    if ratios.get(close, 0) < likeness:
+        begun = likeness < SURE and len(whole) > 2
+        close = next((choice for choice in ratios if begun and choice.startswith(whole)), "")
+    return by_lower_case.get(close)
 
 
 def did_you_mean(word: str, known: Iterable[str], advice: str = "") -> str:

@@ -144,10 +144,11 @@ def summary(model: nn.Module, *example: torch.Tensor) -> str:
                 rows[module].shapes.append(tuple(tensor.shape))
                 rows[module].bytes += tensor.numel() * tensor.element_size()
 
-    with ExitStack() as stack:
+    with ExitStack() as stack, graph.evaluation(model), torch.no_grad():
         for module in rows:
             stack.callback(module.register_forward_hook(see).remove)
-        counts = operations(model, *example)
+        model(*example)
+    counts = operations(model, *example)
     lines = [["module", "output", "parameters", "memory", "FLOPs"]]
     for branch, module in tree(model):
         row = rows[module]
