@@ -279,7 +279,10 @@ def settings_in(text: str) -> dict[str, str]:
 def leaves(tree: Tree, steps: list[Any]) -> Iterator[tuple[list[Any], str]]:
     """Yield the single values of a tree, with the steps that lead there."""
     if isinstance(tree, Scalar):
-        yield steps, flow(tree.value)
+        value = tree.value
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)  # 0.0 is no other setting than 0
+        yield steps, flow(value)
     elif isinstance(tree, Items):
         for index, item in enumerate(tree.items):
             yield from leaves(item, [*steps, index])

@@ -8,6 +8,7 @@ import pytest
 
 from nanotorch.train import cli, compare, load_config, train
 from nanotorch.train.compare import Outcome, differing, ranked, read_outcome, rows
+from nanotorch.train.load import settings_in
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
 
 QUIET = ("log.plots=false", "log.progress=false", "log.histograms=0")
@@ -167,3 +168,7 @@ def test_a_run_counts_once_and_the_newest_has_a_name(
     assert capsys.readouterr().out.startswith("classification of moons: 2 runs\n")
     assert cli.compare(["latest"]) == 0
     assert runs[1].name in capsys.readouterr().out
+
+
+def test_numbers_that_are_equal_are_no_difference() -> None:
+    assert settings_in("a: 0.0\nb: 1e-3\nc: 1.5") == settings_in("a: 0\nb: 0.001\nc: 1.5")
