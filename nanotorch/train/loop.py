@@ -12,7 +12,6 @@ from types import FrameType
 from typing import Any, Literal, Protocol
 
 import nanotorch as torch
-from nanotorch import nn
 
 from . import ranks
 
@@ -23,7 +22,7 @@ KEPT = ("epoch", "step", "position", "loss", "first_loss", "samples", "stop_reas
 class Task(Protocol):
     """What a loop repeats."""
 
-    trace: Callable[[nn.Module], AbstractContextManager[None]] | None = None
+    trace: Callable[[Any], AbstractContextManager[None]] | None = None
     """What watches the next step, and no other."""
 
     def batches(self, start: int) -> Iterable[Any]:
@@ -417,7 +416,7 @@ class TraceStep(Callback):
         trace: what shows the step.
     """
 
-    def __init__(self, trace: Callable[[nn.Module], AbstractContextManager[None]]) -> None:
+    def __init__(self, trace: Callable[[Any], AbstractContextManager[None]]) -> None:
         self._trace = trace
         self._before = 0
         """After how many steps."""
