@@ -37,7 +37,7 @@ from .run import (
 )
 from .run_directory import LATEST, CheckpointError
 from .schema import FIT, Averaging, Checkpoint, EarlyStopping, FitConfig, Log
-from .supervised import KINDS, Fitting, batch_of, evaluating, streams
+from .supervised import KINDS, Training, batch_of, evaluating, streams
 
 Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 Metric = Callable[[torch.Tensor, torch.Tensor], torch.Tensor | float]
@@ -331,7 +331,7 @@ def in_order(dataset: Dataset[Any], size: int) -> DataLoader[Any]:
 # The experiment.
 
 
-class Fit(Fitting):
+class Fit(Training):
     """A model, samples, a loss and an optimizer that a program has made.
 
     Args:

@@ -50,7 +50,7 @@ from .progress import readable_warnings
 from .run_directory import CheckpointError
 from .schema import FIT, AnyConfig, FitConfig, MinimizationConfig, TrainedConfig
 from .step import compilation_text
-from .supervised import Fitting, Supervised
+from .supervised import Supervised, Training
 
 # Where a loss that is not finite came from: the last steps again, watched by anomaly mode.
 
@@ -738,7 +738,7 @@ def finished(directory: Path, values: dict[str, Any], build: Callable[[], Experi
 
     def restore() -> Experiment:
         experiment = build()
-        if isinstance(experiment, Fitting):
+        if isinstance(experiment, Training):
             experiment.model.load_state_dict(load(directory / WEIGHTS))
         experiment.final_model.eval()
         return experiment

@@ -108,7 +108,7 @@ class Average(Callback):
         self._averaged.load_state_dict(state)
 
 
-# Fitting a model: the steps of a training, everything they depend on, and what listens to them.
+# Training a model: the steps of a training, everything they depend on, and what listens to them.
 
 
 FAST_STEPS = 2
@@ -123,7 +123,7 @@ PROMPT, SAMPLE = 20, 120
 """Characters that a sample of text begins with, and characters that the model adds."""
 
 
-class Fitting(Experiment):
+class Training(Experiment):
     """Fits a model to batches: the steps, all that they depend on, and what listens to them."""
 
     config: FitConfig
@@ -384,7 +384,7 @@ class Fitting(Experiment):
         return ""
 
 
-class Supervised(Fitting):
+class Supervised(Training):
     """A model, its data, its loss and its optimizer."""
 
     config: TrainedConfig
