@@ -533,7 +533,7 @@ class Planter:
         if size > MOST_VALUES:
             message = f"with what aliases repeat, more than {MOST_VALUES:,} values"
             raise ConfigError([*self.problems, Problem("", message, place)])
-        self._known[name] = tree, size
+        self._known[name] = self._known[name] or (tree, size)  # one within may have the name, too
         return tree, size
 
     def _inner(self) -> Iterator[Any]:

@@ -44,9 +44,10 @@ def classification_metrics(score: ArrayLike, target: ArrayLike) -> dict[str, flo
         target: 0 or 1 for each sample.
     """
     s, positive = flat(score), flat(target) == 1
+    predicted = s >= 0.5
     return {
-        "accuracy": float(np.mean((s >= 0.5) == positive)),
-        **one_class(s, positive, s >= 0.5),
+        "accuracy": float(np.mean(predicted == positive)),
+        **one_class(s, positive, predicted),
         "brier": float(np.mean((s - positive) ** 2)),
         "log_loss": log_loss(np.where(positive, s, 1 - s)),
     }
