@@ -8,11 +8,14 @@ Solution, Check, and a Mistake for each typical wrong answer, with the hint that
 wrong answer gets the hint of the mistake that goes wrong in the same way, or else the general one.
 """
 
+import contextlib
+import io
 import linecache
 import re
 import sys
 import textwrap
 import traceback
+import warnings
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -106,8 +109,10 @@ class Report(NamedTuple):
     def hint(self) -> str:
         """What helps: the hint of the typical mistake that goes wrong in the same way."""
         for mistake in self.exercise.mistakes:
-            if alike(run(self.exercise, mistake.code), self):
+            if alike(quietly(self.exercise, mistake.code), self):
                 return mistake.prose
+        if isinstance(self.error, SyntaxError | ImportError | NameError) and not self.passed:
+            return "This is Python's, before autograd has a part in it: mend it first."
         return self.exercise.part("Hint").prose
 
     def __repr__(self) -> str:
@@ -186,8 +191,9 @@ def run(
     def expect(what: str, expected: Any, when: str = "", *, hidden: bool = False) -> None:
         """Compute what an expression gives, and compare."""
         nonlocal asked
-        asked = f"{what} {when}".rstrip()
-        if not same(found := eval(what, checks), expected):
+        asked = f"{what}  # {when}" if when else what
+        found = eval(compile(what, "a check", "eval"), checks)  # a text would change the exit code
+        if not same(found, expected):
             raise Wrong(found, expected, hidden)
         passed.append(asked)
         asked = ""
@@ -210,6 +216,12 @@ def run(
     finally:
         torch.set_default_dtype(dtype)
     return Report(exercise, passed)
+
+
+def quietly(*arguments: Any) -> Report:
+    """What `run` finds, without what the answer prints and warns of."""
+    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings(action="ignore"):
+        return run(*arguments)
 
 
 def whereabouts(error: BaseException, names: dict[str, Any], exercise: Exercise) -> tuple[str, str]:
@@ -258,7 +270,8 @@ def alike(one: Report, other: Report) -> bool:
 
 def labelled(label: str, value: Any) -> list[str]:
     """A value under its name in a report; of a long one, its beginning."""
-    text = "... (nothing is written there yet)" if value is ... else repr(value)
+    text = f"{value:.6g}" if isinstance(value, float) else repr(value)
+    text = text.replace("Ellipsis", "... (nothing is written there yet)")
     first, *lines = wrapped(text, " " * 19)
     lines[LINES - 1 :] = [" " * 19 + "..."] * (len(lines) >= LINES)
     return [f"         {label:8}  {first.lstrip()}", *lines]

@@ -1,13 +1,10 @@
 """`python -m nanotorch.learn`: exercises in autograd in the terminal."""
 
 import argparse
-import contextlib
-import io
 import sys
-import warnings
 from pathlib import Path
 
-from nanotorch.learn import Exercise, exercise, exercises, run
+from nanotorch.learn import Exercise, exercise, exercises, quietly, run
 
 PROGRAM = "python -m nanotorch.learn"
 
@@ -41,17 +38,18 @@ def main(arguments: list[str] | None = None) -> int:
 
 def work_on(chosen: Exercise) -> int:
     """Write the learner's file, if there is none, or else check it."""
-    path, again = Path(chosen.file), f"{PROGRAM} {chosen.number}"
+    path = Path(chosen.file)
     if not path.exists():
         path.write_text(chosen.template, "utf-8")
-        print(f"{chosen}\n\n{path} is written for you to fill in. Then: {again}")
+        print(f"{chosen}\n\n{path} is written for you to fill in. The same command checks it.")
         return 0
     report = run(chosen, path.read_bytes(), str(path))
     print(report)
     if not report:
-        print(f"\nChange {path}, then: {again}\nA solution: {again} --solution")
+        print(f"\nChange {path}, then run the same command again.")
+        print("A solution: the same command with --solution at its end.")
     elif chosen.number < len(exercises()):
-        print(f"\nNext: {PROGRAM} {chosen.number + 1}")
+        print(f"\nNext: the same command with {chosen.number + 1}.")
     if isinstance(report.error, KeyboardInterrupt):
         raise report.error
     return 0 if report else 1
@@ -59,18 +57,12 @@ def work_on(chosen: Exercise) -> int:
 
 def show_all() -> None:
     """List the exercises, each with how far it is in the current directory."""
-    print(f"Exercises in autograd. `{PROGRAM} 1` begins the first.\n")
+    print("Exercises in autograd. The same command with 1 at its end begins the first.\n")
     solved = 0
     for each in exercises():
         path, state = Path(each.file), ""
         if path.is_file():
-            with (
-                contextlib.redirect_stdout(io.StringIO()),
-                warnings.catch_warnings(action="ignore"),
-            ):
-                report = run(each, path.read_bytes(), str(path))
-            if isinstance(report.error, KeyboardInterrupt):
-                raise report.error
+            report = quietly(each, path.read_bytes(), str(path))
             solved += bool(report)
             state = "solved" if report else f"not solved yet: {path}"
         print(f"{each.number:4}  {each.title:42}  {state}".rstrip())

@@ -15,7 +15,7 @@ import nanotorch as torch
 from nanotorch import learn
 from nanotorch.learn.__main__ import main
 
-WRITTEN = "learn_03.py is written for you to fill in. Then: python -m nanotorch.learn 3\n"
+WRITTEN = "learn_03.py is written for you to fill in. The same command checks it.\n"
 RELU = "import nanotorch as torch\n\n\ndef relu_backward(g, x):\n    {}\n"
 
 
@@ -55,7 +55,7 @@ def test_from_the_task_to_the_solution(capsys: pytest.CaptureFixture[str]) -> No
     code, shown = command(capsys, "3")
     assert code == 0
     assert "\nSolved.\n" in shown
-    assert shown.endswith("Next: python -m nanotorch.learn 4\n")
+    assert shown.endswith("Next: the same command with 4.\n")
 
     _, shown = command(capsys)
     assert "   3  The formula of relu                         solved\n" in shown
@@ -69,7 +69,7 @@ def test_a_wrong_answer_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown == (
         "3. The formula of relu\n"
         "\n"
-        "  wrong  relu_backward(g, x) with x = [-2, -0.5, 0, 0.5, 3]\n"
+        "  wrong  relu_backward(g, x)  # x = [-2, -0.5, 0, 0.5, 3]\n"
         "         found     tensor([  0.,   0.,   0.,   2., -15.])\n"
         "         expected  tensor([ 0.,  0.,  0.,  4., -5.])\n"
         "\n"
@@ -77,8 +77,8 @@ def test_a_wrong_answer_is_told(capsys: pytest.CaptureFixture[str]) -> None:
         "  This multiplies g by the value of relu. It takes its slope: 1 where x > 0,\n"
         "  else 0.\n"
         "\n"
-        "Change learn_03.py, then: python -m nanotorch.learn 3\n"
-        "A solution: python -m nanotorch.learn 3 --solution\n"
+        "Change learn_03.py, then run the same command again.\n"
+        "A solution: the same command with --solution at its end.\n"
     )
 
 
@@ -105,7 +105,11 @@ def test_a_wrong_answer_is_told(capsys: pytest.CaptureFixture[str]) -> None:
         ("return object()", "found     <object object at"),
         ("return list(range(9999))", "\n                   ...\n         expected"),
         ("pass\n\n\nrelu_backward = 3", "TypeError: 'int' object is not callable"),
-        ("pass\n\n\ndel relu_backward", "learn_03.py does not define `relu_backward`"),
+        (
+            "pass\n\n\ndel relu_backward",
+            "learn_03.py does not define `relu_backward`\n\nHint:\n  This is Python's,",
+        ),
+        ("return (1, ...)", "found     (1, ... (nothing is written there yet))\n"),
         ("pass\n\n\n1 / 0", "learn_03.py, line 8\n             1 / 0\n         ZeroDivisionError"),
     ],
 )
@@ -145,9 +149,9 @@ def test_the_solution_is_shown_and_nothing_is_written(capsys: pytest.CaptureFixt
 
 
 def test_what_is_to_be_predicted_is_not_told() -> None:
-    report = learn.check(4, {"A": (7, 6)})
+    report = learn.check(4, {"A": (9, 4)})
     assert (
-        "  wrong  A\n         found     (7, 6)\n\nHint:\n  In A, x and y are two leaves."
+        "  wrong  A\n         found     (9, 4)\n\nHint:\n  In A, x and y are two leaves."
         in repr(report)
     )
 
@@ -162,21 +166,38 @@ def test_the_list_is_quiet_about_the_files_output(capsys: pytest.CaptureFixture[
     assert shown.startswith("mine\n")
 
 
-def test_the_process_ends_with_the_code_and_shows_where_it_was_stopped(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["3"], 130, "learn_03.py, line 6, in relu_backward\n             while True: Path("),
+        ([], 0, "not solved yet: learn_03.py\n   4  Five ways to make y\n"),
+    ],
+)
+def test_an_endless_answer_can_be_stopped(
+    arguments: list[str], code: int, told: str, tmp_path: Path
+) -> None:
     answer("while True: Path('started').touch()")
     text = Path("learn_03.py").read_text("utf-8")
     Path("learn_03.py").write_text(f"from pathlib import Path\n{text}", "utf-8")
     process = subprocess.Popen(
-        [sys.executable, "-m", "nanotorch.learn", "3"], cwd=tmp_path, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True,
+        [sys.executable, "-m", "nanotorch.learn", *arguments], cwd=tmp_path,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     while not Path("started").exists():
         assert process.poll() is None
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGINT)
     shown = process.communicate()[0]
-    assert process.returncode == 130
-    assert "learn_03.py, line 6, in relu_backward\n             while True: Path(" in shown
+    assert process.returncode == code
+    assert told in shown
+
+
+@pytest.mark.filterwarnings("always")
+def test_a_hint_is_found_quietly(recwarn: pytest.WarningsRecorder) -> None:
+    """The wrong answers that an answer is compared with warn of nothing."""
+    report = learn.run(learn.exercise(1), "def slope(at): return 3")
+    assert report.hint.startswith("Make x from `at`")
+    assert not recwarn.list
 
 
 def test_in_a_notebook() -> None:

@@ -28,7 +28,7 @@ def relu_backward(g, x):
     g[x <= 0] = 0
     return g
 4
-A, B, C, D, E = (1.0, 6.0), (7, 7), (1, None), (1, None), [torch.tensor(7.0), None]
+A, B, C, D, E = (5.0, 4.0), (9, 9), (5, None), (5, None), [torch.tensor(9.0), None]
 5
 def descend(steps):
     x = torch.tensor(0.0, requires_grad=True)
@@ -133,7 +133,7 @@ class Swish(torch.autograd.Function):
         return g * s * (1 + ctx.k * x * (1 - s)), None
 15
 def curvature(f, at):
-    return torch.autograd.functional.hessian(f, torch.tensor(at))
+    return torch.func.hessian(f)(torch.tensor(at))
 15
 def curvature(f, at):
     x = torch.tensor(at, requires_grad=True)
