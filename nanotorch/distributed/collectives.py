@@ -133,9 +133,8 @@ def collective(
             targets = given.get(writes)
             for key, value in given.items():
                 given[key] = flattened(key, value)
-            told = f"{name} on rank {group.rank()} of group {group.name()}"
             inner = finished(steps(**given), targets, given.get(writes))  # type: ignore[call-arg]
-            work = Work(inner, told, group.timeout, targets)
+            work = Work(inner, name, group, targets)
             if given["async_op"]:
                 return work
             work.wait()
@@ -203,7 +202,7 @@ def compare(group: ProcessGroup, name: str, arguments: dict[str, str]) -> None:
     notes = [np.empty_like(own) for _ in range(group.size())]
     everywhere = dict.fromkeys(range(group.size()), own)
     steps = group.exchange(group.next_tag(), everywhere, dict(enumerate(notes)))
-    Work(steps, f"{text} on rank {group.rank()}", group.timeout).wait()
+    Work(steps, text, group).wait()
     texts = [bytes(note).rstrip(b"\0").decode(errors="replace") for note in notes]
     me, mine = group.ranks[group.rank()], texts[group.rank()]
     for rank, other in zip(group.ranks, texts, strict=True):
@@ -486,8 +485,8 @@ def message(
         if array is not tensor._array:
             tensor._array[...] = array
 
-    told = f"{'send' if send else 'recv'} on rank {home.rank()} of group {home.name()}"
-    return Work(steps(), told, home.timeout, tensor), source
+    name = "send" if send else "recv"
+    return Work(steps(), name, home, tensor, -1 if peer is None else peer), source
 
 
 def isend(

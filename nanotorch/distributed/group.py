@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nanotorch._core.call_site import warn_once
-from nanotorch.distributed.rendezvous import NEEDS_MPI, meet, refuse
+from nanotorch.distributed.rendezvous import NEEDS_MPI, end_all, meet, refuse
 
 Array = np.ndarray
 Steps = Iterator[Callable[[], bool]]
@@ -30,6 +30,9 @@ SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
 LOCAL_RANKS = ("MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID")
 LOCAL_SIZES = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
 REDUCTIONS = ("ordered", "fast")
+FAREWELL = 32_763  # the tag of what a process says at last: odd, unlike those of `send`
+LOOK, LONG = 1.0, 60.0
+"""Seconds of waiting after which a process looks who has ended, and after which it says so."""
 
 
 def announce() -> None:
@@ -65,7 +68,11 @@ class ProcessGroup:
         ranks: the members' ranks among all processes, in ascending order.
         timeout: how many seconds a process waits for others.
         reduction: "ordered" or "fast": see `init_process_group`.
+        begun: how many collectives this process has begun.
+        left: the ranks in the group that have ended, and how many collectives they had begun.
     """
+
+    alive: ClassVar[list["ProcessGroup"]] = []
 
     def __init__(
         self, comm: Any, ranks: Sequence[int], timeout: timedelta, reduction: str, name: str
@@ -74,6 +81,8 @@ class ProcessGroup:
         self.timeout = timeout.total_seconds()
         self._rank = 0 if comm is None else comm.Get_rank()
         self._name, self._count, self.backend = name, 0, "mpi"
+        self.begun, self.left = 0, dict[int, int]()
+        self.alive.append(self)
 
     def rank(self) -> int:
         """This process's rank in the group."""
@@ -113,6 +122,18 @@ class ProcessGroup:
         self._count += 1
         return 2 * (self._count % 16_000) + 1  # MPI promises numbers up to 32,767
 
+    def say_farewell(self) -> list[Any]:
+        """Tell the other ranks that this process ends; return what is to be kept until then."""
+        others = (k for k in range(self.size()) if k != self._rank)
+        return [self.comm.Isend(np.array([self.begun]), k, FAREWELL) for k in others]
+
+    def look(self) -> None:
+        """See who has ended since."""
+        status = mpi().Status()
+        while self.comm.Iprobe(tag=FAREWELL, status=status):
+            self.comm.Recv(count := np.empty(1, np.int64), source := status.Get_source(), FAREWELL)
+            self.left[source] = int(count[0])
+
     def exchange(self, tag: int, sent: Mapping[int, Array], received: Mapping[int, Array]) -> Steps:
         """Send arrays to other ranks, and receive others into place, all contiguous.
 
@@ -130,7 +151,27 @@ class ProcessGroup:
             if k != me:
                 requests.append(comm.Isend(data(sent[k]), k, tag))
         if requests:
-            yield lambda: requests[0].Testall(requests)
+            yield Arrivals(requests, [k for k in received if k != me])
+
+
+class Arrivals:
+    """Tells whether messages have arrived.
+
+    Args:
+        requests: of MPI, for all of them.
+        sources: the ranks that the first ones come from.
+    """
+
+    def __init__(self, requests: list[Any], sources: list[int]) -> None:
+        self._requests, self._sources = requests, sources
+
+    def __call__(self) -> bool:
+        return bool(self._requests[0].Testall(self._requests))
+
+    def missing(self) -> list[int]:
+        """The ranks that nothing has come from."""
+        pairs = zip(self._sources, self._requests, strict=False)
+        return [k for k, request in pairs if not request.Test()]
 
 
 def data(array: Array) -> Any:
@@ -143,16 +184,23 @@ class Work:
 
     Args:
         steps: what it does.
-        told: how errors name it.
-        timeout: how many seconds to wait at most.
+        name: of the function that users call.
+        home: the group.
         result: the tensors that it writes to.
+        peer: the rank that a message is for or from, -1 for any; None for a collective.
     """
 
     waited = 0.0
     """Seconds that this process has waited, in all."""
 
-    def __init__(self, steps: Steps, told: str, timeout: float, result: Any = None) -> None:
-        self._steps, self._told, self._timeout, self._result = steps, told, timeout, result
+    def __init__(
+        self, steps: Steps, name: str, home: ProcessGroup, result: Any = None,
+        peer: int | None = None,
+    ) -> None:  # fmt: skip
+        self._steps, self._home, self._result, self._peer = steps, home, result, peer
+        self._told = f"{name} on rank {home.rank()} of group {home.name()}"
+        home.begun += peer is None
+        self._turn = home.begun
         self._ready: Callable[[], bool] | None = lambda: True
         self.is_completed()  # begins
 
@@ -182,19 +230,48 @@ class Work:
             True.
 
         Raises:
-            RuntimeError: if it takes longer.
+            RuntimeError: if it takes longer, or a process that it needs has ended.
         """
-        limit = self._timeout if timeout is None else timeout.total_seconds()
-        begin, pause = time.monotonic(), 0.0
+        limit = self._home.timeout if timeout is None else timeout.total_seconds()
+        begin, pause, due, long, gone = time.monotonic(), 0.0, LOOK, LONG, set[int]()
         while not self.is_completed():
             waited = time.monotonic() - begin
             if waited > limit:
-                raise RuntimeError(f"{self._told}: timed out after {limit:g} s without an answer")
+                answer = f"an answer from {self._names(self._missing())}"
+                raise RuntimeError(f"{self._told}: timed out after {limit:g} s without {answer}")
+            if waited > due:
+                due, before, gone = waited + LOOK, gone, self._gone()
+                if still := gone & before:  # what they have sent has had time to come
+                    ended = f"{self._names(still)} has ended without taking part"
+                    raise RuntimeError(f"{self._told}: {ended}")
+            if waited > long:
+                long, missing = limit, self._missing()
+                if {*range(self._home.rank())} <= {*missing}:  # the first of those who wait tells
+                    told = f"has waited {waited:.0f} s for {self._names(missing)}"
+                    print(f"{self._told}: {told}", file=sys.stderr)
             # Others may need this core: at first it is offered, later left alone.
             pause = 0.0 if waited < 1e-3 else min(pause + 2e-5, 1e-3)
             time.sleep(pause)
         Work.waited += time.monotonic() - begin
         return True
+
+    def _gone(self) -> set[int]:
+        """The ranks in the group that have ended without their part in this."""
+        self._home.look()
+        if self._peer is not None:
+            return {self._peer} & self._home.left.keys()
+        return {k for k, begun in self._home.left.items() if begun < self._turn}
+
+    def _missing(self) -> list[int]:
+        """The ranks in the group that nothing has come from, as far as that is known."""
+        if isinstance(self._ready, Arrivals):
+            return self._ready.missing()
+        return [] if self._peer in (None, -1) else [self._peer]
+
+    def _names(self, ranks: Iterable[int]) -> str:
+        """What ranks in the group are called among all processes."""
+        found = ", ".join(str(self._home.ranks[k]) for k in sorted(ranks))
+        return f"rank {found}" if found else "others"
 
     def is_success(self) -> bool:
         """Whether all is done, without an error."""
@@ -300,6 +377,7 @@ def init_process_group(
     if size > 1 or is_launched():
         if not is_launched():
             meet(init_method, me, size, limit.total_seconds())
+            end_all_with_an_error()
         comm = connected(me, size)
     whole = ProcessGroup(comm, range(size), limit, reduction, group_name or "0")
     whole.backend, GroupMember.WORLD = backend or "mpi", whole
@@ -342,17 +420,10 @@ def connected(rank: int, size: int) -> Any:
         error = sys.exc_info()[1]
         failed = error is not None and getattr(error, "code", 1) not in (None, 0)
         if not failed and not MPI.Is_finalized():
+            _kept = [made.say_farewell() for made in ProcessGroup.alive if made.comm is not None]
             MPI.Finalize()  # which waits for the others, who would wait for one that has failed
 
-    def end_all(kind: Any, error: Any, frames: Any) -> None:
-        print(f"rank {rank} of {size} ends all processes, because of an error:", file=sys.stderr)
-        hook(kind, error, frames)
-        sys.stdout.flush()
-        sys.stderr.flush()
-        MPI.COMM_WORLD.Abort(1)
-
     multiprocessing.util.Finalize(None, leave, exitpriority=0)
-    hook, sys.excepthook = sys.excepthook, end_all
     return comm
 
 
@@ -366,6 +437,7 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
     assert left is not None, "Process group cannot be None"
     if left is GroupMember.WORLD:
         GroupMember.WORLD = None
+        ProcessGroup.alive.clear()
     if left.comm is not None:
         left.comm.Free()
         left.comm = None
@@ -448,4 +520,19 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
     return int(os.environ.get("LOCAL_RANK", fallback_rank or 0))
 
 
+def end_all_with_an_error() -> None:
+    """From now on let an error that ends this process end all."""
+    hook = sys.excepthook
+
+    def tell(kind: Any, error: Any, frames: Any) -> None:
+        who = f"rank {os.environ.get('RANK', '?')} of {os.environ.get('WORLD_SIZE', '?')}"
+        print(f"{who} ends all processes, because of an error:", file=sys.stderr)
+        hook(kind, error, frames)
+        end_all(1)
+
+    sys.excepthook = tell
+
+
 announce()
+if is_launched() and os.environ.get("WORLD_SIZE") != "1":
+    end_all_with_an_error()

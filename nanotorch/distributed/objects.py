@@ -42,7 +42,7 @@ def exchanged(name: str, home: ProcessGroup, sent: Mapping[int, Any]) -> dict[in
         came.update({k: np.empty(n[0], np.uint8) for k, n in coming.items() if n[0] >= 0})
         yield from home.exchange(tag, parts, came)
 
-    Work(steps(), f"{name} on rank {home.rank()} of group {home.name()}", home.timeout).wait()
+    Work(steps(), name, home).wait()
     return {k: unpacked(io.BytesIO(a.tobytes()), f"what rank {k} sent") for k, a in came.items()}
 
 

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -33,6 +34,24 @@ if own.get("PMI_ID") == "0":
     os.kill(os.getpid(), 15)
 time.sleep(10**8)
 """
+
+
+def end_all(code: int) -> NoReturn:
+    """End all processes that the launcher has started, also before they have come to MPI."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    time.sleep(0.3)  # Hydra drops what it has not read by then
+    if "HYDI_CONTROL_FD" in os.environ:  # MPI's own `Abort` is there only after all have come
+        with contextlib.suppress(OSError):
+            os.write(int(os.environ["PMI_FD"]), f"cmd=abort exitcode={code}\n".encode())
+        time.sleep(1)
+    if MPI := sys.modules.get("mpi4py.MPI"):
+        MPI.COMM_WORLD.Abort(code)
+        time.sleep(1)
+    with contextlib.suppress(OSError):  # what Hydra has left on a host that is cut off would stay
+        if Path(f"/proc/{os.getppid()}/comm").read_text("utf-8").startswith("hydra_pmi_proxy"):
+            os.kill(os.getppid(), signal.SIGTERM)
+    os._exit(code)
 
 
 def refuse(text: str) -> NoReturn:

@@ -1,15 +1,18 @@
 """`python -m nanotorch.distributed.run --nproc-per-node 4 script.py`: a program in 4 processes.
 
 It calls `mpiexec` of this Python's environment. In each process `import torch` gives nanotorch, and
-``RANK``, ``LOCAL_RANK`` and ``WORLD_SIZE`` are set.
+``RANK``, ``LOCAL_RANK`` and ``WORLD_SIZE`` are set. When one fails, whatever kills it, its rank is
+told and all end.
 """
 
 import argparse
 import os
+import signal
 import sys
+import time
 
 from nanotorch.distributed.group import announce, is_launched
-from nanotorch.distributed.rendezvous import launcher
+from nanotorch.distributed.rendezvous import end_all, launcher
 from nanotorch.program import running
 
 MANY = (
@@ -42,11 +45,32 @@ def parsed() -> argparse.Namespace:
     return asked
 
 
+def watch() -> None:
+    """Return in a process of its own; the old one tells how that ends, and ends all if it fails."""
+    if not (pid := os.fork()):
+        return
+    asking = (signal.SIGINT, signal.SIGTERM)  # which launchers send to both
+    for number in asking:
+        signal.signal(number, signal.SIG_IGN)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    status = code if code >= 0 else 128 - code
+    if not code or status - 128 in asking:
+        os._exit(status)
+    how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+    rank, size = (os.environ.get(name) for name in ("RANK", "WORLD_SIZE"))
+    if code > 0 and rank != "0":
+        time.sleep(0.6)  # rank 0 tells of what all come upon, and ends them meanwhile
+    print(f"rank {rank} of {size} (PID {pid} on {os.uname().nodename}): {how}", file=sys.stderr)
+    end_all(status)
+
+
 def main() -> None:
     """Start the processes, or be one of them."""
     asked = parsed()
     if is_launched():
         announce()
+        if hasattr(os, "fork"):
+            watch()
         flag = ["-m"] if asked.module else []
         running.main([*flag, asked.program, *asked.arguments], "python -m nanotorch")
         return

@@ -6,14 +6,13 @@ The process of rank 0 alone writes, prints and draws.
 """
 
 import os
-import signal
+import platform
 import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import Any
+from contextlib import contextmanager
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -68,6 +67,14 @@ def rank() -> int:
     return torch.distributed.get_rank() if joined() else 0
 
 
+def told() -> dict[str, Any]:
+    """Return how many there are, and of several what their launcher would call one that ends."""
+    found: list[Any] = [None] * size()
+    if size() > 1:
+        torch.distributed.all_gather_object(found, f"PID {os.getpid()} on {platform.node()}")
+    return {"processes": size()} | ({"ranks": found} if size() > 1 else {})
+
+
 @contextmanager
 def watched() -> Iterator[None]:
     """Let the processes watch each other in the block; at its end they wait for each other.
@@ -112,21 +119,14 @@ def keep_watch(over: threading.Event) -> None:
         silence = f"nothing heard of rank {before} for {SILENCE * BEAT:g} s"
         why = "its host, or the network between, has failed"
         print(f"rank {rank()} of {size()} ends all processes: {silence}; {why}", file=sys.stderr)
-    abort(1)
+    end_all(1)
 
 
-def abort(code: int) -> None:
-    """End all processes; those of this host also if the launcher cannot be reached."""
-    from nanotorch.distributed.group import mpi
+def end_all(code: int) -> NoReturn:
+    """End all processes."""
+    from nanotorch.distributed import rendezvous  # which one process alone does without
 
-    sys.stdout.flush()
-    sys.stderr.flush()
-    mpi().COMM_WORLD.Abort(code)
-    time.sleep(PATIENCE)
-    with suppress(OSError):  # what Hydra has left on a host that is cut off would stay
-        if Path(f"/proc/{os.getppid()}/comm").read_text("utf-8").startswith("hydra_pmi_proxy"):
-            os.kill(os.getppid(), signal.SIGTERM)
-    os._exit(code)
+    rendezvous.end_all(code)
 
 
 def waited() -> float:
@@ -236,11 +236,10 @@ def seed_rank(seed: int) -> None:
 
 def ended(told: str, code: int) -> int:
     """Tell of an error that ends this process, and so all of them; return the exit code."""
-    several = size() > 1
-    if several and rank():  # rank 0 tells of what all come upon, and ends them meanwhile
-        time.sleep(PATIENCE)
-    if several or launched() < 2 or not launched(RANKS):
-        print(f"rank {rank()} of {size()}: {told}" if rank() else told, file=sys.stderr)
-    if several:
-        abort(code)
-    return code
+    if launched() < 2:
+        print(told, file=sys.stderr)
+        return code
+    if me := rank() or launched(RANKS):
+        time.sleep(PATIENCE)  # rank 0 tells of what all come upon, and ends them meanwhile
+    print(f"rank {me} of {launched()}: {told.strip()}" if me else told, file=sys.stderr)
+    end_all(code)

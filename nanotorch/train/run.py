@@ -188,7 +188,7 @@ def new_record(directory: Path, experiment: Experiment, command: Sequence[str]) 
     values: dict[str, Any] = {"status": RUNNING, "id": os.urandom(8).hex()}
     values |= {"command": list(command), "imports": list(imported), "started": now()}
     values |= {"versions": run_directory.versions(), "data": checksums(experiment)}
-    values |= {"processes": ranks.size()}
+    values |= ranks.told()
     return Record(directory, values)
 
 
@@ -467,6 +467,8 @@ class Run:
             with self._signals:
                 return self._run()
         except KeyboardInterrupt:  # where there was no step to wait for, or for the second time
+            if ranks.size() > 1:  # each elsewhere: they cannot wait for each other
+                raise
             self.record.values["status"] = INTERRUPTED
             self._say(f"\n{INTERRUPTED}")
             self._say_how_to_resume()
@@ -720,7 +722,7 @@ def go_on(run: "Run", chosen: Path | None, changed: bool, command: Sequence[str]
             place = stack.enter_context(TemporaryDirectory(prefix="nanotorch-"))
             run.loaded, run.directory, run.temporary = quiet(run.loaded, place), Path(place), True
             state = {**state, "recorder": FROM_THE_BEGINNING["recorder"]}
-        values = {**values, "processes": ranks.size()}
+        values = {**values, **ranks.told()}
         again = {"at": now(), "step": taken, "command": list(command)}
         resumed = [*values.get("resumed", ()), again]
         run.saved = Saved(state, changed, values["status"] == FINISHED and chosen is None)

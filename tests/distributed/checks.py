@@ -1,8 +1,13 @@
 """What nanotorch promises beyond PyTorch, checked by each of several processes."""
 
+import contextlib
 import copy
+import importlib
+import io
 import pickle
+import time
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -15,6 +20,7 @@ from nanotorch.distributed.collectives import SMALL
 from nanotorch.nn.parallel import DistributedDataParallel
 from tests.tolerances import rounding
 
+group: Any = importlib.import_module("nanotorch.distributed.group")
 SIZES = (1, SMALL // 4 + 1, 3 * SMALL)
 
 
@@ -98,6 +104,23 @@ def check_mismatches_are_found_before_the_call_hangs(rank: int, size: int) -> No
     assert "weight=torch.float32[1, 2]" in text
     dist.all_reduce(x)  # the group is as good as before
     assert x[0] == size
+
+
+def check_a_long_wait_names_who_is_waited_for(rank: int, size: int) -> None:
+    last, x, told = size - 1, torch.ones(9), io.StringIO()
+    former, group.LONG = group.LONG, 0.05
+    dist.set_debug_level(dist.DebugLevel.OFF)  # which has all ranks wait before
+    if rank == last:
+        time.sleep(0.6)
+    work: Any = dist.all_reduce(x, async_op=True)
+    with contextlib.redirect_stderr(told):
+        if rank != last:
+            text = f"timed out after 0.1 s without an answer from rank {last}"
+            assert text in raised(lambda: work.wait(timedelta(seconds=0.1)))
+        work.wait()
+    assert (f"s for rank {last}\n" in told.getvalue()) == (rank == 0)
+    group.LONG = former
+    dist.set_debug_level(dist.DebugLevel.DETAIL)
 
 
 def check_pieces_of_wrong_sizes_are_refused(rank: int, size: int) -> None:

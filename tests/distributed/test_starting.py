@@ -16,11 +16,12 @@ from nanotorch import distributed as dist
 from nanotorch import multiprocessing as mp
 from nanotorch import nn
 from nanotorch.distributed import run
+from nanotorch.distributed.rendezvous import launcher as mpiexec
 from nanotorch.nn.parallel import DistributedDataParallel
 from tests.distributed.test_programs import ENVIRONMENT, ROOT, compare
 from tests.distributed.worker import main as work
 
-RUN = (sys.executable, "-m", "nanotorch.distributed.run")
+RUN = (sys.executable, "-m", "nanotorch.distributed.run", "--nproc-per-node", "2")
 
 
 @pytest.fixture
@@ -119,7 +120,7 @@ def test_a_program_of_several_processes(tmp_path: Path) -> None:
         "assert names == [str(dist.get_rank())] * 2 + ['2']\n"
         "open(f'{sys.argv[1]}/{names[0]}', 'w').write(f'{x.item()} {__name__}')\n"
     )
-    assert ended(*RUN, "--nproc-per-node", "2", str(script), str(tmp_path))[0] == 0
+    assert ended(*RUN, str(script), str(tmp_path))[0] == 0
     assert [(tmp_path / str(k)).read_text() for k in range(2)] == ["2.0 __main__"] * 2
 
 
@@ -142,27 +143,40 @@ def test_a_command_line_that_does_not_fit(
 
 FAILING = """
 import os, sys, torch.distributed as dist
+first = os.environ["RANK"] == "0"
+if not first and {before}:
+    {action}
 dist.init_process_group()
-if dist.get_rank() == 1:
-    {}
+if not first:
+    {action}
 dist.barrier()
 """
+TOLD = r"rank 1 of 2 ends all processes(.|\n)*Error: broken"
+GONE = r"rank 0 of 2 ends all processes(.|\n)*barrier .* rank 1 has ended without taking part"
+BARE = (mpiexec(), "-n", "2", sys.executable, "-m", "nanotorch")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("action", "text"),
+    ("action", "before", "start", "text"),
     [
-        ("raise ValueError('broken')", "rank 1 of 2 ends all processes(.|\n)*ValueError: broken"),
-        ("os.kill(os.getpid(), 9)", ""),
+        ("raise ValueError('broken')", 0, BARE, TOLD),
+        ("raise ValueError('broken')", 1, BARE, TOLD),
+        ("sys.exit(3)", 0, BARE, GONE),
+        ("sys.exit()", 0, BARE, GONE),
+        ("sys.exit(3)", 1, RUN, r"rank 1 of 2 \(PID \d+ on .+\): exit code 3"),
+        ("os._exit(3)", 0, RUN, r"rank 1 of 2 \(PID \d+ on .+\): exit code 3"),
+        ("os.kill(os.getpid(), 9)", 0, RUN, r"rank 1 of 2 \(PID \d+ on .+\): killed by SIGKILL"),
     ],
 )
-def test_all_end_with_one(tmp_path: Path, action: str, text: str) -> None:
+def test_all_end_with_one(
+    tmp_path: Path, action: str, before: int, start: tuple[str, ...], text: str
+) -> None:
     script = tmp_path / "script.py"
-    script.write_text(FAILING.format(action))
-    status, out, told = ended(*RUN, "--nproc-per-node", "2", str(script))
+    script.write_text(FAILING.format(action=action, before=before))
+    status, _, told = ended(*start, str(script))
     assert status not in (0, None)
-    assert re.search(text, out + told)
+    assert re.search(f"{text}$", told.strip())
 
 
 def spawned(rank: int, folder: str, size: int) -> None:

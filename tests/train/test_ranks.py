@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -175,6 +176,17 @@ def test_a_mistake_is_told_once_and_leaves_nothing() -> None:
     assert error.count("cannot make") == 1
 
 
+@pytest.mark.slow
+def test_a_mistake_that_one_process_alone_comes_upon_ends_all() -> None:
+    command = [sys.executable, f"{ROOT}/scripts/train.py", "--config"]
+    process = subprocess.run(
+        [MPIEXEC, "-n", "1", *command, *BCE, ":", "-n", "1", *command, "absent.yaml"],
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    expected = "rank 1 of 2: absent.yaml: cannot be read: No such file or directory\n"
+    assert (process.returncode, process.stderr) == (2, expected)
+
+
 @pytest.mark.parametrize("size", [None, "1", "many"])
 def test_another_programs_rank_hides_no_mistake(
     monkeypatch: pytest.MonkeyPatch, size: str | None
@@ -240,14 +252,15 @@ class TestSweep:
         assert process.stderr.count("write mpiexec -n 9 python -m mpi4py.futures") == 1
 
 
-def members(leader: int) -> list[int]:
-    """Return the processes that a launcher has started."""
+def members(leader: int, program: str = "") -> list[int]:
+    """Return the processes that a launcher has started here, whose commands name a program."""
     found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        words = path.read_bytes().split(b"\0")
-        if b"train.epochs=30000" in words and path.parent.name != str(leader):
-            found.append(int(path.parent.name))
-    return sorted(found)
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended since
+            here = (path / "cwd").readlink() == Path.cwd()
+            if here and program.encode() in (path / "cmdline").read_bytes().split(b"\0"):
+                found.append(int(path.name))
+    return sorted({*found} - {leader, os.getpid()})
 
 
 def under_way(count: int, directory: Path, *words: str) -> subprocess.Popen[str]:
@@ -276,12 +289,7 @@ class TestEnds:
     @pytest.mark.parametrize("victim", [0, 1, 2])
     def test_a_process_that_is_killed_ends_all(self, victim: int, tmp_path: Path) -> None:
         process = under_way(3, tmp_path / "r", "checkpoint.seconds=0.2")
-        workers = [
-            pid for pid in members(process.pid)
-            if b"mpiexec" not in Path(f"/proc/{pid}/cmdline").read_bytes()
-            and b"hydra" not in Path(f"/proc/{pid}/cmdline").read_bytes()
-        ]  # fmt: skip
-        os.kill(workers[victim], signal.SIGKILL)
+        os.kill(members(process.pid, f"{ROOT}/scripts/train.py")[victim], signal.SIGKILL)
         process.communicate(timeout=20)
         assert process.returncode != 0
         assert members(process.pid) == []
