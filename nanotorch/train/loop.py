@@ -98,8 +98,12 @@ class Loop:
         """Why the training is over before all steps are taken."""
         self.pause_reason: str | None = None
         """Why no further step is to be taken for now, though a resumed run may take more."""
-        self._wish: str | None = None
+        self._wish = ""
         """The same, as this process alone wants it."""
+        self.save_from = math.inf
+        """The time from which the state of the training is to be kept."""
+        self.to_save = False
+        """Whether that time has come, in any process."""
 
     def stop(self, reason: str) -> None:
         """Take no further step after the present one: the training is over."""
@@ -184,10 +188,11 @@ class Loop:
             self._settle()
 
     def _heed(self) -> None:
-        """Pause all processes after the same step, if one of them is to."""
-        wish = "" if self._wish is None else self._wish
-        if ranks.size() > 1 and (number := int(ranks.highest(PAUSES.index(wish)))):
-            self.pause_reason = PAUSES[number]
+        """Let all processes pause, or keep their state, after the same step."""
+        wish, late = ranks.highest(PAUSES.index(self._wish), time.monotonic() >= self.save_from)
+        self.to_save = bool(late)
+        if wish:
+            self.pause_reason = PAUSES[wish]
 
     def _settle(self) -> None:
         for on_settled in self._on_settled:

@@ -191,13 +191,13 @@ def all_reduced(input: np.ndarray, count: int, present: Present) -> np.ndarray:
     return whole
 
 
-def highest(number: float) -> float:
-    """Return the greatest of the numbers that the processes give: what one wants holds for all."""
+def highest(*numbers: int) -> list[int]:
+    """Return the greatest that any process gives of each: what one wants holds for all."""
     if size() == 1:
-        return number
-    found = torch.tensor([number], dtype=torch.float64)
+        return [*numbers]
+    found = torch.tensor([*map(int, numbers)])
     torch.distributed.all_reduce(found, torch.distributed.ReduceOp.MAX)
-    return found.item()
+    return found.tolist()
 
 
 def of_first(values: Mapping[str, float]) -> dict[str, float]:

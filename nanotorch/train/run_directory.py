@@ -357,7 +357,6 @@ class Checkpoints(Callback):
         self._directory, self._settings = directory / CHECKPOINTS, settings
         self._gather, self._weights = gather, weights
         self._sign = sign_of(settings.monitor, settings.mode)
-        self._due = math.inf
         self._last: tuple[int, int | None] | None = None
         """The step and the position of the newest checkpoint."""
         self._best: list[tuple[float, int]] = []
@@ -372,7 +371,7 @@ class Checkpoints(Callback):
             # Damaged, or of a future that will be another one: its metrics have been cut off.
             if step_of(path) > loop.step:
                 remove(path)
-        self._wait()
+        self._wait(loop)
 
     def on_epoch(self, loop: Loop) -> None:
         value = loop.measured.get(self._settings.monitor, math.nan)
@@ -393,11 +392,11 @@ class Checkpoints(Callback):
         every = self._settings.every
         for_good = every is not None and loop.step % every == 0
         ends = loop.done and not loop.last_epoch_is_open
-        due = bool(ranks.highest(for_good or ends or time.monotonic() >= self._due))
+        due = for_good or ends or loop.to_save
         if due and self._last != (loop.step, loop.position):
             self._last = loop.step, loop.position
             self._save(loop)
-            self._wait()
+            self._wait(loop)
 
     def _save(self, loop: Loop) -> None:
         """Write a checkpoint; then remove those it makes superfluous."""
@@ -429,9 +428,9 @@ class Checkpoints(Callback):
     def _best_file(self, step: int) -> Path:
         return self._directory / f"best-{step:08}.safetensors"
 
-    def _wait(self) -> None:
-        seconds = self._settings.seconds
-        self._due = math.inf if seconds is None else time.monotonic() + seconds
+    def _wait(self, loop: Loop) -> None:
+        seconds, loop.to_save = self._settings.seconds, False
+        loop.save_from = math.inf if seconds is None else time.monotonic() + seconds
 
 
 def remove(path: Path) -> None:
