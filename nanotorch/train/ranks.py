@@ -209,29 +209,28 @@ def of_first(values: Mapping[str, float]) -> dict[str, float]:
     return dict(zip(values, found.tolist(), strict=True))
 
 
-def random_states() -> torch.Tensor:
-    """Return the state of the default generator: of several processes a row each."""
-    own = torch.get_rng_state()
-    if size() == 1:
-        return own
-    rows = [torch.empty_like(own) for _ in range(size())]
-    torch.distributed.all_gather(rows, own)
-    return torch.stack(rows)
+BEFORE, AFTER = -1, -2
+"""In place of the number of a share: before the first one, and after the last."""
+_draws: list[Any] = []
+"""What was drawn before the step, and where the default generator goes on after it."""
 
 
-def load_random_state(states: torch.Tensor, seed: int) -> None:
-    """Continue from `random_states`; a process that was not there begins anew."""
-    rows = states if states.ndim == 2 else states[None]
-    if rank() < len(rows):
-        torch.set_rng_state(rows[rank()].clone())
+@hidden_op()
+def drawing(input: np.ndarray, share: int) -> np.ndarray:
+    """The same array: an operation, so that compiled steps draw, too.
+
+    From here on random numbers are those of a share of a step's samples, whoever computes it. They
+    follow from a number that all processes draw before the step.
+    """
+    same = np.array(memoryview(input))  # type: ignore[arg-type]  # first of all, as above
+    generator = torch.default_generator
+    if share == BEFORE:
+        _draws[:] = int(generator.naturals(())), generator.get_state()
+    elif share == AFTER:
+        generator.set_state(_draws[1])
     else:
-        seed_rank(seed)
-
-
-def seed_rank(seed: int) -> None:
-    """Give the processes after the first random numbers of their own."""
-    if rank():
-        torch.manual_seed(int(np.random.SeedSequence([seed, rank()]).generate_state(1)[0]))
+        generator.manual_seed(hash((_draws[0], share)) % 2**32)
+    return same
 
 
 def ended(told: str, code: int) -> int:

@@ -715,7 +715,7 @@ def go_on(run: "Run", chosen: Path | None, changed: bool, command: Sequence[str]
             raise CheckpointError(directory, f"has taken {taken} steps; {wanted}")
         before = values.get("processes", 1)
         if run.verbose and before != ranks.size():
-            message = "sums are rounded in another order, and further ones have new random numbers"
+            message = "sums are rounded in another order, and the shares are other ones"
             print(f"in {ranks.size()} processes, which were {before}: {message}")
         ranks.highest(0)  # once all have read what is there, the first one may write
         if ranks.rank():

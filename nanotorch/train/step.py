@@ -70,6 +70,7 @@ def fitting(
     largest: float | None = None,
     width: int = 2,
     size: int = 1,
+    accumulate: int = 1,
 ) -> Callable[..., Any]:
     """Return what fits a model to samples: from x, y, or x, y, x, y, ... to the loss before.
 
@@ -84,9 +85,11 @@ def fitting(
         largest: the greatest size of an element of them.
         width: how many tensors a batch has: the inputs of the model, and the targets.
         size: how many samples a batch has, but for the last.
+        accumulate: how many batches a step takes, but for the last.
     """
     parameters = list(model.parameters())
     several = ranks.size() > 1
+    shared = several or accumulate > 1
     synchronized = several and any(isinstance(m, nn.SyncBatchNorm) for m in model.modules())
 
     def bounded() -> torch.Tensor:
@@ -99,35 +102,25 @@ def fitting(
 
     def gradients(*tensors: torch.Tensor) -> torch.Tensor:
         optimizer.zero_grad()
-        *x, y = tensors[:width]
-        loss = criterion(model(*x), y)
-        if more := tensors[width:]:
-            samples = sum(len(y) for y in tensors[width - 1 :: width])
-            loss = loss * (len(y) / samples)
-        loss.backward()
-        for start in range(0, len(more), width):
-            *x, y = more[start : start + width]
-            part = criterion(model(*x), y) * (len(y) / samples)
-            part.backward()
-            loss = loss.detach() + part.detach()
-        return loss
-
-    def shared_gradients(*tensors: torch.Tensor) -> torch.Tensor:
-        optimizer.zero_grad()
-        samples = sum(len(y) for y in tensors[width - 1 :: width])
-        loss = torch.zeros(())
+        if not shared:
+            *inputs, y = tensors
+            loss = criterion(model(*inputs), y)
+            loss.backward()
+            return loss
+        samples, loss = sum(len(y) for y in tensors[width - 1 :: width]), torch.zeros(())
+        tensors = ranks.drawing(tensors[0], ranks.BEFORE), *tensors[1:]
         for start in range(0, len(tensors), width):
-            *x, y = ranks.share(tensors[start : start + width], size)
+            x, *others, y = ranks.share(tensors[start : start + width], size)
             if len(y):
-                part = criterion(model(*x), y) * (len(y) / samples)
+                x = ranks.drawing(x, start // width * ranks.size() + ranks.rank())
+                part = criterion(model(x, *others), y) * (len(y) / samples)
                 part.backward()
                 loss = loss + part.detach()
             elif synchronized:  # the others wait for what it has to say of its samples: none
-                (model(*x).sum() * 0).backward()
-        return ranks.add_gradients(parameters, loss)
-
-    if several:
-        gradients = shared_gradients
+                (model(x, *others).sum() * 0).backward()
+        if several:
+            loss = ranks.add_gradients(parameters, loss)
+        return ranks.drawing(loss, ranks.AFTER)
 
     def training_step(*batches: torch.Tensor) -> Any:
         loss = gradients(*batches)

@@ -164,7 +164,7 @@ class Training(Experiment):
         self._clipped = bounds != (None, None)
         # A smaller last step is one of an epoch, too seldom to be worth a variant of its own.
         full = self.steps * (whole // train.accumulate) // per_epoch
-        step = fitting(model, self.loss, self.optimizer, *bounds, width, size)
+        step = fitting(model, self.loss, self.optimizer, *bounds, width, size, train.accumulate)
         self.training_step = TrainingStep(step, self.optimizer, train.compile, full)
         self._norm: torch.Tensor | None = None
         """The norm of the latest gradients, before they were clipped."""
@@ -315,12 +315,12 @@ class Training(Experiment):
 
     def training_state(self) -> dict[str, Any]:
         state = {"model": self.model.state_dict(), "optimizer": self._optimizer_state.state()}
-        return {**state, "random": ranks.random_states(), "loader": self.loader.state_dict()}
+        return {**state, "random": torch.get_rng_state(), "loader": self.loader.state_dict()}
 
     def load_training_state(self, state: Mapping[str, Any]) -> None:
         self.model.load_state_dict(state["model"])
         self._optimizer_state.load_state(state["optimizer"])
-        ranks.load_random_state(state["random"], self.config.seed)
+        torch.set_rng_state(state["random"])
         self.loader.load_state_dict(state["loader"])
 
     def profile_text(self) -> str:
@@ -410,7 +410,6 @@ class Supervised(Training):
             x, y = wanted.example[:1], torch.from_numpy(self.dataset.parts["train"].y[:1])
             dry_run(self.model, lambda x: self.loss(self.model(x), y), x, "loss")
             self._read_batches(shuffling)
-            ranks.seed_rank(config.seed)
             self._listening = [component.build() for component in config.callbacks]
         except ConfigError as error:
             raise with_others(error, config) from None

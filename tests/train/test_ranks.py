@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from nanotorch.train.run_directory import load_checkpoint
 from tests.patience import wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -30,6 +29,17 @@ class Boom(Callback):
     def on_step(self, loop):
         if loop.step == 3 and torch.distributed.get_rank() == 1:
             raise ValueError("out of sorts")
+"""
+
+
+NORMALIZED = f"""
+experiment: classification
+data: {{csv: {ROOT}/configs/data/breast_cancer.csv, target: diagnosis, positive: malignant}}
+model:
+  layers: [{{name: Linear, out_features: 16}}, BatchNorm1d, ReLU, {{name: Linear, out_features: 1}}]
+loss: BCEWithLogitsLoss
+optimizer: {{name: SGD, lr: 1e-2, momentum: 0.9}}
+train: {{steps: 40, batch_size: 30}}
 """
 
 
@@ -88,21 +98,19 @@ def test_two_processes_take_the_steps_of_one() -> None:
 @pytest.mark.parametrize("count", [2, 3, 4])
 @pytest.mark.parametrize("name", ["bce_classification", "digits_cnn", "characters"])
 def test_the_bits_of_one_process(name: str, count: int) -> None:
-    config = Path(f"{ROOT}/configs/{name}.yaml")
-    text = re.sub("dropout: [0-9.]+", "dropout: 0.0", config.read_text("utf-8"))
-    own = Path(f"{name}.yaml")  # random numbers are each process's own
-    own.write_text(text.replace("data/", f"{ROOT}/configs/data/"), "utf-8")
+    own = f"{ROOT}/configs/{name}.yaml"
     words = ("train.steps=14",)
-    run = trained(count, "several", str(own), *words, f"train.batch_size={8 * count}")
-    assert equal(run, of_one(str(own), count, 8, *words))
+    run = trained(count, "several", own, *words, f"train.batch_size={8 * count}")
+    assert equal(run, of_one(own, count, 8, *words))
 
 
 @pytest.mark.slow
 def test_a_compiled_step_exchanges_gradients() -> None:
-    words = ("train.epochs=150",)
-    run = trained(2, "several", BCE[0], *words)
+    Path("dropping.yaml").write_text(NORMALIZED.replace("BatchNorm1d", "Dropout"), "utf-8")
+    words = ("train.steps=1800",)
+    run = trained(2, "several", "dropping.yaml", *words)
     assert json.loads((run / "run.json").read_text("utf-8"))["step"]["compiled"]
-    assert equal(run, of_one(BCE[0], 2, 16, *words))
+    assert equal(run, of_one("dropping.yaml", 2, 15, *words))
 
 
 @pytest.mark.slow
@@ -114,17 +122,6 @@ def test_tensorboard_shows_how_long_rank_0_waits() -> None:
         run = trained(count, f"of{count}", BCE[0], "train.epochs=2", "log.tensorboard=true")
         curves.append({*EventAccumulator(str(run)).Reload().Tags()["scalars"]})
     assert curves[0] - curves[1] == {"train/seconds_waited_per_step"}
-
-
-NORMALIZED = f"""
-experiment: classification
-data: {{csv: {ROOT}/configs/data/breast_cancer.csv, target: diagnosis, positive: malignant}}
-model:
-  layers: [{{name: Linear, out_features: 16}}, BatchNorm1d, ReLU, {{name: Linear, out_features: 1}}]
-loss: BCEWithLogitsLoss
-optimizer: {{name: SGD, lr: 1e-2, momentum: 0.9}}
-train: {{steps: 40, batch_size: 30}}
-"""
 
 
 @pytest.mark.slow
@@ -160,8 +157,6 @@ def test_a_run_is_resumed_in_other_numbers_of_processes() -> None:
         code, out, error = done(count, "--resume", "latest", f"train.epochs={4 + count}")
         assert code == 0, out + error
         assert f"in {count} processes, which were " in out
-    states = [*newest().glob("checkpoints/step-*")]
-    assert load_checkpoint(max(states))["task"]["random"].shape[0] == 2
 
 
 @pytest.mark.slow
