@@ -411,7 +411,7 @@ def jacfwd(
 
             columns = for_units(push, input, -1, None, randomness)
             for k, output in enumerate(outputs):
-                blocks[k].append(columns[k].reshape(*output.shape, *input.shape))
+                blocks[k].append(columns[k].reshape(output.shape + input.shape))
         return assembled(level, blocks, has_aux, aux)
 
     return wrapper

@@ -11,3 +11,8 @@ def test_rows_and_columns_agree() -> None:
         return torch.outer(t.sin(), t.exp()).cumsum(0)
 
     assert torch.allclose(jacrev(f)(x), jacfwd(f)(x), rtol=1e-14)
+
+
+def test_a_second_derivative_by_a_number_is_a_number() -> None:
+    found = torch.func.hessian(lambda x: x**3)(torch.tensor(2.0))
+    assert torch.equal(found, torch.tensor(12.0))
