@@ -258,6 +258,11 @@ class Taken(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return copy.deepcopy(self.local.get(node.id, node))
 
+    def visit_Call(self, node: ast.Call) -> Any:
+        if ast.unparse(node.func) == "pow_number":
+            return self.generic_visit(ast.BinOp(node.args[0], ast.Pow(), node.args[1]))
+        return self.generic_visit(node)
+
 
 def expression(op: Op, name: str, values: Mapping[str, Any]) -> str:
     """The formula of an input, for certain values: an expression, or else its name and what it
