@@ -26,8 +26,8 @@ def told():
             warned = [error]
         else:
             warned = [warning.message for warning in warned]
-    for told in warned:
-        for line in f"{type(told).__name__}: {told}".splitlines():
+    for each in warned:
+        for line in f"{type(each).__name__}: {each}".splitlines():
             print(textwrap.fill(line, 96))
 
 
@@ -81,8 +81,8 @@ with told():
 
 # %% [markdown]
 # The first pass frees what the operations have saved. Most often the mistake is a part of the
-# graph from the step before, kept in a variable: `total = total + loss` instead of `total = total
-# + loss.item()`. If two passes are meant, the first says so:
+# graph from the step before, kept in a variable: `total += loss` instead of
+# `total += loss.item()`. If two passes are meant, the first says so:
 
 # %%
 x.grad = None
@@ -117,7 +117,7 @@ with told():
 
 # %% [markdown]
 # `item()`, `tolist()`, `numpy()` and `torch.tensor(...)` give numbers without a past. What is to
-# be derived stays a tensor, from the parameters to the loss.
+# be differentiated stays a tensor, from the parameters to the loss.
 #
 # ## 6. Whole numbers have no derivative
 

@@ -167,5 +167,5 @@ print(f"loss after 400 steps: {train(residual, 400, 0.003)[-1]:.4f}")
 #
 # - Replace the start values of the sigmoid network by wider ones. Can it be saved?
 # - `python -m nanotorch.learn 16` asks for a network of 20 layers whose first layer learns.
-# - `register_hook` on the output of a layer shows the gradient on its way: `python -m
-#   nanotorch.learn 13`.
+# - `register_hook` on the output of a layer shows the gradient on its way:
+#   `python -m nanotorch.learn 13`.
