@@ -192,8 +192,8 @@ def run(
         """Compute what an expression gives, and compare."""
         nonlocal asked
         asked = f"{what}  # {when}" if when else what
-        found = eval(compile(what, "a check", "eval"), checks)  # a text would change the exit code
-        if not same(found, expected):
+        # Of a text, an interrupt would change the exit code of the process.
+        if not same(found := eval(compile(what, "a check", "eval"), checks), expected):
             raise Wrong(found, expected, hidden)
         passed.append(asked)
         asked = ""

@@ -46,13 +46,11 @@ def work_on(chosen: Exercise) -> int:
     report = run(chosen, path.read_bytes(), str(path))
     print(report)
     if not report:
-        print(f"\nChange {path}, then run the same command again.")
-        print("A solution: the same command with --solution at its end.")
-    elif chosen.number < len(exercises()):
-        print(f"\nNext: the same command with {chosen.number + 1}.")
-    if isinstance(report.error, KeyboardInterrupt):
-        raise report.error
-    return 0 if report else 1
+        print(f"\nChange {path}, then run the command again.\nA solution: add --solution to it.")
+    else:
+        last = chosen.number == len(exercises())
+        print(f"\nNext: the command with{'out a number' if last else f' {chosen.number + 1}'}.")
+    return 130 if isinstance(report.error, KeyboardInterrupt) else int(not report)
 
 
 def show_all() -> None:

@@ -55,7 +55,7 @@ def test_from_the_task_to_the_solution(capsys: pytest.CaptureFixture[str]) -> No
     code, shown = command(capsys, "3")
     assert code == 0
     assert "\nSolved.\n" in shown
-    assert shown.endswith("Next: the same command with 4.\n")
+    assert shown.endswith("Next: the command with 4.\n")
 
     _, shown = command(capsys)
     assert "   3  The formula of relu                         solved\n" in shown
@@ -77,8 +77,8 @@ def test_a_wrong_answer_is_told(capsys: pytest.CaptureFixture[str]) -> None:
         "  This multiplies g by the value of relu. It takes its slope: 1 where x > 0,\n"
         "  else 0.\n"
         "\n"
-        "Change learn_03.py, then run the same command again.\n"
-        "A solution: the same command with --solution at its end.\n"
+        "Change learn_03.py, then run the command again.\n"
+        "A solution: add --solution to it.\n"
     )
 
 
