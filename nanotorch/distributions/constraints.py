@@ -1,5 +1,8 @@
 """What parameters and values of distributions may be."""
 
+import math
+from collections.abc import Callable
+from inspect import Signature, signature
 from typing import Any
 
 from nanotorch import linalg, ops
@@ -7,15 +10,30 @@ from nanotorch._core.tensor import Tensor
 
 
 class Constraint:
-    """A set of numbers, or of vectors.
+    """A set of numbers, of vectors or of matrices.
+
+    A subclass declares it by ``test``: whether values are in the set, by the values and the set's
+    bounds, whose names are those of its objects' attributes; and by these attributes of its own:
 
     Attributes:
         is_discrete: whether it holds single numbers only, such as integers.
         event_dim: how many dimensions of a tensor are one element of the set.
     """
 
-    is_discrete = False
-    event_dim = 0
+    is_discrete: Any = False
+    event_dim: Any = 0
+    _bounds = Signature()
+
+    def __init_subclass__(cls, test: Callable[..., Any] | None = None, **traits: Any) -> None:
+        super().__init_subclass__()
+        if test is not None:
+            cls._bounds = Signature([*signature(test).parameters.values()][1:])
+            traits["check"] = lambda self, value: test(value, **vars(self))
+        for name, value in traits.items():
+            setattr(cls, name, value)
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        vars(self).update(self._bounds.bind(*given, **named).arguments)
 
     def check(self, value: Tensor) -> Tensor:
         """For each element of a tensor, whether it is in the set."""
@@ -26,129 +44,89 @@ class Constraint:
         return f"{type(self).__name__}({given})"
 
 
-class Real(Constraint):
+def is_lower(value: Tensor) -> Tensor:
+    """Whether matrices have zeros above the diagonal."""
+    return (value.tril() == value).flatten(-2).all(-1)
+
+
+def is_factor(value: Tensor) -> Tensor:
+    """Whether matrices have that and a positive diagonal."""
+    return is_lower(value) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
+
+
+def is_definite(value: Tensor) -> Tensor:
+    """Whether matrices are symmetric, with a factor of Cholesky."""
+    symmetric = ops.isclose(value, value.mT, atol=1e-6).flatten(-2).all(-1)
+    return symmetric & linalg.cholesky_ex(value).info.eq(0)
+
+
+def is_integer(value: Tensor, low: Any, high: Any = math.inf) -> Tensor:
+    """Whether numbers are integers from a bound to another."""
+    return value.remainder(1).eq(0) & (value >= low) & (value <= high)
+
+
+class Real(Constraint, test=lambda x: x.eq(x)):
     """All numbers; nan is none."""
 
-    def check(self, value: Tensor) -> Tensor:
-        return value.eq(value)
 
-
-class Boolean(Constraint):
+class Boolean(Constraint, test=lambda x: x.eq(0) | x.eq(1), is_discrete=True):
     """0 and 1."""
 
-    is_discrete = True
 
-    def check(self, value: Tensor) -> Tensor:
-        return value.eq(0).logical_or(value.eq(1))
-
-
-class GreaterThan(Constraint):
+class GreaterThan(Constraint, test=lambda x, lower_bound: x > lower_bound):
     """Numbers above a bound."""
 
-    def __init__(self, lower_bound: Any) -> None:
-        self.lower_bound = lower_bound
 
-    def check(self, value: Tensor) -> Tensor:
-        return value > self.lower_bound
-
-
-class GreaterThanEq(GreaterThan):
+class GreaterThanEq(Constraint, test=lambda x, lower_bound: x >= lower_bound):
     """Numbers from a bound."""
 
-    def check(self, value: Tensor) -> Tensor:
-        return value >= self.lower_bound
 
-
-class LessThan(Constraint):
+class LessThan(Constraint, test=lambda x, upper_bound: x < upper_bound):
     """Numbers below a bound."""
 
-    def __init__(self, upper_bound: Any) -> None:
-        self.upper_bound = upper_bound
 
-    def check(self, value: Tensor) -> Tensor:
-        return value < self.upper_bound
-
-
-class Interval(Constraint):
+class Interval(
+    Constraint, test=lambda x, lower_bound, upper_bound: (x >= lower_bound) & (x <= upper_bound)
+):
     """Numbers from a bound to another."""
 
-    def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
-        self.lower_bound, self.upper_bound = lower_bound, upper_bound
 
-    def check(self, value: Tensor) -> Tensor:
-        return (value >= self.lower_bound) & (value <= self.upper_bound)
-
-
-class IntegerInterval(Interval):
+class IntegerInterval(
+    Constraint, is_discrete=True,
+    test=lambda x, lower_bound, upper_bound: is_integer(x, lower_bound, upper_bound),
+):  # fmt: skip
     """Integers from a bound to another."""
 
-    is_discrete = True
 
-    def check(self, value: Tensor) -> Tensor:
-        return value.remainder(1).eq(0).logical_and(super().check(value))
-
-
-class IntegerGreaterThan(Constraint):
+class IntegerGreaterThan(
+    Constraint, test=lambda x, lower_bound: is_integer(x, lower_bound), is_discrete=True
+):
     """Integers from a bound."""
 
-    is_discrete = True
 
-    def __init__(self, lower_bound: Any) -> None:
-        self.lower_bound = lower_bound
-
-    def check(self, value: Tensor) -> Tensor:
-        return value.remainder(1).eq(0) & (value >= self.lower_bound)
-
-
-class Multinomial(Constraint):
-    """Vectors of counts with this sum."""
-
-    is_discrete = True
-    event_dim = 1
-
-    def __init__(self, upper_bound: Any) -> None:
-        self.upper_bound = upper_bound
-
-    def check(self, value: Tensor) -> Tensor:
-        return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
+class Multinomial(
+    Constraint, is_discrete=True, event_dim=1, __repr__=lambda self: "Multinomial()",
+    test=lambda x, upper_bound: (x >= 0).all(-1) & (x.sum(-1) <= upper_bound),
+):  # fmt: skip
+    """Vectors of counts with at most this sum."""
 
 
-class LowerTriangular(Constraint):
-    """Matrices with zeros above the diagonal."""
-
-    event_dim = 2
-
-    def check(self, value: Tensor) -> Tensor:
-        return (value.tril() == value).flatten(-2).all(-1)
-
-
-class LowerCholesky(LowerTriangular):
-    """The same with a positive diagonal."""
-
-    def check(self, value: Tensor) -> Tensor:
-        return super().check(value) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
-
-
-class PositiveDefinite(Constraint):
-    """Symmetric matrices with a factor of Cholesky."""
-
-    event_dim = 2
-
-    def check(self, value: Tensor) -> Tensor:
-        symmetric = ops.isclose(value, value.mT, atol=1e-6).flatten(-2).all(-1)
-        return symmetric & linalg.cholesky_ex(value).info.eq(0)
-
-
-class Simplex(Constraint):
+class Simplex(
+    Constraint, test=lambda x: (x >= 0).all(-1) & ((x.sum(-1) - 1).abs() < 1e-6), event_dim=1
+):
     """Vectors of numbers that are not negative, with the sum 1."""
 
-    event_dim = 1
 
-    def check(self, value: Tensor) -> Tensor:
-        return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6)
+class LowerTriangular(Constraint, test=is_lower, event_dim=2):
+    """Matrices with zeros above the diagonal."""
+
+
+class LowerCholesky(Constraint, test=is_factor, event_dim=2):
+    """Those with a positive diagonal."""
+
+
+class PositiveDefinite(Constraint, test=is_definite, event_dim=2):
+    """Symmetric matrices with a factor of Cholesky."""
 
 
 class IndependentConstraint(Constraint):
@@ -171,22 +149,50 @@ class IndependentConstraint(Constraint):
         return f"{type(self).__name__}({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
 
 
+def lifted(constraint: Any, dims: int) -> Any:
+    """A constraint, of elements of so many dimensions more, if there are any."""
+    return IndependentConstraint(constraint, dims) if dims > 0 else constraint
+
+
 class Dependent(Constraint):
     """A set that depends on other parameters, with which nothing can be checked."""
 
+    def check(self, value: Tensor) -> Tensor:
+        raise ValueError("Cannot determine validity of dependent constraint")
 
-dependent = Dependent()
-real = Real()
-boolean = Boolean()
-positive = GreaterThan(0.0)
-nonnegative = GreaterThanEq(0.0)
-unit_interval = Interval(0.0, 1.0)
-simplex = Simplex()
+    def __repr__(self) -> str:
+        return "Dependent()"
+
+
+class dependent_property(property, Dependent):  # noqa: N801 - PyTorch's name
+    """A property whose values are constraints; a `Dependent` one as an attribute of the class.
+
+    Args:
+        function: the property's.
+        is_discrete, event_dim: what its values have, for the class. Default: not known.
+    """
+
+    def __init__(
+        self, function: Any = None, *, is_discrete: Any = False, event_dim: Any = None
+    ) -> None:
+        super().__init__(function)
+        self.is_discrete, self.event_dim = is_discrete, event_dim
+
+    def __call__(self, function: Any) -> Any:
+        """The property, by a decorated function."""
+        return type(self)(function, **vars(self))
+
+
+def is_dependent(constraint: Any) -> bool:
+    """Whether nothing can be checked by a constraint."""
+    return isinstance(constraint, Dependent)
+
+
+dependent, real, boolean, simplex = Dependent(), Real(), Boolean(), Simplex()
+positive, nonnegative, unit_interval = GreaterThan(0.0), GreaterThanEq(0.0), Interval(0.0, 1.0)
 nonnegative_integer, positive_integer = IntegerGreaterThan(0), IntegerGreaterThan(1)
 lower_triangular, lower_cholesky = LowerTriangular(), LowerCholesky()
-positive_definite = PositiveDefinite()
-multinomial = Multinomial
-greater_than_eq = GreaterThanEq
-real_vector = IndependentConstraint(real, 1)
-greater_than, less_than, interval = GreaterThan, LessThan, Interval
-integer_interval, independent = IntegerInterval, IndependentConstraint
+positive_definite, real_vector = PositiveDefinite(), IndependentConstraint(real, 1)
+greater_than, greater_than_eq, less_than = GreaterThan, GreaterThanEq, LessThan
+interval, integer_interval = Interval, IntegerInterval
+multinomial, independent = Multinomial, IndependentConstraint

@@ -1,302 +1,350 @@
-"""Further distributions, each by its formulas."""
+"""Distributions, each declared by its parameters and formulas."""
 
 import math
 from collections.abc import Mapping
-from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from nanotorch import linalg, ops
 from nanotorch._core.dtypes import Size, finfo
-from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor
-from nanotorch.distributions import constraints
-from nanotorch.distributions.constraints import Constraint
+from nanotorch.distributions import constraints as c
+from nanotorch.distributions import sampling
+from nanotorch.distributions.constraints import Constraint, dependent_property
 from nanotorch.distributions.distribution import (
-    EMPTY,
-    Categorical,
-    Distribution,
-    broadcast_all,
+    Family,
+    _standard_normal,
+    by,
     formula,
-    standard_normal,
+    lazy_property,
 )
-from nanotorch.distributions.sampling import sample_dirichlet, sample_gamma, sample_poisson
-from nanotorch.nn.functional import one_hot
+from nanotorch.nn.functional import softplus
 from nanotorch.ops.binary import xlogy
 
-Constraints = Mapping[str, Constraint]
+LOG_2_PI = math.log(2 * math.pi)
 
 
-class Family(Distribution):
-    """A distribution of single numbers whose parameters broadcast; they are named by
-    ``arg_constraints``, in that order.
+class Normal(Family, loc=c.real, scale=c.positive):
+    """Density exp(-(x - loc)² / (2 scale²)) / (scale √(2π)).
 
     Args:
-        given: the parameters, and whether they and values are checked. Default: True.
-        named: the same by their names.
+        loc: the mean.
+        scale: the standard deviation.
+        validate_args: whether parameters and values are checked. Default: True.
 
     Raises:
-        ValueError: for parameters that it does not have.
-        TypeError: for one too many, or one that is missing.
+        ValueError: for a scale that is not positive.
     """
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        names = [*self.arg_constraints, "validate_args"]
-        values = dict(zip(names, given, strict=False)) | named
-        if len(given) > len(names) or values.keys() - set(names) or len(values) < len(names) - 1:
-            raise TypeError(f"{type(self).__name__}() takes {', '.join(names)}")
-        validate = values.pop("validate_args", None)
-        tensors = broadcast_all(*(values[name] for name in self.arg_constraints))
-        vars(self).update(zip(self.arg_constraints, tensors, strict=True))
-        super().__init__(tensors[0].shape, validate_args=validate)
+    support = c.real
+    mean = mode = formula(lambda self: self.loc)
+    stddev = formula(lambda self: self.scale)
+    variance = formula(lambda self: self.stddev.pow(2))
+    _draw = by(lambda shape, m, s: m + _standard_normal(shape, m.dtype) * s)
+    _log_prob = by(lambda x, m, s: -((x - m) ** 2) / (2 * s**2) - s.log() - 0.5 * LOG_2_PI)
+    _cdf = by(lambda x, m, s: 0.5 * (1 + ((x - m) * s.reciprocal() / math.sqrt(2)).erf()))
+    icdf = by(lambda p, m, s: m + s * (2 * p - 1).erfinv() * math.sqrt(2))
+    entropy = by(lambda m, s: 0.5 + 0.5 * LOG_2_PI + s.log())
+
+    def _kl(self, q: Self) -> Tensor:
+        ratio = (self.scale / q.scale).pow(2)
+        return 0.5 * (ratio + ((self.loc - q.loc) / q.scale).pow(2) - 1 - ratio.log())
 
 
-class Exponential(Family):
-    """Density rate · exp(-rate · x) of x ≥ 0."""
-
-    arg_constraints: ClassVar[Constraints] = {"rate": constraints.positive}
-    support = constraints.nonnegative
-    has_rsample = True
-    rate: Tensor
-
-    mean = formula(lambda self: self.rate.reciprocal())
-    stddev = formula(lambda self: self.mean)
-    mode = formula(lambda self: 0 * self.rate)
-    variance = formula(lambda self: self.rate.pow(-2))
-
-    def rsample(self, sample_shape: Any = EMPTY) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        return ops.empty(shape, dtype=self.rate.dtype).exponential_() / self.rate
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
-        return self.rate.log() - self.rate * value
-
-    def cdf(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
-        return 1 - ops.exp(-self.rate * value)
-
-    def icdf(self, value: Tensor) -> Tensor:
-        return -ops.log1p(-value) / self.rate
-
-    def entropy(self) -> Tensor:
-        """1 - log(rate)."""
-        return 1.0 - ops.log(self.rate)
-
-
-class Laplace(Family):
-    """Density exp(-|x - loc| / scale) / (2 scale)."""
-
-    arg_constraints: ClassVar[Constraints] = {
-        "loc": constraints.real,
-        "scale": constraints.positive,
-    }
-    support = constraints.real
-    has_rsample = True
-    loc: Tensor
-    scale: Tensor
-
-    mean = formula(lambda self: self.loc)
-    mode = formula(lambda self: self.mean)
-    variance = formula(lambda self: 2 * self.scale.pow(2))
-    stddev = formula(lambda self: 2**0.5 * self.scale)
-
-    def rsample(self, sample_shape: Any = EMPTY) -> Tensor:
-        shape, kind = self._extended_shape(sample_shape), self.loc.dtype
-        u = ops.empty(shape, dtype=kind).uniform_(finfo(kind).eps - 1, 1)
-        return self.loc - self.scale * u.sign() * ops.log1p(-u.abs())
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
-        return -ops.log(2 * self.scale) - ops.abs(value - self.loc) / self.scale
-
-    def cdf(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
-        apart = value - self.loc
-        return 0.5 - 0.5 * apart.sign() * ops.expm1(-apart.abs() / self.scale)
-
-    def icdf(self, value: Tensor) -> Tensor:
-        term = value - 0.5
-        return self.loc - self.scale * term.sign() * ops.log1p(-2 * term.abs())
-
-    def entropy(self) -> Tensor:
-        """1 + log(2 scale)."""
-        return 1 + ops.log(2 * self.scale)
-
-
-class Gamma(Family):
-    """Density proportional to x^(concentration - 1) · exp(-rate · x) of x ≥ 0."""
-
-    arg_constraints: ClassVar[Constraints] = {
-        "concentration": constraints.positive,
-        "rate": constraints.positive,
-    }
-    support = constraints.nonnegative
-    has_rsample = True
-    concentration: Tensor
-    rate: Tensor
-
-    mean = formula(lambda self: self.concentration / self.rate)
-    mode = formula(lambda self: ((self.concentration - 1) / self.rate).clamp(min=0))
-    variance = formula(lambda self: self.concentration / self.rate.pow(2))
-
-    def rsample(self, sample_shape: Any = EMPTY) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        value = sample_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
-        value.detach().clamp_(min=finfo(value.dtype).tiny)
-        return value
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
-        value = ops.as_tensor(value, dtype=self.rate.dtype)
-        return (
-            xlogy(self.concentration, self.rate) + xlogy(self.concentration - 1, value)
-            - self.rate * value - ops.lgamma(self.concentration)
-        )  # fmt: skip
-
-    def entropy(self) -> Tensor:
-        """a - log(rate) + log Γ(a) + (1 - a) ψ(a); a: the concentration."""
-        a = self.concentration
-        return a - ops.log(self.rate) + ops.lgamma(a) + (1.0 - a) * ops.digamma(a)
-
-
-class Poisson(Family):
-    """Counts with the probability rate^k · exp(-rate) / k!."""
-
-    arg_constraints: ClassVar[Constraints] = {"rate": constraints.nonnegative}
-    support = constraints.nonnegative_integer
-    rate: Tensor
-
-    mean = formula(lambda self: self.rate)
-    variance = formula(lambda self: self.mean)
-    mode = formula(lambda self: self.rate.floor())
-
-    def sample(self, sample_shape: Any = EMPTY) -> Tensor:
-        with no_grad():
-            return sample_poisson(self.rate.expand(self._extended_shape(sample_shape)))
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
-        rate, value = broadcast_all(self.rate, value)
-        return xlogy(value, rate) - rate - (value + 1).lgamma()
-
-
-class Dirichlet(Distribution):
-    """Vectors of the simplex with a density proportional to the product of x^(concentration - 1).
+class Uniform(Family, low=c.real, high=c.real):
+    """Equal density from ``low`` to ``high``, which itself is not drawn.
 
     Args:
-        concentration: (..., K), positive.
+        low, high: the bounds.
+        validate_args: whether parameters and values are checked. Default: True.
+
+    Raises:
+        ValueError: if a lower bound is not below the upper one.
+    """
+
+    @property
+    def arg_constraints(self) -> Mapping[str, Constraint]:  # type: ignore[override]
+        """Each bound is on its side of the other."""
+        return {"low": c.LessThan(self.high), "high": c.GreaterThan(self.low)}
+
+    support = dependent_property(lambda self: c.Interval(self.low, self.high), event_dim=0)
+    mean = formula(lambda self: (self.high + self.low) / 2)
+    mode = formula(lambda self: math.nan * self.high)
+    variance = formula(lambda self: (self.high - self.low).pow(2) / 12)
+    _draw = by(lambda shape, low, high: low + low.new_empty(shape).uniform_() * (high - low))
+    _log_prob = by(
+        lambda x, low, high: (low.le(x) & high.gt(x)).to(low.dtype).log() - (high - low).log()
+    )
+    _cdf = by(lambda x, low, high: ((x - low) / (high - low)).clamp(min=0, max=1))
+    icdf = by(lambda p, low, high: p * (high - low) + low)
+    entropy = by(lambda low, high: (high - low).log())
+
+    def _kl(self, q: Self) -> Tensor:
+        beyond = (q.low > self.low) | (q.high < self.high)
+        return (q.entropy() - self.entropy()).masked_fill(beyond, math.inf)
+
+
+class Exponential(Family, rate=c.positive):
+    """Density rate · exp(-rate · x) of x ≥ 0.
+
+    Args:
+        rate: the reciprocal of the mean.
         validate_args: whether parameters and values are checked. Default: True.
     """
 
-    arg_constraints: ClassVar[Constraints] = {
-        "concentration": constraints.IndependentConstraint(constraints.positive, 1)
-    }
-    support = constraints.simplex
-    has_rsample = True
-    concentration: Tensor
+    support = c.nonnegative
+    mean = stddev = formula(lambda self: self.rate.reciprocal())
+    mode = formula(lambda self: 0 * self.rate)
+    variance = formula(lambda self: self.rate.pow(-2))
+    _draw = by(lambda shape, rate: rate.new_empty(shape).exponential_() / rate)
+    _log_prob = by(lambda x, rate: rate.log() - rate * x)
+    _cdf = by(lambda x, rate: 1 - (-rate * x).exp())
+    icdf = by(lambda p, rate: -(-p).log1p() / rate)
+    entropy = by(lambda rate: 1.0 - rate.log())
 
-    def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
-        if concentration.ndim < 1:
-            raise ValueError("`concentration` parameter must be at least one-dimensional.")
-        self.concentration = concentration
-        shape = concentration.shape
-        super().__init__(shape[:-1], shape[-1:], validate_args)
+    def _kl(self, q: Self) -> Tensor:
+        ratio = q.rate / self.rate
+        return ratio - ratio.log() - 1
 
-    def _expanded(self, batch_shape: Size) -> dict[str, Any]:
-        return {"concentration": self.concentration.expand((*batch_shape, *self.event_shape))}
 
-    mean = formula(lambda self: self.concentration / self.concentration.sum(-1, True))
+class Laplace(Family, loc=c.real, scale=c.positive):
+    """Density exp(-|x - loc| / scale) / (2 scale).
+
+    Args:
+        loc: the mean.
+        scale: the mean distance from it.
+        validate_args: whether parameters and values are checked. Default: True.
+    """
+
+    support = c.real
+    mean = mode = formula(lambda self: self.loc)
+    variance = formula(lambda self: 2 * self.scale.pow(2))
+    _log_prob = by(lambda x, m, s: -(2 * s).log() - (x - m).abs() / s)
+    _cdf = by(lambda x, m, s: 0.5 - 0.5 * (x - m).sign() * (-(x - m).abs() / s).expm1())
+    _quantile = by(lambda u, m, s: m - s * u.sign() * (-u.abs()).log1p())  # of u = 2 p - 1
+    entropy = by(lambda m, s: 1 + (2 * s).log())
+
+    def _draw(self, shape: Size) -> Tensor:
+        u = self.loc.new_empty(shape).uniform_(finfo(self.loc.dtype).eps - 1, 1)
+        return self._quantile(u)
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return self._quantile(2 * value - 1)
+
+    def _kl(self, q: Self) -> Tensor:
+        apart, ratio = (self.loc - q.loc).abs(), self.scale / q.scale
+        return -ratio.log() + apart / q.scale + ratio * (-apart / self.scale).exp() - 1
+
+
+class Gamma(Family, concentration=c.positive, rate=c.positive):
+    """Density proportional to x^(concentration - 1) · exp(-rate · x) of x ≥ 0.
+
+    Args:
+        concentration, rate: as in the formula; their ratio is the mean.
+        validate_args: whether parameters and values are checked. Default: True.
+    """
+
+    support = c.nonnegative
+    mean = formula(lambda self: self.concentration / self.rate)
+    mode = formula(lambda self: ((self.concentration - 1) / self.rate).clamp(min=0))
+    variance = formula(lambda self: self.concentration / self.rate.pow(2))
+    _log_prob = by(lambda x, a, b: xlogy(a, b) + xlogy(a - 1, x) - b * x - a.lgamma())
+    entropy = by(lambda a, b: a - b.log() + a.lgamma() + (1.0 - a) * a.digamma())
+
+    def _draw(self, shape: Size) -> Tensor:
+        value = sampling.gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
+        value.detach().clamp_(min=finfo(value.dtype).tiny)
+        return value
+
+    def _kl(self, q: Self) -> Tensor:
+        a, b = self.concentration, q.concentration
+        powers = b.lgamma() - a.lgamma() + (a - b) * a.digamma()
+        return b * (self.rate / q.rate).log() + powers + (q.rate - self.rate) * (a / self.rate)
+
+
+def log_beta(a: Tensor, b: Tensor) -> Tensor:
+    """The logarithm of the function B."""
+    return a.lgamma() + b.lgamma() - (a + b).lgamma()
+
+
+class Beta(Family, concentration1=c.positive, concentration0=c.positive):
+    """Density proportional to x^(concentration1 - 1) · (1 - x)^(concentration0 - 1) in [0, 1].
+
+    Args:
+        concentration1, concentration0: as in the formula.
+        validate_args: whether parameters and values are checked. Default: True.
+    """
+
+    support = c.unit_interval
+    mean = property(by(lambda a, b: a / (a + b)))
+    variance = property(by(lambda a, b: a * b / ((a + b).pow(2) * (a + b + 1))))
+    _log_prob = by(lambda x, a, b: xlogy(a - 1, x) + xlogy(b - 1, 1 - x) - log_beta(a, b))
 
     @property
     def mode(self) -> Tensor:
-        """The corner of the largest concentration, if all are below 1."""
-        above = (self.concentration - 1).clamp(min=0.0)
-        corner = one_hot(self.concentration.argmax(-1), self.event_shape[0]).to(above.dtype)
-        inner = (self.concentration < 1).all(-1, True).logical_not()
-        return ops.where(inner, above / above.sum(-1, True), corner)
+        """Between the ends if both concentrations are above 1, as PyTorch has it at the ends."""
+        a, b = self.concentration1, self.concentration0
+        above, below = (a - 1).clamp(min=0), (b - 1).clamp(min=0)
+        return (above / (above + below)).masked_fill((a < 1) & (b < 1), 1.0)
 
-    @property
-    def variance(self) -> Tensor:
-        total = self.concentration.sum(-1, True)
-        rest = total - self.concentration
-        return self.concentration * rest / (total.pow(2) * (total + 1))
-
-    def rsample(self, sample_shape: Any = EMPTY) -> Tensor:
-        return sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
-        a = self.concentration
-        return xlogy(a - 1.0, value).sum(-1) + ops.lgamma(a.sum(-1)) - ops.lgamma(a).sum(-1)
+    def _draw(self, shape: Size) -> Tensor:
+        both = self.concentration1.expand(shape), self.concentration0.expand(shape)
+        return sampling.dirichlet(ops.stack(both, -1)).select(-1, 0)
 
     def entropy(self) -> Tensor:
-        a, k = self.concentration, self.concentration.shape[-1]
-        total = a.sum(-1)
-        spread = (k - total) * ops.digamma(total) + ((a - 1.0) * ops.digamma(a)).sum(-1)
-        return ops.lgamma(a).sum(-1) - ops.lgamma(total) - spread
+        return -self._kl(Beta(ops.ones_like(self.mean), 1.0))  # whose density is 1
 
-
-class Beta(Family):
-    """Density proportional to x^(concentration1 - 1) · (1 - x)^(concentration0 - 1) in [0, 1]."""
-
-    arg_constraints: ClassVar[Constraints] = {
-        "concentration1": constraints.positive,
-        "concentration0": constraints.positive,
-    }
-    support = constraints.unit_interval
-    has_rsample = True
-    concentration1: Tensor
-    concentration0: Tensor
-
-    @cached_property
-    def _dirichlet(self) -> Dirichlet:
-        both = ops.stack([self.concentration1, self.concentration0], -1)
-        return Dirichlet(both, validate_args=False)
-
-    mean = formula(lambda self: self.concentration1 / (self.concentration1 + self.concentration0))
-
-    @property
-    def mode(self) -> Tensor:
-        a, b = self.concentration1, self.concentration0
-        inner = (a - 1) / (a + b - 2)  # between the ends if both are above 1
-        ends = ops.where(a < b, 0.0, 1.0).to(inner.dtype)
-        ends = ends.masked_fill((a < 1) & (b < 1) | ((a == 1) & (b == 1)), float("nan"))
-        return ops.where((a > 1) & (b > 1), inner, ends)
-
-    @property
-    def variance(self) -> Tensor:
-        a, b = self.concentration1, self.concentration0
-        return a * b / ((a + b).pow(2) * (a + b + 1))
-
-    def rsample(self, sample_shape: Any = EMPTY) -> Tensor:
-        return self._dirichlet.rsample(sample_shape).select(-1, 0)
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
-        return self._dirichlet.log_prob(ops.stack([value, 1.0 - value], -1))
-
-    def entropy(self) -> Tensor:
-        return self._dirichlet.entropy()
+    def _kl(self, q: Self) -> Tensor:
+        (a, b), (other_a, other_b) = self._held(), q._held()
+        total = (a + b).digamma()
+        logs = (a - other_a) * (a.digamma() - total) + (b - other_b) * (b.digamma() - total)
+        return log_beta(other_a, other_b) - log_beta(a, b) + logs
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
 
-class Multinomial(Distribution):
+class Poisson(Family, rate=c.nonnegative):
+    """Counts with the probability rate^k · exp(-rate) / k!.
+
+    Args:
+        rate: the mean.
+        validate_args: whether parameters and values are checked. Default: True.
+    """
+
+    support = c.nonnegative_integer
+    mean = variance = formula(lambda self: self.rate)
+    mode = formula(lambda self: self.rate.floor())
+    _draw = by(lambda shape, rate: sampling.each(sampling.one_poisson, rate.expand(shape)))
+    _log_prob = by(lambda k, rate: xlogy(k, rate) - rate - (k + 1).lgamma())
+    _kl = by(lambda q, rate: rate * (rate.log() - q.rate.log()) - (rate - q.rate))
+
+
+class Weighted(Family):
+    """What has probabilities, or their logits in their place: of 1, or of each of several values.
+
+    Several values have them along the last dimension, up to a factor or a summand.
+    """
+
+    total_count: Any = 1
+    _several = formula(lambda self: self._declared["probs"].event_dim > 0)
+    mean = formula(lambda self: self.total_count * self.probs)
+    variance = formula(lambda self: self.mean * (1 - self.probs))
+
+    def _given(self, name: str, value: Tensor) -> Tensor:
+        value = super()._given(name, value)
+        if not self._several:
+            return value
+        self._num_events = value.shape[-1]
+        return value / value.sum(-1, True) if name == "probs" else value - value.logsumexp(-1, True)
+
+    @lazy_property
+    def logits(self) -> Tensor:
+        """The logarithms of the probabilities, or log(probs / (1 - probs))."""
+        eps = finfo(self.probs.dtype).eps
+        probs = self.probs.clamp(min=eps, max=1 - eps)  # whose logarithms are finite
+        return probs.log() if self._several else probs.log() - (-probs).log1p()
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        """The probabilities, or that of 1."""
+        return self.logits.softmax(-1) if self._several else self.logits.sigmoid()
+
+    def _drawn(self, shape: Size) -> Tensor:
+        """Numbers of values, of several."""
+        rows = self.probs.detach().reshape(-1, self._num_events)
+        count = math.prod(shape[: len(shape) - len(self._batch_shape)])
+        return ops.multinomial(rows, count, True).T.reshape(shape)
+
+    def _uncertainty(self) -> Tensor:
+        """The entropy of one such number."""
+        logits = self.logits.clamp(min=finfo(self.logits.dtype).min)
+        return -(logits * self.probs).sum(-1)
+
+
+def counts(number: int, kind: Any = None) -> Tensor:
+    """The numbers from 0 on."""
+    return ops.arange(number, dtype=kind)
+
+
+class Bernoulli(Weighted, either="probs logits", probs=c.unit_interval, logits=c.real):
+    """1 with a probability, else 0.
+
+    Args:
+        probs: the probability.
+        logits: log(probs / (1 - probs)), in its place.
+        validate_args: whether parameters and values are checked. Default: True.
+
+    Raises:
+        ValueError: if both or neither is given; for a probability outside [0, 1].
+    """
+
+    support = c.boolean
+    _values = formula(lambda self: self.probs.new_tensor([0, 1]))
+
+    @property
+    def mode(self) -> Tensor:
+        """The more probable value; nan where both are as probable."""
+        most = (self.probs >= 0.5).to(self.probs.dtype)
+        return most.masked_fill(self.probs.eq(0.5), math.nan)
+
+    def _draw(self, shape: Size) -> Tensor:
+        return ops.bernoulli(self.probs.expand(shape))
+
+    def _log_prob(self, x: Tensor) -> Tensor:
+        return -x * softplus(-self.logits) - (1 - x) * softplus(self.logits)
+
+    def entropy(self) -> Tensor:
+        return -self._log_prob(self.probs)
+
+    def _kl(self, q: Self) -> Tensor:
+        ones = self.probs * (softplus(-q.logits) - softplus(-self.logits))
+        zeros = (1 - self.probs) * (softplus(q.logits) - softplus(self.logits))
+        return sure(ones, self.probs, q.probs) + sure(zeros, 1 - self.probs, 1 - q.probs)
+
+
+def sure(terms: Tensor, p: Tensor, q: Tensor) -> Tensor:
+    """Terms of a divergence, also where a probability is 0."""
+    return terms.masked_fill(q.eq(0), math.inf).masked_fill(p.eq(0), 0.0)
+
+
+class Categorical(Weighted, either="probs logits", probs=c.simplex, logits=c.real_vector):
+    """One of several numbers from 0 on, by probabilities along the last dimension.
+
+    Args:
+        probs: the probabilities, or multiples of them.
+        logits: their logarithms, up to a constant, in their place.
+        validate_args: whether parameters and values are checked. Default: True.
+
+    Raises:
+        ValueError: if both or neither is given; for probabilities that are negative.
+    """
+
+    support = dependent_property(
+        lambda self: c.IntegerInterval(0, self._num_events - 1), event_dim=0, is_discrete=True
+    )
+    mean = variance = formula(lambda self: math.nan * self.probs[..., 0])
+    mode = formula(lambda self: self.probs.argmax(dim=-1))
+    _values = formula(lambda self: counts(self._num_events))
+    _draw, entropy = Weighted._drawn, Weighted._uncertainty
+
+    def _log_prob(self, x: Tensor) -> Tensor:
+        index, logits = ops.broadcast_tensors(x.long().unsqueeze(-1), self.logits)
+        return logits.gather(-1, index[..., :1]).squeeze(-1)
+
+    def _kl(self, q: Self) -> Tensor:
+        return sure(self.probs * (self.logits - q.logits), self.probs, q.probs).sum(-1)
+
+
+class Multinomial(Weighted, either="probs logits", probs=c.simplex, logits=c.real_vector):
     """How often each number is drawn in several draws of a `Categorical`.
 
     Args:
-        total_count: how many draws.
+        total_count: how many draws. Default: 1.
         probs, logits, validate_args: as `Categorical` has them.
 
     Raises:
         NotImplementedError: for a number of draws that differs within the batch.
     """
-
-    arg_constraints: ClassVar[Constraints] = {
-        "probs": constraints.simplex,
-        "logits": constraints.real_vector,
-    }
 
     def __init__(
         self, total_count: int = 1, probs: Tensor | None = None, logits: Tensor | None = None,
@@ -305,43 +353,46 @@ class Multinomial(Distribution):
         if not isinstance(total_count, int):
             raise NotImplementedError("inhomogeneous total_count is not supported")
         self.total_count = total_count
-        self._categorical = Categorical(probs, logits)
-        shape = self._categorical.probs.shape
-        super().__init__(shape[:-1], shape[-1:], validate_args)
+        self._begin(validate_args, probs=probs, logits=logits)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
-        table = self._categorical.expand(batch_shape).logits
-        return type(self)(self.total_count, logits=table)
+    support = dependent_property(
+        lambda self: c.Multinomial(self.total_count), event_dim=1, is_discrete=True
+    )
 
-    probs = formula(lambda self: self._categorical.probs)
-    logits = formula(lambda self: self._categorical.logits)
-    support = formula(lambda self: constraints.multinomial(self.total_count))
-    mean = formula(lambda self: self.probs * self.total_count)
-    variance = formula(lambda self: self.total_count * self.probs * (1 - self.probs))
+    def _draw(self, shape: Size) -> Tensor:
+        drawn = self._drawn(Size((self.total_count, *shape[:-1]))).movedim(0, -1)
+        found = drawn.new_zeros(shape).scatter_add_(-1, drawn, ops.ones_like(drawn))
+        return found.type_as(self.probs)
 
-    def sample(self, sample_shape: Any = EMPTY) -> Tensor:
-        drawn = self._categorical.sample((self.total_count, *sample_shape)).movedim(0, -1)
-        counts = drawn.new_zeros(self._extended_shape(sample_shape))
-        return counts.scatter_add_(-1, drawn, ops.ones_like(drawn)).type_as(self.probs)
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
-        logits, value = broadcast_all(self.logits, value)
-        logits = logits.masked_fill((value == 0) & (logits == -math.inf), 0)
-        ways = ops.lgamma(value.sum(-1) + 1) - ops.lgamma(value + 1).sum(-1)
-        return ways + (logits * value).sum(-1)
+    def _log_prob(self, x: Tensor) -> Tensor:
+        ways = (x.sum(-1) + 1).lgamma() - (x + 1).lgamma().sum(-1)
+        return ways + ops.where(x == 0, 0.0, x * self.logits).sum(-1)
 
     def entropy(self) -> Tensor:
+        """By the mean logarithm of the factorial of each count, which is binomial."""
         n, p = self.total_count, self.probs
-        counts = ops.arange(1, n + 1, dtype=p.dtype).reshape(-1, *(1,) * p.ndim)
-        rest = n - counts
-        ways = math.lgamma(n + 1) - ops.lgamma(counts + 1) - ops.lgamma(rest + 1)
-        binomial = ops.exp(ways + xlogy(counts, p) + xlogy(rest, 1 - p))
-        spread = (binomial * ops.lgamma(counts + 1)).sum([0, -1])
-        return n * self._categorical.entropy() - math.lgamma(n + 1) + spread
+        k = counts(n + 1, p.dtype).reshape(-1, *(1,) * p.ndim)
+        logs = math.lgamma(n + 1) - (k + 1).lgamma() - (n - k + 1).lgamma()
+        chance = (logs + xlogy(k, p) + xlogy(n - k, 1 - p)).exp()
+        spread = (chance * (k + 1).lgamma()).sum([0, -1])
+        return n * self._uncertainty() - math.lgamma(n + 1) + spread
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
 
 
-class MultivariateNormal(Distribution):
+def factor_of_inverse(matrix: Tensor) -> Tensor:
+    """The lower factor of Cholesky of a matrix's inverse."""
+    inverse = linalg.cholesky(matrix.flip(-2, -1)).flip(-2, -1).mT
+    one = ops.eye(matrix.shape[-1], dtype=matrix.dtype)
+    return linalg.solve_triangular(inverse, one, upper=False)
+
+
+class MultivariateNormal(
+    Family, loc=c.real_vector, covariance_matrix=c.positive_definite,
+    precision_matrix=c.positive_definite, scale_tril=c.lower_cholesky,
+    either="covariance_matrix precision_matrix scale_tril",
+):  # fmt: skip
     """Normal vectors with a mean and a covariance, which is given in one of three forms.
 
     Args:
@@ -355,104 +406,53 @@ class MultivariateNormal(Distribution):
         ValueError: if not exactly one form is given.
     """
 
-    arg_constraints: ClassVar[Constraints] = {
-        "loc": constraints.real_vector,
-        "covariance_matrix": constraints.positive_definite,
-        "precision_matrix": constraints.positive_definite,
-        "scale_tril": constraints.lower_cholesky,
-    }
-    support = constraints.real_vector
-    has_rsample = True
-    loc: Tensor
+    support = c.real_vector
 
-    def __init__(
-        self, loc: Tensor, covariance_matrix: Tensor | None = None,
-        precision_matrix: Tensor | None = None, scale_tril: Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:  # fmt: skip
-        if loc.ndim < 1:
-            raise ValueError("loc must be at least one-dimensional.")
-        forms = {
-            "covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix,
-            "scale_tril": scale_tril,
-        }  # fmt: skip
-        given = [(name, form) for name, form in forms.items() if form is not None]
-        if len(given) != 1:
-            raise ValueError(
-                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be "
-                "specified."
-            )
-        name, form = given[0]
-        if form.ndim < 2:
-            raise ValueError(
-                f"{name} must be at least two-dimensional, with optional leading batch dimensions"
-            )
-        batch = ops.broadcast_shapes(form.shape[:-2], loc.shape[:-1])
-        vars(self)[name] = form.expand((*batch, *form.shape[-2:]))
-        self.loc = loc.expand((*batch, loc.shape[-1]))
-        super().__init__(Size(batch), loc.shape[-1:], validate_args)
-        if name == "scale_tril":
-            self._factor = form
-        elif name == "covariance_matrix":
-            self._factor = linalg.cholesky(form)
-        else:
-            self._factor = factor_of_inverse(form)
+    def _begin(self, validate_args: bool | None = None, **given: Any) -> None:
+        super()._begin(validate_args, **given)
+        covariance, precision, factor = map(given.get, self._either)
+        if covariance is not None:
+            factor = linalg.cholesky(covariance)
+        if precision is not None:
+            factor = factor_of_inverse(precision)
+        self._unbroadcasted_scale_tril = factor
 
-    def _expanded(self, batch_shape: Size) -> dict[str, Any]:
-        k = self.event_shape[0]
-        names = [name for name in self.arg_constraints if name in vars(self) and name != "loc"]
-        found = {name: vars(self)[name].expand((*batch_shape, k, k)) for name in names}
-        return found | {"loc": self.loc.expand((*batch_shape, k)), "_factor": self._factor}
+    def _wide(self, matrix: Tensor) -> Tensor:
+        """A matrix, for the whole batch."""
+        return matrix.expand((*self._batch_shape, *self._event_shape, *self._event_shape))
 
-    @cached_property
-    def scale_tril(self) -> Tensor:
-        """The lower factor of Cholesky of the covariance."""
-        k = self.event_shape[0]
-        return self._factor.expand((*self.batch_shape, k, k))
+    _factor = formula(lambda self: self._unbroadcasted_scale_tril)
+    _covariance = formula(lambda self: self._factor @ self._factor.mT)
+    scale_tril = lazy_property(lambda self: self._wide(self._factor))
+    covariance_matrix = lazy_property(lambda self: self._wide(self._covariance))
+    precision_matrix = lazy_property(lambda self: self._wide(self._covariance.inverse()))
+    mean = mode = formula(lambda self: self.loc)
+    variance = formula(lambda self: self._factor.pow(2).sum(-1).expand(self._extended_shape()))
 
-    @cached_property
-    def covariance_matrix(self) -> Tensor:
-        """The covariance."""
-        k = self.event_shape[0]
-        return (self._factor @ self._factor.mT).expand((*self.batch_shape, k, k))
+    def _draw(self, shape: Size) -> Tensor:
+        noise = _standard_normal(shape, self.loc.dtype)
+        return self.loc + (self._factor @ noise.unsqueeze(-1)).squeeze(-1)
 
-    @cached_property
-    def precision_matrix(self) -> Tensor:
-        """The inverse of the covariance."""
-        k = self.event_shape[0]
-        inverse = ops.inverse(self._factor @ self._factor.mT)
-        return inverse.expand((*self.batch_shape, k, k))
-
-    mean = formula(lambda self: self.loc)
-    mode = formula(lambda self: self.mean)
-
-    @property
-    def variance(self) -> Tensor:
-        total = self._factor.pow(2).sum(-1)
-        return total.expand((*self.batch_shape, *self.event_shape))
-
-    def rsample(self, sample_shape: Any = EMPTY) -> Tensor:
-        noise = standard_normal(self._extended_shape(sample_shape), self.loc.dtype)
-        return self.loc + ops.matmul(self._factor, noise.unsqueeze(-1)).squeeze(-1)
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
-        distance = mahalanobis(self._factor, value - self.loc)
-        scale = half_log_det(self._factor)
-        return -0.5 * (self.event_shape[0] * math.log(2 * math.pi) + distance) - scale
+    def _log_prob(self, x: Tensor) -> Tensor:
+        distance = mahalanobis(self._factor, x - self.loc)
+        return -0.5 * (self._event_shape[0] * LOG_2_PI + distance) - half_log_det(self._factor)
 
     def entropy(self) -> Tensor:
         """K / 2 · (1 + log(2π)) + log det(scale_tril)."""
-        k = self.event_shape[0]
-        found = 0.5 * k * (1.0 + math.log(2 * math.pi)) + half_log_det(self._factor)
-        return found.expand(self.batch_shape)
+        found = 0.5 * self._event_shape[0] * (1.0 + LOG_2_PI) + half_log_det(self._factor)
+        return found.expand(self._batch_shape)
 
-
-def factor_of_inverse(matrix: Tensor) -> Tensor:
-    """The lower factor of Cholesky of a matrix's inverse."""
-    inverse = ops.flip(linalg.cholesky(ops.flip(matrix, (-2, -1))), (-2, -1)).mT
-    one = ops.eye(matrix.shape[-1], dtype=matrix.dtype)
-    return linalg.solve_triangular(inverse, one, upper=False)
+    def _kl(self, q: Self) -> Tensor:
+        if self._event_shape != q._event_shape:
+            raise ValueError(
+                "KL-divergence between two Multivariate Normals with different event shapes cannot "
+                "be computed"
+            )
+        factors = ops.broadcast_tensors(q._factor, self._factor)
+        trace = linalg.solve_triangular(*factors, upper=False).pow(2).sum([-2, -1])
+        distance = mahalanobis(q._factor, q.loc - self.loc)
+        sizes = half_log_det(q._factor) - half_log_det(self._factor)
+        return sizes + 0.5 * (trace + distance - self._event_shape[0])
 
 
 def mahalanobis(factor: Tensor, apart: Tensor) -> Tensor:

@@ -67,9 +67,12 @@ def one_poisson(rate: float) -> int:
             return k
 
 
-def each(function: Callable[[float], float], values: np.ndarray) -> np.ndarray:
+def each(function: Callable[[float], float], values: Tensor) -> Tensor:
     """What a function gives for each number, in order."""
-    return np.array([function(float(v)) for v in values.ravel()]).reshape(values.shape)
+    array = values._array
+    return wrap(
+        np.array([function(v) for v in array.ravel().tolist()], array.dtype).reshape(array.shape)
+    )
 
 
 def psi(values: np.ndarray) -> Any:
@@ -143,9 +146,8 @@ class _Gamma(Function):
     @staticmethod
     def forward(ctx: Any, alpha: Any) -> Any:
         array = alpha._array
-        tiny = np.finfo(array.dtype).tiny
-        drawn = each(lambda a: max(float(tiny), one_gamma(a, array.dtype.type)), array)
-        out = wrap(drawn.astype(array.dtype))
+        tiny = float(np.finfo(array.dtype).tiny)
+        out = each(lambda a: max(tiny, one_gamma(a, array.dtype.type)), alpha)
         ctx.save_for_backward(alpha, out)
         return out
 
@@ -162,7 +164,7 @@ class _Dirichlet(Function):
     @staticmethod
     def forward(ctx: Any, alpha: Any) -> Any:
         array = alpha._array
-        drawn = each(lambda a: one_gamma(a, np.float64), array)
+        drawn = each(lambda a: one_gamma(a, np.float64), alpha.double())._array
         kind = np.finfo(array.dtype)
         shares = (drawn / drawn.sum(-1, keepdims=True)).astype(array.dtype)
         out = wrap(np.clip(shares, kind.tiny, 1 - kind.epsneg))
@@ -177,18 +179,6 @@ class _Dirichlet(Function):
         return slope * (grads[0] - (out * grads[0]).sum(-1, True))
 
 
-def sample_gamma(alpha: Tensor) -> Tensor:
-    """Samples of the standard distribution of Gamma, with gradient."""
-    drawn: Tensor = _Gamma.apply(alpha)
-    return drawn
-
-
-def sample_dirichlet(alpha: Tensor) -> Tensor:
-    """Samples of Dirichlet's distribution, with gradient."""
-    drawn: Tensor = _Dirichlet.apply(alpha)
-    return drawn
-
-
-def sample_poisson(rate: Tensor) -> Tensor:
-    """Counts, in the dtype of the rates."""
-    return wrap(each(one_poisson, rate._array).astype(rate._array.dtype))
+# From the concentrations, of which those of Dirichlet's are along the last dimension.
+gamma: Callable[[Tensor], Tensor] = _Gamma.apply
+dirichlet: Callable[[Tensor], Tensor] = _Dirichlet.apply

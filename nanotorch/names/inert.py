@@ -6,6 +6,7 @@ nanotorch has gets those of its row besides its own. Nothing is made before it i
 
 import functools
 import importlib
+from abc import ABCMeta
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -137,6 +138,7 @@ TABLE = {
         "parallelize_module"
     ),
     "distributed.tensor.placement_types": "*Partial *Placement *Replicate *Shard *_StridedShard",
+    "distributions": "HalfCauchy HalfNormal LKJCholesky NegativeBinomial StudentT",
     "export": "Dim ExportedProgram export load save",
     "fft": (
         "fft fft2 fftfreq fftn fftshift ifft ifft2 ifftn ifftshift irfft irfft2 irfftn rfft rfft2 "
@@ -240,7 +242,7 @@ def value_of(place: str, name: str) -> Any:
     return MAKERS[mark](".".join(filter(None, ("torch", place, name))), home)
 
 
-class Inert(type):
+class Inert(ABCMeta):
     """The type of classes that stand for what nanotorch lacks."""
 
     _full = ""

@@ -388,15 +388,16 @@ REASONS = (
     ),
     Reason(
         "few use it. Write it as a function of the distributions that there are",
-        r"""distributions.(\w*Transform|Transformed\w+|transform\w*|biject_to|constraint_registry)
-        distributions.(identity_transform|HalfNormal|Log\w*Normal|LowRank\w+|\w*Cauchy|Relaxed\w+)
+        r"""distributions.(AbsTransform|CatTransform|CorrCholesky\w+|Cumulative\w+|ReshapeTransform)
+        distributions.(StackTransform|LowerCholeskyTransform|PositiveDefinite\w+|PowerTransform)
+        distributions.(HalfNormal|LogisticNormal|LowRank\w+|\w*Cauchy|Relaxed\w+|Dirichlet)
         distributions.(InverseGamma|ContinuousBernoulli|OneHot\w+|NegativeBinomial|Binomial|Chi2)
         distributions.(\w*Pareto|ExponentialFamily|FisherSnedecor|Geometric|Gumbel|Kumaraswamy)
         distributions.(LKJCholesky|MixtureSameFamily|StudentT|VonMises|Weibull|Wishart)
         distributions.(binomial|cauchy|chi2|continuous_bernoulli|exp_family|fishersnedecor)
         distributions.(generalized_pareto|geometric|gumbel|half_\w+|inverse_gamma|kumaraswamy)
-        distributions.(lkj_cholesky|log\w*_normal|mixture_\w+|lowrank_\w+|negative_binomial)
-        distributions.(one_hot_\w+|pareto|relaxed_\w+|studentT|von_mises|weibull)
+        distributions.(lkj_cholesky|logistic_normal|mixture_\w+|lowrank_\w+|negative_binomial)
+        distributions.(one_hot_\w+|pareto|relaxed_\w+|studentT|von_mises|weibull|dirichlet)
         distributions.wishart""",
     ),
 )

@@ -1,0 +1,550 @@
+"""Functions with an inverse, which move distributions, and the distributions they have moved."""
+
+import math
+from collections.abc import Callable, Sequence
+from copy import copy
+from functools import reduce
+from itertools import accumulate
+from typing import Any, Self
+
+from nanotorch import ops
+from nanotorch._core.dtypes import Size, finfo
+from nanotorch._core.grad_mode import no_grad
+from nanotorch._core.tensor import Tensor
+from nanotorch.distributions import constraints
+from nanotorch.distributions.constraints import Constraint, dependent_property, lifted
+from nanotorch.distributions.distribution import (
+    EMPTY,
+    Distribution,
+    Independent,
+    formula,
+    kl_divergence,
+    summed,
+)
+from nanotorch.distributions.families import Normal
+from nanotorch.nn.functional import pad, softplus
+
+
+class Transform:
+    """A function of tensors.
+
+    A subclass has ``_call``, ``_inverse`` and `log_abs_det_jacobian`, as methods or, where values
+    are all they need, as arguments of the class, which become its attributes; so may these:
+
+    Attributes:
+        domain, codomain: what its values are before and after.
+        bijective: whether it has an inverse.
+
+    Args:
+        cache_size: 1 if the last value and its result are kept, so that the way back from just
+            that result is exact and costs nothing. Default: 0.
+
+    Raises:
+        ValueError: for other sizes of a cache.
+    """
+
+    domain: Any = constraints.real
+    codomain: Any = constraints.real
+    bijective: Any = False
+    _inv: "Transform | None" = None
+    _like: Any = formula(id)  # what is equal for two of a kind that are
+
+    def __init_subclass__(cls, **formulas: Any) -> None:
+        super().__init_subclass__()
+        for name, value in formulas.items():
+            setattr(cls, name, staticmethod(value) if callable(value) else value)
+
+    def __init__(self, cache_size: int = 0) -> None:
+        super().__init__()
+        if cache_size not in (0, 1):
+            raise ValueError("cache_size must be 0 or 1")
+        self._cache_size = cache_size
+        self._cached: Any = None, None
+
+    @property
+    def event_dim(self) -> int:
+        """How many dimensions of a tensor are one value.
+
+        Raises:
+            ValueError: if they are not as many before and after.
+        """
+        dims: int = self.domain.event_dim
+        if dims != self.codomain.event_dim:
+            raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
+        return dims
+
+    @property
+    def sign(self) -> Any:
+        """1 if it keeps the order of numbers, -1 if it turns that around."""
+        raise NotImplementedError
+
+    @property
+    def inv(self) -> "Transform":
+        """The inverse, whose inverse is this."""
+        if self._inv is None:
+            self._inv = self._inverted()
+            self._inv._inv = self
+        return self._inv
+
+    def _inverted(self) -> "Transform":
+        return _InverseTransform()
+
+    def with_cache(self, cache_size: int = 1) -> "Transform":
+        """The transform with a cache of that size."""
+        if cache_size == self._cache_size:
+            return self
+        new = copy(self)
+        new._cache_size, new._cached, new._inv = cache_size, (None, None), None
+        return new
+
+    def __call__(self, x: Tensor) -> Tensor:
+        if self._cache_size and x is self._cached[0]:
+            return self._cached[1]
+        return self._kept(x, self._call(x))[1]
+
+    def _inv_call(self, y: Tensor) -> Tensor:
+        if self._cache_size and y is self._cached[1]:
+            return self._cached[0]
+        return self._kept(self._inverse(y), y)[0]
+
+    def _kept(self, *pair: Tensor) -> tuple[Tensor, ...]:
+        if self._cache_size:
+            self._cached = pair
+        return pair
+
+    def _call(self, x: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    _inverse: Any = _call
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """The logarithm of the size of the derivative at ``x``, where the function gives ``y``."""
+        raise NotImplementedError
+
+    def forward_shape(self, shape: Any) -> Size:
+        """The shape of the result for an argument of this shape."""
+        return Size(shape)
+
+    def inverse_shape(self, shape: Any) -> Size:
+        """The shape of the argument for a result of this shape."""
+        return Size(shape)
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and bool(self._like == other._like)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class _InverseTransform(Transform):
+    """The inverse of a transform."""
+
+    domain = formula(lambda self: self._inv.codomain)
+    codomain = formula(lambda self: self._inv.domain)
+    bijective = formula(lambda self: self._inv.bijective)
+    sign = formula(lambda self: self._inv.sign)
+    _like = formula(lambda self: self._inv)
+    _call = formula(lambda self: self._inv._inv_call)
+    _inverse = formula(lambda self: self._inv)
+    forward_shape = formula(lambda self: self._inv.inverse_shape)
+    inverse_shape = formula(lambda self: self._inv.forward_shape)
+
+    def with_cache(self, cache_size: int = 1) -> Transform:
+        return self.inv.with_cache(cache_size).inv
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return -self.inv.log_abs_det_jacobian(y, x)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.inv!r})"
+
+
+def within(y: Tensor) -> Tensor:
+    """Numbers from 0 to 1, moved to where their inverse is finite."""
+    return y.clamp(min=finfo(y.dtype).tiny, max=1.0 - finfo(y.dtype).eps)
+
+
+class ExpTransform(
+    Transform, _call=ops.exp, _inverse=ops.log, log_abs_det_jacobian=lambda x, y: x,
+    codomain=constraints.positive, bijective=True, sign=1, _like=(),
+):  # fmt: skip
+    """``exp(x)``."""
+
+
+class SigmoidTransform(
+    Transform, _call=lambda x: within(x.sigmoid()), _inverse=lambda y: within(y).logit(),
+    log_abs_det_jacobian=lambda x, y: -softplus(-x) - softplus(x),
+    codomain=constraints.unit_interval, bijective=True, sign=1, _like=(),
+):  # fmt: skip
+    """``1 / (1 + exp(-x))``."""
+
+
+class SoftplusTransform(
+    Transform, _call=softplus, _inverse=lambda y: y + (-y).expm1().neg().log(),
+    log_abs_det_jacobian=lambda x, y: -softplus(-x),
+    codomain=constraints.positive, bijective=True, sign=1, _like=(),
+):  # fmt: skip
+    """``log(1 + exp(x))``."""
+
+
+class TanhTransform(
+    Transform, _call=ops.tanh, _inverse=ops.atanh,
+    log_abs_det_jacobian=lambda x, y: 2.0 * (math.log(2.0) - x - softplus(-2.0 * x)),
+    codomain=constraints.Interval(-1.0, 1.0), bijective=True, sign=1, _like=(),
+):  # fmt: skip
+    """``tanh(x)``, with a slope that is exact for large numbers too."""
+
+
+class SoftmaxTransform(
+    Transform, _call=lambda x: x.softmax(-1), _inverse=ops.log, _like=(),
+    domain=constraints.real_vector, codomain=constraints.simplex,
+):  # fmt: skip
+    """Vectors to the simplex, from which the way back is known but for a summand."""
+
+
+def rests(x: Tensor) -> Tensor:
+    """The logarithm of how many parts are left at each of several breaks."""
+    return ops.arange(x.shape[-1], 0, -1, dtype=x.dtype).log()
+
+
+class StickBreakingTransform(
+    Transform,
+    log_abs_det_jacobian=lambda x, y: (y[..., :-1].log() - softplus(x - rests(x))).sum(-1),
+    domain=constraints.real_vector, codomain=constraints.simplex, bijective=True, _like=(),
+):  # fmt: skip
+    """Vectors to the simplex of one number more: each number breaks off a share of the rest."""
+
+    def _call(self, x: Tensor) -> Tensor:
+        z = within(ops.sigmoid(x - rests(x)))
+        return pad(z, [0, 1], value=1) * pad((1 - z).cumprod(-1), [1, 0], value=1)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        broken = y[..., :-1]
+        left = (1 - broken.cumsum(-1)).clamp(min=finfo(y.dtype).tiny)
+        return broken.log() - left.log() + rests(broken)
+
+    def forward_shape(self, shape: Any) -> Size:
+        return Size((*shape[:-1], shape[-1] + 1))
+
+    def inverse_shape(self, shape: Any) -> Size:
+        return Size((*shape[:-1], shape[-1] - 1))
+
+
+class AffineTransform(Transform):
+    """``loc + scale * x``.
+
+    Args:
+        loc, scale: numbers or tensors.
+        event_dim: how many of the last dimensions are one value. Default: 0.
+        cache_size: as `Transform` has it.
+    """
+
+    bijective = True
+    _given = formula(lambda self: (self.loc, self.scale))
+    _like = formula(lambda self: [v.tolist() if isinstance(v, Tensor) else v for v in self._given])
+
+    def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.loc, self.scale = loc, scale
+        self.domain = self.codomain = lifted(constraints.real, event_dim)
+
+    @property
+    def sign(self) -> Any:
+        """That of the scale."""
+        tensor = isinstance(self.scale, Tensor)
+        return self.scale.sign() if tensor else (self.scale > 0) - (self.scale < 0)
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x * self.scale + self.loc
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return (y - self.loc) / self.scale
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        size = ops.zeros_like(x) + abs(self.scale)
+        return summed(size.log(), self.event_dim)
+
+    def forward_shape(self, shape: Any) -> Size:
+        shapes = [value.shape for value in self._given if isinstance(value, Tensor)]
+        return Size(ops.broadcast_shapes(shape, *shapes))
+
+    inverse_shape = forward_shape
+
+
+class ComposeTransform(Transform):
+    """Several transforms, one after the other.
+
+    Args:
+        parts: the transforms.
+        cache_size: as `Transform` has it, of each.
+    """
+
+    def __init__(self, parts: Sequence[Transform], cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.parts = [part.with_cache(cache_size) if cache_size else part for part in parts]
+        steps = [(part.domain, part.codomain) for part in self.parts]
+        self.codomain = reached(steps)
+        self.domain = reached([(after, before) for before, after in reversed(steps)])
+
+    bijective = formula(lambda self: all(part.bijective for part in self.parts))
+    sign = formula(lambda self: math.prod(part.sign for part in self.parts))
+    _like = formula(lambda self: self.parts)
+
+    def _inverted(self) -> Transform:
+        return ComposeTransform([part.inv for part in reversed(self.parts)])
+
+    def with_cache(self, cache_size: int = 1) -> Transform:
+        return self if cache_size == self._cache_size else ComposeTransform(self.parts, cache_size)
+
+    def _call(self, x: Tensor) -> Tensor:
+        return path(self.parts, x)[-1]
+
+    _inverse = formula(lambda self: self.inv)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return slope(self.parts, [*path(self.parts[:-1], x), y], self.domain.event_dim)
+
+    def forward_shape(self, shape: Any) -> Size:
+        return reduce(lambda found, part: part.forward_shape(found), self.parts, Size(shape))
+
+    def inverse_shape(self, shape: Any) -> Size:
+        return self.inv.forward_shape(shape)
+
+    def __repr__(self) -> str:
+        inner = ",\n    ".join(map(repr, self.parts))
+        return f"{type(self).__name__}(\n    {inner}\n)"
+
+
+class IndependentTransform(Transform):
+    """A transform whose last dimensions make up one value together.
+
+    Args:
+        base_transform: the transform.
+        reinterpreted_batch_ndims: how many dimensions.
+        cache_size: as `Transform` has it.
+    """
+
+    def __init__(
+        self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0
+    ) -> None:
+        super().__init__(cache_size)
+        self.base_transform = base_transform
+        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+        self.domain = lifted(base_transform.domain, reinterpreted_batch_ndims)
+        self.codomain = lifted(base_transform.codomain, reinterpreted_batch_ndims)
+
+    bijective = formula(lambda self: self.base_transform.bijective)
+    sign = formula(lambda self: self.base_transform.sign)
+    _call = formula(lambda self: self.base_transform)
+    _inverse = formula(lambda self: self.base_transform.inv)
+    forward_shape = formula(lambda self: self.base_transform.forward_shape)
+    inverse_shape = formula(lambda self: self.base_transform.inverse_shape)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return summed(self._call.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
+
+
+def reached(steps: Sequence[tuple[Constraint, Constraint]]) -> Any:
+    """What values are after steps from a constraint to another, with all dimensions that these need
+    together.
+    """
+    if not steps:
+        return constraints.real
+    dims = steps[0][0].event_dim
+    for before, after in steps:
+        dims = max(dims + after.event_dim - before.event_dim, after.event_dim)
+    return lifted(after, dims - after.event_dim)
+
+
+def path(parts: Sequence[Transform], x: Tensor) -> list[Tensor]:
+    """A value, and what it is after each of several transforms."""
+    return list(accumulate(parts, lambda value, part: part(value), initial=x))
+
+
+def slope(parts: Sequence[Transform], points: Sequence[Tensor], dims: int) -> Any:
+    """The logarithm of the size of the derivative along a path.
+
+    Args:
+        parts: the transforms.
+        points: the value before, between and after them.
+        dims: how many dimensions are one value before them.
+    """
+    total = summed(ops.zeros_like(points[0]), dims)
+    for part, x, y in zip(parts, points, points[1:], strict=False):
+        total = total + summed(part.log_abs_det_jacobian(x, y), dims - part.domain.event_dim)
+        dims += part.codomain.event_dim - part.domain.event_dim
+    return total
+
+
+identity_transform = ComposeTransform([])
+
+
+class TransformedDistribution(Distribution):
+    """What transforms make of samples of a distribution.
+
+    Args:
+        base_distribution: the distribution.
+        transforms: one, or a list of them, of which the first is applied first.
+        validate_args: whether values are checked. Default: True.
+
+    Raises:
+        ValueError: for what is no transform; for a distribution of too few dimensions.
+    """
+
+    def __init__(
+        self, base_distribution: Distribution, transforms: Any, validate_args: bool | None = None
+    ) -> None:
+        self.transforms = [transforms] if isinstance(transforms, Transform) else transforms
+        if not all(isinstance(transform, Transform) for transform in self.transforms):
+            raise ValueError("transforms must be a Transform or a list of Transforms")
+        self._whole = whole = ComposeTransform(self.transforms)
+        shape = base_distribution.batch_shape + base_distribution.event_shape
+        if len(shape) < whole.domain.event_dim:
+            raise ValueError(f"the base distribution has shape {shape}, the transforms need more")
+        final, dims = whole.forward_shape(shape), len(base_distribution.event_shape)
+        if (needed := whole.inverse_shape(final)) != shape:
+            base_distribution = base_distribution.expand(needed[: len(needed) - dims])
+        more = whole.domain.event_dim - dims
+        self.base_dist = Independent(base_distribution, more) if more > 0 else base_distribution
+        change = whole.codomain.event_dim - whole.domain.event_dim
+        cut = len(final) - len(self.base_dist.event_shape) - change
+        super().__init__(final[:cut], final[cut:], validate_args)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
+        new: Self = self._get_checked_instance(TransformedDistribution, _instance)
+        shape = self._whole.inverse_shape((*batch_shape, *self._event_shape))
+        base = self.base_dist.expand(shape[: len(shape) - len(self.base_dist.event_shape)])
+        TransformedDistribution.__init__(new, base, self.transforms, self._validate_args)
+        return new
+
+    has_rsample = formula(lambda self: self.base_dist.has_rsample)
+
+    @dependent_property
+    def support(self) -> Any:
+        """What the last transform gives."""
+        if not self.transforms:
+            return self.base_dist.support
+        found = self.transforms[-1].codomain
+        return lifted(found, len(self._event_shape) - found.event_dim)
+
+    def sample(self, sample_shape: Any = EMPTY) -> Tensor:
+        with no_grad():
+            return self._whole(self.base_dist.sample(sample_shape))
+
+    def rsample(self, sample_shape: Any = EMPTY) -> Tensor:
+        return self._whole(self.base_dist.rsample(sample_shape))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        points = path([part.inv for part in reversed(self.transforms)], value)[::-1]
+        moved = slope(self.transforms, points, len(self.base_dist.event_shape))
+        return -moved + self.base_dist.log_prob(points[0])
+
+    def cdf(self, value: Tensor) -> Tensor:
+        return self._ordered(self.base_dist.cdf(self._whole.inv(value)))
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return self._whole(self.base_dist.icdf(self._ordered(value)))
+
+    def _kl(self, q: Self) -> Tensor:
+        if self.transforms != q.transforms or self._event_shape != q._event_shape:
+            raise NotImplementedError
+        return kl_divergence(self.base_dist, q.base_dist)
+
+    def _ordered(self, value: Tensor) -> Tensor:
+        """A probability, or the rest of one if the transforms turn the order around."""
+        sign = self._whole.sign
+        return value if isinstance(sign, int) and sign == 1 else sign * (value - 0.5) + 0.5
+
+
+class LogNormal(TransformedDistribution):
+    """Numbers whose logarithm is normal.
+
+    Args:
+        loc, scale: mean and standard deviation of the logarithm.
+        validate_args: whether parameters and values are checked. Default: True.
+    """
+
+    arg_constraints = Normal.arg_constraints
+    support = constraints.positive
+    loc = formula(lambda self: self.base_dist.loc)
+    scale = formula(lambda self: self.base_dist.scale)
+    mean = formula(lambda self: (self.loc + self.scale.pow(2) / 2).exp())
+    mode = formula(lambda self: (self.loc - self.scale.square()).exp())
+    variance = formula(lambda self: self.mean.pow(2) * self.scale.pow(2).expm1())
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        base = Normal(loc, scale, validate_args=validate_args)
+        super().__init__(base, ExpTransform(), validate_args=validate_args)
+
+    def entropy(self) -> Tensor:
+        return self.base_dist.entropy() + self.loc
+
+
+# From all numbers to what fulfils a constraint: with an inverse, or as simply as can be.
+
+
+class ConstraintRegistry:
+    """What makes a transform for a constraint, by its type."""
+
+    def __init__(self) -> None:
+        self._registry: dict[type, Callable[[Any], Transform]] = {}
+
+    def register(self, constraint: Any, factory: Any = None) -> Any:
+        """Say what makes the transform for a kind of constraints; also a decorator.
+
+        Args:
+            constraint: the kind, or one of it.
+            factory: a function of the constraint.
+
+        Raises:
+            TypeError: for what is no constraint.
+        """
+        if factory is None:
+            return lambda factory: self.register(constraint, factory)
+        kind = type(constraint) if isinstance(constraint, Constraint) else constraint
+        if not (isinstance(kind, type) and issubclass(kind, Constraint)):
+            raise TypeError(f"expected a kind of constraints, or one, but got {constraint}")
+        self._registry[kind] = factory
+        return factory
+
+    def __call__(self, constraint: Constraint) -> Transform:
+        if (kind := type(constraint)) not in self._registry:
+            raise NotImplementedError(f"Cannot transform _{kind.__name__} constraints")
+        return self._registry[kind](constraint)
+
+
+def between(constraint: Any) -> Transform:
+    """From all numbers into an interval."""
+    low, high = constraint.lower_bound, constraint.upper_bound
+    if not isinstance(low, Tensor) and not isinstance(high, Tensor) and (low, high) == (0, 1):
+        return SigmoidTransform()
+    return ComposeTransform([SigmoidTransform(), AffineTransform(low, high - low)])
+
+
+def beyond(bound: Any, side: int) -> Transform:
+    """From all numbers to those on a side of a bound."""
+    return ComposeTransform([ExpTransform(), AffineTransform(bound, side)])
+
+
+def registry(to_simplex: type[Transform]) -> ConstraintRegistry:
+    """One that has what leads to the usual constraints."""
+    made = ConstraintRegistry()
+    made._registry = {
+        constraints.Real: lambda c: identity_transform,
+        constraints.Interval: between,
+        constraints.GreaterThan: lambda c: beyond(c.lower_bound, 1),
+        constraints.GreaterThanEq: lambda c: beyond(c.lower_bound, 1),
+        constraints.LessThan: lambda c: beyond(c.upper_bound, -1),
+        constraints.Simplex: lambda c: to_simplex(),
+        constraints.IndependentConstraint: lambda c: IndependentTransform(
+            made(c.base_constraint), c.reinterpreted_batch_ndims
+        ),
+    }
+    return made
+
+
+biject_to, transform_to = registry(StickBreakingTransform), registry(SoftmaxTransform)
