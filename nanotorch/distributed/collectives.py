@@ -16,8 +16,9 @@ from typing import Any, ParamSpec
 
 import numpy as np
 
+from nanotorch._core.bfloat16 import Bfloat16Array
 from nanotorch._core.call_site import warn
-from nanotorch._core.dtypes import of_array
+from nanotorch._core.dtypes import BFLOAT16, of_array
 from nanotorch._core.tensor import Tensor
 from nanotorch.distributed.group import (
     Array,
@@ -217,12 +218,14 @@ def compare(group: ProcessGroup, name: str, arguments: dict[str, str]) -> None:
 
 
 def combined(parts: Sequence[Array], op: ReduceOp) -> Array:
-    """What the ranks' arrays come to, one after the other."""
-    total = parts[0]
+    """What the ranks' arrays come to, one after the other; the first one becomes it."""
+    total, *rest = (p.view(Bfloat16Array) if p.dtype == BFLOAT16 else p for p in parts)
     with np.errstate(all="ignore"):
-        for part in parts[1:]:
+        for part in rest:
             UFUNCS[op](total, part, out=total)
-    return total / total.dtype.type(len(parts)) if op is ReduceOp.AVG else total
+        if op is ReduceOp.AVG:
+            np.divide(total, len(parts), out=total)
+    return parts[0]
 
 
 def check_op(op: Any, array: Array) -> None:

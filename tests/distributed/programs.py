@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 SIZES = (2, 3, 4)
-DTYPES = ("bool", "uint8", "int8", "int32", "int64", "float16", "float32", "float64")
+DTYPES = (
+    "bool", "uint8", "int8", "int32", "int64", "float16", "bfloat16", "float32", "float64",
+)  # fmt: skip
 OPS = ("SUM", "AVG", "PRODUCT", "MIN", "MAX", "BAND", "BOR", "BXOR")
 
 
@@ -95,6 +97,33 @@ def pieces(torch: Any, rank: int, size: int) -> Iterator[Any]:
     source = torch.arange(2.0 * sum(sent)).reshape(-1, 2) + 100 * rank
     dist.all_to_all_single(out, source, [rank + 1] * size, sent)
     yield out.tolist()
+
+
+def dtypes(torch: Any, rank: int, size: int) -> Iterator[Any]:
+    """What is not a sum, of each dtype."""
+    dist = torch.distributed
+    for dtype in DTYPES:
+        own = (torch.arange(2 * size) * (rank + 1) % 5).to(getattr(torch, dtype))
+        x = own.clone()
+        dist.broadcast(x, size - 1)
+        yield [dtype, x.tolist()]
+        parts = [torch.zeros_like(own) for _ in range(size)]
+        dist.all_gather(parts, own)
+        yield [p.tolist() for p in parts]
+        dist.gather(own, parts if rank == 0 else None, 0)
+        dist.scatter(x, parts if rank == 0 else None, 0)
+        yield x.tolist()
+        piece, whole = x[:2].clone(), torch.zeros_like(own)
+        dist.all_gather_into_tensor(whole, own[:2].clone())
+        yield whole.tolist()
+        dist.all_to_all_single(whole, own)
+        yield whole.tolist()
+        dist.reduce_scatter_tensor(piece, own, op=dist.ReduceOp.MAX)
+        yield piece.tolist()
+        sent = dist.isend(own, (rank + 1) % size)
+        dist.recv(x, (rank - 1) % size)
+        sent.wait()
+        yield x.tolist()
 
 
 def messages(torch: Any, rank: int, size: int) -> Iterator[Any]:
