@@ -49,8 +49,12 @@ def settle(
         outputs: what `forward` returned.
         recording: whether ``node`` becomes part of the graph.
     """
-    dirty = check_dirty(node, inputs) if node.dirty_tensors else ()
-    constants = check_constants(node) if node.non_differentiable else ()
+    dirty = marked(node.dirty_tensors, "mark_dirty") if node.dirty_tensors else ()
+    if dirty and not all(is_among(t, inputs) for t in dirty):
+        warn("ctx.mark_dirty() received a tensor that was not an input")
+    constants = node.non_differentiable or ()
+    if constants:
+        marked(constants, "mark_non_differentiable")
     several = isinstance(outputs, tuple)
     results = list(outputs) if several else [outputs]
     for t in dirty:
@@ -99,23 +103,12 @@ def is_among(tensor: Any, tensors: Sequence[Any]) -> bool:
     return False
 
 
-def check_constants(node: "BackwardCFunction") -> tuple[Tensor, ...]:
-    """The tensors marked as having no gradient."""
-    for value in node.non_differentiable or ():
+def marked(values: tuple[Any, ...] | None, function: str) -> tuple[Tensor, ...]:
+    """The tensors that a method of ``ctx`` has marked."""
+    for value in values or ():
         if not isinstance(value, Tensor):
-            raise RuntimeError(f"mark_non_differentiable takes tensors, not {type(value).__name__}")
-    return node.non_differentiable or ()
-
-
-def check_dirty(node: "BackwardCFunction", inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """The tensors marked as written to."""
-    for value in node.dirty_tensors or ():
-        if not isinstance(value, Tensor):
-            raise RuntimeError(f"mark_dirty takes tensors, not {type(value).__name__}")
-    dirty = node.dirty_tensors or ()
-    if any(not is_among(t, inputs) for t in dirty):
-        warn("ctx.mark_dirty() received a tensor that was not an input")
-    return dirty
+            raise RuntimeError(f"{function} takes tensors, not {type(value).__name__}")
+    return values or ()
 
 
 def constant(out: Tensor, is_input: bool, is_dirty: bool) -> Tensor:

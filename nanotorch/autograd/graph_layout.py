@@ -90,18 +90,6 @@ class Rows:
         self.rows = first_order(self)
 
 
-def arrange(sizes: Sequence[tuple[float, float]], edges: Sequence[Edge]) -> Rows:
-    """Put items into rows, with few crossings of the edges between them.
-
-    Args:
-        sizes: width and height of each item.
-        edges: between items, by position; without cycles.
-    """
-    rows = Rows(sizes, edges)
-    reduce_crossings(rows)
-    return rows
-
-
 def from_above(count: int, links: Iterable[tuple[int, int]]) -> list[int]:
     """Items so that each link, from one to another, leads to a later one."""
     waiting = [0] * count
@@ -236,6 +224,7 @@ def pair_crossings(rows: Rows, place: Mapping[int, int], left: int, right: int) 
 
 BETWEEN_BOXES, BETWEEN_LINES = 22.0, 12.0  # least distance in a row
 ROUNDS = 40
+PULL = (1.0, 2.0, 8.0)  # how much a segment is to be straight, by its ends that are no boxes
 
 
 def columns(rows: Rows, joined: Sequence[Segment]) -> list[float]:
@@ -259,15 +248,9 @@ def stand_ins(rows: Rows, segment: Segment) -> int:
     return (segment.above >= rows.real) + (segment.below >= rows.real)
 
 
-def pull(rows: Rows, segment: Segment) -> float:
-    """How much a segment is to be straight."""
-    return (1.0, 2.0, 8.0)[stand_ins(rows, segment)]
-
-
 def distance(rows: Rows, a: int, b: int) -> float:
     """The least distance of the centres of two neighbours in a row."""
-    lines = a >= rows.real and b >= rows.real
-    space = BETWEEN_LINES if lines else BETWEEN_BOXES
+    space = BETWEEN_LINES if a >= rows.real <= b else BETWEEN_BOXES
     return (rows.widths[a] + rows.widths[b]) / 2 + space
 
 
@@ -344,7 +327,7 @@ class Blocks:
             a, b = self.block[s.above], self.block[s.below]
             if a != b:
                 apart = self.offset[s.above] + s.port_above - self.offset[s.below] - s.port_below
-                weight = pull(rows, s)
+                weight = PULL[stand_ins(rows, s)]
                 self.links[a].append((b, apart, weight))
                 self.links[b].append((a, -apart, weight))
 
@@ -420,7 +403,8 @@ def lay_out(sizes: Sequence[tuple[float, float]], edges: Sequence[Edge]) -> Layo
         sizes: width and height of each item.
         edges: between items, by position; without cycles.
     """
-    rows = arrange(sizes, edges)
+    rows = Rows(sizes, edges)
+    reduce_crossings(rows)
     joined = straight(rows)
     set_ports(rows, joined)
     xs = columns(rows, joined)

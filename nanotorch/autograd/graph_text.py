@@ -84,7 +84,9 @@ class Tree:
                 self.postponed.append(key)
                 continue
             self.written.update((key, self.leaves.get(key, key)))
-            stack += reversed(list(continued(inputs, margin)))
+            for position, (key, number) in reversed(list(enumerate(inputs, 1))):
+                first, below = ("└─ ", "   ") if position == len(inputs) else ("├─ ", "│  ")
+                stack.append((key, number, margin + first, margin + below))
 
     def text(self, key: str, number: str, elsewhere: bool) -> str:
         """What a line says of a node, or where it is written."""
@@ -102,13 +104,6 @@ class Tree:
 def values_text(box: Box) -> str:
     """The values and gradients that a line ends with."""
     return "".join(f", {name} {value}" for name, value in box.values).replace(", value ", " = ", 1)
-
-
-def continued(inputs: list[tuple[str, str]], margin: str) -> Iterator[tuple[str, str, str, str]]:
-    """The inputs of a node, with what stands before the line of each and before those below it."""
-    for i, (key, number) in enumerate(inputs, 1):
-        last = i == len(inputs)
-        yield key, number, margin + ("└─ " if last else "├─ "), margin + ("   " if last else "│  ")
 
 
 def graph_text(

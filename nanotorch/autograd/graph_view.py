@@ -45,6 +45,7 @@ BoxKind = Literal["op", "leaf", "saved", "output", "base", "cut", "constant", "m
 LinkKind = Literal["flow", "saved", "kept", "view"]
 
 LONGEST_DETAIL = 200  # characters
+WORDS = {"saved": "saved tensor", "base": "base of a view"}
 VALUE, GRADIENT = "value", "grad"
 
 
@@ -362,8 +363,11 @@ class Walk:
         """Add or replace a tensor's box; a name that the user has given goes before any other."""
         title = self.names.get(id(tensor), "" if kind == "leaf" else name)
         shape = shape_text(tensor._array.shape)
-        details = "\n".join(tensor_details(tensor, kind, title))
-        self.graph.boxes[key_of(tensor)] = Box(kind, title, (shape,), (), details)
+        lines = [f"{WORDS.get(kind, kind)} {title}".rstrip()]
+        lines += [f"{value_text(tensor)}, {tensor._array.size:,} elements"]
+        if kind == "leaf":
+            lines += [f"grad: {'none yet' if tensor._grad is None else value_text(tensor._grad)}"]
+        self.graph.boxes[key_of(tensor)] = Box(kind, title, (shape,), (), "\n".join(lines))
 
     def link(self, source: Any, target: Any, kind: LinkKind = "flow", label: str = "") -> None:
         self.graph.links.append(Link(key_of(source), key_of(target), kind, label))
@@ -392,15 +396,6 @@ def node_details(node: Node, values: Iterable[tuple[str, Any]]) -> Iterator[str]
     trace = vars(node).get("_metadata", {}).get(TRACE)
     if trace:  # anomaly mode was on
         yield from (printable(line.strip()) for line in trace[-1].splitlines())
-
-
-def tensor_details(tensor: Tensor, kind: BoxKind, title: str) -> Iterator[str]:
-    """Lines about a tensor."""
-    words = {"leaf": "leaf", "saved": "saved tensor", "output": "output", "base": "base of a view"}
-    yield f"{words[kind]} {title}".rstrip()
-    yield f"{value_text(tensor)}, {tensor._array.size:,} elements"
-    if kind == "leaf":
-        yield f"grad: {'none yet' if tensor._grad is None else value_text(tensor._grad)}"
 
 
 # What is drawn of a graph that is too large to be read: the part nearest its outputs.

@@ -11,19 +11,25 @@ from nanotorch.autograd.graph_layout import (
     Blocks,
     Edge,
     Rows,
-    arrange,
     columns,
     crossings,
     distance,
     first_order,
     lay_out,
     rank_items,
+    reduce_crossings,
     set_ports,
     spread,
     straight,
 )
 
 Graphs = tuple[list[tuple[float, float]], list[Edge]]
+
+
+def arrange(sizes: list[tuple[float, float]], edges: list[Edge]) -> Rows:
+    rows = Rows(sizes, edges)
+    reduce_crossings(rows)
+    return rows
 
 
 @st.composite

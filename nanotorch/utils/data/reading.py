@@ -356,21 +356,17 @@ class Plan:
             position: where batches are counted.
             skipped: how many samples of a stream are passed over.
         """
-        dataset, collate_fn = self.dataset, self.collate_fn
+        dataset, collate_fn, batched = self.dataset, self.collate_fn, self.batched
         if self.streams:
             return stream_reader(self, position, skipped)
         if self.rows is not None:
             return row_reader(self, position, *self.rows)
 
-        def read(index: Any) -> Any:
+        def read(indices: Any) -> Any:
             position.batches += 1
-            return collate_fn(dataset[index])
+            return collate_fn(samples(dataset, indices) if batched else dataset[indices])
 
-        def read_several(indices: Any) -> Any:
-            position.batches += 1
-            return collate_fn(samples(dataset, indices))
-
-        return read_several if self.batched else read
+        return read
 
 
 def rows_of(dataset: Any) -> tuple[list[Array], Array | None] | None:

@@ -330,7 +330,8 @@ class Nodes:
         shapes = [shape_proto(shape) for shape, _ in outputs]
         attr = {"_output_shapes": p.AttrValue(list=p.AttrValue.ListValue(shape=shapes))}
         if outputs:
-            attr["T"] = p.AttrValue(type=data_type(outputs[0][1]))
+            name = outputs[0][1].name
+            attr["T"] = p.AttrValue(type=TYPES.get(name, f"DT_{name.upper()}"))
         attr |= {key: p.AttrValue(s=value.encode()) for key, value in attributes.items()}
         self.nodes.append(p.NodeDef(name=unique, op=op, input=inputs, attr=attr))
         size = 0 if shared else sum(math.prod(shape) * dtype.itemsize for shape, dtype in outputs)
@@ -354,12 +355,6 @@ def visible(op: str) -> str:
 def label(op: str) -> str:
     """`LogSoftmax` -> `log_softmax`, `MaxPool2DWithIndices` -> `max_pool2d_with_indices`."""
     return safe(re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", "_", op).lower())
-
-
-def data_type(dtype: Any) -> int:
-    """TensorFlow's number of a NumPy dtype."""
-    name = TYPES.get(dtype.name, f"DT_{dtype.name.upper()}")
-    return int(protos().DataType.Value(name))
 
 
 # Run a model, or watch a training step, and note what happens where and how fast.
