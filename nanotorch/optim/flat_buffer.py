@@ -189,7 +189,7 @@ class Flat:
         gradients = block_of(span)
         self.grad = np.frombuffer(gradients, dtype, size)
         self.arrays = [p._array for p in params]
-        self.owns = [state.get(p) for p in params]
+        self.owns: list[Any] = [state.get(p) for p in params]
         self.places: list[Array] = []
         at = 0
         for array in self.arrays:
@@ -200,7 +200,7 @@ class Flat:
         ]
         self.counts = [own[COUNT]._array for own in self.owns if own and COUNT in own]
 
-    def gather(self, params: list[Tensor], state: Kept) -> bool:
+    def gather(self, params: list[Any], state: Kept) -> bool:
         """Copy the gradients together, if everything still lies where it did."""
         try:
             for p, array, own, place in zip(
