@@ -81,10 +81,11 @@ class Transform:
     @property
     def inv(self) -> "Transform":
         """The inverse, whose inverse is this."""
-        if self._inv is None:
-            self._inv = self._inverted()
-            self._inv._inv = self
-        return self._inv
+        if self._inv is not None:
+            return self._inv
+        made = self._inverted()
+        made._inv = self  # one way only: a cycle would keep what is in the cache
+        return made
 
     def _inverted(self) -> "Transform":
         return _InverseTransform()

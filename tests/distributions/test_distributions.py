@@ -1,5 +1,7 @@
 """Distributions, compared with PyTorch, and PyTorch's files of them."""
 
+import gc
+import weakref
 from abc import ABC
 
 import pytest
@@ -61,3 +63,18 @@ def test_arguments_are_named_as_in_the_declaration() -> None:
             call()
     with pytest.raises(TypeError, match="unexpected keyword argument 'sigma'"):
         torch.distributions.Normal(0.0, sigma=1.0)
+
+
+def test_a_cache_ends_with_its_distribution() -> None:
+    normal = torch.distributions.Normal(torch.zeros(3, requires_grad=True), 1.0)
+    gc.disable()
+    try:
+        parts = [torch.distributions.TanhTransform(cache_size=1)]
+        squashed = torch.distributions.TransformedDistribution(normal, parts)
+        x = squashed.rsample()
+        assert squashed.log_prob(x).requires_grad
+        sample = weakref.ref(x)
+        del x, parts, squashed
+        assert sample() is None
+    finally:
+        gc.enable()
