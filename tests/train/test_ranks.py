@@ -43,10 +43,20 @@ train: {{steps: 40, batch_size: 30}}
 """
 
 
+LEARNING = ("linear_regression", "bce_classification", "digits_cnn", "characters")
+EACH = """-c
+import sys
+from nanotorch.train import train
+for run in sys.argv[1:]:
+    train(*run.split(), "log.plots=false", "log.tensorboard=false", verbose=False)
+"""
+
+
 def started(count: int, *words: str, program: str = "train") -> subprocess.Popen[str]:
     """Start a script in several processes, in one without a launcher."""
     pool = ["-m", "mpi4py.futures"] * (program == "sweep" and count > 1)
-    command = [sys.executable, *pool, f"{ROOT}/scripts/{program}.py", *words]
+    script = program.split("\n", 1) if program == EACH else [f"{ROOT}/scripts/{program}.py"]
+    command = [sys.executable, *pool, *script, *words]
     command = [str(MPIEXEC), "-n", str(count), *command] if count > 1 else command
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
@@ -96,12 +106,17 @@ def test_two_processes_take_the_steps_of_one() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [2, 3, 4])
-@pytest.mark.parametrize("name", ["bce_classification", "digits_cnn", "characters"])
-def test_the_bits_of_one_process(name: str, count: int) -> None:
-    own = f"{ROOT}/configs/{name}.yaml"
-    words = ("train.steps=14",)
-    run = trained(count, "several", own, *words, f"train.batch_size={8 * count}")
-    assert equal(run, of_one(own, count, 8, *words))
+def test_the_bits_of_one_process(count: int) -> None:
+    for processes, place, batch in ((count, "several", 8 * count), (1, "one", 8)):
+        steps = f"train.steps=14 train.batch_size={batch} train.accumulate={count // processes}"
+        runs = [f"{name} {steps} log.dir={place}/{name}" for name in LEARNING]
+        starts = "function.start=[[1,2],[-1,0.5],[0,3]]"
+        runs.append(f"rosenbrock {starts} log.dir={place}/minimum")
+        code, out, error = done(processes, *runs, program=EACH)
+        assert code == 0, out + error
+    several, one = (sorted(Path(place).glob("*/*/2*")) for place in ("several", "one"))
+    assert len(several) == len(LEARNING) + 1
+    assert all(map(equal, several, one))
 
 
 @pytest.mark.slow
@@ -132,12 +147,6 @@ def test_batch_normalization_is_that_of_the_whole_batch() -> None:
     assert first.keys() == second.keys()
     for name, array in first.items():
         np.testing.assert_allclose(array, second[name], rtol=1e-3, atol=1e-4, err_msg=name)
-
-
-@pytest.mark.slow
-def test_a_minimization_is_the_same_in_each_process() -> None:
-    config = f"{ROOT}/configs/rosenbrock.yaml"
-    assert equal(trained(3, "several", config), trained(1, "one", config))
 
 
 @pytest.mark.slow
