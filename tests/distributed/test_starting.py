@@ -18,7 +18,7 @@ from nanotorch import nn
 from nanotorch.distributed import run
 from nanotorch.distributed.rendezvous import launcher as mpiexec
 from nanotorch.nn.parallel import DistributedDataParallel
-from tests.distributed.test_programs import ENVIRONMENT, ROOT, compare
+from tests.distributed.test_programs import ENVIRONMENT, ROOT, compare, of_mpich
 from tests.distributed.worker import main as work
 
 RUN = (sys.executable, "-m", "nanotorch.distributed.run", "--nproc-per-node", "2")
@@ -176,7 +176,7 @@ def test_all_end_with_one(
     script.write_text(FAILING.format(action=action, before=before))
     status, _, told = ended(*start, str(script))
     assert status not in (0, None)
-    assert re.search(f"{text}$", told.strip())
+    assert re.search(f"{text}$", told, re.MULTILINE)
 
 
 def spawned(rank: int, folder: str, size: int) -> None:
@@ -184,6 +184,7 @@ def spawned(rank: int, folder: str, size: int) -> None:
     work(folder, rank, size)
 
 
+@of_mpich
 @pytest.mark.slow
 def test_processes_of_spawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
@@ -202,6 +203,7 @@ def failing(rank: int, action: str) -> None:
     dist.barrier()
 
 
+@of_mpich
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("action", "text"), [("raise", "Process 1(.|\n)*broken"), ("kill", "process 1.*SIGKILL")]
@@ -215,6 +217,7 @@ def test_spawn_tells_who_has_failed(
         mp.spawn(failing, (action,), nprocs=2)
 
 
+@of_mpich
 @pytest.mark.slow
 def test_processes_that_do_not_come() -> None:
     code = "import nanotorch.distributed as d, datetime as t; d.init_process_group(rank={}, "

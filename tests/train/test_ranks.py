@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+from tests.distributed.test_programs import of_mpich
 from tests.patience import wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -170,9 +171,10 @@ def test_a_run_is_resumed_in_other_numbers_of_processes() -> None:
 
 @pytest.mark.slow
 def test_a_mistake_is_told_once_and_leaves_nothing() -> None:
-    assert done(3, "--config", BCE[0], "train.epoch=3") == (
-        2, "", "command line: train.epoch=3: unknown key; did you mean 'epochs'?\n"
-    )  # fmt: skip
+    code, out, error = done(3, "--config", BCE[0], "train.epoch=3")
+    told = "command line: train.epoch=3: unknown key; did you mean 'epochs'?\n"
+    assert (code, out, error[: len(told)]) == (2, "", told)
+    assert error.count("command line") == 1
     Path("runs").write_text("in the way", "utf-8")
     code, _, error = done(3, "--config", *BCE)
     assert code == 2
@@ -188,7 +190,7 @@ def test_a_mistake_that_one_process_alone_comes_upon_ends_all() -> None:
         capture_output=True, text=True, timeout=60,
     )  # fmt: skip
     expected = "rank 1 of 2: absent.yaml: cannot be read: No such file or directory\n"
-    assert (process.returncode, process.stderr) == (2, expected)
+    assert (process.returncode, process.stderr[: len(expected)]) == (2, expected)
 
 
 @pytest.mark.parametrize("size", [None, "1", "many"])
@@ -235,6 +237,7 @@ class TestSweep:
             assert one.name == other.name
             assert equal(one, other)
 
+    @of_mpich
     def test_ctrl_c_ends_all_with_a_checkpoint_and_a_table(self) -> None:
         process = started(3, *self.WORDS, "train.epochs=30000", program="sweep")
         files = Path("runs").rglob
@@ -281,6 +284,7 @@ def under_way(count: int, directory: Path, *words: str) -> subprocess.Popen[str]
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")
 class TestEnds:
+    @of_mpich
     def test_ctrl_c_pauses_all_after_the_same_step(self, tmp_path: Path) -> None:
         process = under_way(2, tmp_path / "r", "checkpoint.seconds=0.2")
         process.send_signal(signal.SIGINT)
@@ -304,6 +308,7 @@ class TestEnds:
 
 
 @pytest.mark.slow
+@of_mpich
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="needs Linux and root")
 def test_hosts_that_are_cut_off_and_processes_that_are_killed() -> None:
     command = [sys.executable, f"{ROOT}/scripts/hosts.py", "--failures", "2", "--seed", "4"]
