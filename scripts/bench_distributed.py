@@ -5,12 +5,15 @@
 
 It prints how many times as fast a training step of a convolutional network is, with the same
 batch in one process and divided among several (one BLAS thread each): by the clock, and by the
-work of a processor, which does not count what other programs take from it; how many bytes a process
-sends in a step, beside the least that a ring needs; and a timeline of a step: when each bucket of
-gradients goes on its way, and how long the step waits for the last at the end of `backward`.
+work of a processor, which does not count what other programs take from it. Processes that share
+nothing show what the machine can do at best; those that send messages do what those of several
+hosts do. Then it prints how many bytes these send in a step, beside the least that a ring needs,
+and a timeline: when each bucket of gradients begins and is added up, and what is left when
+`backward` is over.
 """
 
 import argparse
+import functools
 import os
 import sys
 import time
@@ -61,45 +64,55 @@ def timed(step: Callable[[], None]) -> tuple[float, float]:
 def measure(batch: int, rounds: int, cap: float, reduction: str) -> None:
     """What each process does; that of rank 0 tells."""
     dist.init_process_group(reduction=reduction)
+    home: Any = dist.group.WORLD
     rank, size = dist.get_rank(), dist.get_world_size()
     torch.manual_seed(0)
     model = DistributedDataParallel(network(), bucket_cap_mb=cap)
-    alone, shared = stepper(network(), batch), stepper(model, batch // size)
-    times: dict[str, list[tuple[float, float]]] = {"alone": [], "apart": [], "shared": []}
-    for _ in range(rounds):  # the two in turn, since machines are not always as fast
-        dist.barrier()
-        if not rank:
-            times["alone"].append(timed(alone))
-        dist.barrier()
-        with model.no_sync():  # what the machine can do at best
-            times["apart"].append(timed(shared))
-        dist.barrier()
-        times["shared"].append(timed(shared))
-    sent, events = watched(model, shared)
+    home.shared_memory = lambda size: None  # as between hosts
+    far = DistributedDataParallel(network(), bucket_cap_mb=cap)
+    alone = stepper(network(), batch)
+    shared, sent = stepper(model, batch // size), stepper(far, batch // size)
+
+    def apart() -> None:
+        with model.no_sync():
+            shared()
+
+    rows = {
+        "1 process": alone if not rank else lambda: None,
+        f"{size} that share nothing": apart,  # what the machine can do at best
+        f"{size} processes": shared,
+        f"{size}, by messages": sent,
+    }
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in rows}
+    for _ in range(rounds):  # in turn, since machines are not always as fast
+        for name, step in rows.items():
+            dist.barrier()
+            times[name].append(timed(step))
+    count, _ = watched(far, sent)
+    _, events = watched(model, shared)
     if rank:
         return
     print(f"a step of {batch} pictures, the quickest of {rounds}: time, work of a processor")
-    rows = {"alone": "1 process", "apart": f"{size} without sums", "shared": f"{size} processes"}
-    first = [min(column) for column in zip(*times["alone"], strict=True)]
-    for name, told in rows.items():
-        best = [min(column) for column in zip(*times[name], strict=True)]
+    first = [min(column) for column in zip(*times["1 process"], strict=True)]
+    for name, found in times.items():
+        best = [min(column) for column in zip(*found, strict=True)]
         cells = [f"{b * 1e3:8.1f} ms {f / b:5.2f} x" for b, f in zip(best, first, strict=True)]
-        print(f"  {told:16}{'   '.join(cells)}")
+        print(f"  {name:22}{'   '.join(cells)}")
     total = sum(p.numel() * p.element_size() for p in model.parameters())
     least = 2 * (size - 1) / size * total
-    print(f"bytes that a process sends in a step ({reduction} reduction)")
-    print(f"  {sent:,} of {total:,} bytes of gradients; a ring needs {least:,.0f}, "
-          f"{sent / least:.3f} times")  # fmt: skip
+    print(f"bytes of messages that a process sends in a step ({reduction} reduction)")
+    print(f"  {count:,} of {total:,} bytes of gradients; a ring needs {least:,.0f}, "
+          f"{count / least:.3f} times")  # fmt: skip
     print("timeline of a step, in ms from the beginning of backward")
     for name, begin, end in events:
         print(f"  {name:28}{begin * 1e3:8.2f} to {end * 1e3:8.2f}")
 
 
 def watched(model: Any, step: Callable[[], None]) -> tuple[int, list[tuple[str, float, float]]]:
-    """A step with an eye on it: the bytes that go out, and when the buckets do."""
-    home, sent = model.process_group, 0
+    """A step with an eye on it: the bytes that go out, and when each bucket begins and is added."""
+    home, sent, start = model.process_group, 0, 0.0
+    begun, added = {}, {}
     exchange, finish, backward = home.exchange, model._finish, torch.Tensor.backward
-    start, waits, begun = 0.0, 0.0, {}
 
     def counted(tag: int, out: Any, received: Any) -> Any:
         nonlocal sent
@@ -111,30 +124,33 @@ def watched(model: Any, step: Callable[[], None]) -> tuple[int, list[tuple[str, 
         start = time.perf_counter()
         backward(self, *args)
 
-    def noted() -> None:
-        nonlocal waits
-        waits = time.perf_counter()
+    def noted(bucket: Any) -> None:
+        name = f"bucket of {bucket.flat.nbytes:,} bytes"
+        begun[name] = time.perf_counter()
+        type(bucket).start(bucket)
+
+        def steps(inner: Any) -> Any:
+            yield from inner
+            added[name] = time.perf_counter()
+
+        added[name] = time.perf_counter()
+        bucket.work._steps = steps(bucket.work._steps)
+
+    def finished() -> None:
+        begun["wait, update"] = time.perf_counter()
         finish()
 
-    launch = model._launch
-
-    def launched() -> None:
-        first = model._launched
-        launch()
-        for number in range(first, model._launched):
-            begun[number] = time.perf_counter()
-
     torch.Tensor.backward = clocked  # type: ignore[assignment, method-assign]
-    home.exchange, model._finish, model._launch = counted, noted, launched
+    home.exchange, model._finish = counted, finished
+    for bucket in model._buckets:
+        bucket.start = functools.partial(noted, bucket)
     step()
-    end = time.perf_counter()
+    added["wait, update"] = time.perf_counter()
     torch.Tensor.backward = backward  # type: ignore[method-assign]
-    home.exchange, model._finish, model._launch = exchange, finish, launch
-    events = [
-        (f"bucket {n}, {model._buckets[n].flat.nbytes:,} bytes", at - start, waits - start)
-        for n, at in begun.items()
-    ]
-    return sent, [*events, ("wait for the buckets, update", waits - start, end - start)]
+    home.exchange, model._finish = exchange, finish
+    for bucket in model._buckets:
+        del bucket.start
+    return sent, [(name, at - start, added[name] - start) for name, at in begun.items()]
 
 
 def main() -> None:

@@ -7,22 +7,9 @@ in the same order. `init_process_group` comes first.
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from nanotorch.distributed.collectives import *  # noqa: F403 - PyTorch's names
+from nanotorch.distributed.group import *  # noqa: F403
 from nanotorch.distributed.group import DEFAULT_TIMEOUT as _DEFAULT_TIMEOUT
-from nanotorch.distributed.group import Backend as Backend
 from nanotorch.distributed.group import GroupMember as GroupMember
-from nanotorch.distributed.group import ProcessGroup as ProcessGroup
-from nanotorch.distributed.group import Work as Work
-from nanotorch.distributed.group import destroy_process_group as destroy_process_group
-from nanotorch.distributed.group import get_backend as get_backend
-from nanotorch.distributed.group import get_global_rank as get_global_rank
-from nanotorch.distributed.group import get_group_rank as get_group_rank
-from nanotorch.distributed.group import get_node_local_rank as get_node_local_rank
-from nanotorch.distributed.group import get_process_group_ranks as get_process_group_ranks
-from nanotorch.distributed.group import get_rank as get_rank
-from nanotorch.distributed.group import get_world_size as get_world_size
-from nanotorch.distributed.group import group as group
-from nanotorch.distributed.group import init_process_group as init_process_group
-from nanotorch.distributed.group import new_group as new_group
 from nanotorch.names.lookup import on_demand as _on_demand
 
 default_pg_timeout = _DEFAULT_TIMEOUT

@@ -22,6 +22,7 @@ from nanotorch._core.dtypes import BFLOAT16, of_array
 from nanotorch._core.tensor import Tensor
 from nanotorch.distributed.group import (
     Array,
+    Arrivals,
     ProcessGroup,
     Steps,
     Work,
@@ -43,6 +44,7 @@ Total = Generator[Callable[[], bool], None, Any]
 """`Steps` that end with a result."""
 
 SMALL = 16_384  # bytes: such arrays go to all at once, instead of in pieces
+LINE = 64  # bytes of memory that a processor takes at once
 
 
 class ReduceOp(enum.Enum):
@@ -264,6 +266,13 @@ def all_reduce(
     size = group.size()
     if size == 1:
         return
+    if tensor.nbytes > SMALL and not async_op:
+        shared = kept_sum(group, tensor.size, tensor.dtype)
+        if shared is not None:
+            shared.own[:] = tensor
+            yield from shared.steps(op)
+            tensor[:] = shared.total
+            return
     if group.reduction == "fast" and tensor.dtype.char in KNOWN_TO_MPI:
         MPI = mpi()
         known = getattr(MPI, MPI_NAMES.get(op.name, op.name))
@@ -279,6 +288,71 @@ def all_reduce(
     total = yield from reduced(group, tag, dict(enumerate(pieces)), op)
     everywhere = dict.fromkeys(range(size), total)
     yield from group.exchange(tag, everywhere, dict(enumerate(pieces)))
+
+
+class SharedSum(Arrivals):
+    """A sum over ranks of one host, in memory that they share: nothing is sent.
+
+    Each rank writes its numbers, adds up one piece of all of them, in the order of the ranks, and
+    reads the whole.
+
+    Args:
+        group: the ranks.
+        table: of their numbers and the sum, as `shared_sum` makes it.
+        order: lets the others see what was written before, and this rank what they have written.
+
+    Attributes:
+        own: where this rank writes.
+        total: the sum, from the end of `steps` until the next ones begin.
+    """
+
+    def __init__(self, group: ProcessGroup, table: Array, order: Callable[[], None]) -> None:
+        rows, me = table["numbers"], group.rank()
+        self.own, self.total = rows[me], rows[-1]
+        *self._parts, self._piece = np.array_split(rows, group.size(), 1)[me]
+        self._arrivals, self._group, self._order = table["arrivals"][:-1], group, order
+
+    def steps(self, op: ReduceOp = SUM) -> Steps:
+        """Combine what all have written; at the end each may write again."""
+        yield self._arrive()
+        np.copyto(self._piece, self._parts[0])
+        combined([self._piece, *self._parts[1:]], op)
+        yield self._arrive()
+
+    def _arrive(self) -> "SharedSum":
+        self._order()
+        self._arrivals[self._group.rank()] += 1
+        return self
+
+    def __call__(self) -> bool:
+        """Whether all ranks have come as far as this one."""
+        if self.missing():
+            self._group.comm.Iprobe()  # MPI sends when it is called
+            return False
+        self._order()
+        return True
+
+    def missing(self) -> list[int]:
+        """The ranks that have not."""
+        goal = self._arrivals[self._group.rank()]
+        return [k for k, reached in enumerate(self._arrivals.tolist()) if reached < goal]
+
+
+def shared_sum(group: ProcessGroup, count: int, dtype: np.dtype) -> SharedSum | None:
+    """Where all ranks of a group, which all call this, can add up so many numbers of each.
+
+    Returns:
+        None if they are not on one host, or it lacks memory to share.
+    """
+    line = np.dtype({
+        "names": ["arrivals", "numbers"], "formats": [np.int64, (dtype, (count,))],
+        "offsets": [0, LINE], "itemsize": LINE * (1 - -count * dtype.itemsize // LINE),
+    })  # fmt: skip
+    found = group.shared_memory((group.size() + 1) * line.itemsize)
+    return None if found is None else SharedSum(group, found[0].view(line), found[1])
+
+
+kept_sum = functools.lru_cache(64)(shared_sum)  # as all ranks call it alike, they forget alike
 
 
 @collective(writes="tensor", like=("tensor", "dst", "op"))

@@ -6,14 +6,23 @@ MPI does all that goes on between processes. It is imported when a group of seve
 import os
 import sys
 import time
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
+from pathlib import Path
+from shutil import disk_usage
 from typing import Any, ClassVar
 
 import numpy as np
 
 from nanotorch._core.call_site import warn_once
 from nanotorch.distributed.rendezvous import NEEDS_MPI, end_all, meet, refuse
+
+__all__ = [
+    "Backend", "GroupMember", "ProcessGroup", "Work", "destroy_process_group", "get_backend",
+    "get_global_rank", "get_group_rank", "get_node_local_rank", "get_process_group_ranks",
+    "get_rank", "get_world_size", "group", "init_process_group", "new_group",
+]  # fmt: skip
 
 Array = np.ndarray
 Steps = Iterator[Callable[[], bool]]
@@ -29,6 +38,7 @@ RANKS = ("PMI_RANK", "PMI_ID", "OMPI_COMM_WORLD_RANK", "PMIX_RANK")
 SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
 LOCAL_RANKS = ("MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID")
 LOCAL_SIZES = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
+SHARED = Path("/dev/shm")  # where Linux keeps memory that processes share
 REDUCTIONS = ("ordered", "fast")
 FAREWELL = 32_763  # the tag of what a process says at last: odd, unlike those of `send`
 LOOK, LONG = 1.0, 60.0
@@ -55,6 +65,8 @@ def mpi() -> Any:
         import mpi4py
 
         mpi4py.rc.finalize = False  # `connected` sees to it
+        # Open MPI complains of networks for memory of other hosts, which nothing here asks for.
+        os.environ.setdefault("OMPI_MCA_osc", "^ucx")
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:  # the latter without a library of MPI
         raise RuntimeError(NEEDS_MPI.format(error)) from None
@@ -83,6 +95,7 @@ class ProcessGroup:
         self._name, self._count, self.backend = name, 0, "mpi"
         self.begun, self.left = 0, dict[int, int]()
         self.alive.append(self)
+        self._windows: list[tuple[Callable[[], Any], Any]] = []
 
     def rank(self) -> int:
         """This process's rank in the group."""
@@ -133,6 +146,44 @@ class ProcessGroup:
         while self.comm.Iprobe(tag=FAREWELL, status=status):
             self.comm.Recv(count := np.empty(1, np.int64), source := status.Get_source(), FAREWELL)
             self.left[source] = int(count[0])
+
+    def shared_memory(self, size: int) -> tuple[Array, Callable[[], None]] | None:
+        """So many bytes that all ranks see, who all call this, and what orders their accesses.
+
+        Memory from former calls is freed when no rank has arrays in it any more.
+
+        Returns:
+            None if the ranks are not on one host, or it has less than twice as much to share.
+
+        Raises:
+            RuntimeError: if the ranks want different sizes.
+        """
+        if self.size() == 1:
+            return None
+        MPI, comm = mpi(), self.comm
+        Work(iter([comm.Ibarrier().Test]), "shared memory", self).wait()
+        gone = np.array([alive() is None for alive, _ in self._windows], np.int8)
+        comm.Allreduce(MPI.IN_PLACE, gone, MPI.MIN)
+        for place in np.flatnonzero(gone)[::-1]:
+            _, window = self._windows.pop(place)
+            window.Unlock_all()
+            window.Free()
+        host = comm.Split_type(MPI.COMM_TYPE_SHARED)
+        room = disk_usage(SHARED).free if SHARED.is_dir() else 2 * size
+        fits = host.Get_size() == self.size() and room >= 2 * size
+        host.Free()
+        told = comm.allgather((size, fits))
+        if len({wanted for wanted, _ in told}) > 1:
+            raise RuntimeError(f"tensors differ: the ranks add up {[n for n, _ in told]} bytes")
+        if not all(fit for _, fit in told):
+            return None
+        window = MPI.Win.Allocate_shared(0 if self._rank else size, 1, comm=comm)
+        window.Lock_all()
+        memory = np.frombuffer(window.Shared_query(0)[0], np.uint8)
+        self._windows.append((weakref.ref(memory), window))
+        np.array_split(memory, self.size())[self._rank].fill(0)  # takes it, too
+        comm.Barrier()
+        return memory, window.Sync
 
     def exchange(self, tag: int, sent: Mapping[int, Array], received: Mapping[int, Array]) -> Steps:
         """Send arrays to other ranks, and receive others into place, all contiguous.
@@ -192,6 +243,7 @@ class Work:
 
     waited = 0.0
     """Seconds that this process has waited, in all."""
+    _begun: ClassVar[weakref.WeakSet["Work"]] = weakref.WeakSet()
 
     def __init__(
         self, steps: Steps, name: str, home: ProcessGroup, result: Any = None,
@@ -203,6 +255,14 @@ class Work:
         self._turn = home.begun
         self._ready: Callable[[], bool] | None = lambda: True
         self.is_completed()  # begins
+        Work._begun.add(self)
+
+    @staticmethod
+    def go_on() -> None:
+        """Do what can be done now of all communications of this process."""
+        for work in [*Work._begun]:
+            if work.is_completed():
+                Work._begun.discard(work)
 
     def is_completed(self) -> bool:
         """Whether all is done; if it is not, go on with what can be done now."""
@@ -249,6 +309,7 @@ class Work:
                 if {*range(self._home.rank())} <= {*missing}:  # the first of those who wait tells
                     told = f"has waited {waited:.0f} s for {self._names(missing)}"
                     print(f"{self._told}: {told}", file=sys.stderr)
+            Work.go_on()  # what others wait for
             # Others may need this core: at first it is offered, later left alone.
             pause = 0.0 if waited < 1e-3 else min(pause + 2e-5, 1e-3)
             time.sleep(pause)
@@ -355,8 +416,9 @@ def init_process_group(
             ``WORLD_SIZE`` and ``RANK`` of the environment, or one process.
         store, group_name, pg_options, device_id: accepted for PyTorch's sake.
         reduction: how `all_reduce` adds. "ordered": in the order of the ranks, the same bits in
-            each run and with each MPI. "fast": as MPI does, in an order of its choice; a sum of n
-            numbers differs by at most (n - 1) roundings of the sum of their absolute values.
+            each run and with each MPI. "fast": as MPI does, in an order of its choice, where
+            messages are sent; a sum of n numbers differs by at most (n - 1) roundings of the sum of
+            their absolute values.
 
     Raises:
         ValueError: if there is a group already, or for arguments that do not fit.

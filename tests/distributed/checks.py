@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import gc
 import importlib
 import io
 import pickle
@@ -16,7 +17,8 @@ import pytest
 import nanotorch as torch
 from nanotorch import distributed as dist
 from nanotorch import nn
-from nanotorch.distributed.collectives import SMALL
+from nanotorch.distributed.collectives import SMALL, shared_sum
+from nanotorch.distributed.group import Work
 from nanotorch.nn.parallel import DistributedDataParallel
 from tests.tolerances import rounding
 
@@ -39,9 +41,11 @@ def check_sums_have_the_bits_of_one_process_in_rank_order(rank: int, size: int) 
     for dtype in (torch.float16, torch.float32, torch.float64):
         for count in SIZES:
             x, *rest = [numbers(k, count).sinh().tanh().to(dtype) for k in (rank, *range(size))]
-            expected = sum(rest[1:], rest[0])
-            dist.all_reduce(x)
+            expected, y = sum(rest[1:], rest[0]), x.clone()
+            dist.all_reduce(x)  # on one host in shared memory
+            dist.all_reduce(y, async_op=True).wait()
             assert torch.equal(x, expected), (dtype, count)
+            assert torch.equal(y, expected), (dtype, count)
 
 
 def check_the_fast_sum_is_within_what_it_promises(rank: int, size: int) -> None:
@@ -50,7 +54,7 @@ def check_the_fast_sum_is_within_what_it_promises(rank: int, size: int) -> None:
     try:
         for op, dtype in ((dist.ReduceOp.SUM, torch.float32), (dist.ReduceOp.AVG, torch.float64)):
             x = numbers(rank, 10_007, dtype)
-            dist.all_reduce(x, op)
+            dist.all_reduce(x, op, async_op=True).wait()
             each = np.stack([numbers(k, 10_007, dtype).numpy() for k in range(size)])
             expected = each.astype(np.longdouble).sum(0)
             limit = (size - 1) * np.finfo(each.dtype).eps * np.abs(each).sum(0)
@@ -102,6 +106,9 @@ def check_mismatches_are_found_before_the_call_hangs(rank: int, size: int) -> No
         assert f"Rank {0 if last else size - 1} is" in text or last
     text = raised(lambda: DistributedDataParallel(nn.Linear(2 if last else 3, 1)))
     assert "weight=torch.float32[1, 2]" in text
+    dist.set_debug_level(dist.DebugLevel.OFF)
+    assert "tensors differ" in raised(lambda: dist.all_reduce(torch.ones(SMALL + 64 * rank)))
+    dist.set_debug_level(dist.DebugLevel.DETAIL)
     dist.all_reduce(x)  # the group is as good as before
     assert x[0] == size
 
@@ -166,14 +173,21 @@ def check_a_step_has_the_bits_of_one_process_that_accumulates(rank: int, size: i
     batch = numbers(7, 40 * size).reshape(-1, 5).tanh()
     torch.manual_seed(0)
     alone = network()
-    torch.manual_seed(rank)  # parameters come from rank 0
-    model = DistributedDataParallel(network(), bucket_cap_mb=0.01)
-    assert len(model._buckets) > 2
-    optimizers = [torch.optim.Adam(m.parameters(), lr=0.01) for m in (model, alone)]
+    home: Any = dist.group.WORLD
+    models: list[Any] = []
+    for _ in range(2):
+        torch.manual_seed(rank)  # parameters come from rank 0
+        models += [DistributedDataParallel(network(), bucket_cap_mb=0.01)]
+        home.shared_memory = lambda size: None  # as between hosts
+    del home.shared_memory
+    assert [len(m._buckets) > 2 for m in models] == [True, True]
+    assert [m._buckets[0].shared is None for m in models] == [False, True]
+    optimizers = [torch.optim.Adam(m.parameters(), lr=0.01) for m in (*models, alone)]
     for _ in range(3):
         for optimizer in optimizers:
             optimizer.zero_grad()
-        model(batch[8 * rank : 8 * rank + 8]).square().mean().backward()
+        for model in models:
+            model(batch[8 * rank : 8 * rank + 8]).square().mean().backward()
         shards = []
         for k in range(size):
             gradients = torch.autograd.grad(
@@ -186,8 +200,45 @@ def check_a_step_has_the_bits_of_one_process_that_accumulates(rank: int, size: i
                 p.grad += part
         for optimizer in optimizers:
             optimizer.step()
-    for p, q in zip(model.parameters(), alone.parameters(), strict=True):
-        assert torch.equal(p, q)
+    for p, *others in zip(*(m.parameters() for m in (alone, *models)), strict=True):
+        assert [torch.equal(p, q) for q in others] == [True, True]
+
+
+def check_shared_sums_have_the_bits_of_one_process_in_rank_order(rank: int, size: int) -> None:
+    home: Any = dist.group.WORLD
+    for count in (0, 1, 10_007):
+        made: Any = shared_sum(home, count, np.dtype(np.float32))
+        for turn in range(30):
+            parts = [numbers(turn + k, count).sinh().tanh() for k in range(size)]
+            if (turn + rank) % 5 == 0:
+                time.sleep(1e-3)  # others are not waited for, or waited for too long
+            made.own[:] = parts[rank].numpy()
+            Work(made.steps(), "a sum", home).wait()
+            assert np.array_equal(made.total, sum(parts[1:], parts[0]).numpy())
+
+
+def check_each_wait_lets_all_communications_go_on(rank: int, size: int) -> None:
+    for count in (10_007, 10_009):
+        x, y = torch.ones(count), torch.ones(count)
+        dist.set_debug_level(dist.DebugLevel.OFF)  # which waits for all ranks
+        work = dist.all_reduce(x, async_op=True)
+        if rank:
+            work.wait()
+        dist.all_reduce(y)
+        work.wait()
+        dist.set_debug_level(dist.DebugLevel.DETAIL)
+        assert x.sum() == y.sum() == size * count
+
+
+def check_shared_memory_is_freed(rank: int, size: int) -> None:
+    home: Any = dist.group.WORLD
+    counts = []
+    for _ in range(3):
+        gc.collect()
+        model = DistributedDataParallel(nn.Linear(2, 1))
+        counts.append(len(home._windows))
+        del model
+    assert counts == [counts[0]] * 3
 
 
 def check_synchronized_normalization_is_that_of_the_whole_batch(rank: int, size: int) -> None:

@@ -142,17 +142,21 @@ def test_a_command_line_that_does_not_fit(
 
 
 FAILING = """
-import os, sys, torch.distributed as dist
+import os, sys, torch, torch.distributed as dist
 first = os.environ["RANK"] == "0"
 if not first and {before}:
     {action}
 dist.init_process_group()
-if not first:
-    {action}
-dist.barrier()
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+for step in range(3):
+    if not first and step == 2:
+        {action}
+    model(torch.ones(1, 2)).sum().backward()
 """
 TOLD = r"rank 1 of 2 ends all processes(.|\n)*Error: broken"
-GONE = r"rank 0 of 2 ends all processes(.|\n)*barrier .* rank 1 has ended without taking part"
+GONE = (
+    r"rank 0 of 2 ends all processes(.|\n)*DistributedData.* rank 1 has ended without taking part"
+)
 BARE = (mpiexec(), "-n", "2", sys.executable, "-m", "nanotorch")
 
 

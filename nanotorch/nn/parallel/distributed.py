@@ -9,8 +9,8 @@ import numpy as np
 from nanotorch import distributed as dist
 from nanotorch._core.grad_mode import is_grad_enabled
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.distributed.collectives import compare, description
-from nanotorch.distributed.group import Work, member_of
+from nanotorch.distributed.collectives import compare, description, shared_sum
+from nanotorch.distributed.group import Array, ProcessGroup, Work, member_of
 from nanotorch.nn.module import Module
 
 MEGABYTE = 1024**2
@@ -28,22 +28,52 @@ class Bucket:
         params: by name, all of one dtype.
 
     Attributes:
-        flat: the memory of their sum.
-        places: the parts of it, shaped like the parameters.
+        group: the processes.
+        flat: where gradients may lie.
+        sent, total: parts shaped like the parameters, of what is added up and of the sum.
         missing: the parameters whose gradients are not yet there.
+        work: the addition, once it has begun.
     """
 
-    def __init__(self, params: dict[str, Tensor]) -> None:
-        self.params, self.missing = params, set(params)
-        sizes = [p.numel() for p in params.values()]
-        self.flat = np.empty(sum(sizes), next(iter(params.values()))._array.dtype)
-        pieces = np.split(self.flat, np.cumsum(sizes)[:-1])
-        self.places = {
-            name: piece.reshape(p.shape)
-            for (name, p), piece in zip(params.items(), pieces, strict=True)
-        }
-        self.views = {name: wrap(place) for name, place in self.places.items()}
-        self.work: Work | None = None
+    work: Work
+
+    def __init__(self, params: dict[str, Tensor], group: ProcessGroup) -> None:
+        self.params, self.missing, self.group = params, set(params), group
+        count = sum(p.numel() for p in params.values())
+        self.flat = np.empty(count, next(iter(params.values()))._array.dtype)
+        self.shared = shared_sum(group, count, self.flat.dtype)
+        self.views = {name: wrap(part) for name, part in self.parts(self.flat).items()}
+        self.sent = self.parts(self.shared.own if self.shared else self.flat)
+        self.total = self.parts(self.shared.total if self.shared else self.flat)
+
+    def parts(self, flat: Array) -> dict[str, Array]:
+        """The parts of an array, shaped like the parameters."""
+        ends = np.cumsum([p.numel() for p in self.params.values()])
+        pieces = zip(self.params.items(), np.split(flat, ends[:-1]), strict=True)
+        return {name: piece.reshape(p.shape) for (name, p), piece in pieces}
+
+    def start(self) -> None:
+        """Begin to add up the gradients of all processes."""
+        for name, p in self.params.items():
+            if p.grad is None:
+                self.sent[name].fill(0)
+            else:
+                np.divide(p.grad._array, self.group.size(), out=self.sent[name])
+        if self.shared:
+            self.work = Work(self.shared.steps(), "DistributedDataParallel", self.group)
+        elif work := dist.all_reduce(wrap(self.flat), group=self.group, async_op=True):
+            self.work = work
+
+    def finish(self, untouched: set[str], as_view: bool) -> None:
+        """Wait for the sum, and give the parameters their gradients."""
+        self.work.wait()
+        for name, p in self.params.items():
+            if name not in untouched:
+                if as_view:
+                    p.grad = self.views[name]
+                elif p.grad is None:
+                    p.grad = wrap(np.empty_like(self.total[name]))
+                p.grad._array[...] = self.total[name]
 
 
 class DistributedDataParallel(Module):
@@ -51,11 +81,12 @@ class DistributedDataParallel(Module):
 
     The processes begin with the parameters and buffers of rank 0. Each computes the loss of its
     share of the batch; after `backward` the gradients are the mean over the processes, and equal
-    steps of equal optimizers keep the parameters equal. Gradients travel in buckets, while
-    `backward` goes on with the rest.
+    steps of equal optimizers keep the parameters equal. Gradients are added up in buckets, while
+    `backward` goes on with the rest: in memory that processes of one host share, or by messages.
 
-    With the "ordered" reduction of `init_process_group`, the mean has the bits of one process that
-    divides the gradients of the shares by the number of processes and adds them in rank order.
+    On one host, or with the "ordered" reduction of `init_process_group`, the mean has the bits of
+    one process that divides the gradients of the shares by the number of processes and adds them in
+    rank order.
 
     Args:
         module: what is called; the names of its state begin with ``module.``.
@@ -109,7 +140,7 @@ class DistributedDataParallel(Module):
         if init_sync:
             self._broadcast([*module.parameters(), *module.buffers()])
         cap = 25 if bucket_cap_mb is None else bucket_cap_mb
-        self._buckets = buckets(named, cap * MEGABYTE, min(cap, 1) * MEGABYTE)
+        self._buckets = buckets(named, cap * MEGABYTE, min(cap, 1) * MEGABYTE, group)
         self._of = {name: bucket for bucket in self._buckets for name in bucket.params}
         self._expecting = self._begun = False  # a pass back; it has come to the first gradient
         self._launched = 0  # how many buckets are on their way
@@ -120,8 +151,7 @@ class DistributedDataParallel(Module):
     def _broadcast(self, tensors: Sequence[Tensor]) -> None:
         group = self.process_group
         started = [dist.broadcast(t, group.ranks[0], group, async_op=True) for t in tensors]
-        for work in started:
-            assert work is not None
+        for work in filter(None, started):
             work.wait()
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
@@ -138,17 +168,14 @@ class DistributedDataParallel(Module):
         if self.broadcast_buffers and syncs:
             self._broadcast(list(self.module.buffers()))
         out = self.module(*inputs, **kwargs)
-        if is_grad_enabled() and syncs:
-            self._expecting, self._launched = True, 0
-            self._unused = set()
+        self._expecting = is_grad_enabled() and syncs
+        if self._expecting:
+            self._launched, self._unused = 0, set()
             if self.find_unused_parameters:
                 used = {id(leaf) for leaf in leaves(out)}
-                named = {n: p for b in self._buckets for n, p in b.params.items()}
-                self._unused = {n for n, p in named.items() if id(p) not in used}
+                self._unused = {n for n, b in self._of.items() if id(b.params[n]) not in used}
             for bucket in self._buckets:
-                bucket.missing, bucket.work = set(bucket.params) - self._unused, None
-        else:
-            self._expecting = False
+                bucket.missing = set(bucket.params) - self._unused
         return out
 
     @contextmanager
@@ -166,50 +193,30 @@ class DistributedDataParallel(Module):
         bucket = self._of[name]
 
         def ready(_: Tensor) -> None:
-            if not self._expecting:
-                return
-            self._begun = True
-            bucket.missing.discard(name)
-            self._launch()
-            for started in self._buckets[: self._launched]:
-                assert started.work is not None
-                started.work.is_completed()  # MPI goes on when it is called
-            if self._launched == len(self._buckets):
-                self._finish()
+            if self._expecting:
+                self._begun = True
+                bucket.missing.discard(name)
+                self._go_on()
 
         return ready
 
-    def _launch(self) -> None:
-        """Begin to reduce the buckets that are complete, in order, as all processes do."""
+    def _go_on(self) -> None:
+        """Begin to add up the buckets that are complete, in order, as all processes do."""
         for bucket in self._buckets[self._launched :]:
             if bucket.missing:
-                return
-            for name, p in bucket.params.items():
-                if p.grad is None:
-                    bucket.places[name].fill(0)
-                else:
-                    np.divide(p.grad._array, self.process_group.size(), out=bucket.places[name])
-            flat = wrap(bucket.flat)
-            bucket.work = dist.all_reduce(flat, group=self.process_group, async_op=True)
+                break
+            bucket.start()
             self._launched += 1
+        Work.go_on()
+        if self._launched == len(self._buckets):
+            self._finish()
 
     def _finish(self) -> None:
         """Wait for all buckets and give the parameters their gradients."""
         self._expecting = self._begun = False
         untouched = self._unused_anywhere()
         for bucket in self._buckets:
-            assert bucket.work is not None
-            bucket.work.wait()
-            bucket.work = None
-            for name, p in bucket.params.items():
-                if name in untouched:
-                    continue
-                if self.gradient_as_bucket_view:
-                    p.grad = bucket.views[name]
-                elif p.grad is None:
-                    p.grad = wrap(bucket.places[name].copy())
-                else:
-                    p.grad._array[...] = bucket.places[name]
+            bucket.finish(untouched, self.gradient_as_bucket_view)
 
     def _unused_anywhere(self) -> set[str]:
         """The parameters that no process has used, whose gradients stay as they are."""
@@ -221,7 +228,9 @@ class DistributedDataParallel(Module):
         return {name for name, flag in zip(names, used.tolist(), strict=True) if not flag}
 
 
-def buckets(named: dict[str, Tensor], cap: float, first: float) -> list[Bucket]:
+def buckets(
+    named: dict[str, Tensor], cap: float, first: float, group: ProcessGroup
+) -> list[Bucket]:
     """Put parameters into buckets, the last ones first, as `backward` comes to them.
 
     Args:
@@ -236,7 +245,7 @@ def buckets(named: dict[str, Tensor], cap: float, first: float) -> list[Bucket]:
             size, limit = 0, cap
         parts[-1][name] = p
         size += p._array.nbytes
-    return [Bucket(part) for part in parts]
+    return [Bucket(part, group) for part in parts]
 
 
 def leaves(outputs: Any) -> Iterator[Tensor]:
