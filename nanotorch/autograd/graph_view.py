@@ -277,8 +277,12 @@ class Walk:
         # Reading packed values calls the user's functions, which is done only when asked for.
         readable = self.show_attrs or self.show_saved or type(node._saved) is tuple
         values = saved_values(node) if readable or isinstance(node._saved, FreedValues) else []
-        if self.show_saved:
-            self.add_saved(node, values)
+        for name, value in values if self.show_saved else ():
+            parts = {name: value}
+            if isinstance(value, tuple):
+                parts = {f"{name}[{i}]": part for i, part in enumerate(value)}
+            for label, part in parts.items():
+                self.add_value(node, part, label, "saved")
         if isinstance(node, AccumulateGrad):
             self.box_tensor(node.variable, "leaf")
             self.link(node.variable, node)
@@ -293,30 +297,18 @@ class Walk:
         self.graph.boxes[key] = Box("op", title, shapes, attributes, details)
         return True
 
-    def add_saved(self, node: Node, values: Iterable[tuple[str, Any]]) -> None:
-        """Add boxes for the tensors that an operation keeps."""
-        for name, value in values:
-            parts = {name: value}
-            if isinstance(value, tuple):
-                parts = {f"{name}[{i}]": part for i, part in enumerate(value)}
-            for label, part in parts.items():
-                if isinstance(part, Tensor):
-                    self.add_value(node, part, label, "saved")
-
     def add_kept(self, node: Node) -> None:
         """Add boxes for the tensors that a user's function keeps."""
         if isinstance(node, (OpNode, AccumulateGrad)) or not hasattr(type(node), "saved_tensors"):
             return
-        try:
-            kept: Any = node.saved_tensors  # type: ignore[attr-defined]
-        except RuntimeError:  # freed, which is no reason not to draw the rest
-            return
-        for tensor in kept or ():
-            if isinstance(tensor, Tensor):
+        with suppress(RuntimeError):  # freed, which is no reason not to draw the rest
+            for tensor in node.saved_tensors or ():  # type: ignore[attr-defined]
                 self.add_value(node, tensor, "", "kept")
 
-    def add_value(self, node: Node, tensor: Tensor, name: str, kind: LinkKind) -> None:
+    def add_value(self, node: Node, tensor: Any, name: str, kind: LinkKind) -> None:
         """Add the box of a saved tensor, unless it has one, and link it to its node."""
+        if not isinstance(tensor, Tensor):
+            return
         self.held.append(tensor)
         if key_of(tensor) not in self.graph.boxes:
             self.box_tensor(tensor, "saved", name)
@@ -435,14 +427,13 @@ def distances(graph: Graph) -> list[list[str]]:
     sources: dict[str, list[str]] = {key: [] for key in graph.boxes}
     for link in graph.links:
         sources[link.target].append(link.source)
-    level = list(graph.outputs)
+    level, levels = list(graph.outputs), []
     seen = set(level)
-    levels = []
     while level:
         levels.append(level)
-        found = [source for key in level for source in sources[key] if source not in seen]
-        seen.update(found)
+        found = (source for key in level for source in sources[key] if source not in seen)
         level = list(dict.fromkeys(found))
+        seen.update(level)
     return levels
 
 
@@ -530,7 +521,12 @@ def svg(graph: Graph, *, keys: bool = False) -> str:
         f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="{names}" '
         f'font-family="{FONT}" font-size="12">'
     ]
-    lines += remark(remarks, remark_width)
+    if remarks:
+        height_of_note = top - 2 * MARGIN
+        lines.append(rect(MARGIN, MARGIN, remark_width, height_of_note, 4, "#fff6d6", "#c9a227"))
+    for i, line in enumerate(remarks):
+        y = MARGIN + PADDING_Y + (i + 0.75) * LINE
+        lines.append(text(MARGIN + PADDING_X, y, line, "start", "#3c3a2f"))
     left = (width - layout.width) / 2
     lines.append(f'<g transform="translate({left:.1f} {top:.1f})">')
     lines.append(f'<g fill="none" stroke="{GREY}" stroke-width="1.3">')
@@ -574,12 +570,11 @@ def card(box: Box) -> Card:
 def forward(links: Sequence[Link], keys: dict[str, int]) -> list[Link]:
     """The links so that none closes a cycle: a saved value may be what its node has computed."""
     flows = [k for k in links if k.kind not in ("saved", "kept")]
-    order = from_above(len(keys), [(keys[k.source], keys[k.target]) for k in flows])
-    names = list(keys)
-    position = {names[item]: i for i, item in enumerate(order)}
+    ends = [(keys[k.source], keys[k.target]) for k in flows]
+    place = {item: i for i, item in enumerate(from_above(len(keys), ends))}
     return [
         link
-        if position[link.source] < position[link.target]
+        if place[keys[link.source]] < place[keys[link.target]]
         else link._replace(source=link.target, target=link.source)
         for link in links
     ]
@@ -592,16 +587,6 @@ def edges(links: Sequence[Link], keys: dict[str, int]) -> Iterator[Edge]:
         label = (cells(link.label) * CELL + 10, LABEL_HEIGHT) if link.label else None
         yield Edge(keys[link.source], keys[link.target], (link.kind, link.label, seen[link]), label)
         seen[link] += 1
-
-
-def remark(lines: Sequence[str], width: float) -> Iterator[str]:
-    """The note above the picture."""
-    if lines:
-        height = len(lines) * LINE + 2 * PADDING_Y
-        yield rect(MARGIN, MARGIN, width, height, 4, "#fff6d6", "#c9a227")
-    for i, line in enumerate(lines):
-        y = MARGIN + PADDING_Y + (i + 0.75) * LINE
-        yield text(MARGIN + PADDING_X, y, line, "start", "#3c3a2f")
 
 
 def text(
@@ -646,11 +631,10 @@ def drawn(key: str, box: Box, written: Card, place: Place) -> Iterator[str]:
         rule = y + LINE * 0.5
         yield f'<path d="M{left:.1f} {rule:.1f}h{place.width:.1f}" stroke="{outline}"/>'
         y += LINE * 0.5
-    own = len(written.rows) - len(box.values)
-    for number, (name, value) in enumerate(written.rows):
+    kinds = [""] * len(box.attributes) + [name for name, _ in box.values]
+    for row, (name, value) in zip(kinds, written.rows, strict=True):
         y += LINE
-        colour = DARK if number < own else COLOURS[name.split()[0]]
-        row = "" if number < own else name
+        colour = COLOURS[row.split()[0]] if row else DARK
         yield text(left + PADDING_X, y, name, "start", colour if row else BLACK, row=row)
         yield text(left + place.width - PADDING_X, y, value, "end", colour, row=row)
     yield "</g>"

@@ -244,11 +244,8 @@ def same(found: Any, expected: Any) -> bool:
     A number, and a tensor of one element in any shape, count as the same.
     """
     if isinstance(expected, tuple | list):
-        return (
-            isinstance(found, tuple | list)
-            and len(found) == len(expected)
-            and all(map(same, found, expected))
-        )
+        several = isinstance(found, tuple | list) and len(found) == len(expected)
+        return several and all(map(same, found, expected))
     number = int | float | torch.Tensor
     if isinstance(expected, bool) or not isinstance(expected, number):
         return type(found) is type(expected) and bool(found == expected)
