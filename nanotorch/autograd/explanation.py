@@ -391,13 +391,13 @@ def pictures(graph: Graph, modules: Paths) -> list[dict[str, Any]]:
             places = {into.get(link.target, "") for link in whole.links if link.source == leaf}
             if len(places) == 1 and (place := places.pop()):
                 into[leaf] = place
-        boxes = {}
+        boxes = {key: box for key, box in whole.boxes.items() if key not in into}
         for group, listed in groups.items():
             title = ".".join(modules[listed[0]][:depth])
             inside = {inner for inner, place in into.items() if place == group}
             boxes[group] = Box("module", title, (f"{len(inside)} boxes",))
             todo.append((whole.part(inside), group, title, len(found), depth))
-        folded = whole.merged(into, boxes)
+        folded = whole.redrawn(boxes, into)
         if groups:
             folded.links = list(dict.fromkeys(folded.links))
         found.append({"key": key, "name": name, "parent": parent, "svg": svg(folded, keys=True)})

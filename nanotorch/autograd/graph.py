@@ -1,6 +1,6 @@
 """The recorded graph: its nodes, its edges, and what is done with the values it keeps."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from nanotorch._core.call_site import wrote
@@ -50,6 +50,16 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Count a write to a tensor, or to each of several, that the engine could not see."""
     for t in [tensor] if isinstance(tensor, Tensor) else tensor:
         wrote(t._cell, "increment_version")
+
+
+def behind(roots: Iterable[Node | None]) -> Iterator[Node]:
+    """Nodes, and the nodes that their gradients go on to, each once."""
+    todo, seen = list(roots), set()
+    for node in todo:  # the list grows while the loop runs
+        if node is not None and node not in seen:
+            seen.add(node)
+            yield node
+            todo += [following for following, _ in node.next_functions]
 
 
 if not TYPE_CHECKING:  # errors about other names tell why

@@ -102,11 +102,6 @@ class Graph:
         graph.outputs = [key for key in boxes if key not in used]
         return graph
 
-    def merged(self, into: Mapping[str, str], more: Mapping[str, Box]) -> "Graph":
-        """The graph without some boxes, for which others stand, or more boxes."""
-        boxes = {key: box for key, box in self.boxes.items() if key not in into}
-        return self.redrawn(boxes | dict(more), into)
-
     def part(self, keys: set[str]) -> "Graph":
         """Some of the boxes, and stand-ins for what they are linked to outside."""
         around = Graph()
@@ -349,7 +344,7 @@ class Walk:
                 shown_shape, row = shape_text(shape) if shape else "", (VALUE, text)
                 boxes[f"{key}0{number}"] = Box("constant", name, (shown_shape,), values=(row,))
                 self.graph.links.append(Link(f"{key}0{number}", key))
-        return self.graph.merged(into, {})
+        return self.graph.redrawn({k: b for k, b in boxes.items() if k not in into}, into)
 
     def box_tensor(self, tensor: Tensor, kind: BoxKind, name: str = "") -> None:
         """Add or replace a tensor's box; a name that the user has given goes before any other."""

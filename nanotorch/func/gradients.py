@@ -10,6 +10,7 @@ from nanotorch._core.grad_mode import enable_grad, is_grad_enabled, mode
 from nanotorch._core.graph import CUT_OFF, AccumulateGrad
 from nanotorch._core.tensor import Tensor
 from nanotorch.autograd.functional import pulled_back
+from nanotorch.autograd.graph import behind
 from nanotorch.func.trees import TreeSpec, tree_flatten, tree_map, tree_unflatten, treespec_pprint
 from nanotorch.func.vmap import (
     Numbers,
@@ -133,25 +134,15 @@ class Level:
 def leads_beyond(outputs: Iterable[Any], own: Iterable[Tensor]) -> bool:
     """Whether a gradient of the outputs would arrive at any leaf but these."""
     leaves = {id(t) for t in own}
-    todo = []
-    for output in outputs:
-        if isinstance(output, Tensor) and output.requires_grad:
-            if output.grad_fn is None and id(output) not in leaves:
-                return True
-            todo.append(output.grad_fn)
-    seen = set()
-    while todo:
-        node = todo.pop()
-        if node is None or node in seen:
-            continue
-        seen.add(node)
+    recorded = [t for t in outputs if isinstance(t, Tensor) and t.requires_grad]
+    if any(t.grad_fn is None and id(t) not in leaves for t in recorded):
+        return True
+    for node in behind(t.grad_fn for t in recorded):
         if isinstance(node, AccumulateGrad):
             if id(node.variable) not in leaves:
                 return True
-            continue
-        if any(edge is CUT_OFF for edge in node.next_functions):  # what requires grad all the same
-            return True
-        todo += [following for following, _ in node.next_functions]
+        elif any(edge is CUT_OFF for edge in node.next_functions):
+            return True  # what requires grad all the same
     return False
 
 

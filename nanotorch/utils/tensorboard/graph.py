@@ -20,6 +20,7 @@ from nanotorch._core.grad_mode import enable_grad
 from nanotorch._core.graph import AccumulateGrad, Edge, Node, edge_of, next_sequence
 from nanotorch._core.tensor import Tensor, one_node_each, wrap
 from nanotorch.autograd.backward import grad
+from nanotorch.autograd.graph import behind
 from nanotorch.nn.module import Module
 from nanotorch.nn.module_call import register_module_forward_hook, register_module_forward_pre_hook
 from nanotorch.utils.tensorboard.files import OpStats, protos, run_metadata, shape_proto
@@ -543,19 +544,8 @@ class ForwardGraph(Nodes):
 
     def _recorded(self) -> list[Node]:
         """Return the nodes between inputs and outputs, oldest first."""
-        found: dict[Node, None] = {}
-        for (root, _), _ in self.trace.outputs.values():
-            if root is not None:
-                found[root] = None
-        queue = list(found)
-        for node in queue:  # the list grows while the loop runs
-            if node in self._names:
-                continue
-            for target, _ in node.next_functions:
-                if target is not None and target not in found:
-                    found[target] = None
-                    queue.append(target)
-        inner = (n for n in found if n not in self._names and not isinstance(n, AccumulateGrad))
+        nodes = behind(root for (root, _), _ in self.trace.outputs.values())
+        inner = (n for n in nodes if n not in self._names and not isinstance(n, AccumulateGrad))
         return sorted(inner, key=lambda node: node._sequence)
 
     def _add_operation(self, node: Node) -> None:
