@@ -146,7 +146,7 @@ def test_a_training_step() -> None:
     assert "· (sigmoid(input) - target)" in loss
     assert [t for t in facts(page, "accumulates") if t.startswith("model.2.bias.grad = [")]
     assert any(", summed to [" in text for text in facts(page, "sends"))
-    assert page.steps[0].where[1] == "loss = criterion(model(*x), y)"
+    assert page.steps[0].where[1].startswith("loss = criterion(model(")
 
 
 def test_a_second_derivative() -> None:
