@@ -24,14 +24,10 @@ from .run_directory import CheckpointError, read_metrics
 FAVOURITES = ("validation/loss", "function/value", "test/loss", "train/loss")
 """Of the measures, which runs are ordered by if nobody says."""
 NOT_COMPARED = ("log", "checkpoint")
-SOURCES: tuple[str, ...] = (
-    "data.csv",
-    "data.npz",
-    "data.npy.x",
-    "data.file",
-    "data.generator.name",
+SOURCES = (
+    *("data.csv", "data.npz", "data.npy.x", "data.file", "data.generator.name"),
+    *("function.name", "function.expression"),
 )
-SOURCES += ("function.name", "function.expression")
 """The settings that tell what a run learned from."""
 DIGITS = 4
 """Of the measures that are shown."""

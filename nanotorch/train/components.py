@@ -497,7 +497,7 @@ class Item(nn.Module):
 
 
 @LAYERS.register
-class Place(nn.Module):
+class Place(Item):
     """One place of a sequence.
 
     Args:
@@ -508,16 +508,11 @@ class Place(nn.Module):
     """
 
     def __init__(self, index: int = -1) -> None:
-        super().__init__()
-        self.index = index
+        super().__init__(index)
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
         """Return the features there."""
         return x[:, self.index]
-
-    def extra_repr(self) -> str:
-        """Return the argument."""
-        return str(self.index)
 
 
 # What users add under names of their own, for configurations to use.

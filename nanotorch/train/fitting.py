@@ -402,9 +402,7 @@ class Fit(Training):
         if not all(x.is_floating_point() for x in self._example):
             shapes += ", whole numbers (.astype(float) makes others)"
         message = f"does not take what comes in, of shape {shapes}: "
-        outputs = dry_run(
-            self.model, lambda inputs: self.model(*inputs), self._example, "model", message
-        )
+        outputs = dry_run(self.model, lambda x: self.model(*x), self._example, "model", message)
         if not isinstance(outputs, torch.Tensor):
             raise refusal("model", f"gives a {type(outputs).__name__}; fit takes one tensor")
         told = f"of outputs of shape {tuple(outputs.shape)} and targets of {tuple(targets.shape)}"

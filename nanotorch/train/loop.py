@@ -9,14 +9,27 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from types import FrameType
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypedDict
 
 import nanotorch as torch
 
 from . import ranks
 
-KEPT = ("epoch", "step", "position", "loss", "first_loss", "samples", "stop_reason")
-"""What a resumed run has to know of where the loop was."""
+
+class LoopState(TypedDict):
+    """What a resumed run has to know of where the loop was."""
+
+    epoch: int
+    step: int
+    position: int | None
+    loss: float
+    first_loss: float
+    samples: int
+    stop_reason: str | None
+    callbacks: dict[str, Any]
+
+
+KEPT = [name for name in LoopState.__annotations__ if name != "callbacks"]
 
 
 class Task(Protocol):

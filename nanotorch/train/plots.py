@@ -15,7 +15,7 @@ from nanotorch.serialization.files import naming
 from .commands import install
 from .dataset import PARTS, Dataset
 from .kinds import Characters, Kind, ManyClasses, Numbers, TwoClasses
-from .metrics import confusion_matrix, flat, regression_metrics, roc_auc
+from .metrics import Array, confusion_matrix, flat, regression_metrics, roc_auc
 from .run_directory import read_metrics
 
 if TYPE_CHECKING:
@@ -209,7 +209,6 @@ def whole_numbers(axes: "Axes") -> None:
 # The way to a minimum, as figures.
 
 
-Array = NDArray[np.float64]
 Function = Callable[[Array], Array]
 """From points, shape (2, N), to values, shape (N,)."""
 

@@ -23,9 +23,9 @@ from .csv_file import csv_text, read_csv
 from .dataset import Column, Dataset, Preprocessing, PreprocessingRecord, Samples, opened_arrays
 from .kinds import Characters, Kind, Outputs
 from .loop import DIVERGED
-from .metrics import fitted, number
+from .metrics import Array, fitted, number
 from .run import FINISHED, RUNNING, WEIGHTS, find, load_own_config, of_a_run, read_record
-from .run_directory import LATEST, CheckpointError, locked, read_json
+from .run_directory import LATEST, CheckpointError, cannot_read, locked, read_json
 from .schema import TextConfig, TrainedConfig
 from .supervised import kind_of, outputs_of, prepared
 from .sweep import TABLE
@@ -34,8 +34,6 @@ from .sweep import TABLE
 
 
 BATCH = 1024
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -100,12 +98,11 @@ def load_trained(target: str | Path) -> Trained:
     try:
         model.load_state_dict(load(path))
     except FileNotFoundError:
-        message = (
-            f"was {status} before there were weights; train.py --resume {directory} resumes it"
-        )
-        raise CheckpointError(directory, message) from None
+        message = f"was {status} before there were weights"
+        again = f"train.py --resume {directory} resumes it"
+        raise CheckpointError(directory, f"{message}; {again}") from None
     except OSError as error:
-        raise CheckpointError(path, f"cannot be read: {error.strerror or error}") from None
+        raise cannot_read(path, error) from None
     except (RuntimeError, ValueError, KeyError, EOFError) as error:
         text_of = str(error).removeprefix(f"{path}").lstrip(": ")
         raise CheckpointError(path, f"is not what this run's model needs: {text_of}") from None

@@ -30,6 +30,7 @@ from nanotorch.serialization.files import contents, opened, remove_unfinished, w
 
 from . import ranks, run_directory
 from .commands import as_options, imported
+from .components import REFUSALS
 from .config import (
     SUFFIXES,
     ConfigError,
@@ -527,7 +528,7 @@ class Run:
         if self.saved is not None and "task" in self.saved.state:
             try:
                 loop.load_state(self.saved.state["loop"])
-            except run_directory.UNFIT as error:
+            except REFUSALS as error:
                 problem = f"its checkpoint does not fit this configuration: {error}"
                 raise CheckpointError(self.directory, problem) from None
             if self.saved.fresh:
@@ -852,6 +853,6 @@ def load_state(experiment: Experiment, state: Any, loop: Mapping[str, Any], sour
                     if kept["state"]["state"].get(index, {}).get(name) is None:
                         raise ValueError(f"the optimizer has lost the {name} of parameter {index}")
         experiment.load_training_state(state)
-    except run_directory.UNFIT as error:
+    except REFUSALS as error:
         text = f"no {error}" if isinstance(error, KeyError) else error
         raise CheckpointError(source, f"does not fit this configuration: {text}") from None

@@ -23,7 +23,7 @@ from nanotorch.serialization.files import contents, naming, remove_unfinished, w
 
 from . import ranks
 from .config import named, quoted
-from .loop import DIVERGED, Callback, Loop, sign_of
+from .loop import DIVERGED, Callback, Loop, LoopState, sign_of
 from .reading import described
 from .schema import Checkpoint
 
@@ -31,11 +31,6 @@ from .schema import Checkpoint
 
 
 KIND, VERSION = "state of a training", 2
-UNFIT = (
-    *(LookupError, TypeError, ValueError, RuntimeError, AttributeError, ArithmeticError),
-    AssertionError,
-)
-"""What is raised where a state does not fit what is to continue from it."""
 
 
 class CheckpointError(Exception):
@@ -297,19 +292,6 @@ def versions() -> dict[str, str]:
 CHECKPOINTS = "checkpoints"
 STEPS = "step-*.safetensors"
 BEST = "best-*.safetensors"
-
-
-class LoopState(TypedDict):
-    """Where a loop was."""
-
-    epoch: int
-    step: int
-    position: int | None
-    loss: float
-    first_loss: float
-    samples: int
-    stop_reason: str | None
-    callbacks: dict[str, Any]
 
 
 class Position(TypedDict):
