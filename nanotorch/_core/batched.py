@@ -769,11 +769,14 @@ def looped(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
         return separately(function, batch, args, kwargs, copy=False)
 
 
-def separately(function: Any, batch: Batch, args: Any, kwargs: Any, copy: bool = True) -> Any:
+def separately(
+    function: Any, batch: Batch, args: Any, kwargs: Any, copy: bool = True,
+    rule: FunctionRule = looped,
+) -> Any:  # fmt: skip
     """One sample after the other, each in memory of its own."""
 
     def one(given: Any) -> Any:  # there may be other batches
-        return function_in_batch(function, looped, False, *given)
+        return function_in_batch(function, rule, False, *given)
 
     found = for_samples(one, (args, kwargs), batch, copy)
     return as_samples(stacked(found, batch.size), batch)

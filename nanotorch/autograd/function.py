@@ -5,11 +5,12 @@ import inspect
 import itertools
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nanotorch._core.anomaly import look, note_origin, watch
+from nanotorch._core.batched import Batch, batched, differing, rebuilt, separately, under_vmap
 from nanotorch._core.call_site import here, warn, wrote
 from nanotorch._core.grad_mode import is_grad_enabled, mode, no_grad
 from nanotorch._core.graph import (
@@ -342,12 +343,78 @@ class FunctionMeta(type):
         cls._backward_cls = type(f"{name}Backward", (BackwardCFunction,), members)
 
 
+# What a function does under `vmap`.
+
+
+MORE = " For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+NEEDS_SETUP = (
+    "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...),"
+    " it must override the setup_context staticmethod."
+) + MORE
+NO_RULE = (
+    "You tried to vmap over {}, but it does not have vmap support. Please override and implement "
+    "the vmap staticmethod or set generate_vmap_rule=True."
+) + MORE
+TWO_RULES = (
+    "You tried to vmap over {}, but it has both generate_vmap_rule=True and an overridden vmap "
+    "staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod "
+    "to avoid ambiguity."
+) + MORE
+OUT_DIMS = (
+    "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. "
+    "Expected out_dims={} to be compatible with the structure of `output`."
+) + MORE
+
+
+class VmapInfo(NamedTuple):
+    """What a function's own `vmap` is told: how many samples, and what random numbers do."""
+
+    batch_size: int
+    randomness: str
+
+
+def in_batch(apply: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
+    """As the function's own `vmap` says, or one sample after the other."""
+    cls, *given = args
+    own = cls.vmap is not Function.vmap
+    if cls.setup_context is Function.setup_context:
+        raise RuntimeError(NEEDS_SETUP)
+    if own == cls.generate_vmap_rule:
+        raise RuntimeError((TWO_RULES if own else NO_RULE).format(cls.__name__))
+    if not own:
+        return separately(apply, batch, args, kwargs, copy=False, rule=in_batch)
+    inputs = positional(cls.forward, tuple(given), kwargs, True)
+    in_dims = rebuilt(inputs, lambda value: 0 if differing(value, batch) else None)
+    wholes = rebuilt(inputs, lambda value: value._whole if differing(value, batch) else value)
+    found = cls.vmap(VmapInfo(batch.size, batch.randomness), in_dims, *wholes)
+    if not (isinstance(found, tuple) and len(found) == 2):
+        raise RuntimeError(
+            "Expected the vmap staticmethod to have two returns, an output and out_dims with "
+            f"pytree structure compatible with the output. Got a {type(found)} instead"
+        )
+    outputs, out_dims = (part if isinstance(part, tuple) else (part,) for part in found)
+    if not isinstance(found[1], tuple):
+        out_dims *= len(outputs)
+    if len(out_dims) != len(outputs):
+        raise RuntimeError(OUT_DIMS.format(found[1]))
+    samples = tuple([
+        out if dim is None else batched(out.movedim(dim, 0), batch)
+        for out, dim in zip(outputs, out_dims, strict=True)
+    ])  # fmt: skip
+    return samples if isinstance(found[0], tuple) else samples[0]
+
+
 class Function(metaclass=FunctionMeta):
     """Base of a user's own operations: subclass it and call ``apply`` of the subclass.
 
     Write `forward` with ``ctx`` as its first parameter, or without it and `setup_context` beside
     it; and `backward`, which returns a gradient or None for each argument of `forward`.
+
+    Attributes:
+        generate_vmap_rule: whether `vmap` may apply it to one sample after the other.
     """
+
+    generate_vmap_rule = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warn(INSTANCE.format(type(self)), DeprecationWarning)
@@ -370,7 +437,20 @@ class Function(metaclass=FunctionMeta):
         """Compute the gradients of the arguments from those of the outputs."""
         raise NotImplementedError(NO_BACKWARD)
 
+    @staticmethod
+    def vmap(info: VmapInfo, in_dims: tuple[int | None, ...], *args: Any) -> Any:
+        """Apply the function to all samples at once, for `torch.vmap`.
+
+        Args:
+            in_dims: for each argument, in which of its dimensions the samples are, if any.
+
+        Returns:
+            the outputs, and for each in which dimension the samples are.
+        """
+        raise NotImplementedError("vmap is not implemented.")
+
     @classmethod
+    @under_vmap(in_batch)
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call `forward`, and record it if an argument that is a tensor requires grad."""
         separate = cls.setup_context is not Function.setup_context

@@ -182,3 +182,62 @@ def per_sample_gradients(torch: Any) -> Any:
         gradients(nn.Sequential(nn.Dropout(), mlp), rows, randomness="same"),
         raised(gradients, nn.Sequential(nn.Dropout(), mlp), rows),
     ])  # fmt: skip
+
+
+def own_functions(torch: Any) -> Any:
+    """Functions of the user's own: by their own rule, one sample after the other, or not at all."""
+    told = []
+
+    class Product(torch.autograd.Function):
+        @staticmethod
+        def forward(x: Any, y: Any, n: int = 2) -> Any:
+            return x * y * n, x + 1
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_backward(*inputs[:2])
+            ctx.n = inputs[2]
+
+        @staticmethod
+        def backward(ctx: Any, g: Any, h: Any) -> Any:
+            x, y = ctx.saved_tensors
+            return g * y * ctx.n * 3 + h, g * x * ctx.n, None
+
+    class Ruled(Product):
+        @staticmethod
+        def vmap(info: Any, in_dims: Any, x: Any, y: Any, n: int) -> Any:
+            told.append([tuple(info), in_dims, tuple(x.shape), tuple(y.shape), n])
+            return Ruled.apply(x, y, n), (0, None if in_dims[0] is None else 0)
+
+    class Each(Product):
+        generate_vmap_rule = True
+
+    class Wrong(Product):
+        @staticmethod
+        def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+            return torch.ones(2) if args[2] == 1 else ((torch.ones(2), torch.ones(2)), (0,))
+
+    class Both(Wrong):
+        generate_vmap_rule = True
+
+    class Old(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+    x, one = torch.arange(6.0).reshape(2, 3), torch.tensor(3.0)
+    for kind in (Ruled, Each):
+        a = x.clone().requires_grad_()
+        product, more = torch.vmap(lambda row, f=kind: f.apply(row, row + 1))(a)
+        (product.sum() + more.sum()).backward()
+        yield product.tolist(), more.tolist(), a.grad
+        yield torch.vmap(lambda row, f=kind: torch.vmap(lambda v: f.apply(v, one)[0])(row))(x)
+        yield torch.vmap(torch.func.grad(lambda row, f=kind: f.apply(row, one, n=5)[0].sum()))(x)
+        yield torch.vmap(lambda n, f=kind: f.apply(one, n)[0])(x[0])
+        yield torch.func.grad(lambda t, f=kind: torch.vmap(f.apply)(t, x)[0].sum())(x)
+    yield told
+    for kind, n in ((Product, 1), (Wrong, 1), (Both, 1), (Wrong, 2)):
+        yield raised(torch.vmap(lambda row, f=kind, n=n: f.apply(row, one, n)), x).split(" tuple")[
+            0
+        ]
+    yield raised(torch.vmap(Old.apply), x)
