@@ -9,6 +9,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.batched import elementwise
+from nanotorch._core.bfloat16 import Bfloat16Array, of_bits, wide
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import OPERANDS, Array, hidden_op, in_half, in_single, method, op
 from nanotorch._core.overloads import overloads
@@ -302,6 +303,9 @@ def logaddexp2(input: Array, other: Array) -> Array:
 )  # fmt: skip
 def nextafter(input: Array, other: Array) -> Array:
     """The next number that floating point can tell from ``input``, towards ``other``."""
+    if isinstance(input, Bfloat16Array):  # the upper half of the bits, one more away from zero
+        bits = np.nextafter(wide(input), wide(other)).view(np.uint32)
+        return of_bits((bits >> 16) + (bits & 0xFFFF == 1))
     need_kind("nextafter_cpu", input)
     return np.nextafter(input, other)
 

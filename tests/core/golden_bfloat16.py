@@ -140,3 +140,13 @@ def models(torch: Any) -> Any:
 def compared(torch: Any) -> Any:
     x, close = torch.ones(2, dtype=torch.bfloat16), torch.testing.assert_close
     yield close(x, x * 1.01), raised(lambda: close(x, x * 1.02)).split("\n")[:4]
+
+
+def neighbours(torch: Any) -> Any:
+    """The next number of bfloat16, which is not that of float32."""
+    kind, inf = torch.bfloat16, float("inf")
+    x = torch.tensor([1.0, 0.0, -1.0, inf, 3e38, -0.0, 1.0], dtype=kind)
+    y = torch.tensor([2.0, 1.0, -2.0, 0.0, inf, 0.0, 1.0], dtype=kind)
+    yield x.nextafter(y).tolist(), y.nextafter(x).tolist(), x.nextafter(y).dtype
+    yield x[0].nextafter(y[0]), x.clone().nextafter_(y[3]).tolist(), x.nextafter(y.float()).dtype
+    yield torch.nextafter(x[1], x[2]).nextafter(x[0]), (x * float("nan")).nextafter(y).isnan()

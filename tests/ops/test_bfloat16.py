@@ -13,6 +13,7 @@ from tests.ops.sampling import Call, Row, Sample, find, is_inplace, weights_like
 # PyTorch has no kernels of them for bfloat16 either, or they compute in double precision.
 ELSEWHERE = {
     "bincount", "histc", "histogram", "logdet", "lu_unpack", "nanquantile", "quantile",
+    "nextafter",  # another neighbour
     "info of linalg.cholesky_ex", "from linalg.svd", "from torch.svd", "from linalg.eigh",
 }  # fmt: skip
 # Several operations, each of which rounds: what they subtract or divide by is rounded before.
