@@ -280,7 +280,7 @@ def dataset_of(samples: Any, argument: str) -> Dataset[Any]:
     if isinstance(samples, tuple) or (several and samples):
         tensors = [as_tensor(values, argument) for values in samples]
         for name, tensor in zip([*["x"] * (len(tensors) - 1), "y"], tensors, strict=True):
-            if bad := np.argwhere(~np.isfinite(tensor.detach().numpy()))[:1].tolist():
+            if bad := (~tensor.isfinite()).nonzero()[:1].tolist():
                 found = tensor[tuple(bad[0])].item()
                 raise refusal(argument, f"{name} is {found} at {bad[0]}; leave it out, or fill it")
         lengths = [len(tensor) if tensor.dim() else 0 for tensor in tensors]
@@ -398,6 +398,11 @@ class Fit(Training):
 
     def _tried(self, targets: torch.Tensor) -> str:
         """Try the model and the loss; return what is predicted, nothing if that is not known."""
+        data: list[torch.Tensor] = [*self._example, targets]
+        for argument, tensors in (("data", data), ("model", self.model.parameters())):
+            if any(t.dtype == torch.bfloat16 for t in tensors):
+                said = "is in bfloat16, in which the trainer does not count; convert it by float()"
+                raise refusal(argument, said)
         shapes = ", ".join(str(tuple(x.shape)) for x in self._example)
         if not all(x.is_floating_point() for x in self._example):
             shapes += ", whole numbers (.astype(float) makes others)"

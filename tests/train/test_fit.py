@@ -281,6 +281,16 @@ def test_numbers_that_are_not_finite(capsys: pytest.CaptureFixture[str]) -> None
     assert "\nthe loss, nan before the first step, is so whatever" in capsys.readouterr().out
 
 
+def test_bfloat16_is_refused() -> None:
+    x, model = torch.tensor(X).float(), network()
+    told = refusal_of(fit)(model, (x.bfloat16(), Y), loss="MSELoss", optimizer="SGD", epochs=1)
+    assert told.startswith("fit(): data: is in bfloat16, in which the trainer does not count")
+    told = refusal_of(fit)(model.bfloat16(), (x, Y), loss="MSELoss", optimizer="SGD", epochs=1)
+    assert told.endswith(
+        "model: is in bfloat16, in which the trainer does not count; convert it by float()"
+    )
+
+
 def test_whole_numbers_are_predicted_as_the_model_takes_them() -> None:
     run = fitted()
     assert torch.equal(run.predict([[1, 2, 3]]), run.predict([[1.0, 2.0, 3.0]]))
