@@ -264,13 +264,16 @@ def layouts(arrays: Sequence[np.ndarray]) -> list[Layout | None]:
 def laid_out(arrays: Sequence[np.ndarray], layouts: Sequence[Layout | None]) -> list[np.ndarray]:
     """The arrays in memory as `layouts` told, with memory of their own else."""
     memories: dict[int, np.ndarray] = {}
-    result = []
+    result, left = [], sum(array.nbytes for array in arrays)
     for array, layout in zip(arrays, layouts, strict=True):
         if layout is None:
             result.append(array.copy())
             continue
         memory = memories.get(layout["group"])
         if memory is None:
+            left -= layout["bytes"]  # a small file may not ask for much memory
+            if left < 0:
+                raise ValueError(f"{-left} bytes more than there are tensors of")
             memory = memories[layout["group"]] = np.zeros(layout["bytes"], np.uint8)
         offset, strides = layout["offset"], tuple(layout["strides"])
         # NumPy refuses an array that would lead out of the memory, unless the numbers are so large
@@ -329,19 +332,16 @@ class Encoder:
 
     Attributes:
         tensors: what was found, by the names they get in the file.
+        has_objects: whether there are modules, other objects, classes or functions among it.
     """
 
     def __init__(self) -> None:
         self.tensors: dict[str, Tensor] = {}
+        self.has_objects = False
         # Which is stored under which name first, and alive, so that no identity is used twice.
         self._first: dict[int, tuple[str, Any]] = {}
         self._above: set[int] = set()  # the containers that surround the value at hand
         self._objects: dict[int, tuple[int, Any]] = {}  # with their numbers, and alive
-
-    @property
-    def has_objects(self) -> bool:
-        """Whether there are modules among the values."""
-        return bool(self._objects)
 
     def encode(self, value: Any, path: tuple[Any, ...] = ()) -> Any:
         """The JSON of a value."""
@@ -358,15 +358,17 @@ class Encoder:
         if kind in SIMPLE_NAMES:
             name = SIMPLE_NAMES[kind]
             return {name: SIMPLE[name][1](value)}
-        if isinstance(value, Module) or (self._objects and is_plain_object(value)):
+        if isinstance(value, Module) or is_plain_object(value):
             return self._encode_object(value, path)
         defined = isinstance(value, (type, FunctionType, BuiltinFunctionType))
-        if self._objects and defined and (known_as := name_of(value)) is not None:
+        if defined and (known_as := name_of(value)) is not None:
+            self.has_objects = True
             return {"global": known_as}
         return self._encode_array(value, path)
 
     def _encode_object(self, value: Any, path: tuple[Any, ...]) -> Any:
-        """A module, or what it holds: class and attributes, at the first place where it stands."""
+        """An object: its class and its attributes, at the first place where it stands."""
+        self.has_objects = True
         if id(value) in self._objects:
             return {"again": self._objects[id(value)][0]}
         name = name_of(type(value))
@@ -446,7 +448,7 @@ def is_plain_object(value: Any) -> bool:
     kind: Any = type(value)
     return (
         hasattr(value, "__dict__")
-        and not isinstance(value, (type, FunctionType))
+        and not isinstance(value, (type, FunctionType, *STATEFUL))
         and kind.__reduce_ex__ is object.__reduce_ex__
         and kind.__reduce__ is object.__reduce__
         and getattr(kind, "__getstate__", None) is getattr(object, "__getstate__", None)
@@ -583,11 +585,17 @@ def packed(obj: Any) -> Parts:
     except RecursionError:
         raise ValueError("cannot save obj: its containers are nested too deeply") from None
     arrays = {name: tensor._array for name, tensor in encoder.tensors.items()}
+    places = layouts(list(arrays.values()))
+    sizes = {place["group"]: place["bytes"] for place in places if place is not None}
+    gaps = sum(sizes.values()) - sum(array.nbytes for array in arrays.values())
+    if gaps > 0:  # `laid_out` gives no more memory than the file has
+        arrays[encoder._named(0, ("gaps",))] = np.zeros(gaps, np.uint8)
+        places.append(None)
     text = json.dumps(
         {
             "format": FORMAT if encoder.has_objects else FORMAT_OF_VALUES,
             "structure": structure,
-            "layouts": dict(zip(arrays, layouts(list(arrays.values())), strict=True)),
+            "layouts": dict(zip(arrays, places, strict=True)),
             "crc32": {name: checksum(array) for name, array in arrays.items()},
         },
         separators=(",", ":"),
@@ -795,8 +803,8 @@ def save(
     `state_dict()` of modules, optimizers and schedulers gives, and a checkpoint of several such.
     Tensors that are one, or share memory, do so again when they are loaded; of a tensor's memory
     only the part that is seen is stored. Attributes set on tensors, gradients, hooks and history
-    are not stored. Of a module its class is stored by its name, and its attributes: values as
-    above, other modules and plain objects, and functions and classes by their names.
+    are not stored. Of a module, and of another plain object, its class is stored by its name, and
+    its attributes: values as above, and functions and classes by their names.
 
     In a flat dict the tensors have its keys, for other libraries that read the format too.
 

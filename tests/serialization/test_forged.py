@@ -88,6 +88,8 @@ def test_a_header_that_was_forged(header: Any, size: int, message: str) -> None:
         ('{"tuple":[{"float":"0x1.4000000000000p+1"}]}', "{}"),
         ('"float":"0x1.4000000000000p+1"', '"float":"0x1p99999"'),
         ('"bytes":24', f'"bytes":{2**62}'),
+        ('"bytes":24', f'"bytes":{2**30}'),
+        ('"bytes":24', '"bytes":49'),
         ('{"bytes":"b"}', "[" * 5000 + "]" * 5000),
         ('{"bytes":"b"}', '[{"bytes":"b"},{"bytes":"b"}]'),
     ],

@@ -117,6 +117,21 @@ def test_classes_of_a_program_need_leave() -> None:
     clear_safe_globals()
 
 
+def test_objects_are_held_with_a_module_or_without_one() -> None:
+    model, options = nn.Linear(1, 1), Options(3)
+    for saved in (
+        {"m": model, "o": options},
+        {"o": options, "m": model},
+        {"o": options, "f": F.relu},
+    ):
+        with pytest.raises(pickle.UnpicklingError, match="which was not an allowed global"):
+            torch.load(io.BytesIO(written(saved)))
+        with safe_globals([Options]):
+            loaded = torch.load(io.BytesIO(written(saved)))
+        assert loaded["o"] == options
+    assert loaded["f"] is F.relu
+
+
 def test_what_a_module_cannot_hold(tmp_path: Path) -> None:
     net = nn.Sequential(Net())
     with (tmp_path / "log").open("w") as file:

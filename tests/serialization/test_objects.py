@@ -15,6 +15,7 @@ from safetensors.numpy import load_file
 
 import nanotorch as torch
 from nanotorch import nn
+from tests.serialization.test_files import written
 
 
 def through(obj: Any) -> Any:
@@ -136,6 +137,18 @@ def test_only_what_is_seen_is_stored() -> None:
     assert len(file.getvalue()) < 1000
     apart = through([torch.zeros(9)[::4], torch.ones(1).expand(3)])
     assert [t.stride() for t in apart] == [(1,), (1,)]
+
+
+def test_gaps_between_tensors_of_one_memory_are_in_the_file() -> None:
+    """A file gives what it asks for, so that a small one cannot fill the memory."""
+    base = torch.arange(10_000.0).reshape(100, 100)
+    data = written({"gaps": base[:, ::50], "few": base[:, :3]})
+    assert 40_000 < len(data) < 41_000
+    loaded = torch.load(io.BytesIO(data))
+    assert torch.equal(loaded["gaps"], base[:, ::50])
+    loaded["few"][1, 0] = -1
+    assert loaded["gaps"][1, 0] == -1
+    assert len(written([base, base[:, :3]])) < 42_000
 
 
 def test_tied_weights(tmp_path: Path) -> None:
