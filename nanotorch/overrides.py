@@ -28,6 +28,7 @@ __all__ = [
     "has_torch_function",
     "is_tensor_like",
 ]
+_disabled_torch_function_impl = Parameter.__torch_function__  # for classes that are not asked
 NOT_HANDLED = (
     "Multiple dispatch failed for '{}'; all __torch_function__ handlers returned NotImplemented:"
     "\n\n{}\n\nFor more information, try re-running with TORCH_LOGS=not_implemented"

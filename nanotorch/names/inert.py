@@ -25,7 +25,8 @@ from nanotorch.names.scope import why_not
 TABLE = {
     "": (
         "<_assert<nanotorch.names.inert.assured Event Future OutOfMemoryError PyTorchFileReader "
-        "ScriptModule ScriptObject Stream SymBool SymFloat SymInt"
+        "ScriptModule ScriptObject Stream SymBool SymFloat SymInt sparse_bsc sparse_bsr sparse_coo "
+        "sparse_csc sparse_csr"
     ),
     "_C": (
         "=DispatchKeySet ~_get_tracing_state ~_jit_override_can_fuse_on_cpu "
@@ -33,8 +34,10 @@ TABLE = {
         "~_jit_set_profiling_executor ~_jit_set_profiling_mode ~_jit_set_texpr_fuser_enabled "
         "~_log_api_usage_once ?_cuda_isInBadFork ?_jit_can_fuse_on_cpu ?_jit_can_fuse_on_gpu "
         "<DisableTorchFunctionSubclass<nanotorch.overrides.DisableTorchFunctionSubclass "
-        "<_TensorMeta<builtins.type AliasDb DispatchKey Graph Node "
-        "ScriptDict ScriptFunction ScriptList ScriptModule ScriptObject Value"
+        "<_TensorMeta<builtins.type "
+        "<_disabled_torch_function_impl<nanotorch.overrides._disabled_torch_function_impl "
+        "AliasDb DispatchKey Graph Node ScriptDict ScriptFunction ScriptList ScriptModule "
+        "ScriptObject Value"
     ),
     "_C._distributed_c10d": "ProcessGroup Reducer",
     "_C._nn": "<_parse_to<nanotorch.nn.module.asked_of_to",
@@ -54,6 +57,7 @@ TABLE = {
     "_jit_internal": "=_overload =_overload_method =boolean_dispatch =ignore =unused Future",
     "_subclasses": "FakeTensor FakeTensorMode",
     "_subclasses.fake_tensor": "FakeTensor FakeTensorMode",
+    "_tensor_str": "PRINT_OPTS _add_suffixes _tensor_str",
     "accelerator": "~empty_cache 0memory_allocated current_device_index synchronize",
     "ao": "",
     "ao.nn.quantized": "Conv2d Embedding Linear",
@@ -175,6 +179,7 @@ TABLE = {
     "mps": "~manual_seed ?is_available 0device_count",
     "mtia": "?is_available 0device_count",
     "nested": "as_nested_tensor nested_tensor nested_tensor_from_jagged to_padded_tensor",
+    "nn.attention": "<sdpa_kernel<contextlib.nullcontext SDPBackend",
     "nn.attention.flex_attention": (
         "AuxRequest BlockMask _DEFAULT_SPARSE_BLOCK_SIZE create_block_mask flex_attention"
     ),
@@ -192,6 +197,10 @@ TABLE = {
     "onnx.symbolic_helper": "=parse_args",
     "onnx.symbolic_opset11": "select squeeze unsqueeze",
     "ops": "!load_library",
+    "ops.aten": (
+        "_pin_memory _sparse_addmm _to_copy add add_ alias cat clone detach flip index "
+        "index_select mm select slice sort squeeze sub sub_ unbind unsqueeze"
+    ),
     "overrides": "TorchFunctionMode",
     "package": "PackageExporter PackageImporter",
     "profiler": "tensorboard_trace_handler",

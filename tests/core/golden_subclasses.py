@@ -106,6 +106,12 @@ def inherited(torch: Any) -> Any:
     yield y.is_leaf, y.requires_grad, y.grad.tolist()
     yield torch.Tensor._make_subclass(Plain, leaf).requires_grad
 
+    class Off(torch.Tensor):
+        __torch_function__ = torch._C._disabled_torch_function_impl
+
+    z = torch.ones(2).as_subclass(Off)
+    yield _kinds(z), _kinds(z * 2), _kinds(z.data), z.shape
+
 
 def decided(torch: Any) -> Any:
     class Own(torch.Tensor):
