@@ -45,7 +45,7 @@ class ProcessException(Exception):  # noqa: N818 - PyTorch's name
         self.msg, self.error_index, self.pid = msg, error_index, pid
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.msg, self.error_index, self.pid)
+        return type(self), tuple(vars(self).values())
 
 
 class ProcessRaisedException(ProcessException):
@@ -66,9 +66,6 @@ class ProcessExitedException(ProcessException):
     ) -> None:  # fmt: skip
         super().__init__(msg, error_index, error_pid)
         self.exit_code, self.signal_name = exit_code, signal_name
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.msg, self.error_index, self.pid, self.exit_code, self.signal_name)
 
 
 def _run(fn: Callable[..., Any], index: int, args: Sequence[Any], report: str) -> None:
@@ -223,7 +220,7 @@ def start_processes(
     fn: Callable[..., Any], args: Sequence[Any] = (), nprocs: int = 1, join: bool = True,
     daemon: bool = False, start_method: str = "spawn",
 ) -> ProcessContext | None:  # fmt: skip
-    """Run ``fn(i, *args)`` in new processes, for i from 0 to ``nprocs`` - 1.
+    """Run ``fn(i, *args)`` in new processes, for i from 0 to ``nprocs`` - 1; also called `spawn`.
 
     Args:
         fn: a function that processes find by its name, at the top level of a module.
@@ -254,9 +251,4 @@ def start_processes(
     return None
 
 
-def spawn(
-    fn: Callable[..., Any], args: Sequence[Any] = (), nprocs: int = 1, join: bool = True,
-    daemon: bool = False, start_method: str = "spawn",
-) -> ProcessContext | None:  # fmt: skip
-    """Run ``fn(i, *args)`` in new processes: see `start_processes`."""
-    return start_processes(fn, args, nprocs, join, daemon, start_method)
+spawn = start_processes

@@ -346,24 +346,23 @@ class FunctionMeta(type):
 # What a function does under `vmap`.
 
 
-MORE = " For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
 NEEDS_SETUP = (
     "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...),"
     " it must override the setup_context staticmethod."
-) + MORE
+)
 NO_RULE = (
     "You tried to vmap over {}, but it does not have vmap support. Please override and implement "
     "the vmap staticmethod or set generate_vmap_rule=True."
-) + MORE
+)
 TWO_RULES = (
     "You tried to vmap over {}, but it has both generate_vmap_rule=True and an overridden vmap "
     "staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod "
     "to avoid ambiguity."
-) + MORE
-OUT_DIMS = (
-    "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. "
-    "Expected out_dims={} to be compatible with the structure of `output`."
-) + MORE
+)
+TWO_RETURNS = (
+    "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree "
+    "structure compatible with the output. Got a {} instead"
+)
 
 
 class VmapInfo(NamedTuple):
@@ -388,15 +387,12 @@ def in_batch(apply: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
     wholes = rebuilt(inputs, lambda value: value._whole if differing(value, batch) else value)
     found = cls.vmap(VmapInfo(batch.size, batch.randomness), in_dims, *wholes)
     if not (isinstance(found, tuple) and len(found) == 2):
-        raise RuntimeError(
-            "Expected the vmap staticmethod to have two returns, an output and out_dims with "
-            f"pytree structure compatible with the output. Got a {type(found)} instead"
-        )
+        raise RuntimeError(TWO_RETURNS.format(type(found)))
     outputs, out_dims = (part if isinstance(part, tuple) else (part,) for part in found)
     if not isinstance(found[1], tuple):
         out_dims *= len(outputs)
     if len(out_dims) != len(outputs):
-        raise RuntimeError(OUT_DIMS.format(found[1]))
+        raise RuntimeError(TWO_RETURNS.format(found))
     samples = tuple([
         out if dim is None else batched(out.movedim(dim, 0), batch)
         for out, dim in zip(outputs, out_dims, strict=True)

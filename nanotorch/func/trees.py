@@ -3,6 +3,7 @@
 import textwrap
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator
+from operator import getitem
 from typing import Any, NamedTuple
 
 from nanotorch._core.arguments import Named
@@ -11,6 +12,7 @@ from nanotorch._core.dtypes import Size
 # A container gives what it holds and a context, which with new values makes another one.
 Flatten = Callable[[Any], tuple[Iterable[Any], Any]]
 Unflatten = Callable[[Iterable[Any], Any], Any]
+IsLeaf = Callable[[Any], bool] | None  # says of containers whether to leave them whole
 DICTS = (dict, OrderedDict, defaultdict)
 
 
@@ -172,9 +174,7 @@ def kind_of(tree: Any) -> Any:
     return namedtuple if isinstance(tree, tuple) and hasattr(kind, "_fields") else None
 
 
-def tree_flatten(
-    tree: Any, is_leaf: Callable[[Any], bool] | None = None
-) -> tuple[list[Any], TreeSpec]:
+def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
     """The leaves of a tree, in order, and how they are nested.
 
     Args:
@@ -207,12 +207,12 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
     return treespec.unflatten(leaves)
 
 
-def tree_leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
+def tree_leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
     """The leaves of a tree, in order."""
     return tree_flatten(tree, is_leaf)[0]
 
 
-def tree_structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> TreeSpec:
+def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> TreeSpec:
     """How the leaves of a tree are nested."""
     return tree_flatten(tree, is_leaf)[1]
 
@@ -229,10 +229,7 @@ def treespec_pprint(treespec: TreeSpec) -> str:
     return repr(treespec.unflatten([Star()] * treespec.num_leaves))
 
 
-def tree_map(
-    func: Callable[..., Any], tree: Any, *rests: Any,
-    is_leaf: Callable[[Any], bool] | None = None,
-) -> Any:  # fmt: skip
+def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf = None) -> Any:
     """The tree with ``func`` of each leaf, and of what stands in its place in the rest.
 
     Raises:
@@ -242,9 +239,7 @@ def tree_map(
     return spec.unflatten(map(func, leaves, *map(spec.flatten_up_to, rests)))
 
 
-def tree_map_only(
-    kind: Any, func: Callable[[Any], Any], tree: Any, is_leaf: Callable[[Any], bool] | None = None
-) -> Any:
+def tree_map_only(kind: Any, func: Callable[[Any], Any], tree: Any, is_leaf: IsLeaf = None) -> Any:
     """`tree_map` of the leaves of a type, of one of several, or of which a function is true."""
     chosen = isinstance(kind, (type, tuple))
 
@@ -254,35 +249,28 @@ def tree_map_only(
     return tree_map(one, tree, is_leaf=is_leaf)
 
 
-def tree_map_(
-    func: Callable[..., Any], tree: Any, *rests: Any,
-    is_leaf: Callable[[Any], bool] | None = None,
-) -> Any:  # fmt: skip
+def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf = None) -> Any:
     """`tree_map` for what ``func`` does: gives the tree as it was."""
     tree_map(func, tree, *rests, is_leaf=is_leaf)
     return tree
 
 
-def tree_iter(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> Iterator[Any]:
+def tree_iter(tree: Any, is_leaf: IsLeaf = None) -> Iterator[Any]:
     """The leaves of a tree, one after the other."""
     yield from tree_leaves(tree, is_leaf)
 
 
-def tree_is_leaf(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
+def tree_is_leaf(tree: Any, is_leaf: IsLeaf = None) -> bool:
     """Whether a value is no container."""
     return tree_structure(tree, is_leaf).is_leaf()
 
 
-def tree_all(
-    pred: Callable[[Any], bool], tree: Any, is_leaf: Callable[[Any], bool] | None = None
-) -> bool:
+def tree_all(pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> bool:
     """Whether something is true of all leaves."""
     return all(map(pred, tree_leaves(tree, is_leaf)))
 
 
-def tree_any(
-    pred: Callable[[Any], bool], tree: Any, is_leaf: Callable[[Any], bool] | None = None
-) -> bool:
+def tree_any(pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> bool:
     """Whether something is true of one of the leaves."""
     return any(map(pred, tree_leaves(tree, is_leaf)))
 
@@ -290,45 +278,19 @@ def tree_any(
 # Paths: the keys that lead from a tree to a leaf.
 
 
-class SequenceKey(NamedTuple):
-    """Leads to a value by its position."""
-
-    idx: int
-
-    def __str__(self) -> str:
-        return f"[{self.idx!r}]"
-
-    def get(self, sequence: Any) -> Any:
-        """What it leads to."""
-        return sequence[self.idx]
+def _key(kind: str, field: str, shown: str, get: Callable[[Any, Any], Any]) -> Any:
+    """A class of keys: their one field, how they are shown, and what they lead to in a tree."""
+    members = {
+        "__slots__": (),
+        "__str__": lambda key: shown.format(key[0]),
+        "get": lambda key, tree: get(tree, key[0]),
+    }
+    return type(kind, (namedtuple(kind, field),), members)
 
 
-class MappingKey(NamedTuple):
-    """Leads to a value by a key."""
-
-    key: Any
-
-    def __str__(self) -> str:
-        return f"[{self.key!r}]"
-
-    def get(self, mapping: Any) -> Any:
-        """What it leads to."""
-        return mapping[self.key]
-
-
-class GetAttrKey(NamedTuple):
-    """Leads to a value by the name of an attribute."""
-
-    name: str
-
-    def __str__(self) -> str:
-        return f".{self.name}"
-
-    def get(self, value: Any) -> Any:
-        """What it leads to."""
-        return getattr(value, self.name)
-
-
+SequenceKey = _key("SequenceKey", "idx", "[{!r}]", getitem)
+MappingKey = _key("MappingKey", "key", "[{!r}]", getitem)
+GetAttrKey = _key("GetAttrKey", "name", ".{}", getattr)
 Path = tuple[Any, ...]
 
 
@@ -367,9 +329,7 @@ def _with_keys(kind: Any, tree: Any) -> Iterable[tuple[Any, Any]]:
     )
 
 
-def tree_leaves_with_path(
-    tree: Any, is_leaf: Callable[[Any], bool] | None = None
-) -> list[tuple[Path, Any]]:
+def tree_leaves_with_path(tree: Any, is_leaf: IsLeaf = None) -> list[tuple[Path, Any]]:
     """The leaves of a tree, in order, in pairs with their paths.
 
     Raises:
@@ -386,16 +346,15 @@ def tree_leaves_with_path(
 
 
 def tree_flatten_with_path(
-    tree: Any, is_leaf: Callable[[Any], bool] | None = None
+    tree: Any, is_leaf: IsLeaf = None
 ) -> tuple[list[tuple[Path, Any]], TreeSpec]:
     """`tree_leaves_with_path`, and how they are nested."""
     return tree_leaves_with_path(tree, is_leaf), tree_structure(tree, is_leaf)
 
 
 def tree_map_with_path(
-    func: Callable[..., Any], tree: Any, *rests: Any,
-    is_leaf: Callable[[Any], bool] | None = None,
-) -> Any:  # fmt: skip
+    func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf = None
+) -> Any:
     """`tree_map` of a function whose first argument is the path."""
     pairs, spec = tree_flatten_with_path(tree, is_leaf)
     others = map(spec.flatten_up_to, rests)

@@ -236,8 +236,8 @@ def own_functions(torch: Any) -> Any:
         yield torch.vmap(lambda n, f=kind: f.apply(one, n)[0])(x[0])
         yield torch.func.grad(lambda t, f=kind: torch.vmap(f.apply)(t, x)[0].sum())(x)
     yield told
-    for kind, n in ((Product, 1), (Wrong, 1), (Both, 1), (Wrong, 2)):
-        yield raised(torch.vmap(lambda row, f=kind, n=n: f.apply(row, one, n)), x).split(" tuple")[
-            0
-        ]
-    yield raised(torch.vmap(Old.apply), x)
+    for kind, n in ((Product, 1), (Wrong, 1), (Both, 1)):
+        told = raised(torch.vmap(lambda row, f=kind, n=n: f.apply(row, one, n)), x)
+        yield told.partition(" For more")[0]
+    yield raised(torch.vmap(lambda row: Wrong.apply(row, one, 2)), x).partition(":")[0]
+    yield raised(torch.vmap(Old.apply), x).partition(" For more")[0]
