@@ -5,12 +5,12 @@ import inspect
 import itertools
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from nanotorch._core.anomaly import look, note_origin, watch
-from nanotorch._core.batched import Batch, batched, differing, rebuilt, separately, under_vmap
+from nanotorch._core.batched import Batch, separately, under_vmap
 from nanotorch._core.call_site import here, warn, wrote
 from nanotorch._core.grad_mode import is_grad_enabled, mode, no_grad
 from nanotorch._core.graph import (
@@ -354,50 +354,16 @@ NO_RULE = (
     "You tried to vmap over {}, but it does not have vmap support. Please override and implement "
     "the vmap staticmethod or set generate_vmap_rule=True."
 )
-TWO_RULES = (
-    "You tried to vmap over {}, but it has both generate_vmap_rule=True and an overridden vmap "
-    "staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod "
-    "to avoid ambiguity."
-)
-TWO_RETURNS = (
-    "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree "
-    "structure compatible with the output. Got a {} instead"
-)
-
-
-class VmapInfo(NamedTuple):
-    """What a function's own `vmap` is told: how many samples, and what random numbers do."""
-
-    batch_size: int
-    randomness: str
 
 
 def in_batch(apply: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """As the function's own `vmap` says, or one sample after the other."""
-    cls, *given = args
-    own = cls.vmap is not Function.vmap
+    """One sample after the other, whatever a `vmap` of the function's own would do at once."""
+    cls = args[0]
     if cls.setup_context is Function.setup_context:
         raise RuntimeError(NEEDS_SETUP)
-    if own == cls.generate_vmap_rule:
-        raise RuntimeError((TWO_RULES if own else NO_RULE).format(cls.__name__))
-    if not own:
-        return separately(apply, batch, args, kwargs, copy=False, rule=in_batch)
-    inputs = positional(cls.forward, tuple(given), kwargs, True)
-    in_dims = rebuilt(inputs, lambda value: 0 if differing(value, batch) else None)
-    wholes = rebuilt(inputs, lambda value: value._whole if differing(value, batch) else value)
-    found = cls.vmap(VmapInfo(batch.size, batch.randomness), in_dims, *wholes)
-    if not (isinstance(found, tuple) and len(found) == 2):
-        raise RuntimeError(TWO_RETURNS.format(type(found)))
-    outputs, out_dims = (part if isinstance(part, tuple) else (part,) for part in found)
-    if not isinstance(found[1], tuple):
-        out_dims *= len(outputs)
-    if len(out_dims) != len(outputs):
-        raise RuntimeError(TWO_RETURNS.format(found))
-    samples = tuple([
-        out if dim is None else batched(out.movedim(dim, 0), batch)
-        for out, dim in zip(outputs, out_dims, strict=True)
-    ])  # fmt: skip
-    return samples if isinstance(found[0], tuple) else samples[0]
+    if not (cls.generate_vmap_rule or hasattr(cls, "vmap")):
+        raise RuntimeError(NO_RULE.format(cls.__name__))
+    return separately(apply, batch, args, kwargs, copy=False, rule=in_batch)
 
 
 class Function(metaclass=FunctionMeta):
@@ -407,7 +373,8 @@ class Function(metaclass=FunctionMeta):
     it; and `backward`, which returns a gradient or None for each argument of `forward`.
 
     Attributes:
-        generate_vmap_rule: whether `vmap` may apply it to one sample after the other.
+        generate_vmap_rule: whether `torch.vmap` may apply it, to one sample after the other; it
+            also may if there is a static method ``vmap``.
     """
 
     generate_vmap_rule = False
@@ -432,18 +399,6 @@ class Function(metaclass=FunctionMeta):
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """Compute the gradients of the arguments from those of the outputs."""
         raise NotImplementedError(NO_BACKWARD)
-
-    @staticmethod
-    def vmap(info: VmapInfo, in_dims: tuple[int | None, ...], *args: Any) -> Any:
-        """Apply the function to all samples at once, for `torch.vmap`.
-
-        Args:
-            in_dims: for each argument, in which of its dimensions the samples are, if any.
-
-        Returns:
-            the outputs, and for each in which dimension the samples are.
-        """
-        raise NotImplementedError("vmap is not implemented.")
 
     @classmethod
     @under_vmap(in_batch)
