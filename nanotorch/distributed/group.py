@@ -308,7 +308,7 @@ class Work:
                 long, missing = limit, self._missing()
                 if {*range(self._home.rank())} <= {*missing}:  # the first of those who wait tells
                     told = f"has waited {waited:.0f} s for {self._names(missing)}"
-                    print(f"{self._told}: {told}", file=sys.stderr)
+                    print(f"{self._told}: {told}", file=sys.stderr, flush=True)
             Work.go_on()  # what others wait for
             # Others may need this core: at first it is offered, later left alone.
             pause = 0.0 if waited < 1e-3 else min(pause + 2e-5, 1e-3)
