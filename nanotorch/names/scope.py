@@ -88,6 +88,11 @@ REASONS = (
         thread_safe_generator InterfaceType sync""",
     ),
     Reason(
+        "all processes take equally many batches, which DistributedSampler gives them, and "
+        "gradients travel as they are",
+        r"nn.parallel.DistributedDataParallel.(join|register_comm_hook)",
+    ),
+    Reason(
         "quantisation serves devices that compute with small integers; nanotorch computes in "
         "float32 and float64",
         r"""ao quantization quantize\w* dequantize quantized\w* fake_quantize\w* q_\w+ q\w*int\w+

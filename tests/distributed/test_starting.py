@@ -63,6 +63,8 @@ def test_one_process_needs_no_mpi(alone: Any) -> None:
     model(x).sum().backward()
     assert torch.equal(model.module.weight.grad, x[None])
     assert list(torch.utils.data.DistributedSampler(range(3), shuffle=False)) == [0, 1, 2]
+    with pytest.raises(AttributeError, match=r"'join': out of scope. All .* DistributedSampler"):
+        model.join  # noqa: B018
 
 
 def test_the_group_ends(alone: Any) -> None:

@@ -11,6 +11,7 @@ from nanotorch._core.grad_mode import is_grad_enabled
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.distributed.collectives import compare, description, shared_sum
 from nanotorch.distributed.group import Array, ProcessGroup, Work, member_of
+from nanotorch.names.lookup import missing_attribute
 from nanotorch.nn.module import Module
 
 MEGABYTE = 1024**2
@@ -153,6 +154,12 @@ class DistributedDataParallel(Module):
         started = [dist.broadcast(t, group.ranks[0], group, async_op=True) for t in tensors]
         for work in filter(None, started):
             work.wait()
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            raise missing_attribute(self, f"nn.parallel.{type(self).__name__}", name) from None
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """What the module makes of the arguments.
