@@ -11,7 +11,6 @@ import inspect
 import os
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any, ParamSpec
 
 import numpy as np
@@ -35,8 +34,8 @@ from nanotorch.distributed.group import (
 __all__ = [
     "ReduceOp", "reduce_op", "P2POp", "DebugLevel", "get_debug_level", "set_debug_level",
     "all_reduce", "reduce", "broadcast", "all_gather", "all_gather_into_tensor", "gather",
-    "scatter", "reduce_scatter", "reduce_scatter_tensor", "all_to_all", "all_to_all_single",
-    "barrier", "monitored_barrier", "send", "recv", "isend", "irecv", "batch_isend_irecv",
+    "scatter", "reduce_scatter", "reduce_scatter_tensor", "all_to_all_single",
+    "barrier", "send", "recv", "isend", "irecv", "batch_isend_irecv",
 ]  # fmt: skip
 
 P = ParamSpec("P")
@@ -475,15 +474,6 @@ def only_at(
     return dict(enumerate(pieces))
 
 
-@collective(writes="output_tensor_list")
-def all_to_all(
-    output_tensor_list: Any, input_tensor_list: Any, group: Any = None, async_op: bool = False
-) -> Steps:
-    """Let ``output_tensor_list[k]`` become rank k's input for this rank."""
-    sent, received = enumerate(input_tensor_list), enumerate(output_tensor_list)
-    yield from group.exchange(group.next_tag(), dict(sent), dict(received))
-
-
 @collective(writes="output")
 def all_to_all_single(
     output: Any, input: Any, output_split_sizes: Sequence[int] | None = None,
@@ -516,15 +506,6 @@ def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -
     """Wait until all ranks are here."""
     if group.size() > 1:
         yield group.comm.Ibarrier().Test
-
-
-def monitored_barrier(
-    group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False
-) -> None:
-    """`barrier`, with a timeout of its own."""
-    work = barrier(group, async_op=True)
-    if work is not None:
-        work.wait(timeout)
 
 
 # Messages between two ranks.

@@ -140,13 +140,6 @@ class ProcessGroup:
         others = (k for k in range(self.size()) if k != self._rank)
         return [self.comm.Isend(np.array([self.begun]), k, FAREWELL) for k in others]
 
-    def look(self) -> None:
-        """See who has ended since."""
-        status = mpi().Status()
-        while self.comm.Iprobe(tag=FAREWELL, status=status):
-            self.comm.Recv(count := np.empty(1, np.int64), source := status.Get_source(), FAREWELL)
-            self.left[source] = int(count[0])
-
     def shared_memory(self, size: int) -> tuple[Array, Callable[[], None]] | None:
         """So many bytes that all ranks see, who all call this, and what orders their accesses.
 
@@ -293,17 +286,17 @@ class Work:
             RuntimeError: if it takes longer, or a process that it needs has ended.
         """
         limit = self._home.timeout if timeout is None else timeout.total_seconds()
-        begin, pause, due, long, gone = time.monotonic(), 0.0, LOOK, LONG, set[int]()
+        begin, pause, due, long = time.monotonic(), 0.0, LOOK, LONG
         while not self.is_completed():
             waited = time.monotonic() - begin
+            if waited > due:
+                due = waited + LOOK
+                if (gone := self._gone()) and not self.is_completed():  # not at the last moment
+                    ended = f"{self._names(gone)} has ended without taking part"
+                    raise RuntimeError(f"{self._told}: {ended}")
             if waited > limit:
                 answer = f"an answer from {self._names(self._missing())}"
                 raise RuntimeError(f"{self._told}: timed out after {limit:g} s without {answer}")
-            if waited > due:
-                due, before, gone = waited + LOOK, gone, self._gone()
-                if still := gone & before:  # what they have sent has had time to come
-                    ended = f"{self._names(still)} has ended without taking part"
-                    raise RuntimeError(f"{self._told}: {ended}")
             if waited > long:
                 long, missing = limit, self._missing()
                 if {*range(self._home.rank())} <= {*missing}:  # the first of those who wait tells
@@ -318,10 +311,13 @@ class Work:
 
     def _gone(self) -> set[int]:
         """The ranks in the group that have ended without their part in this."""
-        self._home.look()
+        comm, left, status = self._home.comm, self._home.left, mpi().Status()
+        while comm.Iprobe(tag=FAREWELL, status=status):
+            comm.Recv(begun := np.empty(1, np.int64), source := status.Get_source(), FAREWELL)
+            left[source] = int(begun[0])
         if self._peer is not None:
-            return {self._peer} & self._home.left.keys()
-        return {k for k, begun in self._home.left.items() if begun < self._turn}
+            return {self._peer} & left.keys()
+        return {rank for rank, count in left.items() if count < self._turn}
 
     def _missing(self) -> list[int]:
         """The ranks in the group that nothing has come from, as far as that is known."""

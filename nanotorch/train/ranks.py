@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -119,14 +119,7 @@ def keep_watch(over: threading.Event) -> None:
         silence = f"nothing heard of rank {before} for {SILENCE * BEAT:g} s"
         why = "its host, or the network between, has failed"
         print(f"rank {rank()} of {size()} ends all processes: {silence}; {why}", file=sys.stderr)
-    end_all(1)
-
-
-def end_all(code: int) -> NoReturn:
-    """End all processes."""
-    from nanotorch.distributed import rendezvous  # which one process alone does without
-
-    rendezvous.end_all(code)
+    torch.distributed.rendezvous.end_all(1)
 
 
 def waited() -> float:
@@ -235,10 +228,10 @@ def drawing(input: np.ndarray, share: int) -> np.ndarray:
 
 def ended(told: str, code: int) -> int:
     """Tell of an error that ends this process, and so all of them; return the exit code."""
-    if launched() < 2:
-        print(told, file=sys.stderr)
-        return code
-    if me := rank() or launched(RANKS):
+    me = (rank() or launched(RANKS)) * (launched() > 1)
+    if me:
         time.sleep(PATIENCE)  # rank 0 tells of what all come upon, and ends them meanwhile
     print(f"rank {me} of {launched()}: {told.strip()}" if me else told, file=sys.stderr)
-    end_all(code)
+    if launched() > 1:
+        torch.distributed.rendezvous.end_all(code)
+    return code
