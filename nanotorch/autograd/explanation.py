@@ -26,8 +26,9 @@ from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.graph import AccumulateGrad, Edge, FreedValues, Node, NodeHooks, anomaly
 from nanotorch._core.tensor import Tensor
 from nanotorch.autograd.anomaly_mode import set_detect_anomaly
-from nanotorch.autograd.graph_view import GRADIENT, Box, Graph, Walk, key_of, rows_of, svg
+from nanotorch.autograd.graph_view import Box, Graph, Walk, key_of, svg, without_middle
 from nanotorch.autograd.values import (
+    GRADIENT,
     Seen,
     call_text,
     enclosed,
@@ -235,7 +236,7 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
         saved = [f"{n} = {shown(v)}" for n, v in kept(node).items() if isinstance(v, Tensor)]
         step.facts.append(("saves", ", ".join(saved) or "nothing"))
         step.facts.extend(self._gradients(node, formulas(node, None), []))
-        step.changes.extend((step.key, *row) for row in rows_of(seen))
+        step.changes.extend((step.key, *row) for row in seen.rows())
 
     # Backward
 
@@ -295,7 +296,7 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
             yield from self._gradients(node, found, results)
             seen = self._seen(node)
             seen.gradients[:] = given[: len(node._outputs)]
-            rows = (row for row in rows_of(seen) if row[0].startswith(GRADIENT))
+            rows = (row for row in seen.rows() if row[0].startswith(GRADIENT))
             step.changes.extend((step.key, *row) for row in rows)
             if saved and isinstance(node._saved, FreedValues):
                 yield "frees", ", ".join(saved)
@@ -319,6 +320,8 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
     def html(self) -> str:
         """The page: one file, which needs nothing else."""
         steps = [step._asdict() for step in self.steps]
+        for step in steps:  # in boxes that are as wide as the picture has them
+            step["changes"] = [(*row, without_middle(text)) for *row, text in step["changes"]]
         data = {"steps": steps, "pictures": pictures(self.graph, self._modules)}
         # Keys are addresses: in their place, numbers make pages of like programs alike.
         numbers = {key: str(number) for number, key in enumerate(self.graph.boxes)}

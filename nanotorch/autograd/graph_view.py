@@ -30,7 +30,7 @@ from nanotorch._core.graph import MODIFIED, AccumulateGrad, FreedValues, Node
 from nanotorch._core.op import SAVED_AS, OpNode
 from nanotorch._core.tensor import Tensor
 from nanotorch.autograd.graph_layout import Edge, Layout, Place, Route, from_above, lay_out
-from nanotorch.autograd.values import Seen, known
+from nanotorch.autograd.values import GRADIENT, VALUE, known
 
 # The recorded graph as plain data: boxes and the links between them.
 #
@@ -46,7 +46,6 @@ LinkKind = Literal["flow", "saved", "kept", "view"]
 
 LONGEST_DETAIL = 200  # characters
 WORDS = {"saved": "saved tensor", "base": "base of a view"}
-VALUE, GRADIENT = "value", "grad"
 
 
 class Box(NamedTuple):
@@ -338,7 +337,7 @@ class Walk:
             words = [f"{name}:" for name in filter(None, own or seen.names)]
             title = " ".join(filter(None, [*words, seen.symbol, boxes[key].title]))
             shapes = tuple(shape.replace("()", "") for shape in boxes[key].shapes)  # of a number
-            rows = tuple(rows_of(seen))
+            rows = tuple(seen.rows())
             boxes[key] = boxes[key]._replace(title=title, shapes=shapes, values=rows)
             for number, (name, shape, text) in enumerate(seen.constants):
                 shown_shape, row = shape_text(shape) if shape else "", (VALUE, text)
@@ -362,14 +361,6 @@ class Walk:
     def number(self, node: Node, number: int) -> str:
         """How a link says which output of a node it comes from: nothing if there is only one."""
         return str(number) if len(node._outputs) > 1 else ""
-
-
-def rows_of(seen: Seen) -> Iterator[tuple[str, str]]:
-    """What a box says of values, with the numbers of outputs where there are several."""
-    for name, texts in ((VALUE, seen.outputs), (GRADIENT, seen.gradients)):
-        for number, text in enumerate(texts):
-            if text:
-                yield f"{name} {number}" if len(texts) > 1 else name, text
 
 
 def node_details(node: Node, values: Iterable[tuple[str, Any]]) -> Iterator[str]:

@@ -4,7 +4,7 @@ import ast
 import copy
 import functools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import CodeType
@@ -87,6 +87,9 @@ def call_text(op: Any, name: str, operands: Sequence[str], given: Mapping[str, A
 # What is known of a node.
 
 
+VALUE, GRADIENT = "value", "grad"
+
+
 class Seen:
     """What is known of a node.
 
@@ -104,6 +107,13 @@ class Seen:
         self.outputs, self.gradients, self.names = ([""] * len(node._outputs) for _ in range(3))
         self.call = ""
         self.constants: list[tuple[str, tuple[int, ...], str]] = []
+
+    def rows(self) -> Iterator[tuple[str, str]]:
+        """What a box says of values, with the numbers of outputs where there are several."""
+        for name, texts in ((VALUE, self.outputs), (GRADIENT, self.gradients)):
+            for number, text in enumerate(texts):
+                if text:
+                    yield f"{name} {number}" if len(texts) > 1 else name, text
 
     def add_constant(self, parameter: str, value: Any, name: str = "") -> None:
         """Add an operand without history, by its parameter and by the user's name."""

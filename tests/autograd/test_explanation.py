@@ -17,6 +17,7 @@ from nanotorch._core.graph import anomaly
 from nanotorch._core.tensor import observers
 from nanotorch.autograd import explain, make_dot
 from nanotorch.autograd.explanation import FOLD
+from nanotorch.autograd.graph_view import LONGEST
 from nanotorch.train.load import load_config
 from nanotorch.train.run import build_experiment
 from tests.several import each
@@ -116,6 +117,16 @@ def test_a_textbook() -> None:
     where, source = page.steps[0].where
     assert where.startswith("tests/autograd/test_explanation.py:")
     assert source == "z = x * x + torch.sin(2 * y)"
+
+
+def test_values_in_boxes_are_as_short_as_in_the_picture() -> None:
+    page = explain((torch.full((2, 4), 1 / 3, requires_grad=True) * 7).sum())
+    found = re.search(r"const \{ steps, pictures \} = (.*);\n", page.html)
+    assert found is not None
+    texts = [text for step in json.loads(found[1])["steps"] for *_, text in step["changes"]]
+    assert max(map(len, texts)) <= LONGEST
+    picture = pictures(page)[0]["svg"]
+    assert all(text in picture for text in texts)
 
 
 def test_it_is_the_backward_pass_itself() -> None:
