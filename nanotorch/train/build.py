@@ -3,7 +3,7 @@
 import math
 import re
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -241,9 +241,7 @@ def build_optimizer(component: Component, model: nn.Module) -> optim.Optimizer:
     return plain.build([*made, {"params": rest}] if made and rest else made or rest)
 
 
-def group_problems(
-    component: Component, groups: Sequence[Mapping[str, Any]]
-) -> Collection[Problem]:
+def group_problems(component: Component, groups: Sequence[Mapping[str, Any]]) -> Iterable[Problem]:
     """Return what the optimizer's own checks refuse of the values of groups.
 
     What they say of a group for the arguments of all groups is told once.

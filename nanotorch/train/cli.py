@@ -165,22 +165,20 @@ def predict(arguments: Sequence[str] | None = None, program: str = "scripts/pred
     Exit codes: 0 done, 2 a mistake.
     """
     parser = commands.Parser(program, predict.__doc__)
+    add = parser.add_argument
     text = "the run's directory, 'latest', or a configuration's name for its newest run"
-    parser.add_argument("run", metavar="RUN", help=text)
-    text = "the samples: a .csv, .npy or .npz file"
-    parser.add_argument("input", nargs="?", metavar="FILE", help=text)
+    add("run", metavar="RUN", help=text)
+    add("input", nargs="?", metavar="FILE", help="the samples: a .csv, .npy or .npz file")
     text = "where to write the predictions; without it, or with '-', they are printed"
-    parser.add_argument("--output", metavar="FILE", help=text)
+    add("--output", metavar="FILE", help=text)
     commands.add_option(parser)
-    parser.add_argument(
-        "--prompt", metavar="TEXT", help="for a model of text: the text to continue"
-    )
+    add("--prompt", metavar="TEXT", help="for a model of text: the text to continue")
     text = "how many characters to add; 400 by default"
-    parser.add_argument("--length", type=int, default=400, metavar="N", help=text)
+    add("--length", type=int, default=400, metavar="N", help=text)
     text = "0 takes the likeliest character, 1 draws by the model's probabilities; 0.8 by default"
-    parser.add_argument("--temperature", type=float, default=0.8, metavar="T", help=text)
+    add("--temperature", type=float, default=0.8, metavar="T", help=text)
     text = "seed of the drawn characters; 0 by default"
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help=text)
+    add("--seed", type=int, default=0, metavar="N", help=text)
     with commands.lasting_streams():
         options = parser.parse_args(arguments)
         return commands.exit_code(lambda: done("predict", options))
@@ -207,18 +205,17 @@ def sweep(arguments: Sequence[str] | None = None, program: str = "scripts/sweep.
     a checkpoint.
     """
     parser = commands.Parser(program, sweep.__doc__)
+    add = parser.add_argument
     named = "a YAML file, or the name of one that comes with nanotorch"
-    parser.add_argument("--config", metavar="FILE", required=True, help=named)
-    text = "a setting and the values to try"
-    parser.add_argument("settings", nargs="+", metavar="key=values", help=text)
-    text = "do N random runs, not all combinations"
-    parser.add_argument("--random", type=number(1), metavar="N", help=text)
+    add("--config", metavar="FILE", required=True, help=named)
+    add("settings", nargs="+", metavar="key=values", help="a setting and the values to try")
+    add("--random", type=number(1), metavar="N", help="do N random runs, not all combinations")
     text = "seed of the random choices; 0 by default"
-    parser.add_argument("--seed", type=number(0), default=0, metavar="N", help=text)
+    add("--seed", type=number(0), default=0, metavar="N", help=text)
     text = "how many runs at a time; 1 by default"
-    parser.add_argument("--jobs", type=number(1), default=1, metavar="N", help=text)
-    parser.add_argument("--metric", help="order the runs by this, such as test/accuracy")
-    parser.add_argument("--dir", default="runs", help="where to keep sweeps; `runs` by default")
+    add("--jobs", type=number(1), default=1, metavar="N", help=text)
+    add("--metric", help="order the runs by this, such as test/accuracy")
+    add("--dir", default="runs", help="where to keep sweeps; `runs` by default")
     commands.add_option(parser)
     with commands.lasting_streams(), commands.ended_by_signals():
         options = parser.parse_intermixed_args(arguments)

@@ -706,9 +706,8 @@ def divide(strata: Array, order: NDArray[np.int64], split: Split) -> dict[str, N
     shuffled = strata[order]
     for stratum in np.unique(strata):
         (members,) = np.nonzero(shuffled == stratum)
-        part[members] = np.searchsorted(
-            ends_of(split, len(members)), np.arange(len(members)), side="right"
-        )
+        ends, places = ends_of(split, len(members)), np.arange(len(members))
+        part[members] = np.searchsorted(ends, places, side="right")
     return {name: order[part == index] for index, name in enumerate(PARTS)}
 
 

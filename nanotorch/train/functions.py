@@ -150,17 +150,15 @@ class Parser:
                 raise self._error(node, "is not arithmetic; powers are written **")
         raise self._error(node, "is not arithmetic")
 
-    def _binary(
-        self, function: Callable[[Any, Any], Any], left: Part, right: Part, node: ast.expr
-    ) -> Part:
+    def _binary(self, apply: Callable[..., Any], left: Part, right: Part, node: ast.expr) -> Part:
         if callable(left):
             if callable(right):
-                return lambda x: function(left(x), right(x))
-            return lambda x: function(left(x), right)
+                return lambda x: apply(left(x), right(x))
+            return lambda x: apply(left(x), right)
         if callable(right):
-            return lambda x: function(left, right(x))
+            return lambda x: apply(left, right(x))
         try:  # integers could take all memory: 9**9**9
-            value = function(float(left), float(right))
+            value = apply(float(left), float(right))
         except ArithmeticError:
             value = math.nan
         if isinstance(value, complex) or not math.isfinite(value):

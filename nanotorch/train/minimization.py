@@ -190,9 +190,7 @@ class Minimization(Experiment):
         return aligned(rows) + (f"\nand {more} more" if more > 0 else "")
 
 
-def moving(
-    function: nn.Module, x: torch.Tensor, optimizer: optim.Optimizer
-) -> Callable[[], torch.Tensor]:
+def moving(function: nn.Module, x: torch.Tensor, optimizer: optim.Optimizer) -> Callable[..., Any]:
     """Return what moves points downhill, and gives the values before."""
     several = x.dim() > 1
 

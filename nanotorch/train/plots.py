@@ -594,9 +594,7 @@ def against_rest(
 ) -> dict[str, tuple[Array, Array]]:
     """Return the probability of each class, and whether samples are of it."""
     probability = kind.probability(outputs)
-    return {
-        name: (probability[:, k], (y == k).astype(np.float64)) for k, name in enumerate(classes)
-    }
+    return {name: (probability[:, k], 1.0 * (y == k)) for k, name in enumerate(classes)}
 
 
 def outputs_of(dataset: Dataset, predict: AnyPredict, most: int | None = None) -> dict[str, Part]:

@@ -169,9 +169,8 @@ def summary(model: nn.Module, *example: torch.Tensor) -> str:
     kept = sum(rows[module].bytes for module in model.modules() if not list(module.children()))
     total = f"{count:,} parameters" + (f", {frozen:,} of them frozen" if frozen else "")
     total += f"; {scaled(size, 'B')} of weights and buffers"
-    total += (
-        f"\nper sample: {scaled(kept / samples, 'B')} of results, {scaled(forward)} FLOPs forward"
-    )
+    total += f"\nper sample: {scaled(kept / samples, 'B')} of results"
+    total += f", {scaled(forward)} FLOPs forward"
     return f"{aligned(shown_lines, left=2)}\n{total}"
 
 

@@ -80,9 +80,7 @@ def described(hint: Any) -> str:
             return " or ".join(described(m) for m in members if m is not types.NoneType)
         case "list", item:
             kind, _, word = described(item).rpartition(" ")  # such as `a layer`, or `text`
-            return (
-                f"a list of {word}s" if kind in ("", "a", "an") else f"a list, each {kind} {word}"
-            )
+            return f"a list of {word}s" if len(kind) < 3 else f"a list, each {kind} {word}"
         case "tuple", items:
             return f"a list of {len(items)}, each {described(items[0])}"
         case "choice", choices:
