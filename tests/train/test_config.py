@@ -93,6 +93,11 @@ def test_anchors_aliases_and_merge_keys() -> None:
     ]
 
 
+def test_of_anchors_with_one_name_the_later_one_counts() -> None:
+    assert parsed("- &a 1\n- &a 2\n- *a") == [1, 2, 2]
+    assert parsed("- &a {b: &a 3}\n- *a") == [{"b": 3}, 3]
+
+
 def test_aliases_share_what_they_name() -> None:
     tree = parse_yaml(doubled(10), START)
     assert isinstance(tree, Table)
