@@ -11,6 +11,7 @@ from nanotorch._core.tensor import Tensor, typename
 from nanotorch.nn.layer import Layer, OwnNames
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
+from nanotorch.ops.arguments import require
 
 __all__ = (
     "Flatten", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential",
@@ -23,8 +24,7 @@ __all__ = (
 def position_of(idx: Any, count: int) -> int:
     """A position from the start."""
     position = operator.index(idx)
-    if not -count <= position < count:
-        raise IndexError(f"index {position} is out of range")
+    require(-count <= position < count, "index {} is out of range", position, error=IndexError)
     return position % count
 
 

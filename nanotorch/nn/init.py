@@ -9,6 +9,7 @@ from nanotorch import ops
 from nanotorch._core.call_site import warn
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor
+from nanotorch.ops.arguments import require
 from nanotorch.ops.random import Generator, stream
 
 GAINS: dict[str, float] = {
@@ -145,8 +146,7 @@ def eye_(tensor: Tensor) -> Tensor:
     Raises:
         ValueError: if it is no matrix.
     """
-    if tensor.ndim != 2:
-        raise ValueError("Only tensors with 2 dimensions are supported")
+    require(tensor.ndim == 2, "Only tensors with 2 dimensions are supported", error=ValueError)
     with no_grad():
         tensor.copy_(ops.eye(*tensor.shape))
     return tensor

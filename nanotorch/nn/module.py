@@ -21,6 +21,7 @@ from nanotorch._core.graph import (
 from nanotorch._core.tensor import Tensor, typename, wrap
 from nanotorch.nn.module_call import ModuleCall
 from nanotorch.nn.parameter import Buffer, Parameter
+from nanotorch.ops.arguments import require
 
 # A module as a tree: its parameters, buffers and children, by attribute and by dotted name.
 
@@ -305,8 +306,7 @@ class ModuleTree:
             AttributeError: if the parent or, with ``strict``, the place does not exist, or what
                 stands there is no module.
         """
-        if target == "":
-            raise ValueError("Cannot set the submodule without a target name!")
+        require(target != "", "Cannot set the submodule without a target name!", error=ValueError)
         if not isinstance(module, ModuleTree):
             raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
         path, _, name = target.rpartition(".")
@@ -413,8 +413,7 @@ class ModuleState(ModuleTree):
         for hook in self._state_dict_hooks.values():
             result = hook(self, destination, prefix, metadata)
             if getattr(hook, "_from_public_api", False):
-                if result is not None:
-                    raise RuntimeError("state_dict post-hook must return None")
+                require(result is None, "state_dict post-hook must return None")
             elif result is not None:
                 destination = result
         return destination
@@ -706,8 +705,7 @@ class Module(ModuleCall, ModuleState):
         Raises:
             ValueError: if ``mode`` is not a bool.
         """
-        if not isinstance(mode, bool):
-            raise ValueError("training mode is expected to be boolean")
+        require(isinstance(mode, bool), "training mode is expected to be boolean", error=ValueError)
         self.training = mode
         for module in self.children():
             module.train(mode)

@@ -177,15 +177,6 @@ class BatchNorm3d(_BatchNorm):
 # Instance normalization.
 
 
-FORMERLY_TRACKED = (
-    "Unexpected running stats buffer(s) {0} for {kind} with track_running_stats=False. If "
-    "state_dict is a checkpoint saved before 0.4.0, this may be expected because {kind} does not "
-    "track running stats by default since 0.4.0. Please remove these keys from state_dict. If the "
-    "running stats are actually needed, instead set track_running_stats=True in {kind} to enable "
-    "them. See the documentation of {kind} for details."
-)
-
-
 class _InstanceNorm(_BatchNorm):
     """Instance normalization of inputs of a number of dimensions; see `InstanceNorm1d`."""
 
@@ -206,9 +197,8 @@ class _InstanceNorm(_BatchNorm):
             keys = [prefix + name for name in ("running_mean", "running_var")]
             found = [key for key in keys if state_dict.pop(key, None) is not None]
             if found:
-                listed = " and ".join(f'"{key}"' for key in found)
                 *_, error_msgs = rest
-                error_msgs.append(FORMERLY_TRACKED.format(listed, kind=type(self).__name__))
+                error_msgs.append(f"{found} are for a layer with track_running_stats=True")
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
 
     def forward(self, input: Tensor) -> Tensor:

@@ -17,6 +17,7 @@ from nanotorch.nn.layer import OwnNames, unusual
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
 from nanotorch.nn.utils.rnn import PackedSequence
+from nanotorch.ops.arguments import require
 from nanotorch.ops.matrix import linear
 from nanotorch.ops.sequences import Sizes, elman_steps, gru_steps, lstm_steps
 
@@ -102,8 +103,7 @@ class RNNBase(OwnNames, Module):
             if not issubclass(given, kind):
                 raise TypeError(f"{name} should be of type {kind.__name__}, got: {given.__name__}")
         for name in ("input_size", "hidden_size", "num_layers"):
-            if getattr(self, name) <= 0:
-                raise ValueError(f"{name} must be greater than zero")
+            require(getattr(self, name) > 0, "{} must be greater than zero", name, error=ValueError)
         if not 0 <= self.proj_size < self.hidden_size:
             raise ValueError("proj_size has to be smaller than hidden_size, and at least 0")
 
@@ -503,36 +503,20 @@ class RNNCellBase(Module):
         """Input and states, by their names in messages, as batches that fit; None as zeros."""
         for name, tensor in {"input": input, **states}.items():
             if tensor is not None and tensor.dim() not in (1, 2):
-                raise ValueError(
-                    f"{self._get_name()}: Expected {name} to be 1D or 2D, got {tensor.dim()}D "
-                    "instead"
-                )
+                told = f"Expected {name} to be 1D or 2D, got {tensor.dim()}D instead"
+                raise ValueError(f"{self._get_name()}: {told}")
         batched = input.dim() == 2
         rows = input if batched else input.unsqueeze(0)
-        if rows.size(1) != self.input_size:
-            raise RuntimeError(
-                f"input has inconsistent input_size: got {rows.size(1)} expected {self.input_size}"
-            )
+        told = "input has inconsistent input_size: got {} expected {}"
+        require(rows.size(1) == self.input_size, told, rows.size(1), self.input_size)
         ready = []
         for number, state in enumerate(states.values()):
             if state is None:
                 state = ops.zeros(rows.size(0), self.hidden_size, dtype=input.dtype)
             elif not batched:
                 state = state.unsqueeze(0)
-            if state.dim() != 2:
-                told = f"(batch x hidden_size), but got {state.dim()}D tensor"
-                raise RuntimeError(f"Expected 2D hidden{number} {told}")
-            count, size = state.shape
-            if rows.size(0) != count:
-                raise RuntimeError(
-                    f"Input batch size {rows.size(0)} doesn't match hidden{number} batch size "
-                    f"{count}"
-                )
-            if size != self.hidden_size:
-                raise RuntimeError(
-                    f"hidden{number} has inconsistent hidden_size: got {size}, expected "
-                    f"{self.hidden_size}"
-                )
+            size, expected = tuple(state.shape), (rows.size(0), self.hidden_size)
+            require(size == expected, "Expected hidden{} size {}, got {}", number, expected, size)
             ready.append(state)
         return rows, ready
 

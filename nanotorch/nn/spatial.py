@@ -13,6 +13,7 @@ from nanotorch.nn.functional.spatial import Number, Scales, Sizes, pad, sizes
 from nanotorch.nn.layer import Layer, OwnNames, _reverse_repeat_tuple, unusual
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
+from nanotorch.ops.arguments import require
 from nanotorch.ops.windows import Ints
 
 __all__ = (
@@ -80,8 +81,7 @@ class _ConvNd(Module):
 
     def _check(self) -> None:
         """Refuse what does not go together."""
-        if self.groups <= 0:
-            raise ValueError("groups must be a positive integer")
+        require(self.groups > 0, "groups must be a positive integer", error=ValueError)
         for name in ("in_channels", "out_channels"):
             if getattr(self, name) % self.groups:
                 raise ValueError(f"{name} must be divisible by groups")

@@ -20,6 +20,7 @@ from nanotorch.nn.linear import Dropout, Linear
 from nanotorch.nn.module import Module
 from nanotorch.nn.normalization import LayerNorm
 from nanotorch.nn.parameter import Parameter
+from nanotorch.ops.arguments import require
 
 __all__ = (
     "MultiheadAttention", "Transformer", "TransformerDecoder", "TransformerDecoderLayer",
@@ -77,18 +78,15 @@ class MultiheadAttention(Module):
         add_bias_kv: bool = False, add_zero_attn: bool = False, kdim: int | None = None,
         vdim: int | None = None, batch_first: bool = False, device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
-        if embed_dim <= 0 or num_heads <= 0:
-            raise ValueError(
-                "embed_dim and num_heads must be greater than 0, got "
-                f"embed_dim={embed_dim} and num_heads={num_heads} instead"
-            )
+        told = "embed_dim and num_heads must be greater than 0, got {} and {}"
+        require(min(embed_dim, num_heads) > 0, told, embed_dim, num_heads, error=ValueError)
         super().__init__()
         self.embed_dim = embed_dim
         self.kdim = embed_dim if kdim is None else kdim
         self.vdim = embed_dim if vdim is None else vdim
         self.num_heads, self.dropout, self.batch_first = num_heads, dropout, batch_first
         self.head_dim = embed_dim // num_heads
-        need(self.head_dim * num_heads == embed_dim, "embed_dim must be divisible by num_heads")
+        need(not embed_dim % num_heads, "embed_dim must be divisible by num_heads")
         together = self.kdim == self.vdim == embed_dim
         shapes: dict[str, tuple[int, ...] | None] = {
             "in_proj_weight": (3 * embed_dim, embed_dim) if together else None,
@@ -327,24 +325,14 @@ def copies(module: Module, count: int) -> ModuleList:
     return ModuleList([copy.deepcopy(module) for _ in range(count)])
 
 
-def why_not_nested(layer: Any) -> str:
-    """Why PyTorch does not leave out padded steps in evaluation; empty if it does."""
+def is_nested(layer: Any) -> bool:
+    """Whether PyTorch leaves out padded steps in evaluation."""
     if not isinstance(layer, TransformerEncoderLayer):
-        return "encoder_layer was not TransformerEncoderLayer"
+        return False
     heads = layer.self_attn
-    reasons = {
-        "encoder_layer.norm_first was True": layer.norm_first,
-        "encoder_layer.self_attn.batch_first was not True"
-        "(use batch_first for better inference performance)": not heads.batch_first,
-        "encoder_layer.self_attn was passed bias=False": heads.in_proj_bias is None,
-        "encoder_layer.self_attn._qkv_same_embed_dim was not True": heads.in_proj_weight is None,
-        "encoder_layer.activation_relu_or_gelu was not True": not layer.activation_relu_or_gelu,
-        "encoder_layer.norm1.eps was not equal to encoder_layer.norm2.eps": (
-            layer.norm1.eps != layer.norm2.eps
-        ),
-        "encoder_layer.self_attn.num_heads is odd": heads.num_heads % 2 == 1,
-    }
-    return next((reason for reason, holds in reasons.items() if holds), "")
+    plain = heads.batch_first and heads.in_proj_bias is not None and not layer.norm_first
+    plain = plain and heads.in_proj_weight is not None and heads.num_heads % 2 == 0
+    return plain and bool(layer.activation_relu_or_gelu) and layer.norm1.eps == layer.norm2.eps
 
 
 class TransformerEncoder(Module):
@@ -369,14 +357,13 @@ class TransformerEncoder(Module):
         super().__init__()
         self.layers = copies(encoder_layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
-        reason = why_not_nested(encoder_layer)
-        if enable_nested_tensor and reason:
-            warn(
-                "enable_nested_tensor is True, but self.use_nested_tensor is False because "
-                f"{reason}"
-            )
         self.enable_nested_tensor = enable_nested_tensor
-        self.use_nested_tensor = enable_nested_tensor and not reason
+        self.use_nested_tensor = enable_nested_tensor and is_nested(encoder_layer)
+        if enable_nested_tensor and not self.use_nested_tensor:
+            warn(
+                "enable_nested_tensor is for layers with batch_first, bias, an even number of "
+                "heads, relu or gelu, and without norm_first"
+            )
         self.mask_check = mask_check
 
     def forward(

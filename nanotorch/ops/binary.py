@@ -100,11 +100,8 @@ def rounded_down(input: Array, other: Array) -> Array:
 )  # fmt: skip
 def rounded_divide(input: Array, other: Array, rounding_mode: str) -> Array:
     """``input / other``, rounded to zero ("trunc") or down ("floor"); integers stay integers."""
-    if rounding_mode not in ("trunc", "floor"):
-        raise RuntimeError(
-            "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
-            f"'{rounding_mode}'"
-        )
+    known = rounding_mode in ("trunc", "floor")
+    require(known, "div expected rounding_mode to be 'trunc' or 'floor', not {!r}", rounding_mode)
     if rounding_mode == "floor":
         return rounded_down(input, other)
     check_divisor("div_trunc", input, other)

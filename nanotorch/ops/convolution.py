@@ -443,11 +443,7 @@ def per_dim(name: str, value: Any, dims: int, count: int) -> Ints:
     given = as_ints(value) * (dims if value.__class__ is int else 1)
     if len(given) == 1:
         return given * count
-    if len(given) != count:
-        raise RuntimeError(
-            f"expected {name} to be a single integer value or a list of {count} values to match "
-            f"the convolution dimensions, but got {name}={list(given)}"
-        )
+    require(len(given) == count, "{}: expected one number or {}, not {}", name, count, given)
     return given
 
 
@@ -464,32 +460,13 @@ def check_tensors(name: str, given: tuple[Any, ...]) -> None:
     raise no_form(name, *given[:count])
 
 
-def check_dtypes(transposed: bool, *tensors: Any) -> None:
+def check_dtypes(*tensors: Any) -> None:
     """Refuse input, weight and bias of different dtypes."""
     kinds = [dtypes.of_array(t._array) for t in tensors if t is not None]
-    weighed = transposed and kinds[0] != kinds[1]
-    if tensors[2] is not None and kinds[0] != kinds[2] and not weighed:
-        a, b = (dtypes.C_NAMES[k.name] for k in (kinds[0], kinds[2]))
-        raise RuntimeError(f"Input type ({a}) and bias type ({b}) should be the same")
-    if kinds[0] != kinds[1]:
-        if kinds[0] is dtypes.float32 and kinds[1].is_floating_point and not transposed:
-            raise RuntimeError(
-                f"Input type (torch.{kinds[0].char}Tensor) and weight type "
-                f"(torch.{kinds[1].char}Tensor) should be the same or input should be a MKLDNN "
-                "tensor and weight is a dense tensor"
-            )
-        raise RuntimeError(f"expected scalar type {kinds[0].char} but found {kinds[1].char}")
-
-
-def check_numbers(
-    stride: Ints, padding: Ints, dilation: Ints, output_padding: Ints, groups: int
-) -> None:
-    """Refuse numbers out of range."""
-    require(min(padding) >= 0, "negative padding is not supported")
-    require(min(output_padding) >= 0, "negative output_padding is not supported")
-    require(min(stride) > 0, "non-positive stride is not supported")
-    require(min(dilation) > 0, "non-positive dilation is not supported")
-    require(groups > 0, "non-positive groups is not supported")
+    for what, kind in (*zip(("bias",), kinds[2:], strict=False), ("weight", kinds[1])):
+        if kind != kinds[0]:
+            a, b = (dtypes.C_NAMES[k.name] for k in (kinds[0], kind))
+            raise RuntimeError(f"Input type ({a}) and {what} type ({b}) should be the same")
 
 
 def check_shapes(input: Ints, weight: Ints, bias: Any, groups: int, transposed: bool) -> None:
@@ -509,13 +486,8 @@ def check_shapes(input: Ints, weight: Ints, bias: Any, groups: int, transposed: 
             f"{channels} channels, but got {input[1]} channels instead"
         )
     outputs = weight[1] * groups if transposed else weight[0]
-    if bias is not None and bias._array.shape != (outputs,):
-        begin = "Given transposed=1, " if transposed else "Given "
-        raise RuntimeError(
-            f"{begin}weight of size {list(weight)}, expected "
-            f"bias to be 1-dimensional with {outputs} elements, but got bias of size "
-            f"{list(bias._array.shape)} instead"
-        )
+    fits = bias is None or bias._array.shape == (outputs,)
+    require(fits, "expected bias to be 1-dimensional with {} elements", outputs)
 
 
 def check_fits(size: Ints, kernel: Ints, padding: Ints, dilation: Ints) -> None:
@@ -539,12 +511,7 @@ def check_adjoint(
     out = tuple([n + r for n, r in zip(least, rest, strict=True)])
     fits = all(r < max(s, d) for r, s, d in zip(rest, stride, dilation, strict=True))
     require(fits, "output padding {} must be smaller than either stride or dilation", rest)
-    if min(out) < 1:
-        sizes = [" x ".join(map(str, ints)) for ints in (size, out)]
-        raise RuntimeError(
-            f"Given input size per channel: ({sizes[0]}). Calculated output size per channel: "
-            f"({sizes[1]}). Output size is too small"
-        )
+    require(min(out) > 0, "Calculated output size per channel: {}. Output size is too small", out)
 
 
 def check_ndim(name: str, input: Tensor, dims: int) -> bool:
@@ -572,8 +539,7 @@ def same_padding(
     """
     if padding == "valid":
         return input, (0,) * len(kernel)
-    if padding != "same":
-        raise RuntimeError(f"Invalid padding string: '{padding}'")
+    require(padding == "same", "Invalid padding string: '{}'", padding)
     if any(s != 1 for s in stride):
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     total = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
@@ -596,11 +562,8 @@ def convolution_of(
     transposed = output_padding is not None
     name = f"conv_transpose{dims}d" if transposed else f"conv{dims}d"
     check_tensors(name, (input, weight, bias, stride, padding, dilation, groups))
-    if not transposed:
-        check_dtypes(False, input, weight, bias)
+    check_dtypes(input, weight, bias)
     alone = check_ndim(name, input, dims)
-    if transposed:  # in PyTorch's order
-        check_dtypes(True, input, weight, bias)
     if alone:
         input = unsqueeze(input, 0)
     kernel, groups = weight._array.shape[2:], as_int(groups)
@@ -616,7 +579,8 @@ def convolution_of(
         input, padding = same_padding(input, padding, kernel, stride, dilation)
     else:
         padding = per_dim("padding", padding, dims, len(kernel))
-    check_numbers(stride, padding, dilation, rest, groups)
+    natural = min(*padding, *rest) >= 0 and min(*stride, *dilation, groups) > 0
+    require(natural, "negative padding, or stride, dilation or groups below 1, is not supported")
     shape = input._array.shape
     try:
         check_shapes(shape, weight._array.shape, bias, groups, transposed)

@@ -353,8 +353,7 @@ def eye(
         raise no_form("eye", n, m)
     n, m = as_int(n), None if m is None else as_int(m)
     for name, size in (("n", n), ("m", n if m is None else m)):
-        if size < 0:
-            raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
+        require(size >= 0, "{} must be greater or equal to 0, got {}", name, size)
     return leaf(np.eye(n, m, dtype=numpy_dtype(dtype)), **options)
 
 

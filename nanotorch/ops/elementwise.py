@@ -344,8 +344,7 @@ def sum_with(input: Array, other: Array, alpha: float, sign: int = 1) -> Array:
 def check_factor(name: str, factor: Number, kind: np.dtype) -> None:
     """Refuse a factor of a higher category than the numbers of type ``kind`` it multiplies."""
     if isinstance(factor, bool):
-        if kind.kind != "b":
-            raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
+        require(kind.kind == "b", "Boolean {} only supported for Boolean results.", name)
     elif isinstance(factor, float) and kind.kind != "f":
         raise RuntimeError(
             f"For integral input tensors, argument {name} must not be a floating point number."

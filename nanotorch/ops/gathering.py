@@ -587,8 +587,7 @@ def selected_of_all(call: Call) -> Any:
 )
 def masked_select(input: Array, mask: Array) -> Array:
     """The elements where ``mask`` is true, in one dimension; the two broadcast."""
-    if mask.dtype.kind != "b":
-        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    require(mask.dtype.kind == "b", "masked_select: expected BoolTensor for mask")
     if input.shape != mask.shape:
         shape = common_shape(mask.shape, input.shape)
         input, mask = np.broadcast_to(input, shape), np.broadcast_to(mask, shape)

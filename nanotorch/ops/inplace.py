@@ -295,8 +295,7 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
             inference mode, and for memory that is too small and shared with NumPy's arrays.
     """
     shape = ints("resize_", "size", size)
-    if any(n < 0 for n in shape):
-        raise RuntimeError("numel: integer multiplication overflow")
+    require(not any(n < 0 for n in shape), "numel: integer multiplication overflow")
     if self.requires_grad and mode.enabled is not None:
         raise RuntimeError("cannot resize variables that require grad")
     return give_shape(self, shape)

@@ -318,8 +318,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """
     need_dims("chunk", input.ndim)
     chunks = as_int(chunks)
-    if chunks <= 0:
-        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    require(chunks > 0, "chunk expects `chunks` to be greater than 0, got: {}", chunks)
     size = input._array.shape[normal_dim(dim, input.ndim)]
     if size == 0:
         return split_with_sizes(input, (0,) * chunks, dim)
@@ -495,21 +494,8 @@ def broadcast_shapes(*shapes: Any) -> Size:
         RuntimeError: if there is none.
     """
     result: tuple[int, ...] = ()
-    for position, shape in enumerate(shapes):
-        wanted = (shape,) if isinstance(shape, int) else tuple(shape)
-        try:
-            result = np.broadcast_shapes(result, wanted)
-        except ValueError:
-            d = next(
-                d
-                for d in range(1, len(wanted) + 1)
-                if wanted[-d] != result[-d] and 1 not in (wanted[-d], result[-d])
-            )
-            raise RuntimeError(
-                f"Attempting to broadcast a dimension of length {wanted[-d]} at -{d}! Mismatching "
-                f"argument at index {position} had {shape}; but expected shape should be "
-                f"broadcastable to {list(result)}"
-            ) from None
+    for shape in shapes:
+        result = common_shape(result, (shape,) if isinstance(shape, int) else tuple(shape))
     return Size(result)
 
 

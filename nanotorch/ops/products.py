@@ -635,26 +635,14 @@ def from_lists(arguments: Sequence[Any]) -> tuple[str, list[Tensor]]:
 
 def covered(inputs: list[Labels], ndims: Sequence[int]) -> int:
     """How many dimensions the dots stand for at most."""
-    if len(inputs) != len(ndims):
-        given = "more" if len(inputs) < len(ndims) else "fewer"
-        raise RuntimeError(
-            f"einsum(): {given} operands were provided than specified in the equation"
-        )
+    alike = len(inputs) == len(ndims)
+    require(alike, "einsum(): {} operands, but {} in the equation", len(ndims), len(inputs))
     most = 0
     for number, (labels, ndim) in enumerate(zip(inputs, ndims, strict=True)):
-        named = len(labels) - (DOTS in labels)
-        if DOTS in labels:
-            if named > ndim:
-                raise RuntimeError(
-                    f"einsum(): the number of subscripts in the equation ({named}) is more than "
-                    f"the number of dimensions ({ndim}) for operand {number}"
-                )
-            most = max(most, ndim - named)
-        elif named != ndim:
-            raise RuntimeError(
-                f"einsum(): the number of subscripts in the equation ({named}) does not match the "
-                f"number of dimensions ({ndim}) for operand {number} and no ellipsis was given"
-            )
+        rest = ndim - len(labels) + (DOTS in labels)  # of which there are some for dots alone
+        told = "einsum(): {} labels do not fit the {} dimensions of operand {}"
+        require(rest == 0 or (rest > 0 and DOTS in labels), told, ndim - rest, ndim, number)
+        most = max(most, rest)
     return most
 
 
@@ -696,7 +684,7 @@ def planned(equation: str, ndims: tuple[int, ...]) -> tuple[list[Labels], Labels
 def check_sizes(operands: Sequence[Tensor], inputs: list[Labels]) -> None:
     """Refuse a label of two sizes, unless one is 1."""
     sizes: dict[str, int] = {}
-    for number, (labels, operand) in enumerate(zip(inputs, operands, strict=True)):
+    for labels, operand in zip(inputs, operands, strict=True):
         own: dict[str, int] = {}
         for label, n in zip(labels, operand.shape, strict=True):
             known = own.setdefault(label, n)
@@ -705,10 +693,7 @@ def check_sizes(operands: Sequence[Tensor], inputs: list[Labels]) -> None:
             seen = sizes.get(label, 1)
             if seen != 1 and n not in (1, seen):
                 where = f"subscript {label}" if label in LETTERS else "a dimension of the ellipsis"
-                raise RuntimeError(
-                    f"einsum(): {where} has size {n} for operand {number} which does not broadcast "
-                    f"with previously seen size {seen}"
-                )
+                raise RuntimeError(f"einsum(): {where} has size {n} in one operand, {seen} before")
             sizes[label] = n if seen == 1 else seen
 
 

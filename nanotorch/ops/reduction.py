@@ -138,15 +138,13 @@ def count(shape: tuple[int, ...], dim: tuple[int, ...]) -> int:
 
 def require_mean_dtype(input: Array, dtype: DType | None) -> None:
     """A mean of integers needs to be told its dtype."""
-    if dtype is None and input.dtype.kind != "f":
+    if dtype is None and input.dtype.kind == "f":
+        return
+    kind = dtypes.of_array(input) if dtype is None else dtypes.as_dtype(dtype)
+    if not kind.is_floating_point:
         raise NotImplementedError(
-            "mean(): could not infer output dtype. Input dtype must be either a floating point or "
-            f"complex dtype. Got: {dtypes.of_array(input).char}"
-        )
-    if dtype is not None and not dtypes.as_dtype(dtype).is_floating_point:
-        raise NotImplementedError(
-            "mean(): could not infer output dtype. Optional dtype must be either a floating point "
-            f"or complex dtype. Got: {dtypes.as_dtype(dtype).char}"
+            f"mean(): could not infer output dtype. {'Input' if dtype is None else 'Optional'} "
+            f"dtype must be either a floating point or complex dtype. Got: {kind.char}"
         )
 
 

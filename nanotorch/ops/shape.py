@@ -20,7 +20,7 @@ from nanotorch._core.batched import (
     under_vmap,
 )
 from nanotorch._core.bfloat16 import reread
-from nanotorch._core.call_site import warn, warn_once
+from nanotorch._core.call_site import warn_once
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import address, normal_dim, whole_memory
 from nanotorch._core.op import Array, hidden_op, method, op
@@ -710,39 +710,22 @@ def reversed_dims(self: Tensor) -> Tensor:
     Warns:
         UserWarning: for any other number of dimensions, all of which it reverses.
     """
-    ndim = self.ndim
-    if ndim == 0:
-        warn_once(
-            "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases."
-        )
-    elif ndim != 2:
-        warn_once(
-            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
-            "deprecated and it will throw an error in a future release. Consider `x.mT` to "
-            "transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to "
-            "reverse the dimensions of a tensor."
-        )
-    return permute_to(self, tuple(range(ndim - 1, -1, -1)))
+    if self.ndim != 2:
+        warn_once(f"x.T of {self.ndim} dimensions is deprecated. Use x.mT or x.permute.")
+    return permute_to(self, tuple(range(self.ndim - 1, -1, -1)))
 
 
 def matrix_transpose(name: str) -> Any:
     """A property: the transpose of a matrix, or (mT, mH) of each matrix of a batch."""
     batches = name != "H"
     kind = "matrices or batches of matrices" if batches else "matrices (2-D tensors)"
-    instead = "This function is the identity in these cases." if name == "mT" else (
-        "Consider using x.conj()."
-    )  # fmt: skip
 
     def transposed(self: Tensor) -> Tensor:
-        ndim = self.ndim
-        if ndim == 0:
-            warn_once(f"Tensor.{name} is deprecated on 0-D tensors. {instead}")
+        if not self.ndim:
+            warn_once(f"Tensor.{name} is deprecated on 0-D tensors.")
             return self
-        if ndim == 1 or (ndim > 2 and not batches):
-            hint = " For batches of matrices, consider using tensor.mH" if ndim > 2 else ""
-            raise RuntimeError(
-                f"tensor.{name} is only supported on {kind}. Got {ndim}-D tensor.{hint}"
-            )
+        fits = self.ndim == 2 or (self.ndim > 2 and batches)
+        require(fits, "tensor.{} is only supported on {}. Got {}-D tensor.", name, kind, self.ndim)
         return transpose(self, -2, -1)
 
     return property(transposed, doc=f"With the last two dimensions swapped, for {kind}.")
@@ -764,8 +747,5 @@ def adjoint(input: Tensor) -> Tensor:
     Warns:
         UserWarning: for a tensor without dimensions, which is returned.
     """
-    if input.ndim == 0:
-        warn("adjoint() is deprecated on 0-D tensors. Consider using x.conj().")
-        return input
-    require(input.ndim != 1, "adjoint(): expected matrices, not a vector")
-    return transpose(input, -2, -1)
+    adjoint_: Tensor = input.mH
+    return adjoint_

@@ -98,8 +98,8 @@ def test_a_dtype_view_reads_the_same_bytes() -> None:
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda x: x.T, "The use of `x.T` on tensors of dimension other than 2"),
-        (lambda x: x[0, 0, 0].T, "Tensor.T is deprecated on 0-D tensors."),
+        (lambda x: x.T, "x.T of 3 dimensions is deprecated."),
+        (lambda x: x[0, 0, 0].T, "x.T of 0 dimensions is deprecated."),
         (lambda x: x[0, 0, 0].mT, "Tensor.mT is deprecated on 0-D tensors."),
         (lambda x: x[0, 0, 0].H, "Tensor.H is deprecated on 0-D tensors."),
     ],

@@ -10,7 +10,7 @@ from nanotorch._core.layout import normal_dim
 from nanotorch._core.out import of_one_type
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops import activation as kernels
-from nanotorch.ops.arguments import tensor_given
+from nanotorch.ops.arguments import require, tensor_given
 from nanotorch.ops.random import alike, default_generator, each, empty_layout
 from nanotorch.ops.sequences import gelu_unit
 
@@ -325,8 +325,7 @@ def check_probability(p: float) -> None:
 @under_vmap(each, random=True)
 def of_channels(input: Tensor, p: float) -> Tensor:
     """Ones and zeros for the channels of (N, C, ...), in a shape that broadcasts with it."""
-    if input.ndim < 2:
-        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    require(input.ndim >= 2, "Feature dropout requires at least 2 dimensions in the input")
     shape = (*input._array.shape[:2], *(1,) * (input.ndim - 2))
     return wrap(default_generator.bernoulli(1 - p, shape, input._array.dtype))
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from nanotorch._core.batched import looped, under_vmap
 from nanotorch._core.call_site import warn
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.nn.functional.activation import dropout
-from nanotorch.ops.arguments import tensors_given
+from nanotorch.ops.arguments import require, tensors_given
 from nanotorch.ops.joining import common_shape
 from nanotorch.ops.matrix import linear
 from nanotorch.ops.sequences import attention, future, safe_softmax
@@ -180,10 +181,7 @@ NEED_MASK = (
 Masks = tuple[Tensor | None, Tensor | None]
 
 
-def need(condition: bool, told: str) -> None:
-    """Refuse what does not fit."""
-    if not condition:
-        raise AssertionError(told)
+need = partial(require, error=AssertionError)
 
 
 def check_shapes(
@@ -192,22 +190,16 @@ def check_shapes(
 ) -> bool:  # fmt: skip
     """Whether there is a dimension of the batch, after a check of all numbers of dimensions."""
     count = query.dim()
-    need(
-        count in (2, 3),
-        f"query should be unbatched 2D or batched 3D tensor but received {count}-D query tensor",
-    )
-    need(
-        key.dim() == count and value.dim() == count,
-        f"expected `key` and `value` to be {count}-D as `query`, but found {key.dim()}-D and "
-        f"{value.dim()}-D tensors respectively",
-    )
+    need(count in (2, 3), "query should be 2D (unbatched) or 3D, but it is {}-D", count)
+    alike = key.dim() == count == value.dim()
+    need(alike, "expected `key` and `value` to be {}-D as `query`", count)
     if padding is not None:
-        found = f"expected `key_padding_mask` to be {count - 1}-D but found {padding.dim()}-D"
-        need(padding.dim() == count - 1, found)
+        told = "expected `key_padding_mask` to be {}-D but found {}-D"
+        need(padding.dim() == count - 1, told, count - 1, padding.dim())
     if mask is not None:
         shape = (num_heads, query.size(0), key.size(0))
         fits = mask.dim() == 2 or (mask.dim() == 3 and (count == 3 or mask.shape == shape))
-        need(fits, f"expected `attn_mask` to be 2-D or of shape {shape} but got {mask.shape}")
+        need(fits, "expected `attn_mask` to be 2-D or of shape {} but got {}", shape, mask.shape)
     return count == 3
 
 
@@ -219,18 +211,15 @@ def projections(layer: Any, query: Tensor, key: Tensor, value: Tensor) -> Sequen
     size, inputs = query.size(-1), (query, key, value)
     weight, bias = layer.in_proj_weight, layer.in_proj_bias
     if weight is None:
-        need(
-            key.shape[:2] == value.shape[:2],
-            f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}",
-        )
+        told = "key's sequence and batch dims {} do not match value's {}"
+        need(key.shape[:2] == value.shape[:2], told, key.shape[:2], value.shape[:2])
         weights = (layer.q_proj_weight, layer.k_proj_weight, layer.v_proj_weight)
         for name, own, x in zip(("query", "key", "value"), weights, inputs, strict=True):
-            shape = (size, x.size(-1))
-            told = f"expecting {name} weights shape of {shape}, but got {own.shape}"
-            need(tuple(own.shape) == shape, told)
+            fits = tuple(own.shape) == (size, x.size(-1))
+            need(fits, "the {} weights of shape {} do not fit", name, own.shape)
     else:
-        told = f"key shape {key.shape} does not match value shape {value.shape}"
-        need(key.shape == value.shape, told)
+        told = "key shape {} does not match value shape {}"
+        need(key.shape == value.shape, told, key.shape, value.shape)
         if query is key is value:
             return linear(query, weight, bias).chunk(3, -1)
         if key is value:
@@ -339,7 +328,7 @@ def several_heads(
         query, key, key_padding_mask, attn_mask, is_causal, need_weights, num_heads
     )
     size, expected = query.size(-1), layer.embed_dim
-    need(size == expected, f"was expecting embedding dimension of {expected}, but got {size}")
+    need(size == expected, "was expecting embedding dimension of {}, but got {}", expected, size)
     q, k, v = projections(layer, query, key, value)
     if layer.bias_k is not None:  # a further key and value that are learned
         learned = ((k, layer.bias_k), (v, layer.bias_v))

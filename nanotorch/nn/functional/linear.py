@@ -9,7 +9,7 @@ from nanotorch._core.arguments import refused
 from nanotorch._core.call_site import warn
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops import matrix as kernels
-from nanotorch.ops.arguments import tensors_given
+from nanotorch.ops.arguments import need_one_dtype, require, tensors_given
 
 __all__ = ("embedding", "embedding_bag", "one_hot")
 
@@ -86,23 +86,17 @@ def embedding_bag(
             "`embedding_bag(input, weight, ...)`."
         )
         weight, input = input, weight
-    if weight.ndim != 2:
-        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
-    if sparse and mode == "max":
-        raise ValueError("max mode does not support sparse weights")
-    if sparse:
-        raise NotImplementedError(DENSE)
+    require(weight.ndim == 2, "weight has to be 2D, not {}D", weight.ndim, error=ValueError)
+    plain = not (sparse or scale_grad_by_freq) or mode != "max"
+    require(plain, "max mode does not support sparse weights or frequencies", error=ValueError)
+    require(not sparse, DENSE, error=NotImplementedError)
     starts = starts_of_bags(input, offsets, per_sample_weights)
-    if mode not in ("sum", "mean", "max"):
-        raise ValueError("mode has to be one of sum, mean or max")
-    if mode == "max" and scale_grad_by_freq:
-        raise ValueError("max mode does not support scaling the gradient by the frequency")
+    known = mode in ("sum", "mean", "max")
+    require(known, "mode has to be one of sum, mean or max", error=ValueError)
     factors = None
     if per_sample_weights is not None:
-        if mode != "sum":
-            raise NotImplementedError(f"per_sample_weights is for mode='sum' (got mode='{mode}')")
-        if per_sample_weights.dtype != weight.dtype:
-            raise RuntimeError("Expected weight and per_sample_weights to have the same type")
+        require(mode == "sum", "per_sample_weights is for mode='sum'", error=NotImplementedError)
+        need_one_dtype(weight, per_sample_weights)
         factors = per_sample_weights.reshape(-1)
     flat, bags, count, kept = samples_of_bags(
         input._array, starts, include_last_offset, len(weight._array), padding_idx
@@ -127,11 +121,9 @@ def starts_of_bags(
     if per_sample_weights is not None and input.size() != per_sample_weights.size():
         raise ValueError("per_sample_weights must have the same shape as the input")
     if input.dim() == 2:
-        if offsets is not None:
-            raise ValueError("if input is 2D, then offsets has to be None")
+        require(offsets is None, "if input is 2D, then offsets has to be None", error=ValueError)
         rows, width = input._array.shape
-        if not width:
-            raise RuntimeError("step must be nonzero")
+        require(width, "step must be nonzero")
         return np.arange(rows) * width
     if input.dim() != 1:
         raise ValueError(f"input has to be a 1D or 2D Tensor, not {input.dim()}D")

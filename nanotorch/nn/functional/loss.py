@@ -457,8 +457,7 @@ def of_probabilities(
             "Expected floating point type for target with class probabilities, got "
             f"{target.dtype.char}"
         )
-    if ignore_index >= 0:
-        raise RuntimeError("ignore_index is not supported for floating point target")
+    require(ignore_index < 0, "ignore_index is not supported for floating point target")
     dim = 0 if input.ndim == 1 else 1
     classes = input.size(dim)
     check_weights(weight, classes, "cross_entropy: ")
@@ -659,8 +658,7 @@ def cosine_embedding_loss(
     reduction = checked_reduction(reduction, size_average, reduce)
     tensors_given("cosine_embedding_loss", input1=input1, input2=input2, target=target)
     dim = target.dim()
-    if dim > 1:
-        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    require(dim <= 1, "0D or 1D target tensor expected, multi-target not supported")
     if input1.dim() != dim + 1 or input2.dim() != dim + 1:
         raise RuntimeError(f"{dim}D target tensor expects {dim + 1}D input tensors")
     tiny = 1e-12

@@ -18,7 +18,12 @@ from nanotorch._core.op import widened
 from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops import normalization as kernels
-from nanotorch.ops.arguments import constants_given, tensor_given
+from nanotorch.ops.arguments import (
+    constants_given,
+    need_one_dtype,
+    require,
+    tensor_given,
+)
 from nanotorch.ops.elementwise import plus_number
 from nanotorch.ops.reduction import Dims
 
@@ -281,30 +286,21 @@ def group_norm(
     Reference:
         Wu and He, Group Normalization, ECCV 2018.
     """
-    if input.dim() < 2:
-        raise RuntimeError(f"Expected at least 2 dimensions for input tensor, not {input.ndim}")
+    told = "Expected at least 2 dimensions for input tensor, not {}"
+    require(input.dim() >= 2, told, input.dim())
     shape = input._array.shape
     if shape[0] * (shape[1] // num_groups) * math.prod(shape[2:]) == 1:
         raise ValueError(
             "Expected more than 1 value per channel when training, got input size "
             f"{[shape[0] * shape[1] // num_groups, num_groups, *shape[2:]]}"
         )
-    if num_groups <= 0 or not shape[1] or shape[1] % num_groups:
-        raise RuntimeError(
-            "Expected number of channels in input to be divisible by num_groups, but got input of "
-            f"shape {list(shape)} and num_groups={num_groups}"
-        )
-    for name, tensor in (("weight", weight), ("bias", bias)):
-        if tensor is not None and tensor._array.shape != shape[1:2]:
-            raise RuntimeError(
-                f"Expected {name} to be a vector of size equal to the number of channels in input, "
-                f"{shape[1]}, but its shape is {list(tensor._array.shape)}"
-            )
+    fits = num_groups > 0 and shape[1] and not shape[1] % num_groups
+    require(fits, "group_norm(): {} channels are not divisible by {}", shape[1], num_groups)
+    check_affine("group_norm", shape[1:2], weight, bias)
     check_mixed(input, weight if weight is not None else bias)
-    if weight is not None and bias is not None and bias.dtype != weight.dtype:
-        raise RuntimeError(f"expected scalar type {weight.dtype.char} but found {bias.dtype.char}")
-    if not math.prod(shape[2:]):
-        raise RuntimeError("Expected HxW to be greater than 0, got 0")
+    if weight is not None and bias is not None:
+        need_one_dtype(weight, bias)
+    require(math.prod(shape[2:]), "Expected HxW to be greater than 0, got 0")
     plan = kernels.groups(shape, num_groups, weight is not None or bias is not None)
     return kernels.normalize_groups(input, weight, bias, plan, eps, kernels.Kept())
 
@@ -368,6 +364,14 @@ def rms_norm(
     return scaled.contiguous().to(input.dtype)
 
 
+def check_affine(name: str, shape: tuple[int, ...], *parameters: Tensor | None) -> None:
+    """Refuse a weight or a bias of another shape."""
+    for p in parameters:
+        if p is not None and p._array.shape != shape:
+            told = f"weight and bias must be of shape {list(shape)}, not {list(p._array.shape)}"
+            raise RuntimeError(f"{name}(): {told}")
+
+
 def checked_shape(
     name: str, input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None
 ) -> tuple[int, ...]:
@@ -378,12 +382,7 @@ def checked_shape(
     sizes = list(shape)
     if not shape:
         raise RuntimeError("Expected normalized_shape to be at least 1-dimensional")
-    for which, tensor in (("weight", weight), ("bias", bias)):
-        if tensor is not None and tensor._array.shape != shape:
-            raise RuntimeError(
-                f"Expected {which} to be of same shape as normalized_shape, {sizes}, but it is of "
-                f"shape {list(tensor._array.shape)}"
-            )
+    check_affine(name, shape, weight, bias)
     if name == "rms_norm" and input._array.ndim < len(shape):
         raise ValueError(f"Input tensor must have at least {len(shape)} dimensions")
     if input._array.shape[-len(shape) :] != shape:

@@ -14,7 +14,14 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.ops import pooling
 from nanotorch.ops import windows as kernels
 from nanotorch.ops import windows as pad_kernels
-from nanotorch.ops.arguments import as_number, need_kind, tensor_given, tensors_given, unsupported
+from nanotorch.ops.arguments import (
+    as_number,
+    need_kind,
+    require,
+    tensor_given,
+    tensors_given,
+    unsupported,
+)
 from nanotorch.ops.convolution import (  # fmt: skip
     conv1d,
     conv2d,
@@ -70,18 +77,12 @@ def pad(
     if not isinstance(pad, (tuple, list)):
         raise refused(pad, "tuple of ints", ("pad", "pad", 2))
     numbers = as_ints(pad, ("pad", "pad", 2))
-    if len(numbers) % 2:
-        raise RuntimeError("Padding length must be divisible by 2")
-    if len(numbers) > 2 * input._array.ndim:
-        raise RuntimeError(
-            "Padding length should be less than or equal to two times the input dimension but got "
-            f"padding length {len(numbers)} and input of dimension {input._array.ndim}"
-        )
+    fits = not len(numbers) % 2 and len(numbers) <= 2 * input._array.ndim
+    require(fits, "pad(): {} numbers for {} dimensions", len(numbers), input._array.ndim)
     if mode == "constant":
         number = 0 if value is None else as_number(value, ("pad", "value", 4), "float")
         return pad_kernels.constant_pad_nd(input, numbers, float(number))
-    if value is not None and value != 0:
-        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    require(not value, 'Padding mode "{}" doesn\'t take in value argument', mode)
     return pad_kernels.pad_as(input, numbers, mode)
 
 
@@ -97,8 +98,7 @@ def pair(name: str, value: Number) -> Ints:
     given = (value, value) if isinstance(value, int) else as_ints(value)
     if len(given) == 1:
         return given * 2
-    if len(given) != 2:
-        raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(given)}")
+    require(len(given) == 2, "It is expected {} equals to 2, but got size {}", name, len(given))
     return given
 
 
@@ -168,17 +168,12 @@ def fold(
         kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride
     )
     shape = input._array.shape
-    if len(shape) not in (2, 3) or 0 in shape[-2:] or shape[-2] % (size[0] * size[1]):
-        raise RuntimeError(
-            f"Expected columns (N, C * {size[0]} * {size[1]}, windows), but got: {list(shape)}"
-        )
+    fits = len(shape) in (2, 3) and 0 not in shape[-2:] and not shape[-2] % (size[0] * size[1])
+    require(fits, "Expected columns (N, C * {} * {}, windows), but got: {}", *size, list(shape))
     spatial = tuple([n + 2 * p for n, p in zip(wanted, around, strict=True)])
     rows, columns = positions(spatial, size, step, between)
-    if rows * columns != shape[-1] or min(rows, columns) < 1:
-        raise RuntimeError(
-            f"the input has {shape[-1]} columns, but output_size={wanted} has {rows} * {columns} "
-            "windows"
-        )
+    fits = rows * columns == shape[-1] and min(rows, columns) > 0
+    require(fits, "fold(): {} columns for {} * {} windows", shape[-1], rows, columns)
     return col2im(input, wanted, size, step, around, between)
 
 
@@ -287,8 +282,7 @@ def sizes(value: Number, dims: int) -> tuple[int, ...]:
 def adaptive(name: str, input: Tensor, output_size: Any) -> Any:
     """The means or greatest elements of parts; None stands for the size of the input."""
     tensor_given(name, input)
-    if output_size is None:
-        raise TypeError("object of type 'NoneType' has no len()")
+    require(output_size is not None, "object of type 'NoneType' has no len()", error=TypeError)
     dims, mean = int(name[-2]), "avg" in name
     given = (as_int(output_size),) * dims if isinstance(output_size, int) else tuple(output_size)
     if len(given) != dims:
@@ -338,9 +332,6 @@ def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = 
 
 Sizes = int | Sequence[int] | None
 Scales = float | Sequence[float] | None
-INTERPOLATIONS = (
-    "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
-)
 AREA = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)
 
 
@@ -378,17 +369,15 @@ def interpolate(
         raise ValueError("antialias is for the modes bilinear and bicubic of 4-D tensors")
     out, scales = resampled_sizes(input, size, scale_factor, recompute_scale_factor)
     dims = len(out)
-    if mode in SMOOTH and dims in (1, 2, 3) and (mode != "bicubic" or dims == 2):
-        wanted = SMOOTH[mode][0]
-        if dims != wanted:
-            raise NotImplementedError(
-                f"Got {dims + 2}D input, but {mode} mode needs {wanted + 2}D input"
-            )
-    elif dims not in (1, 2, 3) or mode not in (*NEAREST_OF, "area"):
-        raise NotImplementedError(
-            "Input Error: Only 3D, 4D and 5D input Tensors supported (got "
-            f"{input._array.ndim}D) for the modes: {INTERPOLATIONS} (got {mode})"
-        )
+    modes = (*SMOOTH, *NEAREST_OF, "area")
+    require(
+        mode in modes, "mode must be one of {}, not {!r}", modes, mode, error=NotImplementedError
+    )
+    known = (SMOOTH[mode][0],) if mode in SMOOTH else (1, 2, 3)
+    if dims not in known:
+        needs = " or ".join(f"{n + 2}D" for n in known)
+        told = f"Got {input.dim()}D input, but {mode} mode needs {needs} input"
+        raise NotImplementedError(told)
     if mode == "area":
         return AREA[dims - 1](input, out[0] if dims == 1 else out)
     check_sizes(input, mode, out)
@@ -425,11 +414,7 @@ def resampled_sizes(
     if not isinstance(given, (tuple, list)):
         given = (given,) * dims
     elif len(given) != dims:
-        what = "scale_factor" if size is None else "output"
-        raise ValueError(
-            f"Input and {what} must have the same number of spatial dimensions, but got input with "
-            f"spatial dimensions of {list(shape)} and {given}."
-        )
+        raise ValueError(f"interpolate(): {given} has not one number for each of {list(shape)}")
     if size is not None:
         return as_ints(given), (None,) * dims
     whole = math.floor if recompute else int
@@ -440,11 +425,8 @@ def resampled_sizes(
 def check_sizes(input: Tensor, mode: str, out: tuple[int, ...]) -> None:
     """Refuse sizes that are not positive, and what cannot be computed."""
     shape, kind = input._array.shape, input._array.dtype
-    if 0 in shape[1:] or min(out) <= 0:
-        raise RuntimeError(
-            "Input and output sizes should be greater than 0, but got input "
-            f"{list(shape)} and output {list(out)}"
-        )
+    some = 0 not in shape[1:] and min(out) > 0
+    require(some, "Input and output sizes should be greater than 0, but got {} and {}", shape, out)
     if kind.kind != "f" and not (kind == np.uint8 and mode in NEAREST_OF):
         raise unsupported(f"upsample_{mode}{len(out)}d", input._array)
 
@@ -522,16 +504,9 @@ def check_shapes(input: Tensor, grid: Tensor) -> None:
     tensors_given("grid_sampler", input=input, grid=grid)
     shape, places = input._array.shape, grid._array.shape
     dims = len(shape) - 2
-    if dims not in (2, 3) or len(places) != dims + 2 or places[-1] != dims:
-        raise RuntimeError(
-            "grid_sampler(): expected 4D or 5D input and a grid of as many dimensions with "
-            f"{dims} places, but got sizes {list(shape)} and {list(places)}"
-        )
-    if shape[0] != places[0] or 0 in shape[2:]:
-        raise RuntimeError(
-            "grid_sampler(): expected grid and input to have same batch size, and pictures with "
-            f"elements, but got sizes {list(shape)} and {list(places)}"
-        )
+    fits = dims in (2, 3) and len(places) == dims + 2 and places[-1] == dims
+    fits = fits and shape[0] == places[0] and 0 not in shape[2:]
+    require(fits, "grid_sampler(): input {} and grid {} do not fit", list(shape), list(places))
 
 
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:

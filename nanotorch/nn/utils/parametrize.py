@@ -18,6 +18,7 @@ from nanotorch.nn.container import ModuleDict, ModuleList
 from nanotorch.nn.functional.normalization import normalize
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
+from nanotorch.ops.arguments import require
 from nanotorch.ops.normalization import lengths, stretched
 
 __all__ = [
@@ -80,8 +81,7 @@ class ParametrizationList(ModuleList):
     """
 
     def __init__(self, modules: Sequence[Module], original: Tensor, unsafe: bool = False) -> None:
-        if not modules:
-            raise ValueError("ParametrizationList requires one or more modules.")
+        require(modules, "ParametrizationList requires one or more modules.", error=ValueError)
         super().__init__(modules)
         self.unsafe = unsafe
         before = SimpleNamespace(dtype=original.dtype, shape=original.shape)

@@ -8,6 +8,7 @@ from nanotorch import ops
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import named
 from nanotorch._core.tensor import Tensor
+from nanotorch.ops.arguments import require
 from nanotorch.ops.sequences import pack_rows, pad_rows
 
 __all__ = [
@@ -110,8 +111,7 @@ def pack_padded_sequence(
             each sequence.
     """
     held = lengths if isinstance(lengths, Tensor) else ops.tensor(lengths, dtype=dtypes.int64)
-    if held.ndim != 1:
-        raise RuntimeError(f"'lengths' argument should be a 1D tensor, but got {held.ndim}D")
+    require(held.ndim == 1, "'lengths' argument should be a 1D tensor, but got {}D", held.ndim)
     sorted_indices = None
     if not enforce_sorted:
         held, sorted_indices = ops.sort(held, descending=True)
@@ -125,12 +125,10 @@ def pack_padded_sequence(
 
 def steps_of(input: Tensor, counts: list[int]) -> tuple[int, ...]:
     """How many of the sorted sequences each step has, after checks."""
-    if not input.numel():
-        raise RuntimeError("Cannot pack empty tensors.")
+    require(input.numel(), "Cannot pack empty tensors.")
     if input.size(1) != len(counts):
         raise RuntimeError(f"Expected {input.size(1)} lengths, as many as samples: {len(counts)}")
-    if counts[-1] <= 0 or min(counts) <= 0:
-        raise RuntimeError("Length of all samples has to be greater than 0")
+    require(counts[-1] > 0 and min(counts) > 0, "Length of all samples has to be greater than 0")
     if any(a < b for a, b in pairwise(counts)):
         raise RuntimeError(
             "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You "
@@ -188,8 +186,7 @@ def pad_sequence(
     elif not isinstance(sequences, Iterable):
         raise RuntimeError(f"pad_sequence: Expected iterable, but got: {type(sequences)}")
     tensors = list(sequences)
-    if not tensors:
-        raise RuntimeError("received an empty list of sequences")
+    require(tensors, "received an empty list of sequences")
     for position, tensor in enumerate(tensors):
         if not isinstance(tensor, Tensor):
             told = f"expected Tensor as element {position} in argument 0, but got "
