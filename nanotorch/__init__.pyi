@@ -120,27 +120,6 @@ def addmm(
 ) -> Tensor:
     """``beta * input + alpha * mat1 @ mat2``; ``input`` broadcasts."""
 
-def addmv(
-    input: Tensor,
-    mat: Any,
-    vec: Any,
-    *,
-    beta: _bool | _int | _float = ...,
-    alpha: _bool | _int | _float = ...,
-    out: Any = ...,
-) -> Tensor:
-    """``beta * input + alpha * mat @ vec``; ``input`` broadcasts."""
-
-def addmv_(
-    input: Tensor,
-    mat: Any,
-    vec: Any,
-    *,
-    beta: _bool | _int | _float = ...,
-    alpha: _bool | _int | _float = ...,
-) -> Tensor:
-    """In-place `addmv`: writes its result into the tensor."""
-
 def adjoint(input: Tensor) -> Tensor:
     """The transpose of the last two dimensions, as for complex tensors."""
 
@@ -1205,46 +1184,6 @@ def max(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: Any = ...) -> re
 def max(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor:
     """The greatest element; with ``dim``, the named tuple ``(values, indices)`` along it."""
 
-def max_pool1d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = ...,
-    padding: Any = ...,
-    dilation: Any = ...,
-    ceil_mode: _bool = ...,
-) -> Tensor:
-    """`max_pool2d` over one dimension: (N, C, L) or (C, L)."""
-
-def max_pool1d_with_indices(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = ...,
-    padding: Any = ...,
-    dilation: Any = ...,
-    ceil_mode: _bool = ...,
-) -> tuple[Tensor, Tensor]:
-    """`max_pool1d`, and where each greatest element is."""
-
-def max_pool2d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = ...,
-    padding: Any = ...,
-    dilation: Any = ...,
-    ceil_mode: _bool = ...,
-) -> Tensor:
-    """The greatest element of each window over the last two dimensions."""
-
-def max_pool3d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = ...,
-    padding: Any = ...,
-    dilation: Any = ...,
-    ceil_mode: _bool = ...,
-) -> Tensor:
-    """`max_pool2d` over three dimensions: (N, C, D, H, W) or (C, D, H, W)."""
-
 def maximum(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """The greater of two, elementwise; nan if either is. Equal ones share the gradient."""
 
@@ -1706,9 +1645,6 @@ def rsqrt(input: Tensor, *, out: Any = ...) -> Tensor:
 
 def rsqrt_(input: Tensor) -> Tensor:
     """In-place `rsqrt`: writes its result into the tensor."""
-
-def rsub(input: Tensor, other: Any, *, alpha: _float = ...) -> Tensor:
-    """``other - alpha * input``, broadcasting."""
 
 def save(
     obj: Any,

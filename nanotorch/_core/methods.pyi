@@ -157,24 +157,6 @@ class Methods:
         alpha: _bool | _int | _float = ...,
     ) -> Tensor:
         """In-place `addmm`: writes its result into the tensor."""
-    def addmv(
-        self,
-        mat: Any,
-        vec: Any,
-        *,
-        beta: _bool | _int | _float = ...,
-        alpha: _bool | _int | _float = ...,
-    ) -> Tensor:
-        """``beta * input + alpha * mat @ vec``; ``input`` broadcasts."""
-    def addmv_(
-        self,
-        mat: Any,
-        vec: Any,
-        *,
-        beta: _bool | _int | _float = ...,
-        alpha: _bool | _int | _float = ...,
-    ) -> Tensor:
-        """In-place `addmv`: writes its result into the tensor."""
     def adjoint(self) -> Tensor:
         """The transpose of the last two dimensions, as for complex tensors."""
     def all(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
@@ -515,8 +497,6 @@ class Methods:
         """``input > other``."""
     def half(self) -> Tensor:
         """This tensor with dtype float16."""
-    def hardshrink(self, lambd: _float = ...) -> Tensor:
-        """``input`` outside [-lambd, lambd], 0 inside."""
     def heaviside(self, values: Any) -> Tensor:
         """0 for negative numbers and nan, 1 for positive ones, ``values`` at 0."""
     def heaviside_(self, values: Any) -> Tensor:

@@ -100,7 +100,7 @@ OPTIONS = Options.__annotations__.keys()
 SCALES = {
     **dict.fromkeys(("add", "sub"), ("alpha",)),
     **dict.fromkeys(("addcdiv", "addcmul"), ("value",)),
-    **dict.fromkeys(("addmm", "addmv", "addr", "baddbmm"), ("beta", "alpha")),
+    **dict.fromkeys(("addmm", "baddbmm"), ("beta", "alpha")),
 }
 NUMBERS = (bool, int, float, np.generic)
 DEPRECATED = (

@@ -23,22 +23,22 @@ class Reason(NamedTuple):
 
 # What PyTorch's tensors have of it.
 NAMES_OF_TENSORS = """
-    addbmm addbmm_ addr addr_ as_strided_ as_strided_scatter ccol_indices cdouble cfloat chalf
-    cholesky_inverse coalesce col_indices conj_physical conj_physical_ const_data_ptr
-    crow_indices dense_dim dequantize diagonal_scatter dsplit eig eq_ float_power float_power_
-    fmax fmin frexp ge_ geqrf grad_dtype greater_ greater_equal_ gt_ hash_tensor hsplit i0 i0_
-    igamma igamma_ igammac igammac_ index index_fill index_fill_ index_reduce index_reduce_
-    indices int_repr ipu is_coalesced is_conj is_distributed is_neg is_set_to istft ldexp ldexp_
-    le_ less_ less_equal_ logcumsumexp lstsq lt_ lu lu_solve map2_ map_ matrix_power mode
-    module_load msort mtia mvlgamma mvlgamma_ name nanmedian narrow_copy ne_ new_empty_strided
-    nonzero_static not_equal_ orgqr ormqr polygamma polygamma_ put put_ q_per_channel_axis
-    q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qr qscheme record_stream
-    reinforce resize resize_as resize_as_sparse_ row_indices select_scatter set_
-    slice_inverse slice_scatter smm solve sparse_dim sparse_mask sparse_resize_
-    sparse_resize_and_clear_ sspaddmm stft storage storage_type symeig to_dense to_mkldnn
-    to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc
-    to_sparse_csr triangular_solve unsafe_chunk unsafe_split unsafe_split_with_sizes values
-    volatile vsplit xlogy xlogy_ xpu
+    addbmm addbmm_ addmv addmv_ addr addr_ as_strided_ as_strided_scatter ccol_indices cdouble
+    cfloat chalf cholesky_inverse coalesce col_indices conj_physical conj_physical_
+    const_data_ptr crow_indices dense_dim dequantize diagonal_scatter dsplit eig eq_ float_power
+    float_power_ fmax fmin frexp ge_ geqrf grad_dtype greater_ greater_equal_ gt_ hardshrink
+    hash_tensor hsplit i0 i0_ igamma igamma_ igammac igammac_ index index_fill index_fill_
+    index_reduce index_reduce_ indices int_repr ipu is_coalesced is_conj is_distributed is_neg
+    is_set_to istft ldexp ldexp_ le_ less_ less_equal_ logcumsumexp lstsq lt_ lu lu_solve map2_
+    map_ matrix_power mode module_load msort mtia mvlgamma mvlgamma_ name nanmedian narrow_copy
+    ne_ new_empty_strided nonzero_static not_equal_ orgqr ormqr polygamma polygamma_ put put_
+    q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qr
+    qscheme record_stream reinforce resize resize_as resize_as_sparse_ row_indices
+    select_scatter set_ slice_inverse slice_scatter smm solve sparse_dim
+    sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm stft storage storage_type
+    symeig to_dense to_mkldnn to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr
+    to_sparse_coo to_sparse_csc to_sparse_csr triangular_solve unsafe_chunk unsafe_split
+    unsafe_split_with_sizes values volatile vsplit xlogy xlogy_ xpu
 """
 OF_TENSORS = tuple(NAMES_OF_TENSORS.split())
 
@@ -138,6 +138,7 @@ REASONS = (
         torch.((batch|layer|group|instance)_norm|embedding|threshold_?|rrelu_?|[cs]elu_?)
         torch.(hardshrink|kl_div|poisson_nll_loss|(hinge|cosine)_embedding_loss)
         torch.(margin_ranking_loss|triplet_margin_loss|binary_cross_entropy_with_logits)
+        torch.max_pool[123]d
         (rnn_tanh|rnn_relu|lstm|gru)_cell geqrf orgqr ormqr cudnn_is_acceptable quasirandom""",
     ),
     Reason(
@@ -252,8 +253,8 @@ REASONS = (
         r"(torch|Tensor).(index_fill_?|put_?) (eq|ge|gt|le|lt|ne)_ (not|greater|less)\w*_ map_",
     ),
     Reason(
-        "few use it. Use unique, sort, tensor_split, outer, full_like or as_strided",
-        r"(torch|Tensor).mode msort [hvd]split addr_? torch.fill as_strided_",
+        "few use it. Use unique, sort, tensor_split, outer, mv, sub, full_like or as_strided",
+        r"(torch|Tensor).mode msort [hvd]split addr_? addmv_? rsub torch.fill as_strided_",
     ),
     Reason("few use it. Use trapezoid of parts", r"cumulative_trapezoid"),
     Reason("few use it. Use where(x == 0, 0, x * y.log())", r"xlogy_?"),
@@ -338,13 +339,13 @@ REASONS = (
         r"(nn|nn.functional).(FeatureA|A|feature_a|a)lpha_?[dD]ropout",
     ),
     Reason(
-        "few programs use it. Use cross_entropy, or multilabel_soft_margin_loss",
-        r"Multi(Label)?MarginLoss multi(label)?_margin_loss",
+        "few programs use it. Use cross_entropy, or binary_cross_entropy_with_logits",
+        r"Multi(Label|LabelSoft)?MarginLoss multi(label|label_soft)?_margin_loss",
     ),
     Reason(
         "few networks use it. Use ELU, torch.where, Softmax(-3), or softplus(-target * input)",
-        r"CELU celu_? nn.Threshold nn.functional.threshold_? Softmax2d SoftMarginLoss "
-        r"soft_margin_loss",
+        r"CELU celu_? (Hard|Soft)shrink (hard|soft)shrink nn.Threshold nn.functional.threshold_? "
+        r"Softmax2d SoftMarginLoss soft_margin_loss",
     ),
     Reason(
         "few networks use it. Use relu(margin + near - far) of the distances",
@@ -374,7 +375,7 @@ REASONS = (
     Reason("few use it. Register a hook on each tensor", r"register_multi_grad_hook"),
     Reason(
         "few use it. Call the function without it in its name with return_indices=True",
-        r"nn.functional.\w*max_pool[123]d_with_indices",
+        r"\w*max_pool[123]d_with_indices",
     ),
     Reason("few use it. Use torch.nn.MultiheadAttention", r"multi_head_attention_forward"),
     Reason(

@@ -11,9 +11,9 @@ from nanotorch.nn.layer import Layer, OwnNames
 from nanotorch.nn.parameter import Parameter
 
 __all__ = (
-    "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh",
+    "ELU", "GELU", "GLU", "Hardsigmoid", "Hardswish", "Hardtanh",
     "LeakyReLU", "LogSigmoid", "LogSoftmax", "Mish", "PReLU", "ReLU", "ReLU6", "SELU", "SiLU",
-    "Sigmoid", "Softmax", "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh",
+    "Sigmoid", "Softmax", "Softmin", "Softplus", "Softsign", "Tanh",
     "Tanhshrink",
 )  # fmt: skip
 
@@ -152,26 +152,6 @@ class Hardswish(Layer, function=F.hardswish):
     """
 
     inplace: bool = False
-
-
-class Hardshrink(Layer, function=F.hardshrink, shown=":lambd"):
-    """``x`` outside [-lambd, lambd], 0 inside.
-
-    Args:
-        lambd: Default: 0.5.
-    """
-
-    lambd: float = 0.5
-
-
-class Softshrink(Layer, function=F.softshrink, shown=":lambd"):
-    """``x`` moved towards 0 by ``lambd``, and 0 from [-lambd, lambd] on.
-
-    Args:
-        lambd: at least 0. Default: 0.5.
-    """
-
-    lambd: float = 0.5
 
 
 class Hardtanh(

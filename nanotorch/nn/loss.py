@@ -13,7 +13,7 @@ from nanotorch.ops.products import cosine_similarity, pairwise_distance
 __all__ = (
     "BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CosineSimilarity",
     "CrossEntropyLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss",
-    "L1Loss", "MSELoss", "MarginRankingLoss", "MultiLabelSoftMarginLoss", "NLLLoss",
+    "L1Loss", "MSELoss", "MarginRankingLoss", "NLLLoss",
     "PairwiseDistance", "PoissonNLLLoss", "SmoothL1Loss", "TripletMarginLoss",
 )  # fmt: skip
 
@@ -280,18 +280,3 @@ class TripletMarginLoss(_Loss, function=F.triplet_margin_loss, takes="anchor pos
 
     def __post_init__(self) -> None:
         F.check_margin(self.margin)
-
-
-class MultiLabelSoftMarginLoss(
-    _WeightedLoss, function=F.multilabel_soft_margin_loss, takes="input target"
-):
-    """Classes that are right or not: `nn.functional.multilabel_soft_margin_loss`.
-
-    Args:
-        weight: of each class, (C,). Default: None.
-    """
-
-    weight: Tensor | None = None
-    size_average: bool | None = None
-    reduce: bool | None = None
-    reduction: str = "mean"

@@ -34,10 +34,7 @@ FAMILIES = {
 }
 # What the package has of them; the others are parts of layers.
 LATER = {
-    "nanotorch.ops.pooling": (
-        "adaptive_avg_pool1d adaptive_max_pool1d avg_pool1d max_pool1d max_pool1d_with_indices "
-        "max_pool2d max_pool3d"
-    ),
+    "nanotorch.ops.pooling": ("adaptive_avg_pool1d adaptive_max_pool1d avg_pool1d"),
     "nanotorch.ops.windows": (
         "affine_grid_generator constant_pad_nd pixel_shuffle pixel_unshuffle"
     ),

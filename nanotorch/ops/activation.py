@@ -342,46 +342,6 @@ THIRD = 1 / 3
 SIXTH = float(np.float32(1 / 6))  # PyTorch's slope of `hardsigmoid` in any precision
 
 
-@op(
-    input=lambda g, input, lambd: hardshrink_backward(g, input, lambd),
-    public=False,
-    batch=elementwise,
-)
-def hardshrink(input: Array, lambd: float = 0.5) -> Array:
-    """``input`` outside [-lambd, lambd], 0 inside."""
-    need_kind("hardshrink_cpu", input)
-    limit = number_in(lambd, input.dtype)
-    return pick((input >= -limit) & (input <= limit), input.dtype.type(0), input)
-
-
-@hidden_op(
-    g=lambda g, input, lambd: hardshrink_backward(g, input, lambd),
-    input=lambda g: vanishing(g),
-    batch=elementwise,
-)
-def hardshrink_backward(g: Array, input: Array, lambd: float) -> Array:
-    """The gradient of `hardshrink`, and of `softshrink`: ``g`` outside [-lambd, lambd]."""
-    return pick((input < -lambd) | (input > lambd), g, g.dtype.type(0))
-
-
-@hidden_op(input=lambda g, input, lambd: hardshrink_backward(g, input, lambd), batch=elementwise)
-def softshrink(input: Array, lambd: float = 0.5) -> Array:
-    """``input`` moved towards 0 by ``lambd``, and 0 from [-lambd, lambd] on.
-
-    Raises:
-        RuntimeError: for a negative ``lambd``.
-    """
-    need_kind("softshrink_check", input)
-    if not 0 <= lambd <= np.finfo(input.dtype).max:
-        kind = {"float16": "Half", "float32": "Float", "float64": "Double"}[input.dtype.name]
-        most = np.finfo(input.dtype).max
-        raise RuntimeError(
-            f"lambda must be in range [0, {most:g}] for input dtype {kind}, but found {lambd:g}"
-        )
-    limit = input.dtype.type(lambd)
-    return input - np.clip(input, -limit, limit)
-
-
 @hidden_op(input=lambda g, input: hardsigmoid_backward(g, input), inplace=True, wide=True)
 def hardsigmoid(input: Array) -> Array:
     """``input + 3`` held between 0 and 6, divided by 6."""

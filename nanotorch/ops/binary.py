@@ -241,7 +241,12 @@ def operator(
     method(apply, name=f"__{name}__", public=False)
 
 
-operator(lambda self, other: rsub(self, other), "rsub")
+def subtracted_from(self: Tensor, other: Any) -> Tensor:
+    """``other - self``."""
+    return other - self if isinstance(other, Tensor) else rsub(self, other)
+
+
+operator(subtracted_from, "rsub", by_number=rsub)
 operator(lambda self, other: self.sub_(other), "isub")
 # As in PyTorch, an array can be divided by a tensor, though it cannot be added to one.
 operator(lambda self, other: reciprocal(self) * other, "rtruediv", also=(np.ndarray,))

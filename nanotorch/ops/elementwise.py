@@ -352,35 +352,13 @@ def check_factor(name: str, factor: Number, kind: np.dtype) -> None:
 
 
 @hidden_op(
-    input=lambda g, alpha: -g if alpha == 1 else g * -alpha,
+    input=lambda g: -g,
     cast="promote", numbers="other", refuse_bool=NO_BOOL, node="RsubBackward1",
 )  # fmt: skip
-def rsub_number(input: Array, other: Array, *, alpha: float = 1) -> Array:
-    """``other - alpha * input`` for a Python number ``other``."""
+def rsub(input: Array, other: Array) -> Array:
+    """``other - input`` for a Python number ``other``."""
     refuse_bool(input, NO_BOOLS)
-    return other - input if alpha == 1 and alpha is not True else sum_with(other, input, alpha, -1)
-
-
-@hidden_op(
-    input=lambda g, alpha: -g if alpha == 1 else g * -alpha,
-    other=lambda g: g,
-    cast="promote", numbers=False, refuse_bool=NO_BOOL, node="RsubBackward0",
-)  # fmt: skip
-def rsub_tensor(input: Array, other: Array, *, alpha: float = 1) -> Array:
-    """``other - alpha * input`` for two tensors."""
-    refuse_bool(input, NO_BOOLS)
-    return other - input if alpha == 1 and alpha is not True else sum_with(other, input, alpha, -1)
-
-
-@overloads(
-    {
-        "Tensor input, Tensor other, *, Number alpha = 1": rsub_tensor,
-        "Tensor input, Number other, Number alpha = 1": rsub_number,
-    },
-    method=False,
-)
-def rsub(input: Any, other: Any, *, alpha: float = 1) -> Any:
-    """``other - alpha * input``, broadcasting."""
+    return other - input
 
 
 @op(

@@ -108,28 +108,21 @@ def mm(input: Array, mat2: Array) -> Array:
     return product(input, mat2)
 
 
-ADDMV_DTYPES = "addmv input tensors must have the same dtype, but got {}, {}, and {}"
-
-
-def check_mv(mat: Array, vec: Array, input: Array | None = None) -> None:
-    """Refuse what has no product, in PyTorch's words, or nothing to be added to it."""
-    ndim = 1 if input is None else input.ndim
-    if mat.ndim != 2 or vec.ndim != 1 or ndim > 1:
-        raise RuntimeError(f"vector + matrix @ vector expected, got {ndim}, {mat.ndim}, {vec.ndim}")
+def check_mv(mat: Array, vec: Array) -> None:
+    """Refuse what has no product, in PyTorch's words."""
+    if mat.ndim != 2 or vec.ndim != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {mat.ndim}, {vec.ndim}")
     n, m = mat.shape
-    size = n if input is None else input.size
-    if m != vec.shape[0] or size not in (1, n):
-        raise RuntimeError(
-            f"size mismatch, got input ({size}), mat ({n}x{m}), vec ({vec.shape[0]})"
-        )
-    to = vec if input is None else input
-    need_one_dtype(to, mat, vec, text=ADDMV_DTYPES)
+    if m != vec.shape[0]:
+        raise RuntimeError(f"size mismatch, got input ({n}), mat ({n}x{m}), vec ({vec.shape[0]})")
+    told = "addmv input tensors must have the same dtype, but got {}, {}, and {}"
+    need_one_dtype(vec, mat, vec, text=told)
 
 
 @op(
     input=lambda g, vec: reshape(g, (-1, 1)) * vec,
     vec=lambda g, input: mv(t(input), g),
-    batch=lambda call: matrices_by_vectors(call, "input", "vec"),
+    batch=lambda call: matrices_by_vectors(call),
     wide=True,
 )
 def mv(input: Array, vec: Array) -> Array:
@@ -233,15 +226,15 @@ def products_of_all(call: Call, check: Any, *named: str) -> Any:
     return products_of_samples(a, b) if each else matmul(a, b)
 
 
-def matrices_by_vectors(call: Call, matrix: str, vector: str) -> Any:
+def matrices_by_vectors(call: Call) -> Any:
     """The products of a matrix and a vector of each sample."""
-    check_mv(call.args[matrix]._array, call.args[vector]._array)
-    if not call.is_batched(matrix):
-        return matmul(call.whole(vector), t(call.args[matrix]))
-    if not call.is_batched(vector):
-        return matmul(call.whole(matrix), call.args[vector])
-    column = unsqueeze(call.whole(vector), -1)
-    return squeeze_one(matmul(call.whole(matrix), column), -1)
+    matrix, vector = call.args["input"], call.args["vec"]
+    check_mv(matrix._array, vector._array)
+    if not call.is_batched("input"):
+        return matmul(call.whole("vec"), t(matrix))
+    if not call.is_batched("vec"):
+        return matmul(call.whole("input"), vector)
+    return squeeze_one(matmul(call.whole("input"), unsqueeze(call.whole("vec"), -1)), -1)
 
 
 def vectors_by_vectors(call: Call) -> Any:
@@ -459,18 +452,6 @@ def addmm(input: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Nu
     if alpha != 1:
         out = share(out, alpha)
     return added(out, input, beta)
-
-
-@op(
-    **ADDED,
-    mat=lambda g, vec, alpha: scaled(reshape(g, (-1, 1)) * vec, alpha),
-    vec=lambda g, mat, alpha: scaled(mv(t(mat), g), alpha),
-    batch=lambda call: added_of_all(call, matrices_by_vectors(call, "mat", "vec")),
-)
-def addmv(input: Array, mat: Array, vec: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
-    """``beta * input + alpha * mat @ vec``; ``input`` broadcasts."""
-    check_mv(mat, vec, input)
-    return added(share(product(mat, vec, "addmv_impl_cpu"), alpha), input, beta)
 
 
 @op(

@@ -374,57 +374,6 @@ def max_pool_signal(
     return squeeze_one(values, -2), squeeze_one(indices, -2)
 
 
-@public
-def max_pool1d(
-    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-    ceil_mode: bool = False,
-) -> Tensor:  # fmt: skip
-    """`max_pool2d` over one dimension: (N, C, L) or (C, L)."""
-    return max_pool_signal(input, kernel_size, stride, padding, dilation, ceil_mode)[0]
-
-
-@public
-def max_pool1d_with_indices(
-    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-    ceil_mode: bool = False,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """`max_pool1d`, and where each greatest element is."""
-    return max_pool_signal(input, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-@public
-def max_pool2d(
-    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-    ceil_mode: bool = False,
-) -> Tensor:  # fmt: skip
-    """The greatest element of each window over the last two dimensions.
-
-    Args:
-        kernel_size: the size K of the windows: a number, or one per dimension, as for the rest.
-        stride: s, how far neighbouring windows are apart. Default: K.
-        padding: p, how far windows reach beyond the borders; at most half a window.
-        dilation: d, how far neighbouring elements of a window are apart.
-        ceil_mode: let the last window reach beyond the padding.
-
-    Shape:
-        ``input`` (N, C, H, W) or (C, H, W); the result's height is
-        ``⌊(H + 2p - d (K - 1) - 1) / s⌋ + 1``.
-
-    Raises:
-        RuntimeError: for numbers out of range and shapes that do not fit.
-    """
-    return max_pool("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
-
-
-@public
-def max_pool3d(
-    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-    ceil_mode: bool = False,
-) -> Tensor:  # fmt: skip
-    """`max_pool2d` over three dimensions: (N, C, D, H, W) or (C, D, H, W)."""
-    return max_pool("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
-
-
 # Means as users call them
 
 

@@ -20,7 +20,7 @@ from nanotorch._core.batched import (
     under_vmap,
 )
 from nanotorch._core.bfloat16 import reread
-from nanotorch._core.call_site import warn_once
+from nanotorch._core.call_site import warn, warn_once
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import address, normal_dim, whole_memory
 from nanotorch._core.op import Array, hidden_op, method, op
@@ -747,5 +747,8 @@ def adjoint(input: Tensor) -> Tensor:
     Warns:
         UserWarning: for a tensor without dimensions, which is returned.
     """
-    adjoint_: Tensor = input.mH
-    return adjoint_
+    if not input.ndim:
+        warn("adjoint() is deprecated on 0-D tensors. Consider using x.conj().")
+        return input
+    require(input.ndim != 1, "adjoint(): expected matrices, not a vector")
+    return transpose(input, -2, -1)

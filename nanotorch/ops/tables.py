@@ -68,7 +68,7 @@ def provide_aliases() -> None:
 
 # fmt: off
 NAMES = (
-    "abs", "acos", "acosh", "addmv", "asin", "asinh", "atan", "atanh", "ceil", "clamp",
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "clamp",
     "clamp_max", "clamp_min", "cos", "cosh", "deg2rad", "detach", "erf", "erfc", "exp", "exp2",
     "expm1", "fill", "floor", "frac", "gcd", "index_put", "lcm", "log", "log10", "log1p",
     "log2", "logit", "nan_to_num", "neg", "rad2deg", "reciprocal", "relu", "round", "rsqrt",
@@ -81,8 +81,6 @@ def as_function(name: str) -> Any:
     """The method ``name`` as a function."""
 
     def function(input: Any, *rest: Any, **named: Any) -> Any:
-        if name == "addmv_" and isinstance(input, (int, float)) and rest:
-            input, rest = rest[0], (input, *rest[1:])  # the former order: its factor first
         need_tensors(input)
         return getattr(Tensor, name)(input, *rest, **named)
 
@@ -103,7 +101,7 @@ ELEMENTWISE = {name for name, o in OPS.items() if o.public and o.cast and not o.
 }
 OF_ONE_TYPE = (
     "abs", "bitwise_not", "ceil", "clamp", "clamp_max", "clamp_min",
-    "floor", "frac", "hardshrink", "neg", "round", "sgn", "sign", "softplus", "softshrink", "trunc",
+    "floor", "frac", "neg", "round", "sgn", "sign", "softplus", "trunc",
 )
 # With an argument `dtype`.
 OF_ANY_TYPE = ("cumprod", "cumsum", "nanmean", "prod", "sum")
@@ -121,7 +119,7 @@ CONVERTING = (
 )
 # What takes no other dtype than the result's.
 STRICT = (
-    "addmm", "addmv", "amax", "amin", "aminmax", "argmax", "argmin", "argsort", "baddbmm",
+    "addmm", "amax", "amin", "aminmax", "argmax", "argmin", "argsort", "baddbmm",
     "bmm", "bucketize", "cross", "cummax", "cummin", "diag", "dot",
     "gather", "heaviside", "histc", "histogram", "index_add", "index_copy", "index_select", "inner",
     "inverse", "isin", "isneginf", "isposinf", "kthvalue", "log_sigmoid", "log_softmax",
@@ -169,7 +167,7 @@ OVERLAPPING = {
         *ELEMENTWISE, "cumprod", "cumsum", "heaviside",
         "nan_to_num", "normal", "renorm", "sort", "topk", "where",
     ),
-    "part no": ("addmm", "addmv", "baddbmm", ),
+    "part no": ("addmm", "baddbmm"),
     "part any": ("index_add", "index_copy", "scatter", "scatter_add", "scatter_reduce"),
     "any part": ("gather", "take_along_dim"),
     "any": (

@@ -20,7 +20,6 @@ def in_which_order_values_are_packed(torch: Any) -> Any:
     builds: list[Callable[[], Any]] = [
         lambda: torch.addmm(ones(2, 4), ones(2, 3), ones(3, 4)),
         lambda: torch.nn.functional.linear(ones(2, 3), ones(4, 3), ones(4)),
-        lambda: torch.addmv(ones(2), ones(2, 3), ones(3)),
         lambda: torch.addcdiv(ones(1, 1), column, row), lambda: torch.lerp(column, row, ones(2, 3)),
         lambda: column**row, lambda: torch.atan2(column, row), lambda: torch.hypot(column, row),
         lambda: torch.dist(column, row), lambda: column / row, lambda: ones(2, 3).gather(1, first),

@@ -27,7 +27,6 @@ def second_passes(torch: Any) -> Any:
         "trapezoid of steps": lambda x: torch.trapezoid(x, dx=2.0),
         "trapezoid at places": lambda x: torch.trapezoid(x, torch.tensor([0.0, 1.0, 3.0])),
         "addmm": lambda x: torch.addmm(x, square, square),
-        "addmv": lambda x: torch.addmv(x, square, torch.ones(3)),
         "addcmul": lambda x: torch.addcmul(x, torch.ones(3), torch.ones(3)),
         "linear": lambda x: torch.nn.functional.linear(square, square, x),
         "fmod": lambda x: torch.fmod(x, torch.ones(3)),

@@ -50,7 +50,6 @@ tree.tree_map(lambda a: a + 1, {"b": [1, 2], "a": (3,)})
 tree.tree_map(lambda a, b: a + b, [1, (2, 3)], [4, (5, 6)])
 tree.tree_flatten([1, {"b": (2, None)}])[0]
 tree.tree_unflatten([4, 5], tree.tree_flatten([1, {"b": 2}])[1])
-torch.addmv_(2, x, torch.ones(3, 3), x * 1)|torch.addmv_(2, x, 3, torch.ones(3, 3), x * 1)
 torch.compiler.disable(len)([1])|torch.compiler.disable(recursive=False)(len)([1])
 """
 WARNING = """

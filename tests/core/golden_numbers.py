@@ -60,10 +60,7 @@ def written(torch: Any) -> Any:
 def scaled(torch: Any) -> Any:
     table = {
         "add": lambda x, n: torch.add(x, x, alpha=n), "sub": lambda x, n: torch.sub(x, x, alpha=n),
-        "rsub": lambda x, n: torch.rsub(x, x, alpha=n),
-        "rsub 3": lambda x, n: torch.rsub(x, 3, alpha=n),
         "addmm": lambda x, n: torch.addmm(x, x[:1, None], x[None], alpha=n),
-        "addmv": lambda x, n: torch.addmv(x, x[:, None], x[1:2], beta=n),
         "addcmul": lambda x, n: torch.addcmul(x, x, x, value=n),
         "addcdiv": lambda x, n: torch.addcdiv(x, x, x + 1, value=n),
         "index_add": lambda x, n: x.index_add(0, torch.tensor([0]), x[:1], alpha=n),
@@ -76,15 +73,8 @@ def factors_of_another_category(torch: Any) -> Any:
     whole, real, truth = torch.ones(2).long(), torch.ones(2), torch.ones(2).bool()
     for factor in (True, False, 2, 0, 1.5):
         for x in (whole, real, truth):
-            for call in (torch.add, torch.sub, torch.rsub):
+            for call in (torch.add, torch.sub):
                 yield raised(call, x, x, alpha=factor)
-
-
-def subtracted_from(torch: Any) -> Any:
-    x, y = (torch.tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
-    both, one = torch.rsub(x, y, alpha=3), torch.rsub(x, 5, alpha=0.5)
-    (both.sum() + one.sum()).backward()
-    return [both, one, x.grad, y.grad]
 
 
 def limits_of_a_half(torch: Any) -> Any:

@@ -12,7 +12,7 @@ ROUNDING: dict[str, int] = {}  # numbers agree up to it
 
 # fmt: off
 NAMES = (
-    "abs", "acos", "acosh", "add", "addcdiv", "addcmul", "addmm", "addmv", "all",
+    "abs", "acos", "acosh", "add", "addcdiv", "addcmul", "addmm", "all",
     "amax", "amin", "aminmax", "angle", "any", "arange", "argmax", "argmin", "asin", "asinh",
     "atan", "atan2", "atanh", "baddbmm", "bitwise_and", "bitwise_left_shift", "bitwise_not",
     "bitwise_or", "bitwise_right_shift", "bitwise_xor", "bmm", "bucketize", "cat", "ceil",
@@ -20,7 +20,7 @@ NAMES = (
     "column_stack", "concat", "concatenate", "copysign", "cos", "cosh", "cross", "cummax", "cummin",
     "cumprod", "cumsum", "deg2rad", "diag", "diff", "digamma", "div", "dot", "dstack", "eq", "erf",
     "erfc", "erfinv", "exp", "exp2", "expm1", "eye", "floor", "floor_divide",
-    "fmod", "frac", "full", "gather", "gcd", "ge", "ger", "gt", "hardshrink",
+    "fmod", "frac", "full", "gather", "gcd", "ge", "ger", "gt",
     "heaviside", "histc", "hstack", "hypot", "index_add", "index_copy",
     "index_select", "inner", "inverse", "isin", "isneginf", "isposinf", "kron",
     "kthvalue", "lcm", "le", "lerp", "lgamma", "linspace", "log", "log10", "log1p", "log2",
@@ -32,7 +32,7 @@ NAMES = (
     "outer", "pow", "quantile", "rad2deg", "reciprocal", "remainder", "renorm",
     "round", "row_stack", "rsqrt", "scatter", "scatter_add", "scatter_reduce", "searchsorted",
     "sgn", "sigmoid", "sign", "signbit", "sin", "sinc", "sinh", "slogdet",
-    "softmax", "softplus", "softshrink", "sort", "sqrt", "square", "stack", "std", "sub",
+    "softmax", "softplus", "sort", "sqrt", "square", "stack", "std", "sub",
     "take", "take_along_dim", "tan", "tanh", "tensordot", "topk", "tril",
     "triu", "true_divide", "trunc", "var", "vdot", "vstack", "where", "zeros"
 )

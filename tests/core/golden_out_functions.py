@@ -67,7 +67,7 @@ def drawn(torch: Any) -> Any:
 def of_functions_for_layers(torch: Any) -> Any:
     f, x = torch.nn.functional, torch.linspace(-2, 2, 16).reshape(4, 4)
     asked: dict[str, tuple[Any, ...]] = {
-        "gelu": (x,), "softplus": (x,), "softshrink": (x,), "hardshrink": (x,),
+        "gelu": (x,), "softplus": (x,),
         "logsigmoid": (x,), "linear": (x, x), "avg_pool2d": (x[None], 2),
         "avg_pool3d": (x[None, None], (1, 2, 2)), "normalize": (x,),
     }  # fmt: skip

@@ -45,7 +45,7 @@ def of_one(torch: Any) -> Any:
     )
     activations = (
         "relu selu silu softplus hardswish hardsigmoid hardtanh relu6 leaky_relu elu "
-        "logsigmoid softsign tanhshrink softshrink hardshrink"
+        "logsigmoid softsign tanhshrink"
     )
     calls = {name: getattr(torch, name) for name in names.split()}
     calls |= {name: getattr(torch.nn.functional, name) for name in activations.split()}

@@ -21,9 +21,8 @@ def twice(torch: Any, out: Any, x: Any) -> Any:
 def layers(torch: Any) -> list[Any]:
     nn = torch.nn
     return [
-        nn.GLU(), nn.GLU(0), nn.Hardshrink(), nn.Hardshrink(1),
+        nn.GLU(), nn.GLU(0),
         nn.Hardsigmoid(), nn.Hardswish(), nn.Mish(), nn.PReLU(), nn.PReLU(4, 0.3),
-        nn.Softshrink(), nn.Softshrink(1.5),
     ]  # fmt: skip
 
 
@@ -63,7 +62,7 @@ def refusals(torch: Any) -> Any:
 
     return [
         raised(nn.Hardtanh, 2, 1), warned(lambda: nn.Hardtanh(min_value=-3, max_value=2)),
-        raised(F.softshrink, x, -1), backward(F.elu_, -1.0),
+        backward(F.elu_, -1.0),
         backward(F.leaky_relu_, -1.0), raised(F.elu, whole),
         raised(F.silu, whole), raised(F.leaky_relu, whole), raised(F.gelu, whole),
         raised(F.softplus, whole), raised(F.logsigmoid, whole), raised(F.selu, whole),

@@ -40,17 +40,6 @@ def of_places(torch: Any) -> Any:
         ]  # fmt: skip
 
 
-def of_margins(torch: Any) -> Any:
-    nn = torch.nn
-    x, w = values(torch, 4, 3), values(torch, 3, seed=1).abs()
-    signs = values(torch, 4, 3, seed=2).sign()
-    yes = (signs > 0).float()
-    for r in REDUCTIONS:
-        yield from [
-            gradient(lambda a: nn.MultiLabelSoftMarginLoss(w, reduction=r)(a, yes), x),
-        ]
-
-
 def refusals(torch: Any) -> Any:
     nn, F = torch.nn, torch.nn.functional
     x, p = values(torch, 3, 4), values(torch, 3, 4, seed=1).softmax(1)
@@ -67,5 +56,4 @@ def refusals(torch: Any) -> Any:
         raised(F.cosine_embedding_loss, x, x, torch.ones(3, 4)),
         raised(F.margin_ranking_loss, x, x, torch.ones(3)),
         raised(F.triplet_margin_loss, x, x[0], x), raised(F.triplet_margin_loss, x, x, x, 0),
-        raised(F.multilabel_soft_margin_loss, x, p, reduction="max"),
     ]  # fmt: skip

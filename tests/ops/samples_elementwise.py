@@ -39,7 +39,6 @@ ELEMENTWISE: Table = {
     "sub": binary(
         "real", "real", *NUMBERS, s(x(3), x(3), alpha=2), bad(bools(3), bools(3)), bad(x(2), None)
     ),
-    "rsub": rows(s(x(2, 3), x(3)), s(x(3), 2), s(ints(3), 1.5)),
     "mul": binary("real", "real", *NUMBERS, s(bools(3), bools(3)), kink(at(*SPECIAL), x(7))),
     "div": binary(
         "real", "positive", *NUMBERS, kink(at(*SPECIAL), at(0.0, 1.0, 0.0, -0.0, 2.0, 0.0, 1.0)),

@@ -138,7 +138,6 @@ WRITES: Table = {
     ),
     "pow_": rows(s(x(3), 2), s(pos(3), x(3)), s(pos(3), 0.5)),
     "addmm_": rows(s(x(2, 4), x(2, 3), x(3, 4)), s(x(2, 4), x(2, 3), x(3, 4), beta=0.5, alpha=2)),
-    "addmv_": rows(s(x(2), x(2, 3), x(3))),
     "baddbmm_": rows(s(x(2, 2, 4), x(2, 2, 3), x(2, 3, 4))),
     "squeeze_": rows(s(x(1, 3)), nodes=False),
     "unsqueeze_": rows(s(x(3), 0), nodes=False),

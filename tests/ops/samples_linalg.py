@@ -45,7 +45,6 @@ LINALG: Table = {
         s(x(4), x(2, 3), x(3, 4), beta=0),
         bad(x(3), x(2, 3), x(3, 4)),
     ),
-    "addmv": rows(s(x(2), x(2, 3), x(3))),
     "baddbmm": rows(
         s(x(2, 2, 4), x(2, 2, 3), x(2, 3, 4)), s(x(4), x(2, 2, 3), x(2, 3, 4), beta=0.5)
     ),

@@ -124,8 +124,6 @@ FURTHER: Table = {
     ),
     "hardsigmoid": rows(*PLAIN, KINKS, bad(ints(3))),
     "hardswish": rows(*PLAIN, KINKS, bad(ints(3))),
-    "hardshrink": rows(*PLAIN, s(x(3), 1.5), s(x(3), lambd=-1.0), KINKS, bad(ints(3))),
-    "softshrink": rows(*PLAIN, s(x(3), 1.5), KINKS, bad(x(2), -1), bad(ints(3))),
     "prelu": rows(
         s(x(3, 4), x(4)), s(x(3, 4), x(1)), s(x(2, 3, 4), x(3)), s(x(2, 3, 2, 2), x(3)),
         s(x(4), x(1)), s(x(3), x()), s(x(), x(1)), s(x(), x()), s(x(0, 3), x(3)),
@@ -203,10 +201,6 @@ LOSSES: Table = {
         *[s(x(3, 4), x(3, 4), x(3, 4), reduction=r) for r in REDUCTIONS], s(x(4), x(4), x(4)),
         s(x(3, 4), x(3, 4), x(3, 4), 2.0, 3.0, 0.1), s(x(3, 4), x(3, 4), x(3, 4), swap=True),
         bad(x(2), x(2), x(2), -1.0), bad(x(2), x(2, 2), x(2)),
-    ),
-    "multilabel_soft_margin_loss": rows(
-        *[s(x(3, 4), prob(3, 4), reduction=r) for r in REDUCTIONS],
-        s(x(3, 4), prob(3, 4), BY_CLASS), s(x(4), prob(4)), bad(x(4), prob(4), reduction="max"),
     ),
 }  # fmt: skip
 

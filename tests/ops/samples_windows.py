@@ -71,7 +71,6 @@ POOLING: Table = {
         bad(x(1, 2, 4, 4), 2, dilation=0), bad(x(2, 0, 4, 4), 2), bad(x(1, 2, 4, 4), 2.5),
     ),
     "max_pool3d": rows(s(x(1, 2, 2, 4, 4), 2), s(x(1, 3, 3, 3), 2, 1), bad(x(2, 2, 4), 2)),
-    "max_pool1d_with_indices": rows(s(x(2, 2, 6), 2), s(x(2, 6), 3, 1, 1)),
     "indices of max_pool2d": rows(
         s(x(1, 2, 4, 4), 2), kink(TIES, 2, 1, 1), call=indices("max_pool2d")
     ),

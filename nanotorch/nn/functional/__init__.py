@@ -22,9 +22,9 @@ if not _TYPE_CHECKING:  # so that checkers of types see which names there are
 for _name in (
     "adaptive_avg_pool1d", "avg_pool1d", "avg_pool2d", "avg_pool3d",
     "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
-    "cosine_similarity", "gelu", "hardshrink", "linear", "logsigmoid", "one_hot",
+    "cosine_similarity", "gelu", "linear", "logsigmoid", "one_hot",
     "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu_",
-    "selu_", "softplus", "softshrink", "elu_", "hardtanh_",
+    "selu_", "softplus", "elu_", "hardtanh_",
     "leaky_relu_",
 ):
     globals()[_name] = _exported(__name__, _name, globals()[_name])

@@ -16,10 +16,10 @@ from nanotorch.ops.sequences import gelu_unit
 
 __all__ = (
     "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "elu_", "gelu",
-    "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_",
+    "glu", "gumbel_softmax", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_",
     "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "prelu", "relu", "relu6",
     "relu_", "selu", "selu_", "sigmoid", "silu", "softmax", "softmin", "softplus",
-    "softshrink", "softsign", "tanh", "tanhshrink",
+    "softsign", "tanh", "tanhshrink",
 )  # fmt: skip
 
 # Activations.
@@ -28,7 +28,6 @@ __all__ = (
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 tanh, sigmoid, relu_, prelu = ops.tanh, ops.sigmoid, ops.relu_, kernels.prelu
-hardshrink, softshrink = kernels.hardshrink, kernels.softshrink
 elu_, hardtanh_, leaky_relu_ = kernels.elu_, kernels.hardtanh_, kernels.leaky_relu_
 
 

@@ -11,7 +11,6 @@ from nanotorch._core.batched import looped, under_vmap
 from nanotorch._core.call_site import about_operands, tell_operands, warn
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.nn.functional.activation import logsigmoid
 from nanotorch.ops import loss as kernels
 from nanotorch.ops.arguments import constants_given, require, tensors_given, unsupported
 from nanotorch.ops.binary import xlogy
@@ -22,7 +21,7 @@ from nanotorch.ops.products import pairwise_distance
 __all__ = (
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss",
     "cross_entropy", "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div",
-    "l1_loss", "margin_ranking_loss", "mse_loss", "multilabel_soft_margin_loss", "nll_loss",
+    "l1_loss", "margin_ranking_loss", "mse_loss", "nll_loss",
     "poisson_nll_loss", "smooth_l1_loss", "triplet_margin_loss",
 )  # fmt: skip
 
@@ -586,33 +585,6 @@ def gaussian_nll_loss(
 
 
 # Losses that ask for a margin between scores.
-
-
-def multilabel_soft_margin_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
-    reduce: bool | None = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
-    """The mean over the classes of the binary cross entropies of logits.
-
-    Args:
-        input: logits.
-        target: 0 or 1 for each class.
-        weight: of each class, (C,). Default: ones.
-
-    Shape:
-        ``input`` (N, C) or (C,), ``target`` the same.
-
-    Raises:
-        ValueError: for an unknown ``reduction``.
-    """
-    if size_average is not None or reduce is not None:
-        reduction = checked_reduction(reduction, size_average, reduce)
-    loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
-    if weight is not None:
-        loss = loss * weight
-    dim = input.dim() - 1
-    per_sample: Tensor = loss.sum(dim) / input.size(dim)
-    return reduced(per_sample, checked_reduction(reduction))
 
 
 # Losses of how things lie to each other: pairs, triplets, angles.

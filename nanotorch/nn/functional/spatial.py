@@ -30,7 +30,7 @@ from nanotorch.ops.convolution import (  # fmt: skip
     conv_transpose2d,
     conv_transpose3d,
 )
-from nanotorch.ops.pooling import adaptive_avg_pool1d, avg_pool1d, max_pool1d_with_indices
+from nanotorch.ops.pooling import adaptive_avg_pool1d, avg_pool1d
 from nanotorch.ops.windows import (
     ANTIALIASED,
     NEAREST_OF,
@@ -195,7 +195,7 @@ def max_pool1d(
     tensor_given("max_pool1d", input)
     if input._array.dtype.kind != "f" and not return_indices:
         raise unsupported("max_pool1d_impl", input._array)
-    pair: Any = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    pair: Any = pooling.max_pool_signal(input, kernel_size, stride, padding, dilation, ceil_mode)
     return pair if return_indices else pair[0]
 
 

@@ -13,9 +13,9 @@ from nanotorch.names.lookup import on_demand, stand_in
 FILES = {
     "activation": {
         "activation": (
-            "ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid "
+            "ELU GELU GLU Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid "
             "LogSoftmax Mish PReLU ReLU ReLU6 SELU Sigmoid SiLU Softmax Softmin Softplus "
-            "Softshrink Softsign Tanh Tanhshrink"
+            "Softsign Tanh Tanhshrink"
         ),
         "transformer": "MultiheadAttention NonDynamicallyQuantizableLinear",
     },
@@ -48,7 +48,7 @@ FILES = {
         "loss": (
             "BCELoss BCEWithLogitsLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss "
             "HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MarginRankingLoss MSELoss "
-            "MultiLabelSoftMarginLoss NLLLoss PoissonNLLLoss SmoothL1Loss "
+            "NLLLoss PoissonNLLLoss SmoothL1Loss "
             "TripletMarginLoss _Loss _WeightedLoss"
         )
     },
