@@ -31,9 +31,8 @@ OWN: dict[str, dict[str, str]] = {
     "autograd": dict.fromkeys(["explain", "make_dot", "print_graph"], OWN_VIEW),
     "Generator": dict.fromkeys(
         [
-            "bernoulli", "cauchy", "draw32", "draw64", "exponential", "geometric", "integers",
-            "log_normal", "multinomial", "naturals", "normal", "permutation", "uniform",
-            "uniform32", "uniform64",
+            "bernoulli", "draw32", "draw64", "exponential", "integers", "multinomial",
+            "naturals", "normal", "permutation", "uniform", "uniform32", "uniform64",
         ],
         STREAM,
     ),

@@ -301,10 +301,6 @@ class Methods:
         """`expand` to ``size``."""
     def byte(self) -> Tensor:
         """This tensor with dtype uint8."""
-    def cauchy_(
-        self, median: _float = ..., sigma: _float = ..., *, generator: Generator | None = ...
-    ) -> Tensor:
-        """Fill with Cauchy distributed numbers; returns the tensor."""
     def ceil(self) -> Tensor:
         """The smallest integer that is not smaller."""
     def ceil_(self) -> Tensor:
@@ -485,8 +481,6 @@ class Methods:
         """In-place `gcd`: writes its result into the tensor."""
     def ge(self, other: Any) -> Tensor:
         """``input >= other``."""
-    def geometric_(self, p: _float, *, generator: Generator | None = ...) -> Tensor:
-        """Fill with numbers of trials until the first success of chance ``p``; returns the tensor."""
     def ger(self, vec2: Tensor) -> Tensor:
         """`outer` by another name."""
     def greater(self, other: Any) -> Tensor:
@@ -634,10 +628,6 @@ class Methods:
         """In-place `log2`: writes its result into the tensor."""
     def log_(self) -> Tensor:
         """In-place `log`: writes its result into the tensor."""
-    def log_normal_(
-        self, mean: _float = ..., std: _float = ..., *, generator: Generator | None = ...
-    ) -> Tensor:
-        """Fill with numbers whose logarithm is normal with ``mean`` and ``std``; returns the tensor."""
     def log_softmax(self, dim: _int, dtype: Any = ...) -> Tensor:
         """The logarithm of `softmax`, stable for inputs of any size."""
     def logaddexp(self, other: Any) -> Tensor:

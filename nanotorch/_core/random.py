@@ -744,34 +744,6 @@ class Generator(Twister):
         values = -1.0 / rate * libm(math.log1p, -self.uniform64(_size(shape)))
         return _cast(values, kind).reshape(shape)
 
-    def geometric(self, p: float, shape: Shape, dtype: DTypeLike = np.float32) -> Array:
-        """How many trials until the first success of probability `p`: `geometric_`."""
-        require(0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p:g}")
-        # Zero, which has no logarithm, is as good as never drawn.
-        uniforms = np.maximum(self.uniform64(_size(shape)), 2.0**-54)
-        values = np.ceil(libm(math.log, uniforms) / math.log1p(-p))
-        return _cast(values, np.dtype(dtype)).reshape(shape)
-
-    def cauchy(
-        self, shape: Shape, dtype: DTypeLike = np.float32, median: float = 0.0, sigma: float = 1.0
-    ) -> Array:
-        """Cauchy distributed numbers: `cauchy_`."""
-        kind = floating(dtype, distribution="Cauchy")
-        require(sigma > 0.0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
-        angles = math.pi * (self.uniform64(_size(shape)) - 0.5)
-        return _cast(fma64(libm(math.tan, angles), sigma, median), kind).reshape(shape)
-
-    def log_normal(
-        self, shape: Shape, dtype: DTypeLike = np.float32, mean: float = 1.0, std: float = 2.0
-    ) -> Array:
-        """Numbers whose logarithm is normal: `log_normal_`."""
-        kind = floating(dtype, "log_normal_cpu")
-        require(std > 0.0, f"log_normal_ expects std > 0.0, but found std={std:g}")
-        exponents = fma64(self._normals_in_pairs(_size(shape)), std, mean)
-        largest = math.log(float(np.finfo(np.float64).max))  # `math.exp` refuses to overflow.
-        values = libm(math.exp, np.minimum(exponents, largest))
-        return _cast(np.where(exponents > largest, np.inf, values), kind).reshape(shape)
-
     def multinomial(self, weights: Array, num_samples: int, replacement: bool = False) -> Array:
         """Indices drawn with probabilities proportional to `weights`: `multinomial`.
 

@@ -71,7 +71,7 @@ STEPS: tuple[type, ...] = (SGD, Rule, LBFGS)
 UNTOUCHED = ("nanotorch.compile", "nanotorch._core.random")
 DRAWS = (
     "uniform", "normal", "integers", "naturals", "permutation", "bernoulli", "exponential",
-    "geometric", "cauchy", "log_normal", "multinomial",
+    "multinomial",
 )  # fmt: skip
 
 

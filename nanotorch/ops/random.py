@@ -335,8 +335,7 @@ def zero_node(kind: type[ZeroGradient], inputs: Sequence[Tensor], edges: tuple[E
 NORMAL, UNIFORM = zero_gradient("NormalBackward0"), zero_gradient("UniformBackward0")
 RANDOM = [zero_gradient(f"RandomBackward{number}") for number in range(3)]
 BERNOULLI = [zero_gradient(f"BernoulliBackward{number}") for number in range(3)]
-EXPONENTIAL, CAUCHY = zero_gradient("ExponentialBackward0"), zero_gradient("CauchyBackward0")
-LOG_NORMAL, GEOMETRIC = zero_gradient("LogNormalBackward0"), zero_gradient("GeometricBackward0")
+EXPONENTIAL = zero_gradient("ExponentialBackward0")
 
 
 def fill(
@@ -476,41 +475,6 @@ def exponential_(
         RuntimeError: for a dtype that is not a floating-point one; if ``lambd`` is not positive.
     """
     return fill(input, EXPONENTIAL, stream(generator).exponential, lambd)
-
-
-@filling_method
-def cauchy_(
-    input: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None
-) -> Tensor:
-    """Fill with Cauchy distributed numbers; returns the tensor.
-
-    Raises:
-        RuntimeError: for a dtype that is not a floating-point one; if ``sigma`` is not positive.
-    """
-    return fill(input, CAUCHY, stream(generator).cauchy, median, sigma)
-
-
-@filling_method
-def log_normal_(
-    input: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None
-) -> Tensor:
-    """Fill with numbers whose logarithm is normal with ``mean`` and ``std``; returns the tensor.
-
-    Raises:
-        NotImplementedError: for a dtype that is not a floating-point one.
-        RuntimeError: if ``std`` is not positive.
-    """
-    return fill(input, LOG_NORMAL, stream(generator).log_normal, mean, std)
-
-
-@filling_method
-def geometric_(input: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
-    """Fill with numbers of trials until the first success of chance ``p``; returns the tensor.
-
-    Raises:
-        RuntimeError: if ``p`` is not in (0, 1).
-    """
-    return fill(input, GEOMETRIC, partial(stream(generator).geometric, p))
 
 
 # Random tensors: of a shape, like another tensor, or by the values of one.

@@ -54,11 +54,6 @@ WRONG: list[tuple[str, Call]] = [
     ("bernoulli", {"p": [1], "p_dtype": "int64"}),
     ("exponential", {"rate": 0.0}),
     ("exponential", {"rate": 1.0, "dtype": "int32"}),
-    ("geometric", {"p": 1.0}),
-    ("cauchy", {"median": 0.0, "sigma": 0.0}),
-    ("cauchy", {"median": 0.0, "sigma": 1.0, "dtype": "int8"}),
-    ("log_normal", {"mean": 0.0, "std": 0.0}),
-    ("log_normal", {"mean": 0.0, "std": 1.0, "dtype": "int16"}),
 ]
 WRONG_WEIGHTS: list[tuple[Any, int, bool]] = [
     ([[1.0, -1.0]], 1, False),
@@ -112,12 +107,6 @@ def draw(method: str, call: Call, g: Any) -> Any:
         return empty(call).bernoulli_(p, generator=g)
     if method == "exponential":
         return empty(call).exponential_(call["rate"], generator=g)
-    if method == "geometric":
-        return empty(call).geometric_(call["p"], generator=g)
-    if method == "cauchy":
-        return empty(call).cauchy_(call["median"], call["sigma"], generator=g)
-    if method == "log_normal":
-        return empty(call).log_normal_(call["mean"], call["std"], generator=g)
     weights = torch.tensor(call["weights"], dtype=getattr(torch, call["weights_dtype"]))
     return torch.multinomial(weights, call["num_samples"], call["replacement"], generator=g)
 
@@ -125,9 +114,7 @@ def draw(method: str, call: Call, g: Any) -> Any:
 def choose_floats(rng: random.Random) -> tuple[str, Call]:
     """A call that draws from a continuous distribution."""
     call: Call = {"shape": rng.choice(SIZES), "dtype": rng.choice(FLOATS)}
-    method = rng.choice(
-        ["uniform", "normal", "normal", "normal", "exponential", "cauchy", "log_normal"]
-    )
+    method = rng.choice(["uniform", "normal", "normal", "normal", "exponential"])
     usual = rng.random() < 0.5
     middle, width = round(rng.uniform(-3, 3), 3), round(rng.uniform(0.1, 4), 3)
     if method == "uniform":
@@ -136,11 +123,7 @@ def choose_floats(rng: random.Random) -> tuple[str, Call]:
     if method == "normal":
         mean, std = (0.0, 1.0) if usual else (middle, width)
         return method, call | {"mean": mean, "std": std, "contiguous": rng.random() < 0.8}
-    if method == "exponential":
-        return method, call | {"rate": 1.0 if usual else width}
-    if method == "cauchy":
-        return method, call | {"median": middle, "sigma": width}
-    return method, call | {"mean": middle, "std": width}
+    return method, call | {"rate": 1.0 if usual else width}
 
 
 def choose_integers(rng: random.Random) -> Call:
@@ -164,7 +147,6 @@ def choose_discrete(rng: random.Random) -> tuple[str, Call]:
             "permutation",
             "bernoulli",
             "bernoulli",
-            "geometric",
             "multinomial",
         ]
     )
@@ -178,8 +160,6 @@ def choose_discrete(rng: random.Random) -> tuple[str, Call]:
             return method, call | {"p": rng.choice([0.0, 1.0, 0.5, 0.3])}
         p = [round(rng.random(), 2) for _ in range(5)]
         return method, call | {"shape": 5, "p": p, "p_dtype": rng.choice(FLOATS)}
-    if method == "geometric":
-        return method, call | {"p": 0.3}
     if method == "multinomial":
         weights = [[rng.randint(1, 9) / 4 for _ in range(6)] for _ in range(2)]
         dtype, count = rng.choice(FLOATS[1:]), rng.randint(1, 6)

@@ -48,8 +48,8 @@ NOT_SAMPLED: dict[str, str] = {
     **dict.fromkeys(
         [
             "bernoulli", "multinomial", "normal", "rand", "rand_like", "randint", "randint_like",
-            "randn", "randn_like", "randperm", "bernoulli_", "cauchy_", "exponential_",
-            "geometric_", "log_normal_", "normal_", "random_", "uniform_",
+            "randn", "randn_like", "randperm", "bernoulli_", "exponential_",
+            "normal_", "random_", "uniform_",
         ],
         RANDOM,
     ),
