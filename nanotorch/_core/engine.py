@@ -1,5 +1,6 @@
 """The backward sweep: from the roots to the leaves, each node once, with its summed gradient."""
 
+import math
 import sys
 import threading
 from collections.abc import Iterable, Sequence
@@ -584,7 +585,8 @@ def quick_sweep(root: Any, number: int, first: Any, freed: FreedValues | None) -
     try:
         while node is not None:
             g = waiting.pop(node)
-            following = node._back(node, g, waiting, todo, leaves, watched, freed)
+            back = node._back
+            following = back(node, g, waiting, todo, leaves, watched, freed)
             if watched:
                 break
             if not todo:
@@ -604,7 +606,11 @@ def quick_sweep(root: Any, number: int, first: Any, freed: FreedValues | None) -
             del g  # so that a leaf can take it over: `settle` counts references
             settle(leaves)
             return
-        done = node._sequence - (node not in waiting)
+        done = node._sequence
+        if node not in waiting:
+            # It has run, and as it was recorded also those that it unfolds into, which are less
+            # than one below. Those that had unfolded before run one by one.
+            done = math.nextafter(done, 0) if back is pass_back else done - 1
         sweep = Sweep.from_quick_sweep((root, number), freed, waiting, leaves, done)
     sweep.run()
 

@@ -54,7 +54,7 @@ class Options:
             numbers or 0-d.
         refuse_bool: the error for a bool tensor beside an operand of another dtype.
         unfold: for an operation that stands for two of PyTorch's: turns its node into theirs, when
-            it materializes. Its formulas get arrays only.
+            it materializes, with numbers less than one below its own. Its formulas get arrays only.
         batch: how `vmap` runs it for all samples at once, where that does not follow from the rest.
     """
 
@@ -796,7 +796,7 @@ def record(o: Op, *, inplace: bool) -> list[str]:
         f"    if {'any([e is not None for e in edges])' if o.variadic else some}:",
         *(KEPT_DTYPE if "src" in names and not inplace else ()),
         "        node = new(Recorded)",
-        # The number that is left out is for the node that `unfold` adds.
+        # The number left out is what `_sequence_nr` says of the nodes that `unfold` adds.
         *(["        next_sequence()"] if o.unfold else []),
         "        node._sequence = next_sequence()",
         *SITE,

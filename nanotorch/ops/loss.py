@@ -327,10 +327,12 @@ def split_cross_entropy(node: Any) -> None:
     """Turn the node of a cross entropy into that of `nll`, behind which stands `log_softmax`'s."""
     after, before = new_node("nll", node), new_node("log_softmax_along", node)
     (source, number), edge = node._edges[0], (before, 0)
-    before._edges, before._sequence = node._edges, node._sequence - 1
-    before._outputs, before._saved = (source._outputs[number],), node._saved
+    before._edges, before._sequence = node._edges, node._sequence - 0.5
+    before._saved = node._saved
+    before._outputs = ((source or node)._outputs[number],)
     if isinstance(node._saved, tuple):
         ignored, _, reduction, target, (logs, version) = node._saved
+        before._outputs = ((logs._array.shape, logs._array.dtype),)  # the edge may be cut off
         before._saved = (1, (logs._array, logs._cell, version))
         logs._come_from(edge)
         node._saved = (ignored, reduction, (logs, version), target, None)

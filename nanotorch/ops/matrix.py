@@ -19,7 +19,7 @@ from nanotorch._core.batched import (
 from nanotorch._core.call_site import about_range, wrote
 from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import mode
-from nanotorch._core.graph import NO_EDGE, Edge, make_view
+from nanotorch._core.graph import Edge, make_view
 from nanotorch._core.layout import own_dim
 from nanotorch._core.op import OPS, Array, hidden_op, method, new_node, op
 from nanotorch._core.out import Out
@@ -485,37 +485,37 @@ def unfold(node: Any) -> None:
     """Turn the node of a layer into that of `addmm`, behind which stands that of `t`.
 
     Where the input is no matrix, `addmm` stands between the nodes of views as a matrix and back.
+    The numbers of the new nodes are fractions, between the node's own and the whole one below.
     """
     bias, input, edge = node._edges
     shape, kind = node._outputs[0]
-    matrices, whole = len(shape) == 2, shape
+    matrices = len(shape) == 2
     after = new_node("addmm", node)
-    if edge is not NO_EDGE:
-        turned, (source, number) = new_node("t", node), edge
-        size = shape if source is None else source._outputs[number][0]
-        turned._sequence, turned._outputs = node._sequence - 1, ((size[::-1], kind),)
+    # An edge that is cut off stays as it is: for what lies behind it, nothing was saved.
+    if edge[0] is not None:
+        turned, size = new_node("t", node), edge[0]._outputs[edge[1]][0]
+        turned._sequence, turned._outputs = node._sequence - 0.5, ((size[::-1], kind),)
         turned._edges, edge = (edge,), (turned, 0)
-    if not matrices and input is not NO_EDGE:
-        seen, (source, number) = new_node("view_in", node), input
-        whole = shape if source is None else source._outputs[number][0]
+    if not matrices and input[0] is not None:
+        seen, whole = new_node("view_in", node), input[0]._outputs[input[1]][0]
         seen._edges, seen._saved, input = (input,), (whole,), (seen, 0)
         seen._outputs = (((math.prod(shape[:-1]), whole[-1]), kind),)
-        seen._sequence = node._sequence - 1.5  # a number that no other node has
+        seen._sequence = node._sequence - 0.75
     held = node._saved
     if isinstance(held, tuple):
-        matrix, mat1, kept = held
+        matrix, *values, mat1, kept = held
         mat2 = kept and (as_it_was(kept, matrix.T, (t, (), None), edge), kept[1])
         if mat1 and not matrices:
-            flat = mat1[0]._array.reshape(-1, mat1[0]._array.shape[-1])
+            flat = rows_of(values[0])
             mat1 = as_it_was(mat1, flat, (view_in, (flat.shape,), None), input), mat1[1]
-        values = {"mat1": mat1, "mat2": mat2}
-        values |= {"mat1_strides": (1, 0), "mat2_strides": (0, 1), "alpha": 1, "beta": 1}
-        held = tuple([values[name] for name, _ in after.op.recipe])
+        named = {"mat1": mat1, "mat2": mat2}
+        named |= {"mat1_strides": (1, 0), "mat2_strides": (0, 1), "alpha": 1, "beta": 1}
+        held = tuple([named[name] for name, _ in after.op.recipe])
     if matrices:
         node._edges, node._saved, node.__class__ = (bias, input, edge), held, type(after)
         return
     after._edges, after._saved, after.keeps_values = (bias, input, edge), held, node.keeps_values
-    after._sequence = node._sequence - 0.5
+    after._sequence = node._sequence - 0.25
     flat = math.prod(shape[:-1]), shape[-1]
     after._outputs, node._saved = ((flat, kind),), (flat,)
     node.keeps_values = False
@@ -533,7 +533,7 @@ def as_it_was(saved: tuple[Tensor, int], array: Array, step: Any, edge: Edge) ->
         mode.enabled = before
     if out._view is not None:
         out._view.version = version
-    if edge is not NO_EDGE:
+    if edge[0] is not None:
         out._come_from(edge)
     return out
 
@@ -571,11 +571,16 @@ def rows_in(x: Array, like: Array) -> Array:
 @op(
     bias=lambda g: sum_rows(rows_of(g)),
     input=lambda g, weight, matrix: rows_in(product(rows_of(g), matrix), g),
-    weight=lambda g, input: product(rows_of(g).T, rows_of(input)),
+    weight=lambda g, input, rows: product(rows_of(g).T, rows_of(rows)),
     method=False, public=False, node="UnsafeViewBackward0", unfold=unfold, one_step=True,
 )  # fmt: skip
-def layer_of_rows(bias: Array, input: Array, weight: Array, matrix: Any) -> Array:
-    """`layer` of an input of more dimensions, which lies in memory in order."""
+def layer_of_rows(bias: Array, input: Array, weight: Array, matrix: Any, rows: Any) -> Array:
+    """`layer` of an input of more dimensions, which lies in memory in order.
+
+    Args:
+        rows: the input's array, for the gradient of a weight that has one: PyTorch keeps a view of
+            the input here, and so does not see ``input.data = ...``.
+    """
     return rows_in(layer_kernel(bias, rows_of(input), weight, matrix), input)
 
 
@@ -625,7 +630,8 @@ def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Ten
         if x.ndim == 2 and x.strides[0] >= x.strides[1]:
             return layer(bias, input, weight, matrix)
         if x.ndim > 2 and x.size and x.flags.c_contiguous and bias._array.flags.c_contiguous:
-            return layer_of_rows(bias, input, weight, matrix)
+            rows = None if weight._history is None else x
+            return layer_of_rows(bias, input, weight, matrix, rows)
     ndim = input.ndim
     if ndim == 2 and bias is not None:
         return add_product(bias, input, t(weight))

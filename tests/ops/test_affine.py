@@ -161,6 +161,70 @@ def test_a_weight_with_other_data_has_been_what_it_was(looked_at: bool) -> None:
     assert answers[0] == answers[1]
 
 
+def test_an_input_with_other_data() -> None:
+    """A matrix is saved itself; of more dimensions, a view of it, which keeps its values."""
+    for leading in LEADING:
+        answers = []
+        for function in (F.linear, composed):
+            given = operands(leading=leading)
+            out = function(*given)
+            given[0].data = torch.zeros(*leading, 3)
+            answers.append([t.tolist() for t in first(out, given)])
+        assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("looked_at", [False, True])
+@pytest.mark.parametrize("which", range(3))
+@pytest.mark.parametrize("leading", LEADING)
+def test_a_hook_that_comes_later(leading: tuple[int, ...], which: int, looked_at: bool) -> None:
+    answers = []
+    for hook in (False, True):
+        given = operands(leading=leading)
+        out = F.linear(*given).tanh()
+        if looked_at:
+            told(out.grad_fn, given)
+        if hook:
+            given[which].register_hook(lambda g: g * 2)
+        first(out, given)
+        answers.append([t.grad for t in given])
+    answers[0][which] *= 2
+    assert all(a.equal(b) for a, b in zip(*answers, strict=True))
+
+
+@pytest.mark.parametrize("looked_at", [False, True])
+def test_a_hook_on_the_scores(looked_at: bool) -> None:
+    x, target = torch.randn(5, 3, requires_grad=True), torch.tensor([0, 2, 2, 1, 0])
+    F.cross_entropy(x, target).backward()
+    wanted, x.grad = x.grad * 2, None
+    loss = F.cross_entropy(x, target)
+    if looked_at:
+        told(loss.grad_fn, [x])
+    x.register_hook(lambda g: g * 2)
+    loss.backward()
+    assert x.grad.equal(wanted)
+
+
+@pytest.mark.parametrize("looked_at", [False, True])
+@pytest.mark.parametrize("shape", [(3, 4), (2, 3, 4)])
+def test_no_gradient_passes_a_view_that_is_cut_off(shape: Any, looked_at: bool) -> None:
+    x, target = torch.randn(*shape, requires_grad=True), torch.zeros(3, dtype=torch.int64)
+    weight, bias = torch.randn(4, 4, requires_grad=True), torch.zeros(4, requires_grad=True)
+    with torch.no_grad():
+        seen, seen_weight = x.view(shape), weight.view(4, 4)
+    for given in ((seen, weight), (x, seen_weight), (seen, seen_weight)):
+        for loss in (
+            F.linear(*given, bias).sum(),
+            *([F.cross_entropy(seen, target)] if x.ndim == 2 else []),
+        ):
+            x.grad = weight.grad = None
+            if looked_at:
+                told(loss.grad_fn, [x, weight, bias])
+            loss.backward(retain_graph=True)
+            loss.backward()
+            assert given[0] is x or x.grad is None
+            assert weight.grad is None or given[1] is weight
+
+
 def test_another_thread_looks_at_a_node_that_runs() -> None:
     """The node may turn while its formulas run, and the gradient goes where it belongs."""
     torch.manual_seed(0)
