@@ -140,8 +140,8 @@ def refuse_kernels() -> None:
             return
         called, frame = frame, frame.f_back
         if frame.f_code.co_filename.startswith(GENERATED):
-            code = called.f_code  # that of a kernel, or of what records it or calls it again
-            if code.co_filename.endswith("graph.py") or code.co_name == "again":
+            code = called.f_code  # of a kernel, or what records it, calls it again, tells its error
+            if code.co_filename.endswith("graph.py") or code.co_name in ("again", "explain"):
                 return
     if frame.f_code.co_name not in OF_FORMULAS and not frame.f_globals["this_op"].view:
         raise NoValues

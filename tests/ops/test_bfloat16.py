@@ -127,3 +127,10 @@ def test_a_compiled_step_runs_as_it_is() -> None:
     with pytest.warns(UserWarning, match="bfloat16 is computed operation by operation"):
         assert [step().dtype for _ in range(3)] == [BFLOAT16] * 3
     assert step().item() == torch.tensor(3 * float(rounded(1.01))).to(BFLOAT16).item()
+
+
+def test_an_error_tells_of_operands_with_a_history() -> None:
+    weight = torch.zeros(5, 3, dtype=torch.bfloat16, requires_grad=True)
+    x, bias = torch.zeros(3, 4, dtype=torch.bfloat16), torch.zeros(5, dtype=torch.bfloat16)
+    with pytest.raises(RuntimeError, match=r"cannot be multiplied \(3x4 and 3x5\)"):
+        torch.nn.functional.linear(x, weight, bias)
