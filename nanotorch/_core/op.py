@@ -46,6 +46,7 @@ from nanotorch._core.graph import (
     DETACHED,
     LEAF,
     NO_EDGE,
+    CopySlices,
     FreedValues,
     Node,
     Recorded,
@@ -94,7 +95,7 @@ def observe(node: Node, out: Any, arguments: tuple[Any, ...]) -> None:
         ]
         node._saved, node.plain = pack_all(saved, kinds, outs), False
         edge = None if getattr(out, "_view", None) is None else out._view.base._edge
-        if edge is not None and edge[0] is not None and edge[0]._saved == (node,):
+        if edge is not None and isinstance(edge[0], CopySlices) and edge[0]._saved == (node,):
             edge[0].plain = False  # the history of a base whose view was written to runs the node
 
 
