@@ -389,6 +389,8 @@ def accumulate_into(variable: Any, g: Any, owned: bool) -> None:
     if g.shape != array.shape:  # an operation such as `t_` has reshaped the leaf since
         add_reshaped(variable, variable._lift(g))
     elif held is not None:
+        if not array.flags.c_contiguous:
+            check_places(array)
         np.add(array, g, out=array, casting="same_kind")
         held._cell[0] += 1
     else:

@@ -242,3 +242,11 @@ def test_the_gradient_of_a_write_equals_that_of_where() -> None:
             grads.append((x.grad.numpy(), s.grad.numpy()))
         for a, b in zip(*grads, strict=True):
             assert np.allclose(a, b)
+
+
+def test_no_gradient_is_added_to_one_whose_elements_share_memory() -> None:
+    p = torch.zeros(3, requires_grad=True)
+    p.grad = torch.ones(1).expand(3)
+    with pytest.raises(RuntimeError, match="refers to a single memory location"):
+        (p * torch.tensor([1.0, 2.0, 3.0])).sum().backward()
+    assert p.grad.eq(1).all()
