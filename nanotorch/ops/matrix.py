@@ -506,8 +506,8 @@ def unfold(node: Any) -> None:
         matrix, *values, mat1, kept = held
         mat2 = kept and (as_it_was(kept, matrix.T, (t, (), None), edge), kept[1])
         if mat1 and not matrices:
-            flat = rows_of(values[0])
-            mat1 = as_it_was(mat1, flat, (view_in, (flat.shape,), None), input), mat1[1]
+            rows = rows_of(values[0])
+            mat1 = as_it_was(mat1, rows, (view_in, (rows.shape,), None), input), mat1[1]
         named = {"mat1": mat1, "mat2": mat2}
         named |= {"mat1_strides": (1, 0), "mat2_strides": (0, 1), "alpha": 1, "beta": 1}
         held = tuple([named[name] for name, _ in after.op.recipe])
