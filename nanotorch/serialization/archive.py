@@ -261,8 +261,14 @@ def layouts(arrays: Sequence[np.ndarray]) -> list[Layout | None]:
     return result
 
 
-def laid_out(arrays: Sequence[np.ndarray], layouts: Sequence[Layout | None]) -> list[np.ndarray]:
-    """The arrays in memory as `layouts` told, with memory of their own else."""
+def laid_out(
+    arrays: Sequence[np.ndarray], layouts: Sequence[Layout | None], trusted: bool
+) -> list[np.ndarray]:
+    """The arrays in memory as `layouts` told, with memory of their own else.
+
+    Args:
+        trusted: they may take more memory than there are tensors: files have had no gaps once.
+    """
     memories: dict[int, np.ndarray] = {}
     result, left = [], sum(array.nbytes for array in arrays)
     for array, layout in zip(arrays, layouts, strict=True):
@@ -272,8 +278,11 @@ def laid_out(arrays: Sequence[np.ndarray], layouts: Sequence[Layout | None]) -> 
         memory = memories.get(layout["group"])
         if memory is None:
             left -= layout["bytes"]  # a small file may not ask for much memory
-            if left < 0:
-                raise ValueError(f"{-left} bytes more than there are tensors of")
+            if left < 0 and not trusted:
+                raise ValueError(
+                    f"{-left} bytes more than there are tensors of, as views saved by an earlier "
+                    "version may take; if you trust the file, load it with weights_only=False"
+                )
             memory = memories[layout["group"]] = np.zeros(layout["bytes"], np.uint8)
         offset, strides = layout["offset"], tuple(layout["strides"])
         # NumPy refuses an array that would lead out of the memory, unless the numbers are so large
@@ -686,7 +695,8 @@ def misfit(told: Any, arrays: dict[str, np.ndarray]) -> str | None:
 def rebuilt(told: Any, arrays: dict[str, np.ndarray], weights_only: bool | None) -> Any:
     """The object from the parsed description and the arrays."""
     names = list(told["crc32"])
-    placed = laid_out([arrays[n] for n in names], [told["layouts"][n] for n in names])
+    layouts = [told["layouts"][n] for n in names]
+    placed = laid_out([arrays[n] for n in names], layouts, weights_only is False)
     return Decoder(dict(zip(names, placed, strict=True)), weights_only).decode(told["structure"])
 
 
@@ -835,8 +845,8 @@ def load(
         map_location: where tensors go: anything that means the CPU, or a function, which is not
             called, since they are there.
         weights_only: False lets the file name any class and function of the program, for modules
-            that were saved whole; by default, nanotorch's layers and public functions, and those of
-            `add_safe_globals`.
+            that were saved whole, and take more memory than it has bytes; by default, nanotorch's
+            layers and public functions, and those of `add_safe_globals`.
         mmap, pickle_module, pickle_load_args: accepted for PyTorch's sake.
 
     Raises:
