@@ -74,7 +74,6 @@ AT_FIRST = {
     compiled.__code__, complete.__code__,
     ABCMeta.__instancecheck__.__code__, ABCMeta.__subclasscheck__.__code__,
 }  # fmt: skip
-COMMUNICATES = f"{PACKAGE}distributed/group.py"  # what it calls depends on when others answer
 IMPORT = "_find_and_load"  # what looks for a module that is not there yet
 NUMPY_EFFECTS = {"random", "load", "loadtxt", "fromfile", "memmap", "genfromtxt", "save", "empty"}
 
@@ -158,15 +157,14 @@ class Watcher:
             if event == "return" and frame is self.loading:
                 self.loading = None
         elif event == "call":
-            code, caller = frame.f_code, frame.f_back
-            answers = code.co_filename == COMMUNICATES and caller and is_library(caller.f_code)
-            if answers or prepares(code):
+            code = frame.f_code
+            if prepares(code):
                 self.loading = frame
                 self.imported |= code.co_name == IMPORT
             elif is_library(code):
                 self.library.setdefault(code, frame.f_globals)
-                outward = code.co_filename.startswith(OUTWARD)
-                if outward and caller is not None and not is_library(caller.f_code):
+                caller = frame.f_back if code.co_filename.startswith(OUTWARD) else None
+                if caller is not None and not is_library(caller.f_code):
                     self.refuse(f"`{code.co_name}` has effects beyond tensors", frame)
             elif str(frame.f_globals.get("__name__")).startswith("nanotorch."):
                 pass  # made by Python for the library, as `__init__` of a dataclass

@@ -53,24 +53,10 @@ for run in sys.argv[1:]:
 """
 
 
-LATE = """-c
-import sys, time
-from nanotorch.train import ranks, train
-agree, steps = ranks.highest, []
-def late(*wishes):
-    steps.append(found := agree(*wishes))
-    if ranks.rank() == 0 and len(steps) == 1:
-        time.sleep(1.2)  # longer than others wait before they look who has ended
-    return found
-ranks.highest = late
-train(*sys.argv[1:], "log.plots=false", "log.tensorboard=false", verbose=False)
-"""
-
-
 def started(count: int, *words: str, program: str = "train") -> subprocess.Popen[str]:
     """Start a script in several processes, in one without a launcher."""
     pool = ["-m", "mpi4py.futures"] * (program == "sweep" and count > 1)
-    script = program.split("\n", 1) if program in (EACH, LATE) else [f"{ROOT}/scripts/{program}.py"]
+    script = program.split("\n", 1) if program == EACH else [f"{ROOT}/scripts/{program}.py"]
     command = [sys.executable, *pool, *script, *words]
     command = [str(MPIEXEC), "-n", str(count), *command] if count > 1 else command
     return subprocess.Popen(
@@ -141,13 +127,6 @@ def test_a_compiled_step_exchanges_gradients() -> None:
     run = trained(2, "several", "dropping.yaml", *words)
     assert json.loads((run / "run.json").read_text("utf-8"))["step"]["compiled"]
     assert equal(run, of_one("dropping.yaml", 2, 15, *words))
-
-
-@pytest.mark.slow
-def test_a_step_is_compiled_by_all_however_long_they_wait() -> None:
-    Path("plain.yaml").write_text(NORMALIZED.replace("BatchNorm1d", "Dropout"), "utf-8")
-    code, out, error = done(2, "plain.yaml", "train.steps=1800", program=LATE)
-    assert code == 0, out + error
 
 
 @pytest.mark.slow
