@@ -53,6 +53,8 @@ OUTWARD = tuple(
     PACKAGE + name for name in ("utils", "serialization", "train", "distributed", "ops/generator",
                                 "optim/lr_scheduler")
 )  # fmt: skip
+# What it calls depends on when the other ranks come, who are to trace after the same calls.
+WAITING = PACKAGE + "distributed"
 PURE = {
     builtins.len, builtins.isinstance, builtins.issubclass, builtins.abs, builtins.min,
     builtins.max, builtins.sum, builtins.any, builtins.all, builtins.sorted, builtins.round,
@@ -117,7 +119,7 @@ class Watcher:
         self.codes: set[CodeType] = set()
         self.library: dict[CodeType, dict[str, Any]] = {}
         self.problem: str | None = None
-        self.loading: FrameType | None = None  # where something is prepared for its first use
+        self.loading: FrameType | None = None  # what calls nothing that is to be seen
         self.imported = False
         self.thread = threading.get_ident()
 
@@ -166,6 +168,8 @@ class Watcher:
                 caller = frame.f_back if code.co_filename.startswith(OUTWARD) else None
                 if caller is not None and not is_library(caller.f_code):
                     self.refuse(f"`{code.co_name}` has effects beyond tensors", frame)
+                elif code.co_filename.startswith(WAITING):
+                    self.loading = frame
             elif str(frame.f_globals.get("__name__")).startswith("nanotorch."):
                 pass  # made by Python for the library, as `__init__` of a dataclass
             elif code not in self.codes and not (self.ahead and is_standard(code)):

@@ -31,6 +31,18 @@ class Boom(Callback):
         if loop.step == 3 and torch.distributed.get_rank() == 1:
             raise ValueError("out of sorts")
 """
+LATE = """
+import time
+import nanotorch as torch
+from nanotorch.train import Callback, register_callback
+
+@register_callback
+class Late(Callback):
+    def on_step(self, loop):
+        if loop.step == 2:  # rank 1 goes on with this sum while it waits in the third step
+            time.sleep(0.1 * (torch.distributed.get_rank() == 0))
+            self.sum = torch.distributed.all_reduce(torch.ones(1), async_op=True)
+"""
 
 
 NORMALIZED = f"""
@@ -123,8 +135,10 @@ def test_the_bits_of_one_process(count: int) -> None:
 @pytest.mark.slow
 def test_a_compiled_step_exchanges_gradients() -> None:
     Path("dropping.yaml").write_text(NORMALIZED.replace("BatchNorm1d", "Dropout"), "utf-8")
+    Path("late.py").write_text(LATE, "utf-8")  # who waits is not to change what is compiled when
     words = ("train.steps=1800",)
-    run = trained(2, "several", "dropping.yaml", *words)
+    late = ("callbacks=[Late]", "--import", "late.py")
+    run = trained(2, "several", "dropping.yaml", *words, *late)
     assert json.loads((run / "run.json").read_text("utf-8"))["step"]["compiled"]
     assert equal(run, of_one("dropping.yaml", 2, 15, *words))
 
