@@ -49,12 +49,12 @@ def watch() -> None:
     """Return in a process of its own; the old one tells how that ends, and ends all if it fails."""
     if not (pid := os.fork()):
         return
-    asking = (signal.SIGINT, signal.SIGTERM)  # which launchers send to both
+    asking, asked = (signal.SIGINT, signal.SIGTERM), list[int]()  # launchers send them to both
     for number in asking:
-        signal.signal(number, signal.SIG_IGN)
+        signal.signal(number, lambda number, _: asked.append(number))
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     status = code if code >= 0 else 128 - code
-    if not code or status - 128 in asking:
+    if not code or status - 128 in (asked if code < 0 else asking):
         os._exit(status)
     how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
     rank, size = (os.environ.get(name) for name in ("RANK", "WORLD_SIZE"))

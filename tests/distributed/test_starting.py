@@ -173,6 +173,7 @@ BARE = (mpiexec(), "-n", "2", sys.executable, "-m", "nanotorch")
         ("sys.exit(3)", 1, RUN, r"rank 1 of 2 \(PID \d+ on .+\): exit code 3"),
         ("os._exit(3)", 0, RUN, r"rank 1 of 2 \(PID \d+ on .+\): exit code 3"),
         ("os.kill(os.getpid(), 9)", 0, RUN, r"rank 1 of 2 \(PID \d+ on .+\): killed by SIGKILL"),
+        ("os.kill(os.getpid(), 15)", 0, RUN, r"rank 1 of 2 \(PID \d+ on .+\): killed by SIGTERM"),
     ],
 )
 def test_all_end_with_one(
