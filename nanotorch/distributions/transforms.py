@@ -399,7 +399,8 @@ class TransformedDistribution(Distribution):
         self, base_distribution: Distribution, transforms: Any, validate_args: bool | None = None
     ) -> None:
         self.transforms = [transforms] if isinstance(transforms, Transform) else transforms
-        if not all(isinstance(transform, Transform) for transform in self.transforms):
+        given = self.transforms if isinstance(self.transforms, list) else [None]
+        if not all(isinstance(transform, Transform) for transform in given):
             raise ValueError("transforms must be a Transform or a list of Transforms")
         self._whole = whole = ComposeTransform(self.transforms)
         shape = base_distribution.batch_shape + base_distribution.event_shape

@@ -3,6 +3,8 @@
 import gc
 import weakref
 from abc import ABC
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -78,3 +80,10 @@ def test_a_cache_ends_with_its_distribution() -> None:
         assert sample() is None
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("container", [tuple, iter, len])
+def test_transforms_are_one_or_a_list(container: Callable[..., Any]) -> None:
+    d = torch.distributions
+    with pytest.raises(ValueError, match="must be a Transform or a list"):
+        d.TransformedDistribution(d.Normal(0.0, 1.0), container([d.ExpTransform()]))
