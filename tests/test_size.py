@@ -15,7 +15,7 @@ FILES, SLACK = 214, 100
 CODE = {  # lines of code by folder
     "_core/": 6190, "amp/": 170, "autograd/": 2470, "compile/": 3890, "cuda/": 60,
     "distributed/": 1090, "distributions/": 1100, "func/": 710, "learn/": 240, "names/": 770,
-    "nn/": 5800, "ops/": 10910, "optim/": 2040, "program/": 180, "serialization/": 710,
+    "nn/": 5810, "ops/": 10910, "optim/": 2040, "program/": 180, "serialization/": 710,
     "train/": 8510, "utils/": 2380, "*.py": 1120,
 }  # fmt: skip
 

@@ -398,9 +398,8 @@ class TransformedDistribution(Distribution):
     def __init__(
         self, base_distribution: Distribution, transforms: Any, validate_args: bool | None = None
     ) -> None:
-        self.transforms = [transforms] if isinstance(transforms, Transform) else transforms
-        given = self.transforms if isinstance(self.transforms, list) else [None]
-        if not all(isinstance(transform, Transform) for transform in given):
+        given = self.transforms = [transforms] if isinstance(transforms, Transform) else transforms
+        if not (isinstance(given, list) and all(isinstance(t, Transform) for t in given)):
             raise ValueError("transforms must be a Transform or a list of Transforms")
         self._whole = whole = ComposeTransform(self.transforms)
         shape = base_distribution.batch_shape + base_distribution.event_shape

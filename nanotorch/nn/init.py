@@ -1,7 +1,7 @@
 """Values for new parameters, written in place."""
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from nanotorch import ops
 from nanotorch._core.call_site import warn
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor
+from nanotorch.names.lookup import on_demand
 from nanotorch.ops.arguments import require
 from nanotorch.ops.random import Generator, stream
 
@@ -298,3 +299,6 @@ uniform, normal, constant, eye = map(former, (uniform_, normal_, constant_, eye_
 orthogonal = former(orthogonal_)
 xavier_uniform, xavier_normal = map(former, (xavier_uniform_, xavier_normal_))
 kaiming_uniform, kaiming_normal = map(former, (kaiming_uniform_, kaiming_normal_))
+
+if not TYPE_CHECKING:  # errors about other names tell why
+    __getattr__, __dir__ = on_demand(__name__)
