@@ -180,7 +180,7 @@ class dependent_property(property, Dependent):  # noqa: N801 - PyTorch's name
 
     def __call__(self, function: Any) -> Any:
         """The property, by a decorated function."""
-        return type(self)(function, **vars(self))
+        return type(self)(function, is_discrete=self.is_discrete, event_dim=self.event_dim)
 
 
 def is_dependent(constraint: Any) -> bool:
