@@ -179,10 +179,13 @@ TABLE = {
     "mps": "~manual_seed ?is_available 0device_count",
     "mtia": "?is_available 0device_count",
     "nested": "as_nested_tensor nested_tensor nested_tensor_from_jagged to_padded_tensor",
+    "nn": "CELU Hardshrink Softmax2d Softshrink Threshold",
     "nn.attention": "<sdpa_kernel<contextlib.nullcontext SDPBackend",
     "nn.attention.flex_attention": (
         "AuxRequest BlockMask _DEFAULT_SPARSE_BLOCK_SIZE create_block_mask flex_attention"
     ),
+    "nn.functional": "celu hardshrink softshrink threshold",
+    "nn.init": "dirac_ sparse_",
     "nn.parallel.scatter_gather": "gather scatter scatter_kwargs",
     "nn.utils.fusion": "fuse_conv_bn_eval fuse_linear_bn_eval",
     "nn.utils.prune": (
