@@ -12,6 +12,7 @@ from numpy.lib.stride_tricks import as_strided
 from nanotorch._core.graph import AccumulateGrad, Edge, Node
 from nanotorch._core.layout import address
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.autograd.graph import behind
 from nanotorch.optim.flat_buffer import Part, aligned, block_of, owner
 
 # The tape: which NumPy calls a step makes, in order, on which memory.
@@ -339,16 +340,12 @@ class Count:
 
 def is_used_up(node: Node) -> bool:
     """Whether a backward pass has freed what a graph kept, so that there can be no other."""
-    seen, queue, freed = {node}, [node], False
-    for found in queue:  # the list grows while the loop runs
+    freed = False
+    for found in behind([node]):
         if found.keeps_values and not isinstance(found, AccumulateGrad):
             if isinstance(found._saved, tuple):
                 return False
             freed = True
-        for target, _ in found.next_functions:
-            if target is not None and target not in seen:
-                seen.add(target)
-                queue.append(target)
     return freed
 
 

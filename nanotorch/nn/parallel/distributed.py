@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 
 from nanotorch import distributed as dist
+from nanotorch._core.batched import leaves
 from nanotorch._core.grad_mode import is_grad_enabled
+from nanotorch._core.graph import AccumulateGrad
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.autograd.graph import behind
 from nanotorch.distributed.collectives import compare, description, shared_sum
 from nanotorch.distributed.group import Array, ProcessGroup, Work, member_of
 from nanotorch.names.lookup import missing_attribute
@@ -179,7 +182,7 @@ class DistributedDataParallel(Module):
         if self._expecting:
             self._launched, self._unused = 0, set()
             if self.find_unused_parameters:
-                used = {id(leaf) for leaf in leaves(out)}
+                used = {id(leaf) for leaf in leaves_behind(out)}
                 self._unused = {n for n, b in self._of.items() if id(b.params[n]) not in used}
             for bucket in self._buckets:
                 bucket.missing = set(bucket.params) - self._unused
@@ -255,19 +258,9 @@ def buckets(
     return [Bucket(part, group) for part in parts]
 
 
-def leaves(outputs: Any) -> Iterator[Tensor]:
+def leaves_behind(outputs: Any) -> Iterator[Tensor]:
     """The leaves that gradients of outputs flow to."""
-    if isinstance(outputs, dict):
-        outputs = list(outputs.values())
-    if isinstance(outputs, (list, tuple)):
-        for output in outputs:
-            yield from leaves(output)
-    elif isinstance(outputs, Tensor):
-        waiting, seen = [outputs.grad_fn], set()
-        for node in waiting:
-            if node is None or node in seen:
-                continue
-            seen.add(node)
-            if hasattr(node, "variable"):
-                yield node.variable
-            waiting += [following for following, _ in node.next_functions]
+    tensors = [value for value in leaves([outputs]) if isinstance(value, Tensor)]
+    for node in behind(t.grad_fn for t in tensors):
+        if isinstance(node, AccumulateGrad):
+            yield node.variable
