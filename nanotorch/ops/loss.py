@@ -208,6 +208,13 @@ def alike(
     return target + row_starts(*shape)
 
 
+def put_shares(g: Any, places: Array, shape: tuple[int, ...], reduction: str) -> Array:
+    """Minus each sample's share of a gradient, at its place in a matrix of zeros."""
+    out = np.zeros(shape, g.dtype)
+    out.put(places, -g / shape[0] if reduction == "mean" else -g)
+    return out
+
+
 def nll_of_all(call: Call) -> Any:
     """`nll` of each sample; the samples join the dimension that comes first."""
     if call.is_batched("weight"):
@@ -291,9 +298,7 @@ def nll_spread(
     """The gradient of `nll`: minus each sample's share at its class; `nll` is its adjoint."""
     places = alike(shape, target, weight, ignore_index)
     if places is not None:
-        out = np.zeros(shape, input.dtype)
-        out.put(places, -input / shape[0] if reduction == "mean" else -input)
-        return out
+        return put_shares(input, places, shape, reduction)
     weights = class_weights(target, weight, ignore_index, input.dtype)
     if reduction == "mean":
         shares = weights / sum_whole(weights)
@@ -343,10 +348,8 @@ def class_slope(
     g: Any, target: Any, logs: Any, places: Any, reduction: str, ignore_index: int
 ) -> Any:
     """The gradient of `class_cross_entropy`: a sample's probabilities, minus one at its class."""
-    spread = np.zeros_like(logs)
-    spread.put(places, -g / len(logs) if reduction == "mean" else -g)
-    total = sum_over(spread, (1,), True)
-    return np.subtract(spread, np.exp(logs) * total, out=spread)
+    spread = put_shares(g, places, logs.shape, reduction)
+    return np.subtract(spread, np.exp(logs) * sum_over(spread, (1,), True), out=spread)
 
 
 log_softmax_kernel = OPS["log_softmax_along"].kernel
