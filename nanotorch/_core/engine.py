@@ -698,10 +698,7 @@ def settle(leaves: dict[Tensor, Any]) -> None:
             if leaf._history is LEAF and leaf._grad is None:
                 array = leaf._array
                 # Two references if nobody else holds it: the local variable's and the call's.
-                plain = g.__class__ is ndarray and g.base is None and g.shape == array.shape
-                if references(g) != 2 or not (
-                    (plain and g.strides == array.strides) or is_alone(g, array)
-                ):
+                if references(g) != 2 or not is_alone(g, array):
                     g = copy_like(g, array)
                 leaf._grad = wrap(g)
             elif leaf.requires_grad:  # the user may have turned it off since
