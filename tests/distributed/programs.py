@@ -100,7 +100,7 @@ def pieces(torch: Any, rank: int, size: int) -> Iterator[Any]:
 
 
 def dtypes(torch: Any, rank: int, size: int) -> Iterator[Any]:
-    """What is not a sum, of each dtype."""
+    """The collectives that add up nothing exchange every dtype."""
     dist = torch.distributed
     for dtype in DTYPES:
         own = (torch.arange(2 * size) * (rank + 1) % 5).to(getattr(torch, dtype))

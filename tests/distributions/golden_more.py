@@ -36,16 +36,16 @@ def _told(torch: Any, call: Any) -> Any:
     return numbers(value) if isinstance(value, torch.Tensor) else repr(value)
 
 
-def moments(torch: Any) -> Any:
+def moments_of(torch: Any, made: dict[str, Any]) -> Any:
     names = ("mean", "variance", "stddev", "mode")
-    for name, (p, _) in _made(torch).items():
+    for name, (p, _) in made.items():
         yield name, repr(p), p.batch_shape, p.event_shape, p.has_rsample, repr(p.support)
         yield [_told(torch, lambda p=p, n=n: getattr(p, n)) for n in names]
         yield _told(torch, p.entropy)
 
 
-def densities(torch: Any) -> Any:
-    for name, (p, v) in _made(torch).items():
+def densities_of(torch: Any, made: dict[str, Any]) -> Any:
+    for name, (p, v) in made.items():
         yield name, _told(torch, lambda p=p, v=v: p.log_prob(v))
         if not p.event_shape and "gamma" not in name:
             yield _told(torch, lambda p=p, v=v: p.cdf(v))
@@ -54,10 +54,22 @@ def densities(torch: Any) -> Any:
         yield wider.batch_shape, wider.event_shape, _told(torch, lambda q=wider, v=v: q.log_prob(v))
 
 
-def samples(torch: Any) -> Any:
-    for name, (p, _) in _made(torch).items():
+def samples_of(torch: Any, made: dict[str, Any]) -> Any:
+    for name, (p, _) in made.items():
         torch.manual_seed(1)
         yield name, numbers(p.sample((3,))), numbers(p.sample())
+
+
+def moments(torch: Any) -> Any:
+    return moments_of(torch, _made(torch))
+
+
+def densities(torch: Any) -> Any:
+    return densities_of(torch, _made(torch))
+
+
+def samples(torch: Any) -> Any:
+    return samples_of(torch, _made(torch))
 
 
 def gradients_of_samples(torch: Any) -> Any:

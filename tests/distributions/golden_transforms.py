@@ -3,6 +3,7 @@
 from typing import Any
 
 from tests.answers import numbers, raised
+from tests.distributions.golden_more import densities_of, moments_of, samples_of
 
 
 def _made(torch: Any) -> dict[str, Any]:
@@ -29,36 +30,16 @@ def _made(torch: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _told(torch: Any, call: Any) -> Any:
-    try:
-        value = call()
-    except NotImplementedError:
-        return "not implemented"
-    return numbers(value) if isinstance(value, torch.Tensor) else repr(value)
-
-
 def moments(torch: Any) -> Any:
-    names = ("mean", "variance", "stddev", "mode")
-    for name, (p, _) in _made(torch).items():
-        yield name, repr(p), p.batch_shape, p.event_shape, p.has_rsample, repr(p.support)
-        yield [_told(torch, lambda p=p, n=n: getattr(p, n)) for n in names]
-        yield _told(torch, p.entropy)
+    return moments_of(torch, _made(torch))
 
 
 def densities(torch: Any) -> Any:
-    for name, (p, v) in _made(torch).items():
-        yield name, _told(torch, lambda p=p, v=v: p.log_prob(v))
-        if not p.event_shape and "gamma" not in name:
-            yield _told(torch, lambda p=p, v=v: p.cdf(v))
-            yield _told(torch, lambda p=p: p.icdf(torch.tensor(0.3)))
-        wider = p.expand((2, *p.batch_shape))
-        yield wider.batch_shape, wider.event_shape, _told(torch, lambda q=wider, v=v: q.log_prob(v))
+    return densities_of(torch, _made(torch))
 
 
 def samples(torch: Any) -> Any:
-    for name, (p, _) in _made(torch).items():
-        torch.manual_seed(1)
-        yield name, numbers(p.sample((3,))), numbers(p.sample())
+    return samples_of(torch, _made(torch))
 
 
 def transforms(torch: Any) -> Any:
