@@ -642,9 +642,13 @@ class View:
         return (*undone, *self.steps)
 
 
-def make_view(out: Tensor, source: Tensor, step: Step) -> View | None:
-    """Make ``out`` a view of ``source``, by one step; None for an inference tensor."""
-    view, cell, enabled = source._view, source._writes, mode.enabled
+def make_view(out: Tensor, source: Tensor, step: Step, recording: Any) -> View | None:
+    """Make ``out`` a view of ``source``, by one step; None for an inference tensor.
+
+    Args:
+        recording: `mode.enabled`.
+    """
+    view, cell = source._view, source._writes
     if cell is None:
         cell = source._writes = [0, None]
     out._writes = cell
@@ -652,10 +656,10 @@ def make_view(out: Tensor, source: Tensor, step: Step) -> View | None:
         return None
     made: View = new_object(View)
     out._view, out._history, made.history, made.version = made, ASK, None, cell[0]
-    if enabled:
+    if recording:
         origin = TRACKED if step[2] is None else MULTI_OUTPUT
     else:
-        origin = INFERENCE if enabled is None else NO_GRAD
+        origin = INFERENCE if recording is None else NO_GRAD
     if view is None:
         made.base, made.steps, made.base_array, made.origin = source, (step,), source._array, origin
     else:

@@ -692,7 +692,7 @@ def outputs(o: Op) -> list[str]:
         return [
             "out = tuple([wrap(part) for part in r])",
             "for number, part in enumerate(out):",
-            f"    make_view(part, input, (this_function, ({statics}), number))",
+            f"    make_view(part, input, (this_function, ({statics}), number), recording)",
         ]
     lines = [
         "out = new(Tensor); out._array = r",
@@ -700,7 +700,7 @@ def outputs(o: Op) -> list[str]:
     ]
     if o.view:
         statics = "".join(f"{n}, " for n in o.statics)
-        lines.append(f"view = make_view(out, input, (this_function, ({statics}), None))")
+        lines.append(f"view = make_view(out, input, (this_function, ({statics}), None), recording)")
     lines += [f"o_{n} = wrap(asarray(x_{n}))" for n in o.aux]
     return lines
 

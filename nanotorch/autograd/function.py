@@ -125,7 +125,7 @@ def constant(out: Tensor, is_input: bool, is_dirty: bool) -> Tensor:
 def seen_anew(tensor: Tensor) -> Tensor:
     """A view of all of a tensor."""
     out = wrap(tensor._array)
-    make_view(out, tensor, (view_in, (tensor._array.shape,), None))
+    make_view(out, tensor, (view_in, (tensor._array.shape,), None), mode.enabled)
     return out
 
 

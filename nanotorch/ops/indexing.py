@@ -696,10 +696,13 @@ def read(self: Tensor, given: Any) -> Tensor:
         IndexError: for an index out of range, too many of them, or what is no index.
         ValueError: for a slice with a step that is not positive.
     """
-    kind, array = type(given), self._array
+    kind = type(given)
     recorded = mode.enabled and (mode.transforms or self._history is not None)
-    if recorded and kind is int and array.ndim and -array.shape[0] <= given < array.shape[0]:
-        return select(self, 0, given)
+    if recorded and kind is int:
+        try:
+            return select(self, 0, given)
+        except IndexError:
+            pass  # said below, as of an index
     if kind is Tensor and given._array.ndim and given._array.dtype == np.int64 and self._array.ndim:
         return index(self, Index((given,)))
     if not recorded:

@@ -528,7 +528,7 @@ def as_it_was(saved: tuple[Tensor, int], array: Array, step: Any, edge: Edge) ->
     out = wrap(array)
     before, mode.enabled = mode.enabled, True
     try:
-        make_view(out, source, step)
+        make_view(out, source, step, mode.enabled)
     finally:
         mode.enabled = before
     if out._view is not None:

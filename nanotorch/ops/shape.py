@@ -62,12 +62,12 @@ def nothing_at(input: Array, items: tuple[Any, ...]) -> Array:
 @op(input=lambda g, input_shape, dim, index: select_backward(g, input_shape, dim, index), view=True)
 def select(input: Array, dim: int, index: int) -> Array:
     """The part at ``index`` of one dimension, which goes away."""
-    if dim == 0 and index.__class__ is int and input.ndim and -len(input) <= index < len(input):
-        return input[index, ...]
-    at = (WHOLE,) * (normal_dim(dim, input.ndim) if input.ndim else as_int(dim))
+    usual = dim == 0 and index.__class__ is int
+    at = () if usual else (WHOLE,) * (normal_dim(dim, input.ndim) if input.ndim else as_int(dim))
     try:
-        return input[(*at, as_int(index), ...)]
-    except IndexError:
+        return input[index, ...] if usual else input[(*at, as_int(index), ...)]
+    except (IndexError, OverflowError):
+        as_int(index)  # which refuses what 64 bits do not hold
         if not input.ndim:
             raise IndexError("select() cannot be applied to a 0-dim tensor.") from None
         raise IndexError(
