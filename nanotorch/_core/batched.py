@@ -388,8 +388,7 @@ def in_batch(o: Op, inplace: bool, *values: Any) -> Any:
     call = Call(o, inplace, args, batch)
     if inplace and not call.is_batched(o.inputs[0]):
         raise cannot_hold(o, batch)
-    rule: Rule = o.batch or derived(o)
-    result = rule(call)
+    result = (o.batch or derived(o))(call)
     return args[o.inputs[0]] if inplace else as_samples(result, batch)
 
 

@@ -426,10 +426,27 @@ def taken(o: Op, inplace: bool) -> tuple[list[str], list[str]]:
             f"if {same}:",
             *(f"    a_{n} = {n}._array" for n in inputs),
             *([f"    alike = a_{first}.itemsize != 2"] if o.formulas else []),
-            *(with_number(o) if len(inputs) == 2 and o.numbers else ()),
-            *(no_tensors(o) if not inplace else ()),
+        ]
+        if len(inputs) == 2 and o.numbers:  # a tensor and a number that does not change its dtype
+            a, b = inputs
+            fits = f"{a}._array.dtype" + (".char in 'fd'" if o.unrounded else ".kind == 'f'")
+            if o.cast != "float":
+                fits = f"({fits} or {b}.__class__ is int and {a}._array.dtype.kind == 'i')"
+            lines += [
+                f"elif ({b}.__class__ is float or {b}.__class__ is int) "
+                f"and isinstance({a}, Tensor) and {fits}:",
+                f"    a_{a} = {a}._array",
+                f"    {b} = constant({b}, a_{a}.dtype)",
+                f"    a_{b} = {b}._array",
+                *([f"    alike = a_{a}.itemsize != 2"] if o.formulas else []),
+            ]
+        if not inplace:
+            tests = " or ".join(f"isinstance({n}, Tensor)" for n in inputs)
+            call = ", ".join(call_arguments(o, "{}"))
+            lines.append(f"elif not ({tests}): return bare(this_op, {call})")
+        lines += [
             "else:",
-            *("    " + line for line in first_tensor(o)),
+            *([f"    {tensor_only(first)}"] if o.numbers == "other" else []),
             f"    ({names}), ({held}) = "
             f"promote(this_op, ({names}), {o.cast == 'float'}, {inplace})",
             *(["    alike = False"] if o.formulas else []),
@@ -445,34 +462,6 @@ def taken(o: Op, inplace: bool) -> tuple[list[str], list[str]]:
             f"if t_{n} is not float32 and t_{n}.kind != 'f': a_{n} = a_{n}.astype(default.numpy)",
         ]
     return [], take
-
-
-def first_tensor(o: Op) -> list[str]:
-    """Refuse a Python number in the first place, where only the second may be one."""
-    return [tensor_only(o.inputs[0])] if o.numbers == "other" else []
-
-
-def with_number(o: Op) -> list[str]:
-    """The branch for a tensor and a Python number that does not change its dtype."""
-    a, b = o.inputs
-    fits = f"{a}._array.dtype" + (".char in 'fd'" if o.unrounded else ".kind == 'f'")
-    if o.cast != "float":
-        fits = f"({fits} or {b}.__class__ is int and {a}._array.dtype.kind == 'i')"
-    return [
-        f"elif ({b}.__class__ is float or {b}.__class__ is int) and isinstance({a}, Tensor) "
-        f"and {fits}:",
-        f"    a_{a} = {a}._array",
-        f"    {b} = constant({b}, a_{a}.dtype)",
-        f"    a_{b} = {b}._array",
-        *([f"    alike = a_{a}.itemsize != 2"] if o.formulas else []),
-    ]
-
-
-def no_tensors(o: Op) -> list[str]:
-    """The branch for bare arrays and numbers."""
-    tests = " or ".join(f"isinstance({n}, Tensor)" for n in o.inputs)
-    call = ", ".join(call_arguments(o, "{}"))
-    return [f"elif not ({tests}): return bare(this_op, {call})"]
 
 
 # The source of an operation's functions, put together from its declaration.
@@ -812,7 +801,8 @@ def record(o: Op, *, inplace: bool) -> list[str]:
         lines += ["        " + line for line in save(o, inplace=inplace)]
         # Whether anything was saved depends on the inputs that need a gradient: of a product, each
         # operand is saved for the other one.
-        users = inputs_with_values(o)
+        kinds = dict(o.recipe)
+        users = [n for n in names if any(o.is_freed(m, kinds.get(m)) for m in o.needs[n])]
         needed = [n for needs in o.needs.values() for n in needs if n != "g"]
         apart = len(names) > 1 and len(set(needed)) == len(needed)
         if users and (apart or len(users) < len(names)):
@@ -828,12 +818,6 @@ def leading(name: str) -> str:
     return f"(e_{name} is not None and e_{name} is not CUT_OFF)"
 
 
-def inputs_with_values(o: Op) -> list[str]:
-    """The inputs whose formulas need values that a backward pass frees."""
-    kinds = dict(o.recipe)
-    return [n for n, needs in o.needs.items() if any(o.is_freed(m, kinds.get(m)) for m in needs)]
-
-
 def attach(o: Op, *, inplace: bool) -> list[str]:
     """Give the outputs their history."""
     if inplace:
@@ -845,20 +829,17 @@ def attach(o: Op, *, inplace: bool) -> list[str]:
     return ["out._history = node"]
 
 
-def static_value(o: Op, name: str, kind: str) -> str:
-    """What a node saves of a static argument, or of an array's shape or strides."""
-    if kind == "static":
-        return name
-    n = name.removesuffix(f"_{kind}")
-    return f"tuple([a.{kind} for a in a_{n}])" if n == o.variadic else f"a_{n}.{kind}"
-
-
 def save(o: Op, *, inplace: bool) -> list[str]:
     """Save what formulas need; None where the inputs of these formulas need no gradient."""
     lines, saved = [], []
     for name, kind in o.recipe:
-        if kind not in RECORDED_AS:
-            saved.append(static_value(o, name, kind))
+        if kind == "static":
+            saved.append(name)
+            continue
+        if kind not in RECORDED_AS:  # of an array: its shape or strides
+            n = name.removesuffix(f"_{kind}")
+            several = f"tuple([a.{kind} for a in a_{n}])"
+            saved.append(several if n == o.variadic else f"a_{n}.{kind}")
             continue
         own = [f"k_{name}", *places(name, kind)[1:]]
         saved += own

@@ -623,16 +623,10 @@ def unpack(packed: PackedValue) -> tuple[Any, ...]:
         )
     if packed.of_output:
         return (result._array, [0, None], 0)
-    return (with_history(result._array, packed.edge, packed.requires_grad), 0)
-
-
-def with_history(array: np.ndarray, edge: Edge, requires_grad: bool) -> Tensor:
-    """A tensor of ``array`` that stands where ``edge`` leads."""
-    out = wrap(array)
-    node, _ = edge
+    out, node = wrap(result._array), packed.edge[0]
     if isinstance(node, AccumulateGrad):
         out._accumulator_ref = weakref.ref(node)
-        out._set_flag(requires_grad)
-    elif node is not None or requires_grad:
-        out._come_from(edge)
-    return out
+        out._set_flag(packed.requires_grad)
+    elif node is not None or packed.requires_grad:
+        out._come_from(packed.edge)
+    return (out, 0)

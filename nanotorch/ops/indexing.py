@@ -698,7 +698,7 @@ def read(self: Tensor, given: Any) -> Tensor:
     """
     kind = type(given)
     recorded = mode.enabled and (mode.transforms or self._history is not None)
-    if recorded and kind is int:
+    if recorded and kind is int and self._array.ndim:
         try:
             return select(self, 0, given)
         except IndexError:

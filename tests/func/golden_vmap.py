@@ -111,7 +111,7 @@ def indexed(torch: Any) -> Any:
         vmap(lambda a: a[..., 0])(m), vmap(lambda a: a[[0, 2]])(m),
         vmap(lambda a, j: a.scatter(0, j, 1.0))(x, i), vmap(lambda a, j: a.take(j))(x, i),
         raised(vmap(lambda a: a[5]), x), raised(vmap(lambda a: a[:, 0]), x),
-        raised(vmap(lambda a: a.sum(1)), x),
+        raised(vmap(lambda a: a.sum(1)), x), raised(vmap(lambda a: a[0]), x[0]),
     ])  # fmt: skip
 
 
