@@ -13,7 +13,7 @@ LAZY += ("torch", "tqdm", "yaml")
 # What takes its time and is not needed by everybody: the first use loads it.
 LATER = ("numpy.random", "pathlib", "nanotorch.nn", "nanotorch.autograd.functional")
 LATER += ("nanotorch.autograd.graph_view", "nanotorch.compile.compiler", "nanotorch.linalg")
-LATER += ("nanotorch.cuda", "nanotorch.ops.loss", "dataclasses", "numpy.typing")
+LATER += ("nanotorch.cuda", "nanotorch.ops.fused", "dataclasses", "numpy.typing")
 
 
 def loaded_by(code: str, names: tuple[str, ...] = LAZY) -> list[str]:

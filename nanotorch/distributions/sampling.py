@@ -8,8 +8,8 @@ import numpy as np
 
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.autograd.function import Function
+from nanotorch.ops.activation import digamma
 from nanotorch.ops.random import default_generator
-from nanotorch.ops.special import digamma
 
 THIRD = float(np.float32(1) / np.float32(3))
 SQUEEZE = float(np.float32(0.0331))

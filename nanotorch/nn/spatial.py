@@ -14,7 +14,7 @@ from nanotorch.nn.layer import Layer, OwnNames, _reverse_repeat_tuple, unusual
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
 from nanotorch.ops.arguments import require
-from nanotorch.ops.windows import Ints
+from nanotorch.ops.resampling import Ints
 
 __all__ = (
     "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d",

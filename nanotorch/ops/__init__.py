@@ -24,22 +24,19 @@ from nanotorch.ops import random as random
 from nanotorch.ops import reduction as reduction
 from nanotorch.ops import shape as shape
 from nanotorch.ops import sorting as sorting
-from nanotorch.ops import special as special
 from nanotorch.ops import statistics as statistics
 from nanotorch.ops import tables as tables
 
 # Families whose first use imports them. None has methods, or functions of the table in `tables`.
-FAMILIES = {
-    "nanotorch.ops": ("convolution elementwise loss normalization pooling sequences windows")
-}
+FAMILIES = {"nanotorch.ops": ("convolution elementwise fused resampling sequences")}
 # What the package has of them; the others are parts of layers.
 LATER = {
-    "nanotorch.ops.pooling": ("adaptive_avg_pool1d adaptive_max_pool1d avg_pool1d"),
-    "nanotorch.ops.windows": (
-        "affine_grid_generator constant_pad_nd pixel_shuffle pixel_unshuffle"
+    "nanotorch.ops.resampling": (
+        "adaptive_avg_pool1d adaptive_max_pool1d affine_grid_generator avg_pool1d"
     ),
     "nanotorch.ops.convolution": (
-        "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d"
+        "constant_pad_nd conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d "
+        "pixel_shuffle pixel_unshuffle"
     ),
 }
 

@@ -1,31 +1,44 @@
-"""Activations, elementwise and along a dimension."""
+"""Activations, special functions, signs, and the parts of a floating-point number."""
 
+import math
 from typing import Any
 
 import numpy as np
 
 from nanotorch._core.batched import elementwise
-from nanotorch._core.dtypes import as_dtype
+from nanotorch._core.dtypes import Number, as_dtype
 from nanotorch._core.layout import normal_dim
-from nanotorch._core.op import OPS, Array, hidden_op, method, number, op
+from nanotorch._core.op import OPS, Array, hidden_op, method, number, op, public
 from nanotorch._core.sums import BITS, SMALL, maximum_along, pick, sum_over
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import (
     inplace_form,
     need_kind,
     need_ndim,
+    need_tensors,
     number_in,
     require,
     tensors_given,
     unsupported,
 )
 from nanotorch.ops.binary import clamp, held_between
-from nanotorch.ops.elementwise import exp, refuse_bool, tied, vanishing, zero_where
+from nanotorch.ops.elementwise import (
+    cos,
+    exp,
+    refuse_bool,
+    sin,
+    square,
+    tied,
+    vanishing,
+    zero_where,
+)
 from nanotorch.ops.gathering import where
 from nanotorch.ops.inplace import writer
 from nanotorch.ops.joining import cat_along
 from nanotorch.ops.reduction import sum
 from nanotorch.ops.shape import slice_along
+
+# Activations.
 
 
 @op(input=lambda g, out: tanh_backward(g, out), cast="float", inplace=True)
@@ -461,3 +474,433 @@ def leaky_relu_(input: Array, negative_slope: float = 0.01) -> Array:
 def elu_(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
     """`elu`, written into ``input``."""
     return KERNELS["elu"](input, alpha, scale)
+
+
+# The logarithm of the gamma function and its derivatives.
+#
+# The logarithm is the C library's. Each derivative is brought to large arguments by recurrence,
+# where a series in Bernoulli numbers ends quickly. All are computed in double precision and then
+# rounded.
+#
+# Reference:
+#     Abramowitz and Stegun, Handbook of Mathematical Functions, 6.3.18, 6.4.11, 23.2.
+
+
+LARGE = 10.0
+BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
+
+
+def raised(x: Array) -> list[Array]:
+    """``x, x + 1, ...`` for positive numbers, each held once it is large; the last is large."""
+    return [np.where(x + k < LARGE, x + k, np.ceil(np.maximum(LARGE - x, 0)) + x)
+            for k in range(int(LARGE) + 1)]  # fmt: skip
+
+
+def series(x: Array, weights: Any) -> Array:
+    """``sum of weights[k] / x**(2k + 1)``."""
+    return np.polyval(np.append(np.array(weights)[::-1], 0.0), 1 / (x * x)) * x
+
+
+log_gamma: Any = np.frompyfunc(math.lgamma, 1, 1)
+
+
+@op(input=lambda g, input: g * digamma(input), cast="float", inplace=True, wide=True)
+def lgamma(input: Array) -> Array:
+    """``log(abs(gamma(input)))``; infinite at 0 and the negative integers."""
+    x = input.astype(np.float64)
+    pole = (x <= 0) & (x == np.floor(x))
+    values = np.asarray(log_gamma(np.where(pole, 1.0, x)), np.float64)
+    return np.where(pole, math.inf, values).astype(input.dtype)
+
+
+@op(input=lambda g, input: g * digamma_slope(input, 1), cast="float", inplace=True, wide=True)
+def digamma(input: Array) -> Array:
+    """The derivative of `lgamma`; infinite at 0, nan at the negative integers."""
+    x = input.astype(np.float64)
+    low = x < 0
+    steps = raised(np.where(low, 1 - x, np.where(x == 0, 1.0, x)))
+    top = steps[-1]
+    tail = series(top, [b / (2 * k + 2) for k, b in enumerate(BERNOULLI)]) / top
+    values = np.log(top) - 0.5 / top - tail
+    values -= np.sum([np.where(s < top, 1 / s, 0.0) for s in steps[:-1]], 0)
+    # The distance to the nearest integer keeps all digits close to zero.
+    values = np.where(low, values - math.pi / np.tan(math.pi * (x - np.round(x))), values)
+    values = np.where(low & (x == np.floor(x)), math.nan, values)
+    values = np.where(x == 0, np.copysign(math.inf, -x), np.where(x == math.inf, x, values))
+    return np.where(np.isnan(x), x, values).astype(input.dtype)
+
+
+def zeta(s: int, x: Array) -> Array:
+    """``sum of (x + k)**-s`` over all k from 0, for an ``s`` above 1."""
+    shift = np.maximum(np.ceil(LARGE - x), 0.0)
+    total = np.zeros_like(x)
+    for k in range(int(shift.max(initial=0.0))):
+        total += np.where(k < shift, (x + k) ** -s, 0.0)
+    top = x + shift
+    total += top ** (1 - s) / (s - 1) + 0.5 * top**-s
+    factor, power = float(s), top ** -(s + 1)
+    for k, b in enumerate(BERNOULLI):
+        total += b / math.factorial(2 * k + 2) * factor * power
+        factor *= (s + 2 * k + 1) * (s + 2 * k + 2)
+        power = power / (top * top)
+    return total
+
+
+@hidden_op(
+    input=lambda g, input, n: g * digamma_slope(input, n + 1),
+    cast="float", node="PolygammaBackward0", wide=True,
+)  # fmt: skip
+def digamma_slope(input: Array, n: int) -> Array:
+    """The ``n``-th derivative of `digamma`."""
+    x = input.astype(np.float64)
+    # Many steps would lead from far below zero to large numbers: there the sum of the terms on
+    # either side of zero is known in closed form for n = 1.
+    low = x < 0.5 if n == 1 else np.zeros(x.shape, bool)
+    sound = np.isfinite(x) & ((x > 0) | (x != np.floor(x)) | ((n == 1) & (x != 0)))
+    values = zeta(n + 1, np.where(sound, np.where(low, 1 - x, x), 1.0))
+    sine = np.sin(input * input.dtype.type(math.pi)).astype(np.float64)  # rounded as PyTorch's
+    values = np.where(low, (math.pi / sine) ** 2 - values, values)
+    values = np.where(
+        sound, values, np.where(np.isinf(x), np.where(x > 0, 0.0, math.nan), math.inf)
+    )
+    values = (-1) ** (n + 1) * math.factorial(n) * values
+    return np.where(np.isnan(x), x, values).astype(input.dtype)
+
+
+# The error function.
+
+
+# Rational approximations P/Q, highest power first: of erf(x) / x in x² near zero, of
+# exp(x²) erfc(x) in x between, and of (1/√π - x exp(x²) erfc(x)) x² in 1/x² far out.
+NEAR_P = (1.85777706184603153e-1, 3.16112374387056560, 1.13864154151050156e2,
+          3.77485237685302021e2, 3.20937758913846947e3)  # fmt: skip
+NEAR_Q = (1.0, 2.36012909523441209e1, 2.44024637934444173e2, 1.28261652607737228e3,
+          2.84423683343917062e3)  # fmt: skip
+BETWEEN_P = (2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594,
+             6.61191906371416295e1, 2.98635138197400131e2, 8.81952221241769090e2,
+             1.71204761263407058e3, 2.05107837782607147e3, 1.23033935479799725e3)  # fmt: skip
+BETWEEN_Q = (1.0, 1.57449261107098347e1, 1.17693950891312499e2, 5.37181101862009858e2,
+             1.62138957456669019e3, 3.29079923573345963e3, 4.36261909014324716e3,
+             3.43936767414372164e3, 1.23033935480374942e3)  # fmt: skip
+FAR_P = (1.63153871373020978e-2, 3.05326634961232344e-1, 3.60344899949804439e-1,
+         1.25781726111229246e-1, 1.60837851487422766e-2, 6.58749161529837803e-4)  # fmt: skip
+FAR_Q = (1.0, 2.56852019228982242, 1.87295284992346047, 5.27905102951428412e-1,
+         6.05183413124413191e-2, 2.33520497626869185e-3)  # fmt: skip
+
+
+# Of single precision: erf(x) = tanh(x R(x²)) within 1e-7 before rounding, lowest power first.
+# Fitted by least squares with weights that even out the relative errors; far out R grows.
+R = (1.12837927, 0.102769056, -1.91829965e-4, -6.19785641e-4, 8.76377913e-5, -5.66856649e-6,
+     1.41858287e-7)  # fmt: skip
+
+
+def odd_tanh(x: Array, factors: tuple[float, ...]) -> Array:
+    """``tanh(x P(x²))``, with the factors of P lowest first: few steps, fast for many numbers."""
+    kind = x.dtype.type
+    power = np.multiply(x, x, out=...)
+    out = np.multiply(power, kind(factors[-1]), out=...)
+    for factor in factors[-2:0:-1]:
+        out += kind(factor)
+        out *= power
+    out += kind(factors[0])
+    out *= x
+    return np.tanh(out, out=out)
+
+
+def ratio(x: Array, p: tuple[float, ...], q: tuple[float, ...]) -> Array:
+    """``p(x) / q(x)``."""
+    return np.polyval(p, x) / np.polyval(q, x)
+
+
+def scaled_tail(x: Array) -> Array:
+    """``exp(x²) erfc(x)`` for ``x >= 4``."""
+    far = np.maximum(x, 4.0)
+    inverse = 1.0 / (far * far)
+    return (1.0 / math.sqrt(math.pi) - inverse * ratio(inverse, FAR_P, FAR_Q)) / far
+
+
+def complement(x: Array) -> Array:
+    """``1 - erf(x)`` for ``x >= 0.46875``."""
+    scaled = np.where(x <= 4.0, ratio(x, BETWEEN_P, BETWEEN_Q), scaled_tail(x))
+    return np.exp(-x * x) * scaled
+
+
+@op(
+    input=lambda g, input: g * (2.0 / math.sqrt(math.pi) * exp(-input * input)),
+    cast="float", inplace=True, wide=True,
+)  # fmt: skip
+def erf(input: Array) -> Array:
+    """``2/√π ∫₀ˣ exp(-t²) dt``; of float32 within three units of the last place.
+
+    Reference:
+        Cody, Rational Chebyshev Approximations for the Error Function, Mathematics of
+        Computation 23, 1969.
+    """
+    if input.dtype == np.float32:
+        return odd_tanh(input, R)
+    x = input.astype(np.float64)
+    size = np.abs(x)
+    near = np.minimum(size, 0.46875)
+    inside = x * ratio(near * near, NEAR_P, NEAR_Q)
+    outside = np.copysign(1.0 - complement(np.clip(size, 0.46875, 27.0)), x)
+    values = np.where(size <= 0.46875, inside, outside)
+    return np.where(np.isnan(x), x, values).astype(input.dtype)
+
+
+@op(
+    input=lambda g, input: g * (-2.0 / math.sqrt(math.pi) * exp(-input * input)),
+    cast="float", inplace=True, wide=True,
+)  # fmt: skip
+def erfc(input: Array) -> Array:
+    """``1 - erf(input)``, exact also where that is tiny."""
+    x = input.astype(np.float64)
+    far = complement(np.clip(np.abs(x), 0.46875, 27.5))
+    values = np.where(np.abs(x) <= 0.46875, 1.0 - erf(x), np.where(x > 0, far, 2.0 - far))
+    return np.where(np.isnan(x), x, values).astype(input.dtype)
+
+
+# Further elementwise functions of one tensor.
+
+
+# Angles
+
+
+@op(input=lambda g: g * (math.pi / 180), cast="float", inplace=True, wide=True)
+def deg2rad(input: Array) -> Array:
+    """Degrees in radians."""
+    return input * input.dtype.type(math.pi / 180)
+
+
+@op(input=lambda g: g * (180 / math.pi), cast="float", inplace=True, wide=True)
+def rad2deg(input: Array) -> Array:
+    """Radians in degrees."""
+    return input * input.dtype.type(180 / math.pi)
+
+
+# What is not finite
+
+
+@op(input=lambda g, input: zero_where(g, input - input != 0), inplace=True)
+def nan_to_num(
+    input: Array, nan: Number | None = None, posinf: Number | None = None,
+    neginf: Number | None = None,
+) -> Array:  # fmt: skip
+    """Numbers in place of nan and of infinities.
+
+    Args:
+        nan: default: 0.
+        posinf, neginf: default: the greatest and the smallest number of the dtype.
+    """
+    if input.dtype.kind != "f":
+        return input.copy()
+    return np.nan_to_num(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
+
+
+@op(batch=elementwise)
+def signbit(input: Array) -> Array:
+    """Whether the sign is negative, as that of -0.0 is."""
+    return np.signbit(input) if input.dtype.kind == "f" else input < 0
+
+
+# Functions
+
+
+def beyond(input: Any, eps: float | None) -> Any:
+    """Where `logit` does not follow its input."""
+    if eps is None:
+        return (input < 0) | (input > 1)
+    return ~((input >= eps) & (input <= 1 - eps))
+
+
+@op(
+    input=lambda g, input, eps: logit_backward(g, input, eps), cast="float", inplace=True, wide=True
+)
+def logit(input: Array, eps: float | None = None) -> Array:
+    """``log(input / (1 - input))``, the inverse of the sigmoid; nan outside [0, 1].
+
+    Args:
+        eps: hold the input between this and ``1 - eps`` first.
+    """
+    if eps is not None:
+        kind = input.dtype.type
+        input = np.clip(input, kind(eps), kind(1 - eps))
+    return np.log(input / (1 - input))
+
+
+@hidden_op(
+    g=lambda g, input, eps: logit_backward(g, input, eps),
+    input=lambda g, out, input: g * out * (2 * input - 1) / (input * (1 - input)),
+    batch=elementwise, wide=True,
+)  # fmt: skip
+def logit_backward(g: Array, input: Array, eps: float | None) -> Array:
+    """The gradient of `logit`: 0 beyond its limits, or nan where it has none."""
+    outside = g.dtype.type(math.nan if eps is None else 0.0)
+    return np.where(beyond(input, eps), outside, g / (input * (1 - input)))
+
+
+@op(
+    input=lambda g, input: zero_where(
+        g * ((input * math.pi * cos(input * math.pi) - sin(input * math.pi))
+             / (input * input * math.pi)),
+        input * input * math.pi == 0,  # also where the square of what is not 0 vanishes
+    ),
+    cast="float",
+    inplace=True,
+    wide=True,
+)  # fmt: skip
+def sinc(input: Array) -> Array:
+    """``sin(π input) / (π input)``, 1 at 0."""
+    wide = input.astype(np.result_type(input, np.float32), copy=False)
+    angle = wide * wide.dtype.type(math.pi)
+    out = np.where(wide == 0, wide.dtype.type(1), np.sin(angle) / angle)
+    return out.astype(input.dtype, copy=False)
+
+
+# Quotients of polynomials, highest power first: near the middle, further out, and in the tails.
+MIDDLE_P = (2.5090809287301226727e3, 3.3430575583588128105e4, 6.7265770927008700853e4,
+            4.5921953931549871457e4, 1.3731693765509461125e4, 1.9715909503065514427e3,
+            1.3314166789178437745e2, 3.3871328727963666080)  # fmt: skip
+MIDDLE_Q = (5.2264952788528545610e3, 2.8729085735721942674e4, 3.9307895800092710610e4,
+            2.1213794301586595867e4, 5.3941960214247511077e3, 6.8718700749205790830e2,
+            4.2313330701600911252e1, 1.0)  # fmt: skip
+OUTER_P = (7.74545014278341407640e-4, 2.27238449892691845833e-2, 2.41780725177450611770e-1,
+           1.27045825245236838258, 3.64784832476320460504, 5.76949722146069140550,
+           4.63033784615654529590, 1.42343711074968357734)  # fmt: skip
+OUTER_Q = (1.05075007164441684324e-9, 5.47593808499534494600e-4, 1.51986665636164571966e-2,
+           1.48103976427480074590e-1, 6.89767334985100004550e-1, 1.67638483018380384940,
+           2.05319162663775882187, 1.0)  # fmt: skip
+TAIL_P = (2.01033439929228813265e-7, 2.71155556874348757815e-5, 1.24266094738807843860e-3,
+          2.65321895265761230930e-2, 2.96560571828504891230e-1, 1.78482653991729133580,
+          5.46378491116411436990, 6.65790464350110377720)  # fmt: skip
+TAIL_Q = (2.04426310338993978564e-15, 1.42151175831644588870e-7, 1.84631831751005468180e-5,
+          7.86869131145613259100e-4, 1.48753612908506148525e-2, 1.36929880922735805310e-1,
+          5.99832206555887937690e-1, 1.0)  # fmt: skip
+
+
+def outer_quantile(tail: Array) -> Array:
+    """Beyond where the share ``tail`` of the normal distribution lies, for one below 0.075."""
+    r = np.sqrt(-np.log(tail))
+    tails = ratio(np.maximum(r - 5, 0), TAIL_P, TAIL_Q)
+    return np.where(r <= 5, ratio(r - 1.6, OUTER_P, OUTER_Q), tails)
+
+
+@op(
+    input=lambda g, input: g * (0.5 * math.sqrt(math.pi) * exp(square(erfinv(input)))),
+    cast="float", inplace=True, wide=True,
+)  # fmt: skip
+def erfinv(input: Array) -> Array:
+    """The inverse of `erf`: infinite at 1 and -1, nan beyond.
+
+    Reference:
+        Wichura, Algorithm AS 241: The Percentage Points of the Normal Distribution, Applied
+        Statistics 37, 1988.
+    """
+    x = input.astype(np.float64)
+    size = np.abs(x)
+    middle = 0.5 * x * ratio(0.180625 - 0.25 * np.minimum(size, 0.85) ** 2, MIDDLE_P, MIDDLE_Q)
+    far = outer_quantile((1 - np.clip(size, 0.85, 1 - 1e-16)) / 2)
+    values = np.where(size <= 0.85, middle, np.copysign(far, x)) / math.sqrt(2)
+    values = np.where(size == 1, np.copysign(math.inf, x), values)
+    return np.where((size > 1) | np.isnan(x), math.nan, values).astype(input.dtype)
+
+
+# What a tensor is
+
+
+@public
+def is_floating_point(input: Tensor) -> bool:
+    """Whether a tensor is of a floating-point dtype."""
+    need_tensors(input)
+    return input.is_floating_point()
+
+
+@public
+def is_complex(input: Tensor) -> bool:
+    """Whether a tensor is of a complex dtype, of which there is none."""
+    need_tensors(input)
+    return False
+
+
+@public
+def get_device(input: Tensor) -> int:
+    """-1, the number of the CPU."""
+    need_tensors(input)
+    return input.get_device()
+
+
+@method
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the only element of a tensor is not zero.
+
+    Raises:
+        RuntimeError: for none or several.
+    """
+    need_tensors(input)
+    return bool(input)
+
+
+# Signs, kinds of numbers, and the parts of a floating-point number.
+
+
+# Signs
+
+
+# Input and result are named only to notice, as PyTorch does, that they were written to.
+@op(input=lambda g, input, out: vanishing(g), inplace=True)
+def sgn(input: Array) -> Array:
+    """The sign, as -1, 0 or 1; 0 for what is not a number."""
+    if input.dtype.kind == "f":
+        return (input > 0).astype(input.dtype) - (input < 0)
+    return input.copy() if input.dtype.kind == "b" else np.sign(input)
+
+
+@op(input=lambda g, input: vanishing(g), cast="float", wide=True)
+def angle(input: Array) -> Array:
+    """The angle of a real number in the complex plane: π below 0, else 0."""
+    values = np.where(input < 0, input.dtype.type(math.pi), input.dtype.type(0))
+    return np.where(np.isnan(input), input, values)
+
+
+# Kinds of numbers
+
+
+@op(batch=elementwise)
+def isneginf(input: Array) -> Array:
+    """Whether each element is minus infinity."""
+    return np.isneginf(input) if input.dtype.kind == "f" else np.zeros(input.shape, bool)
+
+
+@op(batch=elementwise)
+def isposinf(input: Array) -> Array:
+    """Whether each element is plus infinity."""
+    return np.isposinf(input) if input.dtype.kind == "f" else np.zeros(input.shape, bool)
+
+
+@op(batch=elementwise)
+def isreal(input: Array) -> Array:
+    """Whether each element is a real number, as all of them are."""
+    return np.ones_like(input, bool)
+
+
+@method
+def is_signed(input: Tensor) -> bool:
+    """Whether the dtype has numbers below zero."""
+    need_tensors(input)
+    return input._array.dtype.kind in "if"
+
+
+@method
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same shape."""
+    need_tensors(input, other)
+    return input._array.shape == other._array.shape
+
+
+# New values in the same shape
+
+
+@public
+def detach(input: Tensor) -> Tensor:
+    """`Tensor.detach`: the same values without a history."""
+    need_tensors(input)
+    return input.detach()

@@ -1,22 +1,98 @@
-"""Convolution and its adjoints."""
+"""Convolution and its adjoints, padding, windows as columns, channels as space."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cached_property, lru_cache
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, as_ints, refused
-from nanotorch._core.batched import Call
+from nanotorch._core.batched import Call, leading, merged
 from nanotorch._core.call_site import tell_operands, warn_once
-from nanotorch._core.op import Array, hidden_op, public
+from nanotorch._core.dtypes import Number
+from nanotorch._core.op import Array, hidden_op, op, public
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import need_kind, no_form, require
+from nanotorch.ops.arguments import as_number, need_kind, need_ndim, no_form, number_in, require
 from nanotorch.ops.elementwise import tied
 from nanotorch.ops.reduction import sum_along
+from nanotorch.ops.resampling import TIED, Ints, Taps, last, resampling, resamplings
 from nanotorch.ops.shape import slice_along, squeeze_one, unsqueeze
-from nanotorch.ops.windows import Ints, Windows, constant_pad_nd, inside, windows
+
+# Windows that slide over the last dimensions of ``(N, C, ...)``: which elements of the input are
+# theirs.
+
+
+def positions(size: Ints, kernel: Ints, stride: Ints, dilation: Ints) -> Ints:
+    """How many windows fit into each dimension."""
+    dims = zip(size, kernel, stride, dilation, strict=True)
+    return tuple([(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in dims])
+
+
+class Windows:
+    """The windows over an input of one size.
+
+    Args:
+        out: if there are more windows than are wanted, how many these are.
+
+    Attributes:
+        size: of the input.
+        kernel, stride, dilation: along each dimension.
+        start: where the first window begins, along each dimension; below 0 with padding.
+        out: how many windows there are along each dimension.
+        places: how many places the rows of a window have, along all dimensions but the first.
+        taps: for each of them two indices: of an array ``(*kernel, ..., *out)``, where the windows
+            are whose element there is one of the input, no padding; and of an input, where these
+            elements are. The first dimension is left out.
+        turned: the same for arrays ``(*kernel, ..., *size)`` and ``(..., *out)``.
+        single: whether each window is one element, and none is in the padding.
+    """
+
+    def __init__(
+        self, size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints,
+        out: Ints | None = None,
+    ) -> None:  # fmt: skip
+        self.size, self.kernel, self.stride, self.dilation = size, kernel, stride, dilation
+        self.padding, self.start = padding, tuple([-p for p in padding])
+        around = tuple([n + 2 * p for n, p in zip(size, padding, strict=True)])
+        self.out = positions(around, kernel, stride, dilation) if out is None else out
+        dims = zip(size, kernel, stride, dilation, self.start, self.out, strict=True)
+        spans = [[inside(n, s, b + d * j, o) for j in range(k)] for n, k, s, d, b, o in dims]
+        self.taps: list[tuple[Any, Any]] = []
+        self.turned: list[tuple[Any, Any]] = []
+        for place in product(*map(range, kernel[1:])):
+            pairs = [span[j] for span, j in zip(spans[1:], place, strict=True)]
+            here, there = ([pair[k] for pair in pairs] for k in (0, 1))
+            self.taps.append(((*place, ..., *here), (..., *there)))
+            self.turned.append(((*place, ..., *there), (..., *here)))
+        self.places = len(self.taps)
+        self.single = set(kernel) == {1} and not any(padding)
+
+    @cached_property
+    def in_one_row(self) -> "Windows":
+        """The same windows with a dimension of size 1 in front of the others."""
+        lead = ((1,), (1,), (1,), (0,), (1,), (1,))
+        own = self.size, self.kernel, self.stride, self.padding, self.dilation, self.out
+        return windows(*[a + b for a, b in zip(lead, own, strict=True)])
+
+
+windows = lru_cache(1024)(Windows)  # by sizes: models ask for the same ones again and again
+
+
+def inside(size: int, stride: int, first: int, out: int) -> tuple[slice, slice]:
+    """Along a dimension: which of ``out`` places, ``stride`` apart, are in the input; these places.
+
+    Args:
+        size: of the input.
+        first: the first place.
+    """
+    low = min(max(0, -(first // stride)), out)
+    high = max(low, min(out, (size - 1 - first) // stride + 1))
+    end = max((high - 1) * stride + first + 1, 0)
+    return slice(low, high), slice(low * stride + first, end, stride)
+
 
 # A convolution and its adjoints are matrix products. Of which matrices, memory decides:
 #
@@ -686,3 +762,207 @@ def conv_transpose3d(
     """The transposed convolution of a volume: `conv_transpose2d` over three dimensions."""
     numbers = stride, padding, dilation, groups, output_padding
     return convolution_of(3, input, weight, bias, *numbers)
+
+
+# Padding: a constant, or the input's own elements, around the last dimensions.
+
+
+@op(input=lambda g, pad: constant_pad_nd(g, [-n for n in as_ints(pad)]), method=False)
+def constant_pad_nd(input: Array, pad: Sequence[int], value: Number = 0) -> Array:
+    """``input`` with ``value`` around its last dimensions.
+
+    Args:
+        pad: how many before and after, the last dimension first; negative ones cut off.
+
+    Raises:
+        RuntimeError: for an odd count, more dimensions than there are, or more cut off than there
+            is.
+    """
+    pad, ndim, kind = as_ints(pad), input.ndim, input.dtype
+    require(not len(pad) % 2, "Length of pad must be even but instead it equals {}", len(pad))
+    require(len(pad) <= 2 * ndim, "pad(): {} numbers for {} dimensions", len(pad), ndim)
+    lead = ndim - len(pad) // 2
+    dims = list(zip(input.shape[lead:], pad[::2][::-1], pad[1::2][::-1], strict=True))
+    if any(n + min(b, 0) + min(a, 0) < 0 for n, b, a in dims):
+        raise RuntimeError("narrow(): length must be non-negative.")
+    kept = last(slice(max(-b, 0), n + min(a, 0)) for n, b, a in dims)
+    if max(pad, default=0) <= 0:
+        return input[kept].copy("K")
+    shape = (*input.shape[:lead], *[n + b + a for n, b, a in dims])
+    out = np.full(shape, number_in(as_number(value), kind), kind)
+    out[last(slice(max(b, 0), n + b + min(a, 0)) for n, b, a in dims)] = input[kept]
+    return out
+
+
+# With the input's own elements
+
+
+@lru_cache(256)
+def around(mode: str, size: int, before: int, after: int) -> Taps | None:
+    """Around the elements themselves: mirrored at the outermost, these again and again, or those
+    of the other side."""
+    if not (before or after):
+        return None
+    index = np.arange(-before, size + after)
+    if mode == "reflect":
+        return Taps(size, size - 1 - np.abs(size - 1 - np.abs(index)))
+    if mode == "replicate":
+        return Taps(size, np.clip(index, 0, size - 1))
+    start, kept = max(-before, 0), size + min(before, 0) + min(after, 0)
+    index = np.arange(-max(before, 0), kept + max(after, 0))
+    return Taps(size, start + index % max(kept, 1))
+
+
+MODES = {
+    "reflect": resamplings("reflection_pad", **TIED),
+    "replicate": resamplings("replication_pad", **TIED),
+    # PyTorch copies the parts one by one into a new tensor, whose node is that of such copies.
+    "circular": (resampling("circular_pad", node="torch::autograd::CopySlices"),) * 3,
+}
+
+
+def pad_as(input: Tensor, pad: tuple[int, ...], mode: str) -> Tensor:
+    """``input`` with its own elements around its last dimensions.
+
+    Raises:
+        NotImplementedError: for another mode, or another count of dimensions than PyTorch takes.
+        RuntimeError: for more padding than there are elements.
+    """
+    require(mode in MODES, "Unrecognised padding mode {}", mode, error=NotImplementedError)
+    shape = input._array.shape
+    dims = len(pad) // 2
+    fits = len(pad) in (2, 4, 6) and len(shape) in (dims + 1, dims + 2)
+    text = "pad(): mode {!r} does not take {} numbers for {} dimensions"
+    require(fits, text, mode, len(pad), len(shape), error=NotImplementedError)
+    pairs = list(zip(shape[-dims:], pad[::2][::-1], pad[1::2][::-1], strict=True))
+    check_pad(input._array, pairs, mode)
+    return MODES[mode][dims - 1](input, tuple([around(mode, *pair) for pair in pairs]))
+
+
+def check_pad(array: Array, pairs: list[tuple[int, int, int]], mode: str) -> None:
+    """Refuse padding that the input has no elements for.
+
+    Args:
+        pairs: for each of the last dimensions its size, and how much comes before and after.
+    """
+    shape, dims = array.shape, len(pairs)
+    if mode == "circular":
+        once = all(max(before, after) <= size for size, before, after in pairs)
+        require(once, "Padding value causes wrapping around more than once.")
+        kept = all(size + before + after >= 0 for size, before, after in pairs)
+        require(kept, "Negative padding value is resulting in an empty dimension")
+        return
+    batch = len(shape) == dims + 2
+    require(0 not in shape[1 if batch else 0 :], "pad(): no elements in shape {}", shape)
+    if mode == "reflect":
+        for k, (size, before, after) in reversed(list(enumerate(pairs))):
+            if max(before, after) >= size:
+                raise RuntimeError(
+                    f"Argument #{2 * (dims - k) + 2}: Padding size should be less than the "
+                    f"corresponding input dimension, but got: padding ({before}, {after}) at "
+                    f"dimension {len(shape) - dims + k} of input {list(shape)}"
+                )
+    out = [size + before + after for size, before, after in pairs]
+    require(min(out) > 0, "pad(): input {} would be left with {}", shape, out)
+    name = "reflection" if mode == "reflect" else "replication"
+    need_kind(f"{name}_pad{dims}d", array, kinds="fiu")
+
+
+# Windows as columns and back, and channels exchanged with space: `unfold`, `pixel_shuffle`.
+
+
+@hidden_op(
+    input=lambda g, input_shape, size, stride, padding, dilation: col2im(
+        g, tuple(input_shape[-2:]), size, stride, padding, dilation
+    ),
+    node="Im2ColBackward0",
+    batch=merged,
+    wide=True,
+)
+def im2col(input: Array, size: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Array:
+    """The windows of ``size`` over (N, C, H, W) or (C, H, W) as columns."""
+    need_kind("im2col_out_cpu", input, kinds="fb")
+    at = windows(input.shape[-2:], size, stride, padding, dilation).in_one_row
+    *lead, channels = input.shape[:-2]
+    out = np.zeros((*lead, channels, *size, *at.out[1:]), input.dtype)
+    columns = np.moveaxis(out, (-4, -3), (0, 1))
+    for here, there in at.taps:
+        columns[here] = input[there]
+    return out.reshape(*lead, channels * at.places, math.prod(at.out))
+
+
+@hidden_op(
+    g=lambda g, size, stride, padding, dilation: im2col(g, size, stride, padding, dilation),
+    node="Col2ImBackward0",
+    batch=merged,
+    wide=True,
+)
+def col2im(
+    g: Array, out_size: Ints, size: Ints, stride: Ints, padding: Ints, dilation: Ints
+) -> Array:
+    """The adjoint of `im2col`: columns added to where they belong."""
+    need_kind("col2im_out_cpu", g, kinds="fb")
+    at = windows(out_size, size, stride, padding, dilation).in_one_row
+    *lead, rows, _ = g.shape
+    columns = g.reshape(*lead, rows // at.places, *size, *at.out[1:])
+    out = np.zeros((*lead, rows // at.places, *out_size), g.dtype)
+    columns = np.moveaxis(columns, (-4, -3), (0, 1))
+    for here, there in at.taps:
+        out[there] += columns[here]
+    return out
+
+
+# Channels and space
+
+
+def factor_of(name: str, argument: str, given: Any, input: Array) -> int:
+    """By how much a picture is enlarged or reduced, if it is one and the factor is positive."""
+    factor = as_int(given)
+    need_ndim(name, input, 3)
+    require(factor > 0, "{} expects a positive {}, but got {}", name, argument, factor)
+    return factor
+
+
+@op(
+    input=lambda g, upscale_factor: pixel_unshuffle(g, upscale_factor),
+    method=False,
+    in_order=True,
+    batch=leading,
+)
+def pixel_shuffle(input: Array, upscale_factor: int) -> Array:
+    """(..., C · r², H, W) as (..., C, H · r, W · r): r² channels make squares of r by r.
+
+    Raises:
+        RuntimeError: for fewer than three dimensions, a factor that is not positive, channels that
+            do not divide by its square.
+
+    Reference:
+        Shi et al., Real-Time Single Image and Video Super-Resolution Using an Efficient Sub-Pixel
+        Convolutional Neural Network, CVPR 2016.
+    """
+    r = factor_of("pixel_shuffle", "upscale_factor", upscale_factor, input)
+    *lead, channels, height, width = input.shape
+    require(not channels % (r * r), "pixel_shuffle(): {} channels for {}", channels, r * r)
+    parts = input.reshape(-1, channels // (r * r), r, r, height, width).transpose(0, 1, 4, 2, 5, 3)
+    return parts.reshape(*lead, channels // (r * r), height * r, width * r)
+
+
+@op(
+    input=lambda g, downscale_factor: pixel_shuffle(g, downscale_factor),
+    method=False,
+    in_order=True,
+    batch=leading,
+)
+def pixel_unshuffle(input: Array, downscale_factor: int) -> Array:
+    """(..., C, H · r, W · r) as (..., C · r², H, W): the inverse of `pixel_shuffle`.
+
+    Raises:
+        RuntimeError: for fewer than three dimensions, a factor that is not positive, sizes that do
+            not divide by it.
+    """
+    r = factor_of("pixel_unshuffle", "downscale_factor", downscale_factor, input)
+    *lead, channels, height, width = input.shape
+    for size in (height, width):
+        require(not size % r, "pixel_unshuffle(): size {} is no multiple of {}", size, r)
+    parts = input.reshape(-1, channels, height // r, r, width // r, r).transpose(0, 1, 3, 5, 2, 4)
+    return parts.reshape(*lead, channels * r * r, height // r, width // r)

@@ -9,14 +9,21 @@ from nanotorch._core.batched import elementwise, leading
 from nanotorch._core.op import Array, hidden_op, in_half
 from nanotorch._core.sums import HALF, SINGLE, ones
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.activation import relu_backward, sigmoid, tanh, tanh_backward
+from nanotorch.ops.activation import (
+    R,
+    erf,
+    odd_tanh,
+    relu_backward,
+    sigmoid,
+    tanh,
+    tanh_backward,
+)
 from nanotorch.ops.arguments import need_kind
 from nanotorch.ops.elementwise import exp, vanishing
 from nanotorch.ops.joining import cat_along
 from nanotorch.ops.matrix import matmul, mm
 from nanotorch.ops.reduction import sum_along
 from nanotorch.ops.shape import reshape, t, transpose
-from nanotorch.ops.special import R, erf, odd_tanh
 
 # Batches of sequences of different lengths: padded to the longest, or packed without padding.
 

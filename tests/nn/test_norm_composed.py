@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import nanotorch as torch
-from nanotorch.ops import normalization
+from nanotorch.ops import fused
 
 F = torch.nn.functional
 Composed = Callable[..., Any]
@@ -99,7 +99,7 @@ def test_one_node_is_as_the_formula(name: str, shape: tuple[int, ...]) -> None:
 
 
 def test_a_wrong_sum_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = normalization.sum_over
-    monkeypatch.setattr(normalization, "sum_over", lambda *args: right(*args) * 1.001)
+    right = fused.sum_over
+    monkeypatch.setattr(fused, "sum_over", lambda *args: right(*args) * 1.001)
     with pytest.raises(AssertionError):
         compare("batch", (5, 4))

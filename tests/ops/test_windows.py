@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanotorch.ops import convolution as module
-from nanotorch.ops.convolution import convolved, convolved_back, correlated
-from nanotorch.ops.windows import Taps, Windows
+from nanotorch.ops.convolution import Windows, convolved, convolved_back, correlated
+from nanotorch.ops.resampling import Taps
 
 small = st.integers(1, 3)
 

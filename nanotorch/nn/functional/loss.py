@@ -11,7 +11,7 @@ from nanotorch._core.batched import looped, under_vmap
 from nanotorch._core.call_site import about_operands, tell_operands, warn
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops import loss as kernels
+from nanotorch.ops import fused as kernels
 from nanotorch.ops.arguments import constants_given, require, tensors_given, unsupported
 from nanotorch.ops.binary import xlogy
 from nanotorch.ops.elementwise import over_number, plus_number, times_number

@@ -17,7 +17,7 @@ from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import widened
 from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops import normalization as kernels
+from nanotorch.ops import fused as kernels
 from nanotorch.ops.arguments import (
     constants_given,
     need_one_dtype,

@@ -11,9 +11,7 @@ from nanotorch._core.call_site import warn
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.out import Out, with_out
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops import pooling
-from nanotorch.ops import windows as kernels
-from nanotorch.ops import windows as pad_kernels
+from nanotorch.ops import resampling as kernels
 from nanotorch.ops.arguments import (
     as_number,
     need_kind,
@@ -22,27 +20,29 @@ from nanotorch.ops.arguments import (
     tensors_given,
     unsupported,
 )
-from nanotorch.ops.convolution import (  # fmt: skip
+from nanotorch.ops.convolution import (
+    col2im,
+    constant_pad_nd,
     conv1d,
     conv2d,
     conv3d,
     conv_transpose1d,
     conv_transpose2d,
     conv_transpose3d,
-)
-from nanotorch.ops.pooling import adaptive_avg_pool1d, avg_pool1d
-from nanotorch.ops.windows import (
-    ANTIALIASED,
-    NEAREST_OF,
-    SMOOTH,
-    affine_grid_generator,
-    col2im,
-    grid_sampler_2d,
-    grid_sampler_3d,
     im2col,
+    pad_as,
     pixel_shuffle,
     pixel_unshuffle,
     positions,
+)
+from nanotorch.ops.resampling import (
+    ANTIALIASED,
+    GRID_SAMPLER,
+    NEAREST_OF,
+    SMOOTH,
+    adaptive_avg_pool1d,
+    affine_grid_generator,
+    avg_pool1d,
 )
 
 __all__ = (
@@ -81,9 +81,9 @@ def pad(
     require(fits, "pad(): {} numbers for {} dimensions", len(numbers), input._array.ndim)
     if mode == "constant":
         number = 0 if value is None else as_number(value, ("pad", "value", 4), "float")
-        return pad_kernels.constant_pad_nd(input, numbers, float(number))
+        return constant_pad_nd(input, numbers, float(number))
     require(not value, 'Padding mode "{}" doesn\'t take in value argument', mode)
-    return pad_kernels.pad_as(input, numbers, mode)
+    return pad_as(input, numbers, mode)
 
 
 # Windows as columns and back; channels exchanged with space.
@@ -195,7 +195,9 @@ def max_pool1d(
     tensor_given("max_pool1d", input)
     if input._array.dtype.kind != "f" and not return_indices:
         raise unsupported("max_pool1d_impl", input._array)
-    pair: Any = pooling.max_pool_signal(input, kernel_size, stride, padding, dilation, ceil_mode)
+    pair: Any = kernels.max_pool(
+        "max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode
+    )
     return pair if return_indices else pair[0]
 
 
@@ -220,7 +222,7 @@ def max_pool2d(
     Raises:
         RuntimeError: for numbers out of range and shapes that do not fit.
     """
-    pair: Any = pooling.max_pool(
+    pair: Any = kernels.max_pool(
         "max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode
     )
     return pair if return_indices else pair[0]
@@ -231,7 +233,7 @@ def max_pool3d(
     dilation: Number = 1, ceil_mode: bool = False, return_indices: bool = False,
 ) -> Tensor:  # fmt: skip
     """The greatest elements of windows over the last three dimensions; see `max_pool2d`."""
-    pair: Any = pooling.max_pool(
+    pair: Any = kernels.max_pool(
         "max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode
     )
     return pair if return_indices else pair[0]
@@ -250,7 +252,7 @@ def avg_pool2d(
         count_include_pad: whether padding counts as elements that are zero.
         divisor_override: by what sums are divided instead of the number of elements.
     """
-    return pooling.mean_pool(
+    return kernels.mean_pool(
         "avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad,
         divisor_override,
     )  # fmt: skip
@@ -261,7 +263,7 @@ def avg_pool3d(
     ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
 ) -> Tensor:  # fmt: skip
     """The mean of each window over the last three dimensions; see `avg_pool2d`."""
-    return pooling.mean_pool(
+    return kernels.mean_pool(
         "avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad,
         divisor_override,
     )  # fmt: skip
@@ -290,7 +292,7 @@ def adaptive(name: str, input: Tensor, output_size: Any) -> Any:
         raise RuntimeError(f"{name}{told} must be {dims}")
     shape = (*(0,) * dims, *input._array.shape)[-dims:]
     size = tuple([n if o is None else o for n, o in zip(shape, given, strict=True)])
-    return (pooling.adaptive_mean if mean else pooling.adaptive_max)(name, input, size)
+    return (kernels.adaptive_mean if mean else kernels.adaptive_max)(name, input, size)
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
@@ -311,7 +313,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Tensor:
     """The greatest element of each part of one dimension; see `adaptive_avg_pool2d`."""
-    pair: Any = pooling.adaptive_max_pool1d(input, output_size)
+    pair: Any = kernels.adaptive_max_pool1d(input, output_size)
     return pair if return_indices else pair[0]
 
 
@@ -389,12 +391,11 @@ def interpolate(
     elif antialias:
         need_kind("compute_index_ranges_weights", input._array, kinds="biuf", half=False)
         operation = ANTIALIASED[mode]
-        maps = [kernels.smooth(*each, corners, mode == "bicubic") for each in numbers]
+        maps = [kernels.blended(*each, corners, mode == "bicubic", None) for each in numbers]
     else:
         operation = SMOOTH[mode][1]
         kind = np.dtype(np.float64 if input._array.dtype == np.float64 else np.float32)
-        weights = kernels.cubic if mode == "bicubic" else kernels.linear
-        maps = [weights(*each, corners, kind) for each in numbers]
+        maps = [kernels.blended(*each, corners, mode == "bicubic", kind) for each in numbers]
     return operation(input, tuple(maps))
 
 
@@ -495,7 +496,7 @@ def grid_sample(
     if align_corners is None:
         warn(CHANGED)
     check_shapes(input, grid)
-    sampler = grid_sampler_2d if input._array.ndim == 4 else grid_sampler_3d
+    sampler = GRID_SAMPLER[input._array.ndim - 2]
     return sampler(input, grid, MODES[mode], PADDING[padding_mode], bool(align_corners))
 
 

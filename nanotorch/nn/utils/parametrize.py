@@ -19,7 +19,7 @@ from nanotorch.nn.functional.normalization import normalize
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
 from nanotorch.ops.arguments import require
-from nanotorch.ops.normalization import lengths, stretched
+from nanotorch.ops.fused import lengths, stretched
 
 __all__ = [
     "ParametrizationList", "cached", "is_parametrized", "register_parametrization",

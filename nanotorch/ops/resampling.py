@@ -1,0 +1,968 @@
+"""Resampling: pooling, pictures in other sizes, and pictures seen through a grid."""
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import cached_property, lru_cache, reduce
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from nanotorch._core.arguments import as_int, as_ints, named, within_memory
+from nanotorch._core.batched import Call, apart, merged
+from nanotorch._core.layout import normal_dim
+from nanotorch._core.op import Array, hidden_op, op, public
+from nanotorch._core.tensor import Tensor
+from nanotorch.ops.arguments import need_kind, need_ndim, need_one_dtype, require, tensor_given
+from nanotorch.ops.elementwise import tied
+from nanotorch.ops.joining import stack_along
+from nanotorch.ops.reduction import mean_along, sum_along
+from nanotorch.ops.shape import squeeze_one, unsqueeze
+
+# The last dimensions.
+
+
+Ints = tuple[int, ...]
+
+
+def last(parts: Iterable[Any]) -> tuple[Any, ...]:
+    """An index of the last dimensions."""
+    return (..., *parts)
+
+
+def planes(indices: Array, dims: int, size: Ints) -> Array:
+    """Numbers within the last dimensions as numbers in the whole array."""
+    lead = indices.shape[: indices.ndim - dims]
+    starts = np.arange(math.prod(lead)) * math.prod(size)
+    return (indices.reshape(len(starts), -1) + starts[:, None]).reshape(-1)
+
+
+# Each element along a dimension as a weighted sum of few others: what enlarges, pads and averages.
+#
+# `Taps` say which others, and with which weights; their adjoint adds each back to where it came
+# from.
+
+
+class Taps:
+    """For each element along a dimension the elements that it is made of.
+
+    Args:
+        size: of the dimension before.
+        index: ``(T, n)`` or ``(n,)``: where the T elements are that make each of n; those outside,
+            of which there are none with weights, are 0.
+        weights: ``(T, n)``; without them each is a copy of one.
+    """
+
+    def __init__(self, size: int, index: Array, weights: Array | None = None) -> None:
+        rows = np.atleast_2d(index)
+        self.size, self.out = size, rows.shape[1]
+        self.steps, self.steps_back = [], []
+        for k, row in enumerate(rows):
+            every = np.flatnonzero((row >= 0) & (row < size))
+            pair, share = (every, row[every]), None if weights is None else weights[k]
+            self.steps.append(Step(*pair, share))
+            self.steps_back.append(Step(*pair[::-1], share))
+        if weights is None and (rows[:, 1:] > rows[:, :-1]).all():
+            return
+        # The adjoint: in step k, to each place comes what was made of it for the k-th time.
+        used = np.flatnonzero(np.ones_like(rows) if weights is None else weights)
+        places, origins = rows.reshape(-1)[used], used % max(self.out, 1)
+        order = np.argsort(places, kind="stable")
+        ascending = places[order]
+        turn = np.arange(len(order)) - np.searchsorted(ascending, ascending)
+        self.steps_back = []
+        for k in range(int(turn.max(initial=-1)) + 1):
+            now = order[turn == k]
+            share = None if weights is None else weights.reshape(-1)[used[now]]
+            self.steps_back.append(Step(places[now], origins[now], share))
+
+    def apply(self, input: Array, dim: int) -> Array:
+        """The new elements along ``dim``."""
+        return gathered(self.steps, self.out, input, dim)
+
+    def back(self, g: Array, dim: int) -> Array:
+        """The adjoint of `apply`."""
+        return gathered(self.steps_back, self.size, g, dim)
+
+
+class Step:
+    """Elements that are added, times weights, at places of which no two are the same."""
+
+    def __init__(self, target: Array, source: Array, weights: Array | None) -> None:
+        self.count = len(target)
+        self.target, self.source = place(target), place(source)
+        self.weights = weights
+
+    def part(self, input: Array, dim: int) -> Array:
+        """What is added; perhaps a view."""
+        if isinstance(self.source, slice):
+            part = input[(*(slice(None),) * dim, self.source)]
+        else:
+            part = input.take(self.source, dim)
+        if self.weights is None:
+            return part
+        row = self.weights.astype(part.dtype)
+        return part * row.reshape((-1,) + (1,) * (part.ndim - dim - 1))
+
+
+def place(index: Array) -> slice | Array:
+    """Places at equal distances as a slice, which is faster."""
+    if len(index) == 1:
+        return slice(int(index[0]), int(index[0]) + 1)
+    steps = set((index[1:] - index[:-1]).tolist())
+    if len(steps) == 1 and min(steps) > 0:
+        return slice(int(index[0]), int(index[-1]) + 1, steps.pop())
+    return index
+
+
+def gathered(steps: Sequence[Step], size: int, input: Array, dim: int) -> Array:
+    """The sum of all steps, along a dimension of the new ``size``."""
+    first = steps[0] if steps else None
+    if first is not None and first.count == size and isinstance(first.target, slice):
+        part = first.part(input, dim)
+        out = np.ascontiguousarray(part) if first.weights is not None else part.copy()
+        steps = steps[1:]
+    else:
+        out = np.zeros((*input.shape[:dim], size, *input.shape[dim + 1 :]), input.dtype)
+    for step in steps:
+        out[(*(slice(None),) * dim, step.target)] += step.part(input, dim)
+    return out
+
+
+Maps = Sequence[Taps | None]  # of the last dimensions; None for one that stays as it is
+
+
+def along(input: Array, maps: Maps, back: bool = False) -> Array:
+    """All taps, or their adjoints, one dimension after the other."""
+    out, first = input, input.ndim - len(maps)
+    for k, taps in enumerate(maps):
+        if taps is not None:
+            out = (taps.back if back else taps.apply)(out, first + k)
+    if out is input:
+        return input.copy()
+    return out.astype(input.dtype, copy=False)
+
+
+@hidden_op(input=lambda g, maps, back: resample(g, maps, not back), batch=merged, wide=True)
+def resample(input: Array, maps: Maps, back: bool = False) -> Array:
+    """The elements that ``maps`` make of the last dimensions, or the adjoint of that."""
+    return along(input, maps, back)
+
+
+# PyTorch's backward takes the input of some of them as well.
+TIED: dict[str, Any] = {"input": lambda g, input, maps: tied(resample(g, maps, True), input)}
+
+
+def resampling(name: str, **declared: Any) -> Any:
+    """`resample` by another name, as an operation with a node of its own."""
+
+    def kernel(input: Array, maps: Maps) -> Array:
+        """The elements that ``maps`` make of the last dimensions."""
+        return along(input, maps)
+
+    formula = {"input": lambda g, maps: resample(g, maps, True)}
+    return hidden_op(**{**formula, "batch": merged, **declared})(named(kernel, name))
+
+
+def resamplings(name: str, **declared: Any) -> tuple[Any, ...]:
+    """`resampling` over one, two and three dimensions."""
+    return tuple([resampling(f"{name}{dims}d", **declared) for dims in (1, 2, 3)])
+
+
+# The greatest element of each window, where it lies, and what leads back there.
+
+
+class Pooling:
+    """Windows over the last dimensions, as pooling takes them.
+
+    Attributes:
+        size: of these dimensions.
+        padding: before the first element.
+        out: how many windows there are along each dimension.
+        firsts: along each dimension, the first element of each window; negative in the padding.
+    """
+
+    def __init__(
+        self, size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, out: Ints
+    ) -> None:
+        self.size, self.padding, self.out = size, padding, out
+        self.kernel, self.stride, self.dilation = kernel, stride, dilation
+        dims = zip(out, stride, padding, strict=True)
+        self.firsts = [np.arange(o) * s - p for o, s, p in dims]
+        self.steps = [math.prod(size[k + 1 :]) for k in range(len(size))]
+
+    @cached_property
+    def after(self) -> Ints:
+        """The padding behind the last element, as far as windows reach."""
+        dims = zip(self.firsts, self.kernel, self.dilation, self.size, strict=True)
+        return tuple([max(int(at[-1]) + d * (k - 1) + 1 - n, 0) for at, k, d, n in dims])
+
+    @cached_property
+    def places(self) -> list[Any]:
+        """For each element of the kernel, those of all windows in the padded input."""
+        dims = zip(self.kernel, self.stride, self.dilation, self.out, strict=True)
+        pieces = [
+            [slice(j, j + (o - 1) * s + 1, s) for j in range(0, k * d, d)] for k, s, d, o in dims
+        ]
+        return [last(at) for at in product(*pieces)]
+
+    @cached_property
+    def origins(self) -> Array:
+        """The number in the input, not padded, of each window's first element: ``out``."""
+        return outer_sum(self.firsts, self.steps)
+
+    @cached_property
+    def numbers(self) -> Array:
+        """By how much the number of each element of a window exceeds that of the first."""
+        dims = zip(self.kernel, self.dilation, strict=True)
+        return outer_sum([np.arange(k) * d for k, d in dims], self.steps).reshape(-1)
+
+    @cached_property
+    def entries(self) -> Array:
+        """Which element of each window is the first that is not in the padding: ``out``."""
+        steps = [math.prod(self.kernel[k + 1 :]) for k in range(len(self.kernel))]
+        dims = zip(self.firsts, self.dilation, strict=True)
+        return outer_sum([-(np.minimum(first, 0) // d) for first, d in dims], steps)
+
+    @cached_property
+    def sums(self) -> Maps:
+        """What adds up each window, along one dimension after the other."""
+        dims = zip(self.size, self.firsts, self.kernel, strict=True)
+        return [Taps(n, first + np.arange(k)[:, None]) for n, first, k in dims]
+
+
+def outer_sum(parts: list[Array], factors: Sequence[int]) -> Array:
+    """The sums of one element of each vector, times its factor: a dimension for each of them."""
+    return reduce(np.add.outer, [a * n for a, n in zip(parts, factors, strict=True)])
+
+
+FEW = 64
+
+
+def one_by_one(source: Array, at: Pooling) -> tuple[Array, Array]:
+    """`pooled`, but for nan and the padding, by running over the elements of the windows."""
+    best = np.array(source[at.places[0]], order="C")
+    which = np.zeros(best.shape, np.min_scalar_type(len(at.places) - 1))
+    for number, place in enumerate(at.places[1:], 1):
+        part = np.ascontiguousarray(source[place])
+        greater = part > best
+        np.maximum(best, part, out=best)
+        np.maximum(which, np.multiply(greater, number, dtype=which.dtype), out=which)
+    return best, which
+
+
+def at_once(source: Array, at: Pooling) -> tuple[Array, Array]:
+    """`one_by_one` for few windows of many elements."""
+    dims = len(at.size)
+    spans = [d * (k - 1) + 1 for k, d in zip(at.kernel, at.dilation, strict=True)]
+    views = sliding_window_view(source, spans, tuple(range(-dims, 0)))
+    begin = [slice(0, (o - 1) * s + 1, s) for o, s in zip(at.out, at.stride, strict=True)]
+    views = views[last((*begin, *[slice(None, None, d) for d in at.dilation]))]
+    flat = views.reshape(*views.shape[:-dims], len(at.places))
+    which = flat.argmax(-1)
+    return np.take_along_axis(flat, which[..., None], -1)[..., 0], which
+
+
+def pooled(input: Array, at: Pooling) -> tuple[Array, Array]:
+    """The greatest element of each window, and its number in the input.
+
+    The first of equal ones; the last nan, if there is any.
+    """
+    need_kind(f"max_pool{len(at.size)}d", input, kinds="fiu")
+    source, floating = np.ascontiguousarray(input), input.dtype.kind == "f"
+    if any(at.padding) or any(at.after):
+        sizes = list(zip(at.size, at.padding, at.after, strict=True))
+        shape = (*input.shape[: -len(sizes)], *[n + p + q for n, p, q in sizes])
+        source = np.full(shape, -np.inf if floating else np.iinfo(input.dtype).min, input.dtype)
+        source[last(slice(p, p + n) for n, p, _ in sizes)] = input
+    count = math.prod(at.out)
+    best, which = (at_once if count <= FEW < len(at.places) else one_by_one)(source, at)
+    if any(at.padding):  # where all are the lowest number, the first that is not padding
+        which = np.maximum(which, at.entries)
+    if floating and np.isnan(np.add.reduce(best, None)):
+        for number, place in enumerate(at.places):
+            which[np.isnan(source[place])] = number
+    numbers = at.numbers.take(which.reshape(-1, count) if count else which)
+    if count:
+        numbers += at.origins.reshape(-1)
+    return best, numbers.reshape(best.shape)
+
+
+@hidden_op(g=lambda g, indices, size: pool_pick(g, indices, len(size)), batch=merged)
+def pool_spread(g: Array, indices: Array, size: Ints) -> Array:
+    """Zeros of the last dimensions ``size``, with ``g`` added at ``indices`` within them."""
+    dims = len(size)
+    out = np.zeros((*g.shape[: g.ndim - dims], *size), g.dtype)
+    if g.size:
+        np.add.at(out.reshape(-1), planes(indices, dims, size), g.reshape(-1))
+    return out
+
+
+@hidden_op(
+    input=lambda g, indices, input_shape, dims: pool_spread(
+        g, indices, tuple(input_shape[len(input_shape) - dims :])
+    ),
+    batch=merged,
+)
+def pool_pick(input: Array, indices: Array, dims: int) -> Array:
+    """The elements at ``indices`` within the last dimensions."""
+    if not indices.size:
+        return np.empty(indices.shape, input.dtype)
+    size = input.shape[input.ndim - dims :]
+    return input.reshape(-1)[planes(indices, dims, size)].reshape(indices.shape)
+
+
+def picking(name: str, dims: int, kernel: Any) -> Any:
+    """The operation ``name``: what ``kernel`` takes of the last dimensions, and from where."""
+
+    def picked(input: Array, parts: Any) -> tuple[Array, Array]:
+        """The greatest element of each part of the last dimensions, and its number there."""
+        return kernel(input, parts)
+
+    def slope(g: Any, input: Any, indices: Any) -> Any:
+        return tied(pool_spread(g, indices, tuple(input.shape[-dims:])), input)
+
+    return hidden_op(input=slope, aux=("indices",), batch=merged)(named(picked, name))
+
+
+MAX_POOL = {dims: picking(f"max_pool{dims}d_with_indices", dims, pooled) for dims in (2, 3)}
+
+
+# Means of windows, of equal or of different sizes.
+
+
+def divided(values: Array, at: Pooling, with_padding: bool, divisor: int | None) -> Array:
+    """Sums by ``divisor``, or by how many elements each window has; of integers towards zero."""
+    by: Any = divisor
+    if divisor is None:
+        around = [p * with_padding for p in at.padding]
+        ends = zip(at.firsts, at.kernel, at.size, around, strict=True)
+        inside = [np.minimum(a + k, n + p) - np.maximum(a, -p) for a, k, n, p in ends]
+        by = reduce(np.multiply.outer, [np.maximum(count, 1) for count in inside])
+        by = by if by.min() < by.max() else by.max()
+    if values.dtype.kind in "iu":
+        return np.trunc(values / by).astype(values.dtype)
+    return values / np.asarray(by).astype(values.dtype)
+
+
+@hidden_op(
+    g=lambda g, at, with_padding, divisor: AVG_POOL[2](g, at, with_padding, divisor),
+    batch=merged, wide=True,
+)  # fmt: skip
+def avg_pool_backward(g: Array, at: Pooling, with_padding: bool, divisor: int | None) -> Array:
+    """The adjoint of the means of windows."""
+    return along(divided(g, at, with_padding, divisor), at.sums, True)
+
+
+def averaging(dims: int) -> Any:
+    """The means of windows over the last dimensions."""
+
+    def means(input: Array, at: Pooling, with_padding: bool, divisor: int | None) -> Array:
+        """The sum of each window divided by the number of its elements, or by ``divisor``."""
+        name = "avg_pool3d_out_frame" if dims == 3 else "avg_pool2d"
+        if input.dtype != np.int64:
+            need_kind(name, input, half=False)
+        return divided(along(input, at.sums), at, with_padding, divisor)
+
+    def slope(g: Any, input: Any, at: Any, with_padding: Any, divisor: Any) -> Any:
+        return tied(avg_pool_backward(g, at, with_padding, divisor), input)
+
+    named(means, f"avg_pool{dims}d")
+    return hidden_op(input=slope, batch=merged, wide=dims == 2)(means)
+
+
+AVG_POOL: dict[int, Any] = {dims: averaging(dims) for dims in (2, 3)}
+
+
+# Pooling as users call it: the arguments, and what PyTorch says of wrong ones.
+
+
+POSITIONS = {"kernel_size": 2, "stride": 3, "padding": 4, "dilation": 5}
+FITTING = 2**31  # windows over several dimensions are counted in 32 bits
+
+
+def per_dim(name: str, what: str, value: Any, dims: int) -> Ints:
+    """One number for each dimension, of one for all or one for each."""
+    if value.__class__ is int and -FITTING <= value < FITTING:
+        return (value,) * dims
+    one = as_int(value) if value.__class__ is int else value
+    given = as_ints(one, (name, what, POSITIONS[what]))
+    if dims > 1 and not all(-FITTING <= n < FITTING for n in given):
+        raise RuntimeError("value cannot be converted to type int without overflow")
+    require(len(given) in (1, dims), "{}(): {} must be 1 or {} numbers", name, what, dims)
+    return given * dims if len(given) == 1 else given
+
+
+def numbers(
+    name: str, dims: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any = 1
+) -> tuple[Ints, Ints, Ints, Ints]:
+    """Size, stride, padding and dilation of windows, which lie side by side without a stride."""
+    kernel = per_dim(name, "kernel_size", kernel_size, dims)
+    beside = stride is None or (isinstance(stride, (tuple, list)) and not stride)
+    return (
+        kernel,
+        kernel if beside else per_dim(name, "stride", stride, dims),
+        per_dim(name, "padding", padding, dims),
+        per_dim(name, "dilation", dilation, dims),
+    )
+
+
+def check_elements(input: Tensor, dims: int) -> None:
+    """Refuse an input of another number of dimensions, or without elements in one but the batch."""
+    shape = input._array.shape
+    batch = len(shape) == dims + 2
+    if len(shape) not in (dims + 1, dims + 2) or 0 in shape[1 if batch else 0 :]:
+        raise RuntimeError(
+            f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim "
+            f"batch size for input, but got:{list(shape)}"
+        )
+
+
+def out_size(n: int, k: int, s: int, p: int, d: int, ceil: bool) -> int:
+    """How many windows there are; the last begins inside the input or its padding before."""
+    require(min(k, s, d) > 0, "kernel_size, stride and dilation must be greater than zero")
+    require(p >= 0, "pad must be non-negative, but got pad: {}", p)
+    if p > ((k - 1) * d + 1) // 2:
+        raise RuntimeError(
+            "pad should be at most half of effective kernel size, but got "
+            f"pad={p}, kernel_size={k} and dilation={d}"
+        )
+    out = (n + 2 * p - d * (k - 1) - 1 + (s - 1 if ceil else 0)) // s + 1
+    return out - 1 if ceil and (out - 1) * s >= n + p else out
+
+
+@lru_cache(64)
+def windows_of(
+    name: str, size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil: bool,
+    channels: int,
+) -> Pooling:  # fmt: skip
+    """The windows over the last dimensions of ``size``, if there are any."""
+    dims = zip(size, kernel, stride, padding, dilation, strict=True)
+    out = tuple([out_size(*each, ceil) for each in dims])
+    if name == "avg_pool3d":
+        fits = all(n >= k for n, k in zip(size, kernel, strict=True))
+        require(fits, "avg_pool3d(): kernel {} is larger than the input {}", kernel, size)
+    if min(out) < 1:
+        sizes = ["x".join(map(str, (channels, *ints))) for ints in (size, out)]
+        raise RuntimeError(
+            f"Given input size: ({sizes[0]}). Calculated output size: ({sizes[1]}). Output size is "
+            "too small"
+        )
+    return Pooling(size, kernel, stride, padding, dilation, out)
+
+
+# The greatest
+
+
+def max_pool(
+    name: str, dims: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
+    ceil_mode: bool,
+) -> Any:  # fmt: skip
+    """The greatest elements of windows over one, two or three dimensions, and their numbers."""
+    tensor_given(name, input)
+    each = numbers(name, dims, kernel_size, stride, padding, dilation)
+    shape = input._array.shape
+    if dims == 1:
+        check_elements(input, 1)
+        fits = each[2][0] <= each[0][0] // 2
+        require(fits, "max_pool1d(): padding exceeds half of the kernel")
+        row = [(one, *ints) for one, ints in zip((1, 1, 0, 1), each, strict=True)]
+        values, indices = max_pool(name, 2, unsqueeze(input, -2), *row, ceil_mode)
+        return squeeze_one(values, -2), squeeze_one(indices, -2)
+    need_ndim(name, input, dims + 1, dims + 2)
+    if 0 in shape:
+        check_elements(input, dims)
+    at = windows_of(name, shape[-dims:], *each, bool(ceil_mode), shape[-dims - 1])
+    return MAX_POOL[dims](input, at)
+
+
+# Means as users call them
+
+
+def check_signal(name: str, input: Any) -> None:
+    """Refuse what is neither (N, C, L) nor (C, L)."""
+    tensor_given(name, input)
+    need_ndim(name, input, 2, 3)
+
+
+def mean_pool(
+    name: str, dims: int, input: Any, kernel_size: Any, stride: Any, padding: Any,
+    ceil_mode: bool, count_include_pad: bool, divisor_override: Any,
+) -> Any:  # fmt: skip
+    """The means of windows over two or three dimensions."""
+    tensor_given(name, input)
+    each = numbers(name, dims, kernel_size, stride, padding)
+    shape = input._array.shape
+    divisor = None if divisor_override is None else as_int(divisor_override)
+    require(divisor != 0, "divisor must be not zero")
+    if dims == 2:
+        normal_dim(-3, len(shape))
+    check_elements(input, dims)
+    at = windows_of(name, shape[-dims:], *each, bool(ceil_mode), shape[-dims - 1])
+    return AVG_POOL[dims](input, at, bool(count_include_pad), divisor)
+
+
+@public
+def avg_pool1d(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
+    ceil_mode: bool = False, count_include_pad: bool = True,
+) -> Tensor:  # fmt: skip
+    """The means of windows over one dimension: (N, C, L) or (C, L); see `max_pool2d`.
+
+    Args:
+        count_include_pad: whether padding counts as elements that are zero.
+    """
+    name = "avg_pool1d"
+    check_signal(name, input)
+    kernel, stride, padding, _ = numbers(name, 1, kernel_size, stride, padding)
+    row = unsqueeze(input, -2), (1, *kernel), (1, *stride), (0, *padding)
+    return squeeze_one(mean_pool("avg_pool2d", 2, *row, ceil_mode, count_include_pad, None), -2)
+
+
+# Pooling over windows of different sizes, which together make up the input.
+
+
+def shares(size: int, out: int) -> tuple[Array, Array]:
+    """Where the windows begin and end that divide ``size`` elements into ``out`` parts.
+
+    Where it does not divide evenly they overlap.
+    """
+    k = np.arange(out)
+    return k * size // out, -(-(k + 1) * size // out)
+
+
+def adaptive(input: Array, out: Ints) -> tuple[Array, Array]:
+    """The greatest element of each part of the last dimensions, and its number there."""
+    dims = len(out)
+    size = input.shape[input.ndim - dims :]
+    need_kind(f"adaptive_max_pool{dims}d", input)
+    ends = [shares(n, o) for n, o in zip(size, out, strict=True)]
+    longest = [int((stop - start).max(initial=1)) for start, stop in ends]
+    best: Any = None
+    numbers: Any = None
+    for at in product(*map(range, longest)):
+        # The last element of a shorter part is met again; it is not greater than itself.
+        rows = [np.minimum(start + k, stop - 1) for k, (start, stop) in zip(at, ends, strict=True)]
+        part = input[last(np.ix_(*rows))]
+        number = np.ravel_multi_index(np.ix_(*rows), size)
+        if best is None:
+            best, numbers = part, np.broadcast_to(number, part.shape).copy()
+            continue
+        greater = (part > best) | np.isnan(part)
+        best = np.where(greater, part, best)
+        numbers = np.where(greater, number, numbers)
+    return np.ascontiguousarray(best), np.ascontiguousarray(numbers)
+
+
+ADAPTIVE_MAX = {dims: picking(f"adaptive_max_pool{dims}d", dims, adaptive) for dims in (2, 3)}
+
+
+# Means of windows of different sizes
+
+
+@lru_cache(256)
+def averaged(size: int, out: int) -> Taps | None:
+    """The means of the parts into which ``size`` elements are divided."""
+    if size == out:
+        return None
+    start, stop = shares(size, out)
+    length = stop - start
+    k = np.arange(int(length.max(initial=1)))[:, None]
+    weights = np.where(k < length, 1.0 / np.maximum(length, 1), 0.0)
+    return Taps(size, np.minimum(start + k, np.maximum(stop - 1, 0)), weights)
+
+
+ADAPTIVE_AVG = {dims: resampling(f"adaptive_avg_pool{dims}d", wide=True, **TIED) for dims in (2, 3)}
+
+
+# As users call them
+
+
+def signal_parts(name: str, input: Any, value: Any) -> Ints:
+    """The output size of a signal, as a picture of one row."""
+    check_signal(name, input)
+    given = as_ints(value)
+    require(len(given) == 1, "{}(): output_size must have one number, not {}", name, len(given))
+    return (1, *given)
+
+
+def check_parts(name: str, input: Tensor, dims: int) -> None:
+    """Refuse an input of another number of dimensions, or without elements to pool."""
+    shape = input._array.shape
+    need_ndim(name, input, dims + 1, dims + 2)
+    for k in range(len(shape) - dims, len(shape)):
+        require(shape[k], "{}(): dimension {} of size 0 in shape {}", name, k, shape)
+
+
+@within_memory
+def adaptive_mean(name: str, input: Any, size: Ints) -> Any:
+    """The means of as many parts as ``size`` says."""
+    dims = len(size)
+    require(dims != 2 or min(size) >= 0, "{}(): negative output_size {}", name, size)
+    if set(size) == {1}:  # PyTorch takes the mean here
+        axes = [normal_dim(-k, input.ndim) for k in range(1, 1 + dims)]
+        return mean_along(input, tuple(reversed(axes)), True)
+    check_parts(name, input, dims)
+    need_kind(name, input._array)
+    shape = input._array.shape[-dims:]
+    maps = tuple([averaged(n, o) for n, o in zip(shape, size, strict=True)])
+    return ADAPTIVE_AVG[dims](input, maps)
+
+
+def adaptive_max(name: str, input: Any, size: Ints) -> Any:
+    """The greatest elements of as many parts as ``size`` says, and their numbers."""
+    dims = len(size)
+    check_parts(name, input, dims)
+    require(min(size) >= 0, "{}(): negative output_size {}", name, size)
+    return ADAPTIVE_MAX[dims](input, size)
+
+
+@public
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """The means of ``output_size`` parts of the last dimension: (N, C, L) or (C, L).
+
+    Part k goes from ``⌊k L / output_size⌋`` to ``⌈(k + 1) L / output_size⌉``.
+    """
+    size = signal_parts("adaptive_avg_pool1d", input, output_size)
+    return squeeze_one(adaptive_mean("adaptive_avg_pool2d", unsqueeze(input, -2), size), -2)
+
+
+@public
+def adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
+    """The greatest elements of ``output_size`` parts of the last dimension, and their numbers."""
+    size = signal_parts("adaptive_max_pool1d", input, output_size)
+    values, indices = adaptive_max("adaptive_max_pool2d", unsqueeze(input, -2), size)
+    return squeeze_one(values, -2), squeeze_one(indices, -2)
+
+
+# Pictures made larger or smaller: which elements each new one is made of, and how much of each.
+
+
+CUBIC = -0.75  # the slope of the cubic kernel at 1; with anti-aliasing it is -0.5
+
+
+# By mode: those over one, two and three dimensions; of how many the operation is, and that.
+NEAREST_OF = {
+    "nearest": resamplings("upsample_nearest"),
+    "nearest-exact": resamplings("upsample_nearest_exact"),
+}
+SMOOTH = {
+    "linear": (1, resampling("upsample_linear1d", wide=True)),
+    "bilinear": (2, resampling("upsample_bilinear2d", wide=True)),
+    "bicubic": (2, resampling("upsample_bicubic2d", wide=True)),
+    "trilinear": (3, resampling("upsample_trilinear3d", wide=True)),
+}
+ANTIALIASED = {
+    mode: resampling(f"upsample_{mode}2d_aa", wide=True) for mode in ("bilinear", "bicubic")
+}
+
+
+def step_of(size: int, out: int, scale: float | None) -> float:
+    """How far neighbours of the result are apart in the input."""
+    return 1.0 / scale if scale is not None and scale > 0 else size / out
+
+
+@lru_cache(256)
+def nearest(size: int, out: int, scale: float | None, exact: bool) -> Taps:
+    """The nearest element: that below the left end of each new one, or (exact) its middle."""
+    step = np.float32(step_of(size, out, scale))
+    k = np.arange(out, dtype=np.float32)
+    if exact:
+        index = np.floor((k + np.float32(0.5)) * step)
+    elif out == size:
+        index = k
+    elif out == 2 * size:
+        index = k // 2
+    else:
+        index = np.floor(k * step)
+    return Taps(size, np.minimum(index.astype(np.int64), size - 1))
+
+
+def cubic_kernel(distance: Array, a: float) -> Array:
+    """The weight of an element at a distance.
+
+    Reference:
+        Keys, Cubic Convolution Interpolation for Digital Image Processing, 1981.
+    """
+    d = np.abs(distance)
+    near = ((a + 2) * d - (a + 3)) * d * d + 1
+    far = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+    return np.where(d <= 1, near, np.where(d < 2, far, 0))
+
+
+@lru_cache(256)
+def blended(
+    size: int, out: int, scale: float | None, align_corners: bool, cubic: bool,
+    kind: np.dtype | None,
+) -> Taps | None:  # fmt: skip
+    """The two neighbours, weighted by their nearness, or four, weighted by a cubic kernel.
+
+    Args:
+        kind: the precision of their places. None: as many elements as a new one covers.
+    """
+    if size == out and (align_corners or scale is None):
+        return None
+    step = step_of(size, out, scale)
+    if align_corners:
+        step = (size - 1) / (out - 1) if out > 1 else 0.0
+    if kind is None:
+        reach = (2.0 if cubic else 1.0) * max(step, 1.0)
+        middle = (np.arange(out) + 0.5) * step
+        start = np.maximum((middle - reach + 0.5).astype(np.int64), 0)
+        stop = np.minimum((middle + reach + 0.5).astype(np.int64), size)
+        k = np.arange(max(math.ceil(reach) * 2 + 1, 1))[:, None]
+        distance = (k + start - middle + 0.5) / max(step, 1.0)
+        near = cubic_kernel(distance, -0.5) if cubic else np.maximum(1 - np.abs(distance), 0)
+        weights = np.where(k < stop - start, near, 0)
+        return Taps(size, np.minimum(start + k, size - 1), weights / weights.sum(0))
+    half = kind.type(0.0 if align_corners else 0.5)
+    at = (np.arange(out).astype(kind) + half) * kind.type(step) - half
+    if cubic:  # beyond a border is the border
+        places = np.floor(at) + np.arange(-1, 3)[:, None]
+        index = np.clip(places, 0, size - 1).astype(np.int64)
+        return Taps(size, index, cubic_kernel(at - places, CUBIC))
+    at = np.maximum(at, 0)
+    left = np.minimum(np.floor(at).astype(np.int64), size - 1)
+    share = np.clip(at - left, 0, 1)
+    return Taps(
+        size, np.stack([left, np.minimum(left + 1, size - 1)]), np.stack([1 - share, share])
+    )
+
+
+# Pictures seen through a grid of places: `grid_sample`, and the grids of affine maps.
+#
+# What is seen at a place is a sum over the elements around it, each times one weight for every
+# dimension. The derivative along a dimension is the same sum with the derivatives of its weights,
+# so that one operation, which is told how often to differentiate along each, has all of them.
+
+
+NEAREST, BICUBIC = 1, 2  # 0: bilinear
+ZEROS, _, REFLECTION = range(3)
+Orders = tuple[int, ...]
+Options = tuple[int, int, bool]  # interpolation, padding, whether corners are aligned
+FAR = 1e9  # where a place lies that is farther away, or nowhere
+
+# The cubic kernel of nearest and of farther elements: coefficients, the constant first.
+NEAR = (1.0, 0.0, -2.25, 1.25)
+OUTER = (3.0, -6.0, 3.75, -0.75)
+
+
+def brought_inside(at: Array, size: int, padding: int, align_corners: bool) -> tuple[Array, Array]:
+    """Places as the padding moves them, and the slope of that."""
+    slope = np.ones_like(at)
+    if padding == REFLECTION:  # mirrored at the borders until they are inside
+        low, span = (0.0, max(size - 1.0, 1.0)) if align_corners else (-0.5, float(size))
+        away = np.abs(at - low)
+        even = away // span % 2 == 0
+        rest = np.fmod(away, span)
+        slope = np.where(even, 1.0, -1.0) * np.where(at < low, -1.0, 1.0)
+        at = np.where(even, rest + low, span - rest + low)
+    if padding != ZEROS:
+        slope = np.where((at > 0) & (at < size - 1), slope, 0)
+        at = np.clip(at, 0, size - 1)
+    return at, slope
+
+
+Tap = tuple[Array, Array]  # which element of a dimension, with which weight
+
+
+def taps(grid: Array, size: int, options: Options, order: int) -> list[Tap]:
+    """The elements around places of one dimension, and derivatives of their weights.
+
+    Args:
+        grid: the places; the picture is between -1 and 1.
+    """
+    mode, padding, align_corners = options
+    scale = (size - 1) / 2 if align_corners else size / 2
+    at = np.clip(np.nan_to_num(grid * scale + (size - 1) / 2, nan=-FAR), -FAR, FAR)
+    at = at.astype(grid.dtype, copy=False)
+    places = []
+    if mode == BICUBIC:  # the padding moves each element
+        left = np.floor(at)
+        for k in range(-1, 3):
+            distance, sign = (at - left - k, 1) if k <= 0 else (k - (at - left), -1)
+            factors = np.polynomial.polynomial.polyder(NEAR if k in (0, 1) else OUTER, order)
+            weight = np.polynomial.polynomial.polyval(distance, factors) * (sign * scale) ** order
+            place = brought_inside(left + k, size, padding, align_corners)[0]
+            places.append((np.rint(place), weight))
+    else:
+        at, slope = brought_inside(at, size, padding, align_corners)
+        if mode == NEAREST:
+            places.append((np.rint(at), np.full(at.shape, 0.0 if order else 1.0)))
+        else:
+            left, slope = np.floor(at), slope * scale * (order == 1)
+            shares = (-slope, slope) if order else (1 - (at - left), at - left)
+            places += [(left, shares[0]), (left + 1, shares[1])]
+    found = []
+    for place, weight in places:  # 0 where it lies outside
+        within = (place >= 0) & (place < size)
+        index = np.where(within, place, 0).astype(np.int64)
+        found.append((index, np.where(within, weight, 0).astype(grid.dtype)))
+    return found
+
+
+def all_taps(grid: Array, size: Sequence[int], options: Options, orders: Orders) -> list[Tap]:
+    """The elements around places ``(N, P, d)``, numbered in the whole picture, and their weights.
+
+    The last dimension of the picture comes first in the grid.
+    """
+    dims = len(size)
+    each = [
+        taps(grid[..., dims - 1 - k], n, options, orders[dims - 1 - k]) for k, n in enumerate(size)
+    ]
+    found = []
+    for combination in product(*each):
+        index, weight = combination[0]
+        for (more, share), n in zip(combination[1:], size[1:], strict=True):
+            index, weight = index * n + more, weight * share
+        found.append((index, weight))
+    return found
+
+
+def seen(input: Array, grid: Array, options: Options, orders: Orders) -> Array:
+    """What is seen of ``(N, C, ...)`` at the places ``(N, ..., d)``."""
+    need_one_dtype(input, grid)
+    need_kind(f"grid_sampler_{input.ndim - 2}d_cpu_kernel_impl", input)
+    n, channels, *size = input.shape
+    out = np.zeros((n, channels, grid[0, ..., 0].size if n else 0), input.dtype)
+    flat = input.reshape(n, channels, -1) if input.size else input
+    places = grid.reshape(n, out.shape[2], len(size))
+    for index, weight in all_taps(places, size, options, orders) if out.size else ():
+        out += np.take_along_axis(flat, index[:, None], 2) * weight[:, None]
+    return out.reshape(n, channels, *grid.shape[1:-1])
+
+
+def slope_of_grid(g: Any, input: Any, grid: Any, options: Options, orders: Orders) -> Any:
+    """The gradient of the places: along each dimension that of what is seen there."""
+    parts = []
+    for k in range(len(orders)):
+        more = tuple([n + (k == j) for j, n in enumerate(orders)])
+        parts.append(sum_along(g * sample(input, grid, options, more), (1,), False))
+    return stack_along(parts, -1)
+
+
+@hidden_op(
+    input=lambda g, grid, input_shape, options, orders: sample_spread(
+        g, grid, tuple(input_shape), options, orders
+    ),
+    grid=slope_of_grid, batch=merged, wide=True,
+)  # fmt: skip
+def sample(input: Array, grid: Array, options: Options, orders: Orders) -> Array:
+    """`seen`, differentiated along each dimension as often as ``orders`` says."""
+    return seen(input, grid, options, orders)
+
+
+@hidden_op(
+    slope=lambda g, grid, options, orders: sample(g, grid, options, orders),
+    grid=lambda g, slope, grid, options, orders: slope_of_grid(slope, g, grid, options, orders),
+    batch=merged, wide=True,
+)  # fmt: skip
+def sample_spread(
+    slope: Array, grid: Array, shape: tuple[int, ...], options: Options, orders: Orders
+) -> Array:
+    """The adjoint of `sample` for its input."""
+    n, channels, *size = shape
+    out = np.zeros(shape, slope.dtype)
+    flat = slope.reshape(n, channels, slope[0, 0].size if n and channels else 0)
+    places = grid.reshape(n, flat.shape[2], len(size))
+    for index, weight in all_taps(places, size, options, orders) if flat.size else ():
+        each = np.broadcast_to(index[:, None], flat.shape)
+        values = flat * weight[:, None]
+        np.add.at(out.reshape(-1), planes(each, 1, (out[0, 0].size,)), values.reshape(-1))
+    return out
+
+
+def grid_sampler(dims: int) -> Any:
+    """The pictures ``(N, C, H, W)`` seen at the places ``(N, h, w, 2)``, or so with volumes."""
+    still = (0,) * dims
+
+    def kernel(
+        input: Array, grid: Array, interpolation_mode: int, padding_mode: int, align_corners: bool
+    ) -> Array:
+        """What is seen of ``input`` at the places ``grid``.
+
+        Args:
+            interpolation_mode: 0, 1, 2 for bilinear, nearest, bicubic.
+            padding_mode: 0, 1, 2 for zeros, the border, mirrored at it.
+            align_corners: whether -1 and 1 are the middles of the outermost elements.
+        """
+        return seen(input, grid, (interpolation_mode, padding_mode, align_corners), still)
+
+    declared = hidden_op(
+        input=lambda g, input, grid, interpolation_mode, padding_mode, align_corners: tied(
+            sample_spread(
+                g, grid, tuple(input.shape),
+                (interpolation_mode, padding_mode, align_corners), still,
+            ),
+            input, False,
+        ),
+        grid=lambda g, input, grid, interpolation_mode, padding_mode, align_corners: slope_of_grid(
+            g, input, grid, (interpolation_mode, padding_mode, align_corners), still
+        ),
+        node=f"GridSampler{dims}DBackward0", batch=merged, wide=True,
+    )  # fmt: skip
+    return declared(named(kernel, f"grid_sampler_{dims}d"))
+
+
+GRID_SAMPLER = {dims: grid_sampler(dims) for dims in (2, 3)}
+
+
+# Grids
+
+
+def base(size: Sequence[int], align_corners: bool, kind: np.dtype) -> Array:
+    """The places of a picture's elements, and 1: ``(P, d + 1)``."""
+    lines = []
+    for n in size:
+        line = np.linspace(-1, 1, n, dtype=kind) if n > 1 else np.zeros(n, kind)
+        lines.append(line if align_corners else line * kind.type((n - 1) / n))
+    places = np.meshgrid(*lines, indexing="ij")[::-1]
+    return np.stack([*places, np.ones(size, kind)], -1).reshape(-1, len(size) + 1)
+
+
+def grids_of_all(call: Call, name: str) -> Any:
+    """`affine_grid_generator` of each sample, or its adjoint; all in one batch."""
+    whole, (count, *sizes) = call.whole(name), call.args["size"]
+    total = call.batch.size * count
+    return apart(
+        call.again(**{name: whole.flatten(0, 1), "size": (total, *sizes)}), call.batch.size
+    )
+
+
+@op(
+    theta=lambda g, size, align_corners: affine_grid_backward(g, size, align_corners),
+    method=False,
+    batch=lambda call: grids_of_all(call, "theta"),
+    wide=True,
+)
+def affine_grid_generator(theta: Array, size: Sequence[int], align_corners: bool) -> Array:
+    """The places ``(N, H, W, 2)`` to which the maps ``theta`` take those of a picture.
+
+    Args:
+        theta: ``(N, 2, 3)``, or ``(N, 3, 4)`` for volumes: a matrix and a shift.
+        size: ``(N, C, H, W)`` of what is to be sampled.
+        align_corners: see `grid_sampler_2d`.
+
+    Raises:
+        RuntimeError: for other sizes.
+    """
+    require(len(size) in (4, 5), "affine_grid(): size must have 4 or 5 numbers, not {}", len(size))
+    n, _, *spatial = size
+    moved = np.matmul(base(spatial, align_corners, theta.dtype), theta.swapaxes(1, 2))
+    shape = [n, *spatial, len(spatial)]
+    fits = moved.size == math.prod(shape)
+    require(fits, "shape '{}' is invalid for input of size {}", shape, moved.size)
+    return moved.reshape(shape)
+
+
+@hidden_op(
+    g=lambda g, size, align_corners: affine_grid_generator(g, size, align_corners),
+    batch=lambda call: grids_of_all(call, "g"),
+    wide=True,
+)
+def affine_grid_backward(g: Array, size: Sequence[int], align_corners: bool) -> Array:
+    """The adjoint of `affine_grid_generator`."""
+    n, _, *spatial = size
+    places = base(spatial, align_corners, g.dtype)
+    return np.matmul(g.reshape(n, len(places), len(spatial)).swapaxes(1, 2), places)
