@@ -417,16 +417,6 @@ def input_slope(
     return out
 
 
-def weight_slope(
-    g: Any, input: Any, weight: Any, stride: Ints, padding: Ints, dilation: Ints,
-    transposed: bool, groups: int,
-) -> Any:  # fmt: skip
-    """The gradient of the weight of `convolve`."""
-    pair = (input, g) if transposed else (g, input)
-    numbers = weight.shape[2:], stride, padding, dilation, groups
-    return tied(convolution_weight(*pair, *numbers), weight, False)
-
-
 def convolved_of_all(call: Call) -> Any:
     """`convolve` of each sample: all in one batch, or, where weights differ, as groups."""
     size, bias = call.batch.size, call.args["bias"]
@@ -456,7 +446,18 @@ def convolved_of_all(call: Call) -> Any:
         input,
         False,
     ),
-    weight=weight_slope,
+    weight=lambda g, input, weight, stride, padding, dilation, transposed, groups: tied(
+        convolution_weight(
+            *((input, g) if transposed else (g, input)),
+            weight.shape[2:],
+            stride,
+            padding,
+            dilation,
+            groups,
+        ),
+        weight,
+        False,
+    ),
     bias=lambda g, input, weight: tied(
         tied(sum_along(g, (0, *range(2, g.ndim)), False), input, False), weight, False
     ),
@@ -545,8 +546,11 @@ def check_dtypes(*tensors: Any) -> None:
             raise RuntimeError(f"Input type ({a}) and {what} type ({b}) should be the same")
 
 
-def check_shapes(input: Ints, weight: Ints, bias: Any, groups: int, transposed: bool) -> None:
-    """Refuse an input, a weight and a bias whose sizes do not fit together."""
+def check_shapes(
+    input: Ints, weight: Ints, bias: Any, transposed: bool, stride: Ints, padding: Ints,
+    dilation: Ints, rest: Ints, groups: int,
+) -> None:  # fmt: skip
+    """Refuse an input, a weight and a bias whose sizes do not fit together, or no result."""
     if len(input) != len(weight):
         raise RuntimeError(
             f"Expected {len(weight)}-dimensional input for {len(weight)}-dimensional weight "
@@ -555,75 +559,32 @@ def check_shapes(input: Ints, weight: Ints, bias: Any, groups: int, transposed: 
     given = "Given transposed=1, " if transposed else f"Given groups={groups}, "
     whole = weight[0] >= groups and not weight[0] % groups
     require(whole, "{}weight of size {} cannot be divided among them", given, weight)
-    channels = weight[0] if transposed else weight[1] * groups
+    channels, outputs = weight[1] * groups, weight[0]
+    if transposed:
+        channels, outputs = outputs, channels
     if input[1] != channels:
         raise RuntimeError(
             f"{given}weight of size {list(weight)}, expected input{list(input)} to have "
             f"{channels} channels, but got {input[1]} channels instead"
         )
-    outputs = weight[1] * groups if transposed else weight[0]
     fits = bias is None or bias._array.shape == (outputs,)
     require(fits, "expected bias to be 1-dimensional with {} elements", outputs)
-
-
-def check_fits(size: Ints, kernel: Ints, padding: Ints, dilation: Ints) -> None:
-    """Refuse a kernel larger than the padded input."""
-    sizes = [n + 2 * p for n, p in zip(size, padding, strict=True)]
-    spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True)]
+    if transposed:
+        least = size_of_adjoint(input[2:], weight[2:], stride, padding, dilation)
+        out = tuple([n + r for n, r in zip(least, rest, strict=True)])
+        fits = all(r < max(s, d) for r, s, d in zip(rest, stride, dilation, strict=True))
+        require(fits, "output padding {} must be smaller than either stride or dilation", rest)
+        told = "Calculated output size per channel: {}. Output size is too small"
+        require(min(out) > 0, told, out)
+        return
+    sizes = [n + 2 * p for n, p in zip(input[2:], padding, strict=True)]
+    spans = [d * (k - 1) + 1 for k, d in zip(weight[2:], dilation, strict=True)]
     if any(n < k for n, k in zip(sizes, spans, strict=True)):
+        size, span = (" x ".join(map(str, numbers)) for numbers in (sizes, spans))
         raise RuntimeError(
-            "Calculated padded input size per channel: ("
-            + " x ".join(map(str, sizes)) + "). Kernel size: ("
-            + " x ".join(map(str, spans))
-            + "). Kernel size can't be greater than actual input size"
-        )  # fmt: skip
-
-
-def check_adjoint(
-    size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, rest: Ints
-) -> None:
-    """Refuse too much output padding, and a result of a transposed convolution without elements."""
-    least = size_of_adjoint(size, kernel, stride, padding, dilation)
-    out = tuple([n + r for n, r in zip(least, rest, strict=True)])
-    fits = all(r < max(s, d) for r, s, d in zip(rest, stride, dilation, strict=True))
-    require(fits, "output padding {} must be smaller than either stride or dilation", rest)
-    require(min(out) > 0, "Calculated output size per channel: {}. Output size is too small", out)
-
-
-def check_ndim(name: str, input: Tensor, dims: int) -> bool:
-    """Whether the input is no batch, but one sample.
-
-    Raises:
-        RuntimeError: if it is neither.
-    """
-    ndim = input._array.ndim
-    if ndim not in (dims + 1, dims + 2):
-        raise RuntimeError(
-            f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got "
-            f"input of size: {list(input._array.shape)}"
+            f"Calculated padded input size per channel: ({size}). Kernel size: ({span}). Kernel "
+            "size can't be greater than actual input size"
         )
-    return ndim == dims + 1
-
-
-def same_padding(
-    input: Tensor, padding: str, kernel: Ints, stride: Ints, dilation: Ints
-) -> tuple[Tensor, Ints]:
-    """The padding that a word means, and the input, padded where the two sides differ.
-
-    Raises:
-        RuntimeError: for another word than "valid" and "same", or a stride with "same".
-    """
-    if padding == "valid":
-        return input, (0,) * len(kernel)
-    require(padding == "same", "Invalid padding string: '{}'", padding)
-    if any(s != 1 for s in stride):
-        raise RuntimeError("padding='same' is not supported for strided convolutions")
-    total = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
-    more = [n % 2 for n in total]
-    if any(more):  # one more behind
-        warn_once(EVEN)
-        input = constant_pad_nd(input, [n for m in reversed(more) for n in (0, m)])
-    return input, tuple([n // 2 for n in total])
 
 
 def convolution_of(
@@ -639,7 +600,12 @@ def convolution_of(
     name = f"conv_transpose{dims}d" if transposed else f"conv{dims}d"
     check_tensors(name, (input, weight, bias, stride, padding, dilation, groups))
     check_dtypes(input, weight, bias)
-    alone = check_ndim(name, input, dims)
+    alone = input._array.ndim == dims + 1
+    if not alone and input._array.ndim != dims + 2:
+        raise RuntimeError(
+            f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got "
+            f"input of size: {list(input._array.shape)}"
+        )
     if alone:
         input = unsqueeze(input, 0)
     kernel, groups = weight._array.shape[2:], as_int(groups)
@@ -652,18 +618,24 @@ def convolution_of(
         )
     )  # fmt: skip
     if isinstance(padding, str):
-        input, padding = same_padding(input, padding, kernel, stride, dilation)
+        total = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
+        if padding == "valid":
+            total = [0] * len(kernel)
+        else:
+            require(padding == "same", "Invalid padding string: '{}'", padding)
+            strided = any(s != 1 for s in stride)
+            require(not strided, "padding='same' is not supported for strided convolutions")
+        if any(n % 2 for n in total):  # one more behind
+            warn_once(EVEN)
+            input = constant_pad_nd(input, [n for m in reversed(total) for n in (0, m % 2)])
+        padding = tuple([n // 2 for n in total])
     else:
         padding = per_dim("padding", padding, dims, len(kernel))
     natural = min(*padding, *rest) >= 0 and min(*stride, *dilation, groups) > 0
     require(natural, "negative padding, or stride, dilation or groups below 1, is not supported")
-    shape = input._array.shape
     try:
-        check_shapes(shape, weight._array.shape, bias, groups, transposed)
-        if transposed:
-            check_adjoint(shape[2:], kernel, stride, padding, dilation, rest)
-        else:
-            check_fits(shape[2:], kernel, padding, dilation)
+        shapes = input._array.shape, weight._array.shape
+        check_shapes(*shapes, bias, transposed, stride, padding, dilation, rest, groups)
     except RuntimeError as error:
         raise tell_operands(error, input=input, weight=weight) from None
     out = convolve(input, weight, bias, stride, padding, dilation, transposed, rest, groups)
@@ -829,43 +801,30 @@ def pad_as(input: Tensor, pad: tuple[int, ...], mode: str) -> Tensor:
         RuntimeError: for more padding than there are elements.
     """
     require(mode in MODES, "Unrecognised padding mode {}", mode, error=NotImplementedError)
-    shape = input._array.shape
-    dims = len(pad) // 2
+    shape, dims = input._array.shape, len(pad) // 2
     fits = len(pad) in (2, 4, 6) and len(shape) in (dims + 1, dims + 2)
     text = "pad(): mode {!r} does not take {} numbers for {} dimensions"
     require(fits, text, mode, len(pad), len(shape), error=NotImplementedError)
-    pairs = list(zip(shape[-dims:], pad[::2][::-1], pad[1::2][::-1], strict=True))
-    check_pad(input._array, pairs, mode)
-    return MODES[mode][dims - 1](input, tuple([around(mode, *pair) for pair in pairs]))
-
-
-def check_pad(array: Array, pairs: list[tuple[int, int, int]], mode: str) -> None:
-    """Refuse padding that the input has no elements for.
-
-    Args:
-        pairs: for each of the last dimensions its size, and how much comes before and after.
-    """
-    shape, dims = array.shape, len(pairs)
+    sides = list(zip(shape[-dims:], pad[::2][::-1], pad[1::2][::-1], strict=True))
+    left = [n + before + after for n, before, after in sides]
     if mode == "circular":
-        once = all(max(before, after) <= size for size, before, after in pairs)
+        once = all(max(before, after) <= n for n, before, after in sides)
         require(once, "Padding value causes wrapping around more than once.")
-        kept = all(size + before + after >= 0 for size, before, after in pairs)
-        require(kept, "Negative padding value is resulting in an empty dimension")
-        return
-    batch = len(shape) == dims + 2
-    require(0 not in shape[1 if batch else 0 :], "pad(): no elements in shape {}", shape)
-    if mode == "reflect":
-        for k, (size, before, after) in reversed(list(enumerate(pairs))):
-            if max(before, after) >= size:
+        require(min(left) >= 0, "Negative padding value is resulting in an empty dimension")
+    else:
+        batch = len(shape) == dims + 2
+        require(0 not in shape[1 if batch else 0 :], "pad(): no elements in shape {}", shape)
+        for k, (n, before, after) in enumerate(reversed(sides), 1):
+            if mode == "reflect" and max(before, after) >= n:
                 raise RuntimeError(
-                    f"Argument #{2 * (dims - k) + 2}: Padding size should be less than the "
-                    f"corresponding input dimension, but got: padding ({before}, {after}) at "
-                    f"dimension {len(shape) - dims + k} of input {list(shape)}"
+                    f"Argument #{2 * k + 2}: Padding size should be less than the corresponding "
+                    f"input dimension, but got: padding ({before}, {after}) at dimension "
+                    f"{len(shape) - k} of input {list(shape)}"
                 )
-    out = [size + before + after for size, before, after in pairs]
-    require(min(out) > 0, "pad(): input {} would be left with {}", shape, out)
-    name = "reflection" if mode == "reflect" else "replication"
-    need_kind(f"{name}_pad{dims}d", array, kinds="fiu")
+        require(min(left) > 0, "pad(): input {} would be left with {}", shape, left)
+        name = "reflection" if mode == "reflect" else "replication"
+        need_kind(f"{name}_pad{dims}d", input._array, kinds="fiu")
+    return MODES[mode][dims - 1](input, tuple([around(mode, *each) for each in sides]))
 
 
 # Windows as columns and back, and channels exchanged with space: `unfold`, `pixel_shuffle`.
