@@ -143,14 +143,13 @@ def leaky_relu_backward(g: Array, input: Array, negative_slope: float) -> Array:
     return pick(input > 0, g, g * g.dtype.type(negative_slope))
 
 
-def softplus_slope(g: Any, input: Any, beta: float, threshold: float) -> Any:
-    """The gradient of `softplus`: the sigmoid below the threshold, 1 above."""
-    scaled = input * beta
-    linear = scaled > threshold
-    return g * (linear + sigmoid(scaled) * (scaled <= threshold))
-
-
-@hidden_op(input=softplus_slope, batch=elementwise, wide=True)
+@hidden_op(
+    input=lambda g, input, beta, threshold: where(
+        input * beta > threshold, g, g * sigmoid(input * beta)
+    ),
+    batch=elementwise,
+    wide=True,
+)
 def softplus(input: Array, beta: float = 1, threshold: float = 20) -> Array:
     """``log(1 + exp(beta * input)) / beta``; ``input`` where ``beta * input > threshold``."""
     need_kind("softplus_cpu", input)
@@ -171,7 +170,7 @@ def softplus(input: Array, beta: float = 1, threshold: float = 20) -> Array:
 def softmax_along(input: Array, dim: int) -> Array:
     """``exp(input)``, divided by its sum along ``dim``."""
     if input.dtype.kind != "f":
-        return nothing_of(kernel("softmax", input, dim), input)
+        return nothing_of("softmax", input, dim)
     if input.ndim == 0:
         return np.exp(input - input)  # nan for nan and infinity
     e = np.subtract(input, maximum_along(input, dim), out=...)
@@ -188,7 +187,7 @@ def softmax_along(input: Array, dim: int) -> Array:
 def log_softmax_along(input: Array, dim: int) -> Array:
     """``input - log(sum(exp(input)))`` along ``dim``."""
     if input.dtype.kind != "f":
-        return nothing_of(kernel("log_softmax", input, dim), input)
+        return nothing_of("log_softmax", input, dim)
     if input.ndim == 0:
         return input - input
     shifted = input - maximum_along(input, dim)
@@ -196,15 +195,11 @@ def log_softmax_along(input: Array, dim: int) -> Array:
     return np.subtract(shifted, np.log(total), out=shifted)
 
 
-def kernel(name: str, input: Array, dim: int) -> str:
-    """PyTorch's name of what computes along ``dim``."""
-    return f"{name}_lastdim_kernel_impl" if dim in (-1, input.ndim - 1) else f"{name}_kernel_impl"
-
-
-def nothing_of(name: str, input: Array) -> Array:
-    """What a kernel for floating-point numbers makes of others: it refuses any."""
+def nothing_of(name: str, input: Array, dim: int) -> Array:
+    """What a kernel for floating-point numbers makes of others along ``dim``: it refuses any."""
     if input.size:
-        raise unsupported(name, input)
+        last = "lastdim_" if dim in (-1, input.ndim - 1) else ""
+        raise unsupported(f"{name}_{last}kernel_impl", input)
     return np.empty_like(input)
 
 
@@ -264,28 +259,24 @@ def log_sigmoid(input: Array) -> Array:
     return np.minimum(input, 0) - np.log1p(np.exp(-np.abs(input)))
 
 
-def below_one(x: Array) -> Array:
-    """``exp(x) - 1``, exact near 0, as ``tanh(x / 2) (exp(x) + 1)``: NumPy's `expm1` is slow."""
-    out = np.tanh(x * x.dtype.type(0.5))
-    out *= np.exp(x) + x.dtype.type(1)
-    return out
-
-
-def elu_slope(g: Any, input: Any, alpha: float, scale: float) -> Any:
-    """The gradient of `elu`."""
-    if alpha == scale == 1:
-        return g * exp(clamp(input, None, 0.0))
-    below = exp(clamp(input, None, 0.0)) * (alpha * scale)
-    return zero_where(g * scale, input <= 0) + zero_where(g * below, input > 0)
-
-
-@hidden_op(input=elu_slope, batch=elementwise, wide=True)
+@hidden_op(
+    input=lambda g, input, alpha, scale: (
+        g * exp(clamp(input, None, 0.0))
+        if alpha == scale == 1
+        else g * where(input > 0, scale, exp(clamp(input, None, 0.0)) * (alpha * scale))
+    ),
+    batch=elementwise,
+    wide=True,
+)
 def elu(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
     """``scale * input`` where positive, ``scale * alpha * (exp(input) - 1)`` elsewhere."""
     need_kind("elu_cpu", input)
     kind = input.dtype.type
-    negative = kind(alpha * scale) * below_one(np.minimum(0, input))
-    return pick(input > 0, input * kind(scale), negative)
+    # exp(x) - 1, exact near 0, as tanh(x / 2) (exp(x) + 1): NumPy's `expm1` is slow.
+    low = np.minimum(0, input)
+    below = np.tanh(low * kind(0.5))
+    below *= np.exp(low) + kind(1)
+    return pick(input > 0, input * kind(scale), kind(alpha * scale) * below)
 
 
 @hidden_op(
@@ -490,17 +481,6 @@ LARGE = 10.0
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 
 
-def raised(x: Array) -> list[Array]:
-    """``x, x + 1, ...`` for positive numbers, each held once it is large; the last is large."""
-    return [np.where(x + k < LARGE, x + k, np.ceil(np.maximum(LARGE - x, 0)) + x)
-            for k in range(int(LARGE) + 1)]  # fmt: skip
-
-
-def series(x: Array, weights: Any) -> Array:
-    """``sum of weights[k] / x**(2k + 1)``."""
-    return np.polyval(np.append(np.array(weights)[::-1], 0.0), 1 / (x * x)) * x
-
-
 log_gamma: Any = np.frompyfunc(math.lgamma, 1, 1)
 
 
@@ -518,11 +498,7 @@ def digamma(input: Array) -> Array:
     """The derivative of `lgamma`; infinite at 0, nan at the negative integers."""
     x = input.astype(np.float64)
     low = x < 0
-    steps = raised(np.where(low, 1 - x, np.where(x == 0, 1.0, x)))
-    top = steps[-1]
-    tail = series(top, [b / (2 * k + 2) for k, b in enumerate(BERNOULLI)]) / top
-    values = np.log(top) - 0.5 / top - tail
-    values -= np.sum([np.where(s < top, 1 / s, 0.0) for s in steps[:-1]], 0)
+    values = -zeta(1, np.where(low, 1 - x, np.where(x > 0, x, 1.0)))
     # The distance to the nearest integer keeps all digits close to zero.
     values = np.where(low, values - math.pi / np.tan(math.pi * (x - np.round(x))), values)
     values = np.where(low & (x == np.floor(x)), math.nan, values)
@@ -531,13 +507,14 @@ def digamma(input: Array) -> Array:
 
 
 def zeta(s: int, x: Array) -> Array:
-    """``sum of (x + k)**-s`` over all k from 0, for an ``s`` above 1."""
+    """``sum of (x + k)**-s`` over all k from 0; for ``s`` of 1, where that is infinite, without
+    the constant that makes it so: minus `digamma`."""
     shift = np.maximum(np.ceil(LARGE - x), 0.0)
     total = np.zeros_like(x)
     for k in range(int(shift.max(initial=0.0))):
         total += np.where(k < shift, (x + k) ** -s, 0.0)
     top = x + shift
-    total += top ** (1 - s) / (s - 1) + 0.5 * top**-s
+    total += 0.5 * top**-s + (-np.log(top) if s == 1 else top ** (1 - s) / (s - 1))
     factor, power = float(s), top ** -(s + 1)
     for k, b in enumerate(BERNOULLI):
         total += b / math.factorial(2 * k + 2) * factor * power
@@ -612,17 +589,12 @@ def ratio(x: Array, p: tuple[float, ...], q: tuple[float, ...]) -> Array:
     return np.polyval(p, x) / np.polyval(q, x)
 
 
-def scaled_tail(x: Array) -> Array:
-    """``exp(x²) erfc(x)`` for ``x >= 4``."""
-    far = np.maximum(x, 4.0)
-    inverse = 1.0 / (far * far)
-    return (1.0 / math.sqrt(math.pi) - inverse * ratio(inverse, FAR_P, FAR_Q)) / far
-
-
 def complement(x: Array) -> Array:
     """``1 - erf(x)`` for ``x >= 0.46875``."""
-    scaled = np.where(x <= 4.0, ratio(x, BETWEEN_P, BETWEEN_Q), scaled_tail(x))
-    return np.exp(-x * x) * scaled
+    far = np.maximum(x, 4.0)
+    inverse = 1.0 / (far * far)
+    tail = (1.0 / math.sqrt(math.pi) - inverse * ratio(inverse, FAR_P, FAR_Q)) / far
+    return np.exp(-x * x) * np.where(x <= 4.0, ratio(x, BETWEEN_P, BETWEEN_Q), tail)
 
 
 @op(
@@ -705,13 +677,6 @@ def signbit(input: Array) -> Array:
 # Functions
 
 
-def beyond(input: Any, eps: float | None) -> Any:
-    """Where `logit` does not follow its input."""
-    if eps is None:
-        return (input < 0) | (input > 1)
-    return ~((input >= eps) & (input <= 1 - eps))
-
-
 @op(
     input=lambda g, input, eps: logit_backward(g, input, eps), cast="float", inplace=True, wide=True
 )
@@ -734,8 +699,10 @@ def logit(input: Array, eps: float | None = None) -> Array:
 )  # fmt: skip
 def logit_backward(g: Array, input: Array, eps: float | None) -> Array:
     """The gradient of `logit`: 0 beyond its limits, or nan where it has none."""
-    outside = g.dtype.type(math.nan if eps is None else 0.0)
-    return np.where(beyond(input, eps), outside, g / (input * (1 - input)))
+    slope = g / (input * (1 - input))
+    if eps is None:
+        return np.where((input < 0) | (input > 1), g.dtype.type(math.nan), slope)
+    return np.where((input >= eps) & (input <= 1 - eps), slope, g.dtype.type(0))
 
 
 @op(
@@ -777,13 +744,6 @@ TAIL_Q = (2.04426310338993978564e-15, 1.42151175831644588870e-7, 1.8463183175100
           5.99832206555887937690e-1, 1.0)  # fmt: skip
 
 
-def outer_quantile(tail: Array) -> Array:
-    """Beyond where the share ``tail`` of the normal distribution lies, for one below 0.075."""
-    r = np.sqrt(-np.log(tail))
-    tails = ratio(np.maximum(r - 5, 0), TAIL_P, TAIL_Q)
-    return np.where(r <= 5, ratio(r - 1.6, OUTER_P, OUTER_Q), tails)
-
-
 @op(
     input=lambda g, input: g * (0.5 * math.sqrt(math.pi) * exp(square(erfinv(input)))),
     cast="float", inplace=True, wide=True,
@@ -798,7 +758,9 @@ def erfinv(input: Array) -> Array:
     x = input.astype(np.float64)
     size = np.abs(x)
     middle = 0.5 * x * ratio(0.180625 - 0.25 * np.minimum(size, 0.85) ** 2, MIDDLE_P, MIDDLE_Q)
-    far = outer_quantile((1 - np.clip(size, 0.85, 1 - 1e-16)) / 2)
+    r = np.sqrt(-np.log((1 - np.clip(size, 0.85, 1 - 1e-16)) / 2))
+    tails = ratio(np.maximum(r - 5, 0), TAIL_P, TAIL_Q)
+    far = np.where(r <= 5, ratio(r - 1.6, OUTER_P, OUTER_Q), tails)
     values = np.where(size <= 0.85, middle, np.copysign(far, x)) / math.sqrt(2)
     values = np.where(size == 1, np.copysign(math.inf, x), values)
     return np.where((size > 1) | np.isnan(x), math.nan, values).astype(input.dtype)

@@ -92,15 +92,13 @@ def squared_error(input: Array, target: Array, reduction: str) -> Array:
 # The target's formulas name the target only to notice, as PyTorch does, that it was written to.
 
 
-def cross_entropy_slope(g: Any, input: Any, target: Any, weight: Any, reduction: str) -> Any:
-    """The gradient with respect to a probability; its denominator is held above 1e-12."""
-    share = per_element(g, input.shape, reduction, weight)
-    slope = share * ((input - target) / clamp_min((1 - input) * input, 1e-12))
-    return kept(slope, input, target)
-
-
 @hidden_op(
-    input=cross_entropy_slope,
+    input=lambda g, input, target, weight, reduction: kept(
+        per_element(g, input.shape, reduction, weight)
+        * ((input - target) / clamp_min((1 - input) * input, 1e-12)),
+        input,
+        target,
+    ),
     target=lambda g, input, target, weight, reduction: (
         per_element(g, input.shape, reduction, weight) * (log(1 - input) - log(input))
     ),
@@ -138,18 +136,11 @@ def logits_slope(
     return share * ((positive + 1 - target) * sigmoid(input) - positive)
 
 
-def logits_target_slope(g: Any, input: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
-    """The gradient with respect to the target: ``-input``, weighted."""
-    share = per_element(g, input.shape, reduction, weight)
-    if pos_weight is None:
-        return share * -input
-    return share * (log_sigmoid(-input) - pos_weight * log_sigmoid(input))
-
-
 @hidden_op(
     input=logits_slope,
-    target=lambda g, input, target, weight, pos_weight, reduction: logits_target_slope(
-        g, input, weight, pos_weight, reduction
+    target=lambda g, input, target, weight, pos_weight, reduction: (
+        per_element(g, input.shape, reduction, weight)
+        * (-input if pos_weight is None else log_sigmoid(-input) - pos_weight * log_sigmoid(input))
     ),
     node="BinaryCrossEntropyWithLogitsBackward0",
     batch=per_sample,
@@ -188,16 +179,6 @@ def check_kind(target: Array) -> None:
         raise RuntimeError(
             "expected target dtype to be Long or Byte, but got " + dtypes.of_array(target).char
         )
-
-
-def check_classes(input: Array, target: Array, ignore_index: int) -> None:
-    """Refuse targets that are no class numbers."""
-    check_kind(target)
-    wrong = (target != ignore_index) & ((target < 0) | (target >= input.shape[1]))
-    if wrong.any():
-        text = f"Target {target[wrong].flat[0]} is out of bounds."
-        counted = target[target != ignore_index]
-        raise IndexError(text + about_range("input", "classes", input.shape[1], "target", counted))
 
 
 def class_weights(target: Array, weight: Array | None, ignore_index: int, kind: np.dtype) -> Array:
@@ -287,9 +268,13 @@ def nll(
     places = alike(input.shape, target, weight, ignore_index)
     if places is not None:
         return reduced(-input.take(places), reduction)
-    check_classes(input, target, ignore_index)
+    check_kind(target)
+    counted, classes = target != ignore_index, input.shape[1]
+    wrong = counted & ((target < 0) | (target >= classes))
+    if wrong.any():
+        told = about_range("input", "classes", classes, "target", target[counted])
+        raise IndexError(f"Target {target[wrong].flat[0]} is out of bounds.{told}")
     weights = class_weights(target, weight, ignore_index, input.dtype)
-    counted = target != ignore_index
     at = np.where(counted, target, 0)[:, None]
     values = np.where(counted, -np.take_along_axis(input, at, 1)[:, 0] * weights, 0)
     if reduction == "none":
@@ -588,15 +573,6 @@ class Kept:
         self.centred: Any = None
 
 
-# Sums and means; the dimensions are kept
-
-
-def mean(values: Array, axes: tuple[int, ...]) -> Array:
-    """The mean along some dimensions."""
-    count = math.prod(values.shape[d] for d in axes)
-    return sum_over(values, axes, True) / values.dtype.type(count)
-
-
 def canonical(values: Array, plan: Plan) -> Array:
     """In the shape of the plan, and in single precision if it is in half."""
     if values.dtype.itemsize == 2:
@@ -607,7 +583,7 @@ def canonical(values: Array, plan: Plan) -> Array:
 def moments(input: Array, plan: Plan, kept: Kept) -> Array:
     """Set the mean of each group and what is left without it; returns the biased variance."""
     values = canonical(input, plan)
-    kept.mean = mean(values, plan.axes)
+    kept.mean = sum_over(values, plan.axes, True) / values.dtype.type(plan.size)
     kept.centred = values - kept.mean
     squares = sum_products(kept.centred, kept.centred, plan.axes, True)
     return squares / values.dtype.type(plan.size)
@@ -647,40 +623,7 @@ def slopes(g: Any, input: Any, weight: Any, plan: Plan, eps: float, kept: Kept) 
     return normalization_backward(g, input, weight, plan, eps, kept)
 
 
-class Standard:
-    """The parts of the gradients of gradients, made of operations that have gradients again."""
-
-    def __init__(self, input: Any, weight: Any, plan: Plan, eps: float, kept: Kept) -> None:
-        self.plan, self.fixed = plan, kept.fixed
-        self.weight = None if weight is None else reshape(weight, plan.weight)
-        x = reshape(input, plan.shape)
-        if kept.fixed:
-            self.scale = like(kept.scale, x)
-            self.hat = (x - like(kept.mean, x)) * self.scale
-        else:
-            centred = x - self.m(x)
-            self.scale = rsqrt(self.m(centred * centred) + eps)
-            self.hat = centred * self.scale
-
-    def m(self, v: Any) -> Any:
-        """The mean over each group."""
-        return mean_along(v, self.plan.axes, True)
-
-    def weighted(self, v: Any) -> Any:
-        """`v w`."""
-        return v if self.weight is None else v * self.weight
-
-    def p(self, v: Any) -> Any:
-        """`r P(v)`; `r v` where the statistics are fixed."""
-        if not self.fixed:
-            v = v - self.m(v) - self.hat * self.m(v * self.hat)
-        return v * self.scale
-
-    def parts(self, g: Any) -> tuple[Any, ...]:
-        """The gradients that arrive for those of input, weight and bias; 0 for none."""
-        a, b, c = g
-        of_input = 0.0 if a is None else reshape(a, self.plan.shape)
-        return of_input, *(0.0 if v is None else reshape(v, self.plan.weight) for v in (b, c))
+SLOPES: dict[str, Any] = {**dict.fromkeys(("input", "weight", "bias"), slopes), "joint": True}
 
 
 def like(values: Array, x: Any) -> Any:
@@ -696,24 +639,43 @@ def second_slopes(
     They are those of `a · r P(g w) + b · Σ g h + c · Σ g`: by `g` `w r P(a) + b h + c`, by `w`
     `Σ g r P(a)`, by `x` `r P(t) - r h m(a r P(g w))` with `t = g b - r (a m(g w h) + g w m(a h))`.
     """
-    s = Standard(input, weight, plan, eps, kept)
-    a, b, by_grad = s.parts(g)
-    grad, by_input, by_weight = reshape(grad, plan.shape), None, None
+    w = None if weight is None else reshape(weight, plan.weight)
+    x, grad = reshape(input, plan.shape), reshape(grad, plan.shape)
+    a, b, by_grad = (
+        0.0 if v is None else reshape(v, shape)
+        for v, shape in zip(g, (plan.shape, plan.weight, plan.weight), strict=True)
+    )
+
+    def m(v: Any) -> Any:
+        return mean_along(v, plan.axes, True)
+
+    if kept.fixed:
+        scale = like(kept.scale, x)
+        hat = (x - like(kept.mean, x)) * scale
+    else:
+        centred = x - m(x)
+        scale = rsqrt(m(centred * centred) + eps)
+        hat = centred * scale
+
+    def p(v: Any) -> Any:  # r P(v)
+        return (v if kept.fixed else v - m(v) - hat * m(v * hat)) * scale
+
+    by_input = by_weight = None
     if g[1] is not None:
-        by_grad = b * s.hat + by_grad
+        by_grad = b * hat + by_grad
     if g[0] is not None:
-        turned = s.p(a)
-        by_grad = by_grad + s.weighted(turned)
+        turned = p(a)
+        by_grad = by_grad + (turned if w is None else turned * w)
         if plan.affine is not None:
             by_weight = reshape(sum_along(grad * turned, plan.others, False), plan.affine)
     if g[0] is not None or g[1] is not None:  # the gradient of the bias does not depend on it
         by_input = grad * b
-        if s.fixed:
-            by_input = by_input * s.scale
+        if kept.fixed:
+            by_input = by_input * scale
         else:
-            gw = s.weighted(grad)
-            t = by_input - s.scale * (a * s.m(gw * s.hat) + gw * s.m(a * s.hat))
-            by_input = s.p(t) - s.scale * s.hat * s.m(a * s.p(gw))
+            gw = grad if w is None else grad * w
+            t = by_input - scale * (a * m(gw * hat) + gw * m(a * hat))
+            by_input = p(t) - scale * hat * m(a * p(gw))
         by_input = reshape(by_input, input.shape)
     return reshape(expand_to(by_grad, plan.shape), input.shape), by_input, by_weight
 
@@ -785,7 +747,7 @@ def groups(shape: tuple[int, ...], count: int, affine: bool) -> Plan:
     return Plan((n, count, each, inner), (2, 3), weight, (0, 3), (c,) if affine else None)
 
 
-@hidden_op(input=slopes, weight=slopes, bias=slopes, joint=True, node="NativeBatchNormBackward0")
+@hidden_op(**SLOPES, node="NativeBatchNormBackward0")
 def normalize_batch(
     input: Array, weight: Array | None, bias: Array | None, plan: Any, eps: float, kept: Kept
 ) -> Array:
@@ -798,10 +760,7 @@ def normalize_batch(
     return normalize(input, weight, bias, plan, eps, kept)
 
 
-@hidden_op(
-    input=slopes, weight=slopes, bias=slopes, joint=True, node="NativeGroupNormBackward0",
-    visible_outputs=3,
-)  # fmt: skip
+@hidden_op(**SLOPES, node="NativeGroupNormBackward0", visible_outputs=3)
 def normalize_groups(
     input: Array, weight: Array | None, bias: Array | None, plan: Any, eps: float, kept: Kept
 ) -> Array:
@@ -840,13 +799,7 @@ def normalized_of_all(call: Call) -> Any:
     return out
 
 
-@hidden_op(
-    **dict.fromkeys(("input", "weight", "bias"), slopes),
-    joint=True,
-    node="NativeLayerNormBackward0",
-    batch=normalized_of_all,
-    wide=True,
-)
+@hidden_op(**SLOPES, node="NativeLayerNormBackward0", batch=normalized_of_all, wide=True)
 def normalize_last(
     input: Array, weight: Array | None, bias: Array | None, plan: Any, eps: float, kept: Kept
 ) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, named, within_memory
-from nanotorch._core.batched import Call, dimensions, elementwise, one_by_one
+from nanotorch._core.batched import dimensions, elementwise, one_by_one
 from nanotorch._core.call_site import warn_once
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import no_grad
@@ -121,24 +121,19 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
                 f"second has size {n} in dim {e}"
             )
     along_a = [normal_dim(d, a.ndim) for d in first]
-    return contract(a, b, along_a, [normal_dim(d, b.ndim) for d in second])
-
-
-def contract(a: Tensor, b: Tensor, along_a: list[int], along_b: list[int]) -> Tensor:
-    """Products summed over pairs of dimensions, as one product of matrices."""
-    free_a = [d for d in range(a.ndim) if d not in along_a]
-    free_b = [d for d in range(b.ndim) if d not in along_b]
-    left, right = permute_to(a, (*free_a, *along_a)), permute_to(b, (*along_b, *free_b))
-    shape = [*(a.shape[d] for d in free_a), *(b.shape[d] for d in free_b)]
-    inner, rows, columns = (
-        math.prod([x.shape[d] for d in dims])
-        for x, dims in ((a, along_a), (a, free_a), (b, free_b))
-    )
-    if rows == columns == 1:
-        if left.is_contiguous() and right.is_contiguous():
-            return view(dot(flatten(left), flatten(right)), tuple(shape))
-        return view((squeeze_all(left) * squeeze_all(right)).sum(), tuple(shape))
-    return view(mm(reshape(left, (rows, inner)), reshape(right, (inner, columns))), tuple(shape))
+    along_b = [normal_dim(d, b.ndim) for d in second]
+    left = permute_to(a, (*[d for d in range(a.ndim) if d not in along_a], *along_a))
+    right = permute_to(b, (*along_b, *[d for d in range(b.ndim) if d not in along_b]))
+    ours, theirs = left.shape[: a.ndim - len(first)], right.shape[len(second) :]
+    if math.prod(ours) != 1 or math.prod(theirs) != 1:
+        inner = math.prod(right.shape[: len(second)])
+        x, y = reshape(left, (math.prod(ours), inner)), reshape(right, (inner, math.prod(theirs)))
+        out = mm(x, y)
+    elif left.is_contiguous() and right.is_contiguous():
+        out = dot(flatten(left), flatten(right))
+    else:
+        out = (squeeze_all(left) * squeeze_all(right)).sum()
+    return view(out, (*ours, *theirs))
 
 
 @method
@@ -244,19 +239,18 @@ def trace(input: Array) -> Array:
     return np.asarray(input.trace(dtype=input.dtype if input.dtype.kind == "f" else np.int64))
 
 
-@hidden_op(g=lambda g: trace(g), batch=lambda call: diagonals(call))
+@hidden_op(
+    g=lambda g: trace(g),
+    batch=lambda call: diagonal_backward(
+        expand_to(unsqueeze(call.whole("g"), -1), (call.batch.size, min(call.args["shape"]))),
+        (call.batch.size, *call.args["shape"]), 0, 1, 2,
+    ),
+)  # fmt: skip
 def trace_backward(g: Array, shape: tuple[int, ...]) -> Array:
     """``g`` along the diagonal of zeros of ``shape``."""
     out = np.zeros(shape, g.dtype)
     diagonal_of(out, 0, 0, 1)[...] = g
     return out
-
-
-def diagonals(call: Call) -> Any:
-    """`trace_backward` of each sample."""
-    size, shape = call.batch.size, call.args["shape"]
-    g = expand_to(unsqueeze(call.whole("g"), -1), (size, min(shape)))
-    return diagonal_backward(g, (size, *shape), 0, 1, 2)
 
 
 # Combinations of elements, blocks and indices of matrices, and distances.
@@ -303,37 +297,29 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
 # Matrices
 
 
-def blocks(shapes: Any) -> list[tuple[int, int]]:
-    """Tensors of up to two dimensions as matrices: their sizes."""
-    return [(1,) * (2 - len(shape)) + tuple(shape) for shape in shapes]
+def places(shapes: Any) -> list[tuple[slice, slice]]:
+    """Where tensors of up to two dimensions stand as the blocks of a matrix."""
+    sides = zip(*[(1,) * (2 - len(shape)) + tuple(shape) for shape in shapes], strict=True)
+    ends = [itertools.pairwise(itertools.accumulate(side, initial=0)) for side in sides]
+    return [(slice(*rows), slice(*columns)) for rows, columns in zip(*ends, strict=True)]
 
 
-def corners(shapes: Any) -> list[tuple[int, int]]:
-    """Where each block begins; at last, where all end."""
-    sides = zip(*blocks(shapes), strict=True)
-    rows, columns = (itertools.accumulate(side, initial=0) for side in sides)
-    return list(zip(rows, columns, strict=True))
-
-
-def blocks_of(g: Any, tensors_shape: Any) -> list[Any]:
-    """The parts of the gradient that belong to each block."""
-    places = zip(blocks(tensors_shape), corners(tensors_shape), tensors_shape, strict=False)
-    return [
-        reshape(g[row : row + rows, column : column + columns], tuple(shape))
-        for (rows, columns), (row, column), shape in places
-    ]
-
-
-@hidden_op(tensors=blocks_of, cast="promote", node="BlockDiagBackward0")
+@hidden_op(
+    tensors=lambda g, tensors_shape: [
+        reshape(g[place], tuple(shape))
+        for place, shape in zip(places(tensors_shape), tensors_shape, strict=True)
+    ],
+    cast="promote", node="BlockDiagBackward0",
+)  # fmt: skip
 def block_diagonal(tensors: Arrays) -> Array:
     """The kernel of `block_diag`."""
     shapes = [a.shape for a in tensors]
     for k, shape in enumerate(shapes):
         require(len(shape) <= 2, "block_diag(): tensor {} has {} dimensions", k, len(shape))
-    *starts, end = corners(shapes)
-    out = np.zeros(end, tensors[0].dtype)
-    for a, (rows, columns), (row, column) in zip(tensors, blocks(shapes), starts, strict=True):
-        out[row : row + rows, column : column + columns] = a
+    blocks = places(shapes)
+    out = np.zeros([side.stop for side in blocks[-1]], tensors[0].dtype)
+    for a, place in zip(tensors, blocks, strict=True):
+        out[place] = a
     return out
 
 
@@ -474,9 +460,8 @@ def cdist(
     require(compute_mode in MODES, "cdist(): unknown mode {!r}", compute_mode, error=ValueError)
     for x in (x1, x2):
         need_ndim("cdist", x, 2)
-    require(x1.shape[-1] == x2.shape[-1], "cdist(): the rows differ in size")
-    for x in (x1, x2):
         require(x.dtype.is_floating_point, "cdist(): expected floating point, not {}", x.dtype)
+    require(x1.shape[-1] == x2.shape[-1], "cdist(): the rows differ in size")
     need_one_dtype(x1, x2)
     require(p >= 0, "cdist only supports non-negative p values")
     common_shape(tuple(x1.shape[:-2]), tuple(x2.shape[:-2]))
@@ -613,71 +598,38 @@ def labels_of(text: str, whose: str) -> Labels:
     return labels
 
 
-def parse(equation: str) -> tuple[list[Labels], Labels | None]:
-    """The labels of the operands and, if given, of the result."""
-    left, arrow, right = equation.partition("->")
-    inputs = [labels_of(text, f"operand {k}") for k, text in enumerate(left.split(","))]
-    return inputs, labels_of(right, "the output") if arrow else None
-
-
-def from_lists(arguments: Sequence[Any]) -> tuple[str, list[Tensor]]:
-    """The equation and operands of the form ``einsum(a, [0, 1], b, [1, 2], [0, 2])``."""
-
-    def letters(numbers: Sequence[Any]) -> str:
-        return "".join([DOTS if n is ... else LETTERS[n] for n in numbers])
-
-    count = len(arguments) // 2
-    equation = ",".join([letters(arguments[2 * i + 1]) for i in range(count)])
-    if len(arguments) % 2:
-        equation += "->" + letters(arguments[-1])
-    return equation, [arguments[2 * i] for i in range(count)]
-
-
-def covered(inputs: list[Labels], ndims: Sequence[int]) -> int:
-    """How many dimensions the dots stand for at most."""
-    alike = len(inputs) == len(ndims)
-    require(alike, "einsum(): {} operands, but {} in the equation", len(ndims), len(inputs))
-    most = 0
-    for number, (labels, ndim) in enumerate(zip(inputs, ndims, strict=True)):
-        rest = ndim - len(labels) + (DOTS in labels)  # of which there are some for dots alone
-        told = "einsum(): {} labels do not fit the {} dimensions of operand {}"
-        require(rest == 0 or (rest > 0 and DOTS in labels), told, ndim - rest, ndim, number)
-        most = max(most, rest)
-    return most
-
-
-def spelled_out(labels: Labels, ndim: int, dots: int) -> Labels:
-    """Labels with a number for each dimension that the dots stand for, counted from the last."""
-    if DOTS not in labels:
-        return labels
-    count = ndim - len(labels) + 1
-    at = labels.index(DOTS)
-    return labels[:at] + [str(n) for n in range(dots - count, dots)] + labels[at + 1 :]
-
-
 @lru_cache(maxsize=256)
 def planned(equation: str, ndims: tuple[int, ...]) -> tuple[list[Labels], Labels, int]:
     """What an equation says of operands of so many dimensions.
 
     Returns:
-        The labels of each operand; those of all dimensions in the order in which every operand
-        is arranged; and how many of these the result keeps.
+        The labels of each operand, with a number for each dimension that dots stand for, counted
+        from the last; those of all dimensions in the order in which every operand is arranged;
+        and how many of these the result keeps.
     """
-    inputs, output = parse(equation)
-    dots = covered(inputs, ndims)
+    left, arrow, right = equation.partition("->")
+    texts, inputs, dotted = left.split(","), [], []
+    count = len(ndims)
+    require(len(texts) == count, "einsum(): {} operands, but {} in the equation", count, len(texts))
+    for number, (text, ndim) in enumerate(zip(texts, ndims, strict=True)):
+        labels = labels_of(text, f"operand {number}")
+        rest = ndim - len(labels) + (DOTS in labels)  # of which there are some for dots alone
+        told = "einsum(): {} labels do not fit the {} dimensions of operand {}"
+        require(rest == 0 or (rest > 0 and DOTS in labels), told, ndim - rest, ndim, number)
+        numbers = [str(n) for n in range(rest, 0, -1)]
+        inputs.append([x for label in labels for x in (numbers if label == DOTS else [label])])
+        dotted = max(dotted, numbers, key=len)
     every = [label for labels in inputs for label in labels]
-    if output is None:  # the dots, then what occurs once, in order
-        dots_too = [DOTS] if DOTS in every else []
-        output = dots_too + [letter for letter in LETTERS if every.count(letter) == 1]
+    if arrow:
+        output = labels_of(right, "the output")
+    else:  # the dots, then what occurs once, in order
+        output = [DOTS, *(letter for letter in LETTERS if every.count(letter) == 1)]
     for label in output:
         require(output.count(label) <= 1, "einsum(): the output has {} twice", label)
         known = label == DOTS or label in every
         require(known, "einsum(): {} of the output is in no operand", label)
-    dotted = [str(n) for n in range(dots)]
-    inputs = [spelled_out(*pair, dots) for pair in zip(inputs, ndims, strict=True)]
     result = [x for label in output for x in (dotted if label == DOTS else [label])]
-    present = {label for labels in inputs for label in labels}
-    summed = [x for x in (*dotted, *LETTERS) if x in present and x not in result]
+    summed = [x for x in (*dotted, *LETTERS) if x in every and x not in result]
     return inputs, result + summed, len(result)
 
 
@@ -765,23 +717,22 @@ def einsum(*args: Any) -> Tensor:
         equation, operands = args[0], list(args[1:])
         if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
             operands = list(operands[0])
-    else:
-        equation, operands = from_lists(args)
+    else:  # each operand with a list of numbers, and perhaps one for the result
+        pairs = len(args) // 2
+        operands = list(args[: 2 * pairs : 2])
+        lists = (*args[1::2], *args[2 * pairs :])
+        texts = ["".join([DOTS if n is ... else LETTERS[n] for n in labels]) for labels in lists]
+        equation = "->".join([",".join(texts[:pairs]), *texts[pairs:]])
     need_tensor_list(operands, 1)
     inputs, order, kept = planned(equation, tuple([t._array.ndim for t in operands]))
     check_sizes(operands, inputs)
     parts = [arranged(*pair, order) for pair in zip(operands, inputs, strict=True)]
-    return evaluate(parts, kept, len(order))
-
-
-def evaluate(parts: list[Tensor], kept: int, ndim: int) -> Tensor:
-    """The product of arranged operands, summed over all dimensions but the first ``kept``."""
     result = parts[0]
     if len(parts) == 1:
-        rest = tuple(range(kept, ndim))
+        rest = tuple(range(kept, len(order)))
         return sum_along(result, rest, False) if rest else result
     for number in range(1, len(parts)):
         later = [part._array.shape for part in parts[number + 1 :]]
-        last = [d for d in range(kept, ndim) if all(shape[d] == 1 for shape in later)]
+        last = [d for d in range(kept, len(order)) if all(shape[d] == 1 for shape in later)]
         result = multiplied(result, parts[number], last)
-    return view(result, result._array.shape[:kept]) if kept < ndim else result
+    return view(result, result._array.shape[:kept]) if kept < len(order) else result

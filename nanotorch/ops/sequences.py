@@ -1,6 +1,7 @@
 """Sequences: all steps of a recurrent layer, and attention, each as one operation; GELU."""
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -61,10 +62,7 @@ def pad_rows(data: Array, sizes: Sizes, length: int, value: Any) -> Array:
 # how many rows each step has. What is here works on arrays and on Tensors alike.
 
 
-Rows = list[tuple[int, int]]
-
-
-def rows_in_order(sizes: Sizes, reverse: bool) -> Rows:
+def rows_in_order(sizes: Sizes, reverse: bool) -> list[tuple[int, int]]:
     """Where the rows of each step begin and end, in the order in which the steps are taken."""
     rows, stop = [], 0
     for size in sizes:
@@ -99,9 +97,9 @@ def states_before(states: Any, initial: Any, sizes: Sizes, reverse: bool) -> Any
     return cat_along(parts[::-1] if reverse else parts, 0)
 
 
-def in_time(steps: list[Any], reverse: bool) -> list[Any]:
-    """What was collected on the way back, first step first."""
-    return steps if reverse else steps[::-1]
+def in_time(steps: list[Any], reverse: bool) -> Any:
+    """The rows that were collected on the way back, first step first."""
+    return cat_along(steps if reverse else steps[::-1], 0)
 
 
 class Returning:
@@ -147,7 +145,7 @@ def elman_slopes(
         d = slope(back.added_to(g[start:stop]), hidden[start:stop])
         steps.append(d)
         back.held = mm(d, weight)
-    d_gates = cat_along(in_time(steps, reverse), 0)
+    d_gates = in_time(steps, reverse)
     d_weight = mm(t(d_gates), states_before(hidden, hx, sizes, reverse))
     return reshape(d_gates, shape), back.initial(), d_weight
 
@@ -259,7 +257,11 @@ def lstm_slopes(
     g: Any, hidden: Any, cells: Any, activated: Any, hx: Any, cx: Any, weight: Any, projection: Any,
     sizes: Sizes, reverse: bool,
 ) -> tuple[Any, ...]:  # fmt: skip
-    """The gradients of all inputs of `lstm_steps`."""
+    """The gradients of all inputs of `lstm_steps`.
+
+    Going back, the gradients of the gates' inputs are those of a step's h and c times factors,
+    which are made for all steps in advance.
+    """
     g_hidden, g_cells, g_activated = g
     shape, rows = hidden.shape, cells.shape[0]
     hidden = reshape(hidden, (rows, shape[-1]))
@@ -267,57 +269,46 @@ def lstm_slopes(
     squashed, before = tanh(cells), states_before(cells, cx, sizes, reverse)
     d_projection = None
     single = isinstance(cells, Tensor) or g_activated is not None or projection is not None
-    if single or sizes[0] != sizes[-1]:
-        d_gates, d_hx, d_cx, outputs = composed(
-            g_hidden, g_cells, g_activated, activated, squashed, before, weight, projection,
-            sizes, reverse,
-        )  # fmt: skip
-        if projection is not None:
-            d_projection = mm(t(outputs), quarters(activated)[3] * squashed)
-    else:
+    if not single and sizes[0] == sizes[-1]:
         d_gates, d_hx, d_cx = sweep_back(
             g_hidden, g_cells, activated, squashed, before, weight, sizes, reverse
         )
+    else:
+        i, f, m, o = quarters(activated)
+        to_cells = o * (1.0 - squashed * squashed)
+        of_i, of_f = m * (i * (1.0 - i)), before * (f * (1.0 - f))
+        of_m, of_o = i * (1.0 - m * m), squashed * (o * (1.0 - o))
+        of_cells = cat_along((of_i, of_f, of_m), 1)
+        own = None
+        if g_activated is not None:  # in the derivative of a derivative
+            bends = (i * (1.0 - i), f * (1.0 - f), 1.0 - m * m, o * (1.0 - o))
+            own = g_activated * cat_along(bends, 1)
+        back_h, back_c, steps, outputs = Returning(), Returning(), [], []
+        for start, stop in rows_in_order(sizes, not reverse):
+            d_h = back_h.added_to(g_hidden[start:stop])
+            outputs.append(d_h)
+            if projection is not None:
+                d_h = mm(d_h, projection)
+            d_c = d_h * to_cells[start:stop]
+            d_c = back_c.added_to(d_c if g_cells is None else d_c + g_cells[start:stop])
+            d = cat_along((by_parts(of_cells[start:stop], d_c), d_h * of_o[start:stop]), 1)
+            if own is not None:
+                d = d + own[start:stop]
+            steps.append(d)
+            back_h.held, back_c.held = mm(d, weight), d_c * f[start:stop]
+        d_gates, d_hx, d_cx = in_time(steps, reverse), back_h.initial(), back_c.initial()
+        if projection is not None:
+            d_projection = mm(t(in_time(outputs, reverse)), o * squashed)
     d_weight = mm(t(d_gates), states_before(hidden, hx, sizes, reverse))
     d_gates = reshape(d_gates, (*shape[:-1], activated.shape[1]))
     return d_gates, d_hx, d_cx, d_weight, d_projection
 
 
-def composed(
-    g_hidden: Any, g_cells: Any, g_activated: Any, activated: Any, squashed: Any, before: Any,
-    weight: Any, projection: Any, sizes: Sizes, reverse: bool,
-) -> tuple[Any, Any, Any, Any]:  # fmt: skip
-    """The gradients of gates, hx and cx, from operations; and those of h before projection.
-
-    Going back, the gradients of the gates' inputs are those of a step's h and c times factors,
-    which are made for all steps in advance.
-    """
-    i, f, m, o = quarters(activated)
-    width = i.shape[1]
-    to_cells = o * (1.0 - squashed * squashed)
-    of_i, of_f = m * (i * (1.0 - i)), before * (f * (1.0 - f))
-    of_m, of_o = i * (1.0 - m * m), squashed * (o * (1.0 - o))
-    of_cells = cat_along((of_i, of_f, of_m), 1)
-    own = None
-    if g_activated is not None:  # in the derivative of a derivative
-        own = g_activated * cat_along((i * (1.0 - i), f * (1.0 - f), 1.0 - m * m, o * (1.0 - o)), 1)
-    back_h, back_c, steps, outputs = Returning(), Returning(), [], []
-    for start, stop in rows_in_order(sizes, not reverse):
-        d_h = back_h.added_to(g_hidden[start:stop])
-        outputs.append(d_h)
-        if projection is not None:
-            d_h = mm(d_h, projection)
-        d_c = d_h * to_cells[start:stop]
-        d_c = back_c.added_to(d_c if g_cells is None else d_c + g_cells[start:stop])
-        count = stop - start
-        thrice = reshape(of_cells[start:stop], (count, 3, width)) * reshape(d_c, (count, 1, width))
-        d = cat_along((reshape(thrice, (count, 3 * width)), d_h * of_o[start:stop]), 1)
-        if own is not None:
-            d = d + own[start:stop]
-        steps.append(d)
-        back_h.held, back_c.held = mm(d, weight), d_c * f[start:stop]
-    d_gates = cat_along(in_time(steps, reverse), 0)
-    return d_gates, back_h.initial(), back_c.initial(), cat_along(in_time(outputs, reverse), 0)
+def by_parts(factors: Any, d: Any) -> Any:
+    """Factors of three gates beside each other, each times ``d``."""
+    count, width = d.shape
+    thrice = reshape(factors, (count, 3, width)) * reshape(d, (count, 1, width))
+    return reshape(thrice, (count, 3 * width))
 
 
 @hidden_op(
@@ -414,15 +405,12 @@ def gru_slopes(
     for start, stop in rows_in_order(sizes, not reverse):
         d_h = back.added_to(g_hidden[start:stop])
         arrived.append(d_h)
-        count = stop - start
-        d = reshape(factors[start:stop], (count, 3, width)) * reshape(d_h, (count, 1, width))
-        d = reshape(d, (count, 3 * width))
+        d = by_parts(factors[start:stop], d_h)
         if own is not None:
             d = d + own[start:stop]
         steps.append(d)
         back.held = d_h * z[start:stop] + mm(d, weight)
-    of_u = cat_along(in_time(steps, reverse), 0)
-    of_n = cat_along(in_time(arrived, reverse), 0) * to_n
+    of_u, of_n = in_time(steps, reverse), in_time(arrived, reverse) * to_n
     if g_activated is not None:
         of_n = of_n + through
     d_gates = cat_along((of_u[:, : 2 * width], of_n), 1)
@@ -499,18 +487,11 @@ def gru_steps(
 #     FlashAttention, NeurIPS 2022, appendix B.
 
 
-FUTURE: dict[tuple[int, int, np.dtype], Array] = {}
-
-
+@lru_cache(20)
 def future(keys: int, queries: int, kind: np.dtype) -> Array:
     """``-inf`` (S, L) where a key comes after the query, else 0; kept, not to be written to."""
-    found = FUTURE.get((keys, queries, kind))
-    if found is None:
-        if len(FUTURE) > 20:
-            FUTURE.clear()
-        found = np.zeros((keys, queries), kind)
-        found[np.tril(np.ones((keys, queries), bool), -1)] = -math.inf
-        FUTURE[keys, queries, kind] = found
+    found = np.zeros((keys, queries), kind)
+    found[np.tril(np.ones((keys, queries), bool), -1)] = -math.inf
     return found
 
 

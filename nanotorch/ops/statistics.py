@@ -126,19 +126,15 @@ def both(*gradients: Any) -> Any:
     return known[0] if len(known) == 1 else known[0] + known[1]
 
 
-def ends_slope(
-    g: Any, input: Any, least: Any, most: Any, dim: tuple[int, ...], keepdim: bool
-) -> Any:
-    """The gradient of two extrema, either of which may have none."""
-    return both(
+@hidden_op(
+    input=lambda g, input, least, most, dim, keepdim: both(
         *[
             None if part is None else shared(part, input, out, dim, keepdim)
             for part, out in zip(g, (least, most), strict=True)
         ]
-    )
-
-
-@hidden_op(input=ends_slope, results=("least", "most"), node="AminmaxBackward0", batch=dimensions)
+    ),
+    results=("least", "most"), node="AminmaxBackward0", batch=dimensions,
+)  # fmt: skip
 def ends_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> tuple[Array, Array]:
     """The kernel of `aminmax`."""
     input = np.asanyarray(input, order="C")
@@ -195,14 +191,10 @@ def var_mean_along(
     return like(variance, input, dim, keepdim), like(mean, input, dim, keepdim)
 
 
-def variance_share(g: Any, deviation: Any) -> Any:
-    """The gradient of a variance, from that of its root."""
-    return None if g is None else zero_where(g / (deviation * 2), deviation == 0)
-
-
 @hidden_op(
     input=lambda g, input, deviation, dim, keepdim, correction, overall: spread_slope(
-        variance_share(g[0], deviation), g[1], input, dim, keepdim, correction, overall
+        None if g[0] is None else zero_where(g[0] / (deviation * 2), deviation == 0),
+        g[1], input, dim, keepdim, correction, overall,
     ),
     results=("deviation", "mean"), node="StdMeanBackward0", wide=True,
 )  # fmt: skip
@@ -224,17 +216,6 @@ public(of_variance("std_mean", std_mean_along, STD_MEAN))
 # Covariance
 
 
-def check_weights(name: str, weights: Any, observations: int, floating: bool) -> None:
-    """Refuse weights of the wrong number, shape or kind, or below zero."""
-    need_ndim("cov", weights, 0, 1)
-    kind = dtypes.of_array(weights._array)
-    fits = kind.is_floating_point is floating and kind is not dtypes.bool_
-    require(fits, "cov(): {} must not be of dtype {}", name, kind)
-    count = weights.numel()
-    require(count == observations, "cov(): {} {} for {} observations", count, name, observations)
-    require(not weights.numel() or weights._array.min() >= 0, "cov(): {} cannot be negative", name)
-
-
 @method
 @under_vmap(looped)
 def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
@@ -253,8 +234,14 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     rows = input.reshape(1, -1) if input.ndim < 2 else input
     n = rows.shape[1]
     for name, given, floating in (("fweights", fweights, False), ("aweights", aweights, True)):
-        if given is not None:
-            check_weights(name, given, n, floating)
+        if given is None:
+            continue
+        need_ndim("cov", given, 0, 1)
+        kind = given.dtype
+        fits = kind.is_floating_point is floating and kind is not dtypes.bool_
+        require(fits, "cov(): {} must not be of dtype {}", name, kind)
+        require(given.numel() == n, "cov(): {} {} for {} observations", given.numel(), name, n)
+        require(not n or given._array.min() >= 0, "cov(): {} cannot be negative", name)
     weights = fweights if aweights is None else aweights
     if fweights is not None and aweights is not None:
         weights = fweights * aweights
@@ -294,8 +281,12 @@ def corrcoef(input: Any) -> Any:
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-def checked_share(input: Tensor, q: Any) -> Any:
-    """The shares as a tensor."""
+@under_vmap(looped)
+def quantile_of(
+    input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool
+) -> Any:
+    """`quantile` and `nanquantile`."""
+    require(interpolation in METHODS, "quantile(): unknown interpolation {!r}", interpolation)
     if not isinstance(q, Tensor):
         require(0 <= as_number(q) <= 1, "quantile() q must be in the range [0, 1] but got {:g}", q)
         q = wrap(np.asarray(q, input._array.dtype))
@@ -305,52 +296,27 @@ def checked_share(input: Tensor, q: Any) -> Any:
     require(q.dtype == input.dtype, "quantile() q tensor must be same dtype as the input tensor")
     within = ((q._array >= 0) & (q._array <= 1)).all()
     require(within, "quantile() q values must be in the range [0, 1]")
-    return q
-
-
-def ranks_of(values: Any, q: Any, skip_nan: bool) -> Any:
-    """The places of the shares in sorted rows; of the last, which is nan, where one is nan."""
-    if skip_nan:
-        last = sum(logical_not(isnan(values)), -1, True) - 1
-        ranks = q * last
-        return masked_fill(ranks, ranks < 0, 0)
+    if dim is not None:
+        dim = normal_dim(dim, input.ndim)
+    if not input.ndim or dim is None:
+        rows = reshape(input, (*(1,) * (input.ndim * keepdim), -1))
+    else:
+        rows = transpose(unsqueeze(input, -1), dim, -1) if keepdim else movedim(input, dim, -1)
+    values, share = sort(rows, -1)[0], reshape(q, (-1,))
     last = values.shape[-1] - 1
-    return masked_fill(q * last, any_of(isnan(values), -1, True), last)
-
-
-def between(values: Any, ranks: Any, interpolation: str) -> Any:
-    """The elements at places that need not be whole."""
+    if skip_nan:
+        ranks = share * (sum(logical_not(isnan(values)), -1, True) - 1)
+        ranks = masked_fill(ranks, ranks < 0, 0)
+    else:  # the last, which is nan, where one is
+        ranks = masked_fill(share * last, any_of(isnan(values), -1, True), last)
+    ranks = ranks.expand(*values.shape[:-1], q.numel())
     whole = {"lower": floor, "higher": ceil, "nearest": round}.get(interpolation)
     ranks = ranks if whole is None else whole(ranks)
     below = ranks.detach().long()
     out = gather(values, -1, below)
-    if whole is not None:
-        return out
-    weights = full_like(ranks, 0.5) if interpolation == "midpoint" else ranks - below
-    return lerp(out, gather(values, -1, ceil(ranks.detach()).long()), weights)
-
-
-def rows_of(input: Any, dim: int | None, keepdim: bool) -> Any:
-    """The elements that a quantile is taken of, along the last dimension."""
-    if dim is not None:
-        dim = normal_dim(dim, input.ndim)
-    if not input.ndim or (dim is None and not keepdim):
-        return reshape(input, (-1,))
-    if dim is None:
-        return reshape(input, (*(1,) * input.ndim, -1))
-    return transpose(unsqueeze(input, -1), dim, -1) if keepdim else movedim(input, dim, -1)
-
-
-@under_vmap(looped)
-def quantile_of(
-    input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool
-) -> Any:
-    """`quantile` and `nanquantile`."""
-    require(interpolation in METHODS, "quantile(): unknown interpolation {!r}", interpolation)
-    q = checked_share(input, q)
-    values = sort(rows_of(input, dim, keepdim), -1)[0]
-    ranks = ranks_of(values, reshape(q, (-1,)), skip_nan)
-    out = between(values, ranks.expand(*values.shape[:-1], q.numel()), interpolation)
+    if whole is None:
+        weights = full_like(ranks, 0.5) if interpolation == "midpoint" else ranks - below
+        out = lerp(out, gather(values, -1, ceil(ranks.detach()).long()), weights)
     if q.ndim:
         out.unsqueeze_(0).transpose_(0, -1)
     return out.squeeze_(-1)
@@ -418,14 +384,13 @@ def histogram(
         raise no_form("histogram", input, bins)
     if given and range is not None:
         raise no_form("histogram", input, bins, range=range)
-    if weight is not None and not isinstance(weight, Tensor):
-        raise no_form("histogram", input, bins, weight=weight)
-    points = input._array.reshape(-1)
-    weights = None if weight is None else weight._array.reshape(-1)
-    if weights is not None:
+    points, weights = input._array.reshape(-1), None
+    if weight is not None:
+        if not isinstance(weight, Tensor):
+            raise no_form("histogram", input, bins, weight=weight)
+        weights = weight._array.reshape(-1)
         require(weights.shape == points.shape, "histogram(): not one weight for each element")
         need_one_dtype(points, weights)
-    dtype = input.dtype
     parts = bins.numel() - 1 if given else bins
     require(parts > 0, "torch.histogram(): bins must be > 0, but got {} for dimension 0", parts)
     need_kind("histogramdd", points, half=False)
@@ -434,35 +399,24 @@ def histogram(
         need_one_dtype(points, edges)
         need_ndim("histogram", edges, 1, 1)
     else:
-        low, high = limits_of(points, range)
-        edges = linspace(low, high, parts + 1, dtype=dtype)._array
-    counts = in_cells(points, edges, weights)
+        require(range is None or len(range) == 2, "histogram(): range must have 2 numbers")
+        ends = (0, 1) if range is None else range
+        if range is None and points.size:
+            ends = points.min(), points.max()
+        low, high = map(float, ends)
+        finite = math.isfinite(low) and math.isfinite(high)
+        require(finite, "histogram(): the range is not finite")
+        require(low <= high, "histogram(): the range begins at {:g} and ends at {:g}", low, high)
+        if low == high:
+            low, high = low - 0.5, high + 0.5
+        edges = linspace(low, high, parts + 1, dtype=input.dtype)._array
+    inside = (points >= edges[0]) & (points <= edges[-1])
+    at = np.minimum(np.searchsorted(edges, points, side="right") - 1, parts - 1)
+    chosen = None if weights is None else weights[inside]
+    counts = np.bincount(at[inside], chosen, minlength=parts)
     if density:
         counts = counts / counts.sum() / np.diff(edges)
     return histogram_result((wrap(counts.astype(points.dtype)), wrap(edges)))
-
-
-def limits_of(values: Array, asked: Sequence[float] | None) -> tuple[float, float]:
-    """The first and the last edge."""
-    require(asked is None or len(asked) == 2, "histogram(): range must have 2 numbers")
-    if asked is not None:
-        low, high = float(asked[0]), float(asked[1])
-    elif values.size:
-        low, high = float(values.min()), float(values.max())
-    else:
-        low, high = 0.0, 1.0
-    require(math.isfinite(low) and math.isfinite(high), "histogram(): the range is not finite")
-    require(low <= high, "histogram(): the range begins at {:g} and ends at {:g}", low, high)
-    return (low - 0.5, high + 0.5) if low == high else (low, high)
-
-
-def in_cells(values: Array, edges: Array, weights: Array | None) -> Array:
-    """How many values, or how much weight, lie between neighbouring edges."""
-    inside = (values >= edges[0]) & (values <= edges[-1])
-    last = len(edges) - 2
-    at = np.minimum(np.searchsorted(edges, values, side="right") - 1, last)
-    chosen = None if weights is None else weights[inside]
-    return np.bincount(at[inside], chosen, minlength=last + 1)
 
 
 # Running products and extrema along a dimension, differences and integrals.
