@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from typing import Any, Self, SupportsInt, Unpack
 
 import numpy as np
@@ -29,7 +29,7 @@ from nanotorch._core.call_site import here, wrote
 from nanotorch._core.dtypes import CPU, device, int64
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import mode
-from nanotorch._core.graph import Edge, Node, check_write, edge_of, next_sequence, rebase
+from nanotorch._core.graph import Node, check_write, edge_of, next_sequence, rebase
 from nanotorch._core.layout import order_of
 from nanotorch._core.op import method, public
 from nanotorch._core.random import memory_order
@@ -187,13 +187,8 @@ def refuse_error(batch: Batch) -> None:
         raise RuntimeError(ERROR)
 
 
-def sized(place: Callable[[Any, Any], Any]) -> FunctionRule:
-    """For functions of a shape.
-
-    Args:
-        place: takes the positional and the named arguments, gives the shape, and the arguments
-            without it.
-    """
+def sized(several: bool) -> FunctionRule:
+    """For functions of a shape: ``size``, the last argument, or ``several`` numbers."""
 
     def rule(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
         refuse_error(batch)
@@ -201,26 +196,17 @@ def sized(place: Callable[[Any, Any], Any]) -> FunctionRule:
             return by_values(function, batch, args, kwargs)
         if batch.randomness == "same":
             return outside(function, rule, args, kwargs)
-        shape, args, kwargs = place(args, kwargs)
+        size = kwargs.get("size")
+        if several:
+            shape, args = shape_of("rand", args, size), ()
+        elif size is None:
+            shape, args = tuple(args[-1]), args[:-1]
+        else:
+            shape = tuple(size)
         drawn = outside(function, rule, args, {**kwargs, "size": (batch.size, *shape)})
         return batched(drawn, batch)
 
     return rule
-
-
-def all_sizes(args: Any, kwargs: Any) -> Any:
-    """The shape as several numbers, one sequence, or ``size``."""
-    rest = {**kwargs}
-    size = rest.pop("size", None)
-    return shape_of("rand", args, size), (), rest
-
-
-def last_size(args: Any, kwargs: Any) -> Any:
-    """The shape as the last argument, or as ``size``."""
-    rest = {**kwargs}
-    if "size" in rest:
-        return tuple(rest.pop("size")), args, rest
-    return tuple(args[-1]), args[:-1], rest
 
 
 def alike(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
@@ -317,47 +303,47 @@ class ZeroGradient(Node):
         return [wrap(array) for array in zeros] if graph else zeros
 
 
+@cache
 def zero_gradient(name: str) -> type[ZeroGradient]:
     """The node class of a random operation, by PyTorch's name for it."""
     return type(name, (ZeroGradient,), {"__module__": "nanotorch.autograd"})
 
 
-def zero_node(kind: type[ZeroGradient], inputs: Sequence[Tensor], edges: tuple[Edge, ...]) -> Node:
-    """A node of that class on the inputs, whose result has the first one's shape and dtype."""
-    node = kind()
-    node._sequence, node._site = next_sequence(), here()
-    node._edges = edges
+def zero_node(name: str, *inputs: Tensor) -> Node | None:
+    """A node of that class on the inputs, whose result has the first one's shape and dtype.
+
+    None if the inputs have no history, or nothing is recorded.
+    """
+    edges = tuple([edge_of(t) for t in inputs]) if mode.enabled else ()
+    if all(node is None for node, _ in edges):
+        return None
+    node = zero_gradient(name)()
+    node._sequence, node._site, node._edges = next_sequence(), here(), edges
     node.shapes = tuple((t._array.shape, t._array.dtype) for t in inputs)
     node._outputs = node.shapes[:1]
     return node
 
 
-NORMAL, UNIFORM = zero_gradient("NormalBackward0"), zero_gradient("UniformBackward0")
-RANDOM = [zero_gradient(f"RandomBackward{number}") for number in range(3)]
-BERNOULLI = [zero_gradient(f"BernoulliBackward{number}") for number in range(3)]
-EXPONENTIAL = zero_gradient("ExponentialBackward0")
-
-
 def fill(
-    input: Tensor, kind: type[ZeroGradient], draw: Callable[..., Array], *args: Any,
+    input: Tensor, name: str, draw: Callable[..., Array], *args: Any,
     others: tuple[Tensor, ...] = (), **named: Any,
 ) -> Tensor:  # fmt: skip
     """Write what ``draw`` gives for a shape, a dtype and further arguments into ``input``.
 
     Args:
-        kind: of the node, if the fill is recorded.
+        name: of the node, if the fill is recorded.
         others: further tensors that the node leads to.
     """
     check_write(input)
     array = input._array
-    edges = tuple(edge_of(t) for t in (input, *others)) if mode.enabled else ()
+    node = zero_node(name, input, *others)
     target = array if array.flags.c_contiguous else memory_order(array)
     target[...] = draw(target.shape, array.dtype, *args, **named)
     wrote(input._cell, "a random fill")
     if watch.on:
         look("a random fill", input, [], None, sys._getframe(1))
-    if any(node is not None for node, _ in edges):
-        rebase(input, zero_node(kind, (input, *others), edges))
+    if node is not None:
+        rebase(input, node)
     return input
 
 
@@ -394,7 +380,9 @@ def normal_(
         RuntimeError: if ``std`` is negative.
     """
     contiguous = bool(input._array.flags.c_contiguous)
-    return fill(input, NORMAL, stream(generator).normal, mean, std, contiguous=contiguous)
+    return fill(
+        input, "NormalBackward0", stream(generator).normal, mean, std, contiguous=contiguous
+    )
 
 
 @filling_method
@@ -412,7 +400,7 @@ def uniform_(
         RuntimeError: if ``from`` is greater than ``to``.
     """
     low, high = limits("uniform_", bounds, named, [0.0, 1.0])
-    return fill(input, UNIFORM, stream(generator).uniform, low, high)
+    return fill(input, "UniformBackward0", stream(generator).uniform, low, high)
 
 
 @filling_method
@@ -431,13 +419,13 @@ def random_(
     """
     if len(bounds) == 1 and not named:
         bounds = (0, *bounds)
-        kind = RANDOM[1]
+        form = 1
     else:
-        kind = RANDOM[0 if bounds or "from" in named else 1 if named else 2]
+        form = 0 if bounds or "from" in named else 1 if named else 2
     low, high = limits("random_", bounds, named, [0, None])
-    if kind is RANDOM[2]:
-        return fill(input, kind, stream(generator).naturals)
-    return fill(input, kind, partial(stream(generator).integers, low, high))
+    source = stream(generator)
+    draw = source.naturals if form == 2 else partial(source.integers, low, high)
+    return fill(input, f"RandomBackward{form}", draw)
 
 
 @filling_method
@@ -461,8 +449,8 @@ def bernoulli_(
             axes = sorted(range(layout.ndim), key=lambda axis: -layout.strides[axis])
             chances = chances.transpose(axes)
         draw = partial(stream(generator).bernoulli, chances)
-        return fill(input, BERNOULLI[1], draw, others=(p,))
-    return fill(input, BERNOULLI[2], partial(stream(generator).bernoulli, p))
+        return fill(input, "BernoulliBackward1", draw, others=(p,))
+    return fill(input, "BernoulliBackward2", partial(stream(generator).bernoulli, p))
 
 
 @filling_method
@@ -474,21 +462,20 @@ def exponential_(
     Raises:
         RuntimeError: for a dtype that is not a floating-point one; if ``lambd`` is not positive.
     """
-    return fill(input, EXPONENTIAL, stream(generator).exponential, lambd)
+    return fill(input, "ExponentialBackward0", stream(generator).exponential, lambd)
 
 
 # Random tensors: of a shape, like another tensor, or by the values of one.
 
 
 Sizes = int | Sequence[int]
-NORMALS = [zero_gradient(f"NormalBackward{number}") for number in range(4)]
 
 
 # From shapes
 
 
 @public
-@under_vmap(sized(all_sizes), random=True)
+@under_vmap(sized(True), random=True)
 def rand(
     *sizes: Any, size: Sizes | None = None, generator: Generator | None = None,
     dtype: DType | None = None, **options: Unpack[Options],
@@ -509,7 +496,7 @@ def rand(
 
 
 @public
-@under_vmap(sized(all_sizes), random=True)
+@under_vmap(sized(True), random=True)
 def randn(
     *sizes: Any, size: Sizes | None = None, generator: Generator | None = None,
     dtype: DType | None = None, **options: Unpack[Options],
@@ -519,31 +506,8 @@ def randn(
     return leaf(stream(generator).normal(shape, numpy_dtype(dtype)), **options)
 
 
-def range_and_shape(
-    given: tuple[Any, ...], low: Any, high: Any, size: Any
-) -> tuple[Any, Any, tuple[int, ...]]:
-    """``low``, ``high`` and the shape of the arguments of `randint`."""
-    numbers, position = list(given), 0
-    if size is None and len(numbers) > 1:
-        size, position = numbers.pop(), len(given)
-    if len(numbers) == 1 and high is None and size is not None:
-        (high,) = numbers
-        if integer(high) is None:
-            raise refused(high, "int", ("randint", "high", 1))
-        if not isinstance(size, (tuple, list)):
-            raise refused(size, "tuple of ints", ("randint", "size", position))
-    elif len(numbers) == 2:
-        low, high = numbers
-    elif len(numbers) == 1:
-        (low,) = numbers
-    fits = isinstance(size, (tuple, list)) and integer(low) is not None
-    if not fits or len(numbers) > 2 or integer(high) is None:
-        raise no_form("randint", *given)
-    return low, high, shape_of("randint", (tuple(size),), position=position)
-
-
 @public
-@under_vmap(sized(last_size), random=True)
+@under_vmap(sized(False), random=True)
 def randint(
     *bounds: Any, low: int = 0, high: int | None = None, size: Sizes | None = None,
     generator: Generator | None = None, dtype: DType | None = None, **options: Unpack[Options],
@@ -560,7 +524,21 @@ def randint(
         TypeError: for arguments of another kind or number.
         RuntimeError: if ``low`` is not less than ``high``, or out of the dtype's range.
     """
-    low, high, shape = range_and_shape(bounds, low, high, size)
+    numbers, position = list(bounds), 0
+    if size is None and len(numbers) > 1:
+        size, position = numbers.pop(), len(bounds)
+    if len(numbers) == 1 and high is None and size is not None:
+        (high,) = numbers
+        if integer(high) is None:
+            raise refused(high, "int", ("randint", "high", 1))
+        if not isinstance(size, (tuple, list)):
+            raise refused(size, "tuple of ints", ("randint", "size", position))
+    elif 1 <= len(numbers) <= 2:
+        low, high = (*numbers, high)[:2]
+    numeric = len(numbers) <= 2 and None not in (integer(low), integer(high))
+    if not (numeric and isinstance(size, (tuple, list))):
+        raise no_form("randint", *bounds)
+    shape = shape_of("randint", (tuple(size),), position=position)
     kind = numpy_dtype(int64 if dtype is None else dtype)
     return leaf(stream(generator).integers(low, high, shape, kind), **options)
 
@@ -662,11 +640,11 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Generator | None
     need_tensors(input)
     array = input._array
     drawn = stream(generator).bernoulli(array if p is None else p, array.shape, array.dtype)
-    return recorded(wrap(drawn), BERNOULLI[0], input)
+    return recorded(wrap(drawn), "BernoulliBackward0", input)
 
 
 @public
-@under_vmap(sized(last_size), random=True)
+@under_vmap(sized(False), random=True)
 def normal(
     mean: Tensor | float, std: Tensor | float = 1.0, size: Sizes | None = None, *,
     generator: Generator | None = None, dtype: DType | None = None, **options: Unpack[Options],
@@ -697,14 +675,14 @@ def normal(
     if isinstance(std, Tensor):
         values *= std._array
     values += mean._array if isinstance(mean, Tensor) else np.array(mean, values.dtype)
-    kind = NORMALS[isinstance(mean, Tensor) + 2 * isinstance(std, Tensor)]
-    return recorded(leaf(values, **options), kind, *tensors)
+    form = isinstance(mean, Tensor) + 2 * isinstance(std, Tensor)
+    return recorded(leaf(values, **options), f"NormalBackward{form}", *tensors)
 
 
-def recorded(out: Tensor, kind: Any, *inputs: Tensor) -> Tensor:
+def recorded(out: Tensor, name: str, *inputs: Tensor) -> Tensor:
     """Give ``out`` a node that passes zeros to the inputs, if one of them requires grad."""
-    if mode.enabled and any(t.requires_grad for t in inputs):
-        node = zero_node(kind, inputs, tuple(edge_of(t) for t in inputs))
+    node = zero_node(name, *inputs)
+    if node is not None:
         node._outputs = ((out._array.shape, out._array.dtype),)
         out._come_from((node, 0))
     return out
