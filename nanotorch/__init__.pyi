@@ -483,7 +483,7 @@ def conv1d(
     dilation: Any = ...,
     groups: _int = ...,
 ) -> Tensor:
-    """The convolution of a signal: `conv2d` over one dimension."""
+    """The convolution of signals (`conv1d`), pictures (`conv2d`) or volumes (`conv3d`)."""
 
 def conv2d(
     input: Tensor,
@@ -494,7 +494,7 @@ def conv2d(
     dilation: Any = ...,
     groups: _int = ...,
 ) -> Tensor:
-    """``out[n, o, y, x] = bias[o] + Σ weight[o, c, i, j] · input[n, c, s·y + d·i, s·x + d·j]``."""
+    """The convolution of signals (`conv1d`), pictures (`conv2d`) or volumes (`conv3d`)."""
 
 def conv3d(
     input: Tensor,
@@ -505,7 +505,7 @@ def conv3d(
     dilation: Any = ...,
     groups: _int = ...,
 ) -> Tensor:
-    """The convolution of a volume: `conv2d` over three dimensions."""
+    """The convolution of signals (`conv1d`), pictures (`conv2d`) or volumes (`conv3d`)."""
 
 def conv_transpose1d(
     input: Tensor,
@@ -517,7 +517,7 @@ def conv_transpose1d(
     groups: _int = ...,
     dilation: Any = ...,
 ) -> Tensor:
-    """The transposed convolution of a signal: `conv_transpose2d` over one dimension."""
+    """The adjoint of a convolution for its input, plus a bias."""
 
 def conv_transpose2d(
     input: Tensor,
@@ -529,7 +529,7 @@ def conv_transpose2d(
     groups: _int = ...,
     dilation: Any = ...,
 ) -> Tensor:
-    """The adjoint of `conv2d` for its input, plus a bias: from its result's shape to its input's."""
+    """The adjoint of a convolution for its input, plus a bias."""
 
 def conv_transpose3d(
     input: Tensor,
@@ -541,7 +541,7 @@ def conv_transpose3d(
     groups: _int = ...,
     dilation: Any = ...,
 ) -> Tensor:
-    """The transposed convolution of a volume: `conv_transpose2d` over three dimensions."""
+    """The adjoint of a convolution for its input, plus a bias."""
 
 def copysign(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """The absolute value of ``input`` with the sign of ``other``, a tensor or a number."""
@@ -1292,7 +1292,7 @@ def nanquantile(
     interpolation: str = ...,
     out: Any = ...,
 ) -> Tensor:
-    """`quantile` of the elements that are not nan."""
+    """The value below which a share ``q`` of all elements lies, or of those along ``dim``."""
 
 def nansum(
     input: Tensor,

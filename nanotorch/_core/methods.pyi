@@ -761,7 +761,7 @@ class Methods:
     def nanquantile(
         self, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ...
     ) -> Tensor:
-        """`quantile` of the elements that are not nan."""
+        """The value below which a share ``q`` of all elements lies, or of those along ``dim``."""
     def nansum(
         self,
         dim: _int | Sequence[_int] | None = ...,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import as_int, as_ints, refused
+from nanotorch._core.arguments import as_int, as_ints, named, refused
 from nanotorch._core.batched import Call, leading, merged
 from nanotorch._core.call_site import tell_operands, warn_once
 from nanotorch._core.dtypes import Number
@@ -524,19 +524,6 @@ def per_dim(name: str, value: Any, dims: int, count: int) -> Ints:
     return given
 
 
-def check_tensors(name: str, given: tuple[Any, ...]) -> None:
-    """Refuse what is no tensor of a convolution's arguments: input, weight, bias and the rest."""
-    wrong = [k for k in range(3) if not isinstance(given[k], Tensor) and (k < 2 or given[k])]
-    if not wrong:
-        return
-    if name.startswith("conv_"):
-        place = (name, ("input", "weight", "bias")[wrong[0]], wrong[0] + 1)
-        raise refused(given[wrong[0]], "Tensor", place)
-    # Layers give all arguments; programs usually those that differ from the default.
-    count = 7 if isinstance(given[3], tuple) else 3 if given[2] is not None else 2
-    raise no_form(name, *given[:count])
-
-
 def check_dtypes(*tensors: Any) -> None:
     """Refuse input, weight and bias of different dtypes."""
     kinds = [dtypes.of_array(t._array) for t in tensors if t is not None]
@@ -598,7 +585,13 @@ def convolution_of(
     """
     transposed = output_padding is not None
     name = f"conv_transpose{dims}d" if transposed else f"conv{dims}d"
-    check_tensors(name, (input, weight, bias, stride, padding, dilation, groups))
+    given = (input, weight, bias, stride, padding, dilation, groups)
+    wrong = [k for k in range(3) if not isinstance(given[k], Tensor) and (k < 2 or given[k])]
+    if wrong and transposed:
+        place = (name, ("input", "weight", "bias")[wrong[0]], wrong[0] + 1)
+        raise refused(given[wrong[0]], "Tensor", place)
+    if wrong:  # layers give all arguments; programs usually those that differ from the default
+        raise no_form(name, *given[: 7 if isinstance(stride, tuple) else 2 + (bias is not None)])
     check_dtypes(input, weight, bias)
     alone = input._array.ndim == dims + 1
     if not alone and input._array.ndim != dims + 2:
@@ -642,98 +635,70 @@ def convolution_of(
     return squeeze_one(out, 0) if alone else out
 
 
-@public
-def conv1d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
-    dilation: Any = 1, groups: int = 1,
-) -> Tensor:  # fmt: skip
-    """The convolution of a signal: `conv2d` over one dimension.
+def convolution(dims: int) -> Any:
+    """`conv1d`, `conv2d` or `conv3d`."""
 
-    Shape:
-        ``input`` (N, C, L) or (C, L), ``weight`` (O, C / groups, K), ``bias`` (O,).
-    """
-    return convolution_of(1, input, weight, bias, stride, padding, dilation, groups)
+    def function(
+        input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1,
+        padding: Any = 0, dilation: Any = 1, groups: int = 1,
+    ) -> Tensor:  # fmt: skip
+        """The convolution of signals (`conv1d`), pictures (`conv2d`) or volumes (`conv3d`).
 
+        ``out[n, o, y, x] = bias[o] + Σ weight[o, c, i, j] · input[n, c, s·y + d·i, s·x + d·j]``
 
-@public
-def conv2d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
-    dilation: Any = 1, groups: int = 1,
-) -> Tensor:  # fmt: skip
-    """``out[n, o, y, x] = bias[o] + Σ weight[o, c, i, j] · input[n, c, s·y + d·i, s·x + d·j]``.
+        Args:
+            stride: s, how far neighbouring windows are apart: a number, or one per dimension.
+            padding: how many zeros there are on both sides; "valid" for none, "same" for as many
+                as keep the size.
+            dilation: d, how far neighbouring elements of a window are apart.
+            groups: into how many groups channels and outputs are divided; each output sees the
+                channels of its group only.
 
-    Args:
-        stride: s, how far neighbouring windows are apart: a number, or one per dimension.
-        padding: how many zeros there are on both sides; "valid" for none, "same" for as many as
-            keep the size.
-        dilation: d, how far neighbouring elements of a window are apart.
-        groups: into how many groups channels and outputs are divided; each output sees the
-            channels of its group only.
+        Shape:
+            ``input`` (N, C, H, W) or (C, H, W), ``weight`` (O, C / groups, K, L), ``bias`` (O,),
+            for one dimension without H and K, for three with D before H and one more before K.
+            The result's height is ``⌊(H + 2 padding - d (K - 1) - 1) / s⌋ + 1``.
 
-    Shape:
-        ``input`` (N, C, H, W) or (C, H, W), ``weight`` (O, C / groups, K, L), ``bias`` (O,).
-        The result's height is ``⌊(H + 2 padding - d (K - 1) - 1) / s⌋ + 1``.
+        Raises:
+            RuntimeError: for shapes that do not fit, numbers out of range, different dtypes.
+        """
+        return convolution_of(dims, input, weight, bias, stride, padding, dilation, groups)
 
-    Raises:
-        RuntimeError: for shapes that do not fit, numbers out of range, different dtypes.
-    """
-    return convolution_of(2, input, weight, bias, stride, padding, dilation, groups)
+    return public(named(function, f"conv{dims}d"))
 
 
-@public
-def conv3d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
-    dilation: Any = 1, groups: int = 1,
-) -> Tensor:  # fmt: skip
-    """The convolution of a volume: `conv2d` over three dimensions.
+def transposed_convolution(dims: int) -> Any:
+    """`conv_transpose1d`, `conv_transpose2d` or `conv_transpose3d`."""
 
-    Shape:
-        ``input`` (N, C, D, H, W) or (C, D, H, W), ``weight`` (O, C / groups, ...), ``bias`` (O,).
-    """
-    return convolution_of(3, input, weight, bias, stride, padding, dilation, groups)
+    def function(
+        input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1,
+        padding: Any = 0, output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+    ) -> Tensor:  # fmt: skip
+        """The adjoint of a convolution for its input, plus a bias.
 
+        It goes from the shape of the convolution's result to that of its input.
 
-@public
-def conv_transpose1d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
-    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
-) -> Tensor:  # fmt: skip
-    """The transposed convolution of a signal: `conv_transpose2d` over one dimension."""
-    numbers = stride, padding, dilation, groups, output_padding
-    return convolution_of(1, input, weight, bias, *numbers)
+        Args:
+            stride, padding, dilation, groups: of that convolution, see `conv2d`.
+            output_padding: by how much the result is larger than the smallest input of that
+                convolution; smaller than the stride or the dilation.
 
+        Shape:
+            ``input`` (N, C, H, W) or (C, H, W), ``weight`` (C, O / groups, K, L), ``bias`` (O,),
+            in one and three dimensions as for `conv2d`. The result's height is
+            ``(H - 1) stride - 2 padding + dilation (K - 1) + output_padding + 1``.
 
-@public
-def conv_transpose2d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
-    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
-) -> Tensor:  # fmt: skip
-    """The adjoint of `conv2d` for its input, plus a bias: from its result's shape to its input's.
+        Raises:
+            RuntimeError: for shapes that do not fit, numbers out of range, different dtypes.
+        """
+        numbers = stride, padding, dilation, groups, output_padding
+        return convolution_of(dims, input, weight, bias, *numbers)
 
-    Args:
-        stride, padding, dilation, groups: of that convolution.
-        output_padding: by how much the result is larger than the smallest input of that
-            convolution; smaller than the stride or the dilation.
-
-    Shape:
-        ``input`` (N, C, H, W) or (C, H, W), ``weight`` (C, O / groups, K, L), ``bias`` (O,). The
-        result's height is ``(H - 1) stride - 2 padding + dilation (K - 1) + output_padding + 1``.
-
-    Raises:
-        RuntimeError: for shapes that do not fit, numbers out of range, different dtypes.
-    """
-    numbers = stride, padding, dilation, groups, output_padding
-    return convolution_of(2, input, weight, bias, *numbers)
+    return public(named(function, f"conv_transpose{dims}d"))
 
 
-@public
-def conv_transpose3d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
-    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
-) -> Tensor:  # fmt: skip
-    """The transposed convolution of a volume: `conv_transpose2d` over three dimensions."""
-    numbers = stride, padding, dilation, groups, output_padding
-    return convolution_of(3, input, weight, bias, *numbers)
+conv1d, conv2d, conv3d = map(convolution, (1, 2, 3))
+conv_transpose1d, conv_transpose2d, conv_transpose3d = map(transposed_convolution, (1, 2, 3))
 
 
 # Padding: a constant, or the input's own elements, around the last dimensions.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import integer, named_tuple
+from nanotorch._core.arguments import integer, named, named_tuple
 from nanotorch._core.batched import dimensions, looped, under_vmap
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import dtype as DType
@@ -322,32 +322,32 @@ def quantile_of(
     return out.squeeze_(-1)
 
 
-@method
-def quantile(
-    input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *,
-    interpolation: str = "linear",
-) -> Any:  # fmt: skip
-    """The value below which a share ``q`` of all elements lies, or of those along ``dim``.
+def quantiles(name: str, skip_nan: bool) -> Any:
+    """`quantile` or `nanquantile`."""
 
-    Args:
-        q: a number in [0, 1], or a tensor of them, ``(n,)``; then the result begins with a
-            dimension of n.
-        interpolation: what to do between two elements: "linear", "lower", "higher", "midpoint" or
-            "nearest".
+    def function(
+        input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *,
+        interpolation: str = "linear",
+    ) -> Any:  # fmt: skip
+        """The value below which a share ``q`` of all elements lies, or of those along ``dim``.
 
-    Raises:
-        RuntimeError: for other shares, dtypes or words, or no elements.
-    """
-    return quantile_of(input, q, dim, keepdim, interpolation, False)
+        `quantile` is nan where an element is, `nanquantile` that of the other elements.
+
+        Args:
+            q: a number in [0, 1], or a tensor of them, ``(n,)``; then the result begins with a
+                dimension of n.
+            interpolation: what to do between two elements: "linear", "lower", "higher", "midpoint"
+                or "nearest".
+
+        Raises:
+            RuntimeError: for other shares, dtypes or words, or no elements.
+        """
+        return quantile_of(input, q, dim, keepdim, interpolation, skip_nan)
+
+    return method(named(function, name))
 
 
-@method
-def nanquantile(
-    input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *,
-    interpolation: str = "linear",
-) -> Any:  # fmt: skip
-    """`quantile` of the elements that are not nan."""
-    return quantile_of(input, q, dim, keepdim, interpolation, True)
+quantile, nanquantile = quantiles("quantile", False), quantiles("nanquantile", True)
 
 
 # `histogram`: how many values fall between edges.
@@ -426,30 +426,25 @@ def histogram(
 
 
 def product_slope(g: Any, input: Any, out: Any, dim: int) -> Any:
-    """The gradient of running products."""
+    """The gradient of running products.
+
+    It is 0 behind the first zero. The zero itself counts in the products up to the next one.
+    """
     if math.prod(input.shape) <= 1 or input.shape[dim] == 1:
         return g
     if not bool((input == 0).any()):
         return reverse_cumsum(g * out, dim) / input
-    if not isinstance(input, Tensor):
-        return slope_beside_zeros(g, input, out, dim)
+    if not isinstance(input, Tensor):  # in linear memory
+        zeros = cumsum(input == 0, dim)
+        past, first = zeros > 0, (input == 0) & (zeros == 1)
+        before = reverse_cumsum(zero_where(g * out, past), dim) / input
+        products = cumprod(input + first, dim)  # those without the first zero
+        at_first = reverse_cumsum(zero_where(g * products, ~past), dim)
+        return zero_where(before, past) + zero_where(at_first, ~first)
     g, rows = transpose(g, dim, -1), rows_without_one(transpose(input, dim, -1))
     # Row i: how each product depends on element i, as those from there on do.
     slopes = triu(cumprod(rows, rows.ndim - 1))
     return transpose(sum_along(unsqueeze(g, -2) * slopes, (slopes.ndim - 1,), False), dim, -1)
-
-
-def slope_beside_zeros(g: Array, input: Array, out: Array, dim: int) -> Array:
-    """The gradient of running products of numbers, of which some are zeros, in linear memory.
-
-    It is 0 behind the first zero. The zero itself counts in the products up to the next one.
-    """
-    zeros = cumsum(input == 0, dim)
-    past, first = zeros > 0, (input == 0) & (zeros == 1)
-    before = reverse_cumsum(zero_where(g * out, past), dim) / input
-    products = cumprod(input + first, dim)  # those without the first zero
-    at_first = reverse_cumsum(zero_where(g * products, ~past), dim)
-    return zero_where(before, past) + zero_where(at_first, ~first)
 
 
 @op(input=product_slope, dims=normal_dim, inplace=True, in_order=True)
