@@ -44,7 +44,8 @@ def on_demand(
         return value
 
     def __dir__() -> list[str]:  # noqa: N807
-        return sorted({*vars(sys.modules[module]), *known})
+        shown = sys.modules[module]
+        return sorted({*getattr(shown, "__all__", vars(shown)), *known})
 
     return __getattr__, __dir__
 

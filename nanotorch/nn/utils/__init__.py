@@ -1,17 +1,32 @@
 """Gradients held in bounds; parameters as one vector, or as functions of others."""
 
+import types
+from collections.abc import Iterable
 from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any
 
-from nanotorch.names.lookup import on_demand as _on_demand
-from nanotorch.names.lookup import stand_in as _stand_in
+from nanotorch import ops
+from nanotorch._core.call_site import warn
+from nanotorch._core.grad_mode import no_grad
+from nanotorch._core.tensor import Tensor, typename
+from nanotorch.names.lookup import on_demand, stand_in
 from nanotorch.nn.utils import rnn as rnn
-from nanotorch.nn.utils.clip_grad import clip_grad_norm as clip_grad_norm
-from nanotorch.nn.utils.clip_grad import clip_grad_norm_ as clip_grad_norm_
-from nanotorch.nn.utils.clip_grad import clip_grad_value_ as clip_grad_value_
-from nanotorch.nn.utils.clip_grad import clip_grads_with_norm_ as clip_grads_with_norm_
-from nanotorch.nn.utils.clip_grad import get_total_norm as get_total_norm
-from nanotorch.nn.utils.clip_grad import parameters_to_vector as parameters_to_vector
-from nanotorch.nn.utils.clip_grad import vector_to_parameters as vector_to_parameters
+from nanotorch.ops.linalg import vector_norm
+
+__all__ = [
+    "clip_grad", "clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_",
+    "convert_parameters", "get_total_norm", "parameters_to_vector", "rnn", "stateless",
+    "vector_to_parameters",
+]  # fmt: skip
+
+CLIPPING = "clip_grad_norm clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_ get_total_norm"
+clip_grad = stand_in("nanotorch.nn.utils.clip_grad", {"nanotorch.nn.utils": CLIPPING})
+convert_parameters = stand_in(
+    "nanotorch.nn.utils.convert_parameters",
+    {"nanotorch.nn.utils": "parameters_to_vector vector_to_parameters"},
+)
+# The former place of `torch.func.functional_call`.
+stateless = stand_in("nanotorch.nn.utils.stateless", {"nanotorch.func": "functional_call"})
 
 if _TYPE_CHECKING:  # the rest is imported when it is used
     from nanotorch.nn.utils import parametrize as parametrize
@@ -20,24 +35,163 @@ if _TYPE_CHECKING:  # the rest is imported when it is used
     from nanotorch.nn.utils.parametrize import spectral_norm as spectral_norm
     from nanotorch.nn.utils.parametrize import weight_norm as weight_norm
 else:
-    # PyTorch has files of the functions' names.
-    for _name in ("spectral_norm", "weight_norm"):
-        _stand_in(
-            f"nanotorch.nn.utils.{_name}",
-            {"nanotorch.nn.utils.parametrize": f"remove_{_name} {_name}"},
+    FUNCTIONS = "remove_spectral_norm remove_weight_norm spectral_norm weight_norm"
+    LATER = {"nanotorch.nn.utils.parametrize": FUNCTIONS}
+    for _file in ("spectral_norm", "weight_norm"):  # of the functions' names, in PyTorch
+        stand_in(f"nanotorch.nn.utils.{_file}", LATER)
+    LATER |= {"nanotorch.nn.utils": "parametrize"}
+    __getattr__, __dir__ = on_demand("nanotorch.nn.utils", LATER)
+
+Tensors = Tensor | Iterable[Tensor]
+TINY = 1e-6  # against division by a norm of 0
+
+
+def listed(tensors: Tensors) -> list[Tensor]:
+    """One tensor or several, as a list."""
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+
+
+def gradients(parameters: Tensors) -> list[Tensor]:
+    """The gradients that there are."""
+    return [p.grad for p in listed(parameters) if p.grad is not None]
+
+
+def get_total_norm(
+    tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """The norm of tensors, as if they were one vector.
+
+    Args:
+        tensors: a tensor or several.
+        norm_type: the order of the norm, also "inf". Default: 2.
+        error_if_nonfinite: refuse a norm that is nan or infinite. Default: False.
+        foreach: accepted; PyTorch's choice of implementation.
+
+    Raises:
+        RuntimeError: see ``error_if_nonfinite``.
+    """
+    order = float(norm_type)
+    with no_grad():
+        norms = [vector_norm(tensor, order) for tensor in listed(tensors)]
+        if not norms:
+            return ops.tensor(0.0)
+        total: Tensor = vector_norm(ops.stack(norms), order)
+    if error_if_nonfinite and not total.isfinite():
+        raise RuntimeError(
+            f"The total norm of order {order} for gradients from `parameters` is non-finite, so it "
+            "cannot be clipped. To disable this error and scale the gradients by the non-finite "
+            "norm anyway, set `error_if_nonfinite=False`"
         )
-    convert_parameters = _stand_in(
-        "nanotorch.nn.utils.convert_parameters",
-        {"nanotorch.nn.utils": "parameters_to_vector vector_to_parameters"},
+    return total
+
+
+def clip_grads_with_norm_(
+    parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
+) -> None:
+    """Scale gradients in place by ``max_norm / total_norm``, if that is less than 1.
+
+    Args:
+        parameters: a tensor or several, whose gradients are meant.
+        max_norm: what the norm may be.
+        total_norm: what it is, for example from `get_total_norm`.
+        foreach: accepted; PyTorch's choice of implementation.
+    """
+    grads, most = gradients(parameters), float(max_norm)
+    if not grads:
+        return
+    with no_grad():
+        factor = ops.clamp(most / (total_norm + TINY), max=1.0)
+        for grad in grads:
+            grad.mul_(factor)
+
+
+def clip_grad_norm_(
+    parameters: Tensors, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """Scale gradients in place so that their norm, as one vector, is at most ``max_norm``.
+
+    Args:
+        parameters: a tensor or several, whose gradients are meant.
+        max_norm: what the norm may be.
+        norm_type, error_if_nonfinite, foreach: see `get_total_norm`.
+
+    Returns:
+        The norm before.
+
+    Raises:
+        RuntimeError: see ``error_if_nonfinite``.
+
+    Reference:
+        Pascanu, Mikolov and Bengio, On the difficulty of training recurrent neural networks,
+        ICML 2013, algorithm 1.
+    """
+    chosen = listed(parameters)
+    if not chosen and isinstance(parameters, types.GeneratorType):
+        warn("`parameters` is an empty generator, no gradient clipping will occur.")
+    total = get_total_norm(gradients(chosen), norm_type, error_if_nonfinite, foreach)
+    clip_grads_with_norm_(chosen, max_norm, total, foreach)
+    return total
+
+
+def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
+    """The former name of `clip_grad_norm_`.
+
+    Warns:
+        FutureWarning: always.
+    """
+    warn(
+        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of "
+        "`torch.nn.utils.clip_grad_norm_`.",
+        FutureWarning,
     )
-    # The former place of `torch.func.functional_call`.
-    stateless = _stand_in("nanotorch.nn.utils.stateless", {"nanotorch.func": "functional_call"})
-    __getattr__, __dir__ = _on_demand(
-        "nanotorch.nn.utils",
-        {
-            "nanotorch.nn.utils": "parametrize",
-            "nanotorch.nn.utils.parametrize": (
-                "remove_spectral_norm remove_weight_norm spectral_norm weight_norm"
-            ),
-        },
-    )
+    return clip_grad_norm_(*args, **kwargs)
+
+
+def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
+    """Hold gradients between ``-clip_value`` and ``clip_value``, in place.
+
+    Args:
+        parameters: a tensor or several, whose gradients are meant.
+        clip_value: the bound.
+        foreach: False to write once in place of twice, which only version counters tell.
+    """
+    bound = float(clip_value)
+    with no_grad():
+        for grad in gradients(parameters):
+            if foreach is False:
+                grad.clamp_(min=-bound, max=bound)
+            else:  # two writes, as PyTorch counts them
+                grad.clamp_(min=-bound).clamp_(max=bound)
+
+
+# Parameters as one vector, and back.
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """The elements of all parameters, one after the other; it has a gradient.
+
+    Args:
+        parameters: of any shapes.
+    """
+    return ops.cat([parameter.view(-1) for parameter in parameters])
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Let parameters be slices of a vector, whose memory they share from then on.
+
+    Args:
+        vec: one dimension, as many elements as the parameters have.
+        parameters: of any shapes.
+
+    Raises:
+        TypeError: if ``vec`` is no tensor.
+    """
+    if not isinstance(vec, Tensor):
+        raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")
+    start = 0
+    for parameter in parameters:
+        end = start + parameter.numel()
+        parameter.data = vec[start:end].view_as(parameter).data
+        start = end
