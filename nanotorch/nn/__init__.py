@@ -1,5 +1,6 @@
 """Modules: layers, containers and losses, and the functions and initializers behind them."""
 
+from collections import defaultdict as _defaultdict
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from nanotorch.names.lookup import on_demand as _on_demand
@@ -11,8 +12,96 @@ from nanotorch.nn.module import Module as Module
 from nanotorch.nn.parameter import Buffer as Buffer
 from nanotorch.nn.parameter import Parameter as Parameter
 
+# What stands in which file of `torch.nn.modules`, by the module here where it is at home.
+_FILES = {
+    "activation": {
+        "activation": (
+            "ELU GELU GLU Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid "
+            "LogSoftmax Mish PReLU ReLU ReLU6 SELU Sigmoid SiLU Softmax Softmin Softplus "
+            "Softsign Tanh Tanhshrink"
+        ),
+        "transformer": "MultiheadAttention NonDynamicallyQuantizableLinear",
+    },
+    "batchnorm": {
+        "normalization": "BatchNorm1d BatchNorm2d BatchNorm3d _BatchNorm",
+        "parallel": "SyncBatchNorm",
+    },
+    "container": {"container": "ModuleDict ModuleList ParameterDict ParameterList Sequential"},
+    "conv": {
+        "spatial": (
+            "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d _ConvNd "
+            "_ConvTransposeNd"
+        )
+    },
+    "distance": {"loss": "CosineSimilarity PairwiseDistance"},
+    "lazy": {
+        "lazy": (
+            "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d "
+            "LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d "
+            "LazyInstanceNorm2d LazyInstanceNorm3d LazyLinear LazyModuleMixin "
+            "UninitializedBuffer UninitializedParameter"
+        )
+    },
+    "dropout": {"linear": "Dropout Dropout1d Dropout2d Dropout3d _DropoutNd"},
+    "flatten": {"container": "Flatten Unflatten"},
+    "fold": {"spatial": "Fold Unfold"},
+    "instancenorm": {"normalization": "InstanceNorm1d InstanceNorm2d InstanceNorm3d _InstanceNorm"},
+    "linear": {"linear": "Identity Linear", "transformer": "NonDynamicallyQuantizableLinear"},
+    "loss": {
+        "loss": (
+            "BCELoss BCEWithLogitsLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss "
+            "HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MarginRankingLoss MSELoss "
+            "NLLLoss PoissonNLLLoss SmoothL1Loss "
+            "TripletMarginLoss _Loss _WeightedLoss"
+        )
+    },
+    "module": {
+        "module": "Module _IncompatibleKeys",
+        "module_call": "register_module_forward_hook register_module_forward_pre_hook",
+    },
+    "normalization": {"normalization": "GroupNorm LayerNorm LocalResponseNorm RMSNorm"},
+    "padding": {
+        "spatial": (
+            "CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d "
+            "ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d "
+            "ReplicationPad3d ZeroPad1d ZeroPad2d ZeroPad3d _CircularPadNd _ConstantPadNd "
+            "_ReflectionPadNd _ReplicationPadNd"
+        )
+    },
+    "pixelshuffle": {"spatial": "PixelShuffle PixelUnshuffle"},
+    "pooling": {
+        "spatial": (
+            "AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d "
+            "AdaptiveMaxPool2d AdaptiveMaxPool3d AvgPool1d AvgPool2d AvgPool3d MaxPool1d "
+            "MaxPool2d MaxPool3d _AdaptiveAvgPoolNd _AdaptiveMaxPoolNd _AvgPoolNd _MaxPoolNd"
+        )
+    },
+    "rnn": {"recurrent": "GRU GRUCell LSTM LSTMCell RNN RNNBase RNNCell RNNCellBase"},
+    "sparse": {"linear": "Embedding EmbeddingBag"},
+    "transformer": {
+        "transformer": (
+            "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder "
+            "TransformerEncoderLayer"
+        )
+    },
+    "upsampling": {"spatial": "Upsample UpsamplingBilinear2d UpsamplingNearest2d"},
+    "utils": {
+        "layer": "_ntuple _pair _quadruple _reverse_repeat_tuple _single _triple",
+        "module": "consume_prefix_in_state_dict_if_present",
+    },
+}
+_NO_LAYERS = ("LazyModuleMixin", "NonDynamicallyQuantizableLinear")
+# The names of all layers, by the module that defines them.
+_LAYERS: dict[str, str] = _defaultdict(str, {"nanotorch.nn.parallel": "DataParallel"})
+modules = _stand_in("nanotorch.nn.modules", {})
+for _file, _homes in _FILES.items():
+    _origins = {f"nanotorch.nn.{_home}": _names for _home, _names in _homes.items()}
+    setattr(modules, _file, _stand_in(f"nanotorch.nn.modules.{_file}", _origins))
+    for _origin, _names in _origins.items():
+        for _name in _names.split():
+            if _name[0].isupper() and _name not in _NO_LAYERS:
+                _LAYERS[_origin] += f" {_name}"
 if _TYPE_CHECKING:
-    from nanotorch.nn import modules as modules
     from nanotorch.nn import parallel as parallel
     from nanotorch.nn.activation import *
     from nanotorch.nn.container import *
@@ -21,16 +110,12 @@ if _TYPE_CHECKING:
     from nanotorch.nn.loss import *
     from nanotorch.nn.normalization import *
     from nanotorch.nn.parallel import DataParallel as DataParallel
+    from nanotorch.nn.parallel import SyncBatchNorm as SyncBatchNorm
     from nanotorch.nn.recurrent import *
     from nanotorch.nn.spatial import *
-    from nanotorch.nn.synchronized import *
     from nanotorch.nn.transformer import *
 else:  # the layers are imported when they are used
-    from nanotorch.nn.modules import LAYERS as _LAYERS
-
+    modules.__getattr__, modules.__dir__ = _on_demand(modules.__name__, _LAYERS)
     attention = _stand_in("nanotorch.nn.attention", {})  # a module of PyTorch's
-    __getattr__, __dir__ = _on_demand(
-        "nanotorch.nn",
-        {"nanotorch.nn": "parallel", "nanotorch.nn.parallel": "DataParallel", **_LAYERS},
-    )
+    __getattr__, __dir__ = _on_demand("nanotorch.nn", {"nanotorch.nn": "parallel", **_LAYERS})
     __all__ = [_name for _name in __dir__() if not _name.startswith("_")]

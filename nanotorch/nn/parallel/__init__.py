@@ -1,24 +1,384 @@
-"""Wrappers of modules for several devices, of which there is one, and for several processes."""
+"""Modules for several processes, each with its share of a batch, and for several devices."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING as _TYPE_CHECKING
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
-from nanotorch.names.lookup import on_demand as _on_demand
+import numpy as np
+
+from nanotorch import distributed as dist
+from nanotorch import ops
+from nanotorch._core.batched import leaves
+from nanotorch._core.grad_mode import is_grad_enabled, no_grad
+from nanotorch._core.graph import AccumulateGrad
+from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.autograd.function import Function
+from nanotorch.autograd.graph import behind
+from nanotorch.distributed.collectives import compare, description, shared_sum
+from nanotorch.distributed.group import Array, ProcessGroup, Work, member_of
+from nanotorch.names.lookup import missing_attribute, on_demand, stand_in
 from nanotorch.nn.module import Module
+from nanotorch.nn.normalization import _BatchNorm, _InstanceNorm
 
-if _TYPE_CHECKING:
-    from nanotorch.nn.parallel.distributed import (
-        DistributedDataParallel as DistributedDataParallel,
-    )
-else:
-    __getattr__, __dir__ = _on_demand(
-        "nanotorch.nn.parallel",
-        {
-            "nanotorch.nn.parallel": "distributed",
-            "nanotorch.nn.parallel.distributed": "DistributedDataParallel",
-        },
-    )
+if not TYPE_CHECKING:  # errors about other names tell why
+    __getattr__, __dir__ = on_demand("nanotorch.nn.parallel")
+distributed = stand_in(
+    "nanotorch.nn.parallel.distributed", {"nanotorch.nn.parallel": "DistributedDataParallel"}
+)
+
+# Processes that average their gradients: `DistributedDataParallel`.
+
+
+MEGABYTE = 1024**2
+UNFINISHED = (
+    "Expected to have finished reduction in the prior iteration before starting a new one. "
+    "These parameters have had no gradient on rank {}: {}. Give find_unused_parameters=True, or "
+    "let all outputs of `forward` take part in the loss"
+)
+
+
+class Bucket:
+    """Gradients that are reduced together.
+
+    Args:
+        params: by name, all of one dtype.
+
+    Attributes:
+        group: the processes.
+        flat: where gradients may lie.
+        sent, total: parts shaped like the parameters, of what is added up and of the sum.
+        missing: the parameters whose gradients are not yet there.
+        work: the addition, once it has begun.
+    """
+
+    work: Work
+
+    def __init__(self, params: dict[str, Tensor], group: ProcessGroup) -> None:
+        self.params, self.missing, self.group = params, set(params), group
+        count = sum(p.numel() for p in params.values())
+        self.flat = np.empty(count, next(iter(params.values()))._array.dtype)
+        self.shared = shared_sum(group, count, self.flat.dtype)
+        self.views = {name: wrap(part) for name, part in self.parts(self.flat).items()}
+        self.sent = self.parts(self.shared.own if self.shared else self.flat)
+        self.total = self.parts(self.shared.total if self.shared else self.flat)
+
+    def parts(self, flat: Array) -> dict[str, Array]:
+        """The parts of an array, shaped like the parameters."""
+        ends = np.cumsum([p.numel() for p in self.params.values()])
+        pieces = zip(self.params.items(), np.split(flat, ends[:-1]), strict=True)
+        return {name: piece.reshape(p.shape) for (name, p), piece in pieces}
+
+    def start(self) -> None:
+        """Begin to add up the gradients of all processes."""
+        for name, p in self.params.items():
+            if p.grad is None:
+                self.sent[name].fill(0)
+            else:
+                np.divide(p.grad._array, self.group.size(), out=self.sent[name])
+        if self.shared:
+            self.work = Work(self.shared.steps(), "DistributedDataParallel", self.group)
+        elif work := dist.all_reduce(wrap(self.flat), group=self.group, async_op=True):
+            self.work = work
+
+    def finish(self, untouched: set[str], as_view: bool) -> None:
+        """Wait for the sum, and give the parameters their gradients."""
+        self.work.wait()
+        for name, p in self.params.items():
+            if name not in untouched:
+                if as_view:
+                    p.grad = self.views[name]
+                elif p.grad is None:
+                    p.grad = wrap(np.empty_like(self.total[name]))
+                p.grad._array[...] = self.total[name]
+
+
+class DistributedDataParallel(Module):
+    """Calls its module, and in `backward` averages the gradients of all processes.
+
+    The processes begin with the parameters and buffers of rank 0. Each computes the loss of its
+    share of the batch; after `backward` the gradients are the mean over the processes, and equal
+    steps of equal optimizers keep the parameters equal. Gradients are added up in buckets, while
+    `backward` goes on with the rest: in memory that processes of one host share, or by messages.
+
+    On one host, or with the "ordered" reduction of `init_process_group`, the mean has the bits of
+    one process that divides the gradients of the shares by the number of processes and adds them in
+    rank order.
+
+    Args:
+        module: what is called; the names of its state begin with ``module.``.
+        device_ids, output_device, dim, check_reduction, static_graph, mixed_precision, device_mesh:
+            accepted for PyTorch's sake.
+        broadcast_buffers: whether each `forward` begins with the buffers of rank 0. Default: True.
+        init_sync: whether to begin with the state of rank 0. Default: True.
+        process_group: the processes that take part. Default: all.
+        bucket_cap_mb: how many MiB of gradients make a bucket. Default: 25, and 1 for the first.
+        find_unused_parameters: whether some parameters may have no part in a loss. Default: False.
+        gradient_as_bucket_view: let gradients lie in the buckets, instead of copying them there
+            and back. Default: False.
+
+    Attributes:
+        module: the module.
+        require_backward_grad_sync: False within `no_sync`.
+
+    Raises:
+        ValueError: before `init_process_group`.
+        RuntimeError: for a module without parameters that require grad, or whose parameters have
+            other shapes in other processes.
+    """
+
+    def __init__(
+        self, module: Module, device_ids: Sequence[Any] | None = None, output_device: Any = None,
+        dim: int = 0, broadcast_buffers: bool = True, init_sync: bool = True,
+        process_group: Any = None, bucket_cap_mb: float | None = None,
+        find_unused_parameters: bool = False, check_reduction: bool = False,
+        gradient_as_bucket_view: bool = False, static_graph: bool = False,
+        mixed_precision: Any = None, device_mesh: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        group = member_of(process_group)
+        if group is None:
+            raise ValueError("this process is not in the process_group")
+        named: dict[str, Tensor] = {n: p for n, p in module.named_parameters() if p.requires_grad}
+        if not named:
+            raise RuntimeError(
+                "DistributedDataParallel is not needed when a module doesn't have any parameter "
+                "that requires a gradient."
+            )
+        self.module, self.process_group = module, group
+        self.device_ids, self.output_device, self.dim = None, None, dim
+        self.broadcast_buffers = broadcast_buffers
+        self.find_unused_parameters = find_unused_parameters
+        self.gradient_as_bucket_view, self.static_graph = gradient_as_bucket_view, static_graph
+        self.require_backward_grad_sync = True
+        compare(group, "DistributedDataParallel", {"number of parameters": str(len(named))})
+        for name, p in named.items():
+            compare(group, "DistributedDataParallel", {name: description(p)})
+        if init_sync:
+            self._broadcast([*module.parameters(), *module.buffers()])
+        cap = 25 if bucket_cap_mb is None else bucket_cap_mb
+        self._buckets = buckets(named, cap * MEGABYTE, min(cap, 1) * MEGABYTE, group)
+        self._of = {name: bucket for bucket in self._buckets for name in bucket.params}
+        self._expecting = self._begun = False  # a pass back; it has come to the first gradient
+        self._launched = 0  # how many buckets are on their way
+        self._unused: set[str] = set()
+        for name, p in named.items():
+            p.register_post_accumulate_grad_hook(self._hook(name))
+
+    def _broadcast(self, tensors: Sequence[Tensor]) -> None:
+        group = self.process_group
+        started = [dist.broadcast(t, group.ranks[0], group, async_op=True) for t in tensors]
+        for work in filter(None, started):
+            work.wait()
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            raise missing_attribute(self, f"nn.parallel.{type(self).__name__}", name) from None
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """What the module makes of the arguments.
+
+        Raises:
+            RuntimeError: if parameters had no gradient in the `backward` before, and
+                ``find_unused_parameters`` is False.
+        """
+        syncs = self.require_backward_grad_sync
+        if self._begun:
+            waiting = ", ".join(sorted(name for b in self._buckets for name in b.missing))
+            raise RuntimeError(UNFINISHED.format(self.process_group.rank(), waiting))
+        if self.broadcast_buffers and syncs:
+            self._broadcast(list(self.module.buffers()))
+        out = self.module(*inputs, **kwargs)
+        self._expecting = is_grad_enabled() and syncs
+        if self._expecting:
+            self._launched, self._unused = 0, set()
+            if self.find_unused_parameters:
+                used = {id(leaf) for leaf in leaves_behind(out)}
+                self._unused = {n for n, b in self._of.items() if id(b.params[n]) not in used}
+            for bucket in self._buckets:
+                bucket.missing = set(bucket.params) - self._unused
+        return out
+
+    @contextmanager
+    def no_sync(self) -> Iterator[None]:
+        """Within it, passes forward and back leave gradients as they are: they add up until the
+        next pass outside."""
+        former, self.require_backward_grad_sync = self.require_backward_grad_sync, False
+        try:
+            yield
+        finally:
+            self.require_backward_grad_sync = former
+
+    def _hook(self, name: str) -> Callable[[Tensor], None]:
+        """What is called when a gradient is there."""
+        bucket = self._of[name]
+
+        def ready(_: Tensor) -> None:
+            if self._expecting:
+                self._begun = True
+                bucket.missing.discard(name)
+                self._go_on()
+
+        return ready
+
+    def _go_on(self) -> None:
+        """Begin to add up the buckets that are complete, in order, as all processes do."""
+        for bucket in self._buckets[self._launched :]:
+            if bucket.missing:
+                break
+            bucket.start()
+            self._launched += 1
+        Work.go_on()
+        if self._launched == len(self._buckets):
+            self._finish()
+
+    def _finish(self) -> None:
+        """Wait for all buckets and give the parameters their gradients."""
+        self._expecting = self._begun = False
+        untouched = self._unused_anywhere()
+        for bucket in self._buckets:
+            bucket.finish(untouched, self.gradient_as_bucket_view)
+
+    def _unused_anywhere(self) -> set[str]:
+        """The parameters that no process has used, whose gradients stay as they are."""
+        if not self.find_unused_parameters:
+            return set()
+        names = list(self._of)
+        used = wrap(np.array([name not in self._unused for name in names]))
+        dist.all_reduce(used, dist.ReduceOp.MAX, self.process_group)
+        return {name for name, flag in zip(names, used.tolist(), strict=True) if not flag}
+
+
+def buckets(
+    named: dict[str, Tensor], cap: float, first: float, group: ProcessGroup
+) -> list[Bucket]:
+    """Put parameters into buckets, the last ones first, as `backward` comes to them.
+
+    Args:
+        cap, first: how many bytes go into a bucket, and into the first.
+    """
+    parts: list[dict[str, Tensor]] = [{}]
+    size, limit = 0, first
+    for name, p in reversed(named.items()):
+        other = any(q.dtype != p.dtype for q in parts[-1].values())
+        if parts[-1] and (other or size + p._array.nbytes > limit):
+            parts.append({})
+            size, limit = 0, cap
+        parts[-1][name] = p
+        size += p._array.nbytes
+    return [Bucket(part, group) for part in parts]
+
+
+def leaves_behind(outputs: Any) -> Iterator[Tensor]:
+    """The leaves that gradients of outputs flow to."""
+    tensors = [value for value in leaves([outputs]) if isinstance(value, Tensor)]
+    for node in behind(t.grad_fn for t in tensors):
+        if isinstance(node, AccumulateGrad):
+            yield node.variable
+
+
+# Processes that normalize by the whole batch.
+
+
+class TotalOverRanks(Function):
+    """The sum over the processes; the gradients of all of them come back."""
+
+    @staticmethod
+    def forward(ctx: Any, input: Tensor, group: Any) -> Tensor:
+        ctx.group, total = group, input.clone()
+        dist.all_reduce(total, group=group)
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        total = grad.clone()
+        dist.all_reduce(total, group=ctx.group)
+        return total, None
+
+
+class SyncBatchNorm(_BatchNorm):
+    """`BatchNorm1d`, 2d or 3d of the batches of all processes together, in training.
+
+    In evaluation, or in a group of one, it is the ordinary one. Processes may have batches of
+    different sizes.
+
+    Args:
+        num_features, eps, momentum, affine, track_running_stats, device, dtype, bias: as of
+            `BatchNorm1d`.
+        process_group: the processes that take part. Default: all.
+
+    Shape:
+        Input and output (N, C, ...).
+    """
+
+    def __init__(
+        self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
+        affine: bool = True, track_running_stats: bool = True, process_group: Any = None,
+        device: Any = None, dtype: Any = None, *, bias: bool = True,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
+        )
+        self.process_group = process_group
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input, normalized per channel."""
+        by_batch = self.training or self.running_mean is None
+        if not by_batch or not dist.is_initialized() or dist.get_world_size(self.process_group) < 2:
+            return super().forward(input)
+        self._check_input_dim(input)
+        dims = [0, *range(2, input.dim())]
+        shape = [1, -1, *[1] * (input.dim() - 2)]
+        own = ops.full((1,), input.numel() // self.num_features, dtype=input.dtype)
+        sums = TotalOverRanks.apply(ops.cat([input.sum(dims), own]), self.process_group)
+        mean, count = sums[:-1] / sums[-1], sums[-1].detach()
+        centred = input - mean.view(shape)
+        squares = TotalOverRanks.apply((centred * centred).sum(dims), self.process_group)
+        variance = squares / count
+        if self.training and self.track_running_stats:
+            self._track(mean, squares / (count - 1))
+        out = centred * (variance + self.eps).rsqrt().view(shape)
+        if self.weight is not None:
+            out = out * self.weight.view(shape)
+        return out if self.bias is None else out + self.bias.view(shape)
+
+    @no_grad()
+    def _track(self, mean: Tensor, variance: Tensor) -> None:
+        """Move the running values."""
+        self.num_batches_tracked.add_(1)
+        momentum = self.momentum
+        if momentum is None:
+            momentum = 1.0 / self.num_batches_tracked.item()
+        self.running_mean.lerp_(mean, momentum)
+        self.running_var.lerp_(variance, momentum)
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+        """Put a `SyncBatchNorm` of the same state in the place of each batch normalization.
+
+        Returns:
+            the module, or what takes its place.
+        """
+        made = module
+        if isinstance(module, _BatchNorm) and not isinstance(module, (_InstanceNorm, cls)):
+            made = cls(
+                module.num_features, module.eps, module.momentum, module.affine,
+                module.track_running_stats, process_group, bias=module.bias is not None,
+            )  # fmt: skip
+            for name, value in [*module._parameters.items(), *module._buffers.items()]:
+                setattr(made, name, value)
+            made.training = module.training
+        for name, child in module.named_children():
+            setattr(made, name, cls.convert_sync_batchnorm(child, process_group))
+        return made
+
+
+# Several devices, of which there is one.
 
 
 class DataParallel(Module):
