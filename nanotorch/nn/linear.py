@@ -9,7 +9,7 @@ from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn import init
 from nanotorch.nn.functional import activation as F
-from nanotorch.nn.functional.linear import DENSE, embedding, embedding_bag
+from nanotorch.nn.functional.activation import DENSE, embedding, embedding_bag
 from nanotorch.nn.layer import Layer, unusual
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter

@@ -3,6 +3,7 @@
 import copy
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from nanotorch import ops
@@ -14,13 +15,14 @@ from nanotorch.nn import init
 from nanotorch.nn.activation import GELU, ReLU
 from nanotorch.nn.container import ModuleList
 from nanotorch.nn.functional import gelu, relu
-from nanotorch.nn.functional.attention import canonical_mask, need, several_heads
+from nanotorch.nn.functional.activation import additive, dropout, scaled_dot_product_attention
 from nanotorch.nn.layer import OwnNames
 from nanotorch.nn.linear import Dropout, Linear
 from nanotorch.nn.module import Module
 from nanotorch.nn.normalization import LayerNorm
 from nanotorch.nn.parameter import Parameter
 from nanotorch.ops.arguments import require
+from nanotorch.ops.matrix import linear
 
 __all__ = (
     "MultiheadAttention", "Transformer", "TransformerDecoder", "TransformerDecoderLayer",
@@ -30,8 +32,36 @@ __all__ = (
 # Attention of several heads as a layer.
 
 
+NEED_MASK = (
+    "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
+    "`generate_square_subsequent_mask` to create this mask."
+)
+need = partial(require, error=AssertionError)
+
+
+def added_masks(
+    name: str, mask: Tensor | None, padding_name: str, padding: Tensor | None, dtype: Any
+) -> list[Any]:
+    """Both masks as what is added to scores; as they come, True is a key that does not count."""
+    for what, given in ((padding_name, padding), (name, mask)):
+        known = given is None or given.dtype == dtypes.bool_ or given.is_floating_point()
+        need(known, "only bool and floating types of {} are supported", what)
+    if mask is not None and padding is not None and mask.dtype != padding.dtype:
+        warn(
+            f"Support for mismatched {padding_name} and {name} is deprecated. Use same type for "
+            "both instead."
+        )
+    return [
+        m if m is None or m.is_floating_point() else additive(m, dtype) for m in (mask, padding)
+    ]
+
+
 class NonDynamicallyQuantizableLinear(Linear):
     """A `Linear` under the name by which PyTorch prints the last projection of an attention."""
+
+
+# What fills biases, weights, and the key and value that are learned, by their dimensions.
+FILLS = {1: init.zeros_, 2: init.xavier_uniform_, 3: init.xavier_normal_}
 
 
 class MultiheadAttention(Module):
@@ -108,17 +138,9 @@ class MultiheadAttention(Module):
         self._reset_parameters()
 
     def _reset_parameters(self) -> None:
-        for name in ("in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight"):
-            weight = getattr(self, name)
-            if weight is not None:
-                init.xavier_uniform_(weight)
-        if self.in_proj_bias is not None:
-            init.constant_(self.in_proj_bias, 0.0)
-            assert self.out_proj.bias is not None
-            init.constant_(self.out_proj.bias, 0.0)
-        for bias in (self.bias_k, self.bias_v):
-            if bias is not None:
-                init.xavier_normal_(bias)
+        for parameter in (*self.parameters(recurse=False), self.out_proj.bias):
+            if parameter is not None:
+                FILLS[parameter.dim()](parameter)
 
     def forward(
         self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None,
@@ -143,11 +165,119 @@ class MultiheadAttention(Module):
             query = query.transpose(1, 0)
             key = query if same_key else key.transpose(1, 0) if key.dim() == 3 else key
             value = key if same_value else value.transpose(1, 0) if value.dim() == 3 else value
-        out, weights = several_heads(
-            self, query, key, value, key_padding_mask, need_weights, attn_mask,
-            average_attn_weights, is_causal,
-        )  # fmt: skip
+        self._check_shapes(query, key, value, key_padding_mask, attn_mask)
+        batched = query.dim() == 3
+        if not batched:
+            single = {id(x): x.unsqueeze(1) for x in (query, key, value)}
+            query, key, value = single[id(query)], single[id(key)], single[id(value)]
+            key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
+        mask, is_causal = self._mask(
+            query, key, key_padding_mask, attn_mask, is_causal, need_weights
+        )
+        (queries, batch, size), expected = query.shape, self.embed_dim
+        need(
+            size == expected, "was expecting embedding dimension of {}, but got {}", expected, size
+        )
+        q, k, v = self._projections(query, key, value)
+        require(k.size(1) == batch, "query has {} samples, but key has {}", batch, k.size(1))
+        if self.bias_k is not None and self.bias_v is not None:
+            learned = ((k, self.bias_k), (v, self.bias_v))
+            k, v = (ops.cat([x, b.repeat(1, batch, 1)]) for x, b in learned)
+        q, k, v = (
+            x.reshape(x.size(0), batch, self.num_heads, self.head_dim).permute(1, 2, 0, 3)
+            for x in (q, k, v)
+        )
+        if self.add_zero_attn:
+            zero = ops.zeros(*k.shape[:2], 1, k.size(3), dtype=k.dtype)
+            k, v = ops.cat([k, zero], 2), ops.cat([v, zero], 2)
+        weights, p = None, self.dropout if self.training else 0.0
+        if need_weights:
+            scores = ops.matmul(q * math.sqrt(1.0 / self.head_dim), k.transpose(-2, -1))
+            weights = ops.softmax(scores if mask is None else scores + mask, -1)
+            if p > 0.0:
+                weights = dropout(weights, p)
+            means = ops.matmul(weights, v)
+            weights = weights.mean(1) if average_attn_weights else weights.view(weights.shape)
+        else:
+            means = scaled_dot_product_attention(q, k, v, mask, p, is_causal)
+        rows = means.permute(2, 0, 1, 3).reshape(queries * batch, size)
+        out = linear(rows, self.out_proj.weight, self.out_proj.bias).view(query.shape)
+        if not batched:
+            return out.squeeze(1), None if weights is None else weights.squeeze(0)
         return out.transpose(1, 0) if swapped else out, weights
+
+    def _check_shapes(
+        self, query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, mask: Tensor | None
+    ) -> None:
+        """Refuse numbers of dimensions that do not fit."""
+        count = query.dim()
+        need(count in (2, 3), "query should be 2D (unbatched) or 3D, but it is {}-D", count)
+        alike = key.dim() == count == value.dim()
+        need(alike, "expected `key` and `value` to be {}-D as `query`", count)
+        if padding is not None:
+            told = "expected `key_padding_mask` to be {}-D but found {}-D"
+            need(padding.dim() == count - 1, told, count - 1, padding.dim())
+        if mask is not None:
+            shape = (self.num_heads, query.size(0), key.size(0))
+            fits = mask.dim() == 2 or (mask.dim() == 3 and (count == 3 or mask.shape == shape))
+            told = "expected `attn_mask` to be 2-D or of shape {} but got {}"
+            need(fits, told, shape, mask.shape)
+
+    def _mask(
+        self, query: Tensor, key: Tensor, padding: Tensor | None, mask: Tensor | None,
+        is_causal: bool, need_weights: bool,
+    ) -> tuple[Tensor | None, bool]:  # fmt: skip
+        """What is added to the scores, (1 or N, 1 or H, 1 or L, S), of a mask (L, S) or (N H, L, S)
+        and one of keys, (N, S); a causal one may be left to the operation."""
+        (queries, batch, _), keys = query.shape, key.size(0)
+        if padding is not None:
+            told = "key_padding_mask must be of shape {}, but it is {}"
+            need(padding.shape == (batch, keys), told, (batch, keys), tuple(padding.shape))
+        if is_causal:
+            require(mask is not None, NEED_MASK)
+            if padding is None and not need_weights:
+                return None, True
+        mask, padding = added_masks("attn_mask", mask, "key_padding_mask", padding, query.dtype)
+        if mask is not None:
+            heads = 1 if mask.dim() == 2 else self.num_heads
+            shape = (queries, keys) if mask.dim() == 2 else (batch * heads, queries, keys)
+            told = "The shape of the {}D attn_mask is {}, but should be {}."
+            require(mask.shape == shape, told, mask.dim(), mask.shape, shape)
+            mask = mask.view(-1, heads, queries, keys)
+        if padding is not None:
+            padding = padding.view(batch, 1, 1, keys)
+            mask = padding if mask is None else mask + padding
+        more = (self.bias_k is not None) + self.add_zero_attn  # keys, which count
+        if mask is not None and more:
+            mask = ops.cat([mask, ops.zeros(*mask.shape[:-1], more, dtype=mask.dtype)], -1)
+        return mask, False
+
+    def _projections(self, query: Tensor, key: Tensor, value: Tensor) -> Sequence[Tensor]:
+        """Queries, keys and values, by one weight for all or one for each.
+
+        There is one product for inputs that are one tensor.
+        """
+        size, inputs = query.size(-1), (query, key, value)
+        weight, bias = self.in_proj_weight, self.in_proj_bias
+        if weight is None:
+            told = "key's sequence and batch dims {} do not match value's {}"
+            need(key.shape[:2] == value.shape[:2], told, key.shape[:2], value.shape[:2])
+            weights = [getattr(self, f"{name}_proj_weight") for name in "qkv"]
+            for name, own, x in zip(("query", "key", "value"), weights, inputs, strict=True):
+                fits = tuple(own.shape) == (size, x.size(-1))
+                need(fits, "the {} weights of shape {} do not fit", name, own.shape)
+        else:
+            told = "key shape {} does not match value shape {}"
+            need(key.shape == value.shape, told, key.shape, value.shape)
+            if query is key is value:
+                return linear(query, weight, bias).chunk(3, -1)
+            if key is value:
+                parts = [None, None] if bias is None else bias.split([size, 2 * size])
+                w_q, w_kv = weight.split([size, 2 * size])
+                return linear(query, w_q, parts[0]), *linear(key, w_kv, parts[1]).chunk(2, -1)
+            weights = weight.chunk(3)
+        biases = (None, None, None) if bias is None else bias.chunk(3)
+        return [linear(*each) for each in zip(inputs, weights, biases, strict=True)]
 
 
 # The layers of transformers.
@@ -261,13 +391,18 @@ class TransformerEncoderLayer(_TransformerLayer):
             src_key_padding_mask: (N, T), likewise for steps.
             is_causal: ``src_mask`` is the causal one. Default: False.
         """
-        kind = None if src_mask is None else src_mask.dtype
-        padding = canonical_mask(
-            src_key_padding_mask, "src_key_padding_mask", kind, "src_mask", src.dtype
+        masks = added_masks(
+            "src_mask", src_mask, "src_key_padding_mask", src_key_padding_mask, src.dtype
         )
-        mask = canonical_mask(src_mask, "src_mask", None, "", src.dtype, False)
-        own = (mask, padding, is_causal)
+        own = (*masks, is_causal)
         return self._run(src, (lambda x: self._sa_block(x, *own), self._ff_block))
+
+    def _leaves_padding_out(self) -> bool:
+        """Whether PyTorch computes the layer without what is padding."""
+        heads = self.self_attn
+        plain = heads.batch_first and heads.in_proj_bias is not None and not self.norm_first
+        plain = plain and heads.in_proj_weight is not None and heads.num_heads % 2 == 0
+        return plain and bool(self.activation_relu_or_gelu) and self.norm1.eps == self.norm2.eps
 
 
 class TransformerDecoderLayer(_TransformerLayer):
@@ -325,16 +460,6 @@ def copies(module: Module, count: int) -> ModuleList:
     return ModuleList([copy.deepcopy(module) for _ in range(count)])
 
 
-def is_nested(layer: Any) -> bool:
-    """Whether PyTorch leaves out padded steps in evaluation."""
-    if not isinstance(layer, TransformerEncoderLayer):
-        return False
-    heads = layer.self_attn
-    plain = heads.batch_first and heads.in_proj_bias is not None and not layer.norm_first
-    plain = plain and heads.in_proj_weight is not None and heads.num_heads % 2 == 0
-    return plain and bool(layer.activation_relu_or_gelu) and layer.norm1.eps == layer.norm2.eps
-
-
 class TransformerEncoder(Module):
     """Layers one after the other.
 
@@ -358,7 +483,9 @@ class TransformerEncoder(Module):
         self.layers = copies(encoder_layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
         self.enable_nested_tensor = enable_nested_tensor
-        self.use_nested_tensor = enable_nested_tensor and is_nested(encoder_layer)
+        known = isinstance(encoder_layer, TransformerEncoderLayer)
+        nested = enable_nested_tensor and known and encoder_layer._leaves_padding_out()
+        self.use_nested_tensor = nested
         if enable_nested_tensor and not self.use_nested_tensor:
             warn(
                 "enable_nested_tensor is for layers with batch_first, bias, an even number of "
@@ -371,11 +498,9 @@ class TransformerEncoder(Module):
         is_causal: bool | None = None,
     ) -> Tensor:  # fmt: skip
         """The output of the last layer; see `TransformerEncoderLayer`."""
-        kind = None if mask is None else mask.dtype
-        padding = canonical_mask(
-            src_key_padding_mask, "src_key_padding_mask", kind, "mask", src.dtype
+        mask, padding = added_masks(
+            "mask", mask, "src_key_padding_mask", src_key_padding_mask, src.dtype
         )
-        mask = canonical_mask(mask, "mask", None, "", src.dtype, False)
         output = src
         for layer in self.layers:
             output = layer(

@@ -1,25 +1,31 @@
-"""Activations and dropout."""
+"""Activations, dropout, attention, and rows of tables by index."""
 
+import math
 from typing import Any
+
+import numpy as np
 
 from nanotorch import ops
 from nanotorch._core import dtypes
-from nanotorch._core.batched import under_vmap
+from nanotorch._core.arguments import refused
+from nanotorch._core.batched import looped, under_vmap
 from nanotorch._core.call_site import warn
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.out import of_one_type
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops import activation as kernels
-from nanotorch.ops.arguments import require, tensor_given
+from nanotorch.ops import matrix
+from nanotorch.ops.arguments import need_one_dtype, require, tensor_given, tensors_given
+from nanotorch.ops.joining import common_shape
 from nanotorch.ops.random import alike, default_generator, each, empty_layout
-from nanotorch.ops.sequences import gelu_unit
+from nanotorch.ops.sequences import attention, future, gelu_unit, safe_softmax
 
 __all__ = (
-    "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "elu_", "gelu",
-    "glu", "gumbel_softmax", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_",
-    "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "prelu", "relu", "relu6",
-    "relu_", "selu", "selu_", "sigmoid", "silu", "softmax", "softmin", "softplus",
-    "softsign", "tanh", "tanhshrink",
+    "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "elu_", "embedding", "embedding_bag",
+    "gelu", "glu", "gumbel_softmax", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_",
+    "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "one_hot", "prelu", "relu",
+    "relu6", "relu_", "scaled_dot_product_attention", "selu", "selu_", "sigmoid", "silu", "softmax",
+    "softmin", "softplus", "softsign", "tanh", "tanhshrink",
 )  # fmt: skip
 
 # Activations.
@@ -414,3 +420,313 @@ def warn_of_dimensions(name: str, ndim: int, wanted: str) -> None:
         f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in an "
         f"error in a future release. It takes {wanted} inputs; use dropout for others."
     )
+
+
+# Attention.
+
+
+MASK_AND_CAUSAL = (
+    "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+)
+
+
+@under_vmap(looped)
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0, is_causal: bool = False, *, scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:  # fmt: skip
+    """``softmax(query keyᵀ · scale + mask) value``: for each query a mean of the values.
+
+    Args:
+        query: (..., L, E).
+        key: (..., S, E).
+        value: (..., S, V).
+        attn_mask: broadcasts to (..., L, S). Of bool: where True, the key counts; else it is added
+            to the scores.
+        dropout_p: the probability with which weights are zeroed. Default: 0.
+        is_causal: query l sees keys 0 to l only. Default: False.
+        scale: Default: 1/√E.
+        enable_gqa: keys and values may have fewer heads, in dimension -3; each serves as many
+            queries. Default: False.
+
+    Returns:
+        (..., L, V); zeros for queries without any key.
+
+    Raises:
+        RuntimeError: for dtypes or dimensions that do not go together; a mask with ``is_causal``;
+            a probability out of range.
+
+    Reference:
+        Vaswani et al., Attention is all you need, NeurIPS 2017.
+    """
+    check_attention(query, key, value, attn_mask, scale)
+    if is_causal and attn_mask is not None:
+        raise RuntimeError(MASK_AND_CAUSAL)
+    factor = scale if scale is not None else 1 / math.sqrt(max(query.size(-1), 1))
+    if enable_gqa:
+        heads, shared = query.size(-3), key.size(-3)
+        if shared != value.size(-3) or heads % shared:
+            raise RuntimeError("heads of key and value must divide the number of heads in query")
+        key, value = (x.repeat_interleave(heads // shared, -3) for x in (key, value))
+    if fits_one_operation(query, key, value, attn_mask, dropout_p):
+        single = query.ndim == 3
+        if single:
+            query, key, value = (x.unsqueeze(0) for x in (query, key, value))
+        mask = None
+        if attn_mask is not None:  # what it adds to scores that are laid out (..., S, L)
+            mask, kind = attn_mask._array, query._array.dtype
+            if mask.dtype.kind == "b":
+                mask = np.where(mask, kind.type(0), kind.type(-math.inf))
+            mask = np.ascontiguousarray(mask.swapaxes(-1, -2).astype(kind, copy=False))
+        out: Tensor = attention(query, key, value, mask, is_causal, factor)[0]
+        return out.squeeze(0) if single else out
+    if dropout_p < 0 or dropout_p > 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p:g}")
+    return step_by_step(query, key, value, attn_mask, dropout_p, is_causal, factor)
+
+
+def check_attention(query: Any, key: Any, value: Any, mask: Any, scale: Any) -> None:
+    """Refuse arguments that do not go together."""
+    tensors_given("scaled_dot_product_attention", query=query, key=key, value=value)
+    if scale is not None and not isinstance(scale, (int, float)):
+        raise refused(scale, "float", ("scaled_dot_product_attention", "scale", 0))
+    names = [dtypes.C_NAMES[x.dtype.name] for x in (query, key, value)]
+    if len(set(names)) > 1:
+        raise RuntimeError(
+            "Expected query, key, and value to have the same dtype, but got query.dtype: "
+            f"{names[0]} key.dtype: {names[1]} and value.dtype: {names[2]} instead."
+        )
+    if min(query.ndim, key.ndim, value.ndim) < 2:
+        raise RuntimeError("Expected query, key, and value to be at least 2 dimensional")
+    if not query.is_floating_point():
+        raise RuntimeError(f"expected scalar type Float but found {query.dtype.char}")
+    if mask is not None and mask.dtype not in (dtypes.bool_, dtypes.float32, query.dtype):
+        raise RuntimeError(
+            f"Expected attn_mask to be of bool, float or the query's dtype, but got {mask.dtype}"
+        )
+    if mask is not None:
+        scores = (*query.shape[:-1], key.size(-2))
+        common = common_shape(scores, tuple(mask.shape))
+        if common != scores:
+            raise RuntimeError(
+                f"output with shape {list(scores)} doesn't match the broadcast shape {list(common)}"
+            )
+
+
+def fits_one_operation(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float
+) -> bool:
+    """Whether PyTorch computes this case as one operation."""
+    q, k, v = query._array.shape, key._array.shape, value._array.shape
+    if not len(q) == len(k) == len(v) or len(q) not in (3, 4) or dropout_p:
+        return False
+    if mask is not None and (mask.requires_grad or mask.ndim > 4 or mask.ndim in (1, 3)):
+        return False
+    return q[:-2] == k[:-2] and k == v and q[-1] == k[-1] and 0 not in q and 0 not in k
+
+
+def step_by_step(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float,
+    is_causal: bool, scale: float,
+) -> Tensor:  # fmt: skip
+    """Attention from single operations, as PyTorch composes it."""
+    root = math.sqrt(abs(scale))
+    sign = -root if scale < 0 else root
+    scores = ops.matmul(query * sign, key.transpose(-2, -1) * root)
+    if is_causal:
+        queries, keys = scores._array.shape[-2:]
+        scores = scores + wrap(future(keys, queries, scores._array.dtype).T.copy())
+    if mask is not None and mask.dtype == dtypes.bool_:
+        mask = additive(mask.logical_not(), query.dtype)
+    if mask is not None:
+        scores = scores + mask
+    weights: Tensor = safe_softmax(scores)
+    if dropout_p:
+        weights = dropout(weights, dropout_p)
+    return ops.matmul(weights, value)
+
+
+def additive(left_out: Tensor, dtype: Any) -> Tensor:
+    """``-inf`` where a mask of bool is True, else zeros."""
+    return ops.zeros(left_out.shape, dtype=dtype).masked_fill_(left_out, -math.inf)
+
+
+# Rows of a table by index.
+
+
+DENSE = "gradients are dense here: there are no sparse tensors; leave out sparse=True"
+
+
+def embedding(
+    input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
+    norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
+) -> Tensor:  # fmt: skip
+    """The rows of ``weight`` at the indices ``input``.
+
+    Args:
+        padding_idx: a row that gets no gradient; may be negative.
+        max_norm: rows that are used and whose norm is greater are scaled down to it, in place.
+        norm_type: which norm. Default: 2.
+        scale_grad_by_freq: divide a row's gradient by how often it is used. Default: False.
+        sparse: must be False.
+
+    Shape:
+        ``input`` (*), of int64 or int32; ``weight`` (K, D); the result (*, D).
+
+    Raises:
+        IndexError: for an index out of range.
+        RuntimeError: if ``weight`` is no matrix, or for indices of another dtype.
+        AssertionError: for a ``padding_idx`` out of range.
+        NotImplementedError: with ``sparse``.
+    """
+    if sparse:
+        raise NotImplementedError(DENSE)
+    tensors_given("embedding", weight=weight, indices=input)
+    padding = -1
+    if padding_idx is not None:
+        count = weight.size(0)
+        if not -count <= padding_idx < count:
+            raise AssertionError("Padding_idx must be within num_embeddings")
+        padding = padding_idx % count
+    if max_norm is not None:
+        matrix.renormalize(weight, input, max_norm, norm_type)
+    return matrix.embedding_rows(weight, input, padding, scale_grad_by_freq)
+
+
+def embedding_bag(
+    input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None,
+    norm_type: float = 2, scale_grad_by_freq: bool = False, mode: str = "mean",
+    sparse: bool = False, per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False, padding_idx: int | None = None,
+) -> Tensor:  # fmt: skip
+    """Sums, means or maxima of rows of ``weight``, one for each bag of indices.
+
+    Args:
+        input: the bags (B, N), or all of them in one vector.
+        offsets: where in that vector each bag begins; (B,).
+        max_norm, norm_type, scale_grad_by_freq: see `embedding`.
+        mode: "sum", "mean" or "max". Default: "mean".
+        sparse: must be False.
+        per_sample_weights: for sums, what each row is multiplied by; shaped as ``input``.
+        include_last_offset: ``offsets`` ends with the length of ``input``. Default: False.
+        padding_idx: a row that does not count.
+
+    Returns:
+        (B, D); zeros for empty bags.
+
+    Raises:
+        ValueError, RuntimeError, NotImplementedError: for arguments that do not go together.
+    """
+    if weight.dtype == dtypes.int64 and input.is_floating_point():
+        warn(
+            "Argument order of nn.functional.embedding_bag was changed. Usage "
+            "`embedding_bag(weight, input, ...)` is deprecated, and should now be "
+            "`embedding_bag(input, weight, ...)`."
+        )
+        weight, input = input, weight
+    require(weight.ndim == 2, "weight has to be 2D, not {}D", weight.ndim, error=ValueError)
+    plain = not (sparse or scale_grad_by_freq) or mode != "max"
+    require(plain, "max mode does not support sparse weights or frequencies", error=ValueError)
+    require(not sparse, DENSE, error=NotImplementedError)
+    starts = starts_of_bags(input, offsets, per_sample_weights)
+    known = mode in ("sum", "mean", "max")
+    require(known, "mode has to be one of sum, mean or max", error=ValueError)
+    factors = None
+    if per_sample_weights is not None:
+        require(mode == "sum", "per_sample_weights is for mode='sum'", error=NotImplementedError)
+        need_one_dtype(weight, per_sample_weights)
+        factors = per_sample_weights.reshape(-1)
+    flat, bags, count, kept = samples_of_bags(
+        input._array, starts, include_last_offset, len(weight._array), padding_idx
+    )
+    if max_norm is not None:
+        matrix.renormalize(weight, input, max_norm, norm_type)
+    if kept is not None and factors is not None:
+        factors = factors[wrap(kept)]
+    sizes = np.bincount(bags, minlength=count)
+    if mode == "max":
+        return matrix.bag_maxima(weight, flat, bags, (sizes > 0)[:, None])[0]
+    if mode == "mean":
+        kind = weight._array.dtype
+        factors = wrap((1 / np.maximum(sizes, 1)).astype(kind)[bags])
+    return matrix.bag_sums(weight, factors, flat, bags, count, scale_grad_by_freq)
+
+
+def starts_of_bags(
+    input: Tensor, offsets: Tensor | None, per_sample_weights: Tensor | None
+) -> np.ndarray:
+    """Where in the vector of all indices each bag begins."""
+    if per_sample_weights is not None and input.size() != per_sample_weights.size():
+        raise ValueError("per_sample_weights must have the same shape as the input")
+    if input.dim() == 2:
+        require(offsets is None, "if input is 2D, then offsets has to be None", error=ValueError)
+        rows, width = input._array.shape
+        require(width, "step must be nonzero")
+        return np.arange(rows) * width
+    if input.dim() != 1:
+        raise ValueError(f"input has to be a 1D or 2D Tensor, not {input.dim()}D")
+    if offsets is None or offsets.ndim != 1:
+        raise ValueError("offsets has to be a 1D Tensor")
+    return offsets._array
+
+
+def samples_of_bags(
+    indices: np.ndarray, starts: np.ndarray, last: bool, rows: int, padding_idx: int | None
+) -> tuple[np.ndarray, np.ndarray, int, np.ndarray | None]:
+    """The indices that count, the bag of each, how many bags there are, and which were kept.
+
+    Args:
+        starts: where each bag begins; with ``last``, and where the last one ends.
+        rows: of the table.
+    """
+    matrix.check_indices("embedding_bag", indices)
+    matrix.check_indices("embedding_bag", starts)
+    flat = indices.reshape(-1)
+    total = flat.size
+    if last and not starts.size:
+        raise RuntimeError("include_last_offset: number of offset should be at least 1")
+    if starts.size and (starts[0] or starts[-1] > total):
+        raise RuntimeError(f"offsets must go from 0 to {total} at most, not {starts.tolist()}")
+    ends = starts if last or not starts.size else np.append(starts, total)
+    lengths = np.diff(ends)
+    if (lengths < 0).any():
+        raise RuntimeError(f"offsets must not fall, but they are {starts.tolist()}")
+    bags = np.repeat(np.arange(lengths.size), lengths)
+    if padding_idx is not None and not -rows <= padding_idx < rows:
+        raise RuntimeError(f"padding_idx must be from {-rows} to {rows - 1}, not {padding_idx}")
+    wrong = (flat < 0) | (flat >= rows)
+    if wrong.any():
+        raise RuntimeError(f"Index {flat[wrong][0]} of input is not in the valid range [0, {rows})")
+    flat = flat[: bags.size]
+    if padding_idx is None:
+        return flat, bags, lengths.size, None
+    kept = flat != padding_idx % rows
+    return flat[kept], bags[kept], lengths.size, kept
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """Classes as vectors with 1 at the place of the class, else 0.
+
+    Args:
+        tensor: classes from 0, of int64.
+        num_classes: the length of the vectors. Default: as many as are needed.
+
+    Raises:
+        RuntimeError: for a negative class or one that is too large, or another dtype.
+    """
+    if not isinstance(tensor, Tensor):
+        raise refused(tensor, "Tensor")
+    if isinstance(num_classes, bool) or not isinstance(num_classes, int):
+        raise refused(num_classes, "int", ("one_hot", "num_classes", 2))
+    if tensor.dtype != dtypes.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    array: Any = tensor._array
+    if not array.size:
+        if num_classes <= 0:
+            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+    elif array.min() < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    if num_classes == -1:
+        num_classes = int(array.max()) + 1
+    return matrix.one_hot_rows(tensor, num_classes)
