@@ -4,8 +4,8 @@
     print(run.history)
     print(run.results["test/r2"], run.directory)
 
-`schema` documents what a file may say, `components` how programs add layers, losses, generators,
-functions and callbacks of their own to what it may name.
+`schema` documents what a file may say and how programs add generators of their own, `components`
+how they add layers, losses, functions and callbacks.
 """
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
@@ -20,29 +20,32 @@ __all__ = [
 ]  # fmt: skip
 
 if _TYPE_CHECKING:
-    from .components import register_callback, register_generator, register_layer, register_loss
+    from .components import (
+        register_callback,
+        register_function,
+        register_layer,
+        register_loss,
+    )
     from .config import ConfigError
     from .fitting import fit
-    from .functions import register_function
-    from .generators import Generator, Made
     from .load import LoadedConfig, load_config
     from .loop import Callback, Loop, Task
     from .predict import load_trained
     from .reading import Section
     from .run import History, RunResult, resume, train
     from .run_directory import CheckpointError
+    from .schema import Generator, Made, register_generator
 else:  # imported when they are used: the help of a command waits for none of them
     __getattr__, __dir__ = _on_demand(__name__, {
-        f"{__name__}.components": "register_callback register_generator register_layer "
+        f"{__name__}.components": "register_callback register_function register_layer "
                                   "register_loss",
         f"{__name__}.config": "ConfigError",
         f"{__name__}.fitting": "fit",
-        f"{__name__}.functions": "register_function",
-        f"{__name__}.generators": "Generator Made",
         f"{__name__}.load": "LoadedConfig load_config",
         f"{__name__}.loop": "Callback Loop Task",
         f"{__name__}.predict": "load_trained",
         f"{__name__}.reading": "Section",
         f"{__name__}.run": "History RunResult resume train",
         f"{__name__}.run_directory": "CheckpointError",
+        f"{__name__}.schema": "Generator Made register_generator",
     })  # fmt: skip

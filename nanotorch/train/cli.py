@@ -114,8 +114,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "scripts/train.p
 
 def run(options: argparse.Namespace, command: Sequence[str], program: str) -> int:
     """Do what the options say; return the exit code."""
-    from .catalogue import catalogue, schema_text, unknown
-    from .load import dump_config, load_config
+    from .load import catalogue, dump_config, load_config, schema_text, unknown
     from .run import build_experiment, resume, train
     from .trial import find_rate, try_step
 

@@ -38,9 +38,8 @@ from .csv_file import (
     mostly_numbers,
     read_csv,
 )
-from .generators import Generator
 from .load import flow
-from .schema import Data, PartFiles, Split, TextData
+from .schema import Data, Generator, PartFiles, Split, TextData
 
 # How samples become inputs of a model: what was measured on the training part, kept for later.
 

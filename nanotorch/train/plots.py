@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from nanotorch.serialization.files import naming
 
+from .build import Characters, Kind, ManyClasses, Numbers, TwoClasses
 from .commands import install
 from .dataset import PARTS, Dataset
-from .kinds import Characters, Kind, ManyClasses, Numbers, TwoClasses
 from .metrics import Array, confusion_matrix, flat, regression_metrics, roc_auc
 from .run_directory import read_metrics
 

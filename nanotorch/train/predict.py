@@ -16,12 +16,11 @@ from nanotorch import nn
 from nanotorch.serialization import load
 from nanotorch.serialization.files import write
 
-from .build import build_model
+from .build import Characters, Kind, Outputs, build_model
 from .commands import import_components
 from .config import Place, named, refusal, usage_error
 from .csv_file import csv_text, read_csv
 from .dataset import Column, Dataset, Preprocessing, PreprocessingRecord, Samples, opened_arrays
-from .kinds import Characters, Kind, Outputs
 from .loop import DIVERGED
 from .metrics import Array, fitted, number
 from .run import FINISHED, RUNNING, WEIGHTS, find, load_own_config, of_a_run, read_record

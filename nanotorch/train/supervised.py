@@ -20,10 +20,17 @@ from nanotorch.utils.data import DataLoader, TensorDataset
 
 from . import ranks
 from .build import (
+    MOST_SHOWN,
+    Characters,
     GivenSchedule,
+    Kind,
+    ManyClasses,
+    Numbers,
     Schedule,
+    TwoClasses,
     build_model,
     build_optimizer,
+    class_weights,
     dry_run,
     freeze,
     with_others,
@@ -32,8 +39,6 @@ from .components import LOSS_FACTS
 from .config import ConfigError, Problem, did_you_mean, quoted, raise_all, refusal
 from .dataset import PARTS, Dataset, Samples, load_dataset, load_text
 from .experiment import Experiment, Recorder, Report, TensorBoardEvents
-from .generators import Generator
-from .kinds import MOST_SHOWN, Characters, Kind, ManyClasses, Numbers, TwoClasses, class_weights
 from .loop import (
     Callback,
     EveryFewEpochs,
@@ -55,6 +60,7 @@ from .schema import (
     Checkpoint,
     Data,
     FitConfig,
+    Generator,
     SupervisedConfig,
     TextConfig,
     TrainedConfig,

@@ -5,7 +5,9 @@ from typing import get_args
 
 import pytest
 
-from nanotorch.train.catalogue import (
+from nanotorch.train.cli import main
+from nanotorch.train.components import FUNCTIONS
+from nanotorch.train.load import (
     COMPONENTS,
     catalogue,
     field_sentences,
@@ -13,11 +15,8 @@ from nanotorch.train.catalogue import (
     sections_within,
     unknown,
 )
-from nanotorch.train.cli import main
-from nanotorch.train.functions import FUNCTIONS
-from nanotorch.train.generators import GENERATORS
 from nanotorch.train.reading import Section
-from nanotorch.train.schema import Config
+from nanotorch.train.schema import GENERATORS, Config
 
 SECTIONS = [
     *(inner for config in get_args(Config) for _, inner in sections_within(config, "")),

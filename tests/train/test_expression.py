@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import nanotorch as torch
-from nanotorch.train.functions import FUNCTIONS, ExpressionError, parse_expression
+from nanotorch.train.components import FUNCTIONS, ExpressionError, parse_expression
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import nanotorch as torch
-from nanotorch.train.generators import (
+from nanotorch.train.schema import (
     GENERATORS,
     Blobs,
     Circles,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nanotorch import nn
-from nanotorch.train.kinds import Characters, sigmoid, softmax
+from nanotorch.train.build import Characters, sigmoid, softmax
 from tests.train.examples import CLASSIFICATION, experiment, refusal_of, trained
 
 TEXT = """\

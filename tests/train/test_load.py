@@ -6,12 +6,13 @@ from typing import Any, get_args
 import pytest
 
 from nanotorch.train.config import MOST_PROBLEMS, ConfigError
-from nanotorch.train.generators import Line, Moons
 from nanotorch.train.load import load_config, run_name
 from nanotorch.train.schema import (
     Config,
     Data,
+    Line,
     MinimizationConfig,
+    Moons,
     Split,
     SupervisedConfig,
     TextConfig,

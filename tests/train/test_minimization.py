@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import nanotorch as torch
+from nanotorch.train.components import FUNCTIONS, register_function
 from nanotorch.train.config import ConfigError
 from nanotorch.train.experiment import Recorder
-from nanotorch.train.functions import FUNCTIONS, register_function
 from nanotorch.train.load import load_config
 from nanotorch.train.loop import Loop
 from nanotorch.train.minimization import Minimization

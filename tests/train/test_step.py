@@ -14,7 +14,7 @@ import nanotorch as torch
 from nanotorch import nn
 from nanotorch.train import RunResult, load_config, train
 from nanotorch.train.cli import main
-from nanotorch.train.functions import FUNCTIONS
+from nanotorch.train.components import FUNCTIONS
 from nanotorch.train.step import WORTHWHILE, TrainingStep, compilation_text
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
 

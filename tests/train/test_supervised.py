@@ -8,8 +8,8 @@ import pytest
 
 import nanotorch as torch
 from nanotorch import nn
+from nanotorch.train.build import sigmoid
 from nanotorch.train.config import ConfigError
-from nanotorch.train.kinds import sigmoid
 from nanotorch.train.load import load_config
 from nanotorch.train.metrics import coefficients_table
 from nanotorch.train.supervised import Supervised, least_squares, streams
