@@ -41,7 +41,7 @@ LAZY = {
     "tensorboardX": {"nanotorch.utils.tensorboard.files"},
     "torch": set[str](),
     "tqdm": {"nanotorch.train.progress"},
-    "yaml": {"nanotorch.train.config"},
+    "yaml": {"nanotorch.train.load"},
 }
 
 Imports = list[tuple[str, bool]]
@@ -148,7 +148,7 @@ BAD = {
         "nanotorch.nn.b": "def f():\n    import nanotorch.nn.a",
     },
     "imports nanotorch, from": {"nanotorch.optim.rules": "import nanotorch as torch"},
-    "imports yaml at its top": {"nanotorch.train.config": "import yaml"},
+    "imports yaml at its top": {"nanotorch.train.load": "import yaml"},
     "imports tqdm": {"nanotorch.nn.module": "def f():\n    from tqdm import tqdm"},
     "no layer": {"nanotorch.helpers": ""},
 }

@@ -26,12 +26,11 @@ if _TYPE_CHECKING:
         register_layer,
         register_loss,
     )
-    from .config import ConfigError
+    from .config import ConfigError, Section
     from .fitting import fit
     from .load import LoadedConfig, load_config
     from .loop import Callback, Loop, Task
     from .predict import load_trained
-    from .reading import Section
     from .run import History, RunResult, resume, train
     from .run_directory import CheckpointError
     from .schema import Generator, Made, register_generator

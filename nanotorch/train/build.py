@@ -27,11 +27,20 @@ from .components import (
     REFUSALS,
     refused,
 )
-from .config import ConfigError, Noted, Problem, did_you_mean, quoted, raise_all, refusal
+from .config import (
+    Component,
+    ConfigError,
+    Noted,
+    Problem,
+    Section,
+    did_you_mean,
+    quoted,
+    raise_all,
+    refusal,
+)
 from .dataset import Dataset, Targets
 from .loop import Callback, Loop
 from .metrics import class_metrics, classification_metrics, matrix_text, regression_metrics
-from .reading import Component, Section
 from .run_directory import alike
 from .schema import Model
 

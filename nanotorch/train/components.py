@@ -19,8 +19,19 @@ from nanotorch import nn, optim
 from nanotorch.optim import lr_scheduler
 
 from . import loop
-from .config import ConfigError, Noted, Problem, did_you_mean, quoted
-from .reading import REQUIRED, Arguments, Component, Key, Natural, Positive
+from .config import (
+    REQUIRED,
+    Arguments,
+    Component,
+    ConfigError,
+    Key,
+    Natural,
+    Noted,
+    Positive,
+    Problem,
+    did_you_mean,
+    quoted,
+)
 
 # What a configuration may name: layers, losses and optimizers, by PyTorch's names.
 #

@@ -1,14 +1,22 @@
-"""YAML text into a tree, with overrides applied; what is wrong with it, and where."""
+"""What a configuration is made of: places, mistakes, trees; sections, and what reads them."""
 
+import inspect
+import json
+import math
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import types
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from difflib import SequenceMatcher
 from errno import ENOENT
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
+
+from nanotorch.names.lookup import told as told_why
+from nanotorch.names.scope import why_not
 
 # What is wrong with a configuration or its data, and where it was written.
 
@@ -106,6 +114,12 @@ def reason_of(error: OSError, file: Path) -> str:
     return f"{error.strerror or error}{there}"
 
 
+NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+INDEX = r"-?[0-9]{1,6}"
+OVERRIDE_PATH = re.compile(rf"{NAME}(\.{NAME}|\.{INDEX}|\[{INDEX}\])*", re.ASCII)
+OVERRIDE_STEP = re.compile(rf"({NAME})|({INDEX})", re.ASCII)
+
+
 class Origins(dict[str, Place]):
     """Where each value of a configuration was written, by its path; defaults are nowhere."""
 
@@ -178,6 +192,24 @@ def named(name: str) -> str:
     shown = name if name.isprintable() else repr(name)
     half = LONGEST_NAME // 2
     return shown if len(shown) <= LONGEST_NAME else f"{shown[:half]}...{shown[-half:]}"
+
+
+def place_within(source: str, line: int, text: str, position: int) -> Place:
+    """Return the place of a position in a text that begins in some line of a file."""
+    line += text.count("\n", 0, position)
+    return Place(source=source, line=line, column=position - text.rfind("\n", 0, position))
+
+
+def decoded(data: bytes, source: str, advice: str = "") -> str:
+    """Return text in UTF-8; the mark that some programs put in front of it is left out."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8-sig", errors="replace")
+        message = f"is not text in UTF-8 (byte 0x{data[error.start]:02x}){advice}"
+        if data.startswith(b"PK"):  # as zip files do
+            message = "is an archive or a spreadsheet, not text; export it as CSV"
+        raise refusal("", message, place_within(source, 1, before, len(before))) from None
 
 
 SYNONYMS = {
@@ -324,14 +356,6 @@ Tree = Scalar | Items | Table
 Step = str | int
 
 
-def path_text(steps: Sequence[Step]) -> str:
-    """Return steps as the user writes them: `model.layers[0].name`."""
-    text = ""
-    for step in steps:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}"
-    return text.removeprefix(".")
-
-
 def is_null(tree: Tree) -> bool:
     """Return whether nothing is said."""
     return isinstance(tree, Scalar) and tree.value is None
@@ -351,262 +375,555 @@ def in_full(tree: Tree) -> Tree:
     return Table({**entries, "name": name}, tree.place)
 
 
-def over(before: Tree, tree: Tree) -> Tree:
-    """Return `tree`, which replaces what was there before."""
-    return replace(tree, over=before) if isinstance(tree, Scalar) else tree
+# The type hints of a configuration's fields, in the words of messages.
 
 
-def replaced(tree: Tree, steps: Sequence[Step], value: Tree, done: int = 0) -> Tree:
-    """Return `tree` with `value` at the end of `steps`; what aliases share stays as it was."""
-    if done == len(steps):
-        return over(tree, value)
-    step, here = steps[done], path_text(steps[:done])
-    if isinstance(step, int):
-        if not isinstance(tree, Items):
-            raise refusal(here, f"is {tree}, not a list", value.place)
-        count = len(tree.items)
-        if not -count <= step <= count:
-            message = f"the list has {count} item{'s' * (count != 1)}, counted from [0]"
-            raise refusal(path_text(steps[: done + 1]), message, value.place)
-        items = [*tree.items, *[Scalar(None, value.place)] * (step == count)]  # one more is added
-        items[step] = replaced(items[step], steps, value, done + 1)
-        return replace(tree, items=items)
-    if is_null(tree):
-        tree = Table({}, value.place)  # a section that the file left out
-    tree = in_full(tree)
-    if not isinstance(tree, Table):
-        raise refusal(here, f"is {tree}, not a section", value.place)
-    old = tree.entries.get(step, Entry(value.place, Scalar(None, value.place)))
-    new = replaced(old.value, steps, value, done + 1)
-    # The key stands where the file has it, unless this very value is what is replaced.
-    key_place = value.place if done + 1 == len(steps) else old.key_place
-    return replace(tree, entries={**tree.entries, step: Entry(key_place, new)})
+NAMES = {
+    bool: "true or false", int: "an integer", float: "a number", str: "text",
+    Path: "a file name", type(None): "null",
+}  # fmt: skip
 
 
-# YAML text into a tree, with the command line's overrides applied.
+def form(hint: Any) -> tuple[str, Any]:
+    """Return the form of a type hint, and its parts.
+
+    A `component` has its registry, a section that is `chosen` by its name the sections, `arguments`
+    what there may be, something `limited` its hint and its check, a `union` its members, a `choice`
+    the values, a `list` the hint of its items, a `tuple` those of each, a `section` its class, and
+    what is `plain` its type.
+    """
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        forms = {Component: "component", Section: "chosen", Arguments: "arguments"}
+        found = forms.get(parts[0]) if isinstance(parts[0], type) else None
+        return (found, parts[1]) if found else ("limited", parts[:2])
+    if origin in (Union, types.UnionType):
+        return "union", parts
+    if origin is Literal:
+        return "choice", parts
+    if origin is tuple:
+        return ("list", parts[0]) if parts[-1] is ... else ("tuple", parts)
+    if isinstance(hint, type) and issubclass(hint, Section):
+        return "section", hint
+    return "plain", hint
+
+
+def described(hint: Any) -> str:
+    """Return a hint in words."""
+    match form(hint):
+        case "limited", (inner, _):
+            return described(inner)
+        case "union", members:
+            return " or ".join(described(m) for m in members if m is not types.NoneType)
+        case "list", item:
+            kind, _, word = described(item).rpartition(" ")  # such as `a layer`, or `text`
+            return f"a list of {word}s" if len(kind) < 3 else f"a list, each {kind} {word}"
+        case "tuple", items:
+            return f"a list of {len(items)}, each {described(items[0])}"
+        case "choice", choices:
+            return " or ".join(quoted(choice) for choice in choices)
+        case "plain", kind:
+            return NAMES.get(kind, "a mapping")
+        case "component", registry:
+            return str(registry.kind)
+    return "a mapping"
+
+
+def meant_as(tree: "Tree", hint: Any) -> str:
+    """Return how a value should have been written, if that is plain."""
+    kind, parts = form(hint)
+    value = tree.value if isinstance(tree, Scalar) else None
+    if kind == "section":
+        return f"; its keys are {', '.join(section_keys(parts))}"
+    if kind == "union":
+        several = isinstance(value, str) and "," in value
+        told = (meant_as(tree, part) for part in parts if several or form(part)[0] != "list")
+        return next(filter(None, told), "")
+    if kind == "limited":
+        return meant_as(tree, parts[0])
+    if kind == "list":
+        return "; write it in []" if value is not None and form(parts)[0] == "plain" else ""
+    if hint is int and isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return f"; write {int(value)}"
+    if hint is str and value is not None:
+        given = tree.place.source.partition("=")[2]
+        given = given if plain_scalar(given) == value else json.dumps(value)
+        shell = f"""; write '"{given}"'"""  # which takes the outer quotes away
+        return shell if tree.place.rank == COMMANDED else "; put it in quotes"
+    if not isinstance(value, str) or hint not in (int, float, bool):
+        return ""
+    if hint is bool:
+        words = {"yes": "true", "on": "true", "no": "false", "off": "false"}
+        return f"; write {words[value.lower()]}" if value.lower() in words else ""
+    digits = value.strip().replace("_", "")
+    if hint is float and "," in digits and FLOAT.fullmatch(digits.replace(",", ".")):
+        return "; a number has a point, not a comma"
+    if type(plain_scalar(digits)) not in (int, hint):
+        return ""
+    return "; remove the quotes" if digits == value else f"; write {digits}"
+
+
+# A tree of plain values into the frozen dataclasses that describe it.
 #
-# Only the syntax is known here: what the keys mean is in `schema`. The text is read from the
-# parser's events, so that nothing is ever constructed from a tag, the depth is bounded, and
-# every value keeps its line and column.
+# What a value may be is said by the type hint of its field and nowhere else: `int`, `float | None`,
+# `tuple[str, ...]`, `Literal["line"]`, `Annotated[int, Range(low=1)]`, another section, or a
+# component with the registry that knows its arguments. The walk never stops at the first mistake.
 
 
-DEEPEST = 40
-LARGEST_FILE = 100_000
-MOST_VALUES = 100_000
-"""Values of a file, those that aliases repeat counted each time."""
-
-NAME = r"[A-Za-z_][A-Za-z0-9_]*"
-INDEX = r"-?[0-9]{1,6}"
-OVERRIDE_PATH = re.compile(rf"{NAME}(\.{NAME}|\.{INDEX}|\[{INDEX}\])*", re.ASCII)
-OVERRIDE_STEP = re.compile(rf"({NAME})|({INDEX})", re.ASCII)
+Shared = Callable[[str, str], Collection[str]]
+INVALID = object()
+"""What stands for a value whose problem has been noted."""
+INFINITE = re.compile(r"[-+]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
 
 
-SYNTAX = (
-    ("node content", "the value is missing or not complete", False),
-    (r"found character '\\t'", "a tab cannot indent a line; use spaces", False),
-    ("mapping values", "no key can stand here: the line is indented unlike the one above it, or "
-     "a text with ': ' in it needs quotes", False),
-    ("expected <block end>", "the line is indented unlike those above it", False),
-    ("expected ':'", "expected 'key: value', with a space after the colon", True),
-    ("expected ',' or '}'", "a ',' or the closing '}' is missing after this '{'", True),
-    ("expected ',' or ']'", "a ',' or the closing ']' is missing after this '['", True),
-    ("quoted scalar", "the closing quote is missing", True),
-    ("while scanning an alias", "a text that begins with '*' needs quotes", True),
-    ("cannot start any token", "a text that begins with this character needs quotes", False),
-)  # fmt: skip
-"""What the parser says, what that means, and whether it is to be told where it began."""
+Alternatives = Mapping[str, Collection[str]]
+"""Keys of which a section needs exactly one, each with the keys that have a meaning beside it."""
 
 
-def place_within(source: str, line: int, text: str, position: int) -> Place:
-    """Return the place of a position in a text that begins in some line of a file."""
-    line += text.count("\n", 0, position)
-    return Place(source=source, line=line, column=position - text.rfind("\n", 0, position))
+class Section:
+    """Base of the frozen dataclasses that mirror a section of the file, name for name."""
+
+    alternatives: ClassVar[Alternatives] = {}
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """Yield `(field, message)` for what the fields' types cannot say."""
+        about = self.alternatives
+        given = [key for key in about if getattr(self, key) is not None]
+        if about and not given:
+            yield "", f"needs {listed(about)}"
+        for other in given[1:]:
+            yield other, f"excludes '{given[0]}'; remove one of the two"
+        for key in dict.fromkeys(chain.from_iterable(about.values())) if given else ():
+            owners = [owner for owner in about if key in about[owner]]
+            if given[0] not in owners and getattr(self, key) != getattr(type(self), key):
+                yield key, f"needs {listed(owners)}; remove it, as the section has '{given[0]}'"
 
 
-def decoded(data: bytes, source: str, advice: str = "") -> str:
-    """Return text in UTF-8; the mark that some programs put in front of it is left out."""
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        before = data[: error.start].decode("utf-8-sig", errors="replace")
-        message = f"is not text in UTF-8 (byte 0x{data[error.start]:02x}){advice}"
-        if data.startswith(b"PK"):  # as zip files do
-            message = "is an archive or a spreadsheet, not text; export it as CSV"
-        raise refusal("", message, place_within(source, 1, before, len(before))) from None
+def listed(keys: Iterable[str]) -> str:
+    """Return keys for a message: `'a', 'b' or 'c'`."""
+    *most, last = (f"'{key}'" for key in keys)
+    return f"{', '.join(most)} or {last}" if most else last
 
 
-def read_config_text(path: Path, source: str) -> str:
-    """Return the text of a configuration file."""
-    if not source:
-        raise usage_error("", "the file has no name")
-    try:
-        from nanotorch.serialization.files import contents  # here: it takes a while to import
+@dataclass(frozen=True)
+class Component:
+    """Something to build, by the name it has in PyTorch."""
 
-        return decoded(contents(path, LARGEST_FILE), source)
-    except OSError as error:
-        message = f"cannot be read: {reason_of(error, path)}"
-        raise refusal("", message, Place(source=source)) from None
+    name: str
+    arguments: Mapping[str, Any]
+    """What it is built with: what was given, and every default but `None`."""
+    path: str = field(default="", compare=False)
+    """Where the configuration has it."""
+    registry: Any = field(default=None, compare=False, repr=False)
+    """What builds it."""
+
+    def build(self, *inputs: Any, **inferred: Any) -> Any:
+        """Return the object; the arguments are those of the registry's `build`."""
+        return self.registry.build(self, *inputs, **inferred)
+
+    def changed(
+        self, arguments: Mapping[str, Any] | None = None, without: Collection[str] = ()
+    ) -> "Component":
+        """Return the component with some arguments more or other, and without others."""
+        kept = {key: value for key, value in self.arguments.items() if key not in without}
+        return replace(self, arguments={**kept, **(arguments or {})})
 
 
-def parse_yaml(text: str, start: Place, noted: list[Problem] | None = None) -> Tree:
-    """Return the tree of one YAML document; scalars are read as YAML 1.2 has them.
+REQUIRED: Any = inspect.Parameter.empty
+"""The default of what must be given."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """What may stand under a name of a mapping."""
+
+    hint: Any
+    default: Any = REQUIRED
+    """What it is if it is left out."""
+
+
+def section_keys(section: type[Section]) -> Mapping[str, Key]:
+    """Return the keys of a section."""
+    hints = get_type_hints(section, include_extras=True)
+    keys = {}
+    for own in fields(section):  # type: ignore[arg-type]
+        default = own.default if own.default is not MISSING else REQUIRED
+        default = default if own.default_factory is MISSING else own.default_factory()
+        keys[own.name] = Key(hints[own.name], default)
+    return keys
+
+
+class Arguments(Mapping[str, Any]):
+    """Marks a mapping of some arguments of a component: `Annotated[Arguments, keys]`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Range:
+    """The numbers from `low` to `high`; `above` and `below` leave the end itself out."""
+
+    low: float = -math.inf
+    above: float = -math.inf
+    high: float = math.inf
+    below: float = math.inf
+
+    def problem(self, value: float) -> str | None:
+        """Return what is wrong with `value`, None if it lies within."""
+        for wrong, words, bound in (
+            (value < self.low, "at least", self.low),
+            (value <= self.above, "greater than", self.above),
+            (value > self.high, "at most", self.high),
+            (value >= self.below, "less than", self.below),
+        ):
+            if wrong:
+                return f"must be {words} {bound:.15g}, got {quoted(value)}"
+        return None
+
+
+Positive = Annotated[int, Range(low=1)]
+Natural = Annotated[int, Range(low=0)]
+Above = Annotated[float, Range(above=0)]
+NotNegative = Annotated[float, Range(low=0)]
+Fraction = Annotated[float, Range(low=0, high=1)]
+
+
+def without(tree: Tree, keys: Collection[str], rank: int, lost: dict[str, Tree]) -> Any:
+    """Return a tree without some keys that a lower rank has, also of the mappings in its lists.
 
     Args:
-        text: the document.
-        start: where it begins. One without a line, a command's argument, is the place of all of it.
-        noted: takes what is wrong with the document but leaves a tree; else it is raised, too.
+        tree: has the keys.
+        keys: which.
+        rank: of what makes them obsolete.
+        lost: takes those that are left out, with their values.
     """
-    import yaml
-
-    def at(mark: Any) -> Place:
-        """Return the place of a mark of the parser, whose lines and columns count from 0."""
-        if mark is None or not start.line:
-            return start
-        return replace(start, line=mark.line + 1, column=mark.column + 1)
-
-    try:
-        events = yaml.parse(text, yaml.BaseLoader)
-        next(events)  # the stream begins
-        if isinstance(next(events), yaml.StreamEndEvent):
-            what = "the file is empty" if start.line else "there is no value"
-            raise refusal("", what, start)
-        planter = Planter(events, at)
-        tree, _ = planter.plant(next(events), [])
-        next(events)  # the document ends
-        if not isinstance(event := next(events), yaml.StreamEndEvent):
-            message = "a second document begins; a configuration is one"
-            raise refusal("", message, at(event.start_mark))
-    except yaml.MarkedYAMLError as error:
-        what = ", ".join(part for part in (error.problem, error.context) if part)
-        place = at(error.problem_mark or error.context_mark)
-        for said, meant, begun in SYNTAX:
-            if re.search(said, what):
-                what = meant
-                place = at(error.context_mark) if begun else place
-                break
-        shell = "" if start.line else "; quote the whole argument for the shell"
-        raise refusal("", f"not valid YAML: {what}{shell}", place) from None
-    except yaml.reader.ReaderError as error:
-        message = f"not valid YAML: the character {chr(error.character)!r} is not allowed"
-        place = place_within(start.source, 1, text, error.position) if start.line else start
-        raise refusal("", message, place) from None
-    raise_all(planter.problems, noted)
-    return tree
+    if isinstance(tree, Items):
+        return replace(tree, items=[without(item, keys, rank, lost) for item in tree.items])
+    if not isinstance(tree, Table):
+        return tree
+    kept = dict[str, Entry]()
+    for key, entry in tree.entries.items():
+        if key in keys and entry.key_place.rank < rank:
+            lost[key] = entry.value
+        elif isinstance(entry.value, Items):
+            kept[key] = replace(entry, value=without(entry.value, keys, rank, lost))
+        else:
+            kept[key] = entry
+    return replace(tree, entries=kept)
 
 
-class Planter:
-    """Turns events of the parser into a tree; `problems` collects the keys that stand twice.
+class NotKnownError(Exception):
+    """A check asks for a value that is wrong itself."""
+
+
+def partly(hint: type[Section], values: Mapping[str, Any], unknown: Collection[str]) -> Section:
+    """Return a section that raises `NotKnownError` for some of its values, to check the others."""
+
+    def look_up(self: Any, name: str) -> Any:
+        if name in unknown:
+            raise NotKnownError
+        return object.__getattribute__(self, name)
+
+    section: Section = object.__new__(type(hint.__name__, (hint,), {"__getattribute__": look_up}))
+    for name, key in section_keys(hint).items():
+        if name in values or key.default is not REQUIRED:
+            object.__setattr__(section, name, values.get(name, key.default))
+    return section
+
+
+class Reader:
+    """Reads trees by hints; what it finds grows as it goes, by the paths of values.
 
     Args:
-        events: the events.
-        at: returns the place of a mark of the parser.
+        homes: tells at which paths a key may stand.
     """
 
-    def __init__(self, events: Iterator[Any], at: Callable[[Any], Place]) -> None:
-        self._events, self._at = events, at
-        self._known: dict[str | None, tuple[Tree, int] | None] = {}
-        """The tree and the size of what has an anchor; None within it."""
+    def __init__(self, homes: Callable[[str], Sequence[str]] = lambda key: ()) -> None:
+        self._homes = homes
+        self._sections: Collection[str] = ()
         self.problems: list[Problem] = []
+        self.notes: list[str] = []
+        """What the command line replaces beside what it names, a line each."""
+        self.places = Origins()
+        self.components: dict[str, Component] = {}
+        self.files: dict[str, Path] = {}
 
-    def plant(self, event: Any, steps: Sequence[Step]) -> tuple[Tree, int]:
-        """Return the tree that begins with an event, and how many values it has."""
-        import yaml
+    def read(self, tree: Tree, hint: Any, path: str) -> Any:
+        """Return the value of `tree`, or `INVALID` after noting why there is none."""
+        self.places[path] = tree.place
+        match form(hint):
+            case "component", registry:
+                return self._component(tree, registry, path)
+            case "chosen", registry:
+                return self._section_by(tree, "name", registry.sections, path)
+            case "arguments", keys:
+                return self._arguments(tree, keys, path)
+            case "limited", (inner, limits):
+                value = self.read(tree, inner, path)
+                if value is INVALID or value is None:
+                    return value
+                message = limits.problem(value)
+                return self.note(tree.place, path, message) if message else value
+            case "union", members:
+                return self._union(tree, members, hint, path)
+            case "choice", choices:
+                return self._literal(tree, choices, path)
+            case "list" | "tuple" as kind, inner:
+                return self._items(tree, kind, inner, hint, path)
+            case "section", section:
+                return self._section(tree, section, path)
+        return self._scalar(tree, hint, path)
 
-        place, name = self._at(event.start_mark), event.anchor
-        if isinstance(event, yaml.AliasEvent):
-            if shared := self._known.get(name):
-                return shared
-            within = "stands inside its own anchor"
-            lacks = within if name in self._known else "has no anchor before it"
-            raise refusal("", f"the alias *{name} {lacks}", place)
-        if event.tag is not None:
-            raise refusal("", f"the tag {quoted(event.tag)} is not allowed; remove it", place)
-        if isinstance(event, yaml.ScalarEvent):
-            value = event.value if event.style else plain_scalar(event.value)
-            self._known[name] = scalar = Scalar(value, place), 1
-            return scalar
-        if len(steps) == DEEPEST:
-            raise refusal("", f"nested more than {DEEPEST} deep", place)
-        self._known[name] = None
-        is_list = isinstance(event, yaml.SequenceStartEvent)
-        tree, size = self._list(place, steps) if is_list else self._mapping(place, steps)
-        if size > MOST_VALUES:
-            message = f"with what aliases repeat, more than {MOST_VALUES:,} values"
-            raise ConfigError([*self.problems, Problem("", message, place)])
-        self._known[name] = self._known[name] or (tree, size)  # one within may have the name, too
-        return tree, size
+    def note(self, place: Place, path: str, message: str) -> Any:
+        """Note a problem and return `INVALID`."""
+        self.problems.append(Problem(path, message, place))
+        return INVALID
 
-    def _inner(self) -> Iterator[Any]:
-        """Yield the events with which what is in a list or a mapping begins."""
-        import yaml
+    def _renamed(self, tree: Table, shared: Shared, path: str) -> Table:
+        """Return a mapping without what was said of the component that its name has replaced.
 
-        while not isinstance(event := next(self._events), yaml.CollectionEndEvent):
-            yield event
+        Args:
+            tree: has a name.
+            shared: returns the keys that mean the same to two names; to a name and itself, all.
+            path: where the mapping stands.
+        """
+        name: Tree | None = tree.entries["name"].value
+        names, rank = list[str](), tree.entries["name"].value.place.rank
+        while isinstance(name, Scalar):
+            names, name = [*names, str(name.value)], name.over
+        new, *before = dict.fromkeys(names)
+        older = [k for k, e in tree.entries.items() if e.key_place.rank < rank and k != "name"]
+        if not before or not older:
+            return tree
+        both, lost = shared(before[0], new), dict[str, Tree]()
+        others = {key for name in before for key in shared(name, name)} - {*both}
+        pruned: Table = without(tree, others, rank, lost)
+        done = {"keeps": [key for key in older if key in both], "drops": [*lost]}
+        said = " and ".join(f"{verb} {', '.join(keys)}" for verb, keys in done.items() if keys)
+        if said and rank == COMMANDED:
+            self.notes.append(f"{path}: {new} {said} of {before[0]}")
+        return pruned
 
-    def _list(self, place: Place, steps: Sequence[Step]) -> tuple[Tree, int]:
-        planted = [self.plant(event, [*steps, k]) for k, event in enumerate(self._inner())]
-        return Items([tree for tree, _ in planted], place), 1 + sum(size for _, size in planted)
+    def _chosen(self, tree: Table, hint: type[Section], path: str) -> Table:
+        """Return a section without the alternatives that one replaces, and what is about them."""
+        about, keys, lost = hint.alternatives, section_keys(hint), dict[str, Tree]()
+        given = {k: e for k, e in tree.entries.items() if k in about and not is_null(e.value)}
+        if not given:
+            return tree
+        chosen = max(given, key=lambda key: given[key].key_place.rank)
+        rank = given[chosen].key_place.rank
+        others = {*about, *chain.from_iterable(about.values())} - {chosen, *about[chosen]}
+        pruned: Table = without(tree, others, rank, lost)
+        told = [
+            f"{path}.{key}"
+            for key, value in lost.items()
+            if not isinstance(value, Scalar) or value.value != keys[key].default
+        ]
+        if told and rank == COMMANDED:
+            self.notes.append(f"{path}.{chosen} replaces {', '.join(told)}")
+        return pruned
 
-    def _mapping(self, place: Place, steps: Sequence[Step]) -> tuple[Tree, int]:
-        entries: dict[str, Entry] = {}
-        merged: dict[str, Entry] = {}
-        """What the `<<` keys brought; the first one wins."""
-        size = 1
-        for event in self._inner():
-            key, key_place = getattr(event, "value", None), self._at(event.start_mark)
-            if key is None:
-                raise refusal("", "a key must be plain text", key_place)
-            self.plant(event, steps)
-            inner = next(self._events)
-            value, values = self.plant(inner, [*steps, key])
-            size += 1 + values
-            path = path_text([*steps, key])
-            if key == "<<":
-                for table in value.items if isinstance(value, Items) else [value]:
-                    if not isinstance(table, Table):
-                        raise refusal("", "'<<' merges mappings only", value.place)
-                    merged = {**table.entries, **merged}
-            elif ":" in key and getattr(inner, "value", key) == "" and not inner.style:
-                self.problems.append(Problem(path, "needs a space after the colon", key_place))
-                key, _, text = key.partition(":")
-                entries[key] = Entry(key_place, Scalar(plain_scalar(text), key_place))
-            elif key in entries:
-                line = entries[key].key_place.line
-                message = "duplicate key" + (f"; it stands on line {line} already" if line else "")
-                self.problems.append(Problem(path, message, key_place))
-            else:
-                entries[key] = Entry(key_place, value)
-        return Table({**merged, **entries}, place), size
+    def _expected(self, tree: Tree, hint: Any, path: str, meant: str = "") -> Any:
+        meant = meant or meant_as(tree, hint)
+        return self.note(tree.place, path, f"expected {described(hint)}, got {tree}{meant}")
 
+    def _union(self, tree: Tree, members: tuple[Any, ...], hint: Any, path: str) -> Any:
+        if is_null(tree) and types.NoneType in members:
+            return None
+        none = isinstance(tree, Scalar) and tree.value in ("none", "None")
+        if none and types.NoneType in members and not {str, Path} & {*members}:
+            return self._expected(tree, hint, path, "; write null")
+        members = tuple(member for member in members if member is not types.NoneType)
+        if len(members) == 1:
+            return self.read(tree, members[0], path)
+        if all(form(member)[0] == "section" for member in members):
+            # The value of their first key, a `Literal`, chooses one.
+            tag = next(iter(section_keys(members[0])))
+            tags = [(get_args(section_keys(member)[tag].hint), member) for member in members]
+            by_tag = {choice: member for choices, member in tags for choice in choices}
+            return self._section_by(tree, tag, by_tag, path)
+        attempts = []
+        for member in members:
+            attempt = Reader(self._homes)
+            value = attempt.read(tree, member, path)
+            if not attempt.problems:
+                self.places |= attempt.places
+                self.components |= attempt.components
+                self.files |= attempt.files
+                self.notes += attempt.notes
+                return value
+            if all(problem.path != path for problem in attempt.problems):
+                attempts.append(attempt)
+        if not attempts:
+            return self._expected(tree, hint, path)
+        # Of what is right as a whole, the one with the fewest and innermost mistakes was meant.
+        found = [attempt.problems for attempt in attempts]
+        fewest = min(found, key=lambda p: (len(p), -max(len(one.path) for one in p)))
+        self.problems += fewest
+        return INVALID
 
-def with_overrides(
-    tree: Tree, overrides: Iterable[str], noted: list[Problem] | None = None
-) -> Tree:
-    """Return `tree` with each `key=value` of the command line put in, later ones last.
+    def _section_by(
+        self, tree: Tree, tag: str, by_tag: Mapping[str, type[Section]], path: str
+    ) -> Any:
+        """Read the section that the value of `tag` chooses."""
+        tree = in_full(tree) if tag == "name" else tree
+        if not isinstance(tree, Table):
+            return self._expected(tree, dict, path)
 
-    Values are YAML. Relative paths in them are meant from the current directory, as everywhere
-    on a command line.
+        def shared(one: str, other: str) -> Collection[str]:
+            if one not in by_tag:
+                return ()
+            return section_keys(by_tag[one]).keys() & section_keys(by_tag[other]).keys()
 
-    Args:
-        tree: the configuration.
-        overrides: what to put in.
-        noted: takes what is wrong with some of them; else it is raised.
-    """
-    found, overrides = Noted(), list(overrides)
-    if "=" in overrides:
-        raise usage_error(" ".join(overrides), "write key=value without spaces around the '='")
-    for override in overrides:
-        shown = override if override.isprintable() else quoted(override)[1:-1]
-        place = Place(source=COMMAND_LINE + shown, rank=COMMANDED)
-        path, equals, text = override.partition("=")
-        with found:
-            if not equals or not OVERRIDE_PATH.fullmatch(path):
-                message = "expected key=value, as in train.epochs=5 or"
-                raise refusal("", f"{message} model.layers.0.out_features=8", place)
-            if path == "inherit":
-                raise refusal("", "only a file can inherit from another one", place)
-            steps = [name or int(index) for name, index in OVERRIDE_STEP.findall(path)]
-            value = parse_yaml(text, place) if text.strip() else Scalar(None, place)
-            tree = replaced(tree, steps, value)
-    raise_all(found.problems, noted)
-    return tree
+        tree, choice, right = self._choice(tree, tag, tuple(by_tag), path)
+        if choice and tag == "name":
+            tree = self._renamed(tree, shared, path)
+        section = self._section(tree, by_tag[choice], path) if choice else INVALID
+        return section if right else INVALID
+
+    def _choice(
+        self, tree: Table, tag: str, known: tuple[str, ...], path: str, advice: str = ""
+    ) -> tuple[Table, str | None, bool]:
+        """Return a mapping, which of `known` its `tag` names, and whether that is right.
+
+        What belongs to a choice that was meant is checked as well, to tell of all mistakes at once.
+        """
+        right = tag in tree.entries
+        key = next((key for key in tree.entries if closest(key, [tag], SURE)), None)
+        if not right and key is not None:
+            self._refuse_unknown({key: tree.entries[key]}, [tag], path)
+            others = {name: entry for name, entry in tree.entries.items() if name != key}
+            tree = replace(tree, entries={tag: tree.entries[key], **others})
+        inner = f"{path}.{tag}".lstrip(".")
+        if tag not in tree.entries:
+            name = next((key for key in tree.entries if closest(key, known, SURE)), None)
+            meant = f"; write {{name: {name}, ...}}" if name else did_you_mean("", known, advice)
+            self.note(tree.place, inner, f"missing{meant}")
+            return tree, None, False
+        written = tree.entries[tag].value
+        self.places[inner] = written.place
+        if (choice := self._literal(written, known, inner, advice)) is not INVALID:
+            return tree, choice, right
+        if not isinstance(written, Scalar) or not isinstance(written.value, str):
+            return tree, None, False
+        choice = closest(written.value, known, SURE)
+        entry = Entry(written.place, replace(written, value=choice))
+        return replace(tree, entries={**tree.entries, tag: entry}), choice, False
+
+    def _literal(self, tree: Tree, choices: tuple[Any, ...], path: str, advice: str = "") -> Any:
+        if isinstance(tree, Scalar) and tree.value in choices:
+            return tree.value
+        if isinstance(tree, Scalar) and isinstance(tree.value, str):
+            # Of layers, losses and optimizers some are left out, and nothing else will do.
+            why = why_not("nn", tree.value) or why_not("optim", tree.value)
+            why = why if path.endswith("name") else None
+            meant = did_you_mean(tree.value, choices, advice)
+            said = told_why(why) if why else f"not known{meant}"
+            return self.note(tree.place, path, f"{quoted(tree.value)} is {said}")
+        return self._expected(tree, Literal[choices], path)
+
+    def _items(self, tree: Tree, kind: str, inner: Any, hint: Any, path: str) -> Any:
+        if not isinstance(tree, Items):
+            return self._expected(tree, hint, path)
+        hints = (inner,) * len(tree.items) if kind == "list" else inner
+        if len(hints) != len(tree.items):
+            message = f"expected {described(hint)}, got {len(tree.items)}"
+            return self.note(tree.place, path, message)
+        values = tuple(
+            self.read(item, item_hint, f"{path}[{index}]")
+            for index, (item, item_hint) in enumerate(zip(tree.items, hints, strict=True))
+        )
+        return INVALID if INVALID in values else values
+
+    def _scalar(self, tree: Tree, hint: Any, path: str) -> Any:
+        if not isinstance(tree, Scalar):
+            return self._expected(tree, hint, path)
+        value = tree.value
+        if hint is float and isinstance(value, str) and INFINITE.fullmatch(value):
+            value = float(value)  # a number to everybody but YAML
+        # A boolean is an integer to Python, which is never what a file means.
+        if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
+            if math.isnan(value) or abs(value) > 1e300:
+                return self.note(tree.place, path, f"must be a finite number, got {quoted(value)}")
+            return float(value)
+        if hint is Path and isinstance(value, str) and value and "\0" not in value:
+            self.files[path] = tree.place.base / os.path.expanduser(value)  # noqa: PTH111
+            return self.files[path]
+        if type(value) is hint:
+            return value
+        return self._expected(tree, hint, path)
+
+    def _section(self, tree: Tree, hint: type[Section], path: str) -> Any:
+        keys = section_keys(hint)
+        if is_null(tree):
+            tree = Table({}, tree.place)  # all its lines are comments, say
+        tree = in_full(tree) if "name" in hint.alternatives else tree
+        if not isinstance(tree, Table):
+            return self._expected(tree, hint, path)
+        tree = self._chosen(tree, hint, path)
+        self._sections = self._sections if path else keys
+        values, misspelt = self._values(tree, keys, path)
+        unknown = misspelt | {name for name, value in values.items() if value is INVALID}
+        section = partly(hint, values, unknown) if unknown else hint(**values)
+        before = len(self.problems)
+        with suppress(NotKnownError):
+            for name, message in section.problems():
+                inner = f"{path}.{name}".strip(".")
+                self.note(self.places.nearest(inner) or tree.place, inner, message)
+        return INVALID if len(self.problems) > before or unknown else section
+
+    def _component(self, tree: Tree, registry: Any, path: str) -> Any:
+        if not isinstance(tree := in_full(tree), Table):
+            return self._expected(tree, Annotated[Component, registry], path)
+        advice = f"--list {registry.plural} shows all, " * (len(registry.names) > MOST_CHOICES)
+        advice += "--import FILE adds your own"
+        tree, name, right = self._choice(tree, "name", registry.names, path, advice)
+        if name is None:
+            return INVALID
+        tree = self._renamed(tree, registry.shared, path)
+        keys = registry.keys(name)
+        values, _ = self._values(tree, {"name": Key(str), **keys}, path, f" of {name}")
+        if INVALID in values.values() or not right:
+            return INVALID
+        defaults = {k: key.default for k, key in keys.items() if key.default is not None}
+        given = {**defaults, **values}
+        arguments = {key: given[key] for key in keys if key in given}
+        self.components[path] = Component(name, arguments, path, registry)
+        return self.components[path]
+
+    def _arguments(self, tree: Tree, keys: Mapping[str, Key], path: str) -> Any:
+        if not isinstance(tree, Table):
+            return self._expected(tree, dict, path)
+        values, misspelt = self._values(tree, keys, path)
+        if misspelt or INVALID in values.values():
+            return INVALID
+        return {key: values[key] for key in tree.entries}
+
+    def _values(
+        self, tree: Table, keys: Mapping[str, Key], path: str, owner: str = ""
+    ) -> tuple[dict[str, Any], set[str]]:
+        """Return the values of a mapping, and the keys that others were probably meant to be."""
+        misspelt = self._refuse_unknown(tree.entries, keys, path, owner)
+        values: dict[str, Any] = {}
+        for name, key in keys.items():
+            inner = f"{path}.{name}".lstrip(".")
+            if name in tree.entries:
+                values[name] = self.read(tree.entries[name].value, key.hint, inner)
+            elif key.default is REQUIRED:
+                missing = name not in misspelt
+                values[name] = self.note(tree.place, inner, "missing") if missing else INVALID
+        return values, misspelt
+
+    def _refuse_unknown(
+        self, entries: Mapping[str, Entry], known: Collection[str], path: str, owner: str = ""
+    ) -> set[str]:
+        """Note the keys that are not known; return what they were probably meant to be."""
+        meant = set()
+        for key in [key for key in entries if key not in known]:
+            inner = f"{path}.{key if key.isidentifier() else quoted(key)}".lstrip(".")
+            homes = self._homes(key) or self._homes(SYNONYMS.get(key, ""))
+            others = [home for home in homes if home.split(".")[0] in self._sections]
+            like, meaning = closest(key, known), did_you_mean(key, known)
+            if others and inner not in others and like is None:
+                meaning = f"; did you mean {' or '.join(map(quoted, others))}?"
+            self.note(entries[key].key_place, inner, f"unknown key{owner}{meaning}")
+            meant.add(like or key)
+        return meant

@@ -21,10 +21,10 @@ from nanotorch.utils.tensorboard.files import protos
 from nanotorch.utils.tensorboard.graph import ForwardGraph, trace
 from nanotorch.utils.tensorboard.media import hparams
 
+from .config import Component, Section
 from .load import plain
 from .loop import Callback, Tagged, Task
 from .plots import Plot
-from .reading import Component, Section
 from .run_directory import EVENTS, METRICS, CheckpointError, finite
 from .step import TrainingStep
 

@@ -17,12 +17,21 @@ from nanotorch.utils.data import DataLoader, Dataset, IterableDataset, Subset, T
 
 from .build import build_optimizer, dry_run
 from .components import LOSS_FACTS, OPTIMIZERS, refused
-from .config import ConfigError, Origins, Place, parse_yaml, raise_all, refusal
+from .config import (
+    Component,
+    ConfigError,
+    Origins,
+    Place,
+    Reader,
+    Section,
+    raise_all,
+    refusal,
+    section_keys,
+)
 from .experiment import Graph
-from .load import LoadedConfig, dump_config, flow, plain, settings_in, settings_of
+from .load import LoadedConfig, dump_config, flow, parse_yaml, plain, settings_in, settings_of
 from .loop import Callback
 from .minimization import FunctionModule
-from .reading import Component, Reader, Section, section_keys
 from .run import (
     FINISHED,
     Record,

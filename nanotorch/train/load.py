@@ -33,38 +33,296 @@ from .components import (
 from .config import (
     COMMAND_LINE,
     COMMANDED,
+    OVERRIDE_PATH,
+    OVERRIDE_STEP,
+    REQUIRED,
     SUFFIXES,
+    Component,
     ConfigError,
     Entry,
     Items,
+    Key,
+    Noted,
     Origins,
     Place,
     Problem,
+    Range,
+    Reader,
     Scalar,
+    Section,
+    Step,
     Table,
     Tree,
+    decoded,
+    described,
     did_you_mean,
+    form,
     in_full,
-    over,
-    parse_yaml,
-    path_text,
+    is_null,
+    place_within,
     plain_scalar,
     quoted,
-    read_config_text,
+    raise_all,
+    reason_of,
     refusal,
+    section_keys,
     shown_path,
     unreadable,
-    with_overrides,
+    usage_error,
 )
 from .metrics import screen
-from .reading import REQUIRED, Component, Key, Range, Reader, Section, described, form, section_keys
 from .schema import FIT, GENERATORS, AnyConfig, Config, TrainedConfig
+
+# YAML text into a tree, with the command line's overrides applied.
+#
+# Only the syntax is known here: what the keys mean is in `schema`. The text is read from the
+# parser's events, so that nothing is ever constructed from a tag, the depth is bounded, and
+# every value keeps its line and column.
+
+
+DEEPEST = 40
+LARGEST_FILE = 100_000
+MOST_VALUES = 100_000
+"""Values of a file, those that aliases repeat counted each time."""
+
+SYNTAX = (
+    ("node content", "the value is missing or not complete", False),
+    (r"found character '\\t'", "a tab cannot indent a line; use spaces", False),
+    ("mapping values", "no key can stand here: the line is indented unlike the one above it, or "
+     "a text with ': ' in it needs quotes", False),
+    ("expected <block end>", "the line is indented unlike those above it", False),
+    ("expected ':'", "expected 'key: value', with a space after the colon", True),
+    ("expected ',' or '}'", "a ',' or the closing '}' is missing after this '{'", True),
+    ("expected ',' or ']'", "a ',' or the closing ']' is missing after this '['", True),
+    ("quoted scalar", "the closing quote is missing", True),
+    ("while scanning an alias", "a text that begins with '*' needs quotes", True),
+    ("cannot start any token", "a text that begins with this character needs quotes", False),
+)  # fmt: skip
+"""What the parser says, what that means, and whether it is to be told where it began."""
+
+
+def read_config_text(path: Path, source: str) -> str:
+    """Return the text of a configuration file."""
+    if not source:
+        raise usage_error("", "the file has no name")
+    try:
+        from nanotorch.serialization.files import contents  # here: it takes a while to import
+
+        return decoded(contents(path, LARGEST_FILE), source)
+    except OSError as error:
+        message = f"cannot be read: {reason_of(error, path)}"
+        raise refusal("", message, Place(source=source)) from None
+
+
+def parse_yaml(text: str, start: Place, noted: list[Problem] | None = None) -> Tree:
+    """Return the tree of one YAML document; scalars are read as YAML 1.2 has them.
+
+    Args:
+        text: the document.
+        start: where it begins. One without a line, a command's argument, is the place of all of it.
+        noted: takes what is wrong with the document but leaves a tree; else it is raised, too.
+    """
+    import yaml
+
+    def at(mark: Any) -> Place:
+        """Return the place of a mark of the parser, whose lines and columns count from 0."""
+        if mark is None or not start.line:
+            return start
+        return replace(start, line=mark.line + 1, column=mark.column + 1)
+
+    try:
+        events = yaml.parse(text, yaml.BaseLoader)
+        next(events)  # the stream begins
+        if isinstance(next(events), yaml.StreamEndEvent):
+            what = "the file is empty" if start.line else "there is no value"
+            raise refusal("", what, start)
+        planter = Planter(events, at)
+        tree, _ = planter.plant(next(events), [])
+        next(events)  # the document ends
+        if not isinstance(event := next(events), yaml.StreamEndEvent):
+            message = "a second document begins; a configuration is one"
+            raise refusal("", message, at(event.start_mark))
+    except yaml.MarkedYAMLError as error:
+        what = ", ".join(part for part in (error.problem, error.context) if part)
+        place = at(error.problem_mark or error.context_mark)
+        for said, meant, begun in SYNTAX:
+            if re.search(said, what):
+                what = meant
+                place = at(error.context_mark) if begun else place
+                break
+        shell = "" if start.line else "; quote the whole argument for the shell"
+        raise refusal("", f"not valid YAML: {what}{shell}", place) from None
+    except yaml.reader.ReaderError as error:
+        message = f"not valid YAML: the character {chr(error.character)!r} is not allowed"
+        place = place_within(start.source, 1, text, error.position) if start.line else start
+        raise refusal("", message, place) from None
+    raise_all(planter.problems, noted)
+    return tree
+
+
+class Planter:
+    """Turns events of the parser into a tree; `problems` collects the keys that stand twice.
+
+    Args:
+        events: the events.
+        at: returns the place of a mark of the parser.
+    """
+
+    def __init__(self, events: Iterator[Any], at: Callable[[Any], Place]) -> None:
+        self._events, self._at = events, at
+        self._known: dict[str | None, tuple[Tree, int] | None] = {}
+        """The tree and the size of what has an anchor; None within it."""
+        self.problems: list[Problem] = []
+
+    def plant(self, event: Any, steps: Sequence[Step]) -> tuple[Tree, int]:
+        """Return the tree that begins with an event, and how many values it has."""
+        import yaml
+
+        place, name = self._at(event.start_mark), event.anchor
+        if isinstance(event, yaml.AliasEvent):
+            if shared := self._known.get(name):
+                return shared
+            within = "stands inside its own anchor"
+            lacks = within if name in self._known else "has no anchor before it"
+            raise refusal("", f"the alias *{name} {lacks}", place)
+        if event.tag is not None:
+            raise refusal("", f"the tag {quoted(event.tag)} is not allowed; remove it", place)
+        if isinstance(event, yaml.ScalarEvent):
+            value = event.value if event.style else plain_scalar(event.value)
+            self._known[name] = scalar = Scalar(value, place), 1
+            return scalar
+        if len(steps) == DEEPEST:
+            raise refusal("", f"nested more than {DEEPEST} deep", place)
+        self._known[name] = None
+        is_list = isinstance(event, yaml.SequenceStartEvent)
+        tree, size = self._list(place, steps) if is_list else self._mapping(place, steps)
+        if size > MOST_VALUES:
+            message = f"with what aliases repeat, more than {MOST_VALUES:,} values"
+            raise ConfigError([*self.problems, Problem("", message, place)])
+        self._known[name] = self._known[name] or (tree, size)  # one within may have the name, too
+        return tree, size
+
+    def _inner(self) -> Iterator[Any]:
+        """Yield the events with which what is in a list or a mapping begins."""
+        import yaml
+
+        while not isinstance(event := next(self._events), yaml.CollectionEndEvent):
+            yield event
+
+    def _list(self, place: Place, steps: Sequence[Step]) -> tuple[Tree, int]:
+        planted = [self.plant(event, [*steps, k]) for k, event in enumerate(self._inner())]
+        return Items([tree for tree, _ in planted], place), 1 + sum(size for _, size in planted)
+
+    def _mapping(self, place: Place, steps: Sequence[Step]) -> tuple[Tree, int]:
+        entries: dict[str, Entry] = {}
+        merged: dict[str, Entry] = {}
+        """What the `<<` keys brought; the first one wins."""
+        size = 1
+        for event in self._inner():
+            key, key_place = getattr(event, "value", None), self._at(event.start_mark)
+            if key is None:
+                raise refusal("", "a key must be plain text", key_place)
+            self.plant(event, steps)
+            inner = next(self._events)
+            value, values = self.plant(inner, [*steps, key])
+            size += 1 + values
+            path = path_text([*steps, key])
+            if key == "<<":
+                for table in value.items if isinstance(value, Items) else [value]:
+                    if not isinstance(table, Table):
+                        raise refusal("", "'<<' merges mappings only", value.place)
+                    merged = {**table.entries, **merged}
+            elif ":" in key and getattr(inner, "value", key) == "" and not inner.style:
+                self.problems.append(Problem(path, "needs a space after the colon", key_place))
+                key, _, text = key.partition(":")
+                entries[key] = Entry(key_place, Scalar(plain_scalar(text), key_place))
+            elif key in entries:
+                line = entries[key].key_place.line
+                message = "duplicate key" + (f"; it stands on line {line} already" if line else "")
+                self.problems.append(Problem(path, message, key_place))
+            else:
+                entries[key] = Entry(key_place, value)
+        return Table({**merged, **entries}, place), size
+
+
+def with_overrides(
+    tree: Tree, overrides: Iterable[str], noted: list[Problem] | None = None
+) -> Tree:
+    """Return `tree` with each `key=value` of the command line put in, later ones last.
+
+    Values are YAML. Relative paths in them are meant from the current directory, as everywhere
+    on a command line.
+
+    Args:
+        tree: the configuration.
+        overrides: what to put in.
+        noted: takes what is wrong with some of them; else it is raised.
+    """
+    found, overrides = Noted(), list(overrides)
+    if "=" in overrides:
+        raise usage_error(" ".join(overrides), "write key=value without spaces around the '='")
+    for override in overrides:
+        shown = override if override.isprintable() else quoted(override)[1:-1]
+        place = Place(source=COMMAND_LINE + shown, rank=COMMANDED)
+        path, equals, text = override.partition("=")
+        with found:
+            if not equals or not OVERRIDE_PATH.fullmatch(path):
+                message = "expected key=value, as in train.epochs=5 or"
+                raise refusal("", f"{message} model.layers.0.out_features=8", place)
+            if path == "inherit":
+                raise refusal("", "only a file can inherit from another one", place)
+            steps = [name or int(index) for name, index in OVERRIDE_STEP.findall(path)]
+            value = parse_yaml(text, place) if text.strip() else Scalar(None, place)
+            tree = replaced(tree, steps, value)
+    raise_all(found.problems, noted)
+    return tree
+
+
+def path_text(steps: Sequence[Step]) -> str:
+    """Return steps as the user writes them: `model.layers[0].name`."""
+    text = ""
+    for step in steps:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}"
+    return text.removeprefix(".")
+
+
+def over(before: Tree, tree: Tree) -> Tree:
+    """Return `tree`, which replaces what was there before."""
+    return replace(tree, over=before) if isinstance(tree, Scalar) else tree
+
+
+def replaced(tree: Tree, steps: Sequence[Step], value: Tree, done: int = 0) -> Tree:
+    """Return `tree` with `value` at the end of `steps`; what aliases share stays as it was."""
+    if done == len(steps):
+        return over(tree, value)
+    step, here = steps[done], path_text(steps[:done])
+    if isinstance(step, int):
+        if not isinstance(tree, Items):
+            raise refusal(here, f"is {tree}, not a list", value.place)
+        count = len(tree.items)
+        if not -count <= step <= count:
+            message = f"the list has {count} item{'s' * (count != 1)}, counted from [0]"
+            raise refusal(path_text(steps[: done + 1]), message, value.place)
+        items = [*tree.items, *[Scalar(None, value.place)] * (step == count)]  # one more is added
+        items[step] = replaced(items[step], steps, value, done + 1)
+        return replace(tree, items=items)
+    if is_null(tree):
+        tree = Table({}, value.place)  # a section that the file left out
+    tree = in_full(tree)
+    if not isinstance(tree, Table):
+        raise refusal(here, f"is {tree}, not a section", value.place)
+    old = tree.entries.get(step, Entry(value.place, Scalar(None, value.place)))
+    new = replaced(old.value, steps, value, done + 1)
+    # The key stands where the file has it, unless this very value is what is replaced.
+    key_place = value.place if done + 1 == len(steps) else old.key_place
+    return replace(tree, entries={**tree.entries, step: Entry(key_place, new)})
+
 
 # `inherit: base.yaml`: a configuration that says only what differs from another one.
 
 
 KEY = "inherit"
-DEEPEST = 10
+MOST_BASES = 10
 
 
 def read_tree(
@@ -112,8 +370,8 @@ def base_path(name: Tree, within: tuple[Path, ...]) -> Path:
     if not isinstance(name, Scalar) or not isinstance(name.value, str) or "\0" in name.value:
         raise refusal(KEY, f"expected a file name, got {name}", name.place)
     path = name.place.base / name.value
-    if len(within) >= DEEPEST:
-        raise refusal(KEY, f"more than {DEEPEST} files inherit from one another", name.place)
+    if len(within) >= MOST_BASES:
+        raise refusal(KEY, f"more than {MOST_BASES} files inherit from one another", name.place)
     try:
         opened(path).close()
     except OSError as error:

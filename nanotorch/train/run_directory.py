@@ -22,9 +22,8 @@ from nanotorch.serialization.archive import packed
 from nanotorch.serialization.files import contents, naming, remove_unfinished, write_atomically
 
 from . import ranks
-from .config import named, quoted
+from .config import described, named, quoted
 from .loop import DIVERGED, Callback, Loop, LoopState, sign_of
-from .reading import described
 from .schema import Checkpoint
 
 # The state of a training in a file, written so that one that is sound is always there.

@@ -24,8 +24,7 @@ from .components import (
     KnownFunction,
     parse_expression,
 )
-from .config import did_you_mean, quoted
-from .reading import (
+from .config import (
     Above,
     Alternatives,
     Component,
@@ -35,6 +34,8 @@ from .reading import (
     Positive,
     Range,
     Section,
+    did_you_mean,
+    quoted,
 )
 
 # What a configuration file may say: one dataclass per section, mirroring it name for name.

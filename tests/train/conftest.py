@@ -19,7 +19,7 @@ def _own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _equal_texts_are_parsed_once() -> Iterator[None]:
     """Hundreds of runs begin with the same few lines."""
-    parse = config.parse_yaml
+    parse = load.parse_yaml
 
     @functools.lru_cache(1000)
     def known(text: str, start: config.Place) -> tuple[config.Tree, tuple[config.Problem, ...]]:
@@ -32,6 +32,5 @@ def _equal_texts_are_parsed_once() -> Iterator[None]:
         return tree
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in (config, load):
-            patch.setattr(module, "parse_yaml", parsed)
+        patch.setattr(load, "parse_yaml", parsed)
         yield

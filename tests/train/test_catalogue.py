@@ -7,6 +7,7 @@ import pytest
 
 from nanotorch.train.cli import main
 from nanotorch.train.components import FUNCTIONS
+from nanotorch.train.config import Section
 from nanotorch.train.load import (
     COMPONENTS,
     catalogue,
@@ -15,7 +16,6 @@ from nanotorch.train.load import (
     sections_within,
     unknown,
 )
-from nanotorch.train.reading import Section
 from nanotorch.train.schema import GENERATORS, Config
 
 SECTIONS = [

@@ -8,9 +8,8 @@ import pytest
 
 import nanotorch as torch
 from nanotorch.train.components import LAYERS, LOSSES, OPTIMIZERS, Components
-from nanotorch.train.config import ConfigError
+from nanotorch.train.config import Component, ConfigError, described
 from nanotorch.train.load import dump_config, load_config
-from nanotorch.train.reading import Component, described
 from nanotorch.train.schema import SupervisedConfig
 from tests.several import each
 from tests.train.examples import REGRESSION, write_example

@@ -5,19 +5,8 @@ from typing import Any
 
 import pytest
 
-from nanotorch.train.config import (
-    LARGEST_FILE,
-    ConfigError,
-    Items,
-    Place,
-    Scalar,
-    Table,
-    Tree,
-    parse_yaml,
-    plain_scalar,
-    read_config_text,
-    with_overrides,
-)
+from nanotorch.train.config import ConfigError, Items, Place, Scalar, Table, Tree, plain_scalar
+from nanotorch.train.load import LARGEST_FILE, parse_yaml, read_config_text, with_overrides
 from tests.train.examples import refusal_of
 
 START = Place(source="x.yaml", line=1, column=1)

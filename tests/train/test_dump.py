@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from nanotorch.train.config import Place, Scalar, parse_yaml
-from nanotorch.train.load import dump_config, flow, load_config, text_scalar
+from nanotorch.train.config import Place, Scalar
+from nanotorch.train.load import dump_config, flow, load_config, parse_yaml, text_scalar
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
 
 TRICKY = REGRESSION.replace("target: y", "target: 'on'\n  features: [\"a: b\", '1', 'ü #\\\"']")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from nanotorch.train.config import ConfigError, Place, parse_yaml
-from nanotorch.train.load import load_config, schema_text
+from nanotorch.train.config import ConfigError, Place
+from nanotorch.train.load import load_config, parse_yaml, schema_text
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
 from tests.train.test_config import plain
 
