@@ -6,12 +6,14 @@ trainer are imported when there is something to do, so that help comes at once.
 """
 
 import argparse
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
 from . import commands
+from .loop import handling
 from .metrics import fitted
 
 USAGE = """\
@@ -48,33 +50,6 @@ def number(least: int) -> Callable[[str], int]:
     return read
 
 
-def train_parser(program: str) -> argparse.ArgumentParser:
-    """Return the parser of `main`."""
-    parser = commands.Parser(program, main.__doc__, USAGE)
-    source = parser.add_mutually_exclusive_group(required=True)
-    text = "train what this YAML file describes, or one of those that come with nanotorch, by name"
-    source.add_argument("--config", metavar="FILE", action=Once, help=text)
-    text = "resume a run that was interrupted or killed: its directory, a checkpoint, or 'latest'"
-    source.add_argument("--resume", metavar="RUN", action=Once, help=text)
-    text = "list what a configuration may say: an index, or more about a word of it; 'all' for all"
-    source.add_argument("--list", nargs="?", const="", metavar="WORD", help=text)
-    text = "print the JSON schema of configurations, which editors use"
-    source.add_argument("--schema", action="store_true", help=text)
-    text = "replace a value of the file: its path, and the new value in YAML"
-    parser.add_argument("overrides", nargs="*", metavar="key=value", help=text)
-    commands.add_option(parser)
-    action = parser.add_mutually_exclusive_group()
-    text = "check the configuration, the data and one step, and write nothing"
-    action.add_argument("--check", action="store_true", help=text)
-    text = "show the loss at rising learning rates, suggest one, and write nothing"
-    action.add_argument("--find-lr", action="store_true", help=text)
-    text = "print every value and where it comes from, and run nothing"
-    action.add_argument("--print-config", action="store_true", help=text)
-    text = "pause, as by SIGTERM, when standard input ends"
-    parser.add_argument("--end-with-input", action="store_true", help=text)
-    return parser
-
-
 def main(arguments: Sequence[str] | None = None, program: str = "scripts/train.py") -> int:
     """Train what a YAML file describes, or resume a run.
 
@@ -98,15 +73,34 @@ def main(arguments: Sequence[str] | None = None, program: str = "scripts/train.p
     last two after a checkpoint.
     """
     command = list(sys.argv[1:] if arguments is None else arguments)
+    parser = commands.Parser(program, main.__doc__, USAGE)
+    source = parser.add_mutually_exclusive_group(required=True)
+    text = "train what this YAML file describes, or one of those that come with nanotorch, by name"
+    source.add_argument("--config", metavar="FILE", action=Once, help=text)
+    text = "resume a run that was interrupted or killed: its directory, a checkpoint, or 'latest'"
+    source.add_argument("--resume", metavar="RUN", action=Once, help=text)
+    text = "list what a configuration may say: an index, or more about a word of it; 'all' for all"
+    source.add_argument("--list", nargs="?", const="", metavar="WORD", help=text)
+    text = "replace a value of the file: its path, and the new value in YAML"
+    parser.add_argument("overrides", nargs="*", metavar="key=value", help=text)
+    commands.add_option(parser)
+    action = parser.add_mutually_exclusive_group()
+    for group, flag, text in (
+        (source, "--schema", "print the JSON schema of configurations, which editors use"),
+        (action, "--check", "check the configuration, the data and one step, and write nothing"),
+        (action, "--find-lr", "show the loss at rising learning rates, suggest one, write nothing"),
+        (action, "--print-config", "print every value and where it comes from, and run nothing"),
+        (parser, "--end-with-input", "pause, as by SIGTERM, when standard input ends"),
+    ):
+        group.add_argument(flag, action="store_true", help=text)
     with commands.lasting_streams():
-        reader = train_parser(program)
-        options = reader.parse_intermixed_args(command)
+        options = parser.parse_intermixed_args(command)
         if options.config is None and (options.check or options.find_lr or options.print_config):
-            reader.error("--check, --find-lr and --print-config need --config")
+            parser.error("--check, --find-lr and --print-config need --config")
         if options.end_with_input and sys.stdin is None:  # as in `train.py <&-`
-            reader.error("--end-with-input needs a standard input that is open")
+            parser.error("--end-with-input needs a standard input that is open")
         if options.config is None and options.resume is None and options.overrides:
-            reader.error(f"{options.overrides[0]!r} has no effect without --config or --resume")
+            parser.error(f"{options.overrides[0]!r} has no effect without --config or --resume")
         if options.end_with_input:
             commands.end_with_input()
         return commands.exit_code(lambda: run(options, command, program), unreadable=1)
@@ -216,7 +210,7 @@ def sweep(arguments: Sequence[str] | None = None, program: str = "scripts/sweep.
     add("--metric", help="order the runs by this, such as test/accuracy")
     add("--dir", default="runs", help="where to keep sweeps; `runs` by default")
     commands.add_option(parser)
-    with commands.lasting_streams(), commands.ended_by_signals():
+    with commands.lasting_streams(), handling([signal.SIGTERM], commands.Ended.handle):
         options = parser.parse_intermixed_args(arguments)
         return commands.exit_code(lambda: done("sweep", options), unreadable=1)
 

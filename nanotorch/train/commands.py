@@ -30,7 +30,6 @@ from .config import (
     reason_of,
     usage_error,
 )
-from .loop import handling
 
 # How the commands take their options, and end.
 
@@ -182,14 +181,10 @@ class Ended(KeyboardInterrupt):
 
     number = signal.SIGTERM
 
-
-def ended_by_signals() -> contextlib.AbstractContextManager[None]:
-    """Let SIGTERM interrupt the block as Ctrl-C does."""
-
+    @staticmethod
     def handle(number: int, frame: object) -> None:
+        """Interrupt the program, when a signal comes, as Ctrl-C does."""
         raise Ended
-
-    return handling([signal.SIGTERM], handle)
 
 
 def end_with_input() -> None:

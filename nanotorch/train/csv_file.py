@@ -110,74 +110,55 @@ class CsvFile:
             words={name: texts[kept] for name, texts in self.words.items()},
         )
 
-    def numbers(self, column: str, missing: bool = False, advice: str = FILL) -> Array:
-        """Return the cells of a column as numbers.
+    def numbers(
+        self,
+        column: str,
+        missing: bool = False,
+        advice: str = FILL,
+        known: Sequence[str] | None = None,
+        unfit: str = "",
+    ) -> Array:
+        """Return the cells of a column as numbers, or the number of each among what is known.
 
         Args:
             column: its name.
             missing: whether cells without a value are NaN, and no mistake.
             advice: what a configuration can do about them, if they are.
+            known: what cells may hold, if not numbers.
+            unfit: what is said of a cell that holds something else.
         """
-
-        def said(text: str) -> tuple[str, str]:
-            if text.lower() in MISSING:
-                return self.no_value(text, advice)
-            if NUMBER.fullmatch(text):
-                return f"{quoted(text)} is too large", ""
-            comma = "," in text and NUMBER.fullmatch(text.replace(",", ""))
-            more = "; a number has a point and no commas" if comma else ""
-            if advice == DROP and not any(character.isdigit() for character in text):  # a target
-                more = "; experiment: classification predicts names"
-            return f"{quoted(text)} is not a number", more
-
-        found = self.floats.get(column)
+        found = self.floats.get(column) if known is None else None
         if found is not None and (missing or not np.isnan(found).any()):
             return found
         texts = self.texts(column)
-        values = [float(text) if NUMBER.fullmatch(text) else math.nan for text in texts]
-        wrong = [
-            (row, text)
-            for row, text, value in zip(self.rows, texts, values, strict=True)
-            if not math.isfinite(value) and not (missing and text.lower() in MISSING)
-        ]
-        self.refuse(column, [(row, *said(text)) for row, text in wrong])
-        return np.array(values, dtype=np.float64)
-
-    def refuse(self, column: str, wrong: Sequence[tuple[Row, str, str]]) -> None:
-        """Tell of cells of a column, what is wrong and what to do; of many, of the first."""
-        many = len(wrong) > MOST_WRONG
-        more = f", like {len(wrong) - 1} more cells" if many else ""
-        shown = wrong[:1] if many else wrong
-        raise_all(self.problem(row, column, f"{said}{more}{do}") for row, said, do in shown)
-
-    def codes(
-        self,
-        column: str,
-        known: Sequence[str],
-        refusal: str,
-        missing: bool = False,
-        advice: str = FILL,
-    ) -> Array:
-        """Return the number that each cell of a column has among what is known.
-
-        Args:
-            column: its name.
-            known: what cells may hold.
-            refusal: what is said of a cell that holds something else.
-            missing: whether cells without a value are NaN, and no mistake.
-            advice: what a configuration can do about them, if they are.
-        """
-        number = {text: float(index) for index, text in enumerate(known)}
-        texts = self.texts(column)
-        wrong = {}
-        for text in {*texts} - number.keys():
-            if text.lower() not in MISSING:
-                wrong[text] = f"{quoted(text)} {refusal}", ""
-            elif not missing:
-                wrong[text] = self.no_value(text, advice)
-        rows = zip(self.rows, texts, strict=True) if wrong else ()
-        self.refuse(column, [(row, *wrong[text]) for row, text in rows if text in wrong])
-        return np.array([number.get(text, math.nan) for text in texts], dtype=np.float64)
+        value = {text: float(index) for index, text in enumerate(known or ())}
+        if known is None:
+            value = {text: float(text) for text in {*texts} if NUMBER.fullmatch(text)}
+        said = dict[str, tuple[str, str]]()
+        """What is wrong with a text, and what to do."""
+        for text in [text for text in {*texts} if not math.isfinite(value.get(text, math.nan))]:
+            do = ""
+            if text.lower() in MISSING:
+                if missing:
+                    continue
+                wrong = f"{quoted(text)} stands for no value" if text else "is empty"
+                do = f"; {advice if self.configured else 'training knew none without'}"
+            elif known is not None or text in value:
+                wrong = f"{quoted(text)} {unfit if known is not None else 'is too large'}"
+            else:
+                wrong = f"{quoted(text)} is not a number"
+                if NUMBER.fullmatch(text.replace(",", "")):
+                    do = "; a number has a point and no commas"
+                elif advice == DROP and not any(character.isdigit() for character in text):
+                    do = "; experiment: classification predicts names"  # it is the target
+            said[text] = wrong, do
+        cells = zip(self.rows, texts, strict=True) if said else ()
+        told = [(row, *said[text]) for row, text in cells if text in said]
+        many = len(told) > MOST_WRONG
+        more = f", like {len(told) - 1} more cells" if many else ""
+        shown = told[:1] if many else told
+        raise_all(self.problem(row, column, f"{wrong}{more}{do}") for row, wrong, do in shown)
+        return np.array([value.get(text, math.nan) for text in texts], dtype=np.float64)
 
     def problem(self, row: Row, column: str, message: str) -> Problem:
         """Return what is wrong with one cell."""
@@ -189,11 +170,6 @@ class CsvFile:
         """Return problems, those of the table behind the others in the order of its lines."""
         own = {p: p.place for p in problems if p.place and p.place.source == self.source}
         return sorted(problems, key=lambda p: (own[p].line, own[p].column) if p in own else (0, 0))
-
-    def no_value(self, text: str, advice: str) -> tuple[str, str]:
-        """Return what is said of a cell without a value."""
-        said = f"{quoted(text)} stands for no value" if text else "is empty"
-        return said, f"; {advice if self.configured else 'training knew none without'}"
 
 
 def cell_starts(text: str, delimiter: str) -> Iterator[int]:

@@ -98,11 +98,11 @@ class Column:
 
         A name that is missing is none of the categories.
         """
+        unfit = "is not a value that training has seen"
+        found = table.numbers(self.name, missing, known=self.categories, unfit=unfit)[:, None]
         if self.categories is None:
-            return table.numbers(self.name, missing)[:, None]
-        refusal = "is not a value that training has seen"
-        index = table.codes(self.name, self.categories, refusal, missing)
-        return np.equal(index[:, None], np.arange(len(self.categories))).astype(np.float64)
+            return found
+        return np.equal(found, np.arange(len(self.categories))).astype(np.float64)
 
     def of_cells(self, cells: NDArray[Any]) -> NDArray[Any]:
         """Return the features of the cells that a program gives, None where a number is missing."""
@@ -406,7 +406,7 @@ class SampleReader:
                 if like is None:
                     classes = self._classes(in_order(table.texts(target)))
                     expected = "is neither 0 nor 1; CrossEntropyLoss takes more than two classes"
-                y = table.codes(target, classes, expected, advice=DROP)
+                y = table.numbers(target, advice=DROP, known=classes, unfit=expected)
                 preprocessing = replace(preprocessing, classes=classes)
         problems = table.in_order(noted.problems)
         advice = self._advice(table, preprocessing) if problems and like is None else ()

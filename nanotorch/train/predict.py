@@ -221,10 +221,8 @@ def read_samples(trained: Trained, path: Path) -> tuple[Array, Array | None]:
     rows, target = preprocessing.rows(table, str(trained.directory)), preprocessing.target
     if not (target in table.header and preprocessing.header):
         return rows, None
-    if (classes := preprocessing.classes) is None:
-        targets = table.numbers(target, missing=True)
-    else:
-        targets = table.codes(target, classes, "is no class of the training", missing=True)
+    unfit = "is no class of the training"
+    targets = table.numbers(target, missing=True, known=preprocessing.classes, unfit=unfit)
     return rows, None if np.isnan(targets).all() else targets
 
 
