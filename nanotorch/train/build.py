@@ -3,7 +3,7 @@
 import math
 import re
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -37,6 +37,7 @@ from .config import (
     quoted,
     raise_all,
     refusal,
+    refuse,
 )
 from .dataset import Dataset, Targets
 from .loop import Callback, Loop
@@ -103,8 +104,8 @@ def build_model(model: Model, wanted: ModelSpec) -> nn.Sequential:
     built: list[nn.Module] = []
     for layer in model.layers:
         shape = tuple(before.shape[1:]) if isinstance(before, torch.Tensor) else ()
-        if not shape and LAYERS.followed(layer.name) - {*layer.arguments}:
-            raise refusal(model.layers[len(built) - 1].path, SEVERAL)
+        unknown = not shape and LAYERS.followed(layer.name) - {*layer.arguments}
+        refuse(unknown, model.layers[len(built) - 1].path, SEVERAL)
         places = re.fullmatch(r"Conv\w*([123])d", layer.name)
         if places and len(shape) != int(places[1]) + 1:
             wants = f"takes samples of {int(places[1]) + 1} dimensions, channels first"
@@ -119,9 +120,7 @@ def build_model(model: Model, wanted: ModelSpec) -> nn.Sequential:
         built.append(layer.build(**known))
         message = f"does not take samples of shape {shape}: " if shape else "does not take them: "
         before = dry_run(built[-1], built[-1], before, layer.path, message)
-    last = model.layers[-1].path
-    if not isinstance(before, torch.Tensor):
-        raise refusal(last, SEVERAL)
+    refuse(not isinstance(before, torch.Tensor), model.layers[-1].path, SEVERAL)
     given = tuple(before.shape[1:])
     if given != wanted.outputs:
         numbers = f"numbers of shape {given}"
@@ -150,18 +149,17 @@ def check_sizes(layer: Component, known: Mapping[str, int], source: str) -> None
         path = f"{layer.path}.{name}"
         if isinstance(value, Component):
             check_sizes(value, known, source)
-        if isinstance(value, int) and value != followed.get(name, value):
-            raise refusal(path, f"is {value}, but {source} {followed[name]}")
+        given = followed.get(name, value)
+        refuse(isinstance(value, int) and value != given, path, f"is {value}, but {source} {given}")
         numbers = [n for n in items(value) if isinstance(n, int) and not isinstance(n, bool)]
         most = MOST_LAYERS if name == "num_layers" else LARGEST_NUMBER
         if name in SIDES:
             sides += [(number, name) for number in numbers]
-        elif any(abs(number) > most for number in numbers):
-            raise refusal(path, f"is more than {most:,}")
-        elif name in FACTORS:
+            continue
+        refuse(any(abs(number) > most for number in numbers), path, f"is more than {most:,}")
+        if name in FACTORS:
             dimensions = int(found[1]) if (found := re.search(r"(\d)d$", layer.name)) else 1
-            repeated = numbers * dimensions if len(numbers) == 1 else numbers
-            factor *= abs(math.prod(repeated))
+            factor *= abs(math.prod(numbers * dimensions if len(numbers) == 1 else numbers))
     largest = sorted(sides)[-2:]
     factors = [size for size, _ in largest] + [factor] * (factor > 1)
     if largest and math.prod(factors) > LARGEST_LAYER:
@@ -183,9 +181,9 @@ def check_output(layer: Component, example: torch.Tensor) -> None:
             sizes = [2 * size + max(example.shape) for size in sizes]
         if len(sizes) == 1:
             sizes *= max(example.dim() - 2, 1)
-        if math.prod(sizes) * math.prod(example.shape[:2]) > LARGEST_OUTPUT:
-            message = f"makes more than {LARGEST_OUTPUT:,} numbers of two samples"
-            raise refusal(f"{layer.path}.{name}", message)
+        large = math.prod(sizes) * math.prod(example.shape[:2]) > LARGEST_OUTPUT
+        message = f"makes more than {LARGEST_OUTPUT:,} numbers of two samples"
+        refuse(large, f"{layer.path}.{name}", message)
 
 
 def dry_run(
@@ -219,10 +217,10 @@ def freeze(model: nn.Module, patterns: Sequence[str]) -> None:
     for names in matches(model, patterns, "model.freeze[{}]").values():
         for name in names:
             named[name].requires_grad_(False)
-    if not any(parameter.requires_grad for parameter in named.values()):
-        path = "model.freeze" if patterns else "model.layers"
-        message = "leaves no parameters to learn" if patterns else "the model has no parameters"
-        raise refusal(path, message)
+    path, message = "model.layers", "the model has no parameters"
+    if patterns:
+        path, message = "model.freeze", "leaves no parameters to learn"
+    refuse(not any(parameter.requires_grad for parameter in named.values()), path, message)
 
 
 def matches(model: nn.Module, patterns: Sequence[str], path: str) -> dict[str, list[str]]:
@@ -247,39 +245,27 @@ def build_optimizer(component: Component, model: nn.Module) -> optim.Optimizer:
     groups: Sequence[Mapping[str, Any]] = component.arguments.get("groups", ())
     plain = component.changed(without=["groups"])
     patterns = [str(group["parameters"]) for group in groups]
-    noted = Noted()
+    noted, told = Noted(), dict[str, Problem]()
     with noted:
         matched = matches(model, patterns, "optimizer.groups[{}].parameters")
-    raise_all([*noted.problems, *group_problems(plain, groups)])
+    for index, group in enumerate(groups):
+        options = {key: value for key, value in group.items() if key != "parameters"}
+        for problem in refused([plain.changed(options)]):
+            key = problem.path.removeprefix("optimizer").lstrip(".")
+            own = not key or key in options
+            where = f"optimizer.groups[{index}]{key and f'.{key}'}" if own else problem.path
+            # What is said of a group for the arguments of all groups is told once.
+            told.setdefault(where, Problem(where, problem.message))
+    raise_all([*noted.problems, *told.values()])
     named = {n: p for n, p in model.named_parameters() if p.requires_grad}
     made: list[dict[str, Any]] = []
     for group, (where, names) in zip(groups, matched.items(), strict=True):
         chosen = [named.pop(name) for name in names if name in named]
-        if not chosen:
-            raise refusal(where, "matches only parameters that are frozen, or in a group before")
+        refuse(not chosen, where, "matches only parameters that are frozen, or in a group before")
         made.append({**group, "params": chosen})
         del made[-1]["parameters"]
     rest = [*named.values()]
     return plain.build([*made, {"params": rest}] if made and rest else made or rest)
-
-
-def group_problems(component: Component, groups: Sequence[Mapping[str, Any]]) -> Iterable[Problem]:
-    """Return what the optimizer's own checks refuse of the values of groups.
-
-    What they say of a group for the arguments of all groups is told once.
-    """
-    problems: dict[str, Problem] = {}
-    for index, group in enumerate(groups):
-        options = {key: value for key, value in group.items() if key != "parameters"}
-        noted = Noted()
-        with noted:
-            component.registry.attempt(component.changed(options))
-        for problem in noted.problems:
-            key = problem.path.removeprefix("optimizer").lstrip(".")
-            own = not key or key in options
-            where = f"optimizer.groups[{index}]{key and f'.{key}'}" if own else problem.path
-            problems.setdefault(where, Problem(where, problem.message))
-    return problems.values()
 
 
 class Schedule(Callback):
@@ -303,10 +289,9 @@ class Schedule(Callback):
         self._monitor = monitor
         self._interval, warmup = (component.arguments[name] for name in ("interval", "warmup"))
         self._name = component.name + (" after warm-up" if warmup else "")
-        if component.name == PLATEAU and warmup:
-            raise refusal("scheduler.warmup", f"cannot go before {PLATEAU}")
-        fixed = component.arguments.items()
-        self._arguments = {k: v for k, v in fixed if k not in LENGTHS.values()}
+        plateau = component.name == PLATEAU
+        refuse(plateau and warmup, "scheduler.warmup", f"cannot go before {PLATEAU}")
+        self._arguments = component.changed(without=LENGTHS.values()).arguments
         length = steps if self._interval == "step" else epochs
         component = component.changed(without=["interval", "warmup"])
         if (name := LENGTHS.get(component.name)) and name not in component.arguments:
@@ -317,8 +302,8 @@ class Schedule(Callback):
         ]
         made: Callable[..., optim.Optimizer] = type(optimizer)
         trial = build_scheduler(component, warmup, made(groups))
-        if problem := trial_problem(trial, length, self._interval):
-            raise refusal("scheduler", problem)
+        problem = trial_problem(trial, length, self._interval)
+        refuse(problem, "scheduler", problem)
         self._scheduler = build_scheduler(component, warmup, optimizer)
 
     def on_step(self, loop: Loop) -> None:
@@ -512,7 +497,7 @@ class TwoClasses(Kind):
     def probability(self, outputs: Outputs) -> Array:
         """Return the probability of class 1."""
         by_sigmoid = LOSS_FACTS[self.loss].probability == "sigmoid"
-        return sigmoid(outputs) if by_sigmoid else outputs.astype(np.float64)
+        return torch.sigmoid(double(outputs)).numpy() if by_sigmoid else outputs.astype(np.float64)
 
     def measure(self, outputs: Outputs, targets: NDArray[Any]) -> Mapping[str, float]:
         return classification_metrics(self.probability(outputs), targets)
@@ -538,7 +523,7 @@ class ManyClasses(Kind):
         """Return the probability of each class."""
         if LOSS_FACTS[self.loss].probability == "exp":
             return np.exp(outputs.astype(np.float64))
-        return softmax(outputs)
+        return torch.softmax(double(outputs), -1).numpy()
 
     def chosen(self, outputs: Outputs) -> NDArray[Any]:
         return outputs.argmax(axis=1)
@@ -552,12 +537,6 @@ class ManyClasses(Kind):
         return found | {f"p({name})": probability[:, k] for k, name in enumerate(names)}
 
 
-def each_place(loss: nn.Module, args: tuple[torch.Tensor, torch.Tensor]) -> Any:
-    """Let a loss take outputs (N, T, classes) and classes (N, T), every place as a sample."""
-    outputs, targets = args
-    return outputs.flatten(0, 1), targets.flatten()
-
-
 class Characters(ManyClasses):
     """A score of each character for each place of a text."""
 
@@ -566,7 +545,8 @@ class Characters(ManyClasses):
         return (places, count), f"at each of {places} places there are {count} characters"
 
     def criterion(self, loss: nn.Module) -> nn.Module:
-        loss.register_forward_pre_hook(each_place)
+        # It takes outputs (N, T, classes) and classes (N, T), every place as a sample.
+        loss.register_forward_pre_hook(lambda _, args: (args[0].flatten(0, 1), args[1].flatten()))
         return loss
 
     def measure(self, outputs: Outputs, targets: NDArray[Any]) -> Mapping[str, float]:
@@ -622,28 +602,18 @@ def class_weights(
     count = len(dataset.classes or ())
     if isinstance(given, tuple):
         weights = np.array(given)
-        if len(given) != count:
-            message = f"has {len(given)} weights, but there are {count} classes"
-            raise refusal("data.class_weights", message)
+        message = f"has {len(given)} weights, but there are {count} classes"
+        refuse(len(given) != count, "data.class_weights", message)
     else:
         labels = dataset.parts["train"].y.reshape(-1).astype(np.int64)
         counts = np.bincount(labels, minlength=count)
         weights = counts.sum() / (count * np.maximum(counts, 1))
     if LOSS_FACTS[loss].kind != "binary":
         return {"weight": tuple(float(weight) for weight in weights)}
-    if not weights[0]:
-        raise refusal("data.class_weights", "class 0 needs a weight that is not 0")
+    refuse(not weights[0], "data.class_weights", "class 0 needs a weight that is not 0")
     return {"pos_weight": float(weights[1] / weights[0])}
 
 
-def sigmoid(x: Outputs) -> Array:
-    """Return 1 / (1 + exp(-x)) in double precision, where more scores differ."""
-    with np.errstate(over="ignore"):  # exp(-x) = inf gives the right 0
-        result: Array = 1 / (1 + np.exp(-x.astype(np.float64)))
-    return result
-
-
-def softmax(x: Outputs) -> Array:
-    """Return exp(xₖ) / Σ exp(xⱼ) over the last dimension, in double precision."""
-    powers = np.exp(x.astype(np.float64) - x.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
+def double(x: Outputs) -> torch.Tensor:
+    """Return scores in double precision, where more of them differ."""
+    return torch.from_numpy(x.astype(np.float64))
