@@ -37,7 +37,6 @@ from .config import (
     quoted,
     raise_all,
     refusal,
-    refuse,
 )
 from .dataset import Dataset, Targets
 from .loop import Callback, Loop
@@ -104,8 +103,8 @@ def build_model(model: Model, wanted: ModelSpec) -> nn.Sequential:
     built: list[nn.Module] = []
     for layer in model.layers:
         shape = tuple(before.shape[1:]) if isinstance(before, torch.Tensor) else ()
-        unknown = not shape and LAYERS.followed(layer.name) - {*layer.arguments}
-        refuse(unknown, model.layers[len(built) - 1].path, SEVERAL)
+        if not shape and LAYERS.followed(layer.name) - {*layer.arguments}:
+            raise refusal(model.layers[len(built) - 1].path, SEVERAL)
         places = re.fullmatch(r"Conv\w*([123])d", layer.name)
         if places and len(shape) != int(places[1]) + 1:
             wants = f"takes samples of {int(places[1]) + 1} dimensions, channels first"
@@ -120,7 +119,8 @@ def build_model(model: Model, wanted: ModelSpec) -> nn.Sequential:
         built.append(layer.build(**known))
         message = f"does not take samples of shape {shape}: " if shape else "does not take them: "
         before = dry_run(built[-1], built[-1], before, layer.path, message)
-    refuse(not isinstance(before, torch.Tensor), model.layers[-1].path, SEVERAL)
+    if not isinstance(before, torch.Tensor):
+        raise refusal(model.layers[-1].path, SEVERAL)
     given = tuple(before.shape[1:])
     if given != wanted.outputs:
         numbers = f"numbers of shape {given}"
@@ -149,15 +149,15 @@ def check_sizes(layer: Component, known: Mapping[str, int], source: str) -> None
         path = f"{layer.path}.{name}"
         if isinstance(value, Component):
             check_sizes(value, known, source)
-        given = followed.get(name, value)
-        refuse(isinstance(value, int) and value != given, path, f"is {value}, but {source} {given}")
+        if isinstance(value, int) and value != followed.get(name, value):
+            raise refusal(path, f"is {value}, but {source} {followed[name]}")
         numbers = [n for n in items(value) if isinstance(n, int) and not isinstance(n, bool)]
         most = MOST_LAYERS if name == "num_layers" else LARGEST_NUMBER
         if name in SIDES:
             sides += [(number, name) for number in numbers]
-            continue
-        refuse(any(abs(number) > most for number in numbers), path, f"is more than {most:,}")
-        if name in FACTORS:
+        elif any(abs(number) > most for number in numbers):
+            raise refusal(path, f"is more than {most:,}")
+        elif name in FACTORS:
             dimensions = int(found[1]) if (found := re.search(r"(\d)d$", layer.name)) else 1
             factor *= abs(math.prod(numbers * dimensions if len(numbers) == 1 else numbers))
     largest = sorted(sides)[-2:]
@@ -181,9 +181,9 @@ def check_output(layer: Component, example: torch.Tensor) -> None:
             sizes = [2 * size + max(example.shape) for size in sizes]
         if len(sizes) == 1:
             sizes *= max(example.dim() - 2, 1)
-        large = math.prod(sizes) * math.prod(example.shape[:2]) > LARGEST_OUTPUT
-        message = f"makes more than {LARGEST_OUTPUT:,} numbers of two samples"
-        refuse(large, f"{layer.path}.{name}", message)
+        if math.prod(sizes) * math.prod(example.shape[:2]) > LARGEST_OUTPUT:
+            message = f"makes more than {LARGEST_OUTPUT:,} numbers of two samples"
+            raise refusal(f"{layer.path}.{name}", message)
 
 
 def dry_run(
@@ -217,10 +217,10 @@ def freeze(model: nn.Module, patterns: Sequence[str]) -> None:
     for names in matches(model, patterns, "model.freeze[{}]").values():
         for name in names:
             named[name].requires_grad_(False)
-    path, message = "model.layers", "the model has no parameters"
-    if patterns:
-        path, message = "model.freeze", "leaves no parameters to learn"
-    refuse(not any(parameter.requires_grad for parameter in named.values()), path, message)
+    if not any(parameter.requires_grad for parameter in named.values()):
+        path = "model.freeze" if patterns else "model.layers"
+        message = "leaves no parameters to learn" if patterns else "the model has no parameters"
+        raise refusal(path, message)
 
 
 def matches(model: nn.Module, patterns: Sequence[str], path: str) -> dict[str, list[str]]:
@@ -261,7 +261,8 @@ def build_optimizer(component: Component, model: nn.Module) -> optim.Optimizer:
     made: list[dict[str, Any]] = []
     for group, (where, names) in zip(groups, matched.items(), strict=True):
         chosen = [named.pop(name) for name in names if name in named]
-        refuse(not chosen, where, "matches only parameters that are frozen, or in a group before")
+        if not chosen:
+            raise refusal(where, "matches only parameters that are frozen, or in a group before")
         made.append({**group, "params": chosen})
         del made[-1]["parameters"]
     rest = [*named.values()]
@@ -289,8 +290,8 @@ class Schedule(Callback):
         self._monitor = monitor
         self._interval, warmup = (component.arguments[name] for name in ("interval", "warmup"))
         self._name = component.name + (" after warm-up" if warmup else "")
-        plateau = component.name == PLATEAU
-        refuse(plateau and warmup, "scheduler.warmup", f"cannot go before {PLATEAU}")
+        if component.name == PLATEAU and warmup:
+            raise refusal("scheduler.warmup", f"cannot go before {PLATEAU}")
         self._arguments = component.changed(without=LENGTHS.values()).arguments
         length = steps if self._interval == "step" else epochs
         component = component.changed(without=["interval", "warmup"])
@@ -302,8 +303,8 @@ class Schedule(Callback):
         ]
         made: Callable[..., optim.Optimizer] = type(optimizer)
         trial = build_scheduler(component, warmup, made(groups))
-        problem = trial_problem(trial, length, self._interval)
-        refuse(problem, "scheduler", problem)
+        if problem := trial_problem(trial, length, self._interval):
+            raise refusal("scheduler", problem)
         self._scheduler = build_scheduler(component, warmup, optimizer)
 
     def on_step(self, loop: Loop) -> None:
@@ -602,15 +603,17 @@ def class_weights(
     count = len(dataset.classes or ())
     if isinstance(given, tuple):
         weights = np.array(given)
-        message = f"has {len(given)} weights, but there are {count} classes"
-        refuse(len(given) != count, "data.class_weights", message)
+        if len(given) != count:
+            message = f"has {len(given)} weights, but there are {count} classes"
+            raise refusal("data.class_weights", message)
     else:
         labels = dataset.parts["train"].y.reshape(-1).astype(np.int64)
         counts = np.bincount(labels, minlength=count)
         weights = counts.sum() / (count * np.maximum(counts, 1))
     if LOSS_FACTS[loss].kind != "binary":
         return {"weight": tuple(float(weight) for weight in weights)}
-    refuse(not weights[0], "data.class_weights", "class 0 needs a weight that is not 0")
+    if not weights[0]:
+        raise refusal("data.class_weights", "class 0 needs a weight that is not 0")
     return {"pos_weight": float(weights[1] / weights[0])}
 
 

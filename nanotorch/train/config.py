@@ -90,12 +90,6 @@ def refusal(path: str, message: str, place: Place | None = None) -> ConfigError:
     return ConfigError([Problem(path, message, place)])
 
 
-def refuse(wrong: object, path: str, message: str, place: Place | None = None) -> None:
-    """Raise the error that says `message` about the value at `path`, if something is wrong."""
-    if wrong:
-        raise refusal(path, message, place)
-
-
 def usage_error(argument: str, message: str) -> ConfigError:
     """Return the error about one argument of the command line, or about all of it."""
     source = f"{COMMAND_LINE}{argument}" if argument else COMMAND_LINE.rstrip(": ")
