@@ -96,14 +96,26 @@ def usage_error(argument: str, message: str) -> ConfigError:
     return refusal("", message, Place(source=source))
 
 
-def unreadable(path: str, file: Path, reason: str | OSError) -> ConfigError:
+def unreadable(path: str, file: Path, reason: Any, place: Place | None = None) -> ConfigError:
     """Return the error about a file, which the value at `path` names."""
-    why = reason_of(reason, file) if isinstance(reason, OSError) else reason
-    return refusal(path, f"cannot read '{named(shown_path(file))}': {why}")
+    message = f"cannot read '{named(shown_path(file))}': {reason_of(reason, file)}"
+    return refusal(path, message, place)
 
 
-def reason_of(error: OSError, file: Path) -> str:
+def check_readable(path: str, file: Path, place: Place | None = None) -> None:
+    """Refuse a file that cannot be read."""
+    from nanotorch.serialization.files import opened  # here: it takes a while to import
+
+    try:
+        opened(file).close()
+    except OSError as error:
+        raise unreadable(path, file, error, place) from None
+
+
+def reason_of(error: str | Exception, file: Path) -> str:
     """Return why a file cannot be read; of one that is missing, also what is there instead."""
+    if not isinstance(error, OSError):
+        return str(error)
     found: dict[str, Path] = {}
     suffixes = [file.suffix] if file.suffix not in ("", *SUFFIXES) else SUFFIXES
     for place in (file.parent, Path(), Path("configs")) if error.errno == ENOENT else ():
@@ -165,12 +177,9 @@ class Noted:
         return True
 
 
-def raise_all(problems: Iterable[Problem], noted: list[Problem] | None = None) -> None:
-    """Raise a `ConfigError` of all problems, if there are any; add them to `noted` if given."""
-    found = list(problems)
-    if noted is not None:
-        noted += found
-    elif found:
+def raise_all(problems: Iterable[Problem]) -> None:
+    """Raise a `ConfigError` of all problems, if there are any."""
+    if found := list(problems):
         raise ConfigError(found)
 
 
@@ -737,27 +746,21 @@ class Reader:
         if all(form(member)[0] == "section" for member in members):
             # The value of their first key, a `Literal`, chooses one.
             tag = next(iter(section_keys(members[0])))
-            tags = [(get_args(section_keys(member)[tag].hint), member) for member in members]
-            by_tag = {choice: member for choices, member in tags for choice in choices}
+            choices = [(member, get_args(section_keys(member)[tag].hint)) for member in members]
+            by_tag = {choice: member for member, own in choices for choice in own}
             return self._section_by(tree, tag, by_tag, path)
-        attempts = []
+        before, found = self.problems, list[list[Problem]]()
         for member in members:
-            attempt = Reader(self._homes)
-            value = attempt.read(tree, member, path)
-            if not attempt.problems:
-                self.places |= attempt.places
-                self.components |= attempt.components
-                self.files |= attempt.files
-                self.notes += attempt.notes
+            self.problems = []
+            value, problems, self.problems = self.read(tree, member, path), self.problems, before
+            if not problems:
                 return value
-            if all(problem.path != path for problem in attempt.problems):
-                attempts.append(attempt)
-        if not attempts:
+            if all(problem.path != path for problem in problems):
+                found.append(problems)
+        if not found:
             return self._expected(tree, hint, path)
         # Of what is right as a whole, the one with the fewest and innermost mistakes was meant.
-        found = [attempt.problems for attempt in attempts]
-        fewest = min(found, key=lambda p: (len(p), -max(len(one.path) for one in p)))
-        self.problems += fewest
+        self.problems += min(found, key=lambda p: (len(p), -max(len(one.path) for one in p)))
         return INVALID
 
     def _section_by(

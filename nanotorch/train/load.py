@@ -9,14 +9,13 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
-
-from nanotorch.serialization.files import opened
 
 from .components import (
     CALLBACKS,
@@ -53,6 +52,7 @@ from .config import (
     Step,
     Table,
     Tree,
+    check_readable,
     decoded,
     described,
     did_you_mean,
@@ -67,7 +67,6 @@ from .config import (
     refusal,
     section_keys,
     shown_path,
-    unreadable,
     usage_error,
 )
 from .metrics import screen
@@ -114,7 +113,7 @@ def read_config_text(path: Path, source: str) -> str:
         raise refusal("", message, Place(source=source)) from None
 
 
-def parse_yaml(text: str, start: Place, noted: list[Problem] | None = None) -> Tree:
+def parse_yaml(text: str, start: Place, noted: Noted | None = None) -> Tree:
     """Return the tree of one YAML document; scalars are read as YAML 1.2 has them.
 
     Args:
@@ -156,7 +155,8 @@ def parse_yaml(text: str, start: Place, noted: list[Problem] | None = None) -> T
         message = f"not valid YAML: the character {chr(error.character)!r} is not allowed"
         place = place_within(start.source, 1, text, error.position) if start.line else start
         raise refusal("", message, place) from None
-    raise_all(planter.problems, noted)
+    with noted or nullcontext():
+        raise_all(planter.problems)
     return tree
 
 
@@ -245,9 +245,7 @@ class Planter:
         return Table({**merged, **entries}, place), size
 
 
-def with_overrides(
-    tree: Tree, overrides: Iterable[str], noted: list[Problem] | None = None
-) -> Tree:
+def with_overrides(tree: Tree, overrides: Sequence[str], noted: Noted) -> Tree:
     """Return `tree` with each `key=value` of the command line put in, later ones last.
 
     Values are YAML. Relative paths in them are meant from the current directory, as everywhere
@@ -256,16 +254,15 @@ def with_overrides(
     Args:
         tree: the configuration.
         overrides: what to put in.
-        noted: takes what is wrong with some of them; else it is raised.
+        noted: takes what is wrong with some of them.
     """
-    found, overrides = Noted(), list(overrides)
     if "=" in overrides:
         raise usage_error(" ".join(overrides), "write key=value without spaces around the '='")
     for override in overrides:
         shown = override if override.isprintable() else quoted(override)[1:-1]
         place = Place(source=COMMAND_LINE + shown, rank=COMMANDED)
         path, equals, text = override.partition("=")
-        with found:
+        with noted:
             if not equals or not OVERRIDE_PATH.fullmatch(path):
                 message = "expected key=value, as in train.epochs=5 or"
                 raise refusal("", f"{message} model.layers.0.out_features=8", place)
@@ -274,7 +271,6 @@ def with_overrides(
             steps = [name or int(index) for name, index in OVERRIDE_STEP.findall(path)]
             value = parse_yaml(text, place) if text.strip() else Scalar(None, place)
             tree = replaced(tree, steps, value)
-    raise_all(found.problems, noted)
     return tree
 
 
@@ -328,7 +324,7 @@ MOST_BASES = 10
 def read_tree(
     path: Path,
     source: str,
-    noted: list[Problem],
+    noted: Noted,
     within: tuple[Path, ...] = (),
     known: dict[Path, Tree] | None = None,
 ) -> Tree:
@@ -372,11 +368,7 @@ def base_path(name: Tree, within: tuple[Path, ...]) -> Path:
     path = name.place.base / name.value
     if len(within) >= MOST_BASES:
         raise refusal(KEY, f"more than {MOST_BASES} files inherit from one another", name.place)
-    try:
-        opened(path).close()
-    except OSError as error:
-        message = f"cannot read {quoted(name.value)}: {error.strerror or error}"
-        raise refusal(KEY, message, name.place) from None
+    check_readable(KEY, path, name.place)
     if path.resolve() in within:
         raise refusal(KEY, f"{quoted(name.value)} inherits from itself", name.place)
     return path
@@ -455,7 +447,7 @@ def load_config(
     Raises:
         ConfigError: if anything is wrong with it; says everything that is.
     """
-    noted: list[Problem] = []
+    noted = Noted()
     for override in overrides:
         if not isinstance(override, str):
             raise TypeError(f"overrides are texts, key=value, one argument each; got {override!r}")
@@ -469,33 +461,32 @@ def load_config(
     tree = with_overrides(written, overrides, noted)
     if not isinstance(tree, Table):
         message = f"expected sections, such as 'model:' and 'train:', got {tree}"
-        raise ConfigError([*noted, Problem("", message, tree.place)])
+        raise ConfigError([*noted.problems, Problem("", message, tree.place)])
     reader = Reader(lambda key: all_homes().get(key, ()))
     config = reader.read(tree, Config, "")
-    if noted or reader.problems:
+    if noted.problems or reader.problems:
         blamed: list[Problem] = []
         in_file = any(problem.place and problem.place.line for problem in reader.problems)
-        if overrides and in_file and not noted:
+        if overrides and in_file and not noted.problems:
             alone = Reader()
             alone.read(written, Config, "")
             if not alone.problems:
                 place = Place(source=f"{COMMAND_LINE}{' '.join(overrides)}")
                 message = "the file alone is right; this causes the mistakes above"
                 blamed.append(Problem("", message, place))
-        noted += [*reader.problems, *refused(reader.components.values())]
+        noted.problems += [*reader.problems, *refused(reader.components.values())]
         for data_path, file in reader.files.items():
-            if data_path.startswith("data."):
-                try:
-                    opened(file).close()
-                except OSError as error:
-                    noted += unreadable(data_path, file, error).problems
+            with noted:
+                if data_path.startswith("data."):
+                    check_readable(data_path, file)
 
         def position(problem: Problem) -> tuple[bool, int, int, int]:
             """Order problems as they stand in the file, its bases, on the command line."""
             place = problem.place or Place(source="", rank=COMMANDED)
             return place.rank == COMMANDED, -place.rank, place.line, place.column
 
-        raise ConfigError([*sorted(reader.places.placed(noted), key=position), *blamed])
+        found = sorted(reader.places.placed(noted.problems), key=position)
+        raise ConfigError([*found, *blamed])
     if config.log.name is None:
         config = replace(config, log=replace(config.log, name=name))
     if (

@@ -1,5 +1,6 @@
 """Every test of the trainer works in an empty directory of its own, on a screen of its own."""
 
+import contextlib
 import functools
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,12 +24,13 @@ def _equal_texts_are_parsed_once() -> Iterator[None]:
 
     @functools.lru_cache(1000)
     def known(text: str, start: config.Place) -> tuple[config.Tree, tuple[config.Problem, ...]]:
-        noted: list[config.Problem] = []
-        return parse(text, start, noted), tuple(noted)
+        noted = config.Noted()
+        return parse(text, start, noted), tuple(noted.problems)
 
     def parsed(text: str, start: config.Place, noted: Any = None) -> config.Tree:
         tree, problems = known(text, start)
-        config.raise_all(problems, noted)
+        with noted or contextlib.nullcontext():
+            config.raise_all(problems)
         return tree
 
     with pytest.MonkeyPatch.context() as patch:

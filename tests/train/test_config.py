@@ -5,7 +5,17 @@ from typing import Any
 
 import pytest
 
-from nanotorch.train.config import ConfigError, Items, Place, Scalar, Table, Tree, plain_scalar
+from nanotorch.train.config import (
+    ConfigError,
+    Items,
+    Noted,
+    Place,
+    Scalar,
+    Table,
+    Tree,
+    plain_scalar,
+    raise_all,
+)
 from nanotorch.train.load import LARGEST_FILE, parse_yaml, read_config_text, with_overrides
 from tests.train.examples import refusal_of
 
@@ -22,6 +32,13 @@ def plain(tree: Tree) -> Any:
 
 def parsed(text: str) -> Any:
     return plain(parse_yaml(text, START))
+
+
+def overridden(tree: Tree, overrides: list[str]) -> Tree:
+    noted = Noted()
+    tree = with_overrides(tree, overrides, noted)
+    raise_all(noted.problems)
+    return tree
 
 
 refusal = refusal_of(lambda text: parse_yaml(text, START))
@@ -214,7 +231,7 @@ TREE = "a: 1\nm:\n  - &h {n: 1, k: 2}\n  - *h\ns:\n"
     ],
 )
 def test_overrides_replace_values(overrides: list[str], expected: object) -> None:
-    assert plain(with_overrides(parse_yaml(TREE, START), overrides)) == expected
+    assert plain(overridden(parse_yaml(TREE, START), overrides)) == expected
 
 
 EXPECTED_KEY_VALUE = "expected key=value, as in train.epochs=5 or model.layers.0.out_features=8"
@@ -239,11 +256,11 @@ EXPECTED_KEY_VALUE = "expected key=value, as in train.epochs=5 or model.layers.0
 )  # fmt: skip
 def test_wrong_overrides(override: str, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        with_overrides(parse_yaml(TREE, START), [override])
+        overridden(parse_yaml(TREE, START), [override])
     assert str(caught.value) == message
 
 
 def test_all_wrong_overrides_are_reported() -> None:
     with pytest.raises(ConfigError) as caught:
-        with_overrides(parse_yaml(TREE, START), ["x", "a=2", "y"])
+        overridden(parse_yaml(TREE, START), ["x", "a=2", "y"])
     assert len(caught.value.problems) == 2
