@@ -256,7 +256,7 @@ def build_optimizer(component: Component, model: nn.Module) -> optim.Optimizer:
             where = f"optimizer.groups[{index}]{key and f'.{key}'}" if own else problem.path
             # What is said of a group for the arguments of all groups is told once.
             told.setdefault(where, Problem(where, problem.message))
-    raise_all([*noted.problems, *told.values()])
+    raise_all([*noted, *told.values()])
     named = {n: p for n, p in model.named_parameters() if p.requires_grad}
     made: list[dict[str, Any]] = []
     for group, (where, names) in zip(groups, matched.items(), strict=True):

@@ -8,7 +8,7 @@ import operator
 import types
 import typing
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -157,8 +157,7 @@ class Components:
         try:
             return self._construct(component.name, inputs, arguments)
         except REFUSALS:
-            pass
-        raise self._blamed(component, inputs, arguments)
+            raise self._blamed(component, inputs, arguments) from None
 
     def attempt(self, component: Component) -> None:
         """Build a component for next to nothing, to hear what it refuses."""
@@ -242,13 +241,13 @@ class Components:
         return typing.Union[tuple(members)]  # noqa: UP007 - made at run time
 
 
-def refused(components: Iterable[Component]) -> Iterator[Problem]:
-    """Yield what components refuse, each built for next to nothing."""
+def refused(components: Iterable[Component]) -> Sequence[Problem]:
+    """Return what components refuse, each built for next to nothing."""
+    noted = Noted()
     for component in components:
-        noted = Noted()
         with noted:
             component.registry.attempt(component)
-        yield from noted.problems
+    return noted
 
 
 def constructor(factory: Callable[..., Any]) -> Callable[..., Any]:
@@ -731,7 +730,7 @@ class Parser:
             self.any_length = True
             return lambda x: x
         if name == "i":
-            return numbers_like
+            return lambda x: torch.arange(len(x), dtype=x.dtype).view(-1, *[1] * (x.dim() - 1))
         if name in CONSTANTS:
             return CONSTANTS[name]
         if name in CALLS:
@@ -768,12 +767,6 @@ def holds_vector(node: ast.expr) -> bool:
         return node.func.id not in REDUCTIONS and holds_vector(node.args[0])
     parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
     return any(map(holds_vector, parts))
-
-
-def numbers_like(x: torch.Tensor) -> torch.Tensor:
-    """Return 0, 1, 2 and so on along the first dimension of `x`."""
-    numbers = torch.arange(x.shape[0], dtype=x.dtype)
-    return numbers if x.dim() < 2 else numbers[:, None]
 
 
 # Functions to minimize by name, with their known minima.

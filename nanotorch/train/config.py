@@ -161,11 +161,8 @@ class Origins(dict[str, Place]):
             raise ConfigError(self.placed(error.problems)) from error.__cause__
 
 
-class Noted:
+class Noted(list[Problem]):
     """Problems that are told together: those of each block under `with noted`."""
-
-    def __init__(self) -> None:
-        self.problems: list[Problem] = []
 
     def __enter__(self) -> None:
         pass
@@ -173,7 +170,7 @@ class Noted:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         if not isinstance(error, ConfigError):
             return False
-        self.problems += error.problems
+        self += error.problems
         return True
 
 

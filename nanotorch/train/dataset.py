@@ -164,7 +164,7 @@ class Preprocessing:
             start, end = end, end + len(column.features)
             with noted:
                 found[:, start:end] = column.values(table, self.missing)
-        raise_all(table.in_order(noted.problems))
+        raise_all(table.in_order(noted))
         return found
 
     def fitted(self, x: Array, standardize: bool | str, missing: str) -> "Preprocessing":
@@ -372,9 +372,12 @@ class SampleReader:
         for option in ("features", "exclude", "categorical"):
             columns = getattr(data, option) or ()
             wanted |= {f"data.{option}[{index}]": name for index, name in enumerate(columns)}
+        lacks = f"{table.source} has no column"
+        bare = f": its first line {NO_HEADER}; write data.header: false"
+        bare = bare if mostly_numbers(table.header) else ""
         raise_all(
-            Problem(where, no_column(name, table))
-            for where, name in wanted.items()
+            Problem(path, f"{lacks} {quoted(name)}{bare or did_you_mean(name, table.header)}")
+            for path, name in wanted.items()
             if name not in table.positions
         )
         if data.missing == "drop":
@@ -408,7 +411,7 @@ class SampleReader:
                     expected = "is neither 0 nor 1; CrossEntropyLoss takes more than two classes"
                 y = table.numbers(target, advice=DROP, known=classes, unfit=expected)
                 preprocessing = replace(preprocessing, classes=classes)
-        problems = table.in_order(noted.problems)
+        problems = table.in_order(noted)
         advice = self._advice(table, preprocessing) if problems and like is None else ()
         raise_all([*problems, *advice])
         return self._shaped(x, y, preprocessing)
@@ -567,14 +570,6 @@ def few_names(table: CsvFile, column: str) -> tuple[str, ...] | None:
     """Return the names in a column that has no numbers, if they are few enough for features."""
     names = table.names(column)
     return in_order([*names]) if 0 < len(names) <= min(MOST_NAMES, table.count // 2) else None
-
-
-def no_column(name: str, table: CsvFile) -> str:
-    """Return the message for a column that is not there."""
-    message = f"{table.source} has no column {quoted(name)}"
-    if mostly_numbers(table.header):
-        return f"{message}: its first line {NO_HEADER}; write data.header: false"
-    return message + did_you_mean(name, table.header)
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
@@ -45,32 +45,12 @@ from .run import (
     read_record,
 )
 from .run_directory import LATEST, CheckpointError
-from .schema import FIT, Averaging, Checkpoint, EarlyStopping, FitConfig, Log
+from .schema import FIT, FitConfig, Log
 from .supervised import KINDS, Training, batch_of, evaluating, streams
 
 Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 Metric = Callable[[torch.Tensor, torch.Tensor], torch.Tensor | float]
 Samples = Sequence[ArrayLike | torch.Tensor] | Dataset[Any] | DataLoader[Any]
-
-
-class Settings(TypedDict, total=False):
-    """What else `fit` takes: the settings of a configuration, with their names and defaults."""
-
-    steps: int | None
-    batch_size: int | None
-    shuffle: bool
-    accumulate: int
-    clip_norm: float | None
-    clip_value: float | None
-    validate_every: int
-    time_limit: float | None
-    overfit_batches: int | None
-    fast_dev_run: bool
-    compile: bool
-    early_stopping: Mapping[str, object] | EarlyStopping | None
-    averaging: Mapping[str, object] | Averaging | None
-    checkpoint: Mapping[str, object] | Checkpoint
-    log: Mapping[str, object] | Log
 
 
 def fit(
@@ -89,7 +69,7 @@ def fit(
     resume: bool | str | Path = False,
     seed: int = 0,
     verbose: bool = True,
-    **settings: Unpack[Settings],
+    **settings: Any,
 ) -> RunResult:
     """Train a model of one's own on samples of one's own, with all that the trainer does.
 
@@ -148,10 +128,13 @@ def fit(
         parts = loaders(config, data, validation, test)
         experiment = Fit(loaded.config, model, *parts, objects, metrics or {}, callbacks)
         loaded = replace(loaded, config=experiment.config)
-        if resume is not False:
-            found = run_to_resume(directory, resume)
-            if found is not None:
-                return continued(loaded, experiment, *found, verbose)
+        if resume is True:
+            if directory is None:
+                raise refusal("resume", "needs `directory`, where the run to resume is")
+            newest = Path(directory) / LATEST
+            resume = newest.with_suffix("") if newest.exists() else False
+        if not isinstance(resume, bool):
+            return continued(loaded, experiment, *find(resume), verbose)
         return begin(loaded, experiment, (), PROGRAM, verbose, scratch=directory is None)
 
 
@@ -376,7 +359,17 @@ class Fit(Training):
         self.model, self.loader, self._parts, self.metrics = model, loader, parts, metrics
         self.loss = self._loss(objects["loss"])
         self.optimizer = self._optimizer(objects["optimizer"])
-        *self._example, targets = first_batch(loader)
+        random, state = torch.get_rng_state(), loader.state_dict()
+        batch = next(iter(loader))
+        loader.load_state_dict(state)  # as if nothing had been drawn
+        torch.set_rng_state(random)
+        several = isinstance(batch, list | tuple)
+        fits = several and all(isinstance(x, torch.Tensor) and x.dim() for x in batch)
+        if not fits or len(batch) < 2:
+            got = f"{[type(item).__name__ for item in batch]}" if several else type(batch).__name__
+            message = f"expected batches (x, y) of tensors, samples first; got {got}"
+            raise refusal("data", f"{message}; a collate_fn of the DataLoader can make them")
+        *self._example, targets = (tensor[:2] for tensor in batch)
         kind = self._tried(targets)
         self.kind = KINDS[kind](config.loss.name) if kind else None
         self._listening = callbacks
@@ -478,38 +471,12 @@ def check(value: object, kind: Any, argument: str, expected: str) -> None:
         raise refusal(argument, f"expected {expected}; got {got}")
 
 
-def first_batch(loader: DataLoader[Any]) -> list[torch.Tensor]:
-    """Return two samples of the first batch; what is random is as if nothing had been drawn."""
-    random, state = torch.get_rng_state(), loader.state_dict()
-    batch = next(iter(loader))
-    loader.load_state_dict(state)
-    torch.set_rng_state(random)
-    several = isinstance(batch, list | tuple)
-    if several and len(batch) > 1 and all(isinstance(x, torch.Tensor) and x.dim() for x in batch):
-        return [tensor[:2] for tensor in batch]
-    got = f"{[type(item).__name__ for item in batch]}" if several else type(batch).__name__
-    message = f"expected batches (x, y) of tensors, samples first; got {got}"
-    raise refusal("data", f"{message}; a collate_fn of the DataLoader can make them")
-
-
 # A run that is resumed.
 
 
 FIXED = ("experiment", "seed", "data", "model", "loss.name", "optimizer.name")
 LENGTHS = ("train.batch_size", "train.accumulate", "train.overfit_batches")
 """What must stay as it was in a resumed run; these at least where it counts epochs."""
-
-
-def run_to_resume(
-    directory: str | Path | None, resume: bool | str | Path
-) -> tuple[Path, Path | None] | None:
-    """Return the directory of the run to resume, and a checkpoint if one is meant; else None."""
-    if not isinstance(resume, bool):
-        return find(resume)
-    if directory is None:
-        raise refusal("resume", "needs `directory`, where the run to resume is")
-    newest = Path(directory) / LATEST
-    return find(newest.with_suffix("")) if newest.exists() else None
 
 
 def continued(

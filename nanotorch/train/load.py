@@ -155,7 +155,7 @@ def parse_yaml(text: str, start: Place, noted: Noted | None = None) -> Tree:
         message = f"not valid YAML: the character {chr(error.character)!r} is not allowed"
         place = place_within(start.source, 1, text, error.position) if start.line else start
         raise refusal("", message, place) from None
-    with noted or nullcontext():
+    with nullcontext() if noted is None else noted:
         raise_all(planter.problems)
     return tree
 
@@ -461,20 +461,20 @@ def load_config(
     tree = with_overrides(written, overrides, noted)
     if not isinstance(tree, Table):
         message = f"expected sections, such as 'model:' and 'train:', got {tree}"
-        raise ConfigError([*noted.problems, Problem("", message, tree.place)])
+        raise ConfigError([*noted, Problem("", message, tree.place)])
     reader = Reader(lambda key: all_homes().get(key, ()))
     config = reader.read(tree, Config, "")
-    if noted.problems or reader.problems:
+    if noted or reader.problems:
         blamed: list[Problem] = []
         in_file = any(problem.place and problem.place.line for problem in reader.problems)
-        if overrides and in_file and not noted.problems:
+        if overrides and in_file and not noted:
             alone = Reader()
             alone.read(written, Config, "")
             if not alone.problems:
                 place = Place(source=f"{COMMAND_LINE}{' '.join(overrides)}")
                 message = "the file alone is right; this causes the mistakes above"
                 blamed.append(Problem("", message, place))
-        noted.problems += [*reader.problems, *refused(reader.components.values())]
+        noted += [*reader.problems, *refused(reader.components.values())]
         for data_path, file in reader.files.items():
             with noted:
                 if data_path.startswith("data."):
@@ -485,7 +485,7 @@ def load_config(
             place = problem.place or Place(source="", rank=COMMANDED)
             return place.rank == COMMANDED, -place.rank, place.line, place.column
 
-        found = sorted(reader.places.placed(noted.problems), key=position)
+        found = sorted(reader.places.placed(noted), key=position)
         raise ConfigError([*found, *blamed])
     if config.log.name is None:
         config = replace(config, log=replace(config.log, name=name))

@@ -25,11 +25,11 @@ def _equal_texts_are_parsed_once() -> Iterator[None]:
     @functools.lru_cache(1000)
     def known(text: str, start: config.Place) -> tuple[config.Tree, tuple[config.Problem, ...]]:
         noted = config.Noted()
-        return parse(text, start, noted), tuple(noted.problems)
+        return parse(text, start, noted), tuple(noted)
 
     def parsed(text: str, start: config.Place, noted: Any = None) -> config.Tree:
         tree, problems = known(text, start)
-        with noted or contextlib.nullcontext():
+        with contextlib.nullcontext() if noted is None else noted:
             config.raise_all(problems)
         return tree
 

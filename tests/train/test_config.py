@@ -37,7 +37,7 @@ def parsed(text: str) -> Any:
 def overridden(tree: Tree, overrides: list[str]) -> Tree:
     noted = Noted()
     tree = with_overrides(tree, overrides, noted)
-    raise_all(noted.problems)
+    raise_all(noted)
     return tree
 
 
