@@ -294,18 +294,15 @@ class Schedule(Callback):
             raise refusal("scheduler.warmup", f"cannot go before {PLATEAU}")
         self._arguments = component.changed(without=LENGTHS.values()).arguments
         length = steps if self._interval == "step" else epochs
-        component = component.changed(without=["interval", "warmup"])
-        if (name := LENGTHS.get(component.name)) and name not in component.arguments:
-            component = component.changed({name: max(length - warmup, 1)})
         # An optimizer with the same options, of nothing that matters.
         groups = [
             {**g, "params": [nn.Parameter(torch.zeros(1, 1))]} for g in optimizer.param_groups
         ]
         made: Callable[..., optim.Optimizer] = type(optimizer)
-        trial = build_scheduler(component, warmup, made(groups))
+        trial = build_scheduler(component, length, made(groups))
         if problem := trial_problem(trial, length, self._interval):
             raise refusal("scheduler", problem)
-        self._scheduler = build_scheduler(component, warmup, optimizer)
+        self._scheduler = build_scheduler(component, length, optimizer)
 
     def on_step(self, loop: Loop) -> None:
         if self._interval == "step":
@@ -357,10 +354,11 @@ class GivenSchedule(Schedule):
 
 
 def build_scheduler(
-    component: Component, warmup: int, optimizer: optim.Optimizer
+    component: Component, length: int, optimizer: optim.Optimizer
 ) -> lr_scheduler.LRScheduler:
-    """Return a scheduler, after a rise over `warmup` changes."""
-    main: lr_scheduler.LRScheduler = component.build(optimizer)
+    """Return a scheduler for a training of `length` changes, after a rise over the first ones."""
+    warmup = component.arguments["warmup"]
+    main: lr_scheduler.LRScheduler = component.build(optimizer, length=max(length - warmup, 1))
     if not warmup:
         return main
     rise = lr_scheduler.LinearLR(optimizer, 1 / (warmup + 1), total_iters=warmup)

@@ -21,13 +21,15 @@ from typing import Any, NoReturn, TextIO
 from . import ranks
 from .config import (
     ABSENT,
+    COMMAND_LINE,
     SUFFIXES,
     SYNONYMS,
     ConfigError,
+    Place,
+    check_readable,
     closest,
     named,
     quoted,
-    reason_of,
     usage_error,
 )
 
@@ -300,13 +302,7 @@ def import_module(name: str) -> None:
     """Import a module by its name, or a file, which may import what is beside it."""
     is_file, path = name.endswith(".py"), Path(name).resolve()
     if is_file:
-        try:
-            from nanotorch.serialization.files import opened
-
-            opened(name).close()
-        except (OSError, ValueError) as error:
-            why = reason_of(error, path) if isinstance(error, OSError) else error
-            raise CommandError(f"cannot be read: {why}") from None
+        check_readable("", Path(name), Place(source=f"{COMMAND_LINE}--import {name}"))
     elif not all(part.isidentifier() for part in name.split(".")):
         raise CommandError(f"{quoted(name)} is not the name of a module")
     place = str(path.parent if is_file else Path.cwd())

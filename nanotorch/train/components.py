@@ -417,12 +417,18 @@ class Schedules(Components):
         interval = Key(Literal["epoch", "step"], "step" if name in BY_STEPS else "epoch")
         return {**found, "interval": interval, "warmup": Key(Natural, 0)}
 
-    def attempt(self, component: Component) -> None:
+    def build(
+        self, component: Component, *inputs: Any, length: int = MOST_TRIED, **inferred: Any
+    ) -> Any:
+        """Return a scheduler that goes on for `length` changes of the rate, warm-up left out."""
         bare = component.changed(without=["interval", "warmup"])
         if (name := LENGTHS.get(component.name)) and name not in bare.arguments:
-            bare = bare.changed({name: MOST_TRIED})
+            bare = bare.changed({name: length})
+        return super().build(bare, *inputs)
+
+    def attempt(self, component: Component) -> None:
         optimizer = optim.SGD([nn.Parameter(torch.zeros(1, 1))], momentum=0.5)
-        self.build(bare, optimizer)  # which has every option
+        self.build(component, optimizer)  # which has every option
 
 
 SCHEDULES = Schedules(
@@ -538,6 +544,7 @@ class Place(Item):
 
 CALLBACKS = Components("a callback", loop, (), base=loop.Callback)
 """What listens to the training, by the names under which users have registered it."""
+REGISTRIES = (LAYERS, LOSSES, OPTIMIZERS, SCHEDULES, CALLBACKS)
 
 register_layer = LAYERS.register
 register_callback = CALLBACKS.register

@@ -5,6 +5,7 @@ import functools
 import inspect
 import itertools
 import json
+import math
 import re
 import sys
 import textwrap
@@ -18,12 +19,8 @@ from typing import Any, get_args
 import numpy as np
 
 from .components import (
-    CALLBACKS,
     FUNCTIONS,
-    LAYERS,
-    LOSSES,
-    OPTIMIZERS,
-    SCHEDULES,
+    REGISTRIES,
     SEARCHING,
     Components,
     members_of,
@@ -647,8 +644,6 @@ NO_CALLBACKS = """\
 none but what a program registers; what is built in has sections of its own: train, scheduler,
 early_stopping, averaging, checkpoint and log"""
 
-REGISTRIES = (LAYERS, LOSSES, OPTIMIZERS, SCHEDULES, CALLBACKS)
-COMPONENTS: Mapping[str, Components] = {registry.plural: registry for registry in REGISTRIES}
 parsed = functools.cache(lambda source: ast.parse(source))
 Keys = Mapping[str, Key]
 Texts = Mapping[str, str]
@@ -717,18 +712,19 @@ def sections_within(section: type[Section], path: str) -> Iterator[tuple[str, ty
 
 def kinds() -> Mapping[str, Mapping[str, Iterable[str]]]:
     """Return kind -> name -> the lines about it."""
-    chosen_by = {config: section_keys(config)["experiment"].hint for config in get_args(Config)}
-    pairs = (sections_within(c, ", ".join(get_args(hint))) for c, hint in chosen_by.items())
-    sections = {path: about_section(section, path) for pair in pairs for path, section in pair}
-    found: dict[str, Mapping[str, Iterable[str]]] = {"sections": sections}
-    for kind, r in COMPONENTS.items():
-        found[kind] = {n: about(n, r.factory(n), r.keys(n), None, r.followed(n)) for n in r.names}
-    makers = GENERATORS.sections.items()
-    found["generators"] = {name: about_section(section, name) for name, section in makers}
-    known = FUNCTIONS.items()
+    found: dict[str, dict[str, Iterable[str]]] = {"sections": {}}
+    for config in get_args(Config):
+        experiments = ", ".join(get_args(section_keys(config)["experiment"].hint))
+        for path, section in sections_within(config, experiments):
+            found["sections"][path] = about_section(section, path)
+    for r in REGISTRIES:
+        found[r.plural] = {
+            n: about(n, r.factory(n), r.keys(n), None, r.followed(n)) for n in r.names
+        }
+    found["generators"] = {n: about_section(of, n) for n, of in GENERATORS.sections.items()}
     found["functions"] = {
         n: [*wrapped(f"{n}: {f.sentence}", "  "), *wrapped(f"  f(x) = {f.shown}", "    ")]
-        for n, f in known
+        for n, f in FUNCTIONS.items()
     }
     return found
 
@@ -834,7 +830,10 @@ class Builder:
                 required = [name for name, key in keys.items() if key.default is REQUIRED]
                 return closed(properties, required)
             case "limited", (inner, Range() as bounds):
-                return self._node(inner) | limits(bounds)
+                words = {"minimum": bounds.low, "exclusiveMinimum": bounds.above}
+                words |= {"maximum": bounds.high, "exclusiveMaximum": bounds.below}
+                limits = {word: value for word, value in words.items() if abs(value) < math.inf}
+                return self._node(inner) | limits
             case "limited", (inner, _):
                 return self._node(inner)
             case "union", members:
@@ -887,10 +886,3 @@ def closed(properties: Node, required: list[str]) -> Node:
     """Return a mapping with these keys and no others."""
     node: Node = {"type": "object", "properties": properties, "additionalProperties": False}
     return {**node, "required": required} if required else node
-
-
-def limits(bounds: Range) -> Node:
-    """Return the limits of a number."""
-    words = {"minimum": bounds.low, "exclusiveMinimum": bounds.above}
-    words |= {"maximum": bounds.high, "exclusiveMaximum": bounds.below}
-    return {word: value for word, value in words.items() if abs(value) != float("inf")}

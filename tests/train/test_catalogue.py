@@ -6,10 +6,9 @@ from typing import get_args
 import pytest
 
 from nanotorch.train.cli import main
-from nanotorch.train.components import FUNCTIONS
+from nanotorch.train.components import FUNCTIONS, REGISTRIES
 from nanotorch.train.config import Section
 from nanotorch.train.load import (
-    COMPONENTS,
     catalogue,
     field_sentences,
     kinds,
@@ -36,7 +35,7 @@ def test_every_field_has_a_sentence(section: type[Section]) -> None:
 def test_every_name_is_told_with_all_its_fields() -> None:
     text = catalogue("all")
     assert text is not None
-    for registry in COMPONENTS.values():
+    for registry in REGISTRIES:
         for name in registry.names:
             about = catalogue(name)
             assert about is not None

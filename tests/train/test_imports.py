@@ -87,7 +87,7 @@ def test_the_runs_of_a_sweep_import_as_well(capsys: pytest.CaptureFixture[str]) 
     [
         ("nowhere", "", "there is no module 'nowhere' here or where Python looks"),
         ("own.x", "", "there is no module 'own.x' here or where Python looks"),
-        ("nowhere.py", "", "cannot be read: No such file"),
+        ("nowhere.py", "", "cannot read 'nowhere.py': No such file"),
         (".own", "", "'.own' is not the name of a module"),
         ("", "", "'' is not the name of a module"),
         ("json.py", "", "there is a module 'json' already; rename the file"),
