@@ -296,13 +296,6 @@ def classes_in(module: types.ModuleType, base: type) -> dict[str, type]:
     }
 
 
-def takes_one_input(layer: type) -> bool:
-    """Return whether a layer can stand in a sequence."""
-    parameters = list(inspect.signature(layer.forward).parameters.values())[1:]  # type: ignore[attr-defined]
-    required = [parameter for parameter in parameters if parameter.default is parameter.empty]
-    return len(required) == 1 and required[0].kind is not inspect.Parameter.VAR_POSITIONAL
-
-
 HOLDERS = ("RNNBase", "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict")
 
 INFERRED = {
@@ -314,7 +307,10 @@ INFERRED = {
 LAYER_NAMES = [
     name
     for name, layer in classes_in(nn, nn.Module).items()
-    if name not in HOLDERS and not name.endswith("Loss") and takes_one_input(layer)
+    if name not in HOLDERS and not name.endswith("Loss")
+    # What can stand in a sequence takes one input.
+    for _, *parameters in [inspect.signature(layer.forward).parameters.values()]  # type: ignore[attr-defined]
+    if [p.kind for p in parameters if p.default is p.empty] == [parameters[0].POSITIONAL_OR_KEYWORD]
 ]
 HIDDEN = ("RNN.mode", "LSTM.mode", "GRU.mode", "RNN.proj_size", "GRU.proj_size")
 LAYERS = Components("a layer", nn, tuple(LAYER_NAMES), (*INFERRED, "num_embeddings"), HIDDEN)

@@ -757,7 +757,8 @@ class Reader:
         if not found:
             return self._expected(tree, hint, path)
         # Of what is right as a whole, the one with the fewest and innermost mistakes was meant.
-        self.problems += min(found, key=lambda p: (len(p), -max(len(one.path) for one in p)))
+        fewest = min(found, key=lambda p: (len(p), -max(len(one.path) for one in p)))
+        self.problems += fewest
         return INVALID
 
     def _section_by(

@@ -217,8 +217,7 @@ class Preprocessing:
         """Return everything as JSON has it."""
         arrays = {name: getattr(self, name).tolist() for name in ("mean", "scale", "fill")}
         columns, shape = [vars(column) for column in self.columns], list(self.shape)
-        found = {**vars(self), **arrays, "columns": columns, "shape": shape}
-        return {name: found[name] for name in PreprocessingRecord.__annotations__}
+        return {**vars(self), **arrays, "columns": columns, "shape": shape}
 
     @classmethod
     def from_record(cls, record: PreprocessingRecord) -> "Preprocessing":

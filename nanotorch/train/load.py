@@ -345,8 +345,16 @@ def read_tree(
     inner = (*within, path.resolve())
     result: Tree = replace(tree, entries=entries)
     # The file itself comes last, and of several bases the later one wins.
-    listed = names.items if isinstance(names, Items) else [names]
-    bases = [base_path(name, inner) for name in listed]
+    bases: list[Path] = []
+    for name in names.items if isinstance(names, Items) else [names]:
+        if not isinstance(name, Scalar) or not isinstance(name.value, str) or "\0" in name.value:
+            raise refusal(KEY, f"expected a file name, got {name}", name.place)
+        if len(inner) >= MOST_BASES:
+            raise refusal(KEY, f"more than {MOST_BASES} files inherit from one another", name.place)
+        bases.append(name.place.base / name.value)
+        check_readable(KEY, bases[-1], name.place)
+        if bases[-1].resolve() in inner:
+            raise refusal(KEY, f"{quoted(name.value)} inherits from itself", name.place)
     for file, base in {base.resolve(): base for base in reversed(bases)}.items():
         if file not in known:
             known[file] = tree  # it counts from now on: its own bases have lower ranks
@@ -356,19 +364,6 @@ def read_tree(
             raise refusal("", f"expected sections to inherit, got {inherited}", inherited.place)
         result = merged(inherited, result)
     return result
-
-
-def base_path(name: Tree, within: tuple[Path, ...]) -> Path:
-    """Return the file that an item of `inherit` names."""
-    if not isinstance(name, Scalar) or not isinstance(name.value, str) or "\0" in name.value:
-        raise refusal(KEY, f"expected a file name, got {name}", name.place)
-    path = name.place.base / name.value
-    if len(within) >= MOST_BASES:
-        raise refusal(KEY, f"more than {MOST_BASES} files inherit from one another", name.place)
-    check_readable(KEY, path, name.place)
-    if path.resolve() in within:
-        raise refusal(KEY, f"{quoted(name.value)} inherits from itself", name.place)
-    return path
 
 
 def merged(base: Tree, tree: Tree) -> Tree:
@@ -452,7 +447,15 @@ def load_config(
         source, name = "the mapping", "run"
         written = parse_yaml(flow(path), Place(source=source), noted)
     else:
-        path = known_path(path)
+        name = str(path)
+        if BARE_NAME.fullmatch(name) and not Path(name).exists():
+            files = shipped()
+            here = [file.name for file in Path().iterdir() if file.suffix in SUFFIXES]
+            if name not in files:
+                meant = did_you_mean(name, [*here, *files])
+                message = f"there is no such file or configuration{meant}"
+                raise refusal("", message, Place(source=name))
+            path = files[name]
         source, name = str(path), run_name(Path(path).stem)
         written = read_tree(Path(path), source, noted)
     tree = with_overrides(written, overrides, noted)
@@ -506,19 +509,6 @@ def shipped() -> dict[str, Path]:
     # Those of a wheel are in the package, those of a checkout beside it.
     folders = (folder / "configs" for folder in (package, package.parent))
     return next(({p.stem: p for p in sorted(f.glob("*.yaml"))} for f in folders if f.is_dir()), {})
-
-
-def known_path(path: str | Path) -> str | Path:
-    """Return the file that is meant: a bare name may be that of a shipped configuration."""
-    name = str(path)
-    if not BARE_NAME.fullmatch(name) or Path(name).exists():
-        return path
-    files = shipped()
-    if name not in files:
-        here = [path.name for path in Path().iterdir() if path.suffix in SUFFIXES]
-        message = f"there is no such file or configuration{did_you_mean(name, [*here, *files])}"
-        raise refusal("", message, Place(source=name))
-    return files[name]
 
 
 def run_name(stem: str) -> str:

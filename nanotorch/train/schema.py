@@ -4,7 +4,15 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, TypeVar, get_args, get_type_hints
+from typing import (
+    Annotated,
+    ClassVar,
+    Literal,
+    TypeVar,
+    dataclass_transform,
+    get_args,
+    get_type_hints,
+)
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,8 +65,15 @@ MOST_STARTS = 10_000
 RUN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.=,+-]{0,99}", re.ASCII)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Train(Section):
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+class Declared(Section):
+    """Base of the sections here: they are frozen dataclasses, whose fields are given by name."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, kw_only=True)(cls)
+
+
+class Train(Declared):
     """How long and in what portions to train."""
 
     alternatives: ClassVar[Alternatives] = {"epochs": (), "steps": ()}
@@ -92,8 +107,7 @@ class Train(Section):
     """Whether the step is compiled if there are enough of them to save time; equal to the bit."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Checkpoint(Section):
+class Checkpoint(Declared):
     """What is kept to resume from, and of the best weights."""
 
     seconds: NotNegative | None = 30.0
@@ -110,8 +124,7 @@ class Checkpoint(Section):
     """Whether less of it is better, or more; if left out, its name tells."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class EarlyStopping(Section):
+class EarlyStopping(Declared):
     """An end before the time, where nothing improves any more."""
 
     monitor: str = "validation/loss"
@@ -124,8 +137,7 @@ class EarlyStopping(Section):
     """By how much a value must be better to count."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Averaging(Section):
+class Averaging(Declared):
     """Weights that are averages over the training; they are measured and kept in the end."""
 
     method: Literal["ema", "swa"] = "ema"
@@ -136,8 +148,7 @@ class Averaging(Section):
     """Epochs before the first weights that count."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Log(Section):
+class Log(Declared):
     """What a run leaves behind, and where."""
 
     dir: str = "runs"
@@ -167,7 +178,6 @@ class Log(Section):
             yield "name", f"must be {allowed}, got {quoted(self.name)}"
 
 
-@dataclass(frozen=True, kw_only=True)
 class MinimizationLog(Log):
     """What a run leaves behind; there are few iterations, and each is of interest."""
 
@@ -175,8 +185,7 @@ class MinimizationLog(Log):
     """Iterations between two points that are printed and recorded."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Split(Section):
+class Split(Declared):
     """The fractions of the samples that go to each part."""
 
     train: Annotated[float, Range(above=0, high=1)] = 0.7
@@ -193,8 +202,7 @@ class Split(Section):
             yield "", f"{parts} add up to {total:g}, not 1"
 
 
-@dataclass(frozen=True, kw_only=True)
-class PartFiles(Section):
+class PartFiles(Declared):
     """Files of the same form as the main one, in place of a fraction of it."""
 
     validation: Path | None = None
@@ -203,8 +211,7 @@ class PartFiles(Section):
     """What is measured once, at the end."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Npy(Section):
+class Npy(Declared):
     """Two files of one array each, as `numpy.save` writes them."""
 
     x: Path
@@ -294,8 +301,7 @@ FILED = ("target", "parts")
 ABOUT_TABLES = ("features", "exclude", "positive", "header", "delimiter", "missing", "categorical")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Data(Section):
+class Data(Declared):
     """The samples: a table, arrays, or a generator that makes them up."""
 
     alternatives: ClassVar[Alternatives] = {
@@ -394,8 +400,7 @@ class Data(Section):
         return [path for path in found if path is not None]
 
 
-@dataclass(frozen=True, kw_only=True)
-class TextData(Section):
+class TextData(Declared):
     """A text, read as a sequence of characters, of which each is predicted from those before."""
 
     file: Path
@@ -418,8 +423,7 @@ class TextData(Section):
         return [self.file]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Model(Section):
+class Model(Declared):
     """A sequence of layers."""
 
     layers: tuple[Layer, ...]
@@ -432,8 +436,7 @@ class Model(Section):
             yield "layers", "needs at least one layer"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Stop(Section):
+class Stop(Declared):
     """When a point is good enough; with several starts, each has to be."""
 
     gradient_norm: Above | None = None
@@ -448,8 +451,7 @@ class Stop(Section):
             yield "", "needs 'gradient_norm', 'value' or 'step'"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Function(Section):
+class Function(Declared):
     """What to minimize, and from where."""
 
     alternatives: ClassVar[Alternatives] = {"name": (), "expression": ()}
@@ -518,8 +520,7 @@ FIT = "fit"
 """The experiment of a model and samples that a program has made."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class FitConfig(Section):
+class FitConfig(Declared):
     """A model is fitted to samples; a program has made both."""
 
     experiment: str
@@ -550,7 +551,6 @@ class FitConfig(Section):
     """What is kept."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class TrainedConfig(FitConfig):
     """A model is fitted to samples of any kind."""
 
@@ -582,7 +582,6 @@ class TrainedConfig(FitConfig):
             yield path, f"{message}: add it, or take {other}, which has it inside"
 
 
-@dataclass(frozen=True, kw_only=True)
 class SupervisedConfig(TrainedConfig):
     """A model is fitted to samples, each with a target."""
 
@@ -611,7 +610,6 @@ class SupervisedConfig(TrainedConfig):
                 yield "data.class_weights", f"excludes loss.{taken}; remove one of the two"
 
 
-@dataclass(frozen=True, kw_only=True)
 class TextConfig(TrainedConfig):
     """A model learns to tell the next character of a text."""
 
@@ -621,8 +619,7 @@ class TextConfig(TrainedConfig):
     """The text."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class MinimizationConfig(Section):
+class MinimizationConfig(Declared):
     """The least value of a function is sought."""
 
     experiment: Literal["minimization"]
@@ -655,8 +652,7 @@ AnyConfig = FitConfig | MinimizationConfig
 # Samples that are made up: one section per source, with what it makes.
 
 
-@dataclass(frozen=True, kw_only=True)
-class Interval(Generator):
+class Interval(Generator, Declared):
     """Numbers over an interval of one feature."""
 
     samples: Samples = 200
@@ -681,7 +677,6 @@ class Interval(Generator):
 
 
 @GENERATORS.register
-@dataclass(frozen=True, kw_only=True)
 class Line(Interval):
     """Points scattered about a line: y = slope·x + intercept + noise·N(0, 1), x uniform."""
 
@@ -701,7 +696,6 @@ class Line(Interval):
 
 
 @GENERATORS.register
-@dataclass(frozen=True, kw_only=True)
 class Polynomial(Interval):
     """Points scattered about a polynomial: y = c₀ + c₁·x + c₂·x² + ... + noise·N(0, 1)."""
 
@@ -719,8 +713,7 @@ class Polynomial(Interval):
         return self.scattered(self.coefficients, stream)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plane(Generator):
+class Plane(Generator, Declared):
     """Two classes of points in the plane."""
 
     classes: ClassVar[int] = 2
@@ -748,7 +741,6 @@ def around(radius: Array, angle: Array) -> Array:
 
 
 @GENERATORS.register
-@dataclass(frozen=True, kw_only=True)
 class Moons(Plane):
     """Two interleaving half circles of radius 1: class 0 the upper one, 1 the one set into it."""
 
@@ -764,7 +756,6 @@ class Moons(Plane):
 
 
 @GENERATORS.register
-@dataclass(frozen=True, kw_only=True)
 class Circles(Plane):
     """Two circles about the origin: class 0 of radius 1, class 1 inside it."""
 
@@ -784,7 +775,6 @@ class Circles(Plane):
 
 
 @GENERATORS.register
-@dataclass(frozen=True, kw_only=True)
 class Spiral(Plane):
     """Arms of a spiral about the origin, one per class."""
 
@@ -810,8 +800,7 @@ class Spiral(Plane):
 
 
 @GENERATORS.register
-@dataclass(frozen=True, kw_only=True)
-class Blobs(Generator):
+class Blobs(Generator, Declared):
     """Round clouds about random centres, one per class."""
 
     classes: ClassVar[int] = 3
@@ -847,7 +836,6 @@ class Blobs(Generator):
 
 
 @GENERATORS.register
-@dataclass(frozen=True, kw_only=True)
 class Xor(Plane):
     """The square from -1 to 1: class 1 where the coordinates differ in sign."""
 
