@@ -6,16 +6,16 @@ require grad.
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from nanotorch.func.gradients import grad as grad
-from nanotorch.func.gradients import grad_and_value as grad_and_value
-from nanotorch.func.gradients import hessian as hessian
-from nanotorch.func.gradients import jacfwd as jacfwd
-from nanotorch.func.gradients import jacrev as jacrev
-from nanotorch.func.gradients import jvp as jvp
-from nanotorch.func.gradients import vjp as vjp
 from nanotorch.func.modules import functional_call as functional_call
 from nanotorch.func.modules import stack_module_state as stack_module_state
-from nanotorch.func.vmap import vmap as vmap
+from nanotorch.func.transforms import grad as grad
+from nanotorch.func.transforms import grad_and_value as grad_and_value
+from nanotorch.func.transforms import hessian as hessian
+from nanotorch.func.transforms import jacfwd as jacfwd
+from nanotorch.func.transforms import jacrev as jacrev
+from nanotorch.func.transforms import jvp as jvp
+from nanotorch.func.transforms import vjp as vjp
+from nanotorch.func.transforms import vmap as vmap
 from nanotorch.names.lookup import on_demand as _on_demand
 
 if not _TYPE_CHECKING:  # so that checkers of types see which names there are

@@ -27,14 +27,13 @@ class Node(NamedTuple):
 KNOWN: dict[Any, tuple[Flatten, Unflatten]] = {
     tuple: (lambda t: (t, None), lambda values, context: tuple(values)),
     list: (lambda t: (t, None), lambda values, context: list(values)),
-    dict: (
-        lambda t: (t.values(), list(t)),
-        lambda values, keys: dict(zip(keys, values, strict=True)),
-    ),
-    OrderedDict: (
-        lambda t: (t.values(), list(t)),
-        lambda values, keys: OrderedDict(zip(keys, values, strict=True)),
-    ),
+    **{
+        kind: (
+            lambda t: (t.values(), list(t)),
+            lambda values, keys, kind=kind: kind(zip(keys, values, strict=True)),
+        )
+        for kind in (dict, OrderedDict)
+    },
     defaultdict: (
         lambda t: (t.values(), [t.default_factory, list(t)]),
         lambda values, context: defaultdict(context[0], zip(context[1], values, strict=True)),
@@ -312,23 +311,6 @@ def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[Any, Any]], A
     return list(zip(map(MappingKey, d), values, strict=True)), context
 
 
-def _with_keys(kind: Any, tree: Any) -> Iterable[tuple[Any, Any]]:
-    """What a container holds, in pairs with keys."""
-    if kind in DICTS:
-        return _dict_flatten_with_keys(tree)[0]
-    if kind is namedtuple:
-        return zip(map(GetAttrKey, tree._fields), tree, strict=True)
-    keyed = NODES[kind].flatten_with_keys_fn
-    if keyed is not None:
-        return keyed(tree)[0]
-    if kind in KNOWN or issubclass(kind, Named):
-        return ((SequenceKey(place), value) for place, value in enumerate(tree))
-    raise ValueError(
-        f"Did not find a flatten_with_keys_fn for type: {kind}. Please pass a "
-        "flatten_with_keys_fn argument to register_pytree_node."
-    )
-
-
 def tree_leaves_with_path(tree: Any, is_leaf: IsLeaf = None) -> list[tuple[Path, Any]]:
     """The leaves of a tree, in order, in pairs with their paths.
 
@@ -338,9 +320,21 @@ def tree_leaves_with_path(tree: Any, is_leaf: IsLeaf = None) -> list[tuple[Path,
     kind = None if is_leaf is not None and is_leaf(tree) else kind_of(tree)
     if kind is None:
         return [((), tree)]
+    keyed: Any = _dict_flatten_with_keys if kind in DICTS else NODES[kind].flatten_with_keys_fn
+    if keyed is not None:
+        pairs = keyed(tree)[0]
+    elif kind is namedtuple:
+        pairs = zip(map(GetAttrKey, tree._fields), tree, strict=True)
+    elif kind in KNOWN or issubclass(kind, Named):
+        pairs = ((SequenceKey(place), value) for place, value in enumerate(tree))
+    else:
+        raise ValueError(
+            f"Did not find a flatten_with_keys_fn for type: {kind}. Please pass a "
+            "flatten_with_keys_fn argument to register_pytree_node."
+        )
     return [
         ((key, *path), leaf)
-        for key, value in _with_keys(kind, tree)
+        for key, value in pairs
         for path, leaf in tree_leaves_with_path(value, is_leaf)
     ]
 

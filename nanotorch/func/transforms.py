@@ -1,30 +1,222 @@
-"""Gradients, Jacobians and Hessians of functions, at levels that nest."""
+"""Functions of functions: batches, gradients, Jacobians and Hessians, at levels that nest."""
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from nanotorch import ops
-from nanotorch._core.batched import above, active, beneath
+from nanotorch._core.batched import (
+    Batch,
+    above,
+    active,
+    batched,
+    beneath,
+    differing,
+    running,
+    whole_of,
+)
 from nanotorch._core.grad_mode import enable_grad, is_grad_enabled, mode
 from nanotorch._core.graph import CUT_OFF, AccumulateGrad
 from nanotorch._core.tensor import Tensor
 from nanotorch.autograd.functional import pulled_back
 from nanotorch.autograd.graph import behind
-from nanotorch.func.trees import TreeSpec, tree_flatten, tree_map, tree_unflatten, treespec_pprint
-from nanotorch.func.vmap import (
-    Numbers,
-    chosen,
-    need_floats,
-    need_output,
-    need_smooth,
-    need_tensors,
-    replaced,
-    vmap,
-    with_aux,
+from nanotorch.func.trees import (
+    TreeSpec,
+    broadcast,
+    tree_flatten,
+    tree_map,
+    tree_unflatten,
+    treespec_pprint,
 )
 from nanotorch.ops.arguments import require
 from nanotorch.ops.random import ERROR, default_generator
+
+# Which arguments of a function are differentiated, and what its results must be.
+
+
+Numbers = int | tuple[int, ...]
+
+
+def positions(argnums: Any, count: int) -> tuple[int, ...]:
+    """The positions of the arguments to differentiate by, counted from the front."""
+    given = argnums if isinstance(argnums, tuple) else (argnums,)
+    for number in given:
+        require(isinstance(number, int), "argnum must be int, got: {}", type(number))
+        told = "Got argnum={}, but only {} positional inputs"
+        require(-count <= number < count, told, number, count)
+    found = tuple([number % count for number in given])
+    require(0 < len(set(found)) == len(found), "argnums must be unique, got {}", found)
+    return found
+
+
+def chosen(args: tuple[Any, ...], argnums: Numbers) -> Any:
+    """The argument, or the tuple of them."""
+    found = positions(argnums, len(args))
+    return args[found[0]] if isinstance(argnums, int) else tuple([args[n] for n in found])
+
+
+def replaced(args: tuple[Any, ...], argnums: Numbers, new: Any) -> tuple[Any, ...]:
+    """The arguments with others in the place of those that `chosen` gives."""
+    found = positions(argnums, len(args))
+    values = dict(zip(found, (new,) if isinstance(argnums, int) else new, strict=True))
+    return tuple([values.get(n, arg) for n, arg in enumerate(args)])
+
+
+def need_tensors(values: list[Any], name: str) -> None:
+    """Refuse results that are not tensors."""
+    for value in values:
+        told = "{}: expected f to return only tensors, got unsupported type {}"
+        require(isinstance(value, Tensor), told, name, type(value))
+
+
+def need_floats(outputs: list[Tensor]) -> None:
+    """Refuse results that have no gradient."""
+    for tensor in outputs:
+        told = "vjp(f, ...): All outputs of f must be floating-point Tensors, got dtype {}"
+        require(tensor.is_floating_point(), told, tensor.dtype)
+
+
+def need_smooth(values: list[Any]) -> None:
+    """Refuse arguments that cannot be changed by a little."""
+    for value in values:
+        if isinstance(value, Tensor):
+            told = "Expected floating-point numbers, but got: {}"
+            require(value.is_floating_point(), told, value.dtype, error=ValueError)
+
+
+# `vmap`: a function of single samples made one of whole batches.
+
+
+def vmap(
+    func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:  # fmt: skip
+    """A function that applies ``func`` to every sample of a batch and stacks the results.
+
+    ``func`` is called once, with tensors that stand for one sample; operations on them are done
+    for all samples at once. So it cannot look at values, nor branch by them.
+
+    Args:
+        func: takes and returns nested tensors, without the batch's dimension.
+        in_dims: which dimension of each argument counts the samples, nested as the arguments; None
+            for what is the same for all. Default: the first. Keyword arguments are the same for
+            all.
+        out_dims: where that dimension comes to lie in each result; None for what is no tensor or
+            the same for all.
+        randomness: whether the samples are to draw "different" random numbers, the "same", or none
+            ("error").
+        chunk_size: how many samples to take at once. Default: all.
+
+    Raises:
+        ValueError: if dimensions do not fit arguments or results, sizes differ, or a result is no
+            tensor.
+        RuntimeError: for random numbers where they are an error; where ``func`` asks for values.
+    """
+    told = "Only allowed values for randomness are 'error', 'different', or 'same'. Got {}"
+    require(randomness in ("error", "different", "same"), told, randomness)
+    if not (chunk_size is None or chunk_size > 0):
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+
+    name = getattr(func, "__name__", None) or repr(func)  # in messages
+
+    @functools.wraps(func)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        leaves, spec = tree_flatten(args)
+        dims = input_dims(name, in_dims, leaves, spec)
+        size = batch_size(leaves, dims)
+
+        def at_once(leaves: list[Any], size: int) -> tuple[list[Any], TreeSpec, list[Any]]:
+            batch = Batch(size, randomness)
+            samples = [
+                value if dim is None else batched(value.movedim(dim, 0) if dim else value, batch)
+                for value, dim in zip(leaves, dims, strict=True)
+            ]
+            with running(batch):
+                results, nested = tree_flatten(func(*tree_unflatten(samples, spec), **kwargs))
+                whole = all(isinstance(dim, int | None) for dim in tree_flatten(out_dims)[0])
+                told = "vmap({}): out_dims must hold ints and None, got {}"
+                require(whole, told, name, out_dims, error=ValueError)
+                # One result may have its dimension in a tuple.
+                single = isinstance(out_dims, tuple) and len(out_dims) == 1 and nested.type is None
+                places = dims_of(name, "out", out_dims[0] if single else out_dims, nested)
+                pairs = zip(results, places, strict=True)
+                return [left(name, part, dim, batch) for part, dim in pairs], nested, places
+
+        if chunk_size is None or chunk_size >= size:
+            results, nested, _ = at_once(leaves, size)
+            return tree_unflatten(results, nested)
+        state = default_generator.get_state() if randomness == "same" else None
+        chunks = []
+        for start in range(0, size, chunk_size):
+            if state is not None:
+                default_generator.set_state(state)
+            count = min(chunk_size, size - start)
+            part = [
+                value if dim is None else value.narrow(dim, start, count)
+                for value, dim in zip(leaves, dims, strict=True)
+            ]
+            results, nested, places = at_once(part, count)
+            chunks.append(results)
+        columns = zip(zip(*chunks, strict=True), places, strict=True)
+        whole = [column[0] if dim is None else ops.cat(column, dim) for column, dim in columns]
+        return tree_unflatten(whole, nested)
+
+    return wrapped
+
+
+def dims_of(name: str, what: str, dims: Any, spec: TreeSpec) -> list[Any]:
+    """The dimension that counts the samples for each argument or result: ``what`` is in or out."""
+    found = broadcast(dims, spec)
+    told = "vmap({}): {}_dims={} is not compatible with the structure of `{}puts`"
+    require(found is not None, told, name, what, dims, what, error=ValueError)
+    return found or []
+
+
+def input_dims(name: str, in_dims: Any, leaves: list[Any], spec: TreeSpec) -> list[int | None]:
+    """The dimension that counts the samples, of each tensor among the arguments."""
+    whole = isinstance(in_dims, (int, tuple))
+    told = "vmap({}): in_dims must be int or a tuple, got: {}"
+    require(whole, told, name, type(in_dims), error=ValueError)
+    require(spec.inner, "vmap({})(<inputs>): got no inputs", name, error=ValueError)
+    dims: list[int | None] = []
+    for value, dim in zip(leaves, dims_of(name, "in", in_dims, spec), strict=True):
+        if dim is not None:
+            told = "vmap({}): in_dim must be either an integer or None, got {}"
+            require(isinstance(dim, int), told, name, dim, error=ValueError)
+            told = (
+                "vmap({}): Got in_dim={} for an input of type {}. We cannot vmap "
+                "over non-Tensor arguments, please use None as the respective in_dim"
+            )
+            require(isinstance(value, Tensor), told, name, dim, type(value), error=ValueError)
+            told = "vmap({}): Got in_dim={} for a Tensor of {} dimensions"
+            fits = -value.ndim <= dim < value.ndim
+            require(fits, told, name, dim, value.ndim, error=ValueError)
+        dims.append(None if dim is None else dim % value.ndim)
+    return dims
+
+
+def batch_size(leaves: list[Any], dims: list[int | None]) -> int:
+    """How many samples there are."""
+    sizes = [v.shape[dim] for v, dim in zip(leaves, dims, strict=True) if dim is not None]
+    if not sizes:
+        raise ValueError("vmap: Expected at least one Tensor to vmap over")
+    if any(size != sizes[0] for size in sizes):
+        told = "vmap: Expected all tensors to have the same size in the mapped dimension, got "
+        raise ValueError(f"{told}sizes {sizes}")
+    return int(sizes[0])
+
+
+def left(name: str, part: Any, dim: Any, batch: Batch) -> Any:
+    """One result, as it is outside; refuse one that is no tensor, or that ``out_dims`` denies."""
+    if dim is None:
+        if differing(part, batch):
+            raise ValueError(f"vmap({name}): a result of each sample needs a dimension in out_dims")
+        return part
+    if not isinstance(part, Tensor):
+        raise ValueError(f"vmap({name}): `{name}` must only return Tensors, got {type(part)}")
+    whole = whole_of(part, batch)
+    return whole.movedim(0, dim) if dim else whole
+
 
 # A function differentiated on its own: fresh inputs on entry, results that show outside what is
 # outside.
@@ -72,7 +264,7 @@ class Level:
     def run(self, func: Callable[[Any], Any], given: Any, has_aux: bool, name: str) -> Any:
         """What a function of this level's inputs returns, and what it returns besides.
 
-        While it runs it may not differentiate in other ways.
+        None where that is not asked for. While it runs it may not differentiate in other ways.
         """
         entered = tree_map(self._enter, given)
         self.inner = tree_flatten(entered)[1]
@@ -82,7 +274,12 @@ class Level:
                 result = func(entered)
         finally:
             mode.transforms -= 1
-        return with_aux(result, has_aux, name)
+        if not has_aux:
+            return result, None
+        pair = isinstance(result, tuple) and len(result) == 2
+        told = "{}: output of function f should be a tuple: (output, aux) if has_aux is True"
+        require(pair, told, name)
+        return result
 
     def outputs_of(
         self, func: Callable[[Any], Any], given: Any, has_aux: bool, name: str
@@ -90,7 +287,9 @@ class Level:
         """As `run`, for a function that returns nested tensors; first these."""
         output, aux = self.run(func, given, has_aux, name)
         outputs, self.outer = tree_flatten(output)
-        need_output(outputs, name)
+        told = "{}: Expected f to be a function that has non-empty output"
+        require(outputs and outputs != [None], told, name)
+        need_tensors(outputs, name)
         self.watch(outputs)
         return outputs, output, aux
 
@@ -100,8 +299,16 @@ class Level:
 
     def watch(self, outputs: Iterable[Any]) -> None:
         """See whether the outputs lead to anything but this level's own leaves."""
+        if not self._outside:
+            return
         wholes = [beneath(t, self.batches) for t in outputs if isinstance(t, Tensor)]
-        self.recorded = self._outside and leads_beyond(wholes, self._leaves)
+        smooth, own = [t for t in wholes if t.requires_grad], set(map(id, self._leaves))
+        nodes = list(behind(t.grad_fn for t in smooth))
+        ends = [t for t in smooth if t.grad_fn is None]
+        ends += [node.variable for node in nodes if isinstance(node, AccumulateGrad)]
+        # What is cut off requires grad all the same.
+        cut = any(edge is CUT_OFF for node in nodes for edge in node.next_functions)
+        self.recorded = cut or any(id(t) not in own for t in ends)
 
     def left(self, tree: Any) -> Any:
         """The tree as the caller sees it."""
@@ -129,21 +336,6 @@ class Level:
         wholes = [[beneath(t, self.batches) for t in ts] for ts in (outputs, inputs, weights)]
         found = pulled_back(wholes[0], wholes[1], wholes[2], recorded)
         return [above(g, self.batches) for g in found]
-
-
-def leads_beyond(outputs: Iterable[Any], own: Iterable[Tensor]) -> bool:
-    """Whether a gradient of the outputs would arrive at any leaf but these."""
-    leaves = {id(t) for t in own}
-    recorded = [t for t in outputs if isinstance(t, Tensor) and t.requires_grad]
-    if any(t.grad_fn is None and id(t) not in leaves for t in recorded):
-        return True
-    for node in behind(t.grad_fn for t in recorded):
-        if isinstance(node, AccumulateGrad):
-            if id(node.variable) not in leaves:
-                return True
-        elif any(edge is CUT_OFF for edge in node.next_functions):
-            return True  # what requires grad all the same
-    return False
 
 
 # Gradients of functions, and products of their Jacobians with vectors.
