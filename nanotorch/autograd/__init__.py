@@ -24,25 +24,25 @@ if _TYPE_CHECKING:  # the rest is imported when it is used
     from nanotorch.autograd import functional as functional
     from nanotorch.autograd import graph as graph
     from nanotorch.autograd.explanation import explain as explain
-    from nanotorch.autograd.former_variable import Variable as Variable
-    from nanotorch.autograd.former_variable import variable as variable
-    from nanotorch.autograd.gradient_check import gradcheck as gradcheck
-    from nanotorch.autograd.gradient_check import gradgradcheck as gradgradcheck
+    from nanotorch.autograd.functional import gradcheck as gradcheck
+    from nanotorch.autograd.functional import gradgradcheck as gradgradcheck
+    from nanotorch.autograd.graph import Variable as Variable
+    from nanotorch.autograd.graph import variable as variable
     from nanotorch.autograd.graph_text import print_graph as print_graph
     from nanotorch.autograd.graph_view import make_dot as make_dot
 else:
     # PyTorch has files of the functions' names.
     _stand_in(
         "nanotorch.autograd.gradcheck",
-        {"nanotorch.autograd.gradient_check": "GradcheckError gradcheck gradgradcheck"},
+        {"nanotorch.autograd.functional": "GradcheckError gradcheck gradgradcheck"},
     )
-    _stand_in("nanotorch.autograd.variable", {"nanotorch.autograd.former_variable": "Variable"})
+    _stand_in("nanotorch.autograd.variable", {"nanotorch.autograd.graph": "Variable"})
     __getattr__, __dir__ = _on_demand(
         "nanotorch.autograd",
         {
             "nanotorch.autograd": "functional graph",
-            "nanotorch.autograd.former_variable": "Variable variable",
-            "nanotorch.autograd.gradient_check": "gradcheck gradgradcheck",
+            "nanotorch.autograd.graph": "Variable variable",
+            "nanotorch.autograd.functional": "gradcheck gradgradcheck",
             "nanotorch.autograd.explanation": "explain",
             "nanotorch.autograd.graph_text": "print_graph",
             "nanotorch.autograd.graph_view": "make_dot",

@@ -26,21 +26,25 @@ from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.graph import AccumulateGrad, Edge, FreedValues, Node, NodeHooks, anomaly
 from nanotorch._core.tensor import Tensor
 from nanotorch.autograd.anomaly_mode import set_detect_anomaly
-from nanotorch.autograd.graph_view import Box, Graph, Walk, key_of, svg, without_middle
-from nanotorch.autograd.values import (
+from nanotorch.autograd.graph_text import (
     GRADIENT,
+    Box,
+    Graph,
     Seen,
+    Walk,
     call_text,
     enclosed,
     formulas,
     is_short,
     kept,
+    key_of,
     known,
     op_of,
     operands_of,
     retained,
     shown,
 )
+from nanotorch.autograd.graph_view import svg, without_middle
 
 # What happened, as texts.
 
@@ -283,7 +287,7 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
             yield "fails", str(error).partition("\n")[0]
             raise
         given, results, found = self._run or (arrived, [], [])
-        yield from hook_facts(node, arrived, given)
+        yield from self._hooks(node, arrived, given)
         if self._run is None:
             goal = node in sweep.goals
             yield ("returns", ", ".join(given)) if goal else ("formula", "is not applied")
@@ -313,6 +317,25 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
         with no_grad():
             found = [] if isinstance(node, AccumulateGrad) else formulas(node, arrived)
         self._run = list(map(shown, arrived)), list(map(shown, grads)), found
+
+    def _hooks(self, node: Any, arrived: list[str], given: list[str]) -> Iterator[tuple[str, str]]:
+        """The hooks that acted at a node.
+
+        Args:
+            arrived, given: the gradients before hooks, and those that the node got.
+        """
+        hooks = node._hooks or NodeHooks()
+        before = chain(*(listed.values() for listed in (*hooks.tensor.values(), hooks.before)))
+        if names := ", ".join(map(hook_name, before)):
+            yield "hooks", names + ("" if arrived == given else f": g becomes {', '.join(given)}")
+        for _, tensor in retained(node):
+            if tensor._grad is not None:
+                yield "retains", f"grad = {shown(tensor._grad)}"
+        posts = list(hooks.after.values())
+        if isinstance(node, AccumulateGrad):
+            posts += (node.variable._post_accumulate_hooks or {}).values()
+        if posts:
+            yield "hooks", f"afterwards: {', '.join(map(hook_name, posts))}"
 
     # The page
 
@@ -350,26 +373,6 @@ def waiting(sweep: Any, edge: Edge) -> str:
     return "" if held is None or held[2 * edge[1]] is None else shown(held[2 * edge[1]])
 
 
-def hook_facts(node: Any, arrived: list[str], given: list[str]) -> Iterator[tuple[str, str]]:
-    """The hooks that acted at a node.
-
-    Args:
-        arrived, given: the gradients before hooks, and those that the node got.
-    """
-    hooks = node._hooks or NodeHooks()
-    before = chain(*(listed.values() for listed in (*hooks.tensor.values(), hooks.before)))
-    if names := ", ".join(map(hook_name, before)):
-        yield "hooks", names + ("" if arrived == given else f": g becomes {', '.join(given)}")
-    for _, tensor in retained(node):
-        if tensor._grad is not None:
-            yield "retains", f"grad = {shown(tensor._grad)}"
-    posts = list(hooks.after.values())
-    if isinstance(node, AccumulateGrad):
-        posts += (node.variable._post_accumulate_hooks or {}).values()
-    if posts:
-        yield "hooks", f"afterwards: {', '.join(map(hook_name, posts))}"
-
-
 # A graph that is too large to be read at once: a picture of its modules, and one of each.
 
 
@@ -388,7 +391,15 @@ def pictures(graph: Graph, modules: Paths) -> list[dict[str, Any]]:
     for whole, key, name, parent, depth in todo:  # the list grows while the loop runs
         groups: dict[str, list[str]] = {}
         if len(whole.boxes) > FOLD:
-            depth, groups = grouped([k for k in modules if k in whole.boxes], modules, depth)
+            # By the modules that nodes are in, at the first depth at which these differ. Only
+            # neighbours in the forward pass stand together, so that no two groups need each other.
+            keys, runs, deep = [k for k in modules if k in whole.boxes], [[""]], [[""]]
+            while len(runs) < 2 and deep:
+                depth += 1
+                path = {k: modules[k][:depth] for k in keys}
+                runs = [list(run) for _, run in groupby(keys, path.get)]
+                deep = [run for run in runs if len(path[run[0]]) == depth]
+            groups = {f"module{depth} {run[0]}": run for run in deep if len(run) > 1}
         into = {inner: group for group, listed in groups.items() for inner in listed}
         for leaf in [k for k, box in whole.boxes.items() if box.kind in ("leaf", "constant")]:
             places = {into.get(link.target, "") for link in whole.links if link.source == leaf}
@@ -405,17 +416,3 @@ def pictures(graph: Graph, modules: Paths) -> list[dict[str, Any]]:
             folded.links = list(dict.fromkeys(folded.links))
         found.append({"key": key, "name": name, "parent": parent, "svg": svg(folded, keys=True)})
     return found
-
-
-def grouped(keys: list[str], modules: Paths, depth: int) -> tuple[int, dict[str, list[str]]]:
-    """Nodes by the modules that they are in, at the first depth at which these differ.
-
-    Only neighbours in the forward pass stand together, so that no two groups need each other.
-    """
-    while True:
-        depth += 1
-        path = {key: modules[key][:depth] for key in keys}
-        runs = [list(run) for _, run in groupby(keys, path.get)]
-        deep = [run for run in runs if len(path[run[0]]) == depth]
-        if len(runs) > 1 or not deep:
-            return depth, {f"module{depth} {run[0]}": run for run in deep if len(run) > 1}

@@ -75,7 +75,15 @@ def settle(
         if is_dirty and out.requires_grad and out._edge is None:
             raise RuntimeError(LEAF)
         if is_dirty and is_input:
-            attach_written(out, node, number, inputs, len(results))
+            # On top of the history of an input that was written to; its gradient goes.
+            if out._view is not None and len(results) > 1:
+                raise RuntimeError(
+                    "a Function that writes to an input that is a view of another Tensor cannot "
+                    "return more than one Tensor; write to a clone, or make it two Functions"
+                )
+            check_write(out)
+            rebase(out, node, number, next(k for k, t in enumerate(inputs) if t is out))
+            out.grad = None
         else:
             results[number] = attach(out, node, number, is_input)
     for out in results:
@@ -137,21 +145,6 @@ def attach(out: Tensor, node: Node, number: int, is_input: bool) -> Tensor:
         out._view.version = out._cell[0]  # what `forward` has written is the node's own affair
     out._come_from((node, number))
     return out
-
-
-def attach_written(
-    out: Tensor, node: "BackwardCFunction", number: int, inputs: Sequence[Tensor], count: int
-) -> None:
-    """Put ``node`` on top of the history of an input that was written to; its gradient goes."""
-    if out._view is not None and count > 1:
-        raise RuntimeError(
-            "a Function that writes to an input that is a view of another Tensor cannot return "
-            "more than one Tensor; write to a clone, or make it two Functions"
-        )
-    check_write(out)
-    position = next(k for k, t in enumerate(inputs) if t is out)
-    rebase(out, node, number, position)
-    out.grad = None
 
 
 def save(node: "BackwardCFunction") -> None:

@@ -1,12 +1,16 @@
-"""Derivatives of functions: Jacobians, Hessians and products with Jacobians."""
+"""Derivatives of functions: Jacobians, Hessians, products with Jacobians, and `gradcheck`."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from nanotorch import ops
+from nanotorch._core.call_site import warn
 from nanotorch._core.grad_mode import enable_grad
 from nanotorch._core.tensor import Tensor
 from nanotorch.autograd.backward import grad
+from nanotorch.autograd.function import Function
 from nanotorch.names.lookup import on_demand
 
 # How the functions take their arguments, check results, and give them back.
@@ -184,6 +188,243 @@ def vjp(
                 )
         found = pulled_back(outputs, points, weights, create_graph)
     return given_back(outputs, raw, create_graph), given_back(found, inputs, create_graph)
+
+
+# Gradients against differences: is a backward the derivative of its forward?
+#
+# Each element of each input is moved by a little both ways; the change of the outputs, a column of
+# the numerical Jacobian, must agree with what the backward pass says. Use float64: in single
+# precision the differences themselves are wrong in the third digit.
+
+
+Jacobian = np.ndarray
+
+IMPRECISE = (
+    "Input #{} requires gradient and is not a double precision floating point. This check will "
+    "likely fail if all the inputs are not of double precision floating point."
+)
+
+
+class GradcheckError(RuntimeError):
+    """A gradient that is not the derivative."""
+
+
+def gradcheck(
+    func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5,
+    rtol: float = 1e-3, raise_exception: bool = True, nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False, check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False, check_backward_ad: bool = True, fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:  # fmt: skip
+    """Compare the gradients of ``func`` with differences of its values.
+
+    Args:
+        func: takes the inputs, returns a tensor or several.
+        inputs: a tensor or several arguments; those that are tensors and require grad are moved.
+        eps: how far.
+        atol, rtol: tolerances; the latter times the numerical value.
+        raise_exception: whether a mismatch raises, or returns False.
+        nondet_tol: how much two backward passes may differ.
+        check_undefined_grad: also check that no gradient of the outputs gives none of the inputs.
+        check_grad_dtypes, check_batched_grad, fast_mode, masked: accepted for PyTorch's sake; the
+            dtype is always the input's, and the check always the thorough one.
+        check_forward_ad, check_batched_forward_grad: there is no forward mode; must be False.
+        check_backward_ad: must be True.
+
+    Raises:
+        GradcheckError: for a mismatch.
+        ValueError: if no input requires grad.
+    """
+    if not (check_forward_ad or check_backward_ad):
+        raise AssertionError("check_forward_ad or check_backward_ad has to be True")
+    if check_forward_ad or check_batched_forward_grad:
+        raise NotImplementedError("gradcheck: nanotorch has no forward-mode differentiation")
+    arguments = (inputs,) if isinstance(inputs, Tensor) else tuple(as_list(inputs))
+    points = moved_inputs(arguments)
+    if not points:
+        raise ValueError("gradcheck expects at least one input tensor to require gradient")
+    for position, a in enumerate(arguments):
+        if isinstance(a, Tensor) and a.requires_grad:
+            if a._array.dtype != np.float64:
+                warn(IMPRECISE.format(position))
+            if any(s == 0 and n > 1 for s, n in zip(a.stride(), a.shape, strict=True)):
+                raise RuntimeError(f"The {position}th input has a dimension with stride 0")
+    try:
+        check_backward(func, arguments, eps, atol, rtol, nondet_tol)
+        each = range(len(differentiable(func(*arguments))) if check_undefined_grad else 0)
+        # Where no gradient arrives at the outputs, none or zeros must come out.
+        for missing in (each, *([n] for n in each if len(each) > 1)):
+            outputs = differentiable(func(*arguments))
+            for number in missing:
+                (outputs[number],) = Undefined.apply(outputs[number])
+            weights = [ops.zeros_like(out) for out in outputs]
+            if any(g._array.any() for g in pulled_back(outputs, points, weights, False)):
+                raise GradcheckError(
+                    "Expected no gradients where no gradient arrives at the outputs"
+                )
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def gradgradcheck(
+    func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6,
+    atol: float = 1e-5, rtol: float = 1e-3, gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False, check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True, fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:  # fmt: skip
+    """Compare the gradients of the gradients of ``func`` with differences of those.
+
+    Args:
+        grad_outputs: the weights of the outputs, a tensor or several; random ones by default.
+        gen_non_contig_grad_outputs: let the random ones not lie in memory in order.
+        check_fwd_over_rev: there is no forward mode; must be False.
+        check_rev_over_rev: must be True.
+        func, inputs, eps, atol, rtol, raise_exception, nondet_tol: see `gradcheck`.
+        check_undefined_grad, check_grad_dtypes, check_batched_grad, fast_mode, masked: likewise.
+
+    Raises:
+        GradcheckError: for a mismatch.
+        ValueError: if no input requires grad.
+    """
+    if not (check_fwd_over_rev or check_rev_over_rev):
+        raise AssertionError("check_fwd_over_rev or check_rev_over_rev has to be True")
+    arguments = (inputs,) if isinstance(inputs, Tensor) else tuple(as_list(inputs))
+    if grad_outputs is None:
+        outputs = differentiable(func(*arguments))
+        weights = [ops.randn_like(out.detach()) for out in outputs]
+        if gen_non_contig_grad_outputs:
+            weights = [ops.stack([w, w], -1)[..., 0] if w.ndim else w for w in weights]
+        weights = [w.detach().requires_grad_() for w in weights]
+    else:
+        weights = as_list(grad_outputs)
+
+    def gradient(*args: Any) -> tuple[Tensor, ...]:
+        points, weights = args[: len(arguments)], args[len(arguments) :]
+        with enable_grad():
+            outputs = differentiable(func(*points))
+        grads = grad(outputs, moved_inputs(points), weights, create_graph=True, allow_unused=True)
+        return tuple(g for g in grads if g is not None)
+
+    return gradcheck(
+        gradient, (*arguments, *weights), eps=eps, atol=atol, rtol=rtol,
+        raise_exception=raise_exception, nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad, check_forward_ad=check_fwd_over_rev,
+    )  # fmt: skip
+
+
+def as_list(value: Any) -> list[Any]:
+    """One or several values as a list."""
+    return list(value) if isinstance(value, Sequence) else [value]
+
+
+def differentiable(outputs: Any) -> list[Tensor]:
+    """Those of a function's outputs that require grad."""
+    several = [outputs] if isinstance(outputs, Tensor) else as_list(outputs)
+    return [out for out in several if out.requires_grad]
+
+
+def moved_inputs(arguments: Sequence[Any]) -> list[Tensor]:
+    """Those of the arguments with respect to which gradients are checked."""
+    return [a for a in arguments if isinstance(a, Tensor) and a.requires_grad]
+
+
+def check_backward(
+    func: Callable[..., Any], arguments: Sequence[Any], eps: float, atol: float, rtol: float,
+    nondet_tol: float,
+) -> None:  # fmt: skip
+    """Compare the Jacobians, and two backward passes with each other."""
+    points = moved_inputs(arguments)
+    several = as_list(func(*arguments))
+    outputs = differentiable(several)
+    numerical = differences(func, arguments, several, eps)
+    if not outputs:
+        if any(jacobian.any() for row in numerical for jacobian in row):
+            raise GradcheckError("Numerical gradient for function expected to be zero")
+        return
+    slopes = [row for row, out in zip(numerical, several, strict=True) if out.requires_grad]
+    for number, out in enumerate(outputs):
+        analytical = backward_jacobian(out, points)
+        for position, a in enumerate(analytical):
+            n = slopes[number][position]
+            for name, tolerance in (("rtol", rtol), ("atol", atol)):
+                if not tolerance >= 0:
+                    raise RuntimeError(
+                        f"{name} must be greater than or equal to zero, but got {tolerance:g}"
+                    )
+            if not np.allclose(a, n, rtol, atol):
+                raise GradcheckError(
+                    f"Jacobian mismatch for output {number} with respect to input {position},\n"
+                    f"numerical:{ops.from_numpy(n)}\nanalytical:{ops.from_numpy(a)}\n"
+                )
+        again = backward_jacobian(out, points)
+        for a, b in zip(analytical, again, strict=True):
+            if np.abs(a - b).max(initial=0.0) > nondet_tol:
+                raise GradcheckError("Backward is not reentrant: two calls give different values")
+        if any(g._array.any() for g in pulled_back([out], points, [ops.zeros_like(out)], False)):
+            raise GradcheckError("backward not multiplied by grad_output")
+
+
+class Undefined(Function):
+    """Passes tensors on and their gradients not at all."""
+
+    @staticmethod
+    def forward(ctx: Any, *tensors: Tensor) -> tuple[Tensor, ...]:
+        return tuple(t.clone() for t in tensors)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[None, ...]:
+        return (None,) * len(grads)
+
+
+def differences(
+    func: Callable[..., Any], arguments: Sequence[Any], outputs: Sequence[Tensor], eps: float
+) -> list[list[Jacobian]]:
+    """The numerical Jacobians, by output and input, elements of the input by those of the output.
+
+    Args:
+        outputs: what the function returns at the point itself; only those of floating-point
+            numbers change.
+    """
+
+    def values() -> list[Tensor]:
+        return [out.detach().clone() for out in as_list(func(*arguments))]
+
+    points = moved_inputs(arguments)
+    jacobians = [
+        [np.zeros((p.numel(), out.numel()), out._array.dtype) for p in points] for out in outputs
+    ]
+    places = [
+        (n, p._array, at) for n, p in enumerate(points) for at in enumerate(np.ndindex(p.shape))
+    ]
+    for position, array, (element, index) in places:
+        before = array[index].copy()
+        array[index] = before - eps
+        behind = values()
+        array[index] = before + eps
+        ahead = values()
+        array[index] = before
+        for b, a in zip(behind, ahead, strict=False):
+            for what in ("shape", "dtype"):
+                one, other = getattr(b, what), getattr(a, what)
+                if one != other:
+                    raise AssertionError(f"`func` returns outputs of {what} {one} and {other}")
+        for jacobian, b, a in zip(jacobians, behind, ahead, strict=False):
+            if a.is_floating_point():
+                jacobian[position][element] = (a - b)._array.ravel() / (2 * eps)
+    return jacobians
+
+
+def backward_jacobian(out: Tensor, points: list[Tensor]) -> list[Jacobian]:
+    """The Jacobians of one output as the backward pass has them, a pass for each element."""
+    rows = [pulled_back([out], points, [unit], create_graph=False) for unit in units(out)]
+    columns = zip(*rows, strict=True)
+    return [np.stack([g._array.ravel() for g in column], axis=1) for column in columns]
 
 
 if not TYPE_CHECKING:  # errors about other names tell why

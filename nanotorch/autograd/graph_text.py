@@ -1,11 +1,740 @@
-"""The graph as a tree of text for terminals: `print_graph`."""
+"""The recorded graph as texts: values and formulas, boxes and links, and a tree: `print_graph`."""
 
+import ast
+import copy
+import functools
+import re
+import sys
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from operator import itemgetter
+from pathlib import Path
+from types import CodeType
+from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
+from nanotorch._core.anomaly import TRACE
+from nanotorch._core.arguments import EMPTY
+from nanotorch._core.bfloat16 import wide
+from nanotorch._core.call_site import call_site_of, tensors_in
+from nanotorch._core.graph import (
+    MODIFIED,
+    AccumulateGrad,
+    CopySlices,
+    Edge,
+    FreedValues,
+    Node,
+    take_steps,
+    version_of,
+)
+from nanotorch._core.op import SAVED_AS, Op, OpNode
 from nanotorch._core.tensor import Tensor
-from nanotorch.autograd.graph_view import Box, Graph, Walk, census, collect, counted, named_tensors
+from nanotorch.autograd.function import BackwardCFunction
+
+# Values and calls as short texts.
+
+
+NUMBERS = (bool, int, float, str, np.generic)  # and words, such as "mean"
+SMALL = 8  # elements of a tensor that is written out
+LONGEST_NAME = 8  # of an operation, beside the name of its node
+SYMBOLS = {"add": "+", "sub": "\N{MINUS SIGN}", "mul": "\N{MULTIPLICATION SIGN}"}
+SYMBOLS |= {"div": "\N{DIVISION SIGN}", "pow": "**"} | dict.fromkeys(("matmul", "mm", "bmm"), "@")
+
+
+def shown(value: Any) -> str:
+    """A number, a tensor or several: up to `SMALL` elements are written out."""
+    if isinstance(value, (tuple, list)):
+        return f"({', '.join(map(shown, value))})"
+    held = wide(getattr(value, "_array", value))
+    if not isinstance(held, (float, np.floating, np.ndarray)):
+        return repr(held) if isinstance(held, str) else str(held)
+    array = np.asarray(held)
+    if array.size > SMALL:
+        double = array.astype(float)
+        return f"min {double.min():.3g} mean {double.mean():.3g} max {double.max():.3g}"
+    rounded: Any = np.vectorize(lambda v: float(f"{v:.5g}"), otypes=[float])
+    return str((rounded(array) if array.dtype.kind == "f" else array).tolist())
+
+
+def is_plain(value: Any) -> bool:
+    """Whether it is a number, a word or several, such as a shape."""
+    return all(map(is_plain, value)) if type(value) is tuple else isinstance(value, NUMBERS)
+
+
+def is_short(value: Any) -> bool:
+    """Whether a formula is to have the value in place of its name."""
+    held = getattr(value, "_array", value)
+    return held.size <= SMALL if isinstance(held, np.ndarray) else is_plain(held)
+
+
+def enclosed(text: str) -> str:
+    """A text in parentheses, if it is an operation between two operands."""
+    infix = any(f" {symbol} " in text for symbol in SYMBOLS.values()) and text[-1] != ")"
+    return f"({text})" if infix else text
+
+
+def operands_of(op: Op) -> list[str]:
+    """The names of the inputs, and of numbers that stand for one, such as an exponent."""
+    numbers = op.arithmetic and [n for n in op.statics if op.arguments[n].default is EMPTY]
+    return [*op.inputs, *(numbers or ())]
+
+
+def call_text(op: Any, name: str, operands: Sequence[str], given: Mapping[str, Any]) -> str:
+    """A call of an operation, with its symbol between two operands.
+
+    Args:
+        given: its arguments; of those that are no inputs, the ones that are not the default count.
+    """
+    options = [
+        f"{key}={shown(value)}"
+        for key, value in given.items()
+        if is_plain(value) and key in op.arguments and key not in operands_of(op)
+        if value != op.arguments[key].default
+    ]
+    if name in SYMBOLS and len(operands) == 2 and not options:
+        return f" {SYMBOLS[name]} ".join(map(enclosed, operands))
+    return f"{name}({', '.join([*operands, *options])})"
+
+
+# What is known of a node.
+
+
+VALUE, GRADIENT = "value", "grad"
+
+
+class Seen:
+    """What is known of a node.
+
+    Attributes:
+        symbol: of the operation, or its name.
+        outputs, gradients: by output number, `shown`; "" if it is not known.
+        names: of the user's variables, by output number.
+        call: that made it, if that is short.
+        constants: the operands without history: name, shape and value.
+    """
+
+    def __init__(self, node: Node) -> None:
+        name = getattr(op_of(node), "known_as", "")
+        self.symbol = SYMBOLS.get(name, name if len(name) <= LONGEST_NAME else "")
+        self.outputs, self.gradients, self.names = ([""] * len(node._outputs) for _ in range(3))
+        self.call = ""
+        self.constants: list[tuple[str, tuple[int, ...], str]] = []
+
+    def rows(self) -> Iterator[tuple[str, str]]:
+        """What a box says of values, with the numbers of outputs where there are several."""
+        for name, texts in ((VALUE, self.outputs), (GRADIENT, self.gradients)):
+            for number, text in enumerate(texts):
+                if text:
+                    yield f"{name} {number}" if len(texts) > 1 else name, text
+
+    def add_constant(self, parameter: str, value: Any, name: str = "") -> None:
+        """Add an operand without history, by its parameter and by the user's name."""
+        shape = tuple(getattr(value, "shape", ()))
+        title = name or (parameter if shape else "constant")
+        self.constants.append((title, shape, shown(value)))
+
+
+def writer_of(node: Node) -> Any:
+    """The node itself; for a write to a view, the node of what was written."""
+    saved: Any = node._saved
+    return saved[0] if isinstance(node, CopySlices) and type(saved) is tuple else node
+
+
+def op_of(node: Node) -> Any:
+    """The declared operation of a node, if it has one."""
+    return getattr(type(writer_of(node)), "op", None)
+
+
+def kept(node: Node) -> dict[str, Any]:
+    """What a node keeps for its formulas, as far as it may be read without the user's functions."""
+    writer, values = writer_of(node), {}
+    if type(writer._saved) is tuple and isinstance(writer, BackwardCFunction):
+        values = {f"saved[{k}]": saved and saved[0] for k, saved in enumerate(writer._saved)}
+    elif type(writer._saved) is tuple and isinstance(writer, OpNode):
+        for name, _ in writer.op.recipe:
+            with suppress(RuntimeError):  # it was written to
+                values[name] = writer.op.saved_value(writer, name)
+    return values
+
+
+def place(node: OpNode, name: str) -> Edge | None:
+    """The edge that leads to what a node keeps under a name; None if it keeps no such tensor."""
+    kind, formulas = dict(node.op.recipe)[name], list(node.op.formulas)
+    if kind == "out":
+        return node, node.op.number_of(name)
+    return node._edges[formulas.index(name)] if name in formulas and not node.together else None
+
+
+def known(nodes: Iterable[Node], outputs: Mapping[Any, Tensor]) -> dict[Node, Seen]:
+    """What is known of the nodes of a graph: what `explain` saw; else what the graph keeps, and
+    what elementwise operations make of that.
+
+    Args:
+        outputs: tensors that are known beforehand, by their edges.
+    """
+    in_order = sorted(nodes, key=lambda node: node._sequence)
+    tensors: dict[Any, Any] = dict(outputs)
+    for node in in_order:
+        if isinstance(node, AccumulateGrad):
+            tensors[node, 0] = node.variable
+        tensors |= {(node, number): tensor for number, tensor in retained(node)}
+        if isinstance(node, OpNode):
+            saved = {place(node, n): v for n, v in kept(node).items() if isinstance(v, Tensor)}
+            for edge, value in saved.items():
+                tensors.setdefault(edge, value)
+    tensors |= {None: None, (None, 0): None}  # what has no history has no place
+    nodes_seen = {}
+    for node in in_order:
+        nodes_seen[node] = seen = vars(node).get("_seen") or Seen(node)
+        if isinstance(node, OpNode) and "_seen" not in vars(node):
+            for name, value in kept(node).items():
+                constant = isinstance(value, (Tensor, int, float)) and name in operands_of(node.op)
+                if constant and place(node, name) in ((None, 0), None):
+                    seen.add_constant(name, value)
+            compute(node, tensors)
+        for number in range(len(node._outputs)):
+            if (tensor := tensors.get((node, number))) is not None:
+                seen.outputs[number] = seen.outputs[number] or shown(tensor)
+                if tensor._grad is not None:
+                    seen.gradients[number] = seen.gradients[number] or shown(tensor._grad)
+    return nodes_seen
+
+
+def retained(node: Node) -> list[tuple[int, Tensor]]:
+    """The tensors that retain their gradients and live, by output number."""
+    hooks: dict[int, Any] = {} if node._hooks is None else node._hooks.retain
+    return [(k, tensor) for k, hook in hooks.items() if (tensor := hook.args[0]()) is not None]
+
+
+def compute(node: OpNode, tensors: dict[Any, Any]) -> None:
+    """Add the result of an elementwise operation of which all arguments are known."""
+    op, edges = node.op, zip(node.op.formulas, node._edges, strict=False)
+    found = {name: tensors.get(edge) for name, edge in edges}
+    # What was written to may have been something else then.
+    given = {n: t for n, t in found.items() if t is not None and not version_of(t)} | kept(node)
+    if (op.cast or op.arithmetic) and not op.variadic and given.keys() >= op.arguments.keys():
+        arguments = {n: given[n] for n in op.arguments}
+        arguments |= {n: t.detach() for n, t in arguments.items() if isinstance(t, Tensor)}
+        with suppress(RuntimeError, TypeError, ValueError):  # they have changed since
+            tensors.setdefault((node, 0), op.functions[op.name](**arguments))
+
+
+# Formulas, as they are declared, and with the numbers in them.
+
+
+WORD = re.compile(r"(?<![.\w])[a-z_]\w*\b(?!=)")
+
+
+@functools.cache
+def declaration(code: CodeType) -> ast.Lambda | ast.FunctionDef:
+    """The source of a formula."""
+    names = list(code.co_varnames[: code.co_argcount])
+    for found in ast.walk(tree_of(code.co_filename)):
+        if isinstance(found, (ast.Lambda, ast.FunctionDef)) and (
+            found.lineno == code.co_firstlineno and [a.arg for a in found.args.args] == names
+        ):
+            return found
+    raise LookupError(code)
+
+
+@functools.cache
+def tree_of(file: str) -> ast.Module:
+    return ast.parse(Path(file).read_text("utf-8"))
+
+
+class Taken(ast.NodeTransformer):
+    """What is left of a formula for certain values: of branches, the one that is taken; of local
+    variables, what was assigned to them."""
+
+    def __init__(self, names: dict[str, Any], values: Mapping[str, Any]) -> None:
+        self.names, self.values = names, dict(values)
+        self.local: dict[str, ast.expr] = {}
+
+    def value(self, expression: ast.expr) -> Any:
+        """What an expression is."""
+        code = compile(ast.Expression(expression), "<formula>", "eval")
+        return eval(code, self.names, self.values)
+
+    def result(self, body: Sequence[ast.stmt]) -> ast.expr:
+        """What statements return."""
+        first, *rest = body
+        match first:
+            case ast.Return(ast.expr() as value):
+                return self.visit(value)
+            case ast.Assign([ast.Name(name)], value):
+                self.values[name] = self.value(value)
+                self.local[name] = self.visit(value)
+            case ast.If(test, then, otherwise):
+                rest = [*(then if self.value(test) else otherwise), *rest]
+            case ast.Expr(ast.Constant()):
+                pass
+            case _:
+                raise LookupError(first)
+        return self.result(rest)
+
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
+        with suppress(Exception):  # it is no condition for all elements
+            return self.visit(node.body if self.value(node.test) else node.orelse)
+        return self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return copy.deepcopy(self.local.get(node.id, node))
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        if ast.unparse(node.func) == "pow_number":
+            return self.generic_visit(ast.BinOp(node.args[0], ast.Pow(), node.args[1]))
+        return self.generic_visit(node)
+
+
+def expression(op: Op, name: str, values: Mapping[str, Any]) -> str:
+    """The formula of an input, for certain values: an expression, or else its name and what it
+    needs."""
+    formula = op.formulas[name]
+    with suppress(Exception):  # of formulas that are no expression or not to be computed
+        source = copy.deepcopy(declaration(formula.__code__))
+        body = [ast.Return(source.body)] if isinstance(source, ast.Lambda) else source.body
+        found = Taken(formula.__globals__, values).result(body)
+        if op.joint and isinstance(found, ast.Tuple):
+            found = found.elts[list(op.formulas).index(name)]
+        return ast.unparse(found)
+    return f"{formula.__name__}({', '.join(op.needs[name])})"
+
+
+def formulas(node: Node, arrived: Sequence[Any] | None) -> list[tuple[str, str]]:
+    """For each edge of a node, the formula of the gradient that goes there: as it is declared, and
+    with numbers, "" if there are none to be written out.
+
+    Args:
+        arrived: the gradients of its outputs; None before the backward pass.
+    """
+    if isinstance(node, BackwardCFunction):
+        return [(f"{node._forward_cls.__name__}.backward(ctx, g)", "")] * len(node._edges)
+    if isinstance(node, CopySlices):
+        part = None if arrived is None else [take_steps(node.steps, arrived[0])]
+        of_write = formulas(writer_of(node), part)
+        of_write[node.position] = ("g, where the view is not", "")
+        return of_write
+    if not isinstance(node, OpNode):
+        return [("g, through the steps to the view", "")]
+    values, found = kept(node), []
+    if arrived is not None:
+        values["g"] = tuple(arrived) if node.multi else arrived[0]
+    texts = {name: shown(value) for name, value in values.items() if is_short(value)}
+    numbers = {name: f"({text})" if text[0] == "-" else text for name, text in texts.items()}
+    if not any(isinstance(g, Tensor) for g in arrived or ()):
+        values = {n: v._array if isinstance(v, Tensor) else v for n, v in values.items()}
+    for name in node.op.formulas:
+        plain, times = expression(node.op, name, values), ""
+        replaced = [values[word] for word in WORD.findall(plain) if word in texts]
+        if arrived is not None and any(hasattr(value, "ndim") for value in replaced):
+            times = texts.get(plain) or WORD.sub(lambda word: numbers.get(word[0], word[0]), plain)
+        times = times.replace(" * ", " \N{MULTIPLICATION SIGN} ")
+        found.append((plain.replace(" * ", " \N{MIDDLE DOT} "), times))
+    return found * (len(node._edges) if node.op.variadic else 1)
+
+
+# The recorded graph as plain data: boxes and the links between them.
+#
+# What is drawn and in which order is torchviz's convention: one box per node of the graph, one per
+# leaf, per output, per base of an output that is a view, and on request one per saved tensor. Boxes
+# hold texts only, so that a picture keeps no tensor alive and stays right when the graph changes.
+
+
+BoxKind = Literal["op", "leaf", "saved", "output", "base", "cut", "constant", "module"]
+# "saved" and "kept" are both from a saved tensor to the node that holds it; torchviz turns the
+# links of declared operations around, but not those of a user's function.
+LinkKind = Literal["flow", "saved", "kept", "view"]
+
+WHOLE = 600  # boxes up to which a graph is drawn whole,
+WHOLE_ROW = 32  # if none of its levels has more of them than this
+PART, PART_ROW = 80, 12  # of a larger one so many are drawn, in levels of at most so many
+LONGEST_DETAIL = 200  # characters
+WORDS = {"saved": "saved tensor", "base": "base of a view"}
+
+
+class Box(NamedTuple):
+    """One node of the picture.
+
+    Attributes:
+        title: the class of a node, or the name of a tensor.
+        shapes: of the tensor, or of the node's outputs.
+        attributes: what a node keeps, by name, where that was asked for.
+        details: more about it, line by line.
+        values: the values and the gradients of its tensors, by `VALUE` and `GRADIENT`.
+    """
+
+    kind: BoxKind
+    title: str
+    shapes: tuple[str, ...] = ()
+    attributes: tuple[tuple[str, str], ...] = ()
+    details: str = ""
+    values: tuple[tuple[str, str], ...] = ()
+
+
+class Link(NamedTuple):
+    """One edge of the picture, in the direction in which values flow.
+
+    Attributes:
+        label: the output's number, where the source has several, or the name under which a value
+            is saved, where its box does not say it.
+    """
+
+    source: str
+    target: str
+    kind: LinkKind = "flow"
+    label: str = ""
+
+
+class Graph:
+    """A picture's boxes, by keys that are the same for the same object, its links and outputs."""
+
+    def __init__(self) -> None:
+        self.boxes: dict[str, Box] = {}
+        self.links: list[Link] = []
+        self.outputs: list[str] = []
+
+    def redrawn(self, boxes: dict[str, Box], into: Mapping[str, str]) -> "Graph":
+        """Some boxes, with their links and those of boxes that they stand for, by their keys."""
+        graph = Graph()
+        graph.boxes = boxes
+        for link in self.links:
+            ends = into.get(link.source, link.source), into.get(link.target, link.target)
+            if ends[0] != ends[1] and ends[0] in boxes and ends[1] in boxes:
+                graph.links.append(link._replace(source=ends[0], target=ends[1]))
+        used = {link.source for link in graph.links}
+        graph.outputs = [key for key in boxes if key not in used]
+        return graph
+
+    def part(self, keys: set[str]) -> "Graph":
+        """Some of the boxes, and stand-ins for what they are linked to outside."""
+        around = Graph()
+        around.links = [link for link in self.links if keys & {link.source, link.target}]
+        ends = (end for link in around.links for end in (link.source, link.target))
+        into = {end: f"outside {end}" for end in ends if end not in keys}
+        boxes = {key: box for key, box in self.boxes.items() if key in keys}
+        cut = {place: Box("cut", self.boxes[end].title) for end, place in into.items()}
+        return around.redrawn(boxes | cut, into)
+
+    def readable(self) -> tuple["Graph", str]:
+        """The part that can be read, and a note of what that leaves out.
+
+        Returns:
+            The graph itself and "" if it is not too large. Otherwise the boxes nearest the outputs,
+            with a box of kind "cut" wherever inputs are left out, and the note.
+        """
+        levels = self.levels()
+        if len(self.boxes) <= WHOLE and max(map(len, levels), default=0) <= WHOLE_ROW:
+            return self, ""
+        drawn: set[str] = set()
+        for level in levels:
+            drawn.update(level[: max(min(PART_ROW, PART - len(drawn)), 0)])
+        part = self.redrawn({key: box for key, box in self.boxes.items() if key in drawn}, {})
+        entering = (link for link in self.links if link.target in drawn)
+        left_out = Counter(link.target for link in entering if link.source not in drawn)
+        for target, count in left_out.items():
+            key = f"cut {target}"
+            part.boxes[key] = Box("cut", f"\N{HORIZONTAL ELLIPSIS} {counted(count, 'more input')}")
+            part.links.append(Link(key, target))
+        note = f"{counted(len(drawn), 'node')} of {len(self.boxes):,} drawn, nearest the output"
+        return part, f"{note}\nin all: {census(self.boxes.values())}"
+
+    def levels(self) -> list[list[str]]:
+        """The boxes by how many links they are away from the nearest output."""
+        sources: dict[str, list[str]] = {key: [] for key in self.boxes}
+        for link in self.links:
+            sources[link.target].append(link.source)
+        level, levels = list(self.outputs), []
+        seen = set(level)
+        while level:
+            levels.append(level)
+            found = (source for key in level for source in sources[key] if source not in seen)
+            level = list(dict.fromkeys(found))
+            seen.update(level)
+        return levels
+
+
+def key_of(thing: object) -> str:
+    """The key of a node's or tensor's box."""
+    return str(id(thing))
+
+
+def printable(text: str) -> str:
+    """``text`` on one line, with whatever could disturb its display as escapes."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def shape_text(shape: Iterable[int]) -> str:
+    """``(3, 4)``; of one dimension ``(3)``, as torchviz has it."""
+    return f"({', '.join(map(str, shape))})"
+
+
+def value_text(value: Any) -> str:
+    """A tensor by dtype and shape, anything else by its text."""
+    array = value._array if isinstance(value, Tensor) else value
+    if isinstance(array, np.ndarray):
+        return f"{array.dtype.name} {shape_text(array.shape)}"
+    return attribute_text(value)
+
+
+def attribute_text(value: Any) -> str:
+    """What stands for a saved value in a node's table."""
+    if isinstance(value, (Tensor, np.ndarray)):
+        return "[saved tensor]"
+    parts = value if isinstance(value, (tuple, list)) else ()
+    if any(isinstance(part, (Tensor, np.ndarray)) for part in parts):
+        return "[saved tensors]"
+    return printable(str(value))
+
+
+def shortened(text: str, longest: int) -> str:
+    """The beginning of a text that is too long."""
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
+def named_tensors(params: Any) -> dict[int, tuple[str, Tensor]]:
+    """Tensors with their names, by `id`.
+
+    Args:
+        params: a mapping from names to tensors, pairs of them, or a module; None for the variables
+            of the user's line that asks for the drawing.
+    """
+    if params is None:
+        return tensors_in(call_site_of(sys._getframe(1))[1])
+    if hasattr(params, "named_parameters"):
+        params = [*params.named_buffers(), *params.named_parameters()]
+    elif isinstance(params, Mapping):
+        params = params.items()
+    found = {}
+    for name, tensor in params:
+        if not isinstance(tensor, Tensor):
+            kind = type(tensor).__name__
+            raise TypeError(f"params: expected '{name}' to be a Tensor, got {kind}")
+        found[id(tensor)] = printable(str(name)), tensor
+    return found
+
+
+def saved_values(node: Node) -> list[tuple[str, Any]]:
+    """What a declared operation's node keeps, under PyTorch's names where those differ.
+
+    Of a value that has been freed, or written to since, a text says so.
+    """
+    if not isinstance(node, OpNode):
+        return []
+    values: list[tuple[str, Any]] = []
+    for name, _ in node.op.recipe:
+        # Layers keep their `input` under that name in PyTorch, too.
+        own = name == "input" and "weight" in node.op.formulas
+        value = "[freed]"
+        if not isinstance(node._saved, FreedValues):
+            try:
+                value = node.op.saved_value(node, name)
+            except RuntimeError as error:
+                # Anything else was raised by the user's own function that unpacks saved tensors.
+                if not str(error).startswith(MODIFIED.partition("{")[0]):
+                    raise
+                value = "[modified in place]"
+        values.append((name if own else SAVED_AS.get(name, name), value))
+    return sorted(values, key=itemgetter(0))
+
+
+class Walk:
+    """Collects the graph behind some outputs.
+
+    Args:
+        named: tensors with their names, by `id`.
+        show_attrs: put what nodes keep into their boxes.
+        show_saved: give saved tensors boxes of their own.
+        max_attr_chars: the longest text for one value.
+    """
+
+    def __init__(
+        self, named: Mapping[int, tuple[str, Tensor]], show_attrs: bool = False,
+        show_saved: bool = False, max_attr_chars: int = 50,
+    ) -> None:  # fmt: skip
+        self.names = {number: name for number, (name, _) in named.items()}
+        self.tensors = [tensor for _, tensor in named.values()]
+        self.show_attrs, self.show_saved = show_attrs, show_saved
+        self.longest = max(max_attr_chars, 3)
+        self.graph = Graph()
+        self.nodes: list[Node] = []
+        self.outputs: list[Tensor] = []
+        # Tensors made by reading saved values: while they live, no other gets their `id`.
+        self.held: list[Tensor] = []
+
+    def add_output(self, tensor: Tensor) -> None:
+        """Add an output, everything behind it, and its base if it is a view."""
+        key = key_of(tensor)
+        if key not in self.graph.outputs:
+            self.graph.outputs.append(key)
+            self.outputs.append(tensor)
+        known = self.graph.boxes.get(key)
+        if known is not None and known.kind != "saved":
+            return
+        self.add_tensor(tensor, "output")
+        base = tensor._base
+        if base is not None:
+            if key_of(base) not in self.graph.boxes:
+                self.add_tensor(base, "base")
+            self.link(base, tensor, "view")
+
+    def add_tensor(self, tensor: Tensor, kind: BoxKind) -> None:
+        """Add a tensor's box and everything behind it."""
+        self.box_tensor(tensor, kind)
+        node = tensor.grad_fn
+        if node is not None:
+            self.add_node(node)
+            self.link(node, tensor, label=self.number(node, tensor.output_nr))
+
+    def add_node(self, root: Node) -> None:
+        """Add a node and everything behind it, each node after those it was reached from."""
+        if not self.enter(root):
+            return
+        path = [(root, iter(root.next_functions))]
+        while path:
+            node, edges = path[-1]
+            for target, number in edges:
+                if target is None:
+                    continue
+                self.link(target, node, label=self.number(target, number))
+                if self.enter(target):
+                    path.append((target, iter(target.next_functions)))
+                    break
+            else:
+                self.add_kept(node)
+                path.pop()
+
+    def enter(self, node: Node) -> bool:
+        """Add a node's own boxes; False if they are there already."""
+        key = key_of(node)
+        if key in self.graph.boxes:
+            return False
+        self.nodes.append(node)
+        # Reading packed values calls the user's functions, which is done only when asked for.
+        readable = self.show_attrs or self.show_saved or type(node._saved) is tuple
+        values = saved_values(node) if readable or isinstance(node._saved, FreedValues) else []
+        for name, value in values if self.show_saved else ():
+            parts = {name: value}
+            if isinstance(value, tuple):
+                parts = {f"{name}[{i}]": part for i, part in enumerate(value)}
+            for label, part in parts.items():
+                self.add_value(node, part, label, "saved")
+        if isinstance(node, AccumulateGrad):
+            self.box_tensor(node.variable, "leaf")
+            self.link(node.variable, node)
+        attributes = tuple(
+            (name, shortened(attribute_text(value), self.longest))
+            for name, value in values
+            if self.show_attrs
+        )
+        shapes = tuple(shape_text(shape) for shape, _ in node._outputs)
+        title = printable(type(node).__name__)
+        details = [node.name()]
+        for number, (shape, dtype) in enumerate(node._outputs):
+            name = f"output {number}" if len(shapes) > 1 else "output"
+            details.append(f"{name}: {dtype.name} {shape_text(shape)}")
+        for name, value in values:
+            details.append(shortened(f"saved {name}: {value_text(value)}", LONGEST_DETAIL))
+        if trace := vars(node).get("_metadata", {}).get(TRACE):  # anomaly mode was on
+            details += [printable(line.strip()) for line in trace[-1].splitlines()]
+        self.graph.boxes[key] = Box("op", title, shapes, attributes, "\n".join(details))
+        return True
+
+    def add_kept(self, node: Node) -> None:
+        """Add boxes for the tensors that a user's function keeps."""
+        if isinstance(node, (OpNode, AccumulateGrad)) or not hasattr(type(node), "saved_tensors"):
+            return
+        with suppress(RuntimeError):  # freed, which is no reason not to draw the rest
+            for tensor in node.saved_tensors or ():  # type: ignore[attr-defined]
+                self.add_value(node, tensor, "", "kept")
+
+    def add_value(self, node: Node, tensor: Any, name: str, kind: LinkKind) -> None:
+        """Add the box of a saved tensor, unless it has one, and link it to its node."""
+        if not isinstance(tensor, Tensor):
+            return
+        self.held.append(tensor)
+        if key_of(tensor) not in self.graph.boxes:
+            self.box_tensor(tensor, "saved", name)
+        self.link(tensor, node, kind, name)
+
+    def finished(self) -> Graph:
+        """The graph, without the labels of links that repeat what their box says."""
+        for position, link in enumerate(self.graph.links):
+            titled = link.label == self.graph.boxes[link.source].title
+            if link.kind in ("saved", "kept") and titled:
+                self.graph.links[position] = link._replace(label="")
+        return self.graph
+
+    def made(self) -> dict[Any, Tensor]:
+        """The outputs and the named tensors, by the nodes that made them and their outputs."""
+        made = {}
+        for tensor in (*self.tensors, *self.outputs):
+            with suppress(RuntimeError):  # of a view whose history is lost
+                made[tensor.grad_fn, tensor.output_nr] = tensor
+        return made
+
+    def with_values(self) -> Graph:
+        """The graph with values and gradients, and with constants. A leaf and its accumulator
+        share a box, and so do an output and its node."""
+        boxes, made = self.graph.boxes, self.made()
+        into = {key_of(t): key_of(t.grad_fn) for t in self.outputs if t.grad_fn is not None}
+        for node, seen in known(self.nodes, made).items():
+            key = key_of(node)
+            if isinstance(node, AccumulateGrad):
+                into[key] = key = key_of(node.variable)
+            own = [self.names.get(id(t), "") for edge, t in made.items() if edge[0] is node]
+            words = [f"{name}:" for name in filter(None, own or seen.names)]
+            title = " ".join(filter(None, [*words, seen.symbol, boxes[key].title]))
+            shapes = tuple(shape.replace("()", "") for shape in boxes[key].shapes)  # of a number
+            rows = tuple(seen.rows())
+            boxes[key] = boxes[key]._replace(title=title, shapes=shapes, values=rows)
+            for number, (name, shape, text) in enumerate(seen.constants):
+                shown_shape, row = shape_text(shape) if shape else "", (VALUE, text)
+                boxes[f"{key}0{number}"] = Box("constant", name, (shown_shape,), values=(row,))
+                self.graph.links.append(Link(f"{key}0{number}", key))
+        return self.graph.redrawn({k: b for k, b in boxes.items() if k not in into}, into)
+
+    def box_tensor(self, tensor: Tensor, kind: BoxKind, name: str = "") -> None:
+        """Add or replace a tensor's box; a name that the user has given goes before any other."""
+        title = self.names.get(id(tensor), "" if kind == "leaf" else name)
+        shape = shape_text(tensor._array.shape)
+        lines = [f"{WORDS.get(kind, kind)} {title}".rstrip()]
+        lines += [f"{value_text(tensor)}, {tensor._array.size:,} elements"]
+        if kind == "leaf":
+            lines += [f"grad: {'none yet' if tensor._grad is None else value_text(tensor._grad)}"]
+        self.graph.boxes[key_of(tensor)] = Box(kind, title, (shape,), (), "\n".join(lines))
+
+    def link(self, source: Any, target: Any, kind: LinkKind = "flow", label: str = "") -> None:
+        self.graph.links.append(Link(key_of(source), key_of(target), kind, label))
+
+    def number(self, node: Node, number: int) -> str:
+        """How a link says which output of a node it comes from: nothing if there is only one."""
+        return str(number) if len(node._outputs) > 1 else ""
+
+
+def counted(count: int, noun: str) -> str:
+    """``1 node``, ``1,000 nodes``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def census(boxes: Iterable[Box], most: int = 6) -> str:
+    """How many there are of each kind, the most frequent first."""
+    counts = Counter(box.title if box.kind == "op" else box.kind for box in boxes)
+    listed = [f"{count:,} {name}" for name, count in counts.most_common(most)]
+    rest = len(counts) - len(listed)
+    return ", ".join(listed + ([f"{counted(rest, 'other kind')}"] if rest else []))
+
+
+def collect(walk: Walk, var: Tensor | Iterable[Tensor]) -> Graph:
+    """The graph behind ``var``."""
+    outputs = [var] if isinstance(var, Tensor) or not isinstance(var, Iterable) else list(var)
+    for tensor in outputs:
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"expected a Tensor to draw the graph of, got {type(tensor).__name__}")
+        walk.add_output(tensor)
+    return walk.finished()
+
 
 MOST_LINES = 1000
 DEEPEST = 14  # levels before a branch goes on at the left margin

@@ -11,429 +11,506 @@ the way that values go; gradients come back against them.
 
 import html
 import re
-import sys
 import unicodedata
+from bisect import bisect_right, insort
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from operator import itemgetter
+from itertools import pairwise
+from math import inf
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from nanotorch._core.anomaly import TRACE
-from nanotorch._core.call_site import call_site_of, tensors_in
-from nanotorch._core.graph import MODIFIED, AccumulateGrad, FreedValues, Node
-from nanotorch._core.op import SAVED_AS, OpNode
 from nanotorch._core.tensor import Tensor
-from nanotorch.autograd.graph_layout import Edge, Layout, Place, Route, from_above, lay_out
-from nanotorch.autograd.values import GRADIENT, VALUE, known
+from nanotorch.autograd.graph_text import (
+    GRADIENT,
+    VALUE,
+    Box,
+    Graph,
+    Link,
+    Walk,
+    collect,
+    named_tensors,
+)
 
-# The recorded graph as plain data: boxes and the links between them.
+# The rows of a layered drawing: which item stands in which row, and in which order.
 #
-# What is drawn and in which order is torchviz's convention: one box per node of the graph, one per
-# leaf, per output, per base of an output that is a view, and on request one per saved tensor. Boxes
-# hold texts only, so that a picture keeps no tensor alive and stays right when the graph changes.
+# After Sugiyama, Tagawa and Toda: rows by longest path, stand-ins where a link passes a row, then
+# sweeps that put every item at the median of its neighbours' places in the row before, keeping the
+# order with the fewest crossings.
 
 
-BoxKind = Literal["op", "leaf", "saved", "output", "base", "cut", "constant", "module"]
-# "saved" and "kept" are both from a saved tensor to the node that holds it; torchviz turns the
-# links of declared operations around, but not those of a user's function.
-LinkKind = Literal["flow", "saved", "kept", "view"]
-
-LONGEST_DETAIL = 200  # characters
-WORDS = {"saved": "saved tensor", "base": "base of a view"}
+SWEEPS = 24
+PATIENCE = 6  # sweeps without a better order before giving up
+EXCHANGES = 4000  # segments up to which neighbours are exchanged one by one, which is slow
 
 
-class Box(NamedTuple):
-    """One node of the picture.
+class Edge(NamedTuple):
+    """A link to be drawn, from an item to one in a later row.
 
     Attributes:
-        title: the class of a node, or the name of a tensor.
-        shapes: of the tensor, or of the node's outputs.
-        attributes: what a node keeps, by name, where that was asked for.
-        details: more about it, line by line.
-        values: the values and the gradients of its tensors, by `VALUE` and `GRADIENT`.
+        bundle: edges from the same item with the same bundle share their way as far as possible.
+        label: width and height of the label, for which room is kept near the source.
     """
 
-    kind: BoxKind
-    title: str
-    shapes: tuple[str, ...] = ()
-    attributes: tuple[tuple[str, str], ...] = ()
-    details: str = ""
-    values: tuple[tuple[str, str], ...] = ()
+    source: int
+    target: int
+    bundle: Hashable = None
+    label: tuple[float, float] | None = None
 
 
-class Link(NamedTuple):
-    """One edge of the picture, in the direction in which values flow.
+class Segment:
+    """The part of an edge, or of the common way of several, between two rows.
 
     Attributes:
-        label: the output's number, where the source has several, or the name under which a value
-            is saved, where its box does not say it.
+        port_above, port_below: how far beside the centres of its items it begins and ends.
     """
 
-    source: str
-    target: str
-    kind: LinkKind = "flow"
-    label: str = ""
+    __slots__ = ("above", "below", "bundle", "port_above", "port_below")
+
+    def __init__(self, above: int, below: int, bundle: Hashable) -> None:
+        self.above, self.below, self.bundle = above, below, bundle
+        self.port_above = self.port_below = 0.0
 
 
-class Graph:
-    """A picture's boxes, by keys that are the same for the same object, its links and outputs."""
+class Rows:
+    """Items, the given ones and then stand-ins, in rows.
 
-    def __init__(self) -> None:
-        self.boxes: dict[str, Box] = {}
-        self.links: list[Link] = []
-        self.outputs: list[str] = []
+    Attributes:
+        real: how many items were given.
+        rank: the row of each item.
+        widths, heights: of each item.
+        rows: the items of each row, left to right.
+        routes: for each edge, the segments it is made of.
+        ups, downs: for each item, the segments that end and begin there.
+    """
 
-    def redrawn(self, boxes: dict[str, Box], into: Mapping[str, str]) -> "Graph":
-        """Some boxes, with their links and those of boxes that they stand for, by their keys."""
-        graph = Graph()
-        graph.boxes = boxes
-        for link in self.links:
-            ends = into.get(link.source, link.source), into.get(link.target, link.target)
-            if ends[0] != ends[1] and ends[0] in boxes and ends[1] in boxes:
-                graph.links.append(link._replace(source=ends[0], target=ends[1]))
-        used = {link.source for link in graph.links}
-        graph.outputs = [key for key in boxes if key not in used]
-        return graph
+    def __init__(self, sizes: Sequence[tuple[float, float]], edges: Sequence[Edge]) -> None:
+        self.real = len(sizes)
+        self.rank = self.rank_items(edges)
+        self.widths = [width for width, _ in sizes]
+        self.heights = [height for _, height in sizes]
+        self.routes: list[list[Segment]] = []
+        # Edges are cut into segments from row to row, with stand-ins in the rows that they pass.
+        ways: dict[Hashable, list[int]] = {}
+        known: dict[tuple[int, int, Hashable], Segment] = {}
+        for edge in edges:
+            way = ways.setdefault((edge.source, edge.bundle), [edge.source])
+            length = self.rank[edge.target] - self.rank[edge.source]
+            while len(way) < length:
+                label = edge.label if len(way) == 1 and edge.label else (0.0, 0.0)
+                self.rank.append(self.rank[edge.source] + len(way))
+                self.widths.append(label[0])
+                self.heights.append(label[1])
+                way.append(len(self.rank) - 1)
+            stops = [*way[:length], edge.target]
+            keys = [(above, below, edge.bundle) for above, below in pairwise(stops)]
+            for key in keys:
+                if key not in known:
+                    known[key] = Segment(*key)
+            self.routes.append([known[key] for key in keys])
+        self.segments = list(known.values())
+        self.ups: list[list[Segment]] = [[] for _ in self.rank]
+        self.downs: list[list[Segment]] = [[] for _ in self.rank]
+        for segment in self.segments:
+            self.downs[segment.above].append(segment)
+            self.ups[segment.below].append(segment)
+        self.rows = self.first_order()
 
-    def part(self, keys: set[str]) -> "Graph":
-        """Some of the boxes, and stand-ins for what they are linked to outside."""
-        around = Graph()
-        around.links = [link for link in self.links if keys & {link.source, link.target}]
-        ends = (end for link in around.links for end in (link.source, link.target))
-        into = {end: f"outside {end}" for end in ends if end not in keys}
-        boxes = {key: box for key, box in self.boxes.items() if key in keys}
-        cut = {place: Box("cut", self.boxes[end].title) for end, place in into.items()}
-        return around.redrawn(boxes | cut, into)
+    def rank_items(self, edges: Sequence[Edge]) -> list[int]:
+        """The row of each item: as late as its targets allow, so that leaves stand near their use.
+
+        An item with more links from above than to below then moves up as far as it can.
+        """
+        count = self.real
+        order = from_above(count, [(e.source, e.target) for e in edges])
+        arriving: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+        leaving: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+        for edge in edges:
+            length = 1 if edge.label is None else 2  # a label takes a row of its own
+            arriving[edge.target].append((edge.source, length))
+            leaving[edge.source].append((edge.target, length))
+        height = [0] * count
+        for item in reversed(order):
+            height[item] = max((height[t] + length for t, length in leaving[item]), default=0)
+        top = max(height, default=0)
+        rank = [top - h for h in height]
+        for item in order:
+            if len(arriving[item]) > len(leaving[item]):
+                rank[item] = max(rank[s] + length for s, length in arriving[item])
+        return rank
+
+    def first_order(self) -> list[list[int]]:
+        """Rows in the order of a depth-first walk up, which leaves inputs in their own order."""
+        order: list[list[int]] = [[] for _ in range(max(self.rank, default=-1) + 1)]
+        seen = [False] * len(self.rank)
+        stack = [item for item in reversed(range(len(self.rank))) if not self.downs[item]]
+        while stack:
+            item = stack.pop()
+            if seen[item]:
+                continue
+            seen[item] = True
+            order[self.rank[item]].append(item)
+            stack += [s.above for s in reversed(self.ups[item])]
+        return order
+
+    def reduce_crossings(self) -> None:
+        """Reorder the rows, sweeping down and up in turn, and keep the best order seen."""
+        best, fewest = [list(row) for row in self.rows], self.crossings()
+        idle = 0
+        for sweep in range(SWEEPS):
+            if not fewest or idle >= PATIENCE:
+                break
+            down = sweep % 2 == 0
+            for row in self.rows[1:] if down else reversed(self.rows[:-1]):
+                self.sort_by_medians(row, down)
+            if len(self.segments) <= EXCHANGES:
+                self.exchange()
+            count = self.crossings()
+            idle += 1
+            if count < fewest:
+                best, fewest, idle = [list(row) for row in self.rows], count, 0
+        self.rows = best
+
+    def places(self) -> dict[int, int]:
+        """Where in its row each item stands."""
+        return {item: i for row in self.rows for i, item in enumerate(row)}
+
+    def sort_by_medians(self, row: list[int], down: bool) -> None:
+        """Order a row by the medians of neighbours above (or below); others keep their places."""
+        here = self.rank[row[0]]
+        place = {item: i for i, item in enumerate(self.rows[here - 1 if down else here + 1])}
+        medians: dict[int, float] = {}
+        for item in row:
+            near = sorted(
+                place[s.above if down else s.below]
+                for s in (self.ups[item] if down else self.downs[item])
+            )
+            if near:
+                medians[item] = (near[(len(near) - 1) // 2] + near[len(near) // 2]) / 2
+        moved = iter(sorted(medians, key=medians.__getitem__))
+        row[:] = [next(moved) if item in medians else item for item in row]
+
+    def crossings(self) -> int:
+        """How many pairs of segments cross."""
+        place = self.places()
+        total = 0
+        for row in self.rows:
+            ends: list[int] = []  # of the segments further left, sorted
+            for item in row:
+                mine = sorted(place[s.below] for s in self.downs[item])
+                total += sum(len(ends) - bisect_right(ends, end) for end in mine)
+                for end in mine:
+                    insort(ends, end)
+        return total
+
+    def exchange(self) -> None:
+        """Exchange neighbours in a row wherever that removes crossings."""
+        place = self.places()
+        for row in self.rows:
+            for i in range(len(row) - 1):
+                a, b = row[i], row[i + 1]
+                if self.pair_crossings(place, a, b) > self.pair_crossings(place, b, a):
+                    row[i], row[i + 1] = b, a
+                    place[a], place[b] = i + 1, i
+
+    def pair_crossings(self, place: Mapping[int, int], left: int, right: int) -> int:
+        """How many segments of two items cross if one stands left of the other."""
+        ups, downs = self.ups, self.downs
+        above = (place[a.above] > place[b.above] for a in ups[left] for b in ups[right])
+        below = (place[a.below] > place[b.below] for a in downs[left] for b in downs[right])
+        return sum(above) + sum(below)
+
+    def set_ports(self, joined: Iterable[Segment]) -> None:
+        """Spread the points where segments meet a box, in the order of where they come from.
+
+        Segments to be drawn straight meet it in its middle, so that the boxes on a long way stand
+        exactly below each other.
+        """
+        place = self.places()
+        above = {s.below: s for s in joined}
+        below = {s.above: s for s in above.values()}
+        for item in range(self.real):
+            entering = sorted(self.ups[item], key=lambda s: place[s.above])
+            main = [s is above.get(item) for s in entering]
+            for s, offset in zip(entering, spread(main, self.widths[item]), strict=True):
+                s.port_below = offset
+            # What leaves a box leaves it at one point, for each of its outputs.
+            ways: dict[Hashable, list[Segment]] = {}
+            for s in self.downs[item]:
+                ways.setdefault(s.bundle, []).append(s)
+            leaving = sorted(
+                ways.values(), key=lambda way: sum(place[s.below] for s in way) / len(way)
+            )
+            main = [any(s is below.get(item) for s in way) for way in leaving]
+            for way, offset in zip(leaving, spread(main, self.widths[item]), strict=True):
+                for s in way:
+                    s.port_above = offset
 
 
-def key_of(thing: object) -> str:
-    """The key of a node's or tensor's box."""
-    return str(id(thing))
+def from_above(count: int, links: Iterable[tuple[int, int]]) -> list[int]:
+    """Items so that each link, from one to another, leads to a later one."""
+    waiting = [0] * count
+    leaving: list[list[int]] = [[] for _ in range(count)]
+    for source, target in links:
+        waiting[target] += 1
+        leaving[source].append(target)
+    order = [item for item in range(count) if not waiting[item]]
+    for item in order:  # the list grows while the loop runs
+        for target in leaving[item]:
+            waiting[target] -= 1
+            if not waiting[target]:
+                order.append(target)
+    return order
 
 
-def printable(text: str) -> str:
-    """``text`` on one line, with whatever could disturb its display as escapes."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+# The x coordinates of a layered drawing: boxes near what they belong to, links straight.
+#
+# Items that should stand exactly below each other are joined to blocks. All blocks begin as far
+# right as those beside them allow; then each in turn moves to where its links are shortest.
 
 
-def shape_text(shape: Iterable[int]) -> str:
-    """``(3, 4)``; of one dimension ``(3)``, as torchviz has it."""
-    return f"({', '.join(map(str, shape))})"
+BETWEEN_BOXES, BETWEEN_LINES = 22.0, 12.0  # least distance in a row
+ROUNDS = 40
+PULL = (1.0, 2.0, 8.0)  # how much a segment is to be straight, by its ends that are no boxes
 
 
-def value_text(value: Any) -> str:
-    """A tensor by dtype and shape, anything else by its text."""
-    array = value._array if isinstance(value, Tensor) else value
-    if isinstance(array, np.ndarray):
-        return f"{array.dtype.name} {shape_text(array.shape)}"
-    return attribute_text(value)
-
-
-def attribute_text(value: Any) -> str:
-    """What stands for a saved value in a node's table."""
-    if isinstance(value, (Tensor, np.ndarray)):
-        return "[saved tensor]"
-    parts = value if isinstance(value, (tuple, list)) else ()
-    if any(isinstance(part, (Tensor, np.ndarray)) for part in parts):
-        return "[saved tensors]"
-    return printable(str(value))
-
-
-def shortened(text: str, longest: int) -> str:
-    """The beginning of a text that is too long."""
-    return text if len(text) <= longest else f"{text[: longest - 3]}..."
-
-
-def named_tensors(params: Any) -> dict[int, tuple[str, Tensor]]:
-    """Tensors with their names, by `id`.
+def columns(rows: Rows, joined: Sequence[Segment]) -> list[float]:
+    """The x coordinate of every item's centre, none less than half its width.
 
     Args:
-        params: a mapping from names to tensors, pairs of them, or a module; None for the variables
-            of the user's line that asks for the drawing.
+        joined: the segments to be drawn straight down.
     """
-    if params is None:
-        return tensors_in(call_site_of(sys._getframe(1))[1])
-    if hasattr(params, "named_parameters"):
-        params = [*params.named_buffers(), *params.named_parameters()]
-    elif isinstance(params, Mapping):
-        params = params.items()
-    found = {}
-    for name, tensor in params:
-        if not isinstance(tensor, Tensor):
-            kind = type(tensor).__name__
-            raise TypeError(f"params: expected '{name}' to be a Tensor, got {kind}")
-        found[id(tensor)] = printable(str(name)), tensor
-    return found
+    blocks = Blocks(rows, joined)
+    places = blocks.packed()
+    for turn in range(ROUNDS):
+        # A row of blocks that all want to go right can if the rightmost goes first.
+        blocks.adjust(places, reversed(blocks.order) if turn % 2 else blocks.order)
+    xs = [places[b] + offset for b, offset in zip(blocks.block, blocks.offset, strict=True)]
+    left = min((x - w / 2 for x, w in zip(xs, rows.widths, strict=True)), default=0.0)
+    return [x - left for x in xs]
 
 
-def saved_values(node: Node) -> list[tuple[str, Any]]:
-    """What a declared operation's node keeps, under PyTorch's names where those differ.
+def stand_ins(rows: Rows, segment: Segment) -> int:
+    """How many ends of a segment are no boxes."""
+    return (segment.above >= rows.real) + (segment.below >= rows.real)
 
-    Of a value that has been freed, or written to since, a text says so.
+
+def distance(rows: Rows, a: int, b: int) -> float:
+    """The least distance of the centres of two neighbours in a row."""
+    space = BETWEEN_LINES if a >= rows.real <= b else BETWEEN_BOXES
+    return (rows.widths[a] + rows.widths[b]) / 2 + space
+
+
+def straight(rows: Rows) -> list[Segment]:
+    """Segments to be drawn straight down: at most one above and below an item, none crossing.
+
+    The middle parts of long links come first, then the links with the longest way behind them.
     """
-    if not isinstance(node, OpNode):
-        return []
-    values: list[tuple[str, Any]] = []
-    for name, _ in node.op.recipe:
-        # Layers keep their `input` under that name in PyTorch, too.
-        own = name == "input" and "weight" in node.op.formulas
-        value = "[freed]"
-        if not isinstance(node._saved, FreedValues):
-            try:
-                value = node.op.saved_value(node, name)
-            except RuntimeError as error:
-                # Anything else was raised by the user's own function that unpacks saved tensors.
-                if not str(error).startswith(MODIFIED.partition("{")[0]):
-                    raise
-                value = "[modified in place]"
-        values.append((name if own else SAVED_AS.get(name, name), value))
-    return sorted(values, key=itemgetter(0))
+    depth = [0] * len(rows.rank)  # boxes on the longest way to an item
+    for row in rows.rows:
+        for item in row:
+            behind = max((depth[s.above] for s in rows.ups[item]), default=0)
+            depth[item] = behind + (item < rows.real)
+    place = rows.places()
+    chosen: list[Segment] = []
+    for row in rows.rows[1:]:
+        taken: list[tuple[int, int]] = []  # places above and below
+        segments = []
+        for item in row:
+            # Into an item the one with the longest way behind it, of several the middle one; of an
+            # even number none: the item then stands between them.
+            longest = max((depth[s.above] for s in rows.ups[item]), default=0)
+            among = [s for s in rows.ups[item] if depth[s.above] == longest]
+            if len(among) % 2:
+                segments.append(sorted(among, key=lambda s: place[s.above])[len(among) // 2])
+        segments.sort(key=lambda s: ((1, 2, 0)[stand_ins(rows, s)], -depth[s.above]))
+        for s in segments:
+            above, below = place[s.above], place[s.below]
+            if all((above - a) * (below - b) > 0 for a, b in taken):
+                taken.append((above, below))
+                chosen.append(s)
+    return chosen
 
 
-class Walk:
-    """Collects the graph behind some outputs.
+class Blocks:
+    """Items joined by straight segments; each block has one place, each item a fixed offset."""
+
+    def __init__(self, rows: Rows, joined: Sequence[Segment]) -> None:
+        size = len(rows.rank)
+        self.block, self.offset = [-1] * size, [0.0] * size
+        joint = {s.below: s for s in joined}
+        self.count = 0
+        for row in rows.rows:
+            for item in row:
+                s = joint.get(item)
+                if s is None:
+                    self.block[item] = self.count
+                    self.count += 1
+                else:
+                    self.block[item] = self.block[s.above]
+                    self.offset[item] = self.offset[s.above] + s.port_above - s.port_below
+        # Which block must stand right of which, and how far.
+        gaps: dict[tuple[int, int], float] = {}
+        for row in rows.rows:
+            for a, b in pairwise(row):
+                pair = (self.block[a], self.block[b])
+                gap = distance(rows, a, b) + self.offset[a] - self.offset[b]
+                gaps[pair] = max(gap, gaps.get(pair, gap))
+        self.rights: list[list[tuple[int, float]]] = [[] for _ in range(self.count)]
+        self.lefts: list[list[tuple[int, float]]] = [[] for _ in range(self.count)]
+        for (a, b), gap in gaps.items():
+            self.rights[a].append((b, gap))
+            self.lefts[b].append((a, gap))
+        self.order = from_above(self.count, gaps)
+        # The links that leave each block: with each go how far right of the block the other would
+        # stand for the link to be straight, and the weight of that.
+        self.links: list[list[tuple[int, float, float]]] = [[] for _ in range(self.count)]
+        for s in rows.segments:
+            a, b = self.block[s.above], self.block[s.below]
+            if a != b:
+                apart = self.offset[s.above] + s.port_above - self.offset[s.below] - s.port_below
+                weight = PULL[stand_ins(rows, s)]
+                self.links[a].append((b, apart, weight))
+                self.links[b].append((a, -apart, weight))
+
+    def packed(self) -> list[float]:
+        """Places as far right as the blocks to the right of each allow."""
+        places = [0.0] * self.count
+        for a in reversed(self.order):
+            places[a] = min((places[b] - gap for b, gap in self.rights[a]), default=0.0)
+        return places
+
+    def adjust(self, places: list[float], order: Iterable[int]) -> None:
+        """Move each block in turn to the mean of what its links lead to, as far as there is room.
+
+        Moving a block never makes the links longer, in the mean of squares.
+        """
+        for block in order:
+            total = strength = 0.0
+            for other, apart, weight in self.links[block]:
+                total += weight * (places[other] - apart)
+                strength += weight
+            if strength:
+                wish = total / strength
+                least = max((places[a] + gap for a, gap in self.lefts[block]), default=-inf)
+                most = min((places[b] - gap for b, gap in self.rights[block]), default=inf)
+                places[block] = max(least, min(wish, most))
+
+
+# Where the boxes of a layered drawing stand, and the ways of the links between them.
+#
+# In its own row a link runs straight down beside the boxes; it bends only between rows, where no
+# boxes are. So no link passes through a box.
+
+
+PORT = 18.0  # distance of the points where links meet a box
+GAP, WIDEST_GAP = 30.0, 84.0  # height of the space between two rows
+STEEPNESS = 0.14  # how much of a link's way to the side that space grows by
+
+
+class Place(NamedTuple):
+    """A box by its centre and size."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+class Route(NamedTuple):
+    """The way of an edge, or, if it begins like that of an earlier one, from where it leaves that.
+
+    Attributes:
+        stations: `(x, from, to)`: straight down there; between two of them it bends.
+        label: the centre of its label, if that is on this part of the way.
+    """
+
+    stations: tuple[tuple[float, float, float], ...]
+    label: tuple[float, float] | None
+
+
+class Layout(NamedTuple):
+    """A drawing: places of the items and routes of the edges, in the order they were given in."""
+
+    places: list[Place]
+    routes: list[Route]
+    width: float
+    height: float
+
+
+def lay_out(sizes: Sequence[tuple[float, float]], edges: Sequence[Edge]) -> Layout:
+    """Place items in rows and route the edges between them.
 
     Args:
-        named: tensors with their names, by `id`.
-        show_attrs: put what nodes keep into their boxes.
-        show_saved: give saved tensors boxes of their own.
-        max_attr_chars: the longest text for one value.
+        sizes: width and height of each item.
+        edges: between items, by position; without cycles.
     """
+    rows = Rows(sizes, edges)
+    rows.reduce_crossings()
+    joined = straight(rows)
+    rows.set_ports(joined)
+    xs = columns(rows, joined)
+    tops, bottoms, y = [], [], 0.0
+    for row in rows.rows:
+        tops.append(y)
+        bottoms.append(y + max(rows.heights[item] for item in row))
+        aside = (abs(exit_of(s, xs) - entry_of(s, xs)) for i in row for s in rows.downs[i])
+        # Rows are further apart where links have far to go sideways.
+        gap = min(max(GAP, STEEPNESS * max(aside, default=0.0)), WIDEST_GAP)
+        y = bottoms[-1] + gap
+    middle = [(tops[r] + bottoms[r]) / 2 for r in rows.rank]
+    places = [Place(xs[i], middle[i], rows.widths[i], rows.heights[i]) for i in range(len(sizes))]
+    routes = trace(rows, edges, xs, tops, bottoms)
+    width = max((x + w / 2 for x, w in zip(xs, rows.widths, strict=True)), default=0.0)
+    return Layout(places, routes, width, bottoms[-1] if bottoms else 0.0)
 
-    def __init__(
-        self, named: Mapping[int, tuple[str, Tensor]], show_attrs: bool = False,
-        show_saved: bool = False, max_attr_chars: int = 50,
-    ) -> None:  # fmt: skip
-        self.names = {number: name for number, (name, _) in named.items()}
-        self.tensors = [tensor for _, tensor in named.values()]
-        self.show_attrs, self.show_saved = show_attrs, show_saved
-        self.longest = max(max_attr_chars, 3)
-        self.graph = Graph()
-        self.nodes: list[Node] = []
-        self.outputs: list[Tensor] = []
-        # Tensors made by reading saved values: while they live, no other gets their `id`.
-        self.held: list[Tensor] = []
 
-    def add_output(self, tensor: Tensor) -> None:
-        """Add an output, everything behind it, and its base if it is a view."""
-        key = key_of(tensor)
-        if key not in self.graph.outputs:
-            self.graph.outputs.append(key)
-            self.outputs.append(tensor)
-        known = self.graph.boxes.get(key)
-        if known is not None and known.kind != "saved":
-            return
-        self.add_tensor(tensor, "output")
-        base = tensor._base
-        if base is not None:
-            if key_of(base) not in self.graph.boxes:
-                self.add_tensor(base, "base")
-            self.link(base, tensor, "view")
+def spread(main: Sequence[bool], width: float) -> list[float]:
+    """Offsets from the centre of a side of ``width``; 0 for what is marked as the main one."""
+    centre = main.index(True) if True in main else (len(main) - 1) / 2
+    furthest = max(centre, len(main) - 1 - centre)
+    step = min(PORT, (width / 2 - 8) / furthest) if furthest > 0 else 0.0
+    return [(i - centre) * step for i in range(len(main))]
 
-    def add_tensor(self, tensor: Tensor, kind: BoxKind) -> None:
-        """Add a tensor's box and everything behind it."""
-        self.box_tensor(tensor, kind)
-        node = tensor.grad_fn
-        if node is not None:
-            self.add_node(node)
-            self.link(node, tensor, label=self.number(node, tensor.output_nr))
 
-    def add_node(self, root: Node) -> None:
-        """Add a node and everything behind it, each node after those it was reached from."""
-        if not self.enter(root):
-            return
-        path = [(root, iter(root.next_functions))]
-        while path:
-            node, edges = path[-1]
-            for target, number in edges:
-                if target is None:
-                    continue
-                self.link(target, node, label=self.number(target, number))
-                if self.enter(target):
-                    path.append((target, iter(target.next_functions)))
-                    break
+def exit_of(segment: Segment, xs: Sequence[float]) -> float:
+    return xs[segment.above] + segment.port_above
+
+
+def entry_of(segment: Segment, xs: Sequence[float]) -> float:
+    return xs[segment.below] + segment.port_below
+
+
+def trace(
+    rows: Rows, edges: Sequence[Edge], xs: Sequence[float], tops: Sequence[float],
+    bottoms: Sequence[float],
+) -> list[Route]:  # fmt: skip
+    """The ways from the bottom of a source, through the rows between, to the top of a target."""
+    middle = [(tops[r] + bottoms[r]) / 2 for r in rows.rank]
+    gone: set[int] = set()  # stand-ins that some route passes already
+    routes = []
+    for edge, segments in zip(edges, rows.routes, strict=True):
+        stations = []
+        for segment in segments:
+            item, x = segment.above, exit_of(segment, xs)
+            low = bottoms[rows.rank[item]]
+            if item == edge.source:
+                stations.append((x, middle[item] + rows.heights[item] / 2, low))
+            elif item in gone:
+                stations = [(x, low, low)]
             else:
-                self.add_kept(node)
-                path.pop()
-
-    def enter(self, node: Node) -> bool:
-        """Add a node's own boxes; False if they are there already."""
-        key = key_of(node)
-        if key in self.graph.boxes:
-            return False
-        self.nodes.append(node)
-        # Reading packed values calls the user's functions, which is done only when asked for.
-        readable = self.show_attrs or self.show_saved or type(node._saved) is tuple
-        values = saved_values(node) if readable or isinstance(node._saved, FreedValues) else []
-        for name, value in values if self.show_saved else ():
-            parts = {name: value}
-            if isinstance(value, tuple):
-                parts = {f"{name}[{i}]": part for i, part in enumerate(value)}
-            for label, part in parts.items():
-                self.add_value(node, part, label, "saved")
-        if isinstance(node, AccumulateGrad):
-            self.box_tensor(node.variable, "leaf")
-            self.link(node.variable, node)
-        attributes = tuple(
-            (name, shortened(attribute_text(value), self.longest))
-            for name, value in values
-            if self.show_attrs
-        )
-        shapes = tuple(shape_text(shape) for shape, _ in node._outputs)
-        title = printable(type(node).__name__)
-        details = "\n".join(node_details(node, values))
-        self.graph.boxes[key] = Box("op", title, shapes, attributes, details)
-        return True
-
-    def add_kept(self, node: Node) -> None:
-        """Add boxes for the tensors that a user's function keeps."""
-        if isinstance(node, (OpNode, AccumulateGrad)) or not hasattr(type(node), "saved_tensors"):
-            return
-        with suppress(RuntimeError):  # freed, which is no reason not to draw the rest
-            for tensor in node.saved_tensors or ():  # type: ignore[attr-defined]
-                self.add_value(node, tensor, "", "kept")
-
-    def add_value(self, node: Node, tensor: Any, name: str, kind: LinkKind) -> None:
-        """Add the box of a saved tensor, unless it has one, and link it to its node."""
-        if not isinstance(tensor, Tensor):
-            return
-        self.held.append(tensor)
-        if key_of(tensor) not in self.graph.boxes:
-            self.box_tensor(tensor, "saved", name)
-        self.link(tensor, node, kind, name)
-
-    def finished(self) -> Graph:
-        """The graph, without the labels of links that repeat what their box says."""
-        for position, link in enumerate(self.graph.links):
-            titled = link.label == self.graph.boxes[link.source].title
-            if link.kind in ("saved", "kept") and titled:
-                self.graph.links[position] = link._replace(label="")
-        return self.graph
-
-    def made(self) -> dict[Any, Tensor]:
-        """The outputs and the named tensors, by the nodes that made them and their outputs."""
-        made = {}
-        for tensor in (*self.tensors, *self.outputs):
-            with suppress(RuntimeError):  # of a view whose history is lost
-                made[tensor.grad_fn, tensor.output_nr] = tensor
-        return made
-
-    def with_values(self) -> Graph:
-        """The graph with values and gradients, and with constants. A leaf and its accumulator
-        share a box, and so do an output and its node."""
-        boxes, made = self.graph.boxes, self.made()
-        into = {key_of(t): key_of(t.grad_fn) for t in self.outputs if t.grad_fn is not None}
-        for node, seen in known(self.nodes, made).items():
-            key = key_of(node)
-            if isinstance(node, AccumulateGrad):
-                into[key] = key = key_of(node.variable)
-            own = [self.names.get(id(t), "") for edge, t in made.items() if edge[0] is node]
-            words = [f"{name}:" for name in filter(None, own or seen.names)]
-            title = " ".join(filter(None, [*words, seen.symbol, boxes[key].title]))
-            shapes = tuple(shape.replace("()", "") for shape in boxes[key].shapes)  # of a number
-            rows = tuple(seen.rows())
-            boxes[key] = boxes[key]._replace(title=title, shapes=shapes, values=rows)
-            for number, (name, shape, text) in enumerate(seen.constants):
-                shown_shape, row = shape_text(shape) if shape else "", (VALUE, text)
-                boxes[f"{key}0{number}"] = Box("constant", name, (shown_shape,), values=(row,))
-                self.graph.links.append(Link(f"{key}0{number}", key))
-        return self.graph.redrawn({k: b for k, b in boxes.items() if k not in into}, into)
-
-    def box_tensor(self, tensor: Tensor, kind: BoxKind, name: str = "") -> None:
-        """Add or replace a tensor's box; a name that the user has given goes before any other."""
-        title = self.names.get(id(tensor), "" if kind == "leaf" else name)
-        shape = shape_text(tensor._array.shape)
-        lines = [f"{WORDS.get(kind, kind)} {title}".rstrip()]
-        lines += [f"{value_text(tensor)}, {tensor._array.size:,} elements"]
-        if kind == "leaf":
-            lines += [f"grad: {'none yet' if tensor._grad is None else value_text(tensor._grad)}"]
-        self.graph.boxes[key_of(tensor)] = Box(kind, title, (shape,), (), "\n".join(lines))
-
-    def link(self, source: Any, target: Any, kind: LinkKind = "flow", label: str = "") -> None:
-        self.graph.links.append(Link(key_of(source), key_of(target), kind, label))
-
-    def number(self, node: Node, number: int) -> str:
-        """How a link says which output of a node it comes from: nothing if there is only one."""
-        return str(number) if len(node._outputs) > 1 else ""
-
-
-def node_details(node: Node, values: Iterable[tuple[str, Any]]) -> Iterator[str]:
-    """Lines about a node."""
-    yield node.name()
-    several = len(node._outputs) > 1
-    for number, (shape, dtype) in enumerate(node._outputs):
-        yield f"output{f' {number}' if several else ''}: {dtype.name} {shape_text(shape)}"
-    for name, value in values:
-        yield shortened(f"saved {name}: {value_text(value)}", LONGEST_DETAIL)
-    trace = vars(node).get("_metadata", {}).get(TRACE)
-    if trace:  # anomaly mode was on
-        yield from (printable(line.strip()) for line in trace[-1].splitlines())
-
-
-# What is drawn of a graph that is too large to be read: the part nearest its outputs.
-
-
-WHOLE = 600  # boxes up to which a graph is drawn whole,
-WHOLE_ROW = 32  # if none of its levels has more of them than this
-PART, PART_ROW = 80, 12  # of a larger one so many are drawn, in levels of at most so many
-
-
-def drawable(graph: Graph) -> tuple[Graph, str]:
-    """The part of a graph that can be read, and a note of what that leaves out.
-
-    Returns:
-        The graph itself and "" if it is not too large. Otherwise the boxes nearest the outputs,
-        with a box of kind "cut" wherever inputs are left out, and the note.
-    """
-    levels = distances(graph)
-    if len(graph.boxes) <= WHOLE and max(map(len, levels), default=0) <= WHOLE_ROW:
-        return graph, ""
-    drawn: set[str] = set()
-    for level in levels:
-        drawn.update(level[: max(min(PART_ROW, PART - len(drawn)), 0)])
-    part = graph.redrawn({key: box for key, box in graph.boxes.items() if key in drawn}, {})
-    entering = (link for link in graph.links if link.target in drawn)
-    left_out = Counter(link.target for link in entering if link.source not in drawn)
-    for target, count in left_out.items():
-        key = f"cut {target}"
-        part.boxes[key] = Box("cut", f"\N{HORIZONTAL ELLIPSIS} {counted(count, 'more input')}")
-        part.links.append(Link(key, target))
-    note = f"{counted(len(drawn), 'node')} of {len(graph.boxes):,} drawn, nearest the output"
-    return part, f"{note}\nin all: {census(graph.boxes.values())}"
-
-
-def distances(graph: Graph) -> list[list[str]]:
-    """The boxes by how many links they are away from the nearest output."""
-    sources: dict[str, list[str]] = {key: [] for key in graph.boxes}
-    for link in graph.links:
-        sources[link.target].append(link.source)
-    level, levels = list(graph.outputs), []
-    seen = set(level)
-    while level:
-        levels.append(level)
-        found = (source for key in level for source in sources[key] if source not in seen)
-        level = list(dict.fromkeys(found))
-        seen.update(level)
-    return levels
-
-
-def counted(count: int, noun: str) -> str:
-    """``1 node``, ``1,000 nodes``."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def census(boxes: Iterable[Box], most: int = 6) -> str:
-    """How many there are of each kind, the most frequent first."""
-    counts = Counter(box.title if box.kind == "op" else box.kind for box in boxes)
-    listed = [f"{count:,} {name}" for name, count in counts.most_common(most)]
-    rest = len(counts) - len(listed)
-    return ", ".join(listed + ([f"{counted(rest, 'other kind')}"] if rest else []))
+                stations.append((x, tops[rows.rank[item]], low))
+                gone.add(item)
+        end = middle[edge.target] - rows.heights[edge.target] / 2
+        stations.append((entry_of(segments[-1], xs), tops[rows.rank[edge.target]], end))
+        label = None
+        if edge.label is not None and len(stations) > len(segments):
+            first = segments[0].below
+            label = (xs[first], middle[first])
+        routes.append(Route(tuple(stations), label))
+    return routes
 
 
 # The graph as an SVG picture that a browser or notebook shows, in light and dark surroundings.
@@ -476,6 +553,18 @@ class Card(NamedTuple):
     below: str
     rows: tuple[tuple[str, str], ...]
 
+    @classmethod
+    def of(cls, box: Box) -> "Card":
+        """What is written in a box."""
+        rows = tuple(
+            (without_middle(name), without_middle(value))
+            for name, value in (*box.attributes, *box.values)
+        )
+        below = without_middle(", ".join(box.shapes))
+        if len(box.shapes) > 1 and len(set(box.shapes)) == 1:
+            below = f"{len(box.shapes)} \N{MULTIPLICATION SIGN} {box.shapes[0]}"
+        return cls(without_middle(box.title or box.kind), below, rows)
+
     @property
     def size(self) -> tuple[float, float]:
         """Width and height of the box."""
@@ -491,9 +580,9 @@ def svg(graph: Graph, *, keys: bool = False) -> str:
     Args:
         keys: whether boxes have the keys that they have in the graph, which differ from run to run.
     """
-    part, note = drawable(graph)
+    part, note = graph.readable()
     numbers = {key: i for i, key in enumerate(part.boxes)}
-    cards = [card(box) for box in part.boxes.values()]
+    cards = [Card.of(box) for box in part.boxes.values()]
     links = forward(part.links, numbers)
     layout = lay_out([c.size for c in cards], list(edges(links, numbers)))
     remarks = note.splitlines()
@@ -539,18 +628,6 @@ def without_middle(text: str) -> str:
         return text
     half = (LONGEST - 1) // 2
     return f"{text[:half]}\N{HORIZONTAL ELLIPSIS}{text[-half:]}"
-
-
-def card(box: Box) -> Card:
-    """What is written in a box."""
-    rows = tuple(
-        (without_middle(name), without_middle(value))
-        for name, value in (*box.attributes, *box.values)
-    )
-    below = without_middle(", ".join(box.shapes))
-    if len(box.shapes) > 1 and len(set(box.shapes)) == 1:
-        below = f"{len(box.shapes)} \N{MULTIPLICATION SIGN} {box.shapes[0]}"
-    return Card(without_middle(box.title or box.kind), below, rows)
 
 
 def forward(links: Sequence[Link], keys: dict[str, int]) -> list[Link]:
@@ -694,8 +771,30 @@ class GraphView:
 
     @property
     def source(self) -> str:
-        """The whole graph in Graphviz's language, DOT."""
-        return "\n".join(["digraph {", *dot_lines(self.graph), "}"]) + "\n"
+        """The whole graph in Graphviz's language, DOT, as torchviz has it."""
+        boxes, links = self.graph.boxes, self.graph.links
+        size = max(12, 0.15 * (len(boxes) + len(links)))
+        lines = [f'\tgraph [size="{size:g},{size:g}"]', f"\tnode [{NODE_STYLE}]"]
+        for key, box in boxes.items():
+            fill = f" fillcolor={FILL[box.kind]}" if box.kind in FILL else ""
+            rows, label = (*box.attributes, *box.values), box.title
+            if rows:
+                names, values = (max(map(len, column)) for column in zip(*rows, strict=True))
+                table = [f"{name:<{names}}: {value:>{values}}" for name, value in rows]
+                label = "\n".join([label, "-" * max(names + values + 2, len(label)), *table])
+            elif box.kind != "op":
+                label += f"\n {box.shapes[0]}"
+            lines.append(f"\t{key} [label={quoted(label)}{fill}]")
+        for link in links:
+            ends = (link.source, link.target)
+            if link.kind == "saved":
+                ends = (link.target, link.source)
+            styles = [LINK_STYLE[link.kind]] if link.kind in LINK_STYLE else []
+            if link.label:
+                styles.append(f"label={quoted(link.label)}")
+            more = f" [{' '.join(styles)}]" if styles else ""
+            lines.append(f"\t{ends[0]} -> {ends[1]}{more}")
+        return "\n".join(["digraph {", *lines, "}"]) + "\n"
 
     @property
     def svg(self) -> str:
@@ -786,48 +885,6 @@ def make_dot(
     walk = Walk(named_tensors(params), show_attrs, show_saved, max_attr_chars)
     graph = collect(walk, var)
     return GraphView(walk.with_values() if values else graph)
-
-
-def collect(walk: Walk, var: Tensor | Iterable[Tensor]) -> Graph:
-    """The graph behind ``var``."""
-    outputs = [var] if isinstance(var, Tensor) or not isinstance(var, Iterable) else list(var)
-    for tensor in outputs:
-        if not isinstance(tensor, Tensor):
-            raise TypeError(f"expected a Tensor to draw the graph of, got {type(tensor).__name__}")
-        walk.add_output(tensor)
-    return walk.finished()
-
-
-def dot_lines(graph: Graph) -> Iterator[str]:
-    """The statements of a DOT file, as torchviz has them."""
-    size = max(12, 0.15 * (len(graph.boxes) + len(graph.links)))
-    yield f'\tgraph [size="{size:g},{size:g}"]'
-    yield f"\tnode [{NODE_STYLE}]"
-    for key, box in graph.boxes.items():
-        fill = f" fillcolor={FILL[box.kind]}" if box.kind in FILL else ""
-        yield f"\t{key} [label={quoted(dot_label(box))}{fill}]"
-    for link in graph.links:
-        ends = (link.source, link.target)
-        if link.kind == "saved":
-            ends = (link.target, link.source)
-        styles = [LINK_STYLE[link.kind]] if link.kind in LINK_STYLE else []
-        if link.label:
-            styles.append(f"label={quoted(link.label)}")
-        yield f"\t{ends[0]} -> {ends[1]}{' [' + ' '.join(styles) + ']' if styles else ''}"
-
-
-def dot_label(box: Box) -> str:
-    """What torchviz writes into a box: a tensor's name and shape, a node's name and table."""
-    attributes = (*box.attributes, *box.values)
-    if box.kind != "op" and not box.values:
-        return f"{box.title}\n {box.shapes[0]}"
-    if not attributes:
-        return box.title
-    names = max(len(name) for name, _ in attributes)
-    values = max(len(value) for _, value in attributes)
-    rule = "-" * max(names + values + 2, len(box.title))
-    rows = [f"{name:<{names}}: {value:>{values}}" for name, value in attributes]
-    return "\n".join([box.title, rule, *rows])
 
 
 def quoted(text: str) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch.autograd import Function, gradcheck, gradgradcheck
-from nanotorch.autograd.gradient_check import GradcheckError
+from nanotorch.autograd.functional import GradcheckError
 
 OFF = 1.001  # a rule wrong by a tenth of a percent
 TIGHT = {"atol": 1e-7, "rtol": 1e-5}

@@ -7,18 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nanotorch.autograd.graph_layout import (
+from nanotorch.autograd.graph_view import (
     Blocks,
     Edge,
     Rows,
     columns,
-    crossings,
     distance,
-    first_order,
     lay_out,
-    rank_items,
-    reduce_crossings,
-    set_ports,
     spread,
     straight,
 )
@@ -28,7 +23,7 @@ Graphs = tuple[list[tuple[float, float]], list[Edge]]
 
 def arrange(sizes: list[tuple[float, float]], edges: list[Edge]) -> Rows:
     rows = Rows(sizes, edges)
-    reduce_crossings(rows)
+    rows.reduce_crossings()
     return rows
 
 
@@ -94,7 +89,7 @@ def test_links_lead_down_beside_the_boxes(graph: Graphs) -> None:
 @given(graphs())
 def test_rows_and_order(graph: Graphs) -> None:
     sizes, edges = graph
-    rank = rank_items(len(sizes), edges)
+    rank = Rows(sizes, edges).rank
     assert all(rank[e.target] - rank[e.source] >= (1 if e.label is None else 2) for e in edges)
     assert min(rank) == 0
     rows = arrange(sizes, edges)
@@ -103,10 +98,10 @@ def test_rows_and_order(graph: Graphs) -> None:
     for edge, route in zip(edges, rows.routes, strict=True):
         assert (route[0].above, route[-1].below) == (edge.source, edge.target)
         assert all(a.below == b.above for a, b in pairwise(route))
-    fewest = crossings(rows)
+    fewest = rows.crossings()
     assert fewest == slowly_counted(rows)
-    rows.rows = first_order(rows)
-    assert fewest <= crossings(rows)
+    rows.rows = rows.first_order()
+    assert fewest <= rows.crossings()
 
 
 def slowly_counted(rows: Rows) -> int:
@@ -127,15 +122,15 @@ def test_crossings_are_removed() -> None:
     there = list(range(20, 40))
     rng.shuffle(there)
     edges = [Edge(i, there[i]) for i in range(20)]
-    assert crossings(arrange(sizes, edges)) == 0
+    assert arrange(sizes, edges).crossings() == 0
     both = Edge(0, 2), Edge(0, 3), Edge(1, 2), Edge(1, 3)
-    assert crossings(arrange(sizes[:4], both)) == 1
+    assert arrange(sizes[:4], both).crossings() == 1
     before = after = 0
     for seed in range(20):
         rows = arrange(*random_graph(20, 1.5, random.Random(seed)))
-        after += crossings(rows)
-        rows.rows = first_order(rows)
-        before += crossings(rows)
+        after += rows.crossings()
+        rows.rows = rows.first_order()
+        before += rows.crossings()
     assert 0 < after < 0.7 * before
 
 
@@ -144,7 +139,7 @@ def test_crossings_are_removed() -> None:
 def test_straight_segments_are_straight_and_do_not_cross(graph: Graphs) -> None:
     rows = arrange(*graph)
     joined = straight(rows)
-    set_ports(rows, joined)
+    rows.set_ports(joined)
     xs = columns(rows, joined)
     place = {item: i for row in rows.rows for i, item in enumerate(row)}
     assert len({s.above for s in joined}) == len({s.below for s in joined}) == len(joined)

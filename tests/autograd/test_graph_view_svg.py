@@ -8,8 +8,8 @@ import pytest
 
 import nanotorch as torch
 from nanotorch.autograd import make_dot
-from nanotorch.autograd.graph_text import tree
-from nanotorch.autograd.graph_view import PART, PART_ROW, WHOLE, GraphView
+from nanotorch.autograd.graph_text import PART, PART_ROW, WHOLE, tree
+from nanotorch.autograd.graph_view import GraphView
 from tests.autograd.graph_view_cases import CASES, Case, mlp
 from tests.autograd.pictures import Picture
 

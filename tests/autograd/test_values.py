@@ -12,8 +12,7 @@ import nanotorch as torch
 from nanotorch import nn
 from nanotorch._core.op import OPS
 from nanotorch.autograd import explain, make_dot, print_graph
-from nanotorch.autograd.graph_text import graph_text
-from nanotorch.autograd.values import declaration, formulas, shown
+from nanotorch.autograd.graph_text import declaration, formulas, graph_text, shown
 from nanotorch.ops import FAMILIES
 from tests.autograd.pictures import Picture
 
