@@ -351,7 +351,9 @@ class Joint:
     def versions(self, tensors: list[Any]) -> str:
         """How often tensors have been written to, as source."""
         cells = [
-            f"{place}._cell" if type(place) is str else self.plan.names.of(place._cell, "c")
+            f"({place}._writes or {place}._cell)"
+            if type(place) is str
+            else self.plan.names.of(place._cell, "c")
             for place in tensors
         ]
         return f"[{', '.join(f'{cell}[0]' for cell in cells)}]"

@@ -119,7 +119,8 @@ def argument_guards(arguments: Arguments, known: frozenset[int], names: Names) -
     tests += [differs(path, value, names) for path, value in arguments.fixed]
     for path, tensor in arguments.free:
         tests.append(f"type({path}) is not {names.of(type(tensor))}")
-        plain = f"{path}.requires_grad or {path}._grad is not None"
+        made = f"({path}._history is not None or {path}._view is not None)"
+        plain = f"{made} and {path}.requires_grad or {path}._grad is not None"
         tests.append(f"not {path}.requires_grad" if tensor.requires_grad else plain)
     return tests + memory_guards(arguments, known, names)
 
@@ -161,7 +162,8 @@ def check_guards(checks: list[Check], names: Names) -> list[str]:
         if check.kind in PLACES:
             test = differs(PLACES[check.kind].format(**parts), check.value, names)
         else:
-            test = TESTS[check.kind].format(**parts, v=names.of(check.value))
+            value = check.value if check.kind == "len" else names.of(check.value)
+            test = TESTS[check.kind].format(**parts, v=value)
         tests[test] = None
     return list(tests)
 
@@ -271,7 +273,7 @@ class Plan:
         tape.storages.clear()
         used = {
             ref.storage.number
-            for entry in tape.entries
+            for entry in (*self.first, *self.second)
             for ref in (*entry.inputs(), *entry.outs)
             if ref.storage.kind == SLOT
         }

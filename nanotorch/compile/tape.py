@@ -433,7 +433,7 @@ SCALAR_FUNCTIONS = {
     np.minimum, np.reciprocal, np.exp2, np.log2, np.log10, np.tan,
 }  # fmt: skip
 
-PRODUCTS = (np.matmul, np.dot)
+PRODUCTS = (np.matmul, np.ndarray.dot)
 # Bytes from which on an operand is overwritten. Below, that saves little memory and much time is
 # lost: a processor waits for what it has just written before it reads it.
 IN_PLACE = 1 << 14
