@@ -55,7 +55,7 @@ from nanotorch.names.lookup import on_demand as _on_demand
 from nanotorch.ops import *  # noqa: F403 - one name per operation, each declared in its family
 from nanotorch.ops import random as random
 from nanotorch.ops.random import Generator, default_generator
-from nanotorch.torch_version import TorchVersion as _TorchVersion
+from nanotorch.version import TorchVersion as _TorchVersion
 
 _sys.modules["nanotorch.random"] = random  # PyTorch has a module of that name
 
@@ -71,10 +71,9 @@ __getattr__, __dir__ = _on_demand(
         "nanotorch": (
             "__config__ accelerator amp backends compiler cuda distributed distributions func "
             "functional hub linalg multiprocessing nn optim overrides profiler return_types "
-            "serialization special testing types utils version xpu"
+            "serialization special testing torch_version types utils xpu"
         ),
-        "nanotorch.amp": "GradScaler autocast",
-        "nanotorch.amp.autocast_mode": "is_autocast_enabled",
+        "nanotorch.amp": "GradScaler autocast is_autocast_enabled",
         "nanotorch.func": "vmap",
         "nanotorch.nn.functional": "rms_norm",
         "nanotorch.ops.creation": (

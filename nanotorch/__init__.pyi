@@ -51,8 +51,8 @@ from nanotorch._core.grad_mode import set_grad_enabled as set_grad_enabled
 from nanotorch._core.graph import RemovableHandle as RemovableHandle
 from nanotorch._core.layout import layout as layout
 from nanotorch._core.tensor import Tensor as Tensor
-from nanotorch.amp.autocast_mode import autocast as autocast
-from nanotorch.amp.grad_scaler import GradScaler as GradScaler
+from nanotorch.amp import GradScaler as GradScaler
+from nanotorch.amp import autocast as autocast
 from nanotorch.ops import random as random
 from nanotorch.ops.memory import UntypedStorage as UntypedStorage
 from nanotorch.ops.memory import memory_format as memory_format

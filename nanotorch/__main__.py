@@ -46,9 +46,9 @@ def main() -> int:
 
 def run(arguments: list[str], program: str) -> None:
     """Run a program as Python does, but for `import torch`."""
-    from nanotorch.program import running
+    from nanotorch.program import main
 
-    running.main(arguments, program)
+    main(arguments, program)
 
 
 if __name__ == "__main__":

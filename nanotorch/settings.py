@@ -3,6 +3,8 @@
 import os
 from typing import Any
 
+import numpy as np
+
 from nanotorch._core import call_site, dtypes
 from nanotorch._core.arguments import refused
 from nanotorch._core.call_site import warn, warn_once
@@ -150,6 +152,16 @@ def set_num_threads(num: int) -> None:
         held.limit(limits=num)
     elif num != get_num_threads():
         warn(MISSING.format(count=num))
+
+
+def built_with() -> str:
+    """What computes, in a few lines: `torch.__config__.show`."""
+    return f"nanotorch, in Python, on NumPy {np.__version__}\n  - CPU only, no CUDA\n"
+
+
+def parallel_info() -> str:
+    """How many threads matrix products use: `torch.__config__.parallel_info`."""
+    return f"matrix products: {get_num_threads()} threads\n"
 
 
 def get_num_threads() -> int:

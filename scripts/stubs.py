@@ -5,7 +5,7 @@
 Type checkers and editors cannot follow the declarations of operations. The stubs tell them each
 name, its arguments and the type of its result. They are made from the package itself:
 `nanotorch/__init__.pyi`, `nanotorch/return_types.pyi` and `nanotorch/_core/methods.pyi`, whose
-class is a base of `Tensor` for type checkers.
+class is a base of `Tensor` for type checkers; and one for each module that is not there as a file.
 """
 
 import argparse
@@ -23,6 +23,7 @@ from nanotorch import Tensor, _core, ops, return_types
 from nanotorch._core.arguments import KINDS
 from nanotorch._core.op import OPS, PUBLIC
 from nanotorch._core.overloads import OVERLOADS
+from nanotorch.names.scope import HOMES, TABLE
 
 PACKAGE = Path(nanotorch.__file__).parent
 TENSOR, TUPLE, ANY = "Tensor", "tuple[Tensor, ...]", "Any"
@@ -187,7 +188,7 @@ def entry(module: ModuleType, name: str, value: Any) -> list[str]:
         case FunctionType():
             written = vars(Tensor).get(name) if name.endswith("_") else None
             return stub(name, written if isinstance(written, FunctionType) else value)
-        case ModuleType() if not hasattr(value, "__file__"):
+        case ModuleType() if not hasattr(value, "__file__") and name not in HOMES:
             return []  # it is there for libraries that import it
         case ModuleType():
             package, _, own = value.__name__.rpartition(".")
@@ -238,9 +239,24 @@ def text(about: str, lines: list[str]) -> str:
     return HEAD.format(about=about) + "\n".join([*imports, *lines]) + "\n"
 
 
+def homes_stub(place: str) -> str:
+    """The stub of a module whose names other modules have."""
+    several = HOMES[place].items()
+    lines = [f"from {home} import {n} as {n}" for home, names in several for n in names.split()]
+    if place in TABLE:
+        lines = ["from typing import Any", *lines, "def __getattr__(name: str) -> Any: ..."]
+    about = HEAD.format(about="Names that are at home elsewhere.").partition("from ")[0]
+    return about + "\n".join(lines) + "\n"
+
+
 def stubs() -> dict[Path, str]:
     """The stubs by their files."""
+    files = {place: PACKAGE / f"{place.replace('.', '/')}.pyi" for place in HOMES}
     return {
+        file: homes_stub(place)
+        for place, file in files.items()
+        if file.parent.is_dir() and not file.name.startswith("_")
+    } | {
         PACKAGE / "__init__.pyi": text("What `nanotorch` has.", module_stub(nanotorch)),
         PACKAGE / "return_types.pyi": text("Tuples with names.", module_stub(return_types)),
         PACKAGE / "_core/methods.pyi": text("Methods of tensors.", methods_stub()),

@@ -16,8 +16,8 @@ import pytest
 
 import nanotorch as torch
 from nanotorch import autograd, nn
-from nanotorch.names.lookup import on_demand
-from nanotorch.names.scope import OF_TENSORS, REASONS, why_not
+from nanotorch.names.lookup import OF_TENSORS, on_demand
+from nanotorch.names.scope import REASONS, why_not
 
 ROOT = Path(__file__).parents[1]
 KNOWN: dict[str, list[str]] = json.loads((ROOT / "tests/golden/names.json").read_text("utf-8"))

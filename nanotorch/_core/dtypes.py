@@ -9,7 +9,6 @@ import numpy as np
 
 from nanotorch._core.arguments import as_int, combination, place_of, refused
 from nanotorch.names.lookup import told
-from nanotorch.names.scope import why_not
 
 # Classes that print as PyTorch's, as scripts that print ``type(x)`` expect.
 
@@ -130,6 +129,8 @@ class AbsentDtype(dtype):
 
     @property
     def _numpy(self) -> NoReturn:  # type: ignore[override]
+        from nanotorch.names.scope import why_not  # which few programs need
+
         raise OutOfScopeError(f"{self!r} is {told(why_not('', self.name) or '')}")
 
     char = _numpy

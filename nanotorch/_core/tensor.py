@@ -37,8 +37,7 @@ from nanotorch._core.graph import (
     view_history,
 )
 from nanotorch._core.layout import Exchange, Layout
-from nanotorch.names.lookup import OutOfScope
-from nanotorch.names.scope import OF_TENSORS
+from nanotorch.names.lookup import OF_TENSORS, OutOfScope
 
 if TYPE_CHECKING:
     from nanotorch._core.methods import Methods  # those that `nanotorch.ops` declares

@@ -4,11 +4,8 @@ from nanotorch import amp
 from nanotorch._core import dtypes
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import dtype as DType
-from nanotorch.names.lookup import stand_in
 
-stand_in("nanotorch.cuda.amp.autocast_mode", {"nanotorch.cuda.amp": "autocast"})
-stand_in("nanotorch.cuda.amp.grad_scaler", {"nanotorch.cuda.amp": "GradScaler"})
-
+__path__: list[str] = []  # so that `torch.cuda.amp.grad_scaler` may be in it
 FORMER = (
     "`torch.cuda.amp.{0}(args...)` is deprecated. Please use `torch.amp.{0}('cuda', args...)` "
     "instead."

@@ -11,9 +11,9 @@ import signal
 import sys
 import time
 
+from nanotorch import program
 from nanotorch.distributed.group import announce, is_launched
 from nanotorch.distributed.rendezvous import end_all, launcher
-from nanotorch.program import running
 
 MANY = (
     "several machines are the launcher's business: mpiexec -n 8 -hosts A,B {} -m nanotorch "
@@ -72,7 +72,7 @@ def main() -> None:
         if hasattr(os, "fork"):
             watch()
         flag = ["-m"] if asked.module else []
-        running.main([*flag, asked.program, *asked.arguments], "python -m nanotorch")
+        program.main([*flag, asked.program, *asked.arguments], "python -m nanotorch")
         return
     try:
         mpiexec = launcher()

@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping
 from types import FunctionType, ModuleType
 from typing import Any
 
-from nanotorch.names.scope import why_not
-
 IMPORT_FROM = dis.opmap["IMPORT_FROM"]
 
 
@@ -90,7 +88,7 @@ def no_module(fullname: str) -> ModuleNotFoundError:
 
 def inert(module: str, name: str) -> Any:
     """What the table of names behind which there is nothing makes of one; None if it lacks it."""
-    from nanotorch.names.inert import is_place, value_of  # few programs ask
+    from nanotorch.names.scope import is_place, value_of  # few programs ask
 
     place = module.partition(".")[2]
     if is_place(f"{place}.{name}".lstrip(".")):
@@ -99,7 +97,7 @@ def inert(module: str, name: str) -> Any:
 
 
 class InertModules:
-    """The last of Python's finders: modules of that table, and why there are no others."""
+    """The last of Python's finders: modules of the tables, and why there are no others."""
 
     @classmethod
     def find_spec(cls, fullname: str, path: object, target: object = None) -> Any:
@@ -113,7 +111,7 @@ class InertModules:
             return None
         from importlib.machinery import ModuleSpec  # of a package that takes long to import
 
-        from nanotorch.names.inert import is_place
+        from nanotorch.names.scope import is_place
 
         if is_place(place):
             loader: Any = cls
@@ -129,14 +127,37 @@ class InertModules:
     @staticmethod
     def exec_module(module: Any) -> None:
         """Give it its names, which are made when they are asked for."""
-        from nanotorch.names.inert import row
+        from nanotorch.names.scope import HOMES, row
 
-        names = row(module.__name__.partition(".")[2])
-        module.__getattr__, shown = on_demand(module.__name__)
+        place = module.__name__.partition(".")[2]
+        names = row(place)
+        module.__getattr__, shown = on_demand(module.__name__, HOMES.get(place))
         module.__dir__ = lambda: sorted({*shown(), *names})
 
 
 sys.meta_path.append(InertModules)
+
+
+# What of PyTorch's tensors is out of scope.
+NAMES_OF_TENSORS = """
+    addbmm addbmm_ addmv addmv_ addr addr_ as_strided_ as_strided_scatter cauchy_ ccol_indices
+    cdouble cfloat chalf cholesky_inverse coalesce col_indices conj_physical conj_physical_
+    const_data_ptr crow_indices dense_dim dequantize diagonal_scatter dsplit eig eq_ float_power
+    float_power_ fmax fmin frexp ge_ geometric_ geqrf grad_dtype greater_ greater_equal_ gt_
+    hardshrink hash_tensor hsplit i0 i0_ igamma igamma_ igammac igammac_ index index_fill
+    index_fill_ index_reduce index_reduce_ indices int_repr ipu is_coalesced is_conj
+    is_distributed is_neg is_set_to istft ldexp ldexp_ le_ less_ less_equal_ log_normal_
+    logcumsumexp lstsq lt_ lu lu_solve map2_ map_ matrix_power mode module_load msort mtia
+    mvlgamma mvlgamma_ name nanmedian narrow_copy ne_ new_empty_strided nonzero_static
+    not_equal_ orgqr ormqr polygamma polygamma_ put put_ q_per_channel_axis q_per_channel_scales
+    q_per_channel_zero_points q_scale q_zero_point qr qscheme record_stream reinforce resize
+    resize_as resize_as_sparse_ row_indices select_scatter set_ slice_inverse
+    slice_scatter smm solve sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_
+    sspaddmm stft storage storage_type symeig to_dense to_mkldnn to_padded_tensor to_sparse
+    to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr triangular_solve
+    unsafe_chunk unsafe_split unsafe_split_with_sizes values volatile vsplit xlogy xlogy_ xpu
+"""
+OF_TENSORS = tuple(NAMES_OF_TENSORS.split())
 
 
 class OutOfScope:
@@ -171,6 +192,8 @@ def missing_attribute(value: object, place: str, name: str) -> AttributeError:
 
 def reason(place: str, name: str) -> str:
     """Why there is no such name, as the end of an error's text; nothing if that is not known."""
+    from nanotorch.names.scope import why_not
+
     why = why_not(place, name)
     return "" if why is None else f": {told(why)}"
 

@@ -3,7 +3,7 @@
 import importlib
 from typing import Any
 
-from nanotorch.names.inert import TABLE, row
+from nanotorch.names.scope import TABLE, row
 from tests.answers import raised
 
 

@@ -44,8 +44,17 @@ PATHS = """
     autograd.function Function
     cuda.amp.grad_scaler GradScaler
     utils.hooks RemovableHandle
+    utils.dlpack from_dlpack to_dlpack
+    amp.autocast_mode autocast custom_fwd
+    amp.grad_scaler GradScaler
+    accelerator is_available current_accelerator
+    torch_version TorchVersion
+    version __version__ cuda
+    __config__ show parallel_info
     utils.data.dataloader DataLoader
     utils.data.sampler BatchSampler
+    utils.data.distributed DistributedSampler
+    utils.tensorboard.writer SummaryWriter
     functional einsum tensordot
     random manual_seed fork_rng
     types Device Number

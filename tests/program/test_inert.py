@@ -9,7 +9,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch import nn, profiler
-from nanotorch.names.inert import TABLE, Inert, row
+from nanotorch.names.scope import TABLE, Inert, row
 
 
 @pytest.mark.parametrize("place", [place for place in TABLE if place])
@@ -63,7 +63,7 @@ def test_what_can_be_saved_and_loaded_is_not_pretended(tmp_path: Path) -> None:
 def test_nothing_is_made_before_it_is_asked_for() -> None:
     code = (
         "import sys, nanotorch, nanotorch.nn, nanotorch.optim\n"
-        "assert 'nanotorch.names.inert' not in sys.modules and 'jit' not in dir(nanotorch)\n"
+        "assert 'nanotorch.names.scope' not in sys.modules and 'jit' not in dir(nanotorch)\n"
         "assert nanotorch.jit.is_scripting() is False and not hasattr(nanotorch.jit, 'zork')\n"
         "assert 'script' in dir(nanotorch.jit)\n"
         "torch = nanotorch.as_torch()\n"

@@ -1,4 +1,7 @@
-"""Tensors on memory that is shared with other libraries."""
+"""Names that are at home elsewhere.
+
+`scripts/stubs.py` writes this file.
+"""
 
 from nanotorch.ops.memory import from_dlpack as from_dlpack
 from nanotorch.ops.memory import to_dlpack as to_dlpack
