@@ -33,7 +33,7 @@ LAYERS = (
 # Dependency -> the modules that may import it.
 LAZY = {
     "google": {"nanotorch.utils.tensorboard.files"},
-    "matplotlib": {"nanotorch.train.plots", "nanotorch.utils.tensorboard.writer"},
+    "matplotlib": {"nanotorch.train.plots", "nanotorch.utils.tensorboard"},
     "mpi4py": {"nanotorch.distributed.group"},
     "PIL": set[str](),
     "safetensors": {"nanotorch.serialization.archive"},

@@ -427,8 +427,14 @@ HOMES = {
         "tree_leaves_with_path tree_map tree_map_ tree_map_only tree_map_with_path tree_structure "
         "tree_unflatten treespec_pprint"
     },
+    "utils.data.distributed": {"nanotorch.utils.data.dataset": "DistributedSampler"},
+    "utils.data.sampler": {
+        "nanotorch.utils.data.dataset": "BatchSampler RandomSampler Sampler SequentialSampler "
+        "SubsetRandomSampler WeightedRandomSampler"
+    },
     "utils.dlpack": {"nanotorch.ops.memory": "from_dlpack to_dlpack"},
     "utils.hooks": {"nanotorch._core.graph": "RemovableHandle"},
+    "utils.tensorboard.writer": {"nanotorch.utils.tensorboard": "SummaryWriter"},
     "xpu": {
         "nanotorch.cuda": "device_count empty_cache is_available is_initialized manual_seed "
         "manual_seed_all"

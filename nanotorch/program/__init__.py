@@ -31,7 +31,7 @@ ELSEWHERE = {
     "distributed.constants": "nanotorch.distributed",
     "distributed.distributed_c10d": "nanotorch.distributed",
     "utils.data._utils": "nanotorch.utils.data",
-    "utils.data._utils.collate": "nanotorch.utils.data.reading",
+    "utils.data._utils.collate": "nanotorch.utils.data.dataset",
     "_tensor": "nanotorch._core.tensor",
 }
 

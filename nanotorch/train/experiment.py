@@ -17,9 +17,8 @@ import nanotorch as torch
 from nanotorch import nn, optim
 from nanotorch.serialization.files import naming
 from nanotorch.utils.tensorboard import SummaryWriter
-from nanotorch.utils.tensorboard.files import protos
+from nanotorch.utils.tensorboard.files import hparams, protos
 from nanotorch.utils.tensorboard.graph import ForwardGraph, trace
-from nanotorch.utils.tensorboard.media import hparams
 
 from .config import Component, Section
 from .load import plain

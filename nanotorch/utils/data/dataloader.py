@@ -11,18 +11,22 @@ from nanotorch._core.call_site import warn
 from nanotorch._core.tensor import Tensor
 from nanotorch.names.lookup import on_demand
 from nanotorch.ops.random import Generator, default_generator
-from nanotorch.utils.data.dataset import IterableDataset, T_co
-from nanotorch.utils.data.reading import (
+from nanotorch.utils.data.dataset import (
+    BatchSampler,
+    IterableDataset,
     Plan,
     Position,
+    RandomSampler,
+    Sampler,
+    SequentialSampler,
     Sources,
+    T_co,
     dataset_state,
     default_collate,
     default_convert,
     read_all,
 )
-from nanotorch.utils.data.reading import get_worker_info as get_worker_info
-from nanotorch.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
+from nanotorch.utils.data.dataset import get_worker_info as get_worker_info
 
 if TYPE_CHECKING:
     from nanotorch.utils.data.worker import WorkerBatches

@@ -28,7 +28,7 @@ import numpy as np
 from nanotorch._core.call_site import warn
 from nanotorch.ops.random import manual_seed
 from nanotorch.settings import pools
-from nanotorch.utils.data.reading import (
+from nanotorch.utils.data.dataset import (
     Plan,
     Position,
     Reader,
