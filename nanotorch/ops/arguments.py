@@ -35,6 +35,11 @@ def require(holds: Any, text: str, *values: Any, error: type[Exception] = Runtim
         raise error(text.format(*values))
 
 
+def need_value(holds: Any, text: str, *values: Any) -> None:
+    """`require`, with a ValueError."""
+    require(holds, text, *values, error=ValueError)
+
+
 def need_ndim(name: str, x: Any, least: int, most: int | None = None) -> None:
     """Refuse a tensor with fewer dimensions, or with more."""
     if x.ndim < least or (most is not None and x.ndim > most):

@@ -12,7 +12,13 @@ from nanotorch._core.call_site import about_operands, tell_operands, warn
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops import fused as kernels
-from nanotorch.ops.arguments import constants_given, require, tensors_given, unsupported
+from nanotorch.ops.arguments import (
+    constants_given,
+    need_value,
+    require,
+    tensors_given,
+    unsupported,
+)
 from nanotorch.ops.binary import xlogy
 from nanotorch.ops.elementwise import over_number, plus_number, times_number
 from nanotorch.ops.joining import broadcast_tensors, common_shape
@@ -51,6 +57,11 @@ def checked_reduction(
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return reduction
+
+
+def misfit(error: type[Exception], text: str, input: Tensor, target: Tensor) -> Exception:
+    """The error for a target that does not fit the input, with where both come from."""
+    return error(text + about_operands({"input": input, "target": target}))
 
 
 def reduced(values: Tensor, reduction: str) -> Tensor:
@@ -94,8 +105,7 @@ def matched(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 
 def weighted(errors: Tensor, weight: Tensor, input: Tensor, reduction: str) -> Tensor:
     """Errors times weights; their mean is over the weights."""
-    if weight.size() != input.size():
-        raise ValueError("Weights and input must have the same size.")
+    need_value(weight.size() == input.size(), "Weights and input must have the same size.")
     products = errors * weight
     if reduction == "mean":
         return products.sum() / weight.sum()
@@ -231,11 +241,11 @@ def binary_cross_entropy(
     """
     reduction = checked_reduction(reduction, size_average, reduce)
     if not same_sizes(input, target):
-        raise ValueError(
+        told = (
             f"Using a target size ({target.size()}) that is different to the input size "
             f"({input.size()}) is deprecated. Please ensure they have the same size."
-            + about_operands({"input": input, "target": target})
         )
+        raise misfit(ValueError, told, input, target)
     if weight is not None:
         weight = weight.expand(ops.broadcast_shapes(target.shape, weight.shape))
     if input._array.dtype != target._array.dtype:
@@ -262,10 +272,8 @@ def binary_cross_entropy_with_logits(
         ValueError: if the shapes differ.
     """
     if not same_sizes(input, target):
-        raise ValueError(
-            f"Target size ({target.size()}) must be the same as input size ({input.size()})"
-            + about_operands({"input": input, "target": target})
-        )
+        told = f"Target size ({target.size()}) must be the same as input size ({input.size()})"
+        raise misfit(ValueError, told, input, target)
     reduction = checked_reduction(reduction, size_average, reduce)
     if input._array.dtype.kind != "f":
         raise unsupported("log_sigmoid_cpu", input._array)
@@ -335,28 +343,21 @@ def check_shapes(input: Any, target: Any, weight: Tensor | None) -> None:
     if not scores:
         raise ValueError("Expected 1 or more dimensions (got 0)")
     samples = classes[0] if classes else 0
-    if len(scores) == 1 and len(classes) > 1:
+    if len(scores) > 1 and scores[0] != samples:
+        told = f"Expected input batch_size ({scores[0]}) to match target batch_size ({samples})."
+        raise misfit(ValueError, told, input, target)
+    if len(scores) < 3 and len(classes) > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    if len(scores) != 1 and scores[0] != samples:
-        raise ValueError(
-            f"Expected input batch_size ({scores[0]}) to match target batch_size ({samples})."
-            + about_operands({"input": input, "target": target})
-        )
-    if len(scores) == 2 and len(classes) > 1:
-        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    misfit = len(scores) > 2 and classes[1:] != scores[2:]
-    if len(scores) == 4 or not misfit:  # PyTorch takes other classes of places for pictures
-        kernels.check_kind(target._array)
     if len(scores) == 1 and classes and samples != 1:
         raise ValueError(
             f"For 1D input, 1D target must have size 1, but got target size: {samples}"
         )
-    if misfit:
-        expected = [scores[0], *scores[2:]]
-        raise RuntimeError(
-            f"Expected target size {expected}, got {list(classes)}"
-            + about_operands({"input": input, "target": target})
-        )
+    wrong = len(scores) > 2 and classes[1:] != scores[2:]
+    if len(scores) == 4 or not wrong:  # PyTorch takes other classes of places for pictures
+        kernels.check_kind(target._array)
+    if wrong:
+        told = f"Expected target size {[scores[0], *scores[2:]]}, got {list(classes)}"
+        raise misfit(RuntimeError, told, input, target)
     if input._array.dtype.kind != "f":
         raise unsupported(f"nll_loss{'2d_forward' * (len(scores) > 2)}_out_frame", input._array)
     check_weights(weight, scores[0] if len(scores) == 1 else scores[1])
@@ -414,31 +415,25 @@ def cross_entropy(
             return kernels.class_cross_entropy(input, target, places, reduction, ignore_index)[0]
     if input._array.shape == target._array.shape:
         return of_probabilities(input, target, weight, ignore_index, reduction, label_smoothing)
-    logs = ops.log_softmax(input, 0 if input.ndim == 1 else 1)
+    dim = 0 if input.ndim == 1 else 1
+    logs = ops.log_softmax(input, dim)
     loss = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
     if label_smoothing == 0.0:
         return loss
-    even = spread_evenly(logs, target, weight, ignore_index, reduction)
-    classes = logs.size(0 if logs.ndim == 1 else 1)
-    shares = 1 - label_smoothing, label_smoothing / classes
-    return times_number(loss, shares[0]) + times_number(even, shares[1])
-
-
-def spread_evenly(
-    logs: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str
-) -> Tensor:
-    """The part of a smoothed cross entropy that asks for all classes alike."""
-    dim = 0 if logs.ndim == 1 else 1
+    # The part that asks for all classes alike.
     ignored = wrap(target._array == ignore_index)
     values = logs if weight is None else logs * per_class(weight, logs.ndim)
-    losses: Tensor = ops.masked_fill(-values.sum(dim), ignored, 0.0)
-    if reduction != "mean":
-        return reduced(losses, reduction)
-    counts = ~ignored._array
-    if weight is not None:
-        counts = weight._array.take(np.where(counts, target._array, 0)) * counts
-    total = np.asarray(np.add.reduce(counts, None, dtype=np.float64))
-    return losses.sum() / wrap(total).to(losses.dtype)
+    even: Tensor = ops.masked_fill(-values.sum(dim), ignored, 0.0)
+    if reduction == "mean":
+        counts = ~ignored._array
+        if weight is not None:
+            counts = weight._array.take(np.where(counts, target._array, 0)) * counts
+        total = np.asarray(np.add.reduce(counts, None, dtype=np.float64))
+        even = even.sum() / wrap(total).to(even.dtype)
+    else:
+        even = reduced(even, reduction)
+    share = label_smoothing / logs.size(dim)
+    return times_number(loss, 1 - label_smoothing) + times_number(even, share)
 
 
 def per_class(weight: Tensor, ndim: int) -> Tensor:
@@ -451,11 +446,8 @@ def of_probabilities(
     label_smoothing: float,
 ) -> Tensor:  # fmt: skip
     """`cross_entropy` with class probabilities as the target."""
-    if not target.is_floating_point():
-        raise RuntimeError(
-            "Expected floating point type for target with class probabilities, got "
-            f"{target.dtype.char}"
-        )
+    told = "Expected floating point type for target with class probabilities, got {}"
+    require(target.is_floating_point(), told, target.dtype.char)
     require(ignore_index < 0, "ignore_index is not supported for floating point target")
     dim = 0 if input.ndim == 1 else 1
     classes = input.size(dim)
@@ -567,13 +559,12 @@ def gaussian_nll_loss(
     """
     if not isinstance(var, Tensor):
         var = ops.full_like(input, var)
-    if (var._array < 0).any():
-        raise ValueError("var has negative entry/entries")
+    need_value(not (var._array < 0).any(), "var has negative entry/entries")
     if var.size() != input.size() and var.size() == input.size()[:-1]:
         var = var.unsqueeze(-1)
     pairs = zip(var.shape, input.shape, strict=False)
-    if var.dim() != input.dim() or sum(n for n, m in pairs if n != m) > 1:
-        raise ValueError("var is of incorrect size")
+    fits = var.dim() == input.dim() and sum(n for n, m in pairs if n != m) <= 1
+    need_value(fits, "var is of incorrect size")
     checked_reduction(reduction)
     var = var.clone()
     with no_grad():
@@ -582,9 +573,6 @@ def gaussian_nll_loss(
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)
     return reduced(loss, reduction)
-
-
-# Losses that ask for a margin between scores.
 
 
 # Losses of how things lie to each other: pairs, triplets, angles.
@@ -631,8 +619,8 @@ def cosine_embedding_loss(
     tensors_given("cosine_embedding_loss", input1=input1, input2=input2, target=target)
     dim = target.dim()
     require(dim <= 1, "0D or 1D target tensor expected, multi-target not supported")
-    if input1.dim() != dim + 1 or input2.dim() != dim + 1:
-        raise RuntimeError(f"{dim}D target tensor expects {dim + 1}D input tensors")
+    fits = input1.dim() == input2.dim() == dim + 1
+    require(fits, "{}D target tensor expects {}D input tensors", dim, dim + 1)
     tiny = 1e-12
     squares = [(x * x).sum(dim) for x in (input1, input2)]
     lengths = [plus_number(x, tiny) if x.is_floating_point() else x + tiny for x in squares]
@@ -658,8 +646,8 @@ def margin_ranking_loss(
     """
     reduction = checked_reduction(reduction, size_average, reduce)
     tensors_given("margin_ranking_loss", input1=input1, input2=input2, target=target)
-    if input1.dim() != input2.dim() or input1.dim() != target.dim():
-        raise RuntimeError("margin_ranking_loss: inputs and target should have same dimension")
+    alike = input1.dim() == input2.dim() == target.dim()
+    require(alike, "margin_ranking_loss: inputs and target should have same dimension")
     values = -target * (input1 - input2)
     values = plus_number(values, margin) if values.is_floating_point() else values + float(margin)
     return reduced(ops.clamp_min(values, 0.0), reduction)
@@ -704,5 +692,4 @@ def triplet_margin_loss(
 
 def check_margin(margin: float) -> None:
     """Refuse margins that are not positive."""
-    if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
+    need_value(margin > 0, "margin must be greater than 0, got {}", margin)

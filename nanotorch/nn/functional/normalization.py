@@ -20,7 +20,9 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.ops import fused as kernels
 from nanotorch.ops.arguments import (
     constants_given,
+    need_kind,
     need_one_dtype,
+    need_value,
     require,
     tensor_given,
 )
@@ -80,7 +82,7 @@ def by_channels(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
     bound, affine = arguments(function, args, kwargs)
     given = bound.arguments
     if given["training"]:
-        refuse_single(given["input"])
+        refuse_single(given["input"].shape)
     refuse_update(given, given["training"])
     input = whole_of(given["input"], batch)
     for name in ("running_mean", "running_var"):
@@ -93,13 +95,11 @@ def by_channels(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
     return scaled(batched(out, batch), affine)
 
 
-def refuse_single(input: Tensor) -> None:
+def refuse_single(shape: Sequence[int]) -> None:
     """Refuse (N, C, ...) with one value for each channel, which has no variance."""
-    shape = input.shape
     if shape[0] * math.prod(shape[2:]) == 1:
-        raise ValueError(
-            f"Expected more than 1 value per channel when training, got input size {input.size()}"
-        )
+        told = "Expected more than 1 value per channel when training, got input size "
+        raise ValueError(f"{told}{shape}")
 
 
 def refuse_update(given: dict[str, Any], training: Any) -> None:
@@ -141,7 +141,7 @@ def batch_norm(
         Internal Covariate Shift, ICML 2015, algorithms 1 and 2.
     """
     if training:
-        refuse_single(input)
+        refuse_single(input.shape)
     if eps < 0.0 or (training and eps == 0.0):
         what = "positive during training" if training else "non-negative"
         raise ValueError(f"batch_norm eps must be {what}, but got {eps}")
@@ -169,8 +169,7 @@ def normalized_channels(
         elif tensor._array.size != shape[1]:
             told = f"{name} should contain {shape[1]} elements not {tensor._array.size}"
             raise RuntimeError(told)
-    if not input.is_floating_point():
-        raise NotImplementedError(f"\"batch_norm\" not implemented for '{input.dtype.char}'")
+    need_kind("batch_norm", input._array)
     check_mixed(input, weight, bias, running_mean, running_var)
     constants_given("native_batch_norm", running_mean=running_mean, running_var=running_var)
     plan = kernels.channels(shape, weight is not None or bias is not None)
@@ -246,10 +245,6 @@ def instance_norm(
         raise ValueError(
             f"Expected more than 1 spatial element when training, got input size {input.size()}"
         )
-    if not use_input_stats and (running_mean is None or running_var is None):
-        raise RuntimeError(
-            "Expected running_mean and running_var to be defined when use_input_stats is false"
-        )
     n, c = shape[:2]
     given = (running_mean, running_var, weight, bias)
     repeated: Any = [None if t is None else t.repeat(n) for t in given]
@@ -289,11 +284,7 @@ def group_norm(
     told = "Expected at least 2 dimensions for input tensor, not {}"
     require(input.dim() >= 2, told, input.dim())
     shape = input._array.shape
-    if shape[0] * (shape[1] // num_groups) * math.prod(shape[2:]) == 1:
-        raise ValueError(
-            "Expected more than 1 value per channel when training, got input size "
-            f"{[shape[0] * shape[1] // num_groups, num_groups, *shape[2:]]}"
-        )
+    refuse_single([shape[0] * shape[1] // num_groups, num_groups, *shape[2:]])
     fits = num_groups > 0 and shape[1] and not shape[1] % num_groups
     require(fits, "group_norm(): {} channels are not divisible by {}", shape[1], num_groups)
     check_affine("group_norm", shape[1:2], weight, bias)
@@ -352,8 +343,7 @@ def rms_norm(
     """
     tensor_given("rms_norm", input)
     shape = checked_shape("rms_norm", input, normalized_shape, weight, None)
-    if not input.is_floating_point():
-        raise NotImplementedError(f"\"rms_norm\" not implemented for '{input.dtype.char}'")
+    need_kind("rms_norm", input._array)
     x: Any = input.float() if input._array.itemsize == 2 else input
     if eps is None:
         eps = float(np.finfo(x._array.dtype).eps)
@@ -379,18 +369,16 @@ def checked_shape(
     if not isinstance(normalized_shape, (tuple, list)):
         raise refused(normalized_shape, "tuple of ints", (name, "normalized_shape", 2))
     shape = tuple(normalized_shape)
-    sizes = list(shape)
     if not shape:
         raise RuntimeError("Expected normalized_shape to be at least 1-dimensional")
     check_affine(name, shape, weight, bias)
     if name == "rms_norm" and input._array.ndim < len(shape):
         raise ValueError(f"Input tensor must have at least {len(shape)} dimensions")
     if input._array.shape[-len(shape) :] != shape:
-        listed = ", ".join(map(str, shape))
-        expected = f"[*, {listed}]" if name == "layer_norm" else f"[*{listed}]"
+        expected = ", ".join(map(str, ("*", *shape)))
         raise RuntimeError(
-            f"Given normalized_shape={sizes}, expected input with shape "
-            f"{expected}, but got input of size{list(input._array.shape)}"
+            f"Given normalized_shape={list(shape)}, expected input with shape [{expected}], "
+            f"but got input of size{list(input._array.shape)}"
         )
     return shape
 
@@ -435,8 +423,7 @@ def local_response_norm(
         Krizhevsky, Sutskever and Hinton, ImageNet Classification with Deep Convolutional Neural
         Networks, NeurIPS 2012, section 3.3.
     """
-    if input.dim() < 3:
-        raise ValueError(f"Expected an input of 3 dimensions or more (got {input.dim()})")
+    need_value(input.dim() >= 3, "Expected an input of 3 dimensions or more, not {}", input.dim())
     if not input.numel():
         return input
     squares = kernels.mean_of_neighbours(input.mul(input), size, size // 2)
