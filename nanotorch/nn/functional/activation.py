@@ -15,7 +15,14 @@ from nanotorch._core.out import of_one_type
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops import activation as kernels
 from nanotorch.ops import matrix
-from nanotorch.ops.arguments import need_one_dtype, require, tensor_given, tensors_given
+from nanotorch.ops.arguments import (
+    char_of,
+    need_one_dtype,
+    need_value,
+    require,
+    tensor_given,
+    tensors_given,
+)
 from nanotorch.ops.joining import common_shape
 from nanotorch.ops.random import alike, default_generator, each, empty_layout
 from nanotorch.ops.sequences import attention, future, gelu_unit, safe_softmax
@@ -217,13 +224,10 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     Reference:
         Dauphin et al., Language Modeling with Gated Convolutional Networks, ICML 2017.
     """
-    if input.dim() == 0:
-        raise RuntimeError("glu does not support scalars because halving size must be even")
+    require(input.dim(), "glu does not support scalars because halving size must be even")
     at = normal_dim(dim, input.ndim)
-    if input.size(at) % 2:
-        raise RuntimeError(
-            f"Halving dimension must be even, but dimension {at} is size {input.size(at)}"
-        )
+    told = "Halving dimension must be even, but dimension {} is size {}"
+    require(not input.size(at) % 2, told, at, input.size(at))
     return kernels.glu_along(input, at)
 
 
@@ -311,8 +315,8 @@ def kept(input: Tensor, p: float) -> Tensor:
         array.fill(0)
         return wrap(array)
     if array.dtype.kind != "f":
-        kind = dtypes.of_array(array).char
-        raise RuntimeError(f"result type Float can't be cast to the desired output type {kind}")
+        told = "result type Float can't be cast to the desired output type "
+        raise RuntimeError(told + char_of(array))
     target[...] = default_generator.bernoulli(1 - p, target.shape, array.dtype)
     target /= array.dtype.type(1 - p)
     return wrap(array)
@@ -365,8 +369,8 @@ def dropout1d(
         RuntimeError: for inputs of other numbers of dimensions.
     """
     check_probability(p)
-    if input.dim() not in (2, 3):
-        raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received {input.dim()}D")
+    told = "dropout1d: Expected 2D or 3D input, but received {}D"
+    require(input.dim() in (2, 3), told, input.dim())
     return channels_dropped(input, p, training, inplace, input.dim() == 2)
 
 
@@ -461,15 +465,19 @@ def scaled_dot_product_attention(
         Vaswani et al., Attention is all you need, NeurIPS 2017.
     """
     check_attention(query, key, value, attn_mask, scale)
-    if is_causal and attn_mask is not None:
-        raise RuntimeError(MASK_AND_CAUSAL)
+    require(not is_causal or attn_mask is None, MASK_AND_CAUSAL)
     factor = scale if scale is not None else 1 / math.sqrt(max(query.size(-1), 1))
     if enable_gqa:
         heads, shared = query.size(-3), key.size(-3)
-        if shared != value.size(-3) or heads % shared:
-            raise RuntimeError("heads of key and value must divide the number of heads in query")
+        fits = shared == value.size(-3) and not heads % shared
+        require(fits, "heads of key and value must divide the number of heads in query")
         key, value = (x.repeat_interleave(heads // shared, -3) for x in (key, value))
-    if fits_one_operation(query, key, value, attn_mask, dropout_p):
+    q, k, v = query._array.shape, key._array.shape, value._array.shape
+    fits = len(q) == len(k) == len(v) and len(q) in (3, 4) and not dropout_p
+    fits = fits and q[:-2] == k[:-2] and k == v and q[-1] == k[-1] and 0 not in (*q, *k)
+    if attn_mask is not None:
+        fits = fits and attn_mask.ndim in (0, 2, 4) and not attn_mask.requires_grad
+    if fits:  # one operation
         single = query.ndim == 3
         if single:
             query, key, value = (x.unsqueeze(0) for x in (query, key, value))
@@ -481,9 +489,21 @@ def scaled_dot_product_attention(
             mask = np.ascontiguousarray(mask.swapaxes(-1, -2).astype(kind, copy=False))
         out: Tensor = attention(query, key, value, mask, is_causal, factor)[0]
         return out.squeeze(0) if single else out
-    if dropout_p < 0 or dropout_p > 1:
-        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p:g}")
-    return step_by_step(query, key, value, attn_mask, dropout_p, is_causal, factor)
+    told = "dropout probability has to be between 0 and 1, but got {:g}"
+    require(0 <= dropout_p <= 1, told, dropout_p)
+    root = math.sqrt(abs(factor))
+    scores = ops.matmul(query * math.copysign(root, factor), key.transpose(-2, -1) * root)
+    if is_causal:
+        queries, keys = scores._array.shape[-2:]
+        scores = scores + wrap(future(keys, queries, scores._array.dtype).T.copy())
+    if attn_mask is not None:
+        floats = attn_mask.dtype != dtypes.bool_
+        added = attn_mask if floats else additive(attn_mask.logical_not(), query.dtype)
+        scores = scores + added
+    weights: Tensor = safe_softmax(scores)
+    if dropout_p:
+        weights = dropout(weights, dropout_p)
+    return ops.matmul(weights, value)
 
 
 def check_attention(query: Any, key: Any, value: Any, mask: Any, scale: Any) -> None:
@@ -501,50 +521,14 @@ def check_attention(query: Any, key: Any, value: Any, mask: Any, scale: Any) -> 
         raise RuntimeError("Expected query, key, and value to be at least 2 dimensional")
     if not query.is_floating_point():
         raise RuntimeError(f"expected scalar type Float but found {query.dtype.char}")
-    if mask is not None and mask.dtype not in (dtypes.bool_, dtypes.float32, query.dtype):
-        raise RuntimeError(
-            f"Expected attn_mask to be of bool, float or the query's dtype, but got {mask.dtype}"
-        )
     if mask is not None:
+        known = mask.dtype in (dtypes.bool_, dtypes.float32, query.dtype)
+        told = "Expected attn_mask to be of bool, float or the query's dtype, but got {}"
+        require(known, told, mask.dtype)
         scores = (*query.shape[:-1], key.size(-2))
         common = common_shape(scores, tuple(mask.shape))
-        if common != scores:
-            raise RuntimeError(
-                f"output with shape {list(scores)} doesn't match the broadcast shape {list(common)}"
-            )
-
-
-def fits_one_operation(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float
-) -> bool:
-    """Whether PyTorch computes this case as one operation."""
-    q, k, v = query._array.shape, key._array.shape, value._array.shape
-    if not len(q) == len(k) == len(v) or len(q) not in (3, 4) or dropout_p:
-        return False
-    if mask is not None and (mask.requires_grad or mask.ndim > 4 or mask.ndim in (1, 3)):
-        return False
-    return q[:-2] == k[:-2] and k == v and q[-1] == k[-1] and 0 not in q and 0 not in k
-
-
-def step_by_step(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float,
-    is_causal: bool, scale: float,
-) -> Tensor:  # fmt: skip
-    """Attention from single operations, as PyTorch composes it."""
-    root = math.sqrt(abs(scale))
-    sign = -root if scale < 0 else root
-    scores = ops.matmul(query * sign, key.transpose(-2, -1) * root)
-    if is_causal:
-        queries, keys = scores._array.shape[-2:]
-        scores = scores + wrap(future(keys, queries, scores._array.dtype).T.copy())
-    if mask is not None and mask.dtype == dtypes.bool_:
-        mask = additive(mask.logical_not(), query.dtype)
-    if mask is not None:
-        scores = scores + mask
-    weights: Tensor = safe_softmax(scores)
-    if dropout_p:
-        weights = dropout(weights, dropout_p)
-    return ops.matmul(weights, value)
+        told = "output with shape {} doesn't match the broadcast shape {}"
+        require(common == scores, told, list(scores), list(common))
 
 
 def additive(left_out: Tensor, dtype: Any) -> Tensor:
@@ -625,13 +609,23 @@ def embedding_bag(
             "`embedding_bag(input, weight, ...)`."
         )
         weight, input = input, weight
-    require(weight.ndim == 2, "weight has to be 2D, not {}D", weight.ndim, error=ValueError)
+    need_value(weight.ndim == 2, "weight has to be 2D, not {}D", weight.ndim)
     plain = not (sparse or scale_grad_by_freq) or mode != "max"
-    require(plain, "max mode does not support sparse weights or frequencies", error=ValueError)
+    need_value(plain, "max mode does not support sparse weights or frequencies")
     require(not sparse, DENSE, error=NotImplementedError)
-    starts = starts_of_bags(input, offsets, per_sample_weights)
-    known = mode in ("sum", "mean", "max")
-    require(known, "mode has to be one of sum, mean or max", error=ValueError)
+    need_value(input.dim() in (1, 2), "input has to be a 1D or 2D Tensor, not {}D", input.dim())
+    fits = per_sample_weights is None or input.size() == per_sample_weights.size()
+    need_value(fits, "per_sample_weights must have the same shape as the input")
+    if input.dim() == 2:
+        need_value(offsets is None, "if input is 2D, then offsets has to be None")
+        rows, width = input._array.shape
+        require(width, "step must be nonzero")
+        starts = np.arange(rows) * width
+    else:
+        if offsets is None or offsets.ndim != 1:
+            raise ValueError("offsets has to be a 1D Tensor")
+        starts = offsets._array
+    need_value(mode in ("sum", "mean", "max"), "mode has to be one of sum, mean or max")
     factors = None
     if per_sample_weights is not None:
         require(mode == "sum", "per_sample_weights is for mode='sum'", error=NotImplementedError)
@@ -653,24 +647,6 @@ def embedding_bag(
     return matrix.bag_sums(weight, factors, flat, bags, count, scale_grad_by_freq)
 
 
-def starts_of_bags(
-    input: Tensor, offsets: Tensor | None, per_sample_weights: Tensor | None
-) -> np.ndarray:
-    """Where in the vector of all indices each bag begins."""
-    if per_sample_weights is not None and input.size() != per_sample_weights.size():
-        raise ValueError("per_sample_weights must have the same shape as the input")
-    if input.dim() == 2:
-        require(offsets is None, "if input is 2D, then offsets has to be None", error=ValueError)
-        rows, width = input._array.shape
-        require(width, "step must be nonzero")
-        return np.arange(rows) * width
-    if input.dim() != 1:
-        raise ValueError(f"input has to be a 1D or 2D Tensor, not {input.dim()}D")
-    if offsets is None or offsets.ndim != 1:
-        raise ValueError("offsets has to be a 1D Tensor")
-    return offsets._array
-
-
 def samples_of_bags(
     indices: np.ndarray, starts: np.ndarray, last: bool, rows: int, padding_idx: int | None
 ) -> tuple[np.ndarray, np.ndarray, int, np.ndarray | None]:
@@ -684,14 +660,12 @@ def samples_of_bags(
     matrix.check_indices("embedding_bag", starts)
     flat = indices.reshape(-1)
     total = flat.size
-    if last and not starts.size:
-        raise RuntimeError("include_last_offset: number of offset should be at least 1")
-    if starts.size and (starts[0] or starts[-1] > total):
-        raise RuntimeError(f"offsets must go from 0 to {total} at most, not {starts.tolist()}")
+    require(starts.size or not last, "include_last_offset: number of offset should be at least 1")
     ends = starts if last or not starts.size else np.append(starts, total)
     lengths = np.diff(ends)
-    if (lengths < 0).any():
-        raise RuntimeError(f"offsets must not fall, but they are {starts.tolist()}")
+    if starts.size and (starts[0] or starts[-1] > total or (lengths < 0).any()):
+        told = f"offsets must go from 0 to {total} at most and must not fall, but they are "
+        raise RuntimeError(f"{told}{starts.tolist()}")
     bags = np.repeat(np.arange(lengths.size), lengths)
     if padding_idx is not None and not -rows <= padding_idx < rows:
         raise RuntimeError(f"padding_idx must be from {-rows} to {rows - 1}, not {padding_idx}")
@@ -719,14 +693,12 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         raise refused(tensor, "Tensor")
     if isinstance(num_classes, bool) or not isinstance(num_classes, int):
         raise refused(num_classes, "int", ("one_hot", "num_classes", 2))
-    if tensor.dtype != dtypes.int64:
-        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    is_index = tensor.dtype == dtypes.int64
+    require(is_index, "one_hot is only applicable to index tensor of type LongTensor.")
     array: Any = tensor._array
-    if not array.size:
-        if num_classes <= 0:
-            raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    elif array.min() < 0:
-        raise RuntimeError("Class values must be non-negative.")
+    told = "Can not infer total number of classes from empty tensor."
+    require(array.size or num_classes > 0, told)
+    require(not array.size or array.min() >= 0, "Class values must be non-negative.")
     if num_classes == -1:
         num_classes = int(array.max()) + 1
     return matrix.one_hot_rows(tensor, num_classes)
