@@ -942,7 +942,7 @@ def affine_grid_generator(theta: Array, size: Sequence[int], align_corners: bool
     Args:
         theta: ``(N, 2, 3)``, or ``(N, 3, 4)`` for volumes: a matrix and a shift.
         size: ``(N, C, H, W)`` of what is to be sampled.
-        align_corners: see `grid_sampler_2d`.
+        align_corners: see `grid_sample`.
 
     Raises:
         RuntimeError: for other sizes.

@@ -15,6 +15,7 @@ from nanotorch.ops import resampling as kernels
 from nanotorch.ops.arguments import (
     as_number,
     need_kind,
+    need_value,
     require,
     tensor_given,
     tensors_given,
@@ -105,10 +106,11 @@ def pair(name: str, value: Number) -> Ints:
 def pairs(**given: Number) -> list[Ints]:
     """The numbers of `unfold` and `fold`, one for each dimension, if none is out of range."""
     found = {name: pair(name, value) for name, value in given.items()}
-    for name, (height, width) in found.items():
+    for name, numbers in found.items():
         low = 0 if name == "padding" else 1
-        if min(height, width) < low:
-            raise RuntimeError(f"{name} should be at least {low}, but got {height} and {width}")
+        require(
+            min(numbers) >= low, "{} should be at least {}, but got {} and {}", name, low, *numbers
+        )
     return [*found.values()]
 
 
@@ -134,15 +136,11 @@ def unfold(
     )
     shape = input._array.shape
     normal_dim(2, len(shape))  # the error for fewer dimensions is an index's, as in PyTorch
-    if len(shape) > 4 or 0 in shape[-3:]:
-        raise RuntimeError(
-            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero "
-            f"dimensions for input, but got: {list(shape)}"
-        )
+    told = "unfold(): the input must be (N, C, H, W) or (C, H, W), and not empty but for N, not {}"
+    require(len(shape) < 5 and 0 not in shape[-3:], told, list(shape))
     spatial = tuple([n + 2 * p for n, p in zip(shape[-2:], around, strict=True)])
     out = positions(spatial, size, step, between)
-    if min(out) < 1:
-        raise RuntimeError(f"no window of size {size} fits into an input of size {shape[-2:]}")
+    require(min(out) > 0, "no window of size {} fits into an input of size {}", size, shape[-2:])
     return im2col(input, size, step, around, between)
 
 
@@ -287,9 +285,7 @@ def adaptive(name: str, input: Tensor, output_size: Any) -> Any:
     require(output_size is not None, "object of type 'NoneType' has no len()", error=TypeError)
     dims, mean = int(name[-2]), "avg" in name
     given = (as_int(output_size),) * dims if isinstance(output_size, int) else tuple(output_size)
-    if len(given) != dims:
-        told = ": output_size" if mean else "(): internal error: output_size.size()"
-        raise RuntimeError(f"{name}{told} must be {dims}")
+    require(len(given) == dims, "{}: output_size must be {}", name, dims)
     shape = (*(0,) * dims, *input._array.shape)[-dims:]
     size = tuple([n if o is None else o for n, o in zip(shape, given, strict=True)])
     return (kernels.adaptive_mean if mean else kernels.adaptive_max)(name, input, size)
@@ -365,10 +361,10 @@ def interpolate(
         RuntimeError: for a size that is not positive.
     """
     input.dim()  # the error for what has none is Python's own, as in PyTorch
-    if mode not in SMOOTH and align_corners is not None:
-        raise ValueError(f"align_corners option can only be set with the modes {[*SMOOTH]}")
-    if antialias and not (mode in ("bilinear", "bicubic") and input._array.ndim == 4):
-        raise ValueError("antialias is for the modes bilinear and bicubic of 4-D tensors")
+    told = "align_corners option can only be set with the modes {}"
+    need_value(mode in SMOOTH or align_corners is None, told, [*SMOOTH])
+    fits = not antialias or (mode in ("bilinear", "bicubic") and input._array.ndim == 4)
+    need_value(fits, "antialias is for the modes bilinear and bicubic of 4-D tensors")
     out, scales = resampled_sizes(input, size, scale_factor, recompute_scale_factor)
     dims = len(out)
     modes = (*SMOOTH, *NEAREST_OF, "area")
@@ -382,8 +378,12 @@ def interpolate(
         raise NotImplementedError(told)
     if mode == "area":
         return AREA[dims - 1](input, out[0] if dims == 1 else out)
-    check_sizes(input, mode, out)
-    numbers = list(zip(input._array.shape[2:], out, scales, strict=True))
+    shape, kind = input._array.shape, input._array.dtype
+    told = "Input and output sizes should be greater than 0, but got {} and {}"
+    require(0 not in shape[1:] and min(out) > 0, told, shape, out)
+    if kind.kind != "f" and not (kind == np.uint8 and mode in NEAREST_OF):
+        raise unsupported(f"upsample_{mode}{dims}d", input._array)
+    numbers = list(zip(shape[2:], out, scales, strict=True))
     corners = bool(align_corners)
     if mode in NEAREST_OF:
         operation: Any = NEAREST_OF[mode][dims - 1]
@@ -405,31 +405,20 @@ def resampled_sizes(
     """The size of the result, and the scales that were asked for."""
     shape = input._array.shape[2:]
     dims = len(shape)
-    if size is not None and scale_factor is not None:
-        raise ValueError("only one of size or scale_factor should be defined")
-    if size is None and scale_factor is None:
-        raise ValueError("either size or scale_factor should be defined")
-    if size is not None and recompute:
-        raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+    one = (size is None) != (scale_factor is None)
+    need_value(one, "interpolate() takes one of size and scale_factor")
+    told = "recompute_scale_factor is not meaningful with an explicit size."
+    need_value(size is None or not recompute, told)
     given: Any = scale_factor if size is None else size
     if not isinstance(given, (tuple, list)):
         given = (given,) * dims
-    elif len(given) != dims:
-        raise ValueError(f"interpolate(): {given} has not one number for each of {list(shape)}")
+    told = "interpolate(): {} has not one number for each of {}"
+    need_value(len(given) == dims, told, given, list(shape))
     if size is not None:
         return as_ints(given), (None,) * dims
     whole = math.floor if recompute else int
     out = tuple([whole(n * s) for n, s in zip(shape, given, strict=True)])
     return out, (None,) * dims if recompute else tuple(given)
-
-
-def check_sizes(input: Tensor, mode: str, out: tuple[int, ...]) -> None:
-    """Refuse sizes that are not positive, and what cannot be computed."""
-    shape, kind = input._array.shape, input._array.dtype
-    some = 0 not in shape[1:] and min(out) > 0
-    require(some, "Input and output sizes should be greater than 0, but got {} and {}", shape, out)
-    if kind.kind != "f" and not (kind == np.uint8 and mode in NEAREST_OF):
-        raise unsupported(f"upsample_{mode}{len(out)}d", input._array)
 
 
 def upsample(
@@ -441,13 +430,8 @@ def upsample(
     Warns:
         UserWarning: that it has another name now.
     """
-    deprecated("upsample")
+    warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode, align_corners)
-
-
-def deprecated(name: str) -> None:
-    """Say that a function has another name now."""
-    warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")
 
 
 # Pictures seen through a grid of places.
@@ -491,23 +475,18 @@ def grid_sample(
         Jaderberg et al., Spatial Transformer Networks, NeurIPS 2015.
     """
     for name, value, known in (("mode", mode, MODES), ("padding_mode", padding_mode, PADDING)):
-        if value not in known:
-            raise ValueError(f"expected {name} to be one of {list(known)}, but got: '{value}'")
+        told = "expected {} to be one of {}, but got: '{}'"
+        need_value(value in known, told, name, list(known), value)
     if align_corners is None:
         warn(CHANGED)
-    check_shapes(input, grid)
-    sampler = GRID_SAMPLER[input._array.ndim - 2]
-    return sampler(input, grid, MODES[mode], PADDING[padding_mode], bool(align_corners))
-
-
-def check_shapes(input: Tensor, grid: Tensor) -> None:
-    """Refuse shapes that do not fit."""
     tensors_given("grid_sampler", input=input, grid=grid)
     shape, places = input._array.shape, grid._array.shape
     dims = len(shape) - 2
     fits = dims in (2, 3) and len(places) == dims + 2 and places[-1] == dims
     fits = fits and shape[0] == places[0] and 0 not in shape[2:]
     require(fits, "grid_sampler(): input {} and grid {} do not fit", list(shape), list(places))
+    sampler = GRID_SAMPLER[dims]
+    return sampler(input, grid, MODES[mode], PADDING[padding_mode], bool(align_corners))
 
 
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
@@ -528,16 +507,15 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     Warns:
         UserWarning: if ``align_corners`` is not given.
     """
-    if not theta.is_floating_point():
-        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
-    told = tuple(size)
-    if len(told) not in (4, 5):
-        raise NotImplementedError(f"affine_grid only supports 4D and 5D sizes. Got size {told}.")
-    dims = len(told) - 2
-    if theta.ndim != 3 or tuple(theta.shape[-2:]) != (dims, dims + 1):
-        raise ValueError(f"Expected matrices of shape Nx{dims}x{dims + 1}. Got {theta.shape}.")
+    floats = theta.is_floating_point()
+    need_value(floats, "Expected theta to have floating point type, but got {}", theta.dtype)
+    out = tuple(size)
+    dims = len(out) - 2
+    told = "affine_grid only supports 4D and 5D sizes. Got size {}."
+    require(dims in (2, 3), told, out, error=NotImplementedError)
+    fits = theta.ndim == 3 and tuple(theta.shape[-2:]) == (dims, dims + 1)
+    need_value(fits, "Expected matrices of shape Nx{}x{}. Got {}.", dims, dims + 1, theta.shape)
     if align_corners is None:
         warn(CHANGED)
-    if min(told) <= 0:
-        raise ValueError(f"Expected non-zero, positive output size. Got {told}")
-    return affine_grid_generator(theta, told, bool(align_corners))
+    need_value(min(out) > 0, "Expected non-zero, positive output size. Got {}", out)
+    return affine_grid_generator(theta, out, bool(align_corners))
