@@ -40,7 +40,7 @@ LAZY = {
     "tensorboard": set[str](),
     "tensorboardX": {"nanotorch.utils.tensorboard.files"},
     "torch": set[str](),
-    "tqdm": {"nanotorch.train.progress"},
+    "tqdm": {"nanotorch.train.loop"},
     "yaml": {"nanotorch.train.load"},
 }
 

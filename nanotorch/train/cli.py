@@ -22,9 +22,9 @@ USAGE = """\
        %(prog)s --list [WORD] | --schema"""
 
 
-def done(module: str, options: argparse.Namespace) -> int:
+def done(module: str, command: str, options: argparse.Namespace) -> int:
     """Let a module of the trainer do what the options say; return the exit code."""
-    code: int = import_module(f".{module}", __package__).run(options)
+    code: int = getattr(import_module(f".{module}", __package__), command)(options)
     return code
 
 
@@ -108,9 +108,9 @@ def main(arguments: Sequence[str] | None = None, program: str = "scripts/train.p
 
 def run(options: argparse.Namespace, command: Sequence[str], program: str) -> int:
     """Do what the options say; return the exit code."""
+    from .experiment import find_rate, try_step
     from .load import catalogue, dump_config, load_config, schema_text, unknown
     from .run import build_experiment, resume, train
-    from .trial import find_rate, try_step
 
     commands.import_components(options.imports)
     program = commands.call_again(program, options.imports)
@@ -174,7 +174,7 @@ def predict(arguments: Sequence[str] | None = None, program: str = "scripts/pred
     add("--seed", type=int, default=0, metavar="N", help=text)
     with commands.lasting_streams():
         options = parser.parse_args(arguments)
-        return commands.exit_code(lambda: done("predict", options))
+        return commands.exit_code(lambda: done("predict", "predict", options))
 
 
 def sweep(arguments: Sequence[str] | None = None, program: str = "scripts/sweep.py") -> int:
@@ -212,7 +212,7 @@ def sweep(arguments: Sequence[str] | None = None, program: str = "scripts/sweep.
     commands.add_option(parser)
     with commands.lasting_streams(), handling([signal.SIGTERM], commands.Ended.handle):
         options = parser.parse_intermixed_args(arguments)
-        return commands.exit_code(lambda: done("sweep", options), unreadable=1)
+        return commands.exit_code(lambda: done("sweep", "sweep", options), unreadable=1)
 
 
 def compare(arguments: Sequence[str] | None = None, program: str = "scripts/compare.py") -> int:
@@ -233,4 +233,4 @@ def compare(arguments: Sequence[str] | None = None, program: str = "scripts/comp
     parser.add_argument("--plot", metavar="FILE", help="draw the metric's curves to this file")
     with commands.lasting_streams():
         options = parser.parse_args(arguments)
-        return commands.exit_code(lambda: done("compare", options))
+        return commands.exit_code(lambda: done("sweep", "compare", options))

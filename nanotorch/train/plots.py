@@ -1,7 +1,7 @@
 """Figures of a run. All of matplotlib that is used is imported here, when it is."""
 
 import importlib.util
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -16,16 +16,11 @@ from .build import Characters, Kind, ManyClasses, Numbers, TwoClasses
 from .commands import install
 from .dataset import PARTS, Dataset
 from .metrics import Array, confusion_matrix, flat, regression_metrics, roc_auc
-from .run_directory import read_metrics
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from .experiment import Experiment, TensorBoardEvents
-
-
-DIRECTORY = "plots"
 
 BLUE, ORANGE, GREEN, RED, GREY = "#2b6cb0", "#dd6b20", "#2f855a", "#c53030", "#718096"
 PART_COLORS = {"train": BLUE, "validation": ORANGE, "test": GREEN}
@@ -64,6 +59,24 @@ class Moving:
     frames: int
     speed: int
 
+    def save(self, figure: "Figure", path: Path) -> None:
+        """Write an animation of a figure; what does not move is drawn once."""
+        from matplotlib.animation import FuncAnimation, PillowWriter
+        from matplotlib.figure import Figure
+
+        for artist in self.artists:
+            artist.set_visible(False)
+        figure.set_dpi(ANIMATION_RESOLUTION)
+        width, height = figure.get_size_inches()
+        front = Figure(figsize=(width, height), dpi=ANIMATION_RESOLUTION)
+        front.figimage(pixels(figure), zorder=-1)
+        axes = front.add_axes(self.axes.get_position().bounds)
+        axes.set(xlim=self.axes.get_xlim(), ylim=self.axes.get_ylim())
+        axes.set_axis_off()
+        movement = FuncAnimation(front, self.start(axes), self.frames)
+        with naming(path):
+            movement.save(path, PillowWriter(fps=self.speed))
+
 
 @dataclass(frozen=True)
 class Plot:
@@ -97,47 +110,21 @@ def pixels(figure: "Figure") -> NDArray[np.uint8]:
     return np.array(canvas.buffer_rgba())
 
 
-def draw(
-    directory: Path, experiment: "Experiment", events: "TensorBoardEvents | None", step: int
-) -> None:
-    """Draw the plots of a run into `plots/` in its directory, and into TensorBoard."""
+def draw(place: Path, plots: Iterable[Plot | None]) -> Iterator[tuple[str, NDArray[np.uint8]]]:
+    """Draw plots into a directory; yield the name of each, and its picture."""
     from matplotlib import rc_context
     from matplotlib.image import imsave
 
-    records = read_metrics(directory)
-    place = directory / DIRECTORY
     place.mkdir(exist_ok=True)
     with rc_context(STYLE):
-        for plot in filter(None, experiment.plots(records)):
+        for plot in filter(None, plots):
             path = place / f"{plot.name}.png"
             image = pixels(plot.figure)
             with naming(path):
                 imsave(path, image)
-            if events is not None:
-                with events.naming():
-                    tag = f"plots/{plot.name}"
-                    events.writer.add_image(tag, image[..., :3], step, dataformats="HWC")
             if plot.moving is not None:
-                animate(plot.figure, plot.moving, path.with_suffix(".gif"))
-
-
-def animate(figure: "Figure", moving: "Moving", path: Path) -> None:
-    """Write an animation; what does not move is drawn once."""
-    from matplotlib.animation import FuncAnimation, PillowWriter
-    from matplotlib.figure import Figure
-
-    for artist in moving.artists:
-        artist.set_visible(False)
-    figure.set_dpi(ANIMATION_RESOLUTION)
-    width, height = figure.get_size_inches()
-    front = Figure(figsize=(width, height), dpi=ANIMATION_RESOLUTION)
-    front.figimage(pixels(figure), zorder=-1)
-    axes = front.add_axes(moving.axes.get_position().bounds)
-    axes.set(xlim=moving.axes.get_xlim(), ylim=moving.axes.get_ylim())
-    axes.set_axis_off()
-    movement = FuncAnimation(front, moving.start(axes), moving.frames)
-    with naming(path):
-        movement.save(path, PillowWriter(fps=moving.speed))
+                plot.moving.save(plot.figure, path.with_suffix(".gif"))
+            yield plot.name, image
 
 
 def no_plots() -> str:

@@ -108,7 +108,7 @@ def load_trained(target: str | Path) -> Trained:
     return Trained(config, model.eval(), kind, dataset, directory, status)
 
 
-def run(options: argparse.Namespace) -> int:
+def predict(options: argparse.Namespace) -> int:
     """Do what the options say; return the exit code."""
     import_components(options.imports)
     trained = load_trained(options.run)

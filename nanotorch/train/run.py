@@ -43,11 +43,19 @@ from .config import (
 )
 from .experiment import Experiment, Recorder
 from .load import LoadedConfig, dump_config, load_config, settings_of
-from .loop import DIVERGED, INTERRUPTED, OUT_OF_TIME, Callback, Loop, StopOnSignal, StopWhenDiverged
+from .loop import (
+    DIVERGED,
+    INTERRUPTED,
+    OUT_OF_TIME,
+    Callback,
+    Loop,
+    StopOnSignal,
+    StopWhenDiverged,
+    readable_warnings,
+)
 from .metrics import aligned, duration, fitted, screen
 from .minimization import Minimization
 from .plots import available, curve_picture, draw, no_plots
-from .progress import readable_warnings
 from .run_directory import CheckpointError
 from .schema import FIT, AnyConfig, FitConfig, MinimizationConfig, TrainedConfig
 from .step import compilation_text
@@ -551,7 +559,10 @@ class Run:
         recorder.write(loop.step, loop.epoch, final)
         save(experiment.state(), directory / WEIGHTS)
         if self._config.log.plots and available():
-            draw(directory, experiment, recorder.events, loop.step)
+            plots = experiment.plots(run_directory.read_metrics(directory))
+            for name, image in draw(directory / "plots", plots):
+                if recorder.events is not None:
+                    recorder.events.image(f"plots/{name}", image[..., :3], loop.step)
         if recorder.events is not None:
             experiment.notes(recorder.events, loop.step)
             recorder.events.outcome(self._config, experiment, report, loop.step)

@@ -1,18 +1,27 @@
-"""The training step, compiled where that saves time."""
+"""The training step, compiled where that saves time; what a model and its steps cost."""
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 import nanotorch as torch
 from nanotorch import nn, optim
+from nanotorch._core.graph import Node
 from nanotorch._core.sums import sum_of_squares
 from nanotorch.nn.utils import clip_grad_norm_, clip_grad_value_, get_total_norm
+from nanotorch.utils.tensorboard import graph
 
 from . import ranks
-from .metrics import scaled
+from .loop import Callback, Loop
+from .metrics import aligned, scaled
 
 WORTHWHILE = 1500
 """Calls from which compiling saves time. The first three calls, watched, traced and verified, take
@@ -156,3 +165,307 @@ def compilation_text(record: Mapping[str, Any]) -> str:
         f" {scaled(plan['fresh'], 'B')} more a step, uncompiled {scaled(plan['eager_bytes'], 'B')}"
         for plan in plans
     )
+
+
+# How much arithmetic the forward pass of a model is, read off its graph.
+
+
+PRODUCTS = ("Mm", "Bmm", "Addmm", "Baddbmm", "Addbmm", "Mv", "Addmv", "Dot")
+ATTENTION = "ScaledDotProductFlashAttentionForCpu"
+# What puts numbers elsewhere, and computes none.
+MOVES = (
+    *("View", "UnsafeView", "ReshapeAlias", "Alias", "AsStrided", "T", "Transpose", "Permute"),
+    *("Unsqueeze", "Squeeze", "Expand", "Slice", "Select", "Split", "SplitWithSizes", "Unbind"),
+    *("Clone", "Copy", "ToCopy", "Cat", "Stack", "Repeat", "Flip", "Roll", "ConstantPadNd"),
+    *("Embedding", "Index", "IndexSelect", "Gather"),
+)
+TRANSPOSED = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
+RECURRENT = (nn.RNNBase, nn.RNNCellBase)
+
+
+def operations(model: nn.Module, *example: torch.Tensor) -> Counter[nn.Module]:
+    """Return the floating-point operations of each module, without those of its submodules.
+
+    A product and a sum count as two, and what is no product of matrices, convolution or attention
+    counts one for each element of its result.
+
+    Args:
+        model: is left as it was.
+        example: what it is given, in evaluation mode.
+    """
+    counts: Counter[nn.Module] = Counter()
+
+    def see(module: nn.Module, args: Any, output: Any) -> None:
+        # Each place of a recurrent layer meets each of its matrices.
+        result = output[0] if isinstance(output, tuple) else output
+        matrices = sum(weight.numel() for weight in module.parameters() if weight.dim() > 1)
+        places = result.numel() // result.shape[-1]
+        counts[module] = int(2 * places * matrices + result.numel())
+
+    recurrent = [module for module in model.modules() if isinstance(module, RECURRENT)]
+    with ExitStack() as stack:
+        for layer in recurrent:
+            stack.callback(layer.register_forward_hook(see).remove)
+        found = graph.trace(model, example)
+    modules = {path: module for module, path in found.scopes.paths.items()}
+    for node in nodes([node for (node, _), _ in found.outputs.values() if node is not None]):
+        module = modules[found.scopes.at(node._sequence)]
+        if module not in recurrent:
+            counts[module] += of_node(node, isinstance(module, TRANSPOSED))
+    return counts
+
+
+def of_node(node: Node, transposed: bool) -> int:
+    """Return the floating-point operations of one that was recorded.
+
+    Args:
+        node: what was recorded.
+        transposed: whether it is a transposed convolution, if it is one.
+    """
+    name = node.name().removesuffix("Backward0")
+    shapes = [None if from_ is None else from_._outputs[k][0] for from_, k in node.next_functions]
+    results = sum(math.prod(shape) for shape, _ in node._outputs)
+    if not node.next_functions or name in MOVES:
+        return 0
+    if name in PRODUCTS:
+        a, b = shapes[-2:]
+        summed = a[-1] if a is not None else b[-2:][0] if b is not None else 0
+        terms = math.prod(a[:1]) if name == "Addbmm" and a is not None else 1
+        return 2 * results * summed * terms + (results if "dd" in name else 0)
+    if name == "Convolution":
+        x, weight, bias = (*shapes, None)[:3]
+        meets = x if transposed and x is not None else node._outputs[0][0]
+        each = math.prod(weight[1:]) if weight is not None else 0
+        return 2 * math.prod(meets) * each + (results if bias is not None else 0)
+    if name == ATTENTION and None not in shapes[:3]:
+        queries, keys, values = (shape or () for shape in shapes[:3])
+        scores = math.prod(queries[:-1]) * keys[-2]
+        return scores * (2 * queries[-1] + 1 + 2 * values[-1])
+    return results
+
+
+def nodes(roots: list[Node]) -> Iterator[Node]:
+    """Yield the nodes that lead to some, and these."""
+    waiting, seen = list(roots), set(roots)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for before, _ in node.next_functions:
+            if before is not None and before not in seen:
+                seen.add(before)
+                waiting.append(before)
+
+
+# A model as a table: modules as a tree, with shapes, parameters, memory and arithmetic.
+
+
+MOST_MODULES = 60
+
+
+@dataclass
+class Row:
+    """What was seen of a module."""
+
+    shapes: list[tuple[int, ...]] = field(default_factory=list)
+    """Of its results."""
+    bytes: int = 0
+    """Of its results."""
+
+
+def summary(model: nn.Module, *example: torch.Tensor) -> str:
+    """Return the table of a model.
+
+    The shapes are those of a pass over `example`, in evaluation mode, with N for the number of
+    samples. FLOPs are per sample and of the forward pass, as `operations` counts them.
+
+    Args:
+        model: what to describe; it is left as it was.
+        example: what it is given, at least two samples.
+    """
+    rows, samples = {module: Row() for module in model.modules()}, len(example[0])
+
+    def see(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
+        for tensor in flat(output):
+            if isinstance(tensor, torch.Tensor):
+                rows[module].shapes.append(tuple(tensor.shape))
+                rows[module].bytes += tensor.numel() * tensor.element_size()
+
+    with ExitStack() as stack, graph.evaluation(model), torch.no_grad():
+        for module in rows:
+            stack.callback(module.register_forward_hook(see).remove)
+        model(*example)
+    counts = operations(model, *example)
+    lines = [["module", "output", "parameters", "memory", "FLOPs"]]
+    for branch, module in tree(model):
+        row = rows[module]
+        own = sum(parameter.numel() for parameter in module.parameters())
+        shapes = " ".join(dict.fromkeys(shown(shape, samples) for shape in row.shapes))
+        memory = scaled(row.bytes / samples, "B") if row.bytes else ""
+        flops = sum(counts[inner] for inner in module.modules()) // samples
+        flops_text = scaled(flops) if row.shapes else ""
+        lines.append([branch, shapes, f"{own:,}" if own else "", memory, flops_text])
+    shown_lines = lines[:MOST_MODULES]
+    if len(lines) > MOST_MODULES:
+        shown_lines.append([f"and {len(lines) - MOST_MODULES} more", "", "", "", ""])
+    parameters, buffers = list(model.parameters()), list(model.buffers())
+    count = sum(parameter.numel() for parameter in parameters)
+    frozen = sum(p.numel() for p in parameters if not p.requires_grad)
+    size = sum(tensor.numel() * tensor.element_size() for tensor in [*parameters, *buffers])
+    forward = sum(counts.values()) // samples
+    kept = sum(rows[module].bytes for module in model.modules() if not list(module.children()))
+    total = f"{count:,} parameters" + (f", {frozen:,} of them frozen" if frozen else "")
+    total += f"; {scaled(size, 'B')} of weights and buffers"
+    total += f"\nper sample: {scaled(kept / samples, 'B')} of results"
+    total += f", {scaled(forward)} FLOPs forward"
+    return f"{aligned(shown_lines, left=2)}\n{total}"
+
+
+def flat(value: Any) -> Iterator[Any]:
+    """Yield what is in nested containers."""
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from flat(item)
+    else:
+        yield value
+
+
+def tree(model: nn.Module, branch: str = "", indent: str = "") -> Iterator[tuple[str, nn.Module]]:
+    """Yield each module with its name at the end of a branch."""
+    yield f"{branch}{type(model).__name__}", model
+    children = list(model.named_children())
+    for number, (name, module) in enumerate(children, 1):
+        fork, more = ("├", "│ ") if number < len(children) else ("└", "  ")
+        yield from tree(module, f"{indent}{fork} {name} ", indent + more)
+
+
+def shown(shape: tuple[int, ...], samples: int) -> str:
+    """Return a shape, with N for the number of samples where it comes first."""
+    sizes = ["N" if i == 0 and size == samples else str(size) for i, size in enumerate(shape)]
+    return f"({', '.join(sizes)})"
+
+
+# Where the time of training steps goes: per operation and per module, forward and backward.
+
+
+MOST_ROWS = 15
+OUTSIDE = "outside of modules"
+
+
+Cost = Sequence[float] | NDArray[np.float64]
+"""Calls, seconds, and bytes of results."""
+Costs = defaultdict[str, Any]
+
+
+def size_of(outputs: Iterable[tuple[tuple[int, ...], Any]]) -> int:
+    """Return the bytes of arrays with these shapes and dtypes."""
+    return sum(math.prod(shape) * dtype.itemsize for shape, dtype in outputs)
+
+
+def typical(steps: Sequence[Mapping[str, Cost]]) -> dict[str, Cost]:
+    """Return the medians of each cost over the steps that have it.
+
+    A step that the system has interrupted does not change them.
+    """
+    costs: Costs = defaultdict(list)
+    for step in steps:
+        for key, cost in step.items():
+            costs[key].append(cost)
+    return {key: np.median(found, axis=0).tolist() for key, found in costs.items()}
+
+
+class OperationProfile(Callback):
+    """Times the operations of the first steps, which run uncompiled meanwhile.
+
+    Args:
+        model, loss: whose modules are told apart.
+        optimizer: whose step is timed as one operation, unless it takes losses in between.
+        steps: how many steps to time.
+    """
+
+    def __init__(
+        self, model: nn.Module, loss: nn.Module, optimizer: optim.Optimizer, steps: int
+    ) -> None:
+        self._model, self._loss, self._optimizer, self._left = model, loss, optimizer, steps
+        self._names = {loss: f"loss ({type(loss).__name__})"}
+        for name, module in model.named_modules():
+            self._names[module] = f"{name or 'model'} ({type(module).__name__})"
+        self._steps: list[float] = []
+        """The seconds of each step."""
+        self._costs: list[Costs] = []
+        """Of each step, by operation and module, with a NUL between them."""
+
+    def on_start(self, loop: Loop) -> None:
+        if self._left and sys.getprofile() is None:
+            loop.task.trace = self.recording
+
+    on_step = on_start
+
+    @contextmanager
+    def recording(self, model: nn.Module) -> Iterator[None]:
+        """Time the operations of the block, one step."""
+        measured, scopes = graph.Measurements(), graph.Scopes(self._model, "", complete=False)
+        scopes.paths = self._names
+        self._costs.append(defaultdict(lambda: np.zeros(3)))
+        start = time.perf_counter()
+        with scopes.following(), ExitStack() as stack:
+            if not searches(self._optimizer):
+                stack.enter_context(self._update())
+            with graph.measuring(measured, None):
+                yield
+        self._left -= 1
+        self._steps.append(time.perf_counter() - start - 1e-9 * measured.lost)
+        for node, seen in measured.forward.items():
+            name = graph.label(graph.operation(node))
+            module = scopes.at(node._sequence) or OUTSIDE
+            self._add(name, module, 1e-9 * seen.nanoseconds, size_of(node._outputs))
+            if node in measured.backward:
+                given = [edge._outputs[k] for edge, k in node.next_functions if edge is not None]
+                seconds = 1e-9 * measured.backward[node]
+                self._add(f"{name}, backward", module, seconds, size_of(given))
+
+    @contextmanager
+    def _update(self) -> Iterator[None]:
+        """Time what the optimizer does in the block, unobserved."""
+        begun: list[Any] = []
+
+        def begin(*args: Any) -> None:
+            begun[:] = sys.getprofile(), time.perf_counter()
+            sys.setprofile(None)
+
+        def end(*args: Any) -> None:
+            seconds = time.perf_counter() - begun[1]
+            self._add(f"{type(self._optimizer).__name__}.step", OUTSIDE, seconds, 0)
+            sys.setprofile(begun[0])
+
+        with ExitStack() as stack:
+            stack.callback(self._optimizer.register_step_pre_hook(begin).remove)
+            stack.callback(self._optimizer.register_step_post_hook(end).remove)
+            yield
+
+    def _add(self, operation: str, module: str, seconds: float, size: int) -> None:
+        self._costs[-1][f"{operation}\0{module}"] += 1, seconds, size
+
+    def text(self) -> str:
+        """Return two tables: operations, and modules; nothing if no step was timed."""
+        if not self._steps:
+            return ""
+        operations, modules = typical(self._costs), Costs(lambda: np.zeros(3))
+        for key, cost in operations.items():
+            modules[key.partition("\0")[2]] += cost
+        whole = float(np.median(self._steps))
+        rest = whole - sum(cost[1] for cost in modules.values())
+        modules["Python between the operations"] += 1, max(rest, 0.0), 0
+        head = f"{len(self._steps)} steps, timed operation by operation, which slows them down"
+        by_operation = table(["operation", "module"], operations, whole)
+        by_module = table(["module"], modules, whole)
+        return f"{head}; medians of a step\n\n{by_operation}\n\n{by_module}"
+
+
+def table(heads: list[str], costs: Mapping[str, Cost], whole: float) -> str:
+    """Return what took most, a line each, with its share of the whole step."""
+    rows = [[*heads, "calls", "µs", "share", "memory"]]
+    for key, cost in sorted(costs.items(), key=lambda item: -item[1][1])[:MOST_ROWS]:
+        calls, seconds, size = cost
+        figures = [f"{calls:g}", f"{seconds * 1e6:,.1f}", f"{100 * seconds / whole:.1f} %"]
+        rows.append([*key.split("\0"), *figures, scaled(size, "B")])
+    return aligned(rows, left=len(heads))

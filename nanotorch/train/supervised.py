@@ -48,12 +48,12 @@ from .loop import (
     StopEarly,
     StopInTime,
     TraceStep,
+    progress,
+    say,
     unseen,
 )
 from .metrics import Array, coefficients_table, fitted, least_squares_text, metrics_table
 from .plots import Plot, Records, loss_curves, predicted_plots, recall_curves
-from .profiling import OperationProfile, summary
-from .progress import progress, say
 from .run_directory import OptimizerState
 from .schema import (
     Averaging,
@@ -65,7 +65,7 @@ from .schema import (
     TextConfig,
     TrainedConfig,
 )
-from .step import TrainingStep, fitting, gradient_norm
+from .step import OperationProfile, TrainingStep, fitting, gradient_norm, summary
 
 # Weights that are averages over the training.
 

@@ -13,12 +13,13 @@ import pytest
 from nanotorch.train.loop import (
     Callback,
     Loop,
+    Progress,
+    ProgressBar,
     RecordEpochs,
     RecordSteps,
     StopOnSignal,
     StopWhenDiverged,
 )
-from nanotorch.train.progress import Progress, ProgressBar
 from tests.several import in_threads
 
 

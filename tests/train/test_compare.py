@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from nanotorch.train import cli, compare, load_config, train
-from nanotorch.train.compare import Outcome, differing, ranked, read_outcome, rows
+from nanotorch.train import cli, load_config, sweep, train
 from nanotorch.train.load import settings_in
+from nanotorch.train.sweep import Outcome, differing, ranked, read_outcome, rows
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
 
 QUIET = ("log.plots=false", "log.progress=false", "log.histograms=0")
@@ -148,14 +148,14 @@ def test_seeds_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_names_that_repeat_the_settings_are_left_out() -> None:
     runs = [Outcome(f"lr={lr}", "finished", {"lr": lr}, {"test/loss": 1.0}) for lr in "12"]
-    lines = compare.table(runs, ["lr"], "test/loss").splitlines()
+    lines = sweep.table(runs, ["lr"], "test/loss").splitlines()
     assert lines[0].split() == ["seconds", "lr", "test/loss"]
 
 
 def test_many_settings_are_lines() -> None:
     one = {f"a.long.name.{k}": str(k) for k in range(9)}
     runs = [Outcome("a", "finished", one, {"test/loss": 1.0}), Outcome("b", "finished", {})]
-    lines = compare.table(runs, differing(runs), "test/loss").splitlines()
+    lines = sweep.table(runs, differing(runs), "test/loss").splitlines()
     assert lines[0].split() == ["run", "a", "b"]
     assert lines[2].split() == ["a.long.name.0", "0"]
 

@@ -319,11 +319,11 @@ def test_two_steps_are_enough_to_see_that_everything_works(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     drawn = []
-    monkeypatch.setattr("nanotorch.train.run.draw", lambda place, *rest: drawn.append(place))
+    monkeypatch.setattr("nanotorch.train.run.draw", lambda place, _: drawn.append(place) or ())
     result = result_of(CLASSIFICATION, "train={epochs: 500, fast_dev_run: true}", "log.plots=true")
     assert result.status == "finished"
     assert "finished after 2 steps" in capsys.readouterr().out
-    assert drawn == [result.directory]
+    assert drawn == [result.directory / "plots"]
     # Nothing is left behind.
     assert not result.directory.exists()
     assert sorted(path.name for path in Path().iterdir()) == ["table.csv", "x.yaml"]

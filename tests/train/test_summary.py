@@ -10,10 +10,10 @@ import nanotorch as torch
 from nanotorch import nn
 from nanotorch.train import load_config, train
 from nanotorch.train.cli import main
+from nanotorch.train.experiment import proposal
 from nanotorch.train.metrics import scaled
-from nanotorch.train.profiling import operations, summary, typical
 from nanotorch.train.run_directory import read_metrics
-from nanotorch.train.trial import proposal
+from nanotorch.train.step import operations, summary, typical
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
 
 
