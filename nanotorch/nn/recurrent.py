@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from nanotorch.nn.layer import OwnNames, unusual
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
 from nanotorch.nn.utils.rnn import PackedSequence
-from nanotorch.ops.arguments import require
+from nanotorch.ops.arguments import need_value, require
 from nanotorch.ops.matrix import linear
 from nanotorch.ops.sequences import Sizes, elman_steps, gru_steps, lstm_steps
 
@@ -90,8 +90,8 @@ class RNNBase(OwnNames, Module):
         self.reset_parameters()
 
     def _check_arguments(self, dropout: Any) -> None:
-        if isinstance(dropout, bool) or not 0 <= self.dropout <= 1:
-            raise ValueError("dropout should be a number in range [0, 1]")
+        number = not isinstance(dropout, bool) and 0 <= self.dropout <= 1
+        need_value(number, "dropout should be a number in range [0, 1]")
         if dropout and self.num_layers == 1:
             warn(
                 "dropout option adds dropout after all but last recurrent layer, so non-zero "
@@ -99,13 +99,14 @@ class RNNBase(OwnNames, Module):
                 f"dropout={dropout} and num_layers={self.num_layers}"
             )
         for name, kind in (("input_size", int), ("hidden_size", int), ("bias", bool)):
-            given = type(getattr(self, name))
-            if not issubclass(given, kind):
-                raise TypeError(f"{name} should be of type {kind.__name__}, got: {given.__name__}")
+            value, told = getattr(self, name), "{} should be of type {}, got: {}"
+            names = (name, kind.__name__, type(value).__name__)
+            require(isinstance(value, kind), told, *names, error=TypeError)
         for name in ("input_size", "hidden_size", "num_layers"):
-            require(getattr(self, name) > 0, "{} must be greater than zero", name, error=ValueError)
-        if not 0 <= self.proj_size < self.hidden_size:
-            raise ValueError("proj_size has to be smaller than hidden_size, and at least 0")
+            need_value(getattr(self, name) > 0, "{} must be greater than zero", name)
+        need_value(self.mode == "LSTM" or not self.proj_size, ONLY_LSTM)
+        fits = 0 <= self.proj_size < self.hidden_size
+        need_value(fits, "proj_size has to be smaller than hidden_size, and at least 0")
 
     def reset_parameters(self) -> None:
         """Draw all parameters uniformly from ±1/√H."""
@@ -139,20 +140,18 @@ class RNNBase(OwnNames, Module):
 
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         """Refuse an input of another dtype, number of dimensions or size."""
-        kind = self._flat_weights[0].dtype
+        kind = getattr(self, self._all_weights[0][0]).dtype
         if input.dtype != kind:
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({kind}). Convert "
                 f"input: input.to({kind}), or convert model: model.to({input.dtype})"
             )
         expected = 2 if batch_sizes is not None else 3
-        if input.ndim != expected:
-            raise RuntimeError(f"input must have {expected} dimensions, got {input.ndim}")
-        if self.input_size != input.size(-1):
-            raise RuntimeError(
-                "input.size(-1) must be equal to input_size. Expected "
-                f"{self.input_size}, got {input.size(-1)}"
-            )
+        told = "input must have {} dimensions, got {}"
+        require(input.ndim == expected, told, expected, input.ndim)
+        size, wanted = input.size(-1), self.input_size
+        told = "input.size(-1) must be equal to input_size. Expected {}, got {}"
+        require(size == wanted, told, wanted, size)
 
     def get_expected_hidden_size(
         self, input: Tensor, batch_sizes: Tensor | None
@@ -188,13 +187,10 @@ class RNNBase(OwnNames, Module):
 
     def _refuse_state(self, hx: Any, batched: bool) -> None:
         """Refuse a state of another number of dimensions."""
-        what, count = ("batched 3-D", 3) if batched else ("unbatched 2-D", 2)
-        names, found = "hx", [hx.dim()] if self.mode != "LSTM" else [hx[0].dim(), hx[1].dim()]
-        if set(found) != {count}:
-            got = f"{found[0]}-D tensor"
-            if len(found) > 1:
-                names, got = "hx and cx", f"({found[0]}-D, {found[1]}-D) tensors"
-            raise RuntimeError(f"For {what} input, {names} should also be {count}-D but got {got}")
+        what, count = ("batched", 3) if batched else ("unbatched", 2)
+        found = [state.dim() for state in (hx if self.mode == "LSTM" else [hx])]
+        told = "For {} {}-D input, hx (and cx) should also be {}-D, not {}"
+        require(set(found) == {count}, told, what, count, count, found)
 
     # The way through the layers
 
@@ -212,12 +208,8 @@ class RNNBase(OwnNames, Module):
         """
         if isinstance(input, PackedSequence):
             return self._forward_packed(input, hx)
-        if input.dim() not in (2, 3):
-            name = self._get_name()
-            tensor = " tensor" if name == "RNN" else ""
-            raise ValueError(
-                f"{name}: Expected input to be 2D or 3D, got {input.dim()}D{tensor} instead"
-            )
+        told = "{}: Expected input to be 2D or 3D, got {}D instead"
+        need_value(input.dim() in (2, 3), told, self._get_name(), input.dim())
         batched, along = input.dim() == 3, 0 if self.batch_first else 1
         if not batched:
             input = input.unsqueeze(along)
@@ -228,8 +220,7 @@ class RNNBase(OwnNames, Module):
             if not batched:
                 hx = self._each(hx, lambda state: state.unsqueeze(1))
         self.check_forward_args(input, hx, None)
-        if not input.size(1 - along):
-            raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+        require(input.size(1 - along), "Expected sequence length to be larger than 0 in RNN")
         if self.proj_size and input.dtype == float32:
             warn_once(PROJECTED)
         steps = input.transpose(0, 1) if self.batch_first else input
@@ -322,29 +313,18 @@ class RNN(RNNBase):
         Elman, Finding structure in time, Cognitive Science 1990.
     """
 
-    if TYPE_CHECKING:
-
-        def __init__(
-            self, input_size: int, hidden_size: int, num_layers: int = 1,
-            nonlinearity: str = "tanh", bias: bool = True, batch_first: bool = False,
-            dropout: float = 0.0, bidirectional: bool = False, device: Any = None,
-            dtype: Any = None,
-        ) -> None: ...  # fmt: skip
-
-    else:  # errors about missing arguments are those of the base
-
-        def __init__(self, *args, **kwargs):
-            if "proj_size" in kwargs:
-                raise ValueError(ONLY_LSTM)
-            nonlinearity = kwargs.pop("nonlinearity", "tanh")
-            if len(args) > 3:
-                nonlinearity, args = args[3], args[:3] + args[4:]
-            if nonlinearity not in ("tanh", "relu"):
-                raise ValueError(
-                    f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'."
-                )
-            super().__init__(f"RNN_{nonlinearity.upper()}", *args, **kwargs)
-            self.nonlinearity = nonlinearity
+    def __init__(
+        self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh",
+        bias: bool = True, batch_first: bool = False, dropout: float = 0.0,
+        bidirectional: bool = False, proj_size: int = 0, device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        told = "Unknown nonlinearity '{}'. Select from 'tanh' or 'relu'."
+        need_value(nonlinearity in ("tanh", "relu"), told, nonlinearity)
+        super().__init__(
+            f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, bias, batch_first,
+            dropout, bidirectional, proj_size, device, dtype,
+        )  # fmt: skip
+        self.nonlinearity = nonlinearity
 
     def _direction(self, x: Tensor, initial: Hidden, weights: list[Tensor], way: Way) -> Step:
         gates = linear(x, weights[0], weights[2] + weights[3] if self.bias else None)
@@ -352,7 +332,24 @@ class RNN(RNNBase):
         return output, (last_state(output, *way),)
 
 
-class GRU(RNNBase):
+class _Gated(RNNBase):
+    """What `GRU` and `LSTM` share: their constructor; arguments as `RNNBase` has them."""
+
+    _own_names = ("__init__", "forward")
+    _mode: str
+
+    def __init__(
+        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
+        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
+        proj_size: int = 0, device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            self._mode, input_size, hidden_size, num_layers, bias, batch_first, dropout,
+            bidirectional, proj_size, device, dtype,
+        )  # fmt: skip
+
+
+class GRU(_Gated):
     """Gated recurrent units; see `nanotorch.ops.sequences` for the formulas.
 
     Args:
@@ -372,20 +369,7 @@ class GRU(RNNBase):
         machine translation, 2014.
     """
 
-    if TYPE_CHECKING:
-
-        def __init__(
-            self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
-            batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
-            device: Any = None, dtype: Any = None,
-        ) -> None: ...  # fmt: skip
-
-    else:  # errors about missing arguments are those of the base
-
-        def __init__(self, *args, **kwargs):
-            if "proj_size" in kwargs:
-                raise ValueError(ONLY_LSTM)
-            super().__init__("GRU", *args, **kwargs)
+    _mode = "GRU"
 
     def _direction(self, x: Tensor, initial: Hidden, weights: list[Tensor], way: Way) -> Step:
         bias_ih, bias_hh = weights[2:] if self.bias else (None, None)
@@ -394,7 +378,7 @@ class GRU(RNNBase):
         return output, (last_state(output, *way),)
 
 
-class LSTM(RNNBase):
+class LSTM(_Gated):
     """Long short-term memory; see `nanotorch.ops.sequences` for the formulas.
 
     Args:
@@ -415,18 +399,7 @@ class LSTM(RNNBase):
         Hochreiter and Schmidhuber, Long short-term memory, Neural Computation 1997.
     """
 
-    if TYPE_CHECKING:
-
-        def __init__(
-            self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
-            batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
-            proj_size: int = 0, device: Any = None, dtype: Any = None,
-        ) -> None: ...  # fmt: skip
-
-    else:  # errors about missing arguments are those of the base
-
-        def __init__(self, *args, **kwargs):
-            super().__init__("LSTM", *args, **kwargs)
+    _mode = "LSTM"
 
     def get_expected_cell_size(
         self, input: Tensor, batch_sizes: Tensor | None
@@ -555,14 +528,27 @@ class RNNCell(RNNCellBase):
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """The next state."""
         x, (h,) = self._ready(input, {"hidden": hx})
-        if self.nonlinearity not in ("tanh", "relu"):
-            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
+        known = self.nonlinearity in ("tanh", "relu")
+        require(known, "Unknown nonlinearity: {}", self.nonlinearity)
         from_input, from_state = self._sums(x, h)
         after = getattr(ops, self.nonlinearity)(from_input + from_state)
         return after if input.dim() == 2 else after.squeeze(0)
 
 
-class LSTMCell(RNNCellBase):
+class _GatedCell(OwnNames, RNNCellBase):
+    """What `LSTMCell` and `GRUCell` share: their constructor."""
+
+    _own_names = ("__init__",)
+    _chunks: int
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None,
+        dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(input_size, hidden_size, bias, self._chunks, device, dtype)
+
+
+class LSTMCell(_GatedCell):
     """One step of long short-term memory; see `nanotorch.ops.sequences` for the formulas.
 
     Args:
@@ -580,11 +566,7 @@ class LSTMCell(RNNCellBase):
         bias_ih, bias_hh: (4H,).
     """
 
-    def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None,
-        dtype: Any = None,
-    ) -> None:  # fmt: skip
-        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
+    _chunks = 4
 
     def forward(
         self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
@@ -592,9 +574,8 @@ class LSTMCell(RNNCellBase):
         """The next h and c."""
         if isinstance(hx, Tensor):
             raise refused(hx, "tuple of Tensors", ("lstm_cell", "hx", 2))
-        if hx is not None and len(tuple(hx)) != 2:
-            raise RuntimeError("lstm_cell expects two hidden states")
-        states = (None, None) if hx is None else hx
+        states = (None, None) if hx is None else tuple(hx)
+        require(len(states) == 2, "lstm_cell expects two hidden states")
         x, (h, c) = self._ready(input, {f"hx[{k}]": state for k, state in enumerate(states)})
         from_input, from_state = self._sums(x, h)
         i, f, g, o = (from_state + from_input).chunk(4, 1)
@@ -603,7 +584,7 @@ class LSTMCell(RNNCellBase):
         return (h, c) if input.dim() == 2 else (h.squeeze(0), c.squeeze(0))
 
 
-class GRUCell(RNNCellBase):
+class GRUCell(_GatedCell):
     """One step of a gated recurrent unit; see `nanotorch.ops.sequences` for the formulas.
 
     Args:
@@ -621,11 +602,7 @@ class GRUCell(RNNCellBase):
         bias_ih, bias_hh: (3H,).
     """
 
-    def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None,
-        dtype: Any = None,
-    ) -> None:  # fmt: skip
-        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
+    _chunks = 3
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """The next state."""

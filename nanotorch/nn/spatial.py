@@ -13,7 +13,7 @@ from nanotorch.nn.functional.spatial import Number, Scales, Sizes, pad, sizes
 from nanotorch.nn.layer import Layer, OwnNames, _reverse_repeat_tuple, unusual
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
-from nanotorch.ops.arguments import require
+from nanotorch.ops.arguments import need_value
 from nanotorch.ops.resampling import Ints
 
 __all__ = (
@@ -81,19 +81,17 @@ class _ConvNd(Module):
 
     def _check(self) -> None:
         """Refuse what does not go together."""
-        require(self.groups > 0, "groups must be a positive integer", error=ValueError)
+        need_value(self.groups > 0, "groups must be a positive integer")
         for name in ("in_channels", "out_channels"):
-            if getattr(self, name) % self.groups:
-                raise ValueError(f"{name} must be divisible by groups")
+            divisible = not getattr(self, name) % self.groups
+            need_value(divisible, "{} must be divisible by groups", name)
         if isinstance(self.padding, str):
-            if self.padding not in ("same", "valid"):
-                raise ValueError(
-                    f"Invalid padding string {self.padding!r}, should be one of {{'same', 'valid'}}"
-                )
-            if self.padding == "same" and any(s != 1 for s in self.stride):
-                raise ValueError("padding='same' is not supported for strided convolutions")
-        if self.padding_mode not in MODES:
-            raise ValueError(f"padding_mode must be one of {MODES}, not '{self.padding_mode}'")
+            known, told = {"same", "valid"}, "Invalid padding string {!r}, should be one of {}"
+            need_value(self.padding in known, told, self.padding, sorted(known))
+            fits = self.padding == "valid" or set(self.stride) <= {1}
+            need_value(fits, "padding='same' is not supported for strided convolutions")
+        told = "padding_mode must be one of {}, not '{}'"
+        need_value(self.padding_mode in MODES, told, MODES, self.padding_mode)
 
     def reset_parameters(self) -> None:
         """Draw new values for the parameters."""
@@ -201,8 +199,8 @@ class _ConvTransposeNd(OwnNames, _ConvNd):
         dilation: Number = 1, padding_mode: str = "zeros", device: Any = None,
         dtype: DType | None = None,
     ) -> None:  # fmt: skip
-        if padding_mode != "zeros":
-            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+        told = 'Only "zeros" padding mode is supported for {}'
+        need_value(padding_mode == "zeros", told, type(self).__name__)
         super().__init__(
             in_channels, out_channels, kernel_size, stride, padding, dilation, output_padding,
             groups, bias, padding_mode, device, dtype,
@@ -231,15 +229,16 @@ class _ConvTransposeNd(OwnNames, _ConvNd):
         lead = ndim - dims
         if len(output_size) == ndim:
             output_size = output_size[lead:]
-        if len(output_size) != dims:
-            raise ValueError(f"output_size must have {dims} or {ndim} elements, not {output_size}")
+        told = "output_size must have {} or {} elements, not {}"
+        need_value(len(output_size) == dims, told, dims, ndim, output_size)
         size = tuple(input.shape[lead:])
         least = ops.convolution.size_of_adjoint(
             size, self.kernel_size, self.stride, self.padding, self.dilation
         )
         most = [n + s - 1 for n, s in zip(least, self.stride, strict=True)]
-        if any(not a <= n <= b for n, a, b in zip(output_size, least, most, strict=True)):
-            raise ValueError(f"output_size {output_size} must be from {list(least)} to {most}")
+        fits = all(a <= n <= b for n, a, b in zip(output_size, least, most, strict=True))
+        told = "output_size {} must be from {} to {}"
+        need_value(fits, told, output_size, list(least), most)
         return tuple([n - a for n, a in zip(output_size, least, strict=True)])
 
 
@@ -408,9 +407,9 @@ class _CircularPadNd(_Pad):
 
     def forward(self, input: Tensor) -> Tensor:
         """The input with the elements of the other side around it."""
-        low = self.dims + 1
-        if input.dim() not in (low, low + 1):
-            raise ValueError(f"expected {low}D or {low + 1}D input (got {input.dim()}D input)")
+        low, found = self.dims + 1, input.dim()
+        told = "expected {}D or {}D input (got {}D input)"
+        need_value(found in (low, low + 1), told, low, low + 1, found)
         return super().forward(input)
 
 
@@ -486,27 +485,8 @@ class MaxPool3d(_MaxPoolNd, function=F.max_pool3d):
 # Means
 
 
-class _AvgPoolNd(Layer, shown="kernel_size stride padding"):
+class _AvgPoolNd(Layer, OwnNames, shown="kernel_size stride padding"):
     """What layers of means share; see `AvgPool2d`."""
-
-
-class AvgPool1d(_AvgPoolNd, function=F.avg_pool1d):
-    """The means of windows over one dimension: see `AvgPool2d`."""
-
-    kernel_size: Number
-    stride: Number | None = None
-    padding: Number = 0
-    ceil_mode: bool = False
-    count_include_pad: bool = True
-
-    def __post_init__(self) -> None:
-        usual_stride(self)
-        for name in ("kernel_size", "stride", "padding"):
-            setattr(self, name, sizes(getattr(self, name), 1))
-
-
-class _AvgPool(_AvgPoolNd, OwnNames):
-    """What layers of means over several dimensions share; see `AvgPool2d`."""
 
     _own_names = ("__init__",)
     kernel_size: Number
@@ -514,10 +494,24 @@ class _AvgPool(_AvgPoolNd, OwnNames):
     padding: Number = 0
     ceil_mode: bool = False
     count_include_pad: bool = True
-    divisor_override: int | None = None
 
     def __post_init__(self) -> None:
         usual_stride(self)
+
+
+class AvgPool1d(_AvgPoolNd, function=F.avg_pool1d):
+    """The means of windows over one dimension: see `AvgPool2d`."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("kernel_size", "stride", "padding"):
+            setattr(self, name, sizes(getattr(self, name), 1))
+
+
+class _AvgPool(_AvgPoolNd):
+    """What layers of means over several dimensions share; see `AvgPool2d`."""
+
+    divisor_override: int | None = None
 
 
 class AvgPool2d(_AvgPool, function=F.avg_pool2d):
