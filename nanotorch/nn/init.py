@@ -10,7 +10,7 @@ from nanotorch._core.call_site import warn
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor
 from nanotorch.names.lookup import on_demand
-from nanotorch.ops.arguments import require
+from nanotorch.ops.arguments import need_value
 from nanotorch.ops.random import Generator, stream
 
 GAINS: dict[str, float] = {
@@ -35,13 +35,11 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """
     if nonlinearity in GAINS:
         return GAINS[nonlinearity]
-    if nonlinearity != "leaky_relu":
-        raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
-    if param is None:
-        param = 0.01
-    if isinstance(param, bool) or not isinstance(param, (int, float)):
-        raise ValueError(f"negative_slope {param} not a valid number")
-    return math.sqrt(2.0 / (1 + param**2))
+    need_value(nonlinearity == "leaky_relu", "Unsupported nonlinearity {}", nonlinearity)
+    slope: Any = 0.01 if param is None else param
+    number = isinstance(slope, (int, float)) and not isinstance(slope, bool)
+    need_value(number, "negative_slope {} not a valid number", slope)
+    return math.sqrt(2.0 / (1 + slope**2))
 
 
 # Distributions
@@ -82,43 +80,27 @@ def trunc_normal_(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of "
             "values may be incorrect."
         )
-    often = phi((b - mean) / std) - phi((a - mean) / std) > 0.3
+    below, above = (math.erf((end - mean) / std / math.sqrt(2.0)) / 2 for end in (a, b))
     with no_grad():
-        (reject_outside if often else reject_improbable)(tensor, mean, std, a, b, generator)
-    return tensor
-
-
-def phi(x: float) -> float:
-    """The normal distribution function."""
-    return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
-
-
-def reject_outside(
-    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
-) -> None:
-    """Draw normal numbers until all are in [a, b]."""
-    array = tensor.normal_(mean, std, generator=generator)._array
-    low, high = array.dtype.type(a), array.dtype.type(b)
-    while (outside := (array < low) | (array > high)).any():
-        again = ops.empty_like(tensor).normal_(mean, std, generator=generator)._array
-        np.copyto(array, again, where=outside)
-
-
-def reject_improbable(
-    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
-) -> None:
-    """Draw uniform numbers, keeping each with its density relative to the greatest in [a, b]."""
-    log_peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
-    array = tensor.uniform_(a, b, generator=generator)._array
-    candidates, pending = array, np.ones(array.shape, bool)
-    while True:
-        log_density = -0.5 * ((candidates - mean) / std) ** 2 - log_peak
-        chance = ops.empty_like(tensor).uniform_(generator=generator)._array
-        pending &= np.log(chance) > log_density
-        if not pending.any():
-            return
-        candidates = ops.empty_like(tensor).uniform_(a, b, generator=generator)._array
-        np.copyto(array, candidates, where=pending)
+        if above - below > 0.3:  # most normal numbers are inside
+            array = tensor.normal_(mean, std, generator=generator)._array
+            low, high = array.dtype.type(a), array.dtype.type(b)
+            while (outside := (array < low) | (array > high)).any():
+                again = ops.empty_like(tensor).normal_(mean, std, generator=generator)._array
+                np.copyto(array, again, where=outside)
+            return tensor
+        # Uniform numbers, each kept with its density relative to the greatest in [a, b].
+        log_peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+        array = tensor.uniform_(a, b, generator=generator)._array
+        candidates, pending = array, np.ones(array.shape, bool)
+        while True:
+            log_density = -0.5 * ((candidates - mean) / std) ** 2 - log_peak
+            chance = ops.empty_like(tensor).uniform_(generator=generator)._array
+            pending &= np.log(chance) > log_density
+            if not pending.any():
+                return tensor
+            candidates = ops.empty_like(tensor).uniform_(a, b, generator=generator)._array
+            np.copyto(array, candidates, where=pending)
 
 
 # Constants
@@ -147,7 +129,7 @@ def eye_(tensor: Tensor) -> Tensor:
     Raises:
         ValueError: if it is no matrix.
     """
-    require(tensor.ndim == 2, "Only tensors with 2 dimensions are supported", error=ValueError)
+    need_value(tensor.ndim == 2, "Only tensors with 2 dimensions are supported")
     with no_grad():
         tensor.copy_(ops.eye(*tensor.shape))
     return tensor
@@ -165,10 +147,8 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     Raises:
         ValueError: for fewer than two dimensions.
     """
-    if tensor.ndim < 2:
-        raise ValueError(
-            "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
-        )
+    told = "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
+    need_value(tensor.ndim >= 2, told)
     field = math.prod(tensor.shape[2:])
     return tensor.size(1) * field, tensor.size(0) * field
 
@@ -240,10 +220,9 @@ def kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float
     if not tensor.numel():
         warn("Initializing zero-element tensors is a no-op")
         return None
-    modes = ["fan_in", "fan_out"]
-    if mode.lower() not in modes:
-        raise ValueError(f"Mode {mode.lower()} not supported, please use one of {modes}")
-    fan = _calculate_fan_in_and_fan_out(tensor)[modes.index(mode.lower())]
+    mode, modes = mode.lower(), ["fan_in", "fan_out"]
+    need_value(mode in modes, "Mode {} not supported, please use one of {}", mode, modes)
+    fan = _calculate_fan_in_and_fan_out(tensor)[modes.index(mode)]
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 
@@ -260,8 +239,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
         linear neural networks, ICLR 2014; Mezzadri, How to generate random matrices from the
         classical compact groups, 2006 (the signs, which make it uniform).
     """
-    if tensor.ndim < 2:
-        raise ValueError("Only tensors with 2 or more dimensions are supported")
+    need_value(tensor.ndim >= 2, "Only tensors with 2 or more dimensions are supported")
     if not tensor.numel():
         return tensor
     rows = tensor.size(0)
@@ -273,9 +251,6 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     with no_grad():
         tensor.copy_(ops.from_numpy(np.ascontiguousarray(values))).mul_(gain)
     return tensor
-
-
-# Mostly zeros
 
 
 # Former names

@@ -70,9 +70,9 @@ class Layer(Module):
         options = cls._options = {**cls._options, **own} if own else cls._options
         if own or gives:
             cls._given = gives.split() or [name for name in options if name not in FORMER]
-        source = source_of_init(cls, options, kw_only) if own else ""
+        source = cls._source_of_init(kw_only) if own else ""
         if function is not None:
-            source += source_of_forward(function, cls._takes, cls._given, options)
+            source += cls._source_of_forward(function)
         hints = {
             "__init__": {**options, "return": None},
             "forward": dict.fromkeys((*cls._takes, "return"), Tensor),
@@ -80,6 +80,51 @@ class Layer(Module):
         for name, method in executed(cls, source, function).items():
             method.__annotations__ = hints[name]
             setattr(cls, name, method)
+
+    @classmethod
+    def _source_of_init(cls, kw_only: bool) -> str:
+        """The text of `__init__`; nothing where that of the base takes the same."""
+        options = cls._options
+        arguments, passed, kept = ["self", "*"] if kw_only else ["self"], [], []
+        code = cls.__init__.__code__
+        of_base = code.co_varnames[1 : code.co_argcount]
+        for name, kind in options.items():
+            default = f"={cls._defaults[name]!r}" if name in cls._defaults else ""
+            arguments.append(name + default)
+            if name in of_base:
+                passed.append(f"{name}={name}")
+            elif kind == Tensor | None:
+                kept.append(f"self.register_buffer({name!r}, {name})")
+            else:
+                kept.append(f"self.{name} = {name}")
+        if of_base == tuple(options):
+            return ""
+        if hasattr(cls, "__post_init__"):
+            kept.append("self.__post_init__()")
+        lines = [f"super(layer, self).__init__({', '.join(passed)})", *kept]
+        body = "".join(f"        {line}\n" for line in lines)
+        return f"    def __init__({', '.join(arguments)}):\n{body}\n"
+
+    @classmethod
+    def _source_of_forward(cls, function: Callable[..., Any]) -> str:
+        """The text of `forward`."""
+        code = inspect.unwrap(function).__code__
+        takes, gives = cls._takes, cls._given
+        names = (*takes, *gives)
+        in_order = code.co_varnames[: code.co_argcount][: len(names)] == names
+        given = [*takes]
+        for name in gives:
+            value = f"self.{name}"
+            if cls._options.get(name) == Tensor | None:  # where `self.weight` looks last
+                value = f"own[{name!r}] if {name!r} in (own := self._buffers) else {value}"
+            given.append(value if in_order else f"{name}={value}")
+        bare = function.__module__.startswith(OPERATIONS) and takes[0] == "input"
+        check = f"        tensor_given({function.__name__!r}, input)\n" if bare else ""
+        return (
+            f"    def forward({', '.join(['self', *takes])}):\n"
+            '        """The function, with the options of the layer."""\n'
+            f"{check}        return home.{function.__name__}({', '.join(given)})\n"
+        )
 
     def extra_repr(self) -> str:
         told = []
@@ -99,51 +144,6 @@ def unusual(layer: Any, **usual: Any) -> str:
     """The options of a layer that are not the usual ones, as `repr` shows them."""
     held = {name: getattr(layer, name) for name in usual}
     return "".join(f", {name}={held[name]}" for name in usual if held[name] != usual[name])
-
-
-def source_of_init(cls: Any, options: dict[str, Any], kw_only: bool) -> str:
-    """The text of `__init__`; nothing where that of the base takes the same."""
-    arguments, passed, kept = ["self", "*"] if kw_only else ["self"], [], []
-    code = cls.__init__.__code__
-    of_base = code.co_varnames[1 : code.co_argcount]
-    for name, kind in options.items():
-        default = f"={cls._defaults[name]!r}" if name in cls._defaults else ""
-        arguments.append(name + default)
-        if name in of_base:
-            passed.append(f"{name}={name}")
-        elif kind == Tensor | None:
-            kept.append(f"self.register_buffer({name!r}, {name})")
-        else:
-            kept.append(f"self.{name} = {name}")
-    if of_base == tuple(options):
-        return ""
-    if hasattr(cls, "__post_init__"):
-        kept.append("self.__post_init__()")
-    lines = [f"super(layer, self).__init__({', '.join(passed)})", *kept]
-    body = "".join(f"        {line}\n" for line in lines)
-    return f"    def __init__({', '.join(arguments)}):\n{body}\n"
-
-
-def source_of_forward(
-    function: Callable[..., Any], takes: Sequence[str], gives: Sequence[str], kinds: dict[str, Any]
-) -> str:
-    """The text of `forward`."""
-    code = inspect.unwrap(function).__code__
-    names = (*takes, *gives)
-    in_order = code.co_varnames[: code.co_argcount][: len(names)] == names
-    given = [*takes]
-    for name in gives:
-        value = f"self.{name}"
-        if kinds.get(name) == Tensor | None:  # where `self.weight` looks last
-            value = f"own[{name!r}] if {name!r} in (own := self._buffers) else {value}"
-        given.append(value if in_order else f"{name}={value}")
-    bare = function.__module__.startswith(OPERATIONS) and takes[0] == "input"
-    check = f"        tensor_given({function.__name__!r}, input)\n" if bare else ""
-    return (
-        f"    def forward({', '.join(['self', *takes])}):\n"
-        '        """The function, with the options of the layer."""\n'
-        f"{check}        return home.{function.__name__}({', '.join(given)})\n"
-    )
 
 
 def executed(cls: type, methods: str, function: Any) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from nanotorch.nn.functional import normalization as F
 from nanotorch.nn.functional.spatial import sizes
 from nanotorch.nn.layer import Layer
 from nanotorch.nn.parameter import Parameter
+from nanotorch.ops.arguments import need_value
 
 __all__ = (
     "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "InstanceNorm1d",
@@ -32,10 +33,10 @@ class _Affine(Layer):
 
     def reset_parameters(self) -> None:
         """Weights 1, biases 0."""
-        for name, fill in (("weight", init.ones_), ("bias", init.zeros_)):
+        for name, value in (("weight", 1.0), ("bias", 0.0)):
             parameter = getattr(self, name, None)
             if parameter is not None:
-                fill(parameter)
+                init.constant_(parameter, value)
 
 
 # Batch normalization.
@@ -207,9 +208,8 @@ class _InstanceNorm(_BatchNorm):
         single = input.dim() == self._dims[0]
         at = 0 if single else 1
         if input.size(at) != self.num_features:
-            if self.affine:
-                expected = f"expected input's size at dim={at} to match num_features "
-                raise ValueError(f"{expected}({self.num_features}), but got: {input.size(at)}.")
+            told = "expected input's size at dim={} to match num_features ({}), but got: {}."
+            need_value(not self.affine, told, at, self.num_features, input.size(at))
             warn(
                 f"input's size at dim={at} does not match num_features. You can silence this "
                 "warning by not passing in num_features, which is not used because affine=False"
@@ -324,10 +324,8 @@ class GroupNorm(
         device: Any = None, dtype: DType | None = None, *, bias: bool = True,
     ) -> None:  # fmt: skip
         super().__init__()
-        if num_channels % num_groups:
-            raise ValueError(
-                f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
-            )
+        told = "num_channels ({}) must be divisible by num_groups ({})"
+        need_value(not num_channels % num_groups, told, num_channels, num_groups)
         self.num_groups, self.num_channels = num_groups, num_channels
         self.eps, self.affine = eps, affine
         wanted = {"weight": affine, "bias": affine and bias}
