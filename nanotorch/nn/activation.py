@@ -9,6 +9,7 @@ from nanotorch.nn.functional import activation as F
 from nanotorch.nn.init import constant_
 from nanotorch.nn.layer import Layer, OwnNames
 from nanotorch.nn.parameter import Parameter
+from nanotorch.ops.arguments import require
 
 __all__ = (
     "ELU", "GELU", "GLU", "Hardsigmoid", "Hardswish", "Hardtanh",
@@ -184,8 +185,8 @@ class Hardtanh(
                 )
         min_val = min_val if min_value is None else min_value
         max_val = max_val if max_value is None else max_value
-        if not max_val > min_val:
-            raise AssertionError(f"max_val ({max_val}) must be greater than min_val ({min_val})")
+        told = "max_val ({}) must be greater than min_val ({})"
+        require(max_val > min_val, told, max_val, min_val, error=AssertionError)
         self.min_val, self.max_val, self.inplace = min_val, max_val, inplace
 
 
@@ -211,8 +212,8 @@ class _Along(Layer, OwnNames, shown="dim"):
     dim: int | None = None
 
     def __post_init__(self) -> None:
-        if not (self.dim is None or isinstance(self.dim, int)):
-            raise TypeError(f"dim must be an int or None, got {type(self.dim)}")
+        known = self.dim is None or isinstance(self.dim, int)
+        require(known, "dim must be an int or None, got {}", type(self.dim), error=TypeError)
 
 
 class Softmax(_Along, function=F.softmax):

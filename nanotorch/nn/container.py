@@ -11,7 +11,7 @@ from nanotorch._core.tensor import Tensor, typename
 from nanotorch.nn.layer import Layer, OwnNames
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
-from nanotorch.ops.arguments import require
+from nanotorch.ops.arguments import need_value, require
 
 __all__ = (
     "Flatten", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential",
@@ -26,6 +26,13 @@ def position_of(idx: Any, count: int) -> int:
     position = operator.index(idx)
     require(-count <= position < count, "index {} is out of range", position, error=IndexError)
     return position % count
+
+
+def need_iterable(function: str, wanted: str, given: Any) -> None:
+    """Refuse what has no elements, or is a tensor, which nobody means."""
+    told = "{} should be called with {}, but got {}"
+    holds = isinstance(given, Iterable) and not isinstance(given, Tensor)
+    require(holds, told, function, wanted, type(given).__name__, error=TypeError)
 
 
 class _Numbered(OwnNames, Module):
@@ -103,11 +110,11 @@ class Sequential(_Numbered):
             AssertionError: if ``module`` is no module.
             IndexError: if ``index`` is beyond the ends.
         """
-        if not isinstance(module, Module):
-            raise AssertionError(f"module should be of type: {Module}")
+        known = isinstance(module, Module)
+        require(known, "module should be of type: {}", Module, error=AssertionError)
         modules = list(self)
-        if not -len(modules) <= index <= len(modules):
-            raise IndexError(f"Index out of range: {index}")
+        fits = -len(modules) <= index <= len(modules)
+        require(fits, "Index out of range: {}", index, error=IndexError)
         modules.insert(index, module)
         self._renumber(modules)
         return self
@@ -122,9 +129,8 @@ class Sequential(_Numbered):
         return Sequential(*self).__iadd__(other)
 
     def __iadd__(self, other: Any) -> Self:
-        if not isinstance(other, Sequential):
-            told = f"but {type(other)} is given."
-            raise ValueError(f"add operator supports only objects of Sequential class, {told}")
+        told = "add operator supports only objects of Sequential class, but {} is given."
+        need_value(isinstance(other, Sequential), told, type(other))
         return self.extend(list(other))
 
     def __mul__(self, other: Any) -> "Sequential":
@@ -139,8 +145,7 @@ class Sequential(_Numbered):
     def _factor(self, other: Any) -> int:
         if not isinstance(other, int):
             raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(other)}")
-        if other <= 0:
-            raise ValueError(f"Non-positive multiplication factor {other} for {type(self)}")
+        need_value(other > 0, "Non-positive multiplication factor {} for {}", other, type(self))
         return other
 
 
@@ -168,9 +173,7 @@ class ModuleList(_Numbered):
         Raises:
             TypeError: if ``modules`` is not iterable.
         """
-        if not isinstance(modules, Iterable):
-            kind = type(modules).__name__
-            raise TypeError(f"ModuleList.extend should be called with an iterable, but got {kind}")
+        need_iterable("ModuleList.extend", "an iterable", modules)
         for module in list(modules):
             self.append(module)
         return self
@@ -259,16 +262,12 @@ class ModuleDict(Module):
 
 def pairs(name: str, entries: Any) -> Iterator[tuple[Any, Any]]:
     """The entries of the argument of a container's `update`, checked."""
-    if not isinstance(entries, Iterable):
-        kind = type(entries).__name__
-        raise TypeError(f"{name}.update should be called with key/value pairs, but got {kind}")
-    for position, entry in enumerate(entries):
+    need_iterable(f"{name}.update", "key/value pairs", entries)
+    for position, pair in enumerate(entries):
         where = f"{name} update sequence element #{position}"
-        if not isinstance(entry, Iterable):
-            raise TypeError(f"{where} should be Iterable; is {type(entry).__name__}")
-        pair: Any = entry
-        if len(pair) != 2:
-            raise ValueError(f"{where} has length {len(pair)}; 2 is required")
+        kind, told = type(pair).__name__, "{} should be Iterable; is {}"
+        require(isinstance(pair, Iterable), told, where, kind, error=TypeError)
+        need_value(len(pair) == 2, "{} has length {}; 2 is required", where, len(pair))
         yield pair[0], pair[1]
 
 
@@ -339,11 +338,7 @@ class ParameterList(Module):
         Raises:
             TypeError: if ``values`` is a tensor or not iterable.
         """
-        if not isinstance(values, Iterable) or isinstance(values, Tensor):
-            kind = type(values).__name__
-            raise TypeError(
-                f"ParameterList.extend should be called with an iterable, but got {kind}"
-            )
+        need_iterable("ParameterList.extend", "an iterable", values)
         for value in list(values):
             self.append(value)
         return self
@@ -432,9 +427,8 @@ class ParameterDict(Module):
 
     def popitem(self) -> tuple[str, Any]:
         """Remove and return the name and value that came last."""
-        key = next(reversed(self._keys), None)
-        if key is None:
-            raise KeyError("popitem(): dictionary is empty")
+        require(self._keys, "popitem(): dictionary is empty", error=KeyError)
+        key = next(reversed(self._keys))
         return key, self.pop(key)
 
     def clear(self) -> None:
@@ -520,10 +514,8 @@ class Unflatten(Layer, shown="dim unflattened_size"):
     def __post_init__(self) -> None:
         sizes = self.unflattened_size
         fits = isinstance(sizes, (tuple, list)) and all(isinstance(n, int) for n in sizes)
-        if not (fits and isinstance(self.dim, int)):
-            raise TypeError(
-                f"Unflatten takes an int and a tuple of ints, not {self.dim} and {sizes}"
-            )
+        told = "Unflatten takes an int and a tuple of ints, not {} and {}"
+        require(fits and isinstance(self.dim, int), told, self.dim, sizes, error=TypeError)
 
     def forward(self, input: Tensor) -> Tensor:
         """The input with the new dimensions in place of the one."""

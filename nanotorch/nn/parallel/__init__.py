@@ -19,6 +19,7 @@ from nanotorch.distributed.group import Array, ProcessGroup, Work, member_of
 from nanotorch.names.lookup import missing_attribute, on_demand, stand_in
 from nanotorch.nn.module import Module
 from nanotorch.nn.normalization import _BatchNorm, _InstanceNorm
+from nanotorch.ops.arguments import need_value, require
 
 if not TYPE_CHECKING:  # errors about other names tell why
     __getattr__, __dir__ = on_demand("nanotorch.nn.parallel")
@@ -30,6 +31,10 @@ distributed = stand_in(
 
 
 MEGABYTE = 1024**2
+NOT_NEEDED = (
+    "DistributedDataParallel is not needed when a module doesn't have any parameter that requires "
+    "a gradient."
+)
 UNFINISHED = (
     "Expected to have finished reduction in the prior iteration before starting a new one. "
     "These parameters have had no gradient on rank {}: {}. Give find_unused_parameters=True, or "
@@ -139,11 +144,7 @@ class DistributedDataParallel(Module):
         if group is None:
             raise ValueError("this process is not in the process_group")
         named: dict[str, Tensor] = {n: p for n, p in module.named_parameters() if p.requires_grad}
-        if not named:
-            raise RuntimeError(
-                "DistributedDataParallel is not needed when a module doesn't have any parameter "
-                "that requires a gradient."
-            )
+        require(named, NOT_NEEDED)
         self.module, self.process_group = module, group
         self.device_ids, self.output_device, self.dim = None, None, dim
         self.broadcast_buffers = broadcast_buffers
@@ -194,7 +195,9 @@ class DistributedDataParallel(Module):
         if self._expecting:
             self._launched, self._unused = 0, set()
             if self.find_unused_parameters:
-                used = {id(leaf) for leaf in leaves_behind(out)}
+                tensors = [value for value in leaves([out]) if isinstance(value, Tensor)]
+                behind_them = behind(t.grad_fn for t in tensors)
+                used = {id(n.variable) for n in behind_them if isinstance(n, AccumulateGrad)}
                 self._unused = {n for n, b in self._of.items() if id(b.params[n]) not in used}
             for bucket in self._buckets:
                 bucket.missing = set(bucket.params) - self._unused
@@ -270,14 +273,6 @@ def buckets(
     return [Bucket(part, group) for part in parts]
 
 
-def leaves_behind(outputs: Any) -> Iterator[Tensor]:
-    """The leaves that gradients of outputs flow to."""
-    tensors = [value for value in leaves([outputs]) if isinstance(value, Tensor)]
-    for node in behind(t.grad_fn for t in tensors):
-        if isinstance(node, AccumulateGrad):
-            yield node.variable
-
-
 # Processes that normalize by the whole batch.
 
 
@@ -323,8 +318,7 @@ class SyncBatchNorm(_BatchNorm):
         self.process_group = process_group
 
     def _check_input_dim(self, input: Tensor) -> None:
-        if input.dim() < 2:
-            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+        need_value(input.dim() >= 2, "expected at least 2D input (got {}D input)", input.dim())
 
     def forward(self, input: Tensor) -> Tensor:
         """The input, normalized per channel."""

@@ -8,7 +8,7 @@ from nanotorch import ops
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import named
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import require
+from nanotorch.ops.arguments import need_tensor_list, need_value, require
 from nanotorch.ops.sequences import pack_rows, pad_rows
 
 __all__ = [
@@ -126,16 +126,16 @@ def pack_padded_sequence(
 def steps_of(input: Tensor, counts: list[int]) -> tuple[int, ...]:
     """How many of the sorted sequences each step has, after checks."""
     require(input.numel(), "Cannot pack empty tensors.")
-    if input.size(1) != len(counts):
-        raise RuntimeError(f"Expected {input.size(1)} lengths, as many as samples: {len(counts)}")
+    told = "Expected {} lengths, as many as samples: {}"
+    require(input.size(1) == len(counts), told, input.size(1), len(counts))
     require(counts[-1] > 0 and min(counts) > 0, "Length of all samples has to be greater than 0")
     if any(a < b for a, b in pairwise(counts)):
         raise RuntimeError(
             "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You "
             "can pass `enforce_sorted=False`."
         )
-    if counts[0] > input.size(0):
-        raise RuntimeError(f"a sequence of {counts[0]} steps is longer than the input")
+    told = "a sequence of {} steps is longer than the input"
+    require(counts[0] <= input.size(0), told, counts[0])
     return tuple(sum(n > t for n in counts) for t in range(counts[0]))
 
 
@@ -155,9 +155,9 @@ def pad_packed_sequence(
     """
     sizes = tuple(sequence.batch_sizes.tolist())
     longest = len(sizes)
-    if total_length is not None and total_length < longest:
-        raise ValueError(f"Expected total_length to be at least {longest}, not {total_length}")
-    padded = pad_rows(sequence.data, sizes, total_length or longest, padding_value)
+    total = longest if total_length is None else total_length
+    need_value(total >= longest, "Expected total_length to be at least {}, not {}", longest, total)
+    padded = pad_rows(sequence.data, sizes, total, padding_value)
     lengths = ops.tensor([sum(n > b for n in sizes) for b in range(sizes[0])])
     if batch_first:
         padded = padded.transpose(0, 1)
@@ -183,16 +183,13 @@ def pad_sequence(
     """
     if isinstance(sequences, Tensor):
         sequences = sequences.unbind(0)
-    elif not isinstance(sequences, Iterable):
-        raise RuntimeError(f"pad_sequence: Expected iterable, but got: {type(sequences)}")
+    told = "pad_sequence: Expected iterable, but got: {}"
+    require(isinstance(sequences, Iterable), told, type(sequences))
     tensors = list(sequences)
     require(tensors, "received an empty list of sequences")
-    for position, tensor in enumerate(tensors):
-        if not isinstance(tensor, Tensor):
-            told = f"expected Tensor as element {position} in argument 0, but got "
-            raise TypeError(told + type(tensor).__name__)
-    if padding_side not in ("left", "right"):
-        raise RuntimeError(f"Expected padding_side to be left or right, but got {padding_side}.")
+    need_tensor_list(tensors)
+    told = "Expected padding_side to be left or right, but got {}."
+    require(padding_side in ("left", "right"), told, padding_side)
     longest = max(len(tensor) for tensor in tensors)
     shape = (len(tensors), longest, *tensors[0].shape[1:])
     out = ops.full(
