@@ -256,10 +256,10 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
 # Former names
 
 
-def former(function: Any) -> Any:
-    """The function under its former name, which warns."""
-    present = function.__name__
-    name = present[:-1]
+def former(name: str) -> Any:
+    """A function under its former name, which warns."""
+    present = f"{name}_"
+    function = globals()[present]
 
     def renamed(*args: Any, **kwargs: Any) -> Tensor:
         warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{present}`.", FutureWarning)
@@ -270,10 +270,10 @@ def former(function: Any) -> Any:
     return renamed
 
 
-uniform, normal, constant, eye = map(former, (uniform_, normal_, constant_, eye_))
-orthogonal = former(orthogonal_)
-xavier_uniform, xavier_normal = map(former, (xavier_uniform_, xavier_normal_))
-kaiming_uniform, kaiming_normal = map(former, (kaiming_uniform_, kaiming_normal_))
+uniform, normal, constant, eye = map(former, ("uniform", "normal", "constant", "eye"))
+xavier_uniform, xavier_normal = map(former, ("xavier_uniform", "xavier_normal"))
+kaiming_uniform, kaiming_normal = map(former, ("kaiming_uniform", "kaiming_normal"))
+orthogonal = former("orthogonal")
 
 if not TYPE_CHECKING:  # errors about other names tell why
     __getattr__, __dir__ = on_demand(__name__)

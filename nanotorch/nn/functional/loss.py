@@ -348,13 +348,12 @@ def check_shapes(input: Any, target: Any, weight: Tensor | None) -> None:
         raise misfit(ValueError, told, input, target)
     if len(scores) < 3 and len(classes) > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    if len(scores) == 1 and classes and samples != 1:
-        raise ValueError(
-            f"For 1D input, 1D target must have size 1, but got target size: {samples}"
-        )
     wrong = len(scores) > 2 and classes[1:] != scores[2:]
     if len(scores) == 4 or not wrong:  # PyTorch takes other classes of places for pictures
         kernels.check_kind(target._array)
+    if len(scores) == 1 and classes:
+        told = "For 1D input, 1D target must have size 1, but got target size: {}"
+        need_value(samples == 1, told, samples)
     if wrong:
         told = f"Expected target size {[scores[0], *scores[2:]]}, got {list(classes)}"
         raise misfit(RuntimeError, told, input, target)
@@ -413,9 +412,22 @@ def cross_entropy(
         places = kernels.plain_classes(input, target, ignore_index)
         if places is not None:
             return kernels.class_cross_entropy(input, target, places, reduction, ignore_index)[0]
-    if input._array.shape == target._array.shape:
-        return of_probabilities(input, target, weight, ignore_index, reduction, label_smoothing)
     dim = 0 if input.ndim == 1 else 1
+    if input._array.shape == target._array.shape:  # class probabilities
+        told = "Expected floating point type for target with class probabilities, got {}"
+        require(target.is_floating_point(), told, target.dtype.char)
+        require(ignore_index < 0, "ignore_index is not supported for floating point target")
+        classes = input.size(dim)
+        check_weights(weight, classes, "cross_entropy: ")
+        if label_smoothing > 0.0:
+            target = target * (1 - label_smoothing) + label_smoothing / (classes or 1)
+        products = ops.log_softmax(input, dim) * target
+        if weight is not None:
+            products = products * per_class(weight, input.ndim)
+        if reduction == "none":
+            return -products.sum(dim)
+        total, samples = -products.sum(), input.numel() // (classes or 1)
+        return over_number(total, samples) if reduction == "mean" else total
     logs = ops.log_softmax(input, dim)
     loss = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
     if label_smoothing == 0.0:
@@ -439,30 +451,6 @@ def cross_entropy(
 def per_class(weight: Tensor, ndim: int) -> Tensor:
     """Weights (C,) in a shape that broadcasts with scores (N, C, ...)."""
     return weight if ndim == 1 else weight.reshape((1, -1) + (1,) * (ndim - 2))
-
-
-def of_probabilities(
-    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str,
-    label_smoothing: float,
-) -> Tensor:  # fmt: skip
-    """`cross_entropy` with class probabilities as the target."""
-    told = "Expected floating point type for target with class probabilities, got {}"
-    require(target.is_floating_point(), told, target.dtype.char)
-    require(ignore_index < 0, "ignore_index is not supported for floating point target")
-    dim = 0 if input.ndim == 1 else 1
-    classes = input.size(dim)
-    check_weights(weight, classes, "cross_entropy: ")
-    logs = ops.log_softmax(input, dim)
-    if label_smoothing > 0.0:
-        target = target * (1 - label_smoothing) + label_smoothing / (classes or 1)
-    products = logs * target
-    if weight is not None:
-        products = products * per_class(weight, input.ndim)
-    if reduction == "none":
-        return -products.sum(dim)
-    total = -products.sum()
-    samples = input.numel() // (classes or 1)
-    return over_number(total, samples) if reduction == "mean" else total
 
 
 # Negative log likelihoods of distributions, and the divergence between two.

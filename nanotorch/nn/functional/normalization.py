@@ -43,56 +43,41 @@ NOT_BATCHED = (
 )
 
 
-def arguments(function: Any, args: Any, kwargs: Any) -> tuple[Any, dict[str, Any]]:
-    """A call's arguments by name, and weight and bias apart from them."""
+def joined(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
+    """A normalization of all samples at once.
+
+    They join the first dimension; those of `batch_norm` the channels, each with running values of
+    its own. `instance_norm` with running values takes them one by one.
+    """
     bound = inspect.signature(function).bind(*args, **kwargs)
     bound.apply_defaults()
-    given = bound.arguments
-    return bound, {name: given[name] for name in ("weight", "bias")}
-
-
-def scaled(out: Any, affine: dict[str, Any]) -> Any:
-    """A result ``(N, C, ...)`` times the weight and plus the bias of its channels."""
-    for name, value in affine.items():
-        if value is not None:
-            shape = (-1,) + (1,) * (out.ndim - 2)
-            out = out * value.view(shape) if name == "weight" else out + value.view(shape)
-    return out
-
-
-def by_groups(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """`group_norm`, and `instance_norm` without running values: the samples join the first
-    dimension."""
-    bound, affine = arguments(function, args, kwargs)
-    given = bound.arguments
-    if given.get("running_mean") is not None:
-        refuse_update(given, given["use_input_stats"])
+    given, affine = bound.arguments, {name: bound.arguments[name] for name in ("weight", "bias")}
+    channels = "training" in given
+    updates = given.get("training", given.get("use_input_stats"))
+    if channels and updates:
+        refuse_single(given["input"].shape)
+    running = {
+        name: given[name] for name in ("running_mean", "running_var") if given.get(name) is not None
+    }
+    if updates and not all(isinstance(value, Batched) for value in running.values()):
+        raise RuntimeError(NOT_BATCHED)
+    if running and not channels:
         return separately(function, batch, args, kwargs)
-    input = whole_of(given["input"], batch)
-    apart = any(isinstance(value, Batched) for value in affine.values())
+    given |= {name: whole_of(value, batch).reshape(-1) for name, value in running.items()}
+    apart = channels or any(isinstance(value, Batched) for value in affine.values())
     if apart:
         given |= dict.fromkeys(affine)
-    given["input"] = input.flatten(0, 1)
-    out = batched(function(*bound.args, **bound.kwargs).reshape(input.shape), batch)
-    return scaled(out, affine) if apart else out
-
-
-def by_channels(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """`batch_norm`: the samples join the channels, each with running values of its own."""
-    bound, affine = arguments(function, args, kwargs)
-    given = bound.arguments
-    if given["training"]:
-        refuse_single(given["input"].shape)
-    refuse_update(given, given["training"])
     input = whole_of(given["input"], batch)
-    for name in ("running_mean", "running_var"):
-        if given[name] is not None:
-            given[name] = whole_of(given[name], batch).reshape(-1)
-    given |= dict.fromkeys(affine)
-    joined = input.movedim(0, 1)
-    given["input"] = joined.flatten(1, 2)
-    out = function(*bound.args, **bound.kwargs).reshape(joined.shape).movedim(1, 0)
-    return scaled(batched(out, batch), affine)
+    if channels:
+        input = input.movedim(0, 1)
+    given["input"] = input.flatten(int(channels), 1 + channels)
+    out: Any = function(*bound.args, **bound.kwargs).reshape(input.shape)
+    out = batched(out.movedim(1, 0) if channels else out, batch)
+    for name, value in affine.items() if apart else ():
+        if value is not None:
+            value = value.view((-1,) + (1,) * (out.ndim - 2))
+            out = out * value if name == "weight" else out + value
+    return out
 
 
 def refuse_single(shape: Sequence[int]) -> None:
@@ -102,17 +87,10 @@ def refuse_single(shape: Sequence[int]) -> None:
         raise ValueError(f"{told}{shape}")
 
 
-def refuse_update(given: dict[str, Any], training: Any) -> None:
-    """Refuse to update running values that are the same for all samples."""
-    running = [given[name] for name in ("running_mean", "running_var")]
-    if training and any(isinstance(r, Tensor) and not isinstance(r, Batched) for r in running):
-        raise RuntimeError(NOT_BATCHED)
-
-
 MIXED = "mixed dtype (CPU): "
 
 
-@under_vmap(by_channels)
+@under_vmap(joined)
 def batch_norm(
     input: Tensor, running_mean: Tensor | None, running_var: Tensor | None,
     weight: Tensor | None = None, bias: Tensor | None = None, training: bool = False,
@@ -213,7 +191,7 @@ def check_mixed(input: Tensor, *parameters: Tensor | None) -> None:
         raise RuntimeError(MIXED + "all inputs must share same datatype.")
 
 
-@under_vmap(by_groups)
+@under_vmap(joined)
 def instance_norm(
     input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
     weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True,
@@ -259,7 +237,7 @@ def instance_norm(
     return out.view(shape)
 
 
-@under_vmap(by_groups)
+@under_vmap(joined)
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
     eps: float = 1e-5,

@@ -365,8 +365,24 @@ def interpolate(
     need_value(mode in SMOOTH or align_corners is None, told, [*SMOOTH])
     fits = not antialias or (mode in ("bilinear", "bicubic") and input._array.ndim == 4)
     need_value(fits, "antialias is for the modes bilinear and bicubic of 4-D tensors")
-    out, scales = resampled_sizes(input, size, scale_factor, recompute_scale_factor)
-    dims = len(out)
+    one = (size is None) != (scale_factor is None)
+    need_value(one, "interpolate() takes one of size and scale_factor")
+    told = "recompute_scale_factor is not meaningful with an explicit size."
+    need_value(size is None or not recompute_scale_factor, told)
+    shape, kind = input._array.shape, input._array.dtype
+    dims = len(shape[2:])
+    given: Any = scale_factor if size is None else size
+    if not isinstance(given, (tuple, list)):
+        given = (given,) * dims
+    told = "interpolate(): {} has not one number for each of {}"
+    need_value(len(given) == dims, told, given, shape[2:])
+    scales: Any = (None,) * dims
+    if size is not None:
+        out = as_ints(given)
+    else:
+        whole: Any = math.floor if recompute_scale_factor else int
+        out = tuple([whole(n * s) for n, s in zip(shape[2:], given, strict=True)])
+        scales = scales if recompute_scale_factor else given
     modes = (*SMOOTH, *NEAREST_OF, "area")
     require(
         mode in modes, "mode must be one of {}, not {!r}", modes, mode, error=NotImplementedError
@@ -378,7 +394,6 @@ def interpolate(
         raise NotImplementedError(told)
     if mode == "area":
         return AREA[dims - 1](input, out[0] if dims == 1 else out)
-    shape, kind = input._array.shape, input._array.dtype
     told = "Input and output sizes should be greater than 0, but got {} and {}"
     require(0 not in shape[1:] and min(out) > 0, told, shape, out)
     if kind.kind != "f" and not (kind == np.uint8 and mode in NEAREST_OF):
@@ -397,28 +412,6 @@ def interpolate(
         kind = np.dtype(np.float64 if input._array.dtype == np.float64 else np.float32)
         maps = [kernels.blended(*each, corners, mode == "bicubic", kind) for each in numbers]
     return operation(input, tuple(maps))
-
-
-def resampled_sizes(
-    input: Tensor, size: Sizes, scale_factor: Scales, recompute: bool | None
-) -> tuple[tuple[int, ...], tuple[float | None, ...]]:
-    """The size of the result, and the scales that were asked for."""
-    shape = input._array.shape[2:]
-    dims = len(shape)
-    one = (size is None) != (scale_factor is None)
-    need_value(one, "interpolate() takes one of size and scale_factor")
-    told = "recompute_scale_factor is not meaningful with an explicit size."
-    need_value(size is None or not recompute, told)
-    given: Any = scale_factor if size is None else size
-    if not isinstance(given, (tuple, list)):
-        given = (given,) * dims
-    told = "interpolate(): {} has not one number for each of {}"
-    need_value(len(given) == dims, told, given, list(shape))
-    if size is not None:
-        return as_ints(given), (None,) * dims
-    whole = math.floor if recompute else int
-    out = tuple([whole(n * s) for n, s in zip(shape, given, strict=True)])
-    return out, (None,) * dims if recompute else tuple(given)
 
 
 def upsample(

@@ -18,7 +18,7 @@ from nanotorch.nn.container import ModuleDict, ModuleList
 from nanotorch.nn.functional.normalization import normalize
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
-from nanotorch.ops.arguments import require
+from nanotorch.ops.arguments import need_value, require
 from nanotorch.ops.fused import lengths, stretched
 
 __all__ = [
@@ -31,7 +31,7 @@ class _Cache:
     """What was computed within `cached`, by module and name; `depth` counts its blocks."""
 
     depth = 0
-    values: dict[tuple[int, str], Any] = {}  # noqa: RUF012 - one for the whole program
+    values: dict[int, Any] = {}  # noqa: RUF012 - one for the whole program
 
 
 @contextmanager
@@ -56,14 +56,12 @@ def _put(module: Module, name: str, tensor: Tensor) -> None:
 
 def _check(what: str, result: Any, like: Any = None, attributes: str = "dtype shape") -> None:
     """Refuse what is no tensor, or of another dtype or shape than one should be."""
-    if not isinstance(result, Tensor):
-        raise ValueError(f"{what} must be a tensor, but it is of type {type(result).__name__}")
+    told = "{} must be a tensor, but it is of type {}"
+    need_value(isinstance(result, Tensor), told, what, type(result).__name__)
     for name in attributes.split() if like is not None else ():
         old, new = getattr(like, name), getattr(result, name)
-        if old != new:
-            raise ValueError(
-                f"{what} must keep the {name} of the tensor, {old}, unless it is unsafe; got {new}"
-            )
+        told = "{} must keep the {} of the tensor, {}, unless it is unsafe; got {}"
+        need_value(old == new, told, what, name, old, new)
 
 
 class ParametrizationList(ModuleList):
@@ -81,7 +79,7 @@ class ParametrizationList(ModuleList):
     """
 
     def __init__(self, modules: Sequence[Module], original: Tensor, unsafe: bool = False) -> None:
-        require(modules, "ParametrizationList requires one or more modules.", error=ValueError)
+        need_value(modules, "ParametrizationList requires one or more modules.")
         super().__init__(modules)
         self.unsafe = unsafe
         before = SimpleNamespace(dtype=original.dtype, shape=original.shape)
@@ -118,8 +116,9 @@ class ParametrizationList(ModuleList):
                 except NotImplementedError:
                     if not missing_is_identity:
                         raise
-            elif not missing_is_identity:
-                raise RuntimeError(f"{type(module).__name__} does not implement right_inverse")
+            else:
+                told = "{} does not implement right_inverse"
+                require(missing_is_identity, told, type(module).__name__)
         return value
 
     def right_inverse(self, value: Tensor) -> None:
@@ -132,8 +131,8 @@ class ParametrizationList(ModuleList):
         with no_grad():
             new = self._inverted(value)
             parts = [new] if self.is_tensor else new
-            if len(parts) != self.ntensors:
-                raise ValueError(f"`right_inverse` must return {self.ntensors} tensors")
+            told = "`right_inverse` must return {} tensors"
+            need_value(len(parts) == self.ntensors, told, self.ntensors)
             for original, part in zip(self._originals(), parts, strict=True):
                 _check("what `right_inverse` returns", part, original, "dtype")
                 original.data = part
@@ -145,6 +144,14 @@ class ParametrizationList(ModuleList):
         for module in others:
             result = module(result)
         return result
+
+    def _computed(self) -> Tensor:
+        """The result; within `cached` the one that there is."""
+        if not _Cache.depth:
+            return self()
+        if id(self) not in _Cache.values:
+            _Cache.values[id(self)] = self()
+        return _Cache.values[id(self)]
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
@@ -161,34 +168,18 @@ def type_before_parametrizations(module: Module) -> type:
     return kind.__bases__[0] if is_parametrized(module) else kind
 
 
-def _copied(self: Any, memo: dict[int, Any]) -> Any:
-    if id(self) not in memo:
-        kind: Any = type(self)
-        twin = memo[id(self)] = kind.__new__(kind)
-        twin.__dict__.update(copy.deepcopy(self.__dict__, memo))
-    return memo[id(self)]
+class _Parametrized:
+    """The methods of a parametrized module's own class."""
 
+    def __getstate__(self) -> Any:
+        told = "Serialization of parametrized modules is only supported by state_dict()."
+        raise RuntimeError(told)
 
-def _not_pickled(self: Any) -> Any:
-    raise RuntimeError("Serialization of parametrized modules is only supported by state_dict().")
-
-
-def _give_property(module: Any, name: str) -> None:
-    """Let the tensor be computed when it is read, and inverted when it is set."""
-
-    def get(self: Any) -> Tensor:
-        compute = self.parametrizations[name]
-        if not _Cache.depth:
-            return compute()
-        key = id(self), name
-        if key not in _Cache.values:
-            _Cache.values[key] = compute()
-        return _Cache.values[key]
-
-    def put(self: Any, value: Tensor) -> None:
-        self.parametrizations[name].right_inverse(value)
-
-    setattr(type(module), name, property(get, put))
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            twin = memo[id(self)] = object.__new__(type(self))
+            twin.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return memo[id(self)]
 
 
 def register_parametrization(
@@ -207,10 +198,17 @@ def register_parametrization(
         ValueError: for a name that is not there; for a parametrization that changes shape or
             dtype, or returns no tensor.
     """
+
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
         if not unsafe:
-            _check_next(module, tensor_name, parametrization)
+            before = getattr(module, tensor_name)
+            after = parametrization(before)
+            _check("a parametrization's result", after, before)
+            if hasattr(parametrization, "right_inverse"):
+                with suppress(NotImplementedError):
+                    back = parametrization.right_inverse(after)
+                    _check("what `right_inverse` returns", back, before)
         listed = module.parametrizations[tensor_name]
         listed.append(parametrization)
         listed.unsafe |= unsafe
@@ -219,28 +217,21 @@ def register_parametrization(
         listed = ParametrizationList([parametrization], original, unsafe=unsafe)
         delattr(module, tensor_name)
         if not is_parametrized(module):  # a class of its own, in which properties can stand
-            kind = type(module)
-            members: dict[str, Any] = {"__getstate__": _not_pickled, "__module__": __name__}
+            kind, own = type(module), _Parametrized
+            members: dict[str, Any] = {"__getstate__": own.__getstate__, "__module__": __name__}
             if not hasattr(kind, "__deepcopy__"):
-                members["__deepcopy__"] = _copied
+                members["__deepcopy__"] = own.__deepcopy__
             module.__class__ = type(f"Parametrized{kind.__name__}", (kind,), members)
             module.parametrizations = ModuleDict()
-        _give_property(module, tensor_name)
+        computed = property(
+            lambda self: self.parametrizations[tensor_name]._computed(),
+            lambda self, value: self.parametrizations[tensor_name].right_inverse(value),
+        )
+        setattr(type(module), tensor_name, computed)
         module.parametrizations[tensor_name] = listed
     else:
         raise ValueError(f"Module '{module}' has no parameter or buffer named '{tensor_name}'")
     return module
-
-
-def _check_next(module: Any, name: str, parametrization: Any) -> None:
-    """Refuse a further parametrization that changes shape or dtype."""
-    before = getattr(module, name)
-    after = parametrization(before)
-    _check("a parametrization's result", after, before)
-    if hasattr(parametrization, "right_inverse"):
-        with suppress(NotImplementedError):
-            back = parametrization.right_inverse(after)
-            _check("what `right_inverse` returns", back, before)
 
 
 def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: bool = True) -> Any:
@@ -253,8 +244,8 @@ def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: b
         ValueError: if it is not parametrized, or is a function of several tensors and should get
             the value of "the" original.
     """
-    if not is_parametrized(module, tensor_name):
-        raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
+    told = "Module {} does not have a parametrization on {}"
+    need_value(is_parametrized(module, tensor_name), told, module, tensor_name)
     listed = module.parametrizations[tensor_name]
     if leave_parametrized:
         with no_grad():
@@ -300,15 +291,14 @@ class _Hook:
     @classmethod
     def refuse_second(cls, module: Any, name: str) -> None:
         """Refuse a weight that has such a hook."""
-        if cls.of(module, name) is not None:
-            raise RuntimeError(f"the parameter {name} has a {cls.called} hook already")
+        first = cls.of(module, name) is None
+        require(first, "the parameter {} has a {} hook already", name, cls.called)
 
     @classmethod
     def taken_off(cls, module: Any, name: str) -> Any:
         """The module, without its hook for a weight."""
         number = cls.of(module, name)
-        if number is None:
-            raise ValueError(f"{cls.called} of '{name}' not found in {module}")
+        need_value(number is not None, "{} of '{}' not found in {}", cls.called, name, module)
         module._forward_pre_hooks.pop(number).remove(module)
         return module
 
@@ -337,8 +327,8 @@ class SpectralNorm(_Hook):
     _version = 1
 
     def __init__(self, name: str, n_power_iterations: int, dim: int, eps: float) -> None:
-        if n_power_iterations <= 0:
-            raise ValueError(f"n_power_iterations must be positive, not {n_power_iterations}")
+        told = "n_power_iterations must be positive, not {}"
+        need_value(n_power_iterations > 0, told, n_power_iterations)
         self.name, self.n_power_iterations = name, n_power_iterations
         self.dim, self.eps = dim, eps
 
