@@ -11,7 +11,7 @@ from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.dtypes import int64
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn import init
-from nanotorch.nn.functional import normalization as F
+from nanotorch.nn.functional import spatial as F
 from nanotorch.nn.functional.spatial import sizes
 from nanotorch.nn.layer import Layer
 from nanotorch.nn.parameter import Parameter

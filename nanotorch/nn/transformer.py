@@ -61,7 +61,7 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 
 # What fills biases, weights, and the key and value that are learned, by their dimensions.
-FILLS = {1: init.zeros_, 2: init.xavier_uniform_, 3: init.xavier_normal_}
+FILLS = {1: partial(init.constant_, val=0.0), 2: init.xavier_uniform_, 3: init.xavier_normal_}
 
 
 class MultiheadAttention(Module):

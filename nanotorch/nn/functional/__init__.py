@@ -6,7 +6,6 @@ from nanotorch._core.arguments import exported as _exported
 from nanotorch.names.lookup import on_demand as _on_demand
 from nanotorch.nn.functional.activation import *
 from nanotorch.nn.functional.loss import *
-from nanotorch.nn.functional.normalization import *
 from nanotorch.nn.functional.spatial import *
 from nanotorch.ops.matrix import linear as linear
 from nanotorch.ops.products import cosine_similarity as cosine_similarity

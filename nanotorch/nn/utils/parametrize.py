@@ -15,7 +15,7 @@ from nanotorch._core.call_site import warn
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn.container import ModuleDict, ModuleList
-from nanotorch.nn.functional.normalization import normalize
+from nanotorch.nn.functional.spatial import normalize
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
 from nanotorch.ops.arguments import need_value, require
