@@ -179,10 +179,8 @@ class Hardtanh(
         super().__init__()
         for end, value in (("min", min_value), ("max", max_value)):
             if value is not None:
-                warn(
-                    f"keyword argument `{end}_value` is deprecated and renamed to `{end}_val`",
-                    FutureWarning,
-                )
+                told = f"keyword argument `{end}_value` is deprecated and renamed to `{end}_val`"
+                warn(told, FutureWarning)
         min_val = min_val if min_value is None else min_value
         max_val = max_val if max_value is None else max_value
         told = "max_val ({}) must be greater than min_val ({})"

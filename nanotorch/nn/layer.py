@@ -97,7 +97,8 @@ class Layer(Module):
                 kept.append(f"self.register_buffer({name!r}, {name})")
             else:
                 kept.append(f"self.{name} = {name}")
-        if of_base == tuple(options):
+        defaults = tuple(cls._defaults[name] for name in options if name in cls._defaults)
+        if of_base == tuple(options) and (cls.__init__.__defaults__ or ()) == defaults:
             return ""
         if hasattr(cls, "__post_init__"):
             kept.append("self.__post_init__()")

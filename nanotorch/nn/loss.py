@@ -6,7 +6,7 @@ PyTorch's former way to say that.
 
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn.functional import loss as F
-from nanotorch.nn.layer import Layer
+from nanotorch.nn.layer import Layer, OwnNames
 from nanotorch.nn.module import Module
 from nanotorch.ops.products import cosine_similarity, pairwise_distance
 
@@ -106,14 +106,10 @@ class BCEWithLogitsLoss(_Loss, function=F.binary_cross_entropy_with_logits):
     pos_weight: Tensor | None = None
 
 
-class NLLLoss(_WeightedLoss, function=F.nll_loss):
-    """Negative log likelihood of log-probabilities: `nn.functional.nll_loss`.
+class _OfClasses(OwnNames, _WeightedLoss):
+    """A loss of class numbers."""
 
-    Args:
-        weight: of each class, (C,). Default: None.
-        ignore_index: samples of this class number count for nothing. Default: -100.
-    """
-
+    _own_names = ("__init__",)
     weight: Tensor | None = None
     size_average: bool | None = None
     ignore_index: int = -100
@@ -121,7 +117,16 @@ class NLLLoss(_WeightedLoss, function=F.nll_loss):
     reduction: str = "mean"
 
 
-class CrossEntropyLoss(_WeightedLoss, function=F.cross_entropy):
+class NLLLoss(_OfClasses, function=F.nll_loss):
+    """Negative log likelihood of log-probabilities: `nn.functional.nll_loss`.
+
+    Args:
+        weight: of each class, (C,). Default: None.
+        ignore_index: samples of this class number count for nothing. Default: -100.
+    """
+
+
+class CrossEntropyLoss(_OfClasses, function=F.cross_entropy):
     """Cross entropy of logits, against class numbers or class probabilities.
 
     See `nn.functional.cross_entropy`.
@@ -133,11 +138,6 @@ class CrossEntropyLoss(_WeightedLoss, function=F.cross_entropy):
             classes. Default: 0.
     """
 
-    weight: Tensor | None = None
-    size_average: bool | None = None
-    ignore_index: int = -100
-    reduce: bool | None = None
-    reduction: str = "mean"
     label_smoothing: float = 0.0
 
 
@@ -218,20 +218,25 @@ class GaussianNLLLoss(_Loss, function=F.gaussian_nll_loss, takes="input target v
     reduction: str = "mean"
 
 
-class HingeEmbeddingLoss(_Loss, function=F.hinge_embedding_loss):
-    """Distances of what belongs together or apart: `nn.functional.hinge_embedding_loss`.
+class _Margin(OwnNames, _Loss):
+    """A loss with a margin."""
 
-    Args:
-        margin: Default: 1.
-    """
-
+    _own_names = ("__init__",)
     margin: float = 1.0
     size_average: bool | None = None
     reduce: bool | None = None
     reduction: str = "mean"
 
 
-class CosineEmbeddingLoss(_Loss, function=F.cosine_embedding_loss, takes="input1 input2 target"):
+class HingeEmbeddingLoss(_Margin, function=F.hinge_embedding_loss):
+    """Distances of what belongs together or apart: `nn.functional.hinge_embedding_loss`.
+
+    Args:
+        margin: Default: 1.
+    """
+
+
+class CosineEmbeddingLoss(_Margin, function=F.cosine_embedding_loss, takes="input1 input2 target"):
     """Angles of what belongs together or apart: `nn.functional.cosine_embedding_loss`.
 
     Args:
@@ -239,12 +244,9 @@ class CosineEmbeddingLoss(_Loss, function=F.cosine_embedding_loss, takes="input1
     """
 
     margin: float = 0.0
-    size_average: bool | None = None
-    reduce: bool | None = None
-    reduction: str = "mean"
 
 
-class MarginRankingLoss(_Loss, function=F.margin_ranking_loss, takes="input1 input2 target"):
+class MarginRankingLoss(_Margin, function=F.margin_ranking_loss, takes="input1 input2 target"):
     """Whether one of two is greater: `nn.functional.margin_ranking_loss`.
 
     Args:
@@ -252,9 +254,6 @@ class MarginRankingLoss(_Loss, function=F.margin_ranking_loss, takes="input1 inp
     """
 
     margin: float = 0.0
-    size_average: bool | None = None
-    reduce: bool | None = None
-    reduction: str = "mean"
 
 
 class TripletMarginLoss(_Loss, function=F.triplet_margin_loss, takes="anchor positive negative"):

@@ -30,6 +30,7 @@ class _Affine(Layer):
         for name, there in wanted.items():
             parameter = Parameter(ops.empty(shape, **options)) if there else None
             self.register_parameter(name, parameter)
+        self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Weights 1, biases 0."""
@@ -57,14 +58,13 @@ class _BatchNorm(_Affine, shown=":num_features eps momentum affine bias track_ru
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
         options = {"dtype": dtype, "device": device}
-        wanted = {"weight": affine, "bias": affine and bias}
-        self._add_parameters(num_features, wanted, **options)
         for name, make in (("running_mean", ops.zeros), ("running_var", ops.ones)):
             made = make(num_features, **options) if track_running_stats else None
             self.register_buffer(name, made)
         seen = ops.tensor(0, dtype=int64, device=device) if track_running_stats else None
         self.register_buffer("num_batches_tracked", seen)
-        self.reset_parameters()
+        wanted = {"weight": affine, "bias": affine and bias}
+        self._add_parameters(num_features, wanted, **options)
 
     def reset_running_stats(self) -> None:
         """Forget what was seen: mean 0, variance 1, no batches."""
@@ -330,7 +330,6 @@ class GroupNorm(
         self.eps, self.affine = eps, affine
         wanted = {"weight": affine, "bias": affine and bias}
         self._add_parameters(num_channels, wanted, dtype=dtype, device=device)
-        self.reset_parameters()
 
 
 class RMSNorm(
@@ -364,7 +363,6 @@ class RMSNorm(
         self.normalized_shape = shape = sizes(normalized_shape, 1)
         self.eps, self.elementwise_affine = eps, elementwise_affine
         self._add_parameters(shape, {"weight": elementwise_affine}, dtype=dtype, device=device)
-        self.reset_parameters()
 
 
 class LocalResponseNorm(Layer, function=F.local_response_norm, shown=":size alpha beta k"):
@@ -425,4 +423,3 @@ class LayerNorm(
         self.eps, self.elementwise_affine = eps, elementwise_affine
         wanted = {"weight": elementwise_affine, "bias": elementwise_affine and bias}
         self._add_parameters(shape, wanted, dtype=dtype, device=device)
-        self.reset_parameters()

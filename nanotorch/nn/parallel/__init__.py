@@ -226,7 +226,10 @@ class DistributedDataParallel(Module):
         return ready
 
     def _go_on(self) -> None:
-        """Begin to add up the buckets that are complete, in order, as all processes do."""
+        """Begin to add up the buckets that are complete, in order, as all processes do.
+
+        Wait for all once they are on their way, and give the parameters their gradients.
+        """
         for bucket in self._buckets[self._launched :]:
             if bucket.missing:
                 break
@@ -234,14 +237,10 @@ class DistributedDataParallel(Module):
             self._launched += 1
         Work.go_on()
         if self._launched == len(self._buckets):
-            self._finish()
-
-    def _finish(self) -> None:
-        """Wait for all buckets and give the parameters their gradients."""
-        self._expecting = self._begun = False
-        untouched = self._unused_anywhere()
-        for bucket in self._buckets:
-            bucket.finish(untouched, self.gradient_as_bucket_view)
+            self._expecting = self._begun = False
+            untouched = self._unused_anywhere()
+            for bucket in self._buckets:
+                bucket.finish(untouched, self.gradient_as_bucket_view)
 
     def _unused_anywhere(self) -> set[str]:
         """The parameters that no process has used, whose gradients stay as they are."""

@@ -97,12 +97,9 @@ def clip_grads_with_norm_(
         total_norm: what it is, for example from `get_total_norm`.
         foreach: accepted; PyTorch's choice of implementation.
     """
-    grads, most = gradients(parameters), float(max_norm)
-    if not grads:
-        return
     with no_grad():
-        factor = ops.clamp(most / (total_norm + TINY), max=1.0)
-        for grad in grads:
+        factor = ops.clamp(float(max_norm) / (total_norm + TINY), max=1.0)
+        for grad in gradients(parameters):
             grad.mul_(factor)
 
 
