@@ -54,7 +54,7 @@ def turns(workload: dict[str, int], compiled: bool, place: Path) -> tuple[float,
     """Return the seconds of an epoch in a bare loop and through the trainer, and the ratio."""
     from nanotorch.train import load_config
     from nanotorch.train.experiment import Recorder
-    from nanotorch.train.run import Run, build_experiment, new_record
+    from nanotorch.train.run import Record, Run, build_experiment
     from nanotorch.train.supervised import Supervised
 
     path = place / "bench.yaml"
@@ -64,7 +64,7 @@ def turns(workload: dict[str, int], compiled: bool, place: Path) -> tuple[float,
     assert isinstance(bare, Supervised)
     recorder = Recorder(place, tensorboard=True, resumed=None)
     recorder.begin()
-    record = new_record(place, experiment, ())
+    record = Record(place, {"id": ""})
     loop = Run(loaded, experiment, place, record, "").make_loop(recorder)
     for callback in loop.callbacks:
         callback.on_start(loop)

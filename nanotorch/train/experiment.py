@@ -502,19 +502,15 @@ def find_rate(experiment: Experiment, steps: int = STEPS) -> str:
     for rate in (highest / FACTOR**k for k in range(TRIALS)):
         losses = swept(rate, 1.0).losses
         found[rate] = losses[-1] if len(losses) == steps else math.inf
-    return f"{rate_table(sweep.rates, sweep.losses)}\n\n{proposal(found, sweep.losses[0], steps)}"
-
-
-def rate_table(rates: list[float], losses: list[float]) -> str:
-    """Return the smoothed loss before the step at each rate as a table."""
-    low = min(losses)
-    high = min(max(losses), low + 2 * (losses[0] - low))
+    low, (first, *_) = min(sweep.losses), sweep.losses
+    high = min(max(sweep.losses), low + 2 * (first - low))
     rows = [["learning rate", "loss", ""]]
-    for index in np.unique(np.linspace(0, len(rates) - 1, ROWS).astype(int)):
-        share = min((losses[index] - low) / (high - low), 1) if high > low else 0
+    for index in np.unique(np.linspace(0, len(sweep.rates) - 1, ROWS).astype(int)):
+        loss = sweep.losses[index]
+        share = min((loss - low) / (high - low), 1) if high > low else 0
         bar = "#" * round(WIDTH * share)
-        rows.append([f"{rates[index]:.2e}", f"{losses[index]:.5g}", bar.ljust(WIDTH)])
-    return aligned(rows)
+        rows.append([f"{sweep.rates[index]:.2e}", f"{loss:.5g}", bar.ljust(WIDTH)])
+    return f"{aligned(rows)}\n\n{proposal(found, first, steps)}"
 
 
 def proposal(found: Mapping[float, float], first: float, steps: int) -> str:

@@ -8,7 +8,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
 
@@ -427,11 +427,6 @@ TRACED = 2
 """Which step of a run is shown: the first one is not like the others."""
 
 
-def unseen(model: Any) -> AbstractContextManager[None]:
-    """Show nothing of a step."""
-    return nullcontext()
-
-
 class TraceStep(Callback):
     """Lets a task's step be shown, one step of all.
 
@@ -585,8 +580,3 @@ def say(text: str) -> None:
 
     tqdm.write(text, file=sys.stdout)
     sys.stdout.flush()
-
-
-def progress(epochs: int, validate_every: int = 1) -> Callback:
-    """Return what shows progress on a terminal, or where there is none."""
-    return (ProgressBar if sys.stderr.isatty() else Progress)(epochs, validate_every)

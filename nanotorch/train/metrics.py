@@ -125,13 +125,17 @@ def average_precision(score: Array, positive: Bools) -> float:
     Rₙ is the recall and Pₙ the precision where everything from the n-th different score on is
     predicted to be of class 1. 0 where no sample is.
     """
-    ones = int(positive.sum())
-    if not ones:
+    if not positive.any():
         return 0.0
+    hits, found = thresholds(score, positive)
+    return float(np.sum(np.diff(hits, prepend=0) * (hits / found)) / hits[-1])
+
+
+def thresholds(score: Array, positive: Bools) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return how many of class 1, and of all, each score or a higher one has, from the highest."""
     order = np.argsort(-score, kind="stable")
-    hits, last = np.cumsum(positive[order]), np.append(np.diff(score[order]) != 0, True)
-    precision = (hits / np.arange(1, len(score) + 1))[last]
-    return float(np.sum(np.diff(hits[last], prepend=0) * precision) / ones)
+    (last,) = np.append(np.diff(score[order]) != 0, True).nonzero()  # of equal scores
+    return np.cumsum(positive[order])[last], last + 1
 
 
 def ratio(part: int, whole: int) -> float:
@@ -216,23 +220,18 @@ def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> str:
     room = screen() - 2 * (len(widths) - 1)
     while sum(widths) > room and max(widths) > NARROWEST:
         widths[widths.index(max(widths))] -= 1
+    padded = [
+        [(str.ljust if k < left else str.rjust)(shortened(row[k], width), width) for row in rows]
+        for k, width in enumerate(widths)
+    ]
     blocks = [[*range(left)]]
     for column in range(left, len(widths)):
         needed = sum(2 + widths[k] for k in [*blocks[-1], column]) - 2
         if needed > screen() and len(blocks[-1]) > left:
             blocks.append([*range(left)])
         blocks[-1].append(column)
-    return "\n\n".join(
-        "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
-        for block in blocks
-        for columns in [[padded(rows, column, widths[column], column < left) for column in block]]
-    )
-
-
-def padded(rows: Sequence[Sequence[str]], column: int, width: int, left: bool) -> list[str]:
-    """Return the cells of a column, each `width` characters wide."""
-    cells = [shortened(row[column], width) for row in rows]
-    return [cell.ljust(width) if left else cell.rjust(width) for cell in cells]
+    lines = [zip(*[padded[column] for column in block], strict=True) for block in blocks]
+    return "\n\n".join("\n".join("  ".join(line).rstrip() for line in part) for part in lines)
 
 
 def matrix_text(predicted: ArrayLike, target: ArrayLike, classes: Sequence[str]) -> str:
@@ -265,14 +264,11 @@ def coefficients_table(of: str, names: Sequence[str], columns: Mapping[str, list
         names: of the features.
         columns: heading -> coefficients and intercept.
     """
-    order = [*range(len(names))]
-    shown = [*order[:MOST_COEFFICIENTS], len(names)]
-    rows = [[of, *columns]]
-    for index in shown:
-        cells = (f"{column[index]:.5g}" for column in columns.values())
-        rows.append([[*names, "intercept"][index], *cells])
-    more = len(order) - len(shown) + 1
-    return aligned(rows) + (f"\nand {more} features more" if more else "")
+    columns_of_text = [[f"{x:.5g}" for x in column] for column in columns.values()]
+    *rows, intercept = zip([*names, "intercept"], *columns_of_text, strict=True)
+    more = len(rows) - len(shown := rows[:MOST_COEFFICIENTS])
+    table = aligned([[of, *columns], *shown, intercept])
+    return table + (f"\nand {more} features more" if more else "")
 
 
 def least_squares_text(best: float, reached: float) -> str:

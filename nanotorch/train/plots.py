@@ -15,7 +15,7 @@ from nanotorch.serialization.files import naming
 from .build import Characters, Kind, ManyClasses, Numbers, TwoClasses
 from .commands import install
 from .dataset import PARTS, Dataset
-from .metrics import Array, confusion_matrix, flat, regression_metrics, roc_auc
+from .metrics import Array, confusion_matrix, flat, regression_metrics, roc_auc, thresholds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -396,7 +396,8 @@ def roc_curves(pairs: Pairs, title: str) -> Plot | None:
     drawn = 0
     for number, (name, (score, y)) in enumerate(pairs.items()):
         if 0 < y.sum() < len(y):
-            false, true = roc(score, y == 1)
+            hits, found = thresholds(score, y == 1)
+            false, true = (np.append(0, n / n[-1]) for n in (found - hits, hits))
             label = f"{name}, AUC = {roc_auc(score, y == 1):.4f}"
             axes.plot(false, true, color=PART_COLORS.get(name, f"C{number}"), label=label)
             drawn += 1
@@ -405,15 +406,6 @@ def roc_curves(pairs: Pairs, title: str) -> Plot | None:
              aspect="equal")  # fmt: skip
     axes.legend(loc="lower right")
     return Plot("roc", made) if drawn else None
-
-
-def roc(score: Array, positive: NDArray[np.bool_]) -> tuple[Array, Array]:
-    """Return the rates of false and true positives at all thresholds, from the highest."""
-    order = np.argsort(-score, kind="stable")
-    last = np.append(np.diff(score[order]) != 0, True)  # equal scores pass a threshold together
-    hits = np.cumsum(positive[order])[last]
-    misses = np.cumsum(~positive[order])[last]
-    return np.append(0, misses / misses[-1]), np.append(0, hits / hits[-1])
 
 
 def confusion(
@@ -536,8 +528,8 @@ MOST_CURVES = 10
 """Classes that get curves of their own."""
 
 AnyPredict = Callable[[NDArray[Any]], NDArray[Any]]
-Part = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
-"""Inputs, targets and the model's outputs, these two in the target's own units."""
+Parts = Mapping[str, tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]
+"""Part -> inputs, targets and the model's outputs, these two in the target's own units."""
 
 
 MOST = 1e9
@@ -546,45 +538,46 @@ MOST = 1e9
 
 def predicted_plots(kind: Kind, dataset: Dataset, predict: AnyPredict) -> Iterator[Plot | None]:
     """Yield the figures that show what a model predicts."""
+    if isinstance(kind, Characters):
+        return
     parts = outputs_of(dataset, predict, MOST_POINTS)
     if not all(np.abs(p).max() < MOST * np.abs(y).max(initial=1) for _, y, p in parts.values()):
         return  # the run has diverged
-    last, (_, y, outputs) = list(parts.items())[-1]
-    classes = list(dataset.classes or ())
+    samples = {name: (x, flat(y)) for name, (x, y, _) in parts.items()}
+    (count, *more), features = dataset.parts["train"].x.shape[1:], dataset.preprocessing.features
+    names = [] if more else [*(features or ())]
+    if not more and len(names) != count:
+        names = [f"x{i}" for i in range(count)]
     if isinstance(kind, Numbers):
         target = dataset.preprocessing.target
         pairs = {name: (flat(p), flat(y)) for name, (_, y, p) in parts.items()}
         yield predictions(pairs, target)
         yield residuals(pairs, target)
-        if names := names_of_features(dataset, 1):
-            samples = {name: (x, flat(y)) for name, (x, y, _) in parts.items()}
+        if len(names) == 1:
             yield fitted_line(samples, lambda x: flat(predict(x)), names[0], target)
         return
-    if isinstance(kind, Characters):
-        return
-    decide = kind.probability if isinstance(kind, TwoClasses) else kind.chosen
-    if isinstance(kind, TwoClasses):
-        pairs = {name: (flat(decide(p)), flat(y)) for name, (_, y, p) in parts.items()}
-        yield roc_curves(pairs, f"ROC curve of class {classes[1]}")
-    elif isinstance(kind, ManyClasses) and len(classes) <= MOST_CURVES:
-        pairs = against_rest(kind, classes, y, outputs)
-        yield roc_curves(pairs, f"ROC curves of the classes, {last}")
+    assert isinstance(kind, TwoClasses | ManyClasses)
+    classes, two = list(dataset.classes or ()), isinstance(kind, TwoClasses)
+    last, (_, y, outputs) = list(parts.items())[-1]
+    if two or len(classes) <= MOST_CURVES:
+        title = f"ROC curve of class {classes[1]}" if two else f"ROC curves of the classes, {last}"
+        yield roc_curves(scores(kind, classes, parts), title)
     yield confusion(kind.chosen(outputs), y.reshape(-1).astype(np.int64), classes, last)
-    if names := names_of_features(dataset, 2):
-        samples = {name: (x, flat(y)) for name, (x, y, _) in parts.items()}
-        of_points = lambda x: decide(predict(x))  # noqa: E731
-        yield decisions(samples, of_points, names, classes, isinstance(kind, ManyClasses))
+    if len(names) == 2:
+        decide = kind.probability if two else kind.chosen
+        yield decisions(samples, lambda x: decide(predict(x)), names, classes, not two)
 
 
-def against_rest(
-    kind: ManyClasses, classes: Sequence[str], y: NDArray[Any], outputs: NDArray[Any]
-) -> dict[str, tuple[Array, Array]]:
-    """Return the probability of each class, and whether samples are of it."""
+def scores(kind: TwoClasses | ManyClasses, classes: Sequence[str], parts: Parts) -> Pairs:
+    """Return the probability of class 1 in each part, or of each class in the last; and labels."""
+    if isinstance(kind, TwoClasses):
+        return {name: (flat(kind.probability(p)), flat(y)) for name, (_, y, p) in parts.items()}
+    _, y, outputs = list(parts.values())[-1]
     probability = kind.probability(outputs)
     return {name: (probability[:, k], 1.0 * (y == k)) for k, name in enumerate(classes)}
 
 
-def outputs_of(dataset: Dataset, predict: AnyPredict, most: int | None = None) -> dict[str, Part]:
+def outputs_of(dataset: Dataset, predict: AnyPredict, most: int | None = None) -> Parts:
     """Return what the model gives for the samples of each part that has some."""
     found = {}
     for name in PARTS:
@@ -598,20 +591,8 @@ def recall_curves(
     kind: Kind, dataset: Dataset, predict: AnyPredict
 ) -> Iterator[tuple[str, Array, Array]]:
     """Yield a name, labels and scores for each curve of precision over recall."""
-    if isinstance(kind, TwoClasses):
-        for part, (_, y, outputs) in outputs_of(dataset, predict).items():
-            yield part, flat(y), flat(kind.probability(outputs))
-    elif isinstance(kind, ManyClasses) and not isinstance(kind, Characters):
-        part, (_, y, outputs) = list(outputs_of(dataset, predict).items())[-1]
-        classes = list(dataset.classes or ())[:MOST_CURVES]
-        for name, (scores, labels) in against_rest(kind, classes, y, outputs).items():
-            yield f"{part}/{name}", labels, scores
-
-
-def names_of_features(dataset: Dataset, count: int) -> list[str]:
-    """Return the names of the features if there are so many, else nothing."""
-    shape = dataset.parts["train"].x.shape[1:]
-    names = list(dataset.preprocessing.features or ())
-    if shape != (count,):
-        return []
-    return names if len(names) == count else [f"x{i}" for i in range(count)]
+    if isinstance(kind, TwoClasses | ManyClasses) and not isinstance(kind, Characters):
+        parts, classes = outputs_of(dataset, predict), list(dataset.classes or ())[:MOST_CURVES]
+        place = "" if isinstance(kind, TwoClasses) else f"{[*parts][-1]}/"
+        for name, (score, labels) in scores(kind, classes, parts).items():
+            yield f"{place}{name}", labels, score

@@ -10,7 +10,7 @@ import platform
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -191,15 +191,6 @@ def highest(*numbers: int) -> list[int]:
     found = torch.tensor([*map(int, numbers)])
     torch.distributed.all_reduce(found, torch.distributed.ReduceOp.MAX)
     return found.tolist()
-
-
-def of_first(values: Mapping[str, float]) -> dict[str, float]:
-    """Return what rank 0 has measured: another machine's last bits may differ."""
-    if size() == 1 or not values:
-        return dict(values)
-    found = torch.tensor([*values.values()], dtype=torch.float64)
-    torch.distributed.broadcast(found, 0)
-    return dict(zip(values, found.tolist(), strict=True))
 
 
 BEFORE, AFTER = -1, -2

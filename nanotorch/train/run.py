@@ -181,7 +181,7 @@ class Record:
             self.values["status"] = "interrupted" if interrupted else "failed"
         self.values["seconds"] = round(self.seconds, 3)
         try:
-            run_directory.rewrite_json(self._path, self.values)
+            run_directory.write_json(self._path, self.values)
         except OSError:
             if kind is None:
                 raise  # else what ended the run is to be told
@@ -190,15 +190,6 @@ class Record:
     def seconds(self) -> float:
         """How long the run has taken so far."""
         return time.monotonic() - self._start
-
-
-def new_record(directory: Path, experiment: Experiment, command: Sequence[str]) -> Record:
-    """Return the record of a run that begins."""
-    values: dict[str, Any] = {"status": RUNNING, "id": os.urandom(8).hex()}
-    values |= {"command": list(command), "imports": list(imported), "started": now()}
-    values |= {"versions": run_directory.versions(), "data": checksums(experiment)}
-    values |= ranks.told()
-    return Record(directory, values)
 
 
 def read_record(directory: Path) -> dict[str, Any]:
@@ -381,22 +372,18 @@ def audible(loaded: LoadedConfig, verbose: bool) -> tuple[LoadedConfig, bool]:
 
     Progress is shown only where that is wanted, and by rank 0.
     """
-    config = loaded.config
+    config, log = loaded.config, loaded.config.log
     ranks.join(config.train.reduction if isinstance(config, FitConfig) else "ordered")
-    if ranks.rank():
-        return quiet(loaded, config.log.dir), False
-    return with_log(loaded, progress=config.log.progress and verbose), verbose
+    first = not ranks.rank()
+    verbose = verbose and first
+    shown = {"progress": log.progress and verbose, "plots": log.plots and first}
+    return with_log(loaded, **shown), verbose
 
 
 def with_log(loaded: LoadedConfig, **changes: Any) -> LoadedConfig:
     """Return a configuration with other settings of its log."""
     log: Any = replace(loaded.config.log, **changes)
     return replace(loaded, config=replace(loaded.config, log=log))
-
-
-def quiet(loaded: LoadedConfig, place: str) -> LoadedConfig:
-    """Return the configuration of a process whose files are not kept."""
-    return with_log(loaded, dir=place, progress=False, plots=False)
 
 
 def begin(
@@ -427,7 +414,10 @@ def begin(
             with loaded.origins.told():
                 raise refusal("log.dir", message) from None
         try:
-            record = new_record(directory, experiment, command)
+            values: dict[str, Any] = {"status": RUNNING, "id": os.urandom(8).hex()}
+            values |= {"command": list(command), "imports": list(imported), "started": now()}
+            values |= {"versions": run_directory.versions(), "data": checksums(experiment)}
+            record = Record(directory, values | ranks.told())
             # A loss that is not finite ends the run by itself.
             with run_directory.locked(directory), record, np.errstate(all="ignore"):
                 run = Run(loaded, experiment, directory, record, program, verbose)
@@ -507,7 +497,12 @@ class Run:
             self.record.begin()
             if self.saved is None or self.saved.fresh:
                 write_atomically(self.directory / "config.yaml", dump_config(self.loaded).encode())
-            run_directory.note_latest(Path(self._config.log.dir), self.directory)
+            root = Path(self._config.log.dir)
+            # A link to the directory would be a second run to TensorBoard, which follows links.
+            latest = f"{Path(os.path.relpath(self.directory, root)).as_posix()}\n"
+            with suppress(OSError):  # a convenience, for which no training fails
+                remove_unfinished(root, run_directory.LATEST)
+                write_atomically(root / run_directory.LATEST, latest.encode())
             if (preprocessing := experiment.preprocessing()) is not None:
                 run_directory.write_json(self.directory / "preprocessing.json", preprocessing)
             recorder.begin()
@@ -709,17 +704,13 @@ def go_on(run: "Run", chosen: Path | None, changed: bool, command: Sequence[str]
     with ranks.watched(), ExitStack() as stack:
         if not ranks.rank():
             stack.enter_context(run_directory.locked(directory))
-        run_directory.check_files(directory)
-        if chosen:
-            state = run_directory.own_state(chosen, values["id"])
-        else:
-            state, problems = run_directory.newest_state(directory, values["id"])
-            for problem in problems if not ranks.rank() else ():
-                print(f"warning: {problem}; going on from the one before", file=sys.stderr)
-            if state is None and steps and status not in (DIVERGED, RUNNING):
-                message = f"has taken {steps} steps, but its checkpoints are gone; begin a new run"
-                raise CheckpointError(directory, message)
-            state = state or FROM_THE_BEGINNING
+        state, problems = run_directory.newest_state(directory, values["id"], chosen)
+        for problem in problems if not ranks.rank() else ():
+            print(f"warning: {problem}; going on from the one before", file=sys.stderr)
+        if state is None and steps and status not in (DIVERGED, RUNNING):
+            message = f"has taken {steps} steps, but its checkpoints are gone; begin a new run"
+            raise CheckpointError(directory, message)
+        state = state or FROM_THE_BEGINNING
         if "task" in state:
             load_state(experiment, state["task"], state["loop"], chosen or directory)
         if (taken := state["loop"]["step"]) > experiment.steps:
@@ -732,13 +723,13 @@ def go_on(run: "Run", chosen: Path | None, changed: bool, command: Sequence[str]
         ranks.highest(0)  # once all have read what is there, the first one may write
         if ranks.rank():
             place = stack.enter_context(TemporaryDirectory(prefix="nanotorch-"))
-            run.loaded, run.directory, run.temporary = quiet(run.loaded, place), Path(place), True
+            run.loaded = with_log(run.loaded, dir=place)
+            run.directory, run.temporary = Path(place), True
             state = {**state, "recorder": FROM_THE_BEGINNING["recorder"]}
-        values = {**values, **ranks.told()}
         again = {"at": now(), "step": taken, "command": list(command)}
         resumed = [*values.get("resumed", ()), again]
-        run.saved = Saved(state, changed, values["status"] == FINISHED and chosen is None)
-        values = {**values, "resumed": resumed, "status": RUNNING}
+        run.saved = Saved(state, changed, status == FINISHED and chosen is None)
+        values = {**values, **ranks.told(), "resumed": resumed, "status": RUNNING}
         run.record = Record(run.directory, values, state["seconds"])
         if run.verbose:
             begins = f"resuming after step {taken} of {experiment.steps}"

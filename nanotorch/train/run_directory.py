@@ -44,12 +44,6 @@ def cannot_read(path: Path, error: OSError) -> CheckpointError:
     return CheckpointError(path, f"cannot be read: {error.strerror or error}")
 
 
-def save_checkpoint(path: Path, state: Mapping[str, Any]) -> None:
-    """Write a state; the file gets its name only after it has been read back and found right."""
-    data = packed({"kind": KIND, "version": VERSION, "state": dict(state)})
-    write_atomically(path, data, load_checkpoint)
-
-
 def load_checkpoint(path: Path) -> Any:
     """Return the state that was written; raises an OSError if the file cannot be read."""
     try:
@@ -139,35 +133,17 @@ def create_run_directory(root: Path, name: str, timed: bool = True) -> Path:
             return directory
 
 
-def note_latest(root: Path, directory: Path) -> None:
-    """Write to `root/latest.txt` where below `root` a run is.
-
-    A link to the directory would be a second run to TensorBoard, which follows links.
-    """
-    text = Path(os.path.relpath(directory, root)).as_posix()
-    with contextlib.suppress(OSError):  # a convenience, for which no training fails
-        remove_unfinished(root, LATEST)
-        write_atomically(root / LATEST, f"{text}\n".encode())
-
-
-def json_text(value: Any) -> bytes:
-    """Return JSON for people and programs."""
-    text = json.dumps(finite(value), indent=2, ensure_ascii=False, allow_nan=False)
-    return f"{text}\n".encode("utf-8", errors="replace")
-
-
 def write_json(path: Path, value: Any) -> None:
-    """Write a JSON file atomically."""
-    write_atomically(path, json_text(value))
-
-
-def rewrite_json(path: Path, value: Any) -> None:
-    """Write a JSON file again, atomically if there is room for both, else in its place."""
+    """Write a JSON file: atomically, or in place of the one that leaves no room for both."""
+    text = json.dumps(finite(value), indent=2, ensure_ascii=False, allow_nan=False)
+    data = f"{text}\n".encode("utf-8", errors="replace")
     try:
-        write_json(path, value)
+        write_atomically(path, data)
     except OSError:
+        if not path.exists():
+            raise
         with naming(path), path.open("r+b") as file:
-            file.write(json_text(value))
+            file.write(data)
             file.truncate()
 
 
@@ -250,15 +226,6 @@ def wrong(where: str, expected: str, value: Any) -> str:
     """Return the message for a value that is not what was expected."""
     place = f"{where.rstrip('.')}: " if where else ""
     return f"{place}expected {expected}, got {quoted(value)}"
-
-
-def check_files(directory: Path) -> None:
-    """Refuse to resume a run in whose directory something is in the way of its files."""
-    for path in directory.iterdir():
-        if path.name in DIRECTORIES and not path.is_dir():
-            raise CheckpointError(path, "is no directory, and in the way of one; move it away")
-        if (path.name in FILES or path.match(EVENTS)) and not path.is_file():
-            raise CheckpointError(path, "is no file, and in the way of one; move it away")
 
 
 def finite(value: Any) -> Any:
@@ -387,7 +354,9 @@ class Checkpoints(Callback):
         for step, weights in self._unwritten.items():
             save(weights, self._best_file(step))
         self._unwritten.clear()
-        save_checkpoint(self._directory / f"step-{loop.step:08}.safetensors", state)
+        data = packed({"kind": KIND, "version": VERSION, "state": state})
+        path = self._directory / f"step-{loop.step:08}.safetensors"
+        write_atomically(path, data, load_checkpoint)  # which has to find it right
         every = self._settings.every
         for path in newest_first(self._directory)[self._settings.last :]:
             if every is None or step_of(path) % every:
@@ -435,15 +404,25 @@ def newest_first(directory: Path) -> list[Path]:
     return sorted(found, key=step_of, reverse=True)
 
 
-def newest_state(run: Path, identity: str) -> tuple[Any, list[CheckpointError]]:
+def newest_state(
+    run: Path, identity: str, chosen: Path | None
+) -> tuple[Any, list[CheckpointError]]:
     """Return the state in a run's newest checkpoint that is sound, None if there is no checkpoint.
 
     Also what is wrong with newer ones.
 
     Args:
-        run: the run's directory.
+        run: the run's directory, in which nothing may be in the way of its files.
         identity: what the run's checkpoints say of whose they are.
+        chosen: the checkpoint to take instead, if one is meant.
     """
+    for path in run.iterdir():
+        if path.name in DIRECTORIES and not path.is_dir():
+            raise CheckpointError(path, "is no directory, and in the way of one; move it away")
+        if (path.name in FILES or path.match(EVENTS)) and not path.is_file():
+            raise CheckpointError(path, "is no file, and in the way of one; move it away")
+    if chosen is not None:
+        return own_state(chosen, identity), []
     problems: list[CheckpointError] = []
     try:
         paths = newest_first(run / CHECKPOINTS)
@@ -470,16 +449,11 @@ def own_state(path: Path, identity: str) -> Any:
         raise CheckpointError(path, problem)
     loop, files = state["loop"], state["recorder"]
     lengths = files["metrics"], *files["events"].values()
-    if min(loop["step"], loop["epoch"], loop["position"] or 0, *lengths) < 0:
-        raise CheckpointError(path, "is of a step before the first")
-    if step_of(path) not in (-1, loop["step"]):
-        raise CheckpointError(path, f"is of step {loop['step']}")
-    fewest = loop["epoch"] - 1 + (loop["position"] or 1)  # one in each epoch before
-    if fewest > loop["step"] or (loop["epoch"] == 0) != (loop["step"] == 0):
-        begun = f"{loop['position']} steps into epoch" if loop["position"] else "of epoch"
-        raise CheckpointError(path, f"is of step {loop['step']}, and {begun} {loop['epoch']}")
-    if not 0 <= state["seconds"] < math.inf:
-        raise CheckpointError(path, f"is of a run that has taken {state['seconds']} seconds")
+    step, epoch, position = loop["step"], loop["epoch"], loop["position"] or 0
+    possible = min(step, epoch, position, *lengths) >= 0 and 0 <= state["seconds"] < math.inf
+    possible &= step_of(path) in (-1, step) and (epoch == 0) == (step == 0)
+    if not possible or epoch - 1 + (position or 1) > step:  # one in each epoch before
+        raise CheckpointError(path, f"says that it is of step {step} in epoch {epoch}")
     if state["run"] != identity:
         other = f"is of another run, {quoted(state['run'])}, not {quoted(identity)}"
         raise CheckpointError(path, other)

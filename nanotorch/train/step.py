@@ -6,7 +6,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import nanotorch as torch
 from nanotorch import nn, optim
 from nanotorch._core.graph import Node
 from nanotorch._core.sums import sum_of_squares
+from nanotorch.autograd.graph import behind
 from nanotorch.nn.utils import clip_grad_norm_, clip_grad_value_, get_total_norm
 from nanotorch.utils.tensorboard import graph
 
@@ -42,7 +43,19 @@ class TrainingStep:
     def __init__(
         self, function: Callable[..., Any], optimizer: optim.Optimizer, wanted: bool, calls: int
     ) -> None:
-        self._reason = reason_against(optimizer, wanted, calls)
+        monitoring = getattr(sys, "monitoring", None)  # by which `cProfile` looks on from 3.12 on
+        tool = monitoring and monitoring.get_tool(monitoring.PROFILER_ID)
+        self._reason = ""
+        if not wanted:
+            self._reason = "switched off"
+        elif searches(optimizer):
+            kind = type(optimizer).__name__
+            self._reason = f"{kind} decides during a step how many losses it needs"
+        elif sys.getprofile() is not None or tool is not None:
+            self._reason = "a profiler is at work, which is to see the step itself"
+        elif calls < WORTHWHILE:
+            few = f"{calls} steps of one size are too few to save time"
+            self._reason = f"{few}; from {WORTHWHILE} on it does"
         self._compiled: Any = None if self._reason else torch.compile(function)
         self.plain = function
         self.call: Callable[..., Any] = self._compiled or function
@@ -54,21 +67,6 @@ class TrainingStep:
         if report is not None and not reason and report.plans:
             return {"compiled": True, "plans": [asdict(figures) for figures in report.plans]}
         return {"compiled": False, "reason": reason or "the run ended before"}
-
-
-def reason_against(optimizer: optim.Optimizer, wanted: bool, calls: int) -> str:
-    """Return why a step is not to be compiled; nothing if it is."""
-    if not wanted:
-        return "switched off"
-    if searches(optimizer):
-        return f"{type(optimizer).__name__} decides during a step how many losses it needs"
-    monitoring = getattr(sys, "monitoring", None)  # by which `cProfile` looks on from 3.12 on
-    tool = monitoring and monitoring.get_tool(monitoring.PROFILER_ID)
-    if sys.getprofile() is not None or tool is not None:
-        return "a profiler is at work, which is to see the step itself"
-    if calls < WORTHWHILE:
-        return f"{calls} steps of one size are too few to save time; from {WORTHWHILE} on it does"
-    return ""
 
 
 def fitting(
@@ -208,7 +206,7 @@ def operations(model: nn.Module, *example: torch.Tensor) -> Counter[nn.Module]:
             stack.callback(layer.register_forward_hook(see).remove)
         found = graph.trace(model, example)
     modules = {path: module for module, path in found.scopes.paths.items()}
-    for node in nodes([node for (node, _), _ in found.outputs.values() if node is not None]):
+    for node in behind(node for (node, _), _ in found.outputs.values()):
         module = modules[found.scopes.at(node._sequence)]
         if module not in recurrent:
             counts[module] += of_node(node, isinstance(module, TRANSPOSED))
@@ -244,32 +242,10 @@ def of_node(node: Node, transposed: bool) -> int:
     return results
 
 
-def nodes(roots: list[Node]) -> Iterator[Node]:
-    """Yield the nodes that lead to some, and these."""
-    waiting, seen = list(roots), set(roots)
-    while waiting:
-        node = waiting.pop()
-        yield node
-        for before, _ in node.next_functions:
-            if before is not None and before not in seen:
-                seen.add(before)
-                waiting.append(before)
-
-
 # A model as a table: modules as a tree, with shapes, parameters, memory and arithmetic.
 
 
 MOST_MODULES = 60
-
-
-@dataclass
-class Row:
-    """What was seen of a module."""
-
-    shapes: list[tuple[int, ...]] = field(default_factory=list)
-    """Of its results."""
-    bytes: int = 0
-    """Of its results."""
 
 
 def summary(model: nn.Module, *example: torch.Tensor) -> str:
@@ -282,40 +258,42 @@ def summary(model: nn.Module, *example: torch.Tensor) -> str:
         model: what to describe; it is left as it was.
         example: what it is given, at least two samples.
     """
-    rows, samples = {module: Row() for module in model.modules()}, len(example[0])
+    shapes, samples = defaultdict[nn.Module, dict[str, None]](dict), len(example[0])
+    kept = Counter[nn.Module]()
 
     def see(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
         for tensor in flat(output):
             if isinstance(tensor, torch.Tensor):
-                rows[module].shapes.append(tuple(tensor.shape))
-                rows[module].bytes += tensor.numel() * tensor.element_size()
+                sizes = [*map(str, tensor.shape)]
+                if sizes[:1] == [str(samples)]:
+                    sizes[0] = "N"
+                shapes[module][f"({', '.join(sizes)})"] = None
+                kept[module] += tensor.nbytes
 
     with ExitStack() as stack, graph.evaluation(model), torch.no_grad():
-        for module in rows:
+        for module in model.modules():
             stack.callback(module.register_forward_hook(see).remove)
         model(*example)
     counts = operations(model, *example)
     lines = [["module", "output", "parameters", "memory", "FLOPs"]]
     for branch, module in tree(model):
-        row = rows[module]
         own = sum(parameter.numel() for parameter in module.parameters())
-        shapes = " ".join(dict.fromkeys(shown(shape, samples) for shape in row.shapes))
-        memory = scaled(row.bytes / samples, "B") if row.bytes else ""
+        memory = scaled(kept[module] / samples, "B") if kept[module] else ""
         flops = sum(counts[inner] for inner in module.modules()) // samples
-        flops_text = scaled(flops) if row.shapes else ""
-        lines.append([branch, shapes, f"{own:,}" if own else "", memory, flops_text])
+        told = [f"{own:,}" if own else "", memory, scaled(flops) if shapes[module] else ""]
+        lines.append([branch, " ".join(shapes[module]), *told])
     shown_lines = lines[:MOST_MODULES]
     if len(lines) > MOST_MODULES:
         shown_lines.append([f"and {len(lines) - MOST_MODULES} more", "", "", "", ""])
     parameters, buffers = list(model.parameters()), list(model.buffers())
     count = sum(parameter.numel() for parameter in parameters)
     frozen = sum(p.numel() for p in parameters if not p.requires_grad)
-    size = sum(tensor.numel() * tensor.element_size() for tensor in [*parameters, *buffers])
+    size = sum(tensor.nbytes for tensor in [*parameters, *buffers])
     forward = sum(counts.values()) // samples
-    kept = sum(rows[module].bytes for module in model.modules() if not list(module.children()))
+    leaves = sum(size for module, size in kept.items() if not list(module.children()))
     total = f"{count:,} parameters" + (f", {frozen:,} of them frozen" if frozen else "")
     total += f"; {scaled(size, 'B')} of weights and buffers"
-    total += f"\nper sample: {scaled(kept / samples, 'B')} of results"
+    total += f"\nper sample: {scaled(leaves / samples, 'B')} of results"
     total += f", {scaled(forward)} FLOPs forward"
     return f"{aligned(shown_lines, left=2)}\n{total}"
 
@@ -336,12 +314,6 @@ def tree(model: nn.Module, branch: str = "", indent: str = "") -> Iterator[tuple
     for number, (name, module) in enumerate(children, 1):
         fork, more = ("├", "│ ") if number < len(children) else ("└", "  ")
         yield from tree(module, f"{indent}{fork} {name} ", indent + more)
-
-
-def shown(shape: tuple[int, ...], samples: int) -> str:
-    """Return a shape, with N for the number of samples where it comes first."""
-    sizes = ["N" if i == 0 and size == samples else str(size) for i, size in enumerate(shape)]
-    return f"({', '.join(sizes)})"
 
 
 # Where the time of training steps goes: per operation and per module, forward and backward.

@@ -2,8 +2,9 @@
 
 import itertools
 import math
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from textwrap import indent
@@ -43,14 +44,14 @@ from .loop import (
     Callback,
     EveryFewEpochs,
     Loop,
+    Progress,
+    ProgressBar,
     RecordEpochs,
     RecordSteps,
     StopEarly,
     StopInTime,
     TraceStep,
-    progress,
     say,
-    unseen,
 )
 from .metrics import Array, coefficients_table, fitted, least_squares_text, metrics_table
 from .plots import Plot, Records, loss_curves, predicted_plots, recall_curves
@@ -275,6 +276,7 @@ class Training(Experiment):
             every = max(self.epochs // log.histograms, 1)
             shown = events.histograms
             histograms = EveryFewEpochs(lambda step: shown(step, self.tensors()), every)
+        shown_by = ProgressBar if sys.stderr.isatty() else Progress
         listening: list[Callback | None] = [
             StopInTime(train.time_limit) if train.time_limit is not None else None,
             RecordSteps(write, log.every, self.details),
@@ -284,15 +286,20 @@ class Training(Experiment):
             StopEarly(**vars(stopping)) if stopping else None,
             self._profile if log.profile else None,
             # Where rank 0 takes a step uncompiled to be shown, all do.
-            TraceStep(events.step if events else unseen) if log.tensorboard else None,
+            TraceStep(events.step if events else nullcontext) if log.tensorboard else None,
             histograms,
-            progress(self.epochs, train.validate_every) if log.progress else None,
+            shown_by(self.epochs, train.validate_every) if log.progress else None,
             *self._listening,
         ]
         return [callback for callback in listening if callback is not None]
 
     def _validated(self) -> dict[str, float]:
-        return ranks.of_first(self.measure("validation"))
+        found = self.measure("validation")
+        if ranks.size() > 1 and found:  # another machine's last bits may differ
+            values = torch.tensor([*found.values()], dtype=torch.float64)
+            torch.distributed.broadcast(values, 0)
+            found = dict(zip(found, values.tolist(), strict=True))
+        return found
 
     def tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
         """Yield the weights and their latest gradients, by name."""

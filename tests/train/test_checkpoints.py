@@ -10,7 +10,7 @@ import pytest
 import nanotorch as torch
 from nanotorch.serialization.files import write_atomically
 from nanotorch.train import resume
-from nanotorch.train.run_directory import CheckpointError, load_checkpoint, save_checkpoint
+from nanotorch.train.run_directory import KIND, VERSION, CheckpointError, load_checkpoint
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, result_of, write_example
 from tests.train.test_cli import SCRIPT, posix
 from tests.train.test_disk import on_a_small_disk, run, small_disks_can_be_had
@@ -74,7 +74,7 @@ def test_what_a_kill_left_half_written_is_removed() -> None:
 
 def test_what_reads_back_wrong_takes_nobody_s_place() -> None:
     path = Path("a.safetensors")
-    save_checkpoint(path, {"a": torch.ones(3)})
+    torch.save({"kind": KIND, "version": VERSION, "state": {"a": torch.ones(3)}}, path)
 
     def spoilt(fresh: Path) -> None:
         fresh.write_bytes(fresh.read_bytes()[:-1])

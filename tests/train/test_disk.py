@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from nanotorch.train.run_directory import naming, note_latest, rewrite_json
-from tests.train.examples import CLASSIFICATION, write_example
+from nanotorch.serialization.files import naming
+from nanotorch.train.run_directory import write_json
+from tests.train.examples import CLASSIFICATION, result_of, write_example
 from tests.train.test_cli import ENVIRONMENT, SCRIPT
 
 Done = subprocess.CompletedProcess[str]
@@ -88,16 +89,16 @@ def test_a_record_is_written_in_its_place_if_need_be(monkeypatch: pytest.MonkeyP
     path = Path("a.json")
     path.write_text(json.dumps({"status": "running", "much": "x" * 50}))
     monkeypatch.setattr("nanotorch.train.run_directory.os.fsync", full)
-    rewrite_json(path, {"status": "failed"})
+    write_json(path, {"status": "failed"})
     assert json.loads(path.read_text("utf-8")) == {"status": "failed"}
     assert [entry.name for entry in Path().iterdir()] == ["a.json"]
 
 
-def test_the_name_of_the_newest_is_not_worth_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("runs").mkdir()
-    monkeypatch.setattr("nanotorch.train.run_directory.os.fsync", full)
-    note_latest(Path("runs"), Path("runs/x/1"))
-    assert list(Path("runs").iterdir()) == []
+def test_the_name_of_the_newest_is_not_worth_a_failure() -> None:
+    (Path("runs") / "latest.txt").mkdir(parents=True)
+    result = result_of(CLASSIFICATION)
+    assert result.status == "finished"
+    assert {path.name for path in Path("runs").iterdir()} == {"latest.txt", "x"}
 
 
 def test_errors_name_the_file() -> None:

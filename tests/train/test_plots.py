@@ -22,7 +22,6 @@ from nanotorch.train.plots import (
     loss_curves,
     padded,
     residuals,
-    roc,
     roc_curves,
     scale_values,
     series,
@@ -160,8 +159,9 @@ def test_values_of_all_sizes_are_seen(values: list[float], scale: str) -> None:
 
 
 def test_a_roc_curve_by_hand() -> None:
-    false, true = roc(np.array([0.9, 0.8, 0.8, 0.1]), np.array([True, True, False, False]))
-    assert (false.tolist(), true.tolist()) == ([0, 0, 0.5, 1], [0, 0.5, 1, 1])
+    plot = roc_curves({"train": (np.array([0.9, 0.8, 0.8, 0.1]), np.array([1, 1, 0, 0]))}, "")
+    _, line = plot.figure.axes[0].get_lines()
+    assert line.get_xydata().T.tolist() == [[0, 0, 0.5, 1], [0, 0.5, 1, 1]]
     assert roc_curves({"train": (np.zeros(3), np.ones(3))}, "") is None  # one class only
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+import nanotorch as torch
 from nanotorch.train import CheckpointError, resume
 from nanotorch.train.cli import main
-from nanotorch.train.run_directory import load_checkpoint, locked, save_checkpoint
+from nanotorch.train.run_directory import KIND, VERSION, load_checkpoint, locked
 from tests.train.examples import CLASSIFICATION, REGRESSION, refusal_of
 from tests.train.test_cli import posix
 from tests.train.test_resume import as_if_killed, finished, left_by
@@ -90,7 +91,7 @@ def test_other_files_are_no_checkpoints() -> None:
         with pytest.raises(CheckpointError, match="holds something else than the state of a train"):
             load_checkpoint(path)
     later = Path("later.safetensors")
-    save_checkpoint(later, {"a": 1})
+    torch.save({"kind": KIND, "version": VERSION, "state": {"a": 1}}, later)
     assert load_checkpoint(later) == {"a": 1}
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from nanotorch.serialization.files import write_atomically
 from nanotorch.train.experiment import Recorder
-from nanotorch.train.run_directory import create_run_directory, note_latest, versions, write_json
+from nanotorch.train.run_directory import create_run_directory, versions, write_json
 from tests.several import in_threads
-from tests.train.examples import MINIMIZATION, refusal_of, result_of
+from tests.train.examples import MINIMIZATION, REGRESSION, refusal_of, result_of
 
 
 def test_many_runs_at_once_share_no_directory() -> None:
@@ -57,9 +57,9 @@ def test_a_file_in_the_way() -> None:
 def test_the_newest_is_named() -> None:
     root = Path("runs")
     for _ in range(2):
-        newest = create_run_directory(root, "x")
+        root.mkdir(exist_ok=True)
         (root / ".latest.txt-0123abcd").touch()  # a killed run may have left it
-        note_latest(root, newest)
+        newest = result_of(REGRESSION).directory
         # Seen from where the file is, so that a directory that is moved still works.
         assert (root / "latest.txt").read_text("utf-8") == f"x/{newest.name}\n"
     assert sorted(path.name for path in root.iterdir()) == ["latest.txt", "x"]
