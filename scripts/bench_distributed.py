@@ -27,8 +27,7 @@ sys.path.insert(0, str(ROOT))
 import nanotorch as torch  # noqa: E402 - of the checkout
 from nanotorch import distributed as dist  # noqa: E402
 from nanotorch import nn  # noqa: E402
-from nanotorch.distributed.group import is_launched  # noqa: E402
-from nanotorch.distributed.rendezvous import launcher  # noqa: E402
+from nanotorch.distributed.group import is_launched, launcher  # noqa: E402
 from nanotorch.nn.parallel import DistributedDataParallel  # noqa: E402
 
 

@@ -18,8 +18,8 @@ if not _TYPE_CHECKING:  # so that checkers of types see which names there are
     __getattr__, __dir__ = _on_demand(
         "nanotorch.distributed",
         {
-            "nanotorch.distributed": "objects optim run",
-            "nanotorch.distributed.objects": (
+            "nanotorch.distributed": "optim run",
+            "nanotorch.distributed.optim": (
                 "all_gather_object broadcast_object_list gather_object scatter_object_list"
             ),
         },

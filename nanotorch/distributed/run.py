@@ -12,8 +12,7 @@ import sys
 import time
 
 from nanotorch import program
-from nanotorch.distributed.group import announce, is_launched
-from nanotorch.distributed.rendezvous import end_all, launcher
+from nanotorch.distributed.group import announce, end_all, is_launched, launcher
 
 MANY = (
     "several machines are the launcher's business: mpiexec -n 8 -hosts A,B {} -m nanotorch "

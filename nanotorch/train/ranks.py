@@ -119,7 +119,9 @@ def keep_watch(over: threading.Event) -> None:
         silence = f"nothing heard of rank {before} for {SILENCE * BEAT:g} s"
         why = "its host, or the network between, has failed"
         print(f"rank {rank()} of {size()} ends all processes: {silence}; {why}", file=sys.stderr)
-    torch.distributed.rendezvous.end_all(1)
+    from nanotorch.distributed.group import end_all
+
+    end_all(1)
 
 
 def waited() -> float:
@@ -224,5 +226,7 @@ def ended(told: str, code: int) -> int:
         time.sleep(PATIENCE)  # rank 0 tells of what all come upon, and ends them meanwhile
     print(f"rank {me} of {launched()}: {told.strip()}" if me else told, file=sys.stderr)
     if launched() > 1:
-        torch.distributed.rendezvous.end_all(code)
+        from nanotorch.distributed.group import end_all  # which few programs need
+
+        end_all(code)
     return code

@@ -17,8 +17,7 @@ import numpy as np
 
 import nanotorch as torch
 from nanotorch import optim
-from nanotorch.serialization import load, save
-from nanotorch.serialization.archive import packed
+from nanotorch.serialization import load, packed, save
 from nanotorch.serialization.files import contents, naming, remove_unfinished, write_atomically
 
 from . import ranks

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nanotorch.distributed.rendezvous import launcher
+from nanotorch.distributed.group import launcher
 from tests.answers import GOLDEN, assert_same
 from tests.distributed.programs import SIZES, programs
 

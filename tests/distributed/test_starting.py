@@ -16,7 +16,7 @@ from nanotorch import distributed as dist
 from nanotorch import multiprocessing as mp
 from nanotorch import nn
 from nanotorch.distributed import run
-from nanotorch.distributed.rendezvous import launcher as mpiexec
+from nanotorch.distributed.group import launcher as mpiexec
 from nanotorch.nn.parallel import DistributedDataParallel
 from tests.distributed.test_programs import ENVIRONMENT, ROOT, compare, of_mpich
 from tests.distributed.worker import main as work

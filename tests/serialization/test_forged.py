@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import nanotorch as torch
-from nanotorch.serialization import archive
+from nanotorch import serialization as archive
 from tests.serialization.test_files import written
 
 ENTRY = {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}
@@ -139,7 +139,7 @@ def test_a_file_larger_than_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*arguments: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("nanotorch.serialization.archive.read_arrays", full)
+    monkeypatch.setattr("nanotorch.serialization.read_arrays", full)
     with pytest.raises(RuntimeError, match="its 4 bytes do not fit into the memory"):
         torch.load(io.BytesIO(forged({"a": ENTRY}, b"1234")))
 
