@@ -6,7 +6,6 @@ Their flags can be read and set, as scripts do to be reproducible.
 import contextlib as _contextlib
 from collections.abc import Iterator as _Iterator
 from types import SimpleNamespace as _SimpleNamespace
-from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from nanotorch.names.lookup import on_demand as _on_demand
@@ -59,5 +58,4 @@ cudnn = _module(
 )  # fmt: skip
 mps = _module("mps", is_available=_no, is_built=_no)
 
-if not _TYPE_CHECKING:  # so that checkers of types see which names there are
-    __getattr__, __dir__ = _on_demand(__name__)
+_on_demand(__name__)

@@ -1,5 +1,6 @@
 """`torch.functional`: some functions of `nanotorch`, where old programs look for them."""
 
+from nanotorch.names.lookup import on_demand
 from nanotorch.ops import (
     atleast_1d,
     atleast_2d,
@@ -35,3 +36,5 @@ __all__ = [
     "unique",
     "unique_consecutive",
 ]
+
+on_demand(__name__)

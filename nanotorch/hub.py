@@ -3,7 +3,7 @@
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlparse
 
 from nanotorch.names.lookup import on_demand
@@ -47,5 +47,4 @@ def load_state_dict_from_url(
     return _load(path, map_location, weights_only=weights_only)
 
 
-if not TYPE_CHECKING:  # errors about other names tell why
-    __getattr__, __dir__ = on_demand(__name__)
+on_demand(__name__)

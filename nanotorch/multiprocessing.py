@@ -23,8 +23,9 @@ import numpy as np
 from nanotorch._core.bfloat16 import Bfloat16Array
 from nanotorch._core.layout import address, like, owner_of
 from nanotorch._core.tensor import Tensor
-from nanotorch.names.lookup import stand_in
+from nanotorch.names.lookup import on_demand, stand_in
 
+__path__: list[str] = []  # so that who imports a module in it is told why there is none
 IN_SPAWN = (
     "ProcessContext ProcessException ProcessExitedException ProcessRaisedException SpawnContext "
     "spawn start_processes"
@@ -252,3 +253,6 @@ def start_processes(
 
 
 spawn = start_processes
+
+
+on_demand(__name__)

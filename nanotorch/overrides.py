@@ -227,4 +227,4 @@ def operation(o: Any, inplace: bool, args: dict[str, Any]) -> Any:
 
 batched.subclasses.append((has_torch_function, operation))
 
-__getattr__, __dir__ = on_demand(__name__)
+on_demand(__name__)

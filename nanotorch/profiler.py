@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import ContextDecorator, ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nanotorch.names.lookup import missing_attribute, on_demand
 from nanotorch.utils.tensorboard.graph import Measurements, label, measuring, operation
@@ -252,5 +252,4 @@ class record_function(ContextDecorator):  # noqa: N801 - PyTorch's name
             current._blocks.append((self.name, elapsed, current._total() - before))
 
 
-if not TYPE_CHECKING:  # so that checkers of types see which names there are
-    __getattr__, __dir__ = on_demand(__name__)
+on_demand(__name__)

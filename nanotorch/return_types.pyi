@@ -3,6 +3,7 @@
 `scripts/stubs.py` writes this file.
 """
 
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from nanotorch import return_types as return_types
@@ -151,6 +152,13 @@ class min(NamedTuple):
 class min_out(NamedTuple):
     values: Tensor
     indices: Tensor
+
+def on_demand(
+    module: str,
+    origins: Mapping[str, str] | None = ...,
+    change: Callable[[str, str, Any], Any] | None = ...,
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Give a module its ``__getattr__`` and its ``__dir__``, and return them."""
 
 class slogdet(NamedTuple):
     sign: Tensor

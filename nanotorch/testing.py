@@ -8,6 +8,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.tensor import Tensor
+from nanotorch.names.lookup import on_demand
 
 # By dtype: relative and absolute.
 TOLERANCES = {
@@ -225,3 +226,6 @@ def mismatch(
             f"Greatest {name} difference: {differing[place].item()} at index {place}{up_to}"
         )
     return "\n".join(lines)
+
+
+on_demand(__name__)

@@ -7,6 +7,7 @@ from typing import IO
 from nanotorch._core.dtypes import Size, device, dtype
 from nanotorch._core.layout import layout
 from nanotorch._core.tensor import Tensor
+from nanotorch.names.lookup import on_demand
 
 __all__ = ["Device", "FileLike", "Number"]
 
@@ -19,3 +20,6 @@ _device, _dtype, _layout = device, dtype, layout
 _size = Size | list[int] | tuple[int, ...]
 _TensorOrTensors = Tensor | Sequence[Tensor]
 _TensorOrOptionalTensors = Tensor | None | Sequence[Tensor | None]
+
+
+on_demand(__name__)

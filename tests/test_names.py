@@ -16,7 +16,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch import autograd, nn
-from nanotorch.names.lookup import OF_TENSORS, on_demand
+from nanotorch.names.lookup import OF_TENSORS
 from nanotorch.names.scope import REASONS, why_not
 
 ROOT = Path(__file__).parents[1]
@@ -162,6 +162,26 @@ def test_a_name_that_nobody_has() -> None:
         _ = torch.jti
 
 
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [
+        ("distributions.transforms", "PowerTransform"),
+        ("distributions.constraints", "corr_cholesky"),
+        ("utils.data.dataset", "ChainDataset"),
+        ("utils.data.sampler", "Zip"),
+        ("functional", "stft"),
+        ("nn.modules.activation", "Threshold"),
+        ("return_types", "mode"),
+        ("serialization", "register_package"),
+    ],
+)
+def test_files_of_a_package_tell_the_reason(place: str, name: str) -> None:
+    module = importlib.import_module(f"nanotorch.{place}")
+    why = "" if name == "Zip" else ": out of scope. .*"
+    with pytest.raises(AttributeError, match=rf"^module 'torch.{place}' has no .* '{name}'{why}$"):
+        getattr(module, name)
+
+
 def test_an_import_tells_the_reason() -> None:
     with pytest.raises(ImportError, match=r"cannot import name 'signal' from 'torch': out of"):
         from nanotorch import signal  # noqa: F401
@@ -218,7 +238,7 @@ def test_every_reason_can_be_told() -> None:
 
 def test_special_names_are_left_to_python() -> None:
     with pytest.raises(AttributeError, match=r"^module 'torch.nn' has no attribute '__file__'$"):
-        on_demand("nanotorch.nn")[0]("__file__")
+        nn.__getattr__("__file__")
 
 
 LAZY = [autograd, nn, nn.utils]

@@ -6,7 +6,7 @@ do where there is none.
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nanotorch._core import dtypes
 from nanotorch._core.call_site import warn
@@ -16,8 +16,7 @@ from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor
 from nanotorch.names.lookup import on_demand
 
-if not TYPE_CHECKING:  # so that checkers of types see which names there are
-    __getattr__, __dir__ = on_demand(__name__)
+on_demand(__name__)
 
 NO_GPU = "CUDA is not available or torch_xla is imported. Disabling autocast."
 ON_CPU = (

@@ -28,6 +28,7 @@ from nanotorch._core.graph import (
 )
 from nanotorch._core.op import unpack_input, unpack_out
 from nanotorch._core.tensor import Tensor, hooks, opened, pack_all, wrap
+from nanotorch.names.lookup import on_demand
 from nanotorch.ops.shape import view_in
 
 # How the outputs of a user's function take their place in the graph.
@@ -486,3 +487,6 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         return final[0] if single else final
 
     return backward
+
+
+on_demand(__name__)

@@ -4,15 +4,13 @@ What would use one raises as PyTorch's builds for the CPU do; what would only ti
 does nothing.
 """
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 from typing import NoReturn as _NoReturn
 
 from nanotorch._core.dtypes import absent as _absent
 from nanotorch.names.lookup import on_demand as _on_demand
 
-if not _TYPE_CHECKING:  # so that checkers of types see which names there are
-    __getattr__, __dir__ = _on_demand("nanotorch.cuda", {"nanotorch.cuda": "amp"})
+_on_demand("nanotorch.cuda", {"nanotorch.cuda": "amp"})
 
 
 def is_available() -> bool:

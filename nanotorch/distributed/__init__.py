@@ -4,8 +4,6 @@ Each function of a group does nothing but its share of the work; all processes o
 in the same order. `init_process_group` comes first.
 """
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
-
 from nanotorch.distributed.collectives import *  # noqa: F403 - PyTorch's names
 from nanotorch.distributed.group import *  # noqa: F403
 from nanotorch.distributed.group import DEFAULT_TIMEOUT as _DEFAULT_TIMEOUT
@@ -14,16 +12,15 @@ from nanotorch.names.lookup import on_demand as _on_demand
 
 default_pg_timeout = _DEFAULT_TIMEOUT
 
-if not _TYPE_CHECKING:  # so that checkers of types see which names there are
-    __getattr__, __dir__ = _on_demand(
-        "nanotorch.distributed",
-        {
-            "nanotorch.distributed": "optim run",
-            "nanotorch.distributed.optim": (
-                "all_gather_object broadcast_object_list gather_object scatter_object_list"
-            ),
-        },
-    )
+_on_demand(
+    "nanotorch.distributed",
+    {
+        "nanotorch.distributed": "optim run",
+        "nanotorch.distributed.optim": (
+            "all_gather_object broadcast_object_list gather_object scatter_object_list"
+        ),
+    },
+)
 
 
 def is_available() -> bool:

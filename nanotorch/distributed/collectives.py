@@ -83,12 +83,14 @@ def get_debug_level() -> DebugLevel:
     """The level: what was set, or else the variable ``TORCH_DISTRIBUTED_DEBUG``, or OFF.
 
     Raises:
-        RuntimeError: if the variable names none.
+        ValueError: if the variable names none.
     """
     if _level[0] is None:
         name = os.environ.get("TORCH_DISTRIBUTED_DEBUG", "OFF").upper()
         if name not in DebugLevel.__members__:
-            raise RuntimeError(f"TORCH_DISTRIBUTED_DEBUG is {name}, none of OFF, INFO, DETAIL")
+            raise ValueError(
+                f"The value of TORCH_DISTRIBUTED_DEBUG must be OFF, INFO, or DETAIL, not {name!r}."
+            )
         return DebugLevel[name]
     return _level[0]
 

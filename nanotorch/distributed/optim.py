@@ -9,7 +9,7 @@ received, unless `torch.serialization.add_safe_globals` allows them.
 
 import io
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -102,10 +102,10 @@ def scatter_object_list(
         scatter_object_output_list[0] = exchanged("scatter_object_list", home, sent)[root]
 
 
+__path__: list[str] = []  # so that a row of `HOMES` may be in it
 __all__ = ("ZeroRedundancyOptimizer",)
 
-if not TYPE_CHECKING:  # so that checkers of types see which names there are
-    __getattr__, __dir__ = on_demand(__name__)
+on_demand(__name__)
 
 NOT_HERE = (
     "Optimizer state has not been consolidated on this rank. Please call "

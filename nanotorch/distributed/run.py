@@ -13,6 +13,7 @@ import time
 
 from nanotorch import program
 from nanotorch.distributed.group import announce, end_all, is_launched, launcher
+from nanotorch.names.lookup import on_demand
 
 MANY = (
     "several machines are the launcher's business: mpiexec -n 8 -hosts A,B {} -m nanotorch "
@@ -80,6 +81,8 @@ def main() -> None:
     own = [sys.executable, "-m", "nanotorch.distributed.run", *sys.argv[1:]]
     os.execv(mpiexec, [mpiexec, "-n", asked.nproc_per_node, *own])
 
+
+on_demand("nanotorch.distributed.run")
 
 if __name__ == "__main__":
     main()

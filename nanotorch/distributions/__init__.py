@@ -32,6 +32,5 @@ for _file, _home, _names in (
 ):
     globals()[_file] = _stand_in(f"{__name__}.{_file}", {f"{__name__}.{_home}": _names})
 
-if not _TYPE_CHECKING:
-    _ORIGINS = {f"{__name__}.{_home}": _names for _home, _names in _HOMES.items()}
-    __getattr__, __dir__ = _on_demand(__name__, {__name__: "transforms", **_ORIGINS})
+_ORIGINS = {f"{__name__}.{_home}": _names for _home, _names in _HOMES.items()}
+_on_demand(__name__, {__name__: "transforms", **_ORIGINS})

@@ -7,6 +7,7 @@ from typing import Any
 
 from nanotorch import linalg, ops
 from nanotorch._core.tensor import Tensor
+from nanotorch.names.lookup import on_demand
 
 
 class Constraint:
@@ -196,3 +197,6 @@ positive_definite, real_vector = PositiveDefinite(), IndependentConstraint(real,
 greater_than, greater_than_eq, less_than = GreaterThan, GreaterThanEq, LessThan
 interval, integer_interval = Interval, IntegerInterval
 multinomial, independent = Multinomial, IndependentConstraint
+
+
+on_demand(__name__)

@@ -22,6 +22,7 @@ from nanotorch.distributions.distribution import (
     summed,
 )
 from nanotorch.distributions.families import Normal
+from nanotorch.names.lookup import on_demand
 from nanotorch.nn.functional import pad, softplus
 
 
@@ -549,3 +550,6 @@ def registry(to_simplex: type[Transform]) -> ConstraintRegistry:
 
 
 biject_to, transform_to = registry(StickBreakingTransform), registry(SoftmaxTransform)
+
+
+on_demand(__name__)

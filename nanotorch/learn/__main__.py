@@ -4,7 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from nanotorch.learn import Exercise, exercise, exercises, quietly, run
+from nanotorch.learn import exercise, exercises, quietly, run
+from nanotorch.train.commands import lasting_streams
 
 PROGRAM = "python -m nanotorch.learn"
 
@@ -23,7 +24,16 @@ def main(arguments: list[str] | None = None) -> int:
     if given.number is None:
         if given.solution:
             parser.error(f"--solution needs a number: {PROGRAM} 3 --solution")
-        show_all()
+        print("Exercises in autograd. The same command with 1 at its end begins the first.\n")
+        solved = 0
+        for each in exercises():
+            path, state = Path(each.file), ""
+            if path.is_file():
+                report = quietly(each, path.read_bytes(), str(path))
+                solved += bool(report)
+                state = "solved" if report else f"not solved yet: {path}"
+            print(f"{each.number:4}  {each.title:42}  {state}".rstrip())
+        print(f"\nSolved in this directory: {solved} of {len(exercises())}.")
         return 0
     try:
         chosen = exercise(given.number)
@@ -31,19 +41,15 @@ def main(arguments: list[str] | None = None) -> int:
             solution = chosen.part("Solution")
             print(f"{chosen.number}. {chosen.title}\n\n{solution.code}\n{solution.prose}")
             return 0
-        return work_on(chosen)
+        path = Path(chosen.file)
+        if not path.exists():
+            path.write_text(chosen.template, "utf-8")
+            print(f"{chosen}\n\n{path} is written for you to fill in. The same command checks it.")
+            return 0
+        source = path.read_bytes()
     except (ValueError, OSError) as error:
         parser.error(str(error))
-
-
-def work_on(chosen: Exercise) -> int:
-    """Write the learner's file, if there is none, or else check it."""
-    path = Path(chosen.file)
-    if not path.exists():
-        path.write_text(chosen.template, "utf-8")
-        print(f"{chosen}\n\n{path} is written for you to fill in. The same command checks it.")
-        return 0
-    report = run(chosen, path.read_bytes(), str(path))
+    report = run(chosen, source, str(path))
     print(report)
     if not report:
         print(f"\nChange {path}, then run the command again.\nA solution: add --solution to it.")
@@ -53,22 +59,9 @@ def work_on(chosen: Exercise) -> int:
     return 130 if isinstance(report.error, KeyboardInterrupt) else int(not report)
 
 
-def show_all() -> None:
-    """List the exercises, each with how far it is in the current directory."""
-    print("Exercises in autograd. The same command with 1 at its end begins the first.\n")
-    solved = 0
-    for each in exercises():
-        path, state = Path(each.file), ""
-        if path.is_file():
-            report = quietly(each, path.read_bytes(), str(path))
-            solved += bool(report)
-            state = "solved" if report else f"not solved yet: {path}"
-        print(f"{each.number:4}  {each.title:42}  {state}".rstrip())
-    print(f"\nSolved in this directory: {solved} of {len(exercises())}.")
-
-
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+    with lasting_streams():
+        try:
+            sys.exit(main())
+        except KeyboardInterrupt:
+            sys.exit(130)

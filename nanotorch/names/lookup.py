@@ -15,10 +15,12 @@ def on_demand(
     origins: Mapping[str, str] | None = None,
     change: Callable[[str, str, Any], Any] | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The ``__getattr__`` and ``__dir__`` of a module.
+    """Give a module its ``__getattr__`` and its ``__dir__``, and return them.
+
+    Checkers of types are not told of it, and so see which names there are.
 
     Args:
-        module: its name.
+        module: its name; one that is not imported yet gets nothing.
         origins: names that it has, but does not import before they are used, separated by blanks,
             by the module that defines them; the module's own name stands for modules inside it.
         change: what functions go through, with the module and their names.
@@ -45,6 +47,8 @@ def on_demand(
         shown = sys.modules[module]
         return sorted({*getattr(shown, "__all__", vars(shown)), *known})
 
+    if module in sys.modules:
+        vars(sys.modules[module]).update(__getattr__=__getattr__, __dir__=__dir__)
     return __getattr__, __dir__
 
 

@@ -60,7 +60,9 @@ REASONS = (
         has_openmp has_lapack has_spectral autograd.DeviceType compiled_with_cxx11_abi USE_\w+
         PRIVATE_OPS profiler_allow_cudagraph\w+ backends.(?!cuda|cudnn|mps)\w+ accelerator.\w+
         (cuda|mps|xpu).\w+ windows convert_conv[23]d_weight_memory_format
-        nn.utils.memory_format""",
+        nn.utils.memory_format (backends|backends.\w+).(cuda|cudnn|mps|xpu|rnn).?\w* nn.cpp numa
+        cuda.amp.amp_definitely_not_available nn.parallel.(data_parallel|gather|replicate|scatter)
+        nn.parallel.(parallel_apply|comm) utils.(mkldnn|hipify)""",
     ),
     Reason(
         "processes of nanotorch share gradients, by torch.nn.parallel.DistributedDataParallel; the "
@@ -126,11 +128,11 @@ REASONS = (
     Reason(
         "nanotorch runs no code that is compiled against PyTorch. Write the function in NumPy, as "
         "a torch.autograd.Function",
-        r"utils.cpp_extension",
+        r"utils.(cpp_extension|cpp_backtrace|file_baton|backend_registration|mobile_optimizer)",
     ),
     Reason(
         "a pass over a DataLoader is a plain iterator. Use iter(loader) and next",
-        r"utils.data.dataloader._\w+",
+        r"utils.data.(dataloader._\w+|_DatasetKind|backward_compatibility)",
     ),
     Reason(
         "it is made for compilers, which cannot do with views. Use the function without `_copy`, "
@@ -225,6 +227,7 @@ REASONS = (
     ),
     Reason(
         "few use it. Use SciPy on `tensor.numpy()`: scipy.special has such functions",
+        r"special.(airy_ai|\w*bessel_\w+|\w*polynomial_\w+|zeta) "
         r"i[01]e? i0_ igammac?_? gammaincc? mvlgamma_? multigammaln polygamma_? entr erfcx "
         r"(log_)?ndtri? xlog1py",
     ),
@@ -256,7 +259,8 @@ REASONS = (
     ),
     Reason(
         "few use it. Use cross_entropy of a Linear layer",
-        r"AdaptiveLogSoftmaxWithLoss linear_cross_entropy LinearCrossEntropy\w+",
+        r"AdaptiveLogSoftmaxWithLoss linear_cross_entropy LinearCrossEntropy\w+ "
+        r"nn.modules.(adaptive|linear_cross_entropy_options)",
     ),
     Reason(
         "losses of sequences without alignment need a kernel of their own. Align the labels, and "
@@ -275,7 +279,8 @@ REASONS = (
     ),
     Reason(
         "attention is computed in one way here. Remove the choice",
-        r"nn.attention.(sdpa_kernel|SDPBackend|flex_attention)",
+        r"nn.attention.(sdpa_kernel|SDPBackend|\w*flash_attention\w*|flex_attention|WARN_\w+|varlen)"
+        r" nn.attention.(bias|experimental)",
     ),
     Reason(
         "few programs prune weights. Multiply them by a mask: torch.nn.utils.parametrize helps",
@@ -313,7 +318,8 @@ REASONS = (
     Reason(
         "few show it. Use add_image, add_figure, add_histogram, add_pr_curve or add_custom_scalars",
         r"utils.tensorboard.add_(audio|embedding|mesh|onnx_graph|video|tensor|image_with_boxes) "
-        r"utils.tensorboard.add_((histogram|pr_curve)_raw|custom_scalars_(multiline|margin)chart)",
+        r"utils.tensorboard.add_((histogram|pr_curve)_raw|custom_scalars_(multiline|margin)chart) "
+        r"utils.tensorboard.(FileWriter|RecordWriter|summary)",
     ),
     Reason("few networks use it. Use LeakyReLU or PReLU", r"nn.RReLU nn.functional.rrelu_?"),
     Reason(
@@ -336,7 +342,10 @@ REASONS = (
     Reason("few use it. Write the values under torch.no_grad()", r"nn.init.(dirac|sparse)_?"),
     Reason("PyTorch has deprecated it. Use interpolate", r"nn.functional.upsample_\w+"),
     Reason("few networks use it. Use einsum", r"nn.Bilinear nn.functional.bilinear torch.bilinear"),
-    Reason("few networks use it. Use reshape and transpose", r"ChannelShuffle channel_shuffle"),
+    Reason(
+        "few networks use it. Use reshape and transpose",
+        r"(?i)channel_?shuffle",
+    ),
     Reason("few use it. Write a Dataset that gives tuples", r"StackDataset"),
     Reason("few use it. Write an IterableDataset with itertools.chain", r"ChainDataset"),
     Reason("few use it. Give the tensors themselves", r"(get_gradient_edge|GradientEdge)"),
@@ -355,6 +364,8 @@ REASONS = (
         r"nn.modules.module.register_module_(?!forward)\w+_hook",
     ),
     Reason("few use it. Register a hook on each tensor", r"register_multi_grad_hook"),
+    Reason("few use it. Register the hook on each optimizer", r"register_optimizer_step_\w+_hook"),
+    Reason("few use it. Call step() of the class", r"optim.[a-z]+.(?!lr_)[a-z_]+"),
     Reason(
         "few use it. Call the function without it in its name with return_indices=True",
         r"\w*max_pool[123]d_with_indices",
@@ -362,9 +373,17 @@ REASONS = (
     Reason("few use it. Use torch.nn.MultiheadAttention", r"multi_head_attention_forward"),
     Reason(
         "few use it. Call checkpoint for each part, with early_stop=False if need be",
-        r"checkpoint_sequential set_checkpoint_early_stop",
+        r"checkpoint_sequential set_checkpoint_early_stop set_checkpoint_debug_enabled "
+        r"CheckpointPolicy SelectiveCheckpointContext create_selective_checkpoint_contexts",
     ),
     Reason("few use it. Use logsumexp of parts, or cumsum of exp", r"logcumsumexp"),
+    Reason("few use it. Use torch.rand, or assert_close", r"testing.(make_tensor|assert_allclose)"),
+    Reason("few use it. Write to `tensor.data`", r"utils.swap_tensors"),
+    Reason("no function that is here returns it", r"return_types.\w+"),
+    Reason(
+        "files of torch.save are safetensors here, which leave nothing to choose",
+        r"serialization.\w+",
+    ),
     Reason(
         "operations do not run side by side, and all are deterministic. Leave it out",
         r"[gs]et_(num_interop_threads|deterministic_debug_mode) set_flush_denormal",
@@ -378,6 +397,9 @@ REASONS = (
         "few use it. Write it as a function of the distributions that there are",
         r"""distributions.(AbsTransform|CatTransform|CorrCholesky\w+|Cumulative\w+|ReshapeTransform)
         distributions.(StackTransform|LowerCholeskyTransform|PositiveDefinite\w+|PowerTransform)
+        distributions.utils.\w+ distributions.constraints.(MixtureSameFamilyConstraint|cat|stack)
+        distributions.constraints.(corr_cholesky|half_open_interval|one_hot|positive_semidefinite)
+        distributions.constraints.(square|symmetric)
         distributions.(HalfNormal|LogisticNormal|LowRank\w+|\w*Cauchy|Relaxed\w+|Dirichlet)
         distributions.(InverseGamma|ContinuousBernoulli|OneHot\w+|NegativeBinomial|Binomial|Chi2)
         distributions.(\w*Pareto|ExponentialFamily|FisherSnedecor|Geometric|Gumbel|Kumaraswamy)
@@ -388,7 +410,20 @@ REASONS = (
         distributions.(one_hot_\w+|pareto|relaxed_\w+|studentT|von_mises|weibull|dirichlet)
         distributions.wishart""",
     ),
+    Reason(
+        "it is how PyTorch works inside. Programs use what stands in the modules around it",
+        r"""OptState InplaceFunction VariableMeta UninitializedTensorMixin nativert contrib
+        nn.backends get_(analytical|numerical)_jacobian\w* allow_mutation_on_saved_tensors
+        node_creation_hook queue_callback region_activation_memory_budget set_\w+_capture_stream
+        nn.backends.thnn set_warn_on_accumulate_\w+ transfer_parametrizations_and_params
+        WeightNorm SpectralNorm\w*
+        distributed.run.\w+ utils._pytree.\w+ utils.(dlpack|hooks|checkpoint).\w+ overrides.\w+
+        utils.(cmake_prefix_path|generate_methods_for_\w+|get_cpp_backtrace|rename_\w+|set_module)
+        utils.(backcompat|bundled_inputs|debug_log|deterministic|model_dump|module_tracker|viz|weak)
+        utils.(serialization|show_pickle|throughput_benchmark)""",
+    ),
 )
+SHOWN = ("functional",)  # whose names are those of `torch`
 
 
 @functools.cache
@@ -407,7 +442,10 @@ def why_not(place: str, name: str) -> str | None:
         if pattern.fullmatch(dotted if has_place else name):
             return why
     above, _, own = place.rpartition(".")
-    return why_not(above, own) if place else None
+    if not place:
+        return None
+    # A module may be out of scope; and modules of a package show its names, too.
+    return why_not(above, own) or (why_not(above, name) if above or own in SHOWN else None)
 
 
 # Modules of PyTorch's whose names nanotorch has in other modules, which are told first.
@@ -419,6 +457,9 @@ HOMES = {
     "amp.grad_scaler": {"nanotorch.amp": "GradScaler"},
     "cuda.amp.autocast_mode": {"nanotorch.cuda.amp": "autocast"},
     "cuda.amp.grad_scaler": {"nanotorch.cuda.amp": "GradScaler"},
+    "distributed.optim.zero_redundancy_optimizer": {
+        "nanotorch.distributed.optim": "ZeroRedundancyOptimizer"
+    },
     "torch_version": {"nanotorch.version": "TorchVersion"},
     "utils._pytree": {
         "nanotorch.func.trees": "GetAttrKey MappingKey SequenceKey TreeSpec "

@@ -34,6 +34,7 @@ from nanotorch._core.layout import order_of
 from nanotorch._core.op import method, public
 from nanotorch._core.random import memory_order
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.names.lookup import on_demand
 from nanotorch.ops.arguments import need_tensors, no_form, shape_of
 from nanotorch.ops.creation import Options, empty, leaf, numpy_dtype
 from nanotorch.ops.joining import common_shape
@@ -709,3 +710,6 @@ def multinomial(
         RuntimeError: for weights that are none, or too few of them.
     """
     return wrap(stream(generator).multinomial(input._array, num_samples, replacement))
+
+
+on_demand(__name__)

@@ -25,6 +25,7 @@ from nanotorch._core.dtypes import BFLOAT16, absent, device
 from nanotorch._core.graph import HookDict
 from nanotorch._core.layout import address
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.names.lookup import on_demand
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
 from nanotorch.optim.lr_scheduler import LRScheduler
@@ -878,3 +879,6 @@ def check_location(where: Any) -> None:
             "map_location=torch.device('cpu') to map your storages to the CPU."
         )
     raise absent(kind)
+
+
+on_demand(__name__)

@@ -8,7 +8,7 @@ function's backward, inside a graph of its own.
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nanotorch import ops
 from nanotorch._core.call_site import warn
@@ -241,5 +241,4 @@ class CheckpointFunction(Function):
         return None, None, *(a.grad if isinstance(a, Tensor) else None for a in args)
 
 
-if not TYPE_CHECKING:  # errors about other names tell why
-    __getattr__, __dir__ = on_demand("nanotorch.utils.checkpoint")
+on_demand("nanotorch.utils.checkpoint")

@@ -102,6 +102,13 @@ def test_a_variable_that_is_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
         dist.init_process_group()
 
 
+@pytest.mark.parametrize("given", ["", "LOUD"])
+def test_a_level_of_checks_that_there_is_not(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORCH_DISTRIBUTED_DEBUG", given)
+    with pytest.raises(ValueError, match=f"must be OFF, INFO, or DETAIL, not '{given}'"):
+        dist.get_debug_level()
+
+
 def test_without_mpi4py_the_extra_is_named() -> None:
     code = "import sys; sys.modules['mpi4py'] = None; import nanotorch.distributed as d"
     code += "; d.init_process_group()"

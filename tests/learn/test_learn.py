@@ -246,3 +246,11 @@ def test_in_a_notebook() -> None:
 )
 def test_what_counts_as_the_same(found: object, expected: object, equal: bool) -> None:
     assert learn.same(found, expected) == equal
+
+
+@pytest.mark.parametrize("arguments", ["", "3", "3 --solution"])
+def test_a_reader_may_leave(arguments: str) -> None:
+    shown = f"{sys.executable} -m nanotorch.learn {arguments} | head -n 1"
+    done = subprocess.run(shown, shell=True, capture_output=True, text=True, check=True)
+    assert len(done.stdout.splitlines()) == 1
+    assert done.stderr == ""

@@ -14,6 +14,7 @@ from nanotorch import ops
 from nanotorch._core.call_site import warn
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor
+from nanotorch.names.lookup import on_demand
 from nanotorch.nn.container import ModuleDict, ModuleList
 from nanotorch.nn.functional.spatial import normalize
 from nanotorch.nn.module import Module
@@ -478,3 +479,6 @@ def remove_weight_norm(module: Any, name: str = "weight") -> Any:
         ValueError: if there is none.
     """
     return WeightNorm.taken_off(module, name)
+
+
+on_demand(__name__)

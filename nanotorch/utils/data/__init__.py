@@ -1,7 +1,5 @@
 """Datasets, samplers, and the loader that makes batches of them."""
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
-
 from nanotorch.names.lookup import on_demand as _on_demand
 from nanotorch.utils.data.dataloader import DataLoader as DataLoader
 from nanotorch.utils.data.dataset import BatchSampler as BatchSampler
@@ -21,5 +19,4 @@ from nanotorch.utils.data.dataset import default_convert as default_convert
 from nanotorch.utils.data.dataset import get_worker_info as get_worker_info
 from nanotorch.utils.data.dataset import random_split as random_split
 
-if not _TYPE_CHECKING:  # so that checkers of types see which names there are
-    __getattr__, __dir__ = _on_demand("nanotorch.utils.data")
+_on_demand("nanotorch.utils.data")

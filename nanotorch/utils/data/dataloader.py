@@ -425,5 +425,4 @@ class DataLoader(Generic[T_co]):
         self._resume = state_dict
 
 
-if not TYPE_CHECKING:  # errors about other names tell why
-    __getattr__, __dir__ = on_demand(__name__)
+on_demand(__name__)

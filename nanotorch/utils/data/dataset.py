@@ -22,7 +22,7 @@ from collections.abc import (
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -894,5 +894,4 @@ def read_all(read: Reader, indices: Iterator[Any], position: Position) -> Iterat
     return map(read, itertools.chain(indices, finish()))
 
 
-if not TYPE_CHECKING:  # errors about other names tell why
-    __getattr__, __dir__ = on_demand(__name__)
+on_demand(__name__)

@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from nanotorch.utils.tensorboard.files import Values
 
 
-if not TYPE_CHECKING:  # errors about other names tell why
-    __getattr__, __dir__ = on_demand(__name__)
+on_demand(__name__)
 
 __all__ = ["SummaryWriter"]
 
