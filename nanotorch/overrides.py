@@ -198,16 +198,11 @@ def array_of(tensor: Any) -> Any:
     return vars(tensor)["_array"]
 
 
-def set_array(tensor: Any, array: Any) -> None:
-    """The array of a tensor, changed."""
-    vars(tensor)["_array"] = array
-
-
 def prepare(cls: Any) -> None:
     """Let the methods of a new class of tensors, and the operations on them, ask it."""
     if cls.__torch_function__ == Parameter.__torch_function__:
         return
-    cls._array = property(array_of, set_array)
+    cls._array = property(array_of, lambda tensor, array: vars(tensor).update(_array=array))
     every = {name: f for part in reversed(Tensor.__mro__[:-1]) for name, f in vars(part).items()}
     for name, function in every.items():
         asks = isinstance(function, FunctionType | property) and (name[0] != "_" or name in FORMS)

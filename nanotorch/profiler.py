@@ -26,15 +26,7 @@ INVALID = (
     "Invalid profiler schedule arguments. Got wait={} (need >= 0), warmup={} (need >= 0), "
     "active={} (need > 0), repeat={} (need >= 0), skip_first={} (need >= 0)."
 )
-COLUMNS = (
-    "Name",
-    "Self CPU %",
-    "Self CPU",
-    "CPU total %",
-    "CPU total",
-    "CPU time avg",
-    "# of Calls",
-)
+COLUMNS = "Name|Self CPU %|Self CPU|CPU total %|CPU total|CPU time avg|# of Calls"
 
 
 def kineto_available() -> bool:
@@ -122,21 +114,12 @@ class Averages(list[Average]):
         """
         order = self if sort_by is None else sorted(self, key=lambda a: -getattr(a, sort_by))
         whole = sum(a.self_cpu_time_total for a in self)
-        rows = [COLUMNS]
+        rows = [COLUMNS.split("|")]
         for a in order[: None if row_limit < 0 else row_limit]:
-            own, total = a.self_cpu_time_total, a.cpu_time_total
-            parts = [f"{100 * t / whole if whole else 0:.2f}%" for t in (own, total)]
-            rows.append(
-                (
-                    a.key,
-                    parts[0],
-                    shown(own),
-                    parts[1],
-                    shown(total),
-                    shown(a.cpu_time),
-                    str(a.count),
-                )
-            )
+            row = [a.key]
+            for spent in (a.self_cpu_time_total, a.cpu_time_total):
+                row += f"{100 * spent / whole if whole else 0:.2f}%", shown(spent)
+            rows.append([*row, shown(a.cpu_time), str(a.count)])
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         rule = "  ".join("-" * width for width in widths)
         lines = ["  ".join(t.rjust(w) for t, w in zip(r, widths, strict=True)) for r in rows]

@@ -13,33 +13,13 @@ from nanotorch.names.lookup import on_demand as _on_demand
 _on_demand("nanotorch.cuda", {"nanotorch.cuda": "amp"})
 
 
-def is_available() -> bool:
-    """Always False."""
+def is_available(including_emulation: bool = True) -> bool:
+    """Always False; so are `is_initialized` and `is_bf16_supported`."""
     return False
 
 
-def is_initialized() -> bool:
-    """Always False."""
-    return False
-
-
-def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Always False."""
-    return False
-
-
-def device_count() -> int:
-    """Always 0."""
-    return 0
-
-
-def memory_allocated(device: _Any = None) -> int:
-    """Always 0."""
-    return 0
-
-
-def max_memory_allocated(device: _Any = None) -> int:
-    """Always 0."""
+def device_count(device: _Any = None) -> int:
+    """Always 0; so are `memory_allocated` and `max_memory_allocated`."""
     return 0
 
 
@@ -47,16 +27,12 @@ def manual_seed(seed: int) -> None:
     """Nothing to do: `nanotorch.manual_seed` starts the only stream."""
 
 
-def manual_seed_all(seed: int) -> None:
-    """Nothing to do: `nanotorch.manual_seed` starts the only stream."""
-
-
 def empty_cache() -> None:
     """Nothing to do."""
 
 
-def current_device() -> _NoReturn:
-    """Always an error.
+def current_device(device: _Any = None) -> _NoReturn:
+    """Always an error, as of `set_device`, `synchronize` and `get_device_name`.
 
     Raises:
         AssertionError: PyTorch's.
@@ -64,28 +40,7 @@ def current_device() -> _NoReturn:
     raise _absent("cuda")
 
 
-def set_device(device: _Any) -> _NoReturn:
-    """Always an error.
-
-    Raises:
-        AssertionError: PyTorch's.
-    """
-    raise _absent("cuda")
-
-
-def synchronize(device: _Any = None) -> _NoReturn:
-    """Always an error.
-
-    Raises:
-        AssertionError: PyTorch's.
-    """
-    raise _absent("cuda")
-
-
-def get_device_name(device: _Any = None) -> _NoReturn:
-    """Always an error.
-
-    Raises:
-        AssertionError: PyTorch's.
-    """
-    raise _absent("cuda")
+is_initialized = is_bf16_supported = is_available
+memory_allocated = max_memory_allocated = device_count
+manual_seed_all = manual_seed
+set_device = synchronize = get_device_name = current_device

@@ -99,17 +99,6 @@ def stands_at(name: str) -> Any:
     return found if defined == name else None
 
 
-def is_harmless(found: Any) -> bool:
-    """Whether any file may put this into a module: layers, and the functions that layers use.
-
-    Others may execute what they are given, and a module calls its hooks with what a file holds.
-    """
-    if isinstance(found, type):
-        return issubclass(found, Module)
-    homes = map(importlib.import_module, PUBLIC)
-    return any(getattr(home, found.__qualname__, None) is found for home in homes)
-
-
 def named(name: str, weights_only: bool | None) -> Any:
     """The class or function that a file names.
 
@@ -124,7 +113,14 @@ def named(name: str, weights_only: bool | None) -> Any:
             return value
     trusted = weights_only is False
     found = stands_at(name) if trusted or name.startswith(OWN) else None
-    if not trusted and (found is None or not is_harmless(found)):
+    # Any file may put layers into a module, and the functions that layers use. Others may execute
+    # what they are given, and a module calls its hooks with what a file holds.
+    if isinstance(found, type):
+        harmless = issubclass(found, Module)
+    else:
+        homes = map(importlib.import_module, PUBLIC if found else ())
+        harmless = any(getattr(home, found.__qualname__, None) is found for home in homes)
+    if not trusted and not harmless:
         shown = known[:200].encode("utf-8", "backslashreplace").decode("utf-8")
         raise pickle.UnpicklingError(NOT_ALLOWED.format(shown))
     if found is None:
@@ -154,6 +150,13 @@ KINDS = (
     (b"<", "a page of the web rather than the file that was to be fetched"),
     (b"\x1f\x8b", "compressed by gzip; unpack it first"),
 )
+# How the name of a file in a zip archive ends, and what the archive is then.
+INSIDE = {
+    "/constants.pkl": "is a program of torch.jit, which nanotorch does not have; save the "
+    "state_dict of the original model where PyTorch is installed",
+    "data.pkl": "is a checkpoint of torch.save. {}",
+    ".npy": "is an archive of arrays; numpy.load reads it and nanotorch.from_numpy takes those",
+}
 BEGINNING = 32
 MAGIC = b"\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"  # of PyTorch's files before 1.6
 
@@ -167,7 +170,14 @@ def description(file: BinaryIO, path: str) -> str | None:
     file.seek(0)
     data = file.read(BEGINNING)
     if data.startswith(b"PK\x03\x04"):
-        return zip_description(file, path)
+        try:
+            names = " ".join(zipfile.ZipFile(file).namelist()) + " "
+        except Exception:  # of which a damaged archive, whose directory stands at its end, has many
+            return "is a zip archive that was cut off, maybe of torch.save; get it again"
+        found = (told for end, told in INSIDE.items() if f"{end} " in names)
+        return next(found, "is a zip archive, of which nanotorch knows nothing").format(
+            CONVERT.format(path=path)
+        )
     if data[:1] == b"\x80" and data[1:2] in b"\x02\x03\x04\x05":
         kind = "a checkpoint of torch.save in its old format" if MAGIC in data else "a pickle"
         return f"is {kind}. {CONVERT.format(path=path)}"
@@ -175,28 +185,6 @@ def description(file: BinaryIO, path: str) -> str | None:
         if data.startswith(beginning):
             return f"is {kind}"
     return None
-
-
-def zip_description(file: BinaryIO, path: str) -> str:
-    """As `description`, for a zip archive."""
-    try:
-        names = zipfile.ZipFile(file).namelist()
-    except Exception:  # of which a damaged archive may cause many
-        # Its directory stands at its end.
-        return (
-            "is a zip archive that was cut off, maybe a checkpoint of torch.save; get it again. "
-            "nanotorch reads files of its own and of safetensors"
-        )
-    if any(name.endswith("/constants.pkl") for name in names):
-        return (
-            "is a program of torch.jit, which nanotorch does not have; save the state_dict of the "
-            "original model where PyTorch is installed"
-        )
-    if any(name.endswith("data.pkl") for name in names):
-        return f"is a checkpoint of torch.save. {CONVERT.format(path=path)}"
-    if any(name.endswith(".npy") for name in names):
-        return "is an archive of arrays; numpy.load reads it and nanotorch.from_numpy takes those"
-    return "is a zip archive, of which nanotorch knows nothing"
 
 
 # Tensors that lie in the same memory: which they are, and how they come to do so again.
@@ -578,7 +566,6 @@ class Decoder:
 
 FORMAT, FORMAT_OF_VALUES = 2, 1  # the second has no objects
 OURS, CHECKSUM = "nanotorch", "nanotorch.crc32"
-MOST_DIMENSIONS = 64
 LONGEST = 100  # characters of a name in a message
 # safetensors' names of dtypes; the rest is what NumPy or nanotorch lacks.
 DTYPES = {
@@ -747,40 +734,28 @@ def read_arrays(
     file: BinaryIO, header: dict[str, Any], size: int, path: str
 ) -> dict[str, np.ndarray]:
     """The tensors of a file as arrays that cannot be written to."""
-    places: dict[str, tuple[int, int]] = {}
-    for name, entry in header.items():
-        try:
-            kind, shape, (start, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
-            whole = isinstance(shape, list)
-            whole &= all(type(n) is int and 0 <= n < 2**63 for n in (*shape, start, end))
-        except (TypeError, KeyError, ValueError) as error:
-            reason = f"{type(error).__name__}: {error}"
-            raise RuntimeError(f"{path}: its header is damaged ({short(name)}: {reason})") from None
-        if not isinstance(kind, str) or kind not in DTYPES:
-            raise RuntimeError(
-                f"{path}: the tensor {short(name)} has the dtype {kind!s:.{LONGEST}} of "
-                "safetensors, which nanotorch lacks; convert it to one of "
-                f"{', '.join(DTYPES)} first"
-            )
-        if len(shape) > MOST_DIMENSIONS:
-            raise RuntimeError(
-                f"{path}: the tensor {short(name)} has {len(shape)} dimensions; an array of NumPy "
-                f"has at most {MOST_DIMENSIONS}"
-            )
-        if not whole or math.prod(shape) * DTYPES[kind].itemsize != end - start:
-            raise RuntimeError(
-                f"{path} is damaged: the tensor {short(name)} of shape {short(shape)} and dtype "
-                f"{kind} cannot take the bytes from {short(start)} to {short(end)}"
-            )
-        places[name] = start, end
     reached = 0
-    for name, (start, end) in sorted(places.items(), key=lambda place: place[1]):
-        if start != reached:
-            raise RuntimeError(
-                f"{path} is damaged: the tensor {short(name)} begins at {start}, where the one "
-                f"before ends at {reached}"
-            )
-        reached = end
+    try:
+        # In the order in which they lie, without a gap.
+        for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
+            kind, shape, (start, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
+            if not isinstance(kind, str) or kind not in DTYPES:
+                raise RuntimeError(
+                    f"{path}: the tensor {short(name)} has the dtype {kind!s:.{LONGEST}} of "
+                    "safetensors, which nanotorch lacks; convert it to one of "
+                    f"{', '.join(DTYPES)} first"
+                )
+            sizes = [*shape, start, end]
+            whole = all(type(n) is int and 0 <= n < 2**63 for n in sizes) and start == reached
+            if not whole or math.prod(shape) * DTYPES[kind].itemsize != end - start:
+                place = f"byte {start} to {end} of {kind} in shape {shape}"
+                raise ValueError(f"{short(name)} cannot be {place}")
+            reached = end
+    except (TypeError, KeyError, ValueError) as error:
+        reason = f"{type(error).__name__}: {short(str(error))}"
+        raise RuntimeError(
+            f"{path}: its header is damaged (after byte {reached}: {reason})"
+        ) from None
     if reached > size:
         before = file.tell()
         raise RuntimeError(
@@ -792,8 +767,8 @@ def read_arrays(
     if len(data) < size:  # another program has shortened it since
         raise RuntimeError(f"{path} is cut off: {size - len(data)} bytes are missing at its end")
     arrays = {}
-    for name, (start, _) in places.items():
-        kind, shape = DTYPES[header[name]["dtype"]], header[name]["shape"]
+    for name, entry in header.items():
+        kind, shape, start = DTYPES[entry["dtype"]], entry["shape"], entry["data_offsets"][0]
         halves = kind is dtypes.bfloat16
         try:
             array = np.ndarray(shape, np.uint16 if halves else kind._numpy, data, start)
@@ -804,6 +779,13 @@ def read_arrays(
 
 
 # What users call: `save` and `load`.
+
+
+NO_CUDA = (
+    "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If "
+    "you are running on a CPU-only machine, please use torch.load with "
+    "map_location=torch.device('cpu') to map your storages to the CPU."
+)
 
 
 def save(
@@ -861,24 +843,13 @@ def load(
         OSError: if the path is not that of a file that can be read.
         AssertionError, RuntimeError: if ``map_location`` is not the CPU.
     """
-    check_location(map_location)
+    # Files hold nothing else than what is of the CPU.
+    where = map_location.get("cpu") if isinstance(map_location, dict) else map_location
+    if where is not None and not callable(where) and (kind := device(where).type) != "cpu":
+        raise RuntimeError(NO_CUDA) if kind == "cuda" else absent(kind)
     name = os.fspath(f) if isinstance(f, (str, os.PathLike)) else getattr(f, "name", "the file")
     with source(f) as file:
         return unpacked(file, str(name), weights_only)
-
-
-def check_location(where: Any) -> None:
-    """Refuse to load to a device that is not there."""
-    target = where.get("cpu") if isinstance(where, dict) else where  # files hold nothing else
-    if target is None or callable(target) or (kind := device(target).type) == "cpu":
-        return
-    if kind == "cuda":
-        raise RuntimeError(
-            "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is "
-            "False. If you are running on a CPU-only machine, please use torch.load with "
-            "map_location=torch.device('cpu') to map your storages to the CPU."
-        )
-    raise absent(kind)
 
 
 on_demand(__name__)

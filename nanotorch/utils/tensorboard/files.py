@@ -19,7 +19,6 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nanotorch._core.tensor import Tensor
 
@@ -32,59 +31,19 @@ if TYPE_CHECKING:
 # A file of records with checksums, as TensorBoard reads it.
 
 
-POLYNOMIAL = 0x82F63B78
-"""Castagnoli's, with the bits in reverse order."""
-BLOCK = 512
-"""How many bytes are looked up at once."""
 MASK = 0xA282EAD8
 """Added to a checksum that is stored beside what it is of."""
 
 
 def record(data: bytes) -> bytes:
     """Return a record: the length, a checksum of the length, the data, a checksum of the data."""
-    return b"".join((_head(len(data)), data, _checksum(data)))
-
-
-@functools.lru_cache(1000)
-def _head(length: int) -> bytes:
-    """A length with its checksum: few are different."""
-    head = struct.pack("<Q", length)
-    return head + _checksum(head)
+    head = struct.pack("<Q", len(data))
+    return b"".join((head, _checksum(head), data, _checksum(data)))
 
 
 def _checksum(data: bytes) -> bytes:
-    crc = crc32c(data)
+    crc = protos().crc32c(data)
     return struct.pack("<I", ((crc >> 15 | crc << 17) + MASK) & 0xFFFFFFFF)
-
-
-def crc32c(data: bytes) -> int:
-    """Return the cyclic redundancy check of RFC 3720, section 12.1.
-
-    The check is linear: each byte contributes by its value and its distance from the end, and what
-    was found of all blocks before is as if it were added to the next four bytes.
-    """
-    table, rows = _contributions()
-    crc = 0xFFFFFFFF
-    for start in range(0, len(data), BLOCK):
-        count = min(BLOCK, len(data) - start)
-        places = rows[-count:] + np.frombuffer(data, np.uint8, count, start)
-        reached = min(count, 4)
-        for index in range(reached):
-            places[index] ^= crc >> 8 * index & 0xFF
-        crc = int(np.bitwise_xor.reduce(table[places])) ^ crc >> 8 * reached
-    return crc ^ 0xFFFFFFFF
-
-
-@functools.cache
-def _contributions() -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """What each value contributes at each place of a block, and where a place's row begins."""
-    last = np.arange(256, dtype=np.uint32)
-    for _ in range(8):
-        last = np.where(last & 1, last >> 1 ^ np.uint32(POLYNOMIAL), last >> 1)
-    rows = [last]
-    for _ in range(BLOCK - 1):  # one byte further from the end
-        rows.append(last[rows[-1] & 0xFF] ^ rows[-1] >> 8)
-    return np.concatenate(rows[::-1]), np.arange(0, 256 * BLOCK, 256, dtype=np.int64)
 
 
 # TensorFlow's `RunMetadata` with the time and memory of each operation, in protobuf's encoding.
@@ -168,11 +127,12 @@ def protos() -> SimpleNamespace:
     """Return the messages and builders of tensorboardX."""
     with _without_torch():
         from tensorboardX import summary
+        from tensorboardX.crc32c import crc32c
     modules = {name: importlib.import_module(f"tensorboardX.proto.{name}_pb2") for name in MESSAGES}
     found = {name: value for module in modules.values() for name, value in vars(module).items()}
     # Both have types of data: of hyperparameters, and of tensors, which keep the name.
     more = {"HParamType": modules["api"].DataType, "SessionStatus": modules["api"].Status}
-    return SimpleNamespace(**{**found, **more, "summary": summary})
+    return SimpleNamespace(**{**found, **more, "summary": summary, "crc32c": crc32c})
 
 
 @contextmanager
@@ -213,7 +173,14 @@ class EventFile:
         directory.mkdir(parents=True, exist_ok=True)
         self.log_dir = log_dir
         self._flush_secs = flush_secs
-        self._file = (directory / _new_name(directory, suffix)).open("wb")
+        # Readers take a run's files in the order of their names, so that a run resumed within the
+        # second in which it was interrupted must not sort before its first part.
+        names = (re.search(r"\.tfevents\.(\d+)\.", path.name) for path in directory.iterdir())
+        latest = max((int(found[1]) for found in names if found), default=0)
+        seconds = max(int(time.time()), latest + 1)
+        where = f"{socket.gethostname()}.{os.getpid()}.{next(_serial)}"
+        name = f"events.out.tfevents.{seconds:010d}.{where}{suffix}"
+        self._file = (directory / name).open("wb")
         # Unlike atexit, this lets go of a writer that is dropped before the program ends.
         self._close = weakref.finalize(self, _close, self._file)
         self.add(protos().Event(file_version="brain.Event:2"))
@@ -253,19 +220,6 @@ def _close(file: BinaryIO) -> None:
     """Close a file that has been flushed, or whose owner is gone and can be told nothing."""
     with contextlib.suppress(OSError):
         file.close()
-
-
-def _new_name(directory: Path, suffix: str) -> str:
-    """Name a file after all present ones.
-
-    Readers take a run's files in the order of their names, so that a run resumed within the
-    second in which it was interrupted must not sort before its first part.
-    """
-    names = (re.search(r"\.tfevents\.(\d+)\.", path.name) for path in directory.iterdir())
-    latest = max((int(found[1]) for found in names if found), default=0)
-    seconds = max(int(time.time()), latest + 1)
-    where = f"{socket.gethostname()}.{os.getpid()}.{next(_serial)}"
-    return f"events.out.tfevents.{seconds:010d}.{where}{suffix}"
 
 
 # Values, and parts of messages.

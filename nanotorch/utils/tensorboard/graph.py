@@ -191,7 +191,14 @@ class Scopes:
     """
 
     def __init__(self, model: Module, outside: str | None = None, complete: bool = True) -> None:
-        self.paths = module_paths(model)
+        # Each module is named by the attributes that lead to it, each with its class.
+        self.paths: dict[Module, str] = {}
+        named: dict[str, str] = {}
+        for dotted, module in model.named_modules():
+            parent, _, attribute = dotted.rpartition(".")
+            kind = module._get_name()
+            own = safe(f"{attribute}_{kind}" if dotted else kind)
+            named[dotted] = self.paths[module] = f"{named[parent]}/{own}" if dotted else own
         self.outside = self.paths[model] if outside is None else outside
         self.identities: set[Node] = set()
         self._complete = complete
@@ -233,19 +240,6 @@ class Scopes:
     def _mark(self) -> None:
         self._starts.append(next_sequence())
         self._scopes.append(self._stack[-1])
-
-
-def module_paths(model: Module) -> dict[Module, str]:
-    """Name each module by the attributes that lead to it, each with its class."""
-    paths: dict[str, str] = {}
-    result: dict[Module, str] = {}
-    for dotted, module in model.named_modules():
-        parent, _, attribute = dotted.rpartition(".")
-        kind = module._get_name()
-        own = safe(f"{attribute}_{kind}" if dotted else kind)
-        paths[dotted] = f"{paths[parent]}/{own}" if dotted else own
-        result[module] = paths[dotted]
-    return result
 
 
 def join(box: str, name: str) -> str:

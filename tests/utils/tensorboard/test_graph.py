@@ -14,7 +14,7 @@ import nanotorch as torch
 from nanotorch import nn
 from nanotorch.utils.tensorboard import SummaryWriter
 from nanotorch.utils.tensorboard.files import OpStats, run_metadata, varint
-from nanotorch.utils.tensorboard.graph import module_paths, operation
+from nanotorch.utils.tensorboard.graph import Scopes, operation
 from tests.utils.tensorboard.records import costs_of, events, graph_of, nodes_of, profiles_of
 
 
@@ -51,7 +51,7 @@ def check(graph: Any, model: nn.Module) -> dict[str, Any]:
             assert source.partition(":")[0] in nodes, f"{node.name} has no such input: {source}"
         assert "Const" not in node.op
         assert "_output_shapes" in node.attr
-    paths = module_paths(model)
+    paths = Scopes(model).paths
     for dotted, parameter in model.named_parameters():
         owner, _, attribute = dotted.rpartition(".")
         node = nodes[f"{paths[model.get_submodule(owner)]}/{attribute}"]

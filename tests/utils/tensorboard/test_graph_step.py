@@ -9,7 +9,7 @@ import pytest
 import nanotorch as torch
 from nanotorch import nn
 from nanotorch.utils.tensorboard import SummaryWriter
-from nanotorch.utils.tensorboard.graph import module_paths
+from nanotorch.utils.tensorboard.graph import Scopes
 from tests.utils.tensorboard.records import costs_of, nodes_of, profiles_of
 
 
@@ -68,7 +68,7 @@ def check_both(directory: Path, model: nn.Module, prefix: str = "") -> None:
     """Both graphs are whole, lie in the modules' boxes and lead to every parameter."""
     profiles = profiles_of(directory)
     forward, backward = (complete(profiles[prefix + d]) for d in ("forward", "backward"))
-    paths = module_paths(model)
+    paths = Scopes(model).paths
     boxes = {*paths.values(), "input", "output", "gradient", ""}
     for name in {*forward, *backward}:
         assert name.rpartition("/")[0] in boxes, name
