@@ -142,17 +142,26 @@ def leaf_problem(actual: Any, expected: Any, options: Options) -> str | None:
         kind = dtypes.int64 if whole else dtypes.float64
         return scalar_problem(actual, expected, options, options.tolerances(kind))
     related = not options.flags["same"] or type(actual) is type(expected)
-    if all(isinstance(v, Tensor | np.ndarray) for v in pair) and related:
-        return tensor_problem(as_tensor(actual), as_tensor(expected), options)
-    raise TypeError(
-        f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}."
+    if not (all(isinstance(v, Tensor | np.ndarray) for v in pair) and related):
+        kinds = f"{type(actual)} and {type(expected)}"
+        raise TypeError(f"No comparison pair was able to handle inputs of type {kinds}.")
+    actual, expected = (
+        (v if isinstance(v, Tensor) else Tensor._lift(v)).detach() for v in (actual, expected)
     )
-
-
-def as_tensor(value: Any) -> Tensor:
-    """A tensor or array as a tensor."""
-    tensor: Tensor = value if isinstance(value, Tensor) else Tensor._lift(value)
-    return tensor.detach()
+    for name, wanted in (("shape", True), ("dtype", options.flags["dtype"])):
+        a, e = getattr(actual, name), getattr(expected, name)
+        if wanted and a != e:
+            return f"The values for attribute '{name}' do not match: {a} != {e}."
+    if options.flags["stride"] and actual.stride() != expected.stride():
+        strides = f"{actual.stride()} != {expected.stride()}"
+        return f"The values for attribute 'stride()' do not match: {strides}."
+    tolerances = options.tolerances(actual.dtype, expected.dtype)
+    if not actual.ndim:
+        return scalar_problem(actual.item(), expected.item(), options, tolerances)
+    kind = dtypes.promote_types(actual.dtype, expected.dtype)
+    a, e = actual._array.astype(kind._numpy), expected._array.astype(kind._numpy)
+    matches = is_close(a, e, options, tolerances)
+    return None if matches.all() else mismatch(a, e, matches, tolerances)
 
 
 def is_close(actual: Any, expected: Any, options: Options, tolerances: tuple[float, float]) -> Any:
@@ -181,24 +190,6 @@ def scalar_problem(
             f"Relative difference: {relative}" + ("" if exact else f" (up to {rtol} allowed)"),
         ]
     )
-
-
-def tensor_problem(actual: Tensor, expected: Tensor, options: Options) -> str | None:
-    """How two tensors differ."""
-    for name, wanted in (("shape", True), ("dtype", options.flags["dtype"])):
-        a, e = getattr(actual, name), getattr(expected, name)
-        if wanted and a != e:
-            return f"The values for attribute '{name}' do not match: {a} != {e}."
-    if options.flags["stride"] and actual.stride() != expected.stride():
-        strides = f"{actual.stride()} != {expected.stride()}"
-        return f"The values for attribute 'stride()' do not match: {strides}."
-    tolerances = options.tolerances(actual.dtype, expected.dtype)
-    if not actual.ndim:
-        return scalar_problem(actual.item(), expected.item(), options, tolerances)
-    kind = dtypes.promote_types(actual.dtype, expected.dtype)
-    a, e = actual._array.astype(kind._numpy), expected._array.astype(kind._numpy)
-    matches = is_close(a, e, options, tolerances)
-    return None if matches.all() else mismatch(a, e, matches, tolerances)
 
 
 def mismatch(

@@ -50,17 +50,6 @@ def is_lower(value: Tensor) -> Tensor:
     return (value.tril() == value).flatten(-2).all(-1)
 
 
-def is_factor(value: Tensor) -> Tensor:
-    """Whether matrices have that and a positive diagonal."""
-    return is_lower(value) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
-
-
-def is_definite(value: Tensor) -> Tensor:
-    """Whether matrices are symmetric, with a factor of Cholesky."""
-    symmetric = ops.isclose(value, value.mT, atol=1e-6).flatten(-2).all(-1)
-    return symmetric & linalg.cholesky_ex(value).info.eq(0)
-
-
 def is_integer(value: Tensor, low: Any, high: Any = math.inf) -> Tensor:
     """Whether numbers are integers from a bound to another."""
     return value.remainder(1).eq(0) & (value >= low) & (value <= high)
@@ -122,11 +111,19 @@ class LowerTriangular(Constraint, test=is_lower, event_dim=2):
     """Matrices with zeros above the diagonal."""
 
 
-class LowerCholesky(Constraint, test=is_factor, event_dim=2):
+class LowerCholesky(
+    Constraint, event_dim=2,
+    test=lambda x: is_lower(x) & (x.diagonal(dim1=-2, dim2=-1) > 0).all(-1),
+):  # fmt: skip
     """Those with a positive diagonal."""
 
 
-class PositiveDefinite(Constraint, test=is_definite, event_dim=2):
+class PositiveDefinite(
+    Constraint, event_dim=2,
+    test=lambda x: (
+        ops.isclose(x, x.mT, atol=1e-6).flatten(-2).all(-1) & linalg.cholesky_ex(x).info.eq(0)
+    ),
+):  # fmt: skip
     """Symmetric matrices with a factor of Cholesky."""
 
 

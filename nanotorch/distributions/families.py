@@ -564,13 +564,6 @@ class Multinomial(Weighted, either="probs logits", probs=c.simplex, logits=c.rea
         return f"{type(self).__name__}()"
 
 
-def factor_of_inverse(matrix: Tensor) -> Tensor:
-    """The lower factor of Cholesky of a matrix's inverse."""
-    inverse = linalg.cholesky(matrix.flip(-2, -1)).flip(-2, -1).mT
-    one = ops.eye(matrix.shape[-1], dtype=matrix.dtype)
-    return linalg.solve_triangular(inverse, one, upper=False)
-
-
 class MultivariateNormal(
     Family, loc=c.real_vector, covariance_matrix=c.positive_definite,
     precision_matrix=c.positive_definite, scale_tril=c.lower_cholesky,
@@ -597,7 +590,9 @@ class MultivariateNormal(
         if covariance is not None:
             factor = linalg.cholesky(covariance)
         if precision is not None:
-            factor = factor_of_inverse(precision)
+            inverse = linalg.cholesky(precision.flip(-2, -1)).flip(-2, -1).mT
+            one = ops.eye(precision.shape[-1], dtype=precision.dtype)
+            factor = linalg.solve_triangular(inverse, one, upper=False)
         self._unbroadcasted_scale_tril = factor
 
     def _wide(self, matrix: Tensor) -> Tensor:

@@ -209,7 +209,15 @@ def run(
             checks |= {**names, "torch": torch, "expect": expect}
             exec(compile("\n" * above + code, exercise.path, "exec"), checks)
     except BaseException as error:
-        place, inside = whereabouts(error, names, exercise)
+        place = inside = ""  # the innermost line of the learner's, and that of the checks
+        for frame, line in traceback.walk_tb(error.__traceback__):
+            path, function = frame.f_code.co_filename, frame.f_code.co_name
+            text = linecache.getline(path, line).strip()
+            if frame.f_globals is names:
+                name = "" if function == "<module>" else f", in {function}"
+                place = f"{shown(path)}, line {line}{name}\n    {text}"
+            elif path == str(exercise.path):
+                inside = text
         if isinstance(error, NameError) and not place:
             error = NameError(f"{file} does not define `{error.name}`")
         return Report(exercise, passed, asked or inside or f"while {file} runs", error, place)
@@ -222,20 +230,6 @@ def quietly(*arguments: Any) -> Report:
     """What `run` finds, without what the answer prints and warns of."""
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings(action="ignore"):
         return run(*arguments)
-
-
-def whereabouts(error: BaseException, names: dict[str, Any], exercise: Exercise) -> tuple[str, str]:
-    """The innermost line of the learner's that an error comes from, and the line of the checks."""
-    place = inside = ""
-    for frame, line in traceback.walk_tb(error.__traceback__):
-        file, function = frame.f_code.co_filename, frame.f_code.co_name
-        text = linecache.getline(file, line).strip()
-        if frame.f_globals is names:
-            name = "" if function == "<module>" else f", in {function}"
-            place = f"{shown(file)}, line {line}{name}\n    {text}"
-        elif file == str(exercise.path):
-            inside = text
-    return place, inside
 
 
 def same(found: Any, expected: Any) -> bool:

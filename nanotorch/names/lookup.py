@@ -30,9 +30,14 @@ def on_demand(
     def __getattr__(name: str) -> Any:  # noqa: N807 - what a module's must be called
         origin = known.get(name)
         if origin is None:
-            # Python itself asks for names such as `__path__`.
-            value = None if name.startswith("__") else inert(module, name)
-            if value is None:
+            if name.startswith("__"):  # Python itself asks for names such as `__path__`
+                raise missing(module, name)
+            from nanotorch.names.scope import is_place, value_of  # few programs ask
+
+            place = module.partition(".")[2]
+            if is_place(f"{place}.{name}".lstrip(".")):
+                return importlib.import_module(f"{module}.{name}")
+            if (value := value_of(place, name)) is None:
                 raise missing(module, name)
             return value
         if origin == module:
@@ -88,16 +93,6 @@ def no_module(fullname: str) -> ModuleNotFoundError:
     """The error for a module that there is not: Python's, with the reason if there is one."""
     place, _, name = fullname.partition(".")[2].rpartition(".")
     return ModuleNotFoundError(f"No module named '{fullname}'{reason(place, name)}", name=fullname)
-
-
-def inert(module: str, name: str) -> Any:
-    """What the table of names behind which there is nothing makes of one; None if it lacks it."""
-    from nanotorch.names.scope import is_place, value_of  # few programs ask
-
-    place = module.partition(".")[2]
-    if is_place(f"{place}.{name}".lstrip(".")):
-        return importlib.import_module(f"{module}.{name}")
-    return value_of(place, name)
 
 
 class InertModules:

@@ -35,38 +35,6 @@ if TYPE_CHECKING:
 # What a `DataLoader` refuses.
 
 
-def check_workers(
-    num_workers: int, timeout: float, prefetch_factor: int | None, persistent_workers: bool
-) -> None:
-    """Refuse options of worker processes that are out of range or without workers."""
-    given = {"num_workers": num_workers, "timeout": timeout, "prefetch_factor": prefetch_factor}
-    for name, value in given.items():
-        if value is not None and value < 0:
-            raise ValueError(f"{name} option should be non-negative")
-    if num_workers == 0 and (persistent_workers or prefetch_factor is not None):
-        name = "persistent_workers" if persistent_workers else "prefetch_factor"
-        raise ValueError(f"{name} option needs num_workers > 0")
-
-
-def checked_context(context: Any, num_workers: int) -> Any:
-    """What starts worker processes, from its name or as it is; None for Python's default."""
-    if context is None:
-        return None
-    if num_workers == 0:
-        raise ValueError("multiprocessing_context option needs num_workers > 0")
-    import multiprocessing  # slow, and rarely needed
-    from multiprocessing.context import BaseContext
-
-    if isinstance(context, str):
-        return multiprocessing.get_context(context)
-    if not isinstance(context, BaseContext):
-        raise TypeError(
-            "multiprocessing_context option should be a valid context object or a string "
-            f"specifying the start method, but got multiprocessing_context={context}"
-        )
-    return context
-
-
 def check_order(
     streams: bool, batch_size: int | None, shuffle: bool | None, sampler: Any, batch_sampler: Any,
     drop_last: bool,
@@ -191,7 +159,13 @@ class DataLoader(Generic[T_co]):
         generator: Generator | None = None, *, prefetch_factor: int | None = None,
         persistent_workers: bool = False, pin_memory_device: str = "", in_order: bool = True,
     ) -> None:  # fmt: skip
-        check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
+        counts = {"num_workers": num_workers, "timeout": timeout}
+        for name, value in (counts | {"prefetch_factor": prefetch_factor or 0}).items():
+            if value < 0:
+                raise ValueError(f"{name} option should be non-negative")
+        if num_workers == 0 and (persistent_workers or prefetch_factor is not None):
+            name = "persistent_workers" if persistent_workers else "prefetch_factor"
+            raise ValueError(f"{name} option needs num_workers > 0")
         self.dataset = dataset
         self.num_workers, self.timeout, self.worker_init_fn = num_workers, timeout, worker_init_fn
         self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
@@ -238,8 +212,19 @@ class DataLoader(Generic[T_co]):
             raise ValueError(
                 f"{name} attribute should not be set after {type(self).__name__} is initialized"
             )
-        if name == "multiprocessing_context":
-            value = checked_context(value, self.num_workers)
+        if name == "multiprocessing_context" and value is not None:
+            if self.num_workers == 0:
+                raise ValueError("multiprocessing_context option needs num_workers > 0")
+            import multiprocessing  # slow, and rarely needed
+            from multiprocessing.context import BaseContext
+
+            if isinstance(value, str):
+                value = multiprocessing.get_context(value)
+            if not isinstance(value, BaseContext):
+                raise TypeError(
+                    "multiprocessing_context option should be a valid context object or a string "
+                    f"specifying the start method, but got multiprocessing_context={value}"
+                )
         object.__setattr__(self, name, value)
 
     def __len__(self) -> int:

@@ -36,6 +36,13 @@ from nanotorch.ops.creation import as_tensor, tensor
 from nanotorch.ops.joining import stack
 from nanotorch.ops.random import Generator, default_generator
 
+__all__ = [
+    "BatchSampler", "ConcatDataset", "Dataset", "DistributedSampler", "IterableDataset",
+    "RandomSampler", "Sampler", "SequentialSampler", "Subset", "SubsetRandomSampler",
+    "TensorDataset", "WeightedRandomSampler", "default_collate", "default_convert",
+    "get_worker_info", "random_split",
+]  # fmt: skip
+
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 Array = np.ndarray
@@ -269,11 +276,8 @@ class RandomSampler(ArraySampler):
     ) -> None:  # fmt: skip
         self.data_source, self.replacement = data_source, replacement
         self._num_samples, self.generator = num_samples, generator
-        if not isinstance(replacement, bool):
-            raise TypeError(
-                f"replacement should be a boolean value, but got replacement={replacement}"
-            )
-        check_count(self.num_samples)
+        check_option("replacement", replacement, bool, TypeError)
+        check_option("num_samples", self.num_samples)
 
     @property
     def num_samples(self) -> int:
@@ -341,11 +345,8 @@ class WeightedRandomSampler(ArraySampler):
         self, weights: Any, num_samples: int, replacement: bool = True,
         generator: Generator | None = None,
     ) -> None:  # fmt: skip
-        check_count(num_samples)
-        if not isinstance(replacement, bool):
-            raise ValueError(
-                f"replacement should be a boolean value, but got replacement={replacement}"
-            )
+        check_option("num_samples", num_samples)
+        check_option("replacement", replacement, bool)
         self.weights = as_tensor(weights, dtype=float64)
         if self.weights.ndim != 1:
             raise ValueError(f"weights should be 1d, but have shape {tuple(self.weights.shape)}")
@@ -372,12 +373,8 @@ class BatchSampler(Sampler[list[int]]):
     """
 
     def __init__(self, sampler: Iterable[Any], batch_size: int, drop_last: bool) -> None:
-        if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
-            raise ValueError(
-                f"batch_size should be a positive integer value, but got batch_size={batch_size}"
-            )
-        if not isinstance(drop_last, bool):
-            raise ValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
+        check_option("batch_size", batch_size)
+        check_option("drop_last", drop_last, bool)
         self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
 
     def __iter__(self) -> Iterator[list[int]]:
@@ -418,12 +415,13 @@ class BatchSampler(Sampler[list[int]]):
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
 
-def check_count(num_samples: Any) -> None:
-    """Refuse a number of samples that is not a positive integer."""
-    if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
-        raise ValueError(
-            f"num_samples should be a positive integer value, but got num_samples={num_samples}"
-        )
+def check_option(
+    name: str, value: Any, kind: type = int, error: type[Exception] = ValueError
+) -> None:
+    """Refuse what is no bool, or no positive integer."""
+    if not isinstance(value, kind) or (kind is int and (value is True or value <= 0)):
+        wanted = "boolean" if kind is bool else "positive integer"
+        raise error(f"{name} should be a {wanted} value, but got {name}={value}")
 
 
 class DistributedSampler(ArraySampler):
@@ -816,16 +814,44 @@ class Plan:
             skipped: how many samples of a stream are passed over.
         """
         dataset, collate_fn, batched = self.dataset, self.collate_fn, self.batched
-        if self.streams:
-            return stream_reader(self, position, skipped)
-        if self.rows is not None:
-            return row_reader(self, position, *self.rows)
+        arrays, chosen = self.rows or ((), None)
+        stream: Iterator[Any] = iter(dataset if self.streams and not position.ended else ())
 
         def read(indices: Any) -> Any:
             position.batches += 1
             return collate_fn(samples(dataset, indices) if batched else dataset[indices])
 
-        return read
+        def read_rows(indices: Any) -> Any:
+            """The rows of each array at once."""
+            rows = indices if type(indices) is Array else np.asarray(indices)
+            if rows.ndim == 1 and rows.dtype.kind == "i":
+                try:
+                    rows = rows if chosen is None else chosen.take(rows)
+                    batch = []  # a comprehension is a call of its own until Python 3.12
+                    for array in arrays:
+                        batch.append(wrap(array.take(rows, 0)))
+                    position.batches += 1
+                    return batch
+                except IndexError:
+                    pass  # reading one by one tells which index it is
+            return read(list(indices))
+
+        def read_on(indices: Any) -> Any:
+            """What a stream has next."""
+            size = len(indices) if batched else 1
+            part = []
+            if not position.ended:
+                part = [sample for _, sample in zip(range(size), stream, strict=False)]
+                position.ended = len(part) < size
+            if not part or (self.drop_last and len(part) < size):
+                position.finished = True
+                raise StopIteration
+            position.batches += 1
+            return collate_fn(part if batched else part[0])
+
+        for _ in zip(range(skipped), stream, strict=False):
+            pass
+        return read_on if self.streams else read if self.rows is None else read_rows
 
 
 def rows_of(dataset: Any) -> tuple[list[Array], Array | None] | None:
@@ -840,47 +866,6 @@ def rows_of(dataset: Any) -> tuple[list[Array], Array | None] | None:
     if type(dataset) is not TensorDataset or any(t.requires_grad for t in dataset.tensors):
         return None
     return [tensor._array for tensor in dataset.tensors], chosen
-
-
-def row_reader(plan: Plan, position: Position, arrays: list[Array], chosen: Array | None) -> Reader:
-    """Batches that are the (chosen) rows of arrays, of each array at once."""
-
-    def read(indices: Any) -> Any:
-        position.batches += 1
-        rows = indices if type(indices) is Array else np.asarray(indices)
-        if rows.ndim == 1 and rows.dtype.kind == "i":
-            try:
-                rows = rows if chosen is None else chosen.take(rows)
-                batch = []  # a comprehension is a call of its own until Python 3.12
-                for array in arrays:
-                    batch.append(wrap(array.take(rows, 0)))
-                return batch
-            except IndexError:
-                pass  # reading one by one tells which index it is
-        return plan.collate_fn(samples(plan.dataset, list(indices)))
-
-    return read
-
-
-def stream_reader(plan: Plan, position: Position, skipped: int) -> Reader:
-    """Batches, or single samples, in the order in which a stream has them."""
-    stream: Iterator[Any] = iter(()) if position.ended else iter(plan.dataset)
-
-    def read(indices: Any) -> Any:
-        size = len(indices) if plan.batched else 1
-        part = []
-        if not position.ended:
-            part = [sample for _, sample in zip(range(size), stream, strict=False)]
-            position.ended = len(part) < size
-        if not part or (plan.drop_last and len(part) < size):
-            position.finished = True
-            raise StopIteration
-        position.batches += 1
-        return plan.collate_fn(part if plan.batched else part[0])
-
-    for _ in zip(range(skipped), stream, strict=False):
-        pass
-    return read
 
 
 def read_all(read: Reader, indices: Iterator[Any], position: Position) -> Iterator[Any]:

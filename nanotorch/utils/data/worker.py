@@ -175,13 +175,29 @@ def work(job: Job, end: socket.socket) -> None:
     the worker's state thereafter. When a pass begins, the second of both is None and the third of
     the answer the state of the random numbers before.
     """
-    set_up_process(job)
+    # Undo what a forked process has of its parent and a worker should not have.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    # Ctrl-C reaches the whole group of processes. What it means is for the loader's to say, which
+    # may well continue to load; programs that the dataset starts still get it, unlike with SIG_IGN.
+    signal.signal(signal.SIGINT, lambda number, frame: None)
+    if hasattr(signal, "pthread_sigmask"):  # it was held back when this process was started
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    for other in list(ends):
+        other.close()
+    if (held := blas()) is not None:
+        held.limit(limits=1)
     inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
     outbox: queue.SimpleQueue[Parts | None] = queue.SimpleQueue()
     # Batches are sent while the next ones are read; and as messages are always taken in, the
     # loader never waits for a worker that waits for the loader.
     threading.Thread(target=take_in, args=(end, inbox), daemon=True).start()
-    sender = threading.Thread(target=give_out, args=(end, outbox), daemon=True)
+
+    def give_out() -> None:
+        with contextlib.suppress(OSError):  # the loader is gone
+            while (parts := outbox.get()) is not None:
+                send(end, parts)
+
+    sender = threading.Thread(target=give_out, daemon=True)
     sender.start()
     try:
         seed = job.base_seed + job.id
@@ -202,20 +218,6 @@ def blas() -> Any:
     return pools()
 
 
-def set_up_process(job: Job) -> None:
-    """Undo what a forked process has of its parent and a worker should not have."""
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    # Ctrl-C reaches the whole group of processes. What it means is for the loader's to say, which
-    # may well continue to load; programs that the dataset starts still get it, unlike with SIG_IGN.
-    signal.signal(signal.SIGINT, lambda number, frame: None)
-    if hasattr(signal, "pthread_sigmask"):  # it was held back when this process was started
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    for other in list(ends):
-        other.close()
-    if (held := blas()) is not None:
-        held.limit(limits=1)
-
-
 def take_in(end: socket.socket, inbox: "queue.SimpleQueue[Any]") -> None:
     """Put messages in the inbox, and None when the loader is gone."""
     # What has started this process need not be the loader's own, but a server that forks for it.
@@ -234,13 +236,6 @@ def take_in(end: socket.socket, inbox: "queue.SimpleQueue[Any]") -> None:
         time.sleep(WATCH)
     time.sleep(WATCH)
     os._exit(1)
-
-
-def give_out(end: socket.socket, outbox: "queue.SimpleQueue[Parts | None]") -> None:
-    """Send answers until there is None, or the loader gone."""
-    with contextlib.suppress(OSError):
-        while (parts := outbox.get()) is not None:
-            send(end, parts)
 
 
 def answer(
@@ -349,8 +344,8 @@ NOT_PICKLED = (
 def interrupts_held_back() -> Iterator[None]:
     """A block in which Ctrl-C waits; a process that is started in it lets it in when it is ready.
 
-    Else a worker that is still on its way to `set_up_process`, or that has been told only half of
-    its job, would end with a traceback.
+    Else a worker that has not yet begun its `work`, or that has been told only half of its job,
+    would end with a traceback.
     """
     if not HOLDS_BACK:
         yield
