@@ -17,7 +17,6 @@ from nanotorch.utils.data.dataset import (
     Plan,
     Position,
     RandomSampler,
-    Sampler,
     SequentialSampler,
     Sources,
     T_co,
@@ -30,33 +29,6 @@ from nanotorch.utils.data.dataset import get_worker_info as get_worker_info
 
 if TYPE_CHECKING:
     from nanotorch.utils.data.worker import WorkerBatches
-
-
-# What a `DataLoader` refuses.
-
-
-def check_order(
-    streams: bool, batch_size: int | None, shuffle: bool | None, sampler: Any, batch_sampler: Any,
-    drop_last: bool,
-) -> None:  # fmt: skip
-    """Refuse ways to order and group samples that exclude each other."""
-    given = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
-    for name, value in given.items():
-        if streams and value is not None:
-            raise ValueError(
-                f"DataLoader with IterableDataset: expected unspecified {name} option, but got "
-                f"{name}={value}"
-            )
-    if sampler is not None and shuffle:
-        raise ValueError("sampler option is mutually exclusive with shuffle")
-    if batch_sampler is not None:
-        if batch_size != 1 or shuffle or sampler is not None or drop_last:
-            raise ValueError(
-                "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, "
-                "and drop_last"
-            )
-    elif batch_size is None and drop_last:
-        raise ValueError("batch_size=None option is mutually exclusive with drop_last")
 
 
 # `DataLoader`: batches of a dataset, read in this process or by workers.
@@ -76,14 +48,6 @@ NO_DEVICE = (
     "pin_memory_device is deprecated, the current accelerator will be used as the device,ignore "
     "pin_memory_device='{}'."
 )
-
-
-class _Endless(Sampler[None]):
-    """Asks a stream for one more sample, as often as one likes."""
-
-    def __iter__(self) -> Iterator[None]:
-        while True:
-            yield None
 
 
 Number = Tensor | np.ndarray[Any, Any] | float
@@ -173,9 +137,25 @@ class DataLoader(Generic[T_co]):
         self.pin_memory, self.pin_memory_device = pin_memory, pin_memory_device
         self.in_order, self.generator = in_order, generator
         streams = isinstance(dataset, IterableDataset)
-        check_order(streams, batch_size, shuffle, sampler, batch_sampler, drop_last)
+        given = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
+        for name, value in given.items():
+            if streams and value is not None:
+                raise ValueError(
+                    f"DataLoader with IterableDataset: expected unspecified {name} option, but got "
+                    f"{name}={value}"
+                )
+        if sampler is not None and shuffle:
+            raise ValueError("sampler option is mutually exclusive with shuffle")
+        if batch_sampler is not None:
+            if batch_size != 1 or shuffle or sampler is not None or drop_last:
+                raise ValueError(
+                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, "
+                    "and drop_last"
+                )
+        elif batch_size is None and drop_last:
+            raise ValueError("batch_size=None option is mutually exclusive with drop_last")
         if sampler is None and streams:
-            sampler = _Endless()
+            sampler = itertools.repeat(None)  # one more sample, as often as one likes
         elif sampler is None and shuffle:
             sampler = RandomSampler(dataset, generator=generator)
         elif sampler is None:

@@ -694,12 +694,12 @@ def collate(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -
         return collate(parts, collate_fn_map=collate_fn_map)
 
     if isinstance(first, Mapping):
-        return like_mapping(first, {key: together([d[key] for d in batch]) for key in first})
+        return like(first, {key: together([d[key] for d in batch]) for key in first})
     if isinstance(first, Sequence) and not isinstance(first, (str, bytes)):
         named = hasattr(first, "_fields")
         if not named and any(len(sample) != len(first) for sample in batch):
             raise RuntimeError("each element in list of batch should be of equal size")
-        return like_sequence(first, [together(parts) for parts in zip(*batch, strict=False)])
+        return like(first, [together(parts) for parts in zip(*batch, strict=False)])
     raise TypeError(UNKNOWN.format(type(first)))
 
 
@@ -710,35 +710,26 @@ def default_convert(data: Any) -> Any:
     if isinstance(data, (np.ndarray, np.generic)):
         return data if data.dtype.kind in "SUO" else as_tensor(data)
     if isinstance(data, Mapping):
-        return like_mapping(data, {key: default_convert(data[key]) for key in data})
+        return like(data, {key: default_convert(data[key]) for key in data})
     if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
-        return like_sequence(data, [default_convert(entry) for entry in data])
+        return like(data, [default_convert(entry) for entry in data])
     return data
 
 
-def like_mapping(first: Any, entries: dict[Any, Any]) -> Any:
-    """A mapping of the type of ``first``; its copy, if it can be changed, to keep attributes."""
-    try:
-        if isinstance(first, MutableMapping):
-            clone = copy.copy(first)
-            clone.update(entries)
-            return clone
-        return type(first)(entries)
-    except TypeError:
-        return entries
+def like(first: Any, entries: Any) -> Any:
+    """A container of the type of ``first``: its copy, if it can be changed, to keep attributes.
 
-
-def like_sequence(first: Any, entries: list[Any]) -> Any:
-    """A sequence of the type of ``first``, but a list for a tuple that is not a named one."""
+    A tuple that is not a named one becomes a list.
+    """
     if isinstance(first, tuple):
         return type(first)(*entries) if hasattr(first, "_fields") else entries
     try:
-        if isinstance(first, MutableSequence):
-            clone = copy.copy(first)
-            for position, entry in enumerate(entries):
-                clone[position] = entry
-            return clone
-        return type(first)(entries)
+        if not isinstance(first, MutableMapping | MutableSequence):
+            return type(first)(entries)
+        clone = copy.copy(first)
+        for key, entry in entries.items() if isinstance(entries, dict) else enumerate(entries):
+            clone[key] = entry
+        return clone
     except TypeError:
         return entries
 

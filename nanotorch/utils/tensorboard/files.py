@@ -279,7 +279,6 @@ def pixels_of(image: "Values", dataformats: str) -> Any:
 
 
 Value = bool | float | str
-TYPES = {bool: "BOOL", float: "FLOAT64", str: "STRING"}
 FIELDS = {bool: "bool_value", float: "number_value", str: "string_value"}
 
 
@@ -304,8 +303,6 @@ def hparams(
         metrics: the tags of the curves whose last values are shown.
         domains: all values that a hyperparameter may take, for the page's filters.
     """
-    p = protos()
-    start, infos = p.SessionStartInfo(), []
     for name, domain in (domains or {}).items():
         if not (
             name in values
@@ -316,25 +313,13 @@ def hparams(
                 f"parameter: hparam_domain_discrete[{name}] should be a list of same type as "
                 f"hparam_dict[{name}]."
             )
-    for name, given in values.items():
-        if given is None:
-            continue
-        value = plain(given)
-        kind = type(value)
-        setattr(start.hparams[name], FIELDS[kind], value)
-        info = p.HParamInfo(name=name, type=p.HParamType.Value(f"DATA_TYPE_{TYPES[kind]}"))
-        for other in (domains or {}).get(name, ()):
-            setattr(info.domain_discrete.values.add(), FIELDS[kind], plain(other))
-        infos.append(info)
-    told = [p.MetricInfo(name=p.MetricName(tag=tag)) for tag in metrics]
-    experiment = p.Experiment(hparam_infos=infos, metric_infos=told)
-    end = p.SessionEndInfo(status=p.SessionStatus.Value("STATUS_SUCCESS"))
-    parts = {"experiment": experiment, "session_start_info": start, "session_end_info": end}
-    return [summary(name, p.HParamsPluginData(**{name: part})) for name, part in parts.items()]
-
-
-def summary(name: str, content: Any) -> Any:
-    """One of the summaries of a row."""
-    p = protos()
-    data = metadata("hparams", content.SerializeToString())
-    return p.Summary(value=[p.Summary.Value(tag=f"_hparams_/{name}", metadata=data)])
+    p, given = protos(), {name: plain(value) for name, value in values.items() if value is not None}
+    rows = list(p.summary.hparams(given, dict.fromkeys(metrics)))
+    if domains:
+        data = rows[0].value[0].metadata.plugin_data
+        content = p.HParamsPluginData.FromString(data.content)
+        for info in content.experiment.hparam_infos:
+            for other in map(plain, domains.get(info.name, ())):
+                setattr(info.domain_discrete.values.add(), FIELDS[type(other)], other)
+        data.content = content.SerializeToString()
+    return rows

@@ -114,8 +114,18 @@ def measuring(into: Measurements, outermost: CodeType | None) -> Iterator[None]:
             what = roles[code] = role(code)
         if what and event == "return" and starts and starts[-1][0] is frame:
             elapsed = now - lost - starts.pop()[1]
-            note = note_forward if what == "forward" else note_backward
-            note(into, frame, result, elapsed, outermost)
+            if what == "backward":
+                owner = frame.f_locals[code.co_varnames[0]]
+                if isinstance(owner, Node):
+                    into.backward[owner] = elapsed  # of calls within each other, the outer is last
+                elif code.co_name == LEAF:
+                    into.leaves[id(owner)] = into.leaves.get(id(owner), 0) + elapsed
+            else:
+                first = result[0] if isinstance(result, list | tuple) and result else result
+                recorded = isinstance(first, Tensor) and first.requires_grad
+                if recorded and (node := edge_of(first)[0]) is not None:
+                    kept = tuple(saved_tensors(node))
+                    into.forward[node] = Measured(elapsed, *caller(frame, outermost), kept)
         end = time.perf_counter_ns()
         lost += end - now
         if what and event == "call":
@@ -128,28 +138,6 @@ def measuring(into: Measurements, outermost: CodeType | None) -> Iterator[None]:
     finally:
         sys.setprofile(before)
         into.lost += lost
-
-
-def note_forward(
-    into: Measurements, frame: FrameType, result: Any, nanoseconds: int, outermost: CodeType | None
-) -> None:
-    """Note an operation under the node that it has made, if it has made one."""
-    first = result[0] if isinstance(result, list | tuple) and result else result
-    node = edge_of(first)[0] if isinstance(first, Tensor) and first.requires_grad else None
-    if node is not None:
-        kept = tuple(saved_tensors(node))
-        into.forward[node] = Measured(nanoseconds, *caller(frame, outermost), kept)
-
-
-def note_backward(
-    into: Measurements, frame: FrameType, result: Any, nanoseconds: int, outermost: CodeType | None
-) -> None:
-    """Note the formulas of a node, or what is added to the gradient of a leaf."""
-    owner = frame.f_locals[frame.f_code.co_varnames[0]]
-    if isinstance(owner, Node):
-        into.backward[owner] = nanoseconds  # of calls within each other, the outer one comes last
-    elif frame.f_code.co_name == LEAF:
-        into.leaves[id(owner)] = into.leaves.get(id(owner), 0) + nanoseconds
 
 
 def saved_tensors(node: Node) -> Iterator[Tensor]:
