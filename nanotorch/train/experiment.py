@@ -24,7 +24,7 @@ from nanotorch.utils.tensorboard.graph import ForwardGraph, trace
 
 from .config import Component, Section, refusal
 from .load import plain
-from .loop import Callback, Loop, Tagged, Task
+from .loop import Callback, Tagged, Task
 from .metrics import aligned
 from .plots import Plot
 from .run_directory import EVENTS, METRICS, CheckpointError, finite
@@ -104,12 +104,26 @@ class TensorBoardEvents:
         if len(self._waiting) >= MOST_WAITING or now > self._waiting[0][1] + LONGEST_WAIT:
             self._write_waiting()
 
+    @staticmethod
+    def tag(name: str) -> str:
+        """Return the tag of what a curve shows: `validation/loss` stands beside `train/loss`.
+
+        TensorBoard opens the first groups of tags, in alphabetical order: accuracy and loss, or
+        the rate and the objective. The first five tags are axes of its parallel coordinates.
+        """
+        part, _, measure = name.partition("/")
+        if measure in ("loss", "accuracy"):
+            return f"{measure}/{part}"
+        if part in ("function", "x"):
+            return f"objective/{'x' * (part == 'x')}{measure}"
+        return {"train/lr": "lr", "train/gradient_norm": "model/gradient_norm"}.get(name, name)
+
     def _write_waiting(self) -> None:
         p = protos()
         with self.naming():
             for step, now, values in self._waiting:
                 points = [
-                    p.Summary.Value(tag=tag_of(name), simple_value=value)
+                    p.Summary.Value(tag=self.tag(name), simple_value=value)
                     for name, value in values.items()
                     if not name.startswith("final/")
                 ]
@@ -166,20 +180,6 @@ class TensorBoardEvents:
                     self.writer.close()
 
 
-def tag_of(name: str) -> str:
-    """Return the tag of what a curve shows: `validation/loss` stands beside `train/loss`.
-
-    TensorBoard opens the first groups of tags, in alphabetical order: accuracy and loss, or the
-    rate and the objective. The first five tags are axes of its parallel coordinates.
-    """
-    part, _, measure = name.partition("/")
-    if measure in ("loss", "accuracy"):
-        return f"{measure}/{part}"
-    if part in ("function", "x"):
-        return f"objective/{'x' * (part == 'x')}{measure}"
-    return {"train/lr": "lr", "train/gradient_norm": "model/gradient_norm"}.get(name, name)
-
-
 def hyperparameters(section: Section | Component, path: str = "") -> Iterable[tuple[str, Any]]:
     """Yield what a configuration says: its sections in a word each, and settings by dotted names.
 
@@ -191,7 +191,12 @@ def hyperparameters(section: Section | Component, path: str = "") -> Iterable[tu
         if (not path and key in NOT_HYPERPARAMETERS) or value in (None, ()):
             continue
         if isinstance(value, Section | Component):
-            if not path and (word := in_a_word(value)):
+            word = getattr(value, "source", "") or getattr(value, "formula", "")
+            if isinstance(value, Component):
+                word = value.name
+            elif layers := getattr(value, "layers", ()):
+                word = " ".join(map(short, layers))
+            if word and not path:
                 yield "Model" if key == "function" else key.capitalize(), word
             yield from hyperparameters(value, f"{name}.")
         elif isinstance(value, str) and not path:
@@ -202,15 +207,6 @@ def hyperparameters(section: Section | Component, path: str = "") -> Iterable[tu
             yield name, " ".join(map(short, value))
         else:
             yield name, value
-
-
-def in_a_word(value: Section | Component) -> str:
-    """Return a component's name, a model's layers, where samples come from, or a formula."""
-    if isinstance(value, Component):
-        return value.name
-    if layers := getattr(value, "layers", ()):
-        return " ".join(map(short, layers))
-    return getattr(value, "source", "") or getattr(value, "formula", "")
 
 
 def short(component: Component) -> str:
@@ -344,6 +340,12 @@ class Experiment(Task, Protocol):
     def plain_step(self, batch: Any) -> None:
         """Take one step as it is written, uncompiled."""
 
+    def endless(self, start: int) -> Iterator[Any]:
+        """Yield what steps are taken with, epoch after epoch, without the first `start`."""
+        while True:
+            yield from self.batches(start)
+            start = 0
+
     def describe(self) -> str:
         """Return what is about to be done, for people."""
 
@@ -413,7 +415,7 @@ class Experiment(Task, Protocol):
 @np.errstate(all="ignore")  # what is not finite is told
 def try_step(experiment: Experiment) -> str:
     """Return what became of one step; nothing is written."""
-    batch = next(iter(experiment.batches(0)))
+    batch = next(experiment.endless(0))
     loss, samples = experiment.step(batch)
     blamed, parameters = experiment.blamed, experiment.learned()
     said = f"a batch of {samples} samples" if blamed == "model" else "at the start"
@@ -444,40 +446,6 @@ NEAR = 0.1
 """The share of the way to the least loss that a rate may lack to be as good."""
 
 
-class RateSweep(Callback):
-    """Multiplies the learning rate by a factor after each step, until the loss runs away.
-
-    Args:
-        optimizer: has the rate.
-        rate: the first one.
-        factor: 1 for a trial of that rate.
-    """
-
-    def __init__(self, optimizer: optim.Optimizer, rate: float, factor: float) -> None:
-        self._optimizer, self._rate, self._factor, self._mean = optimizer, rate, factor, 0.0
-        self.rates, self.losses = list[float](), list[float]()
-
-    def on_start(self, loop: Loop) -> None:
-        self._set(self._rate)
-
-    def on_step(self, loop: Loop) -> None:
-        rate = self._rate * self._factor ** (loop.step - 1)
-        self._mean = SMOOTHING * self._mean + (1 - SMOOTHING) * loop.loss
-        smoothed = self._mean / (1 - SMOOTHING**loop.step)  # as if the mean had begun with a loss
-        if not math.isfinite(smoothed):
-            loop.stop("not finite")
-            return
-        self.rates.append(rate)
-        self.losses.append(smoothed)
-        if smoothed > TOO_LARGE * max(min(self.losses), 0) and loop.step > FIRST:
-            loop.stop("runs away")
-        self._set(rate * self._factor)
-
-    def _set(self, rate: float) -> None:
-        for group in self._optimizer.param_groups:
-            group["lr"] = rate
-
-
 def find_rate(experiment: Experiment, steps: int = STEPS) -> str:
     """Return how the loss of an experiment, which is changed by this, depends on the rate.
 
@@ -486,30 +454,40 @@ def find_rate(experiment: Experiment, steps: int = STEPS) -> str:
     """
     beginning = copy.deepcopy(experiment.training_state())
 
-    def swept(rate: float, factor: float) -> RateSweep:
+    @np.errstate(all="ignore")
+    def swept(first: float, factor: float) -> tuple[list[float], list[float]]:
+        """Return the rate of each step and the smoothed loss before, until that runs away."""
         experiment.load_training_state(copy.deepcopy(beginning))
-        sweep = RateSweep(experiment.optimizer, rate, factor)
-        with np.errstate(all="ignore"):
-            Loop(experiment, steps, [sweep]).run()
-        return sweep
+        rates, losses, mean = list[float](), list[float](), 0.0
+        for step, batch in zip(range(1, steps + 1), experiment.endless(0), strict=False):
+            rate = first * factor ** (step - 1)
+            for group in experiment.optimizer.param_groups:
+                group["lr"] = rate
+            mean = SMOOTHING * mean + (1 - SMOOTHING) * experiment.step(batch)[0]
+            smoothed = mean / (1 - SMOOTHING**step)  # as if the mean had begun with a loss
+            if not math.isfinite(smoothed):
+                break
+            rates.append(rate)
+            losses.append(smoothed)
+            if smoothed > TOO_LARGE * max(min(losses), 0) and step > FIRST:
+                break
+        return rates, losses
 
-    sweep = swept(LOWEST, (HIGHEST / LOWEST) ** (1 / max(steps - 1, 1)))
-    if not sweep.losses:
+    rates, losses = swept(LOWEST, (HIGHEST / LOWEST) ** (1 / max(steps - 1, 1)))
+    if not losses:
         return "the loss is not finite from the beginning"
     # At a rate that rises, the loss still falls where it would run away if the rate stayed.
-    highest = sweep.rates[int(np.argmin(sweep.losses))]
-    found = {}
+    highest, found = rates[int(np.argmin(losses))], dict[float, float]()
     for rate in (highest / FACTOR**k for k in range(TRIALS)):
-        losses = swept(rate, 1.0).losses
-        found[rate] = losses[-1] if len(losses) == steps else math.inf
-    low, (first, *_) = min(sweep.losses), sweep.losses
-    high = min(max(sweep.losses), low + 2 * (first - low))
+        _, tried = swept(rate, 1.0)
+        found[rate] = tried[-1] if len(tried) == steps else math.inf
+    low, first = min(losses), losses[0]
+    high = min(max(losses), low + 2 * (first - low))
     rows = [["learning rate", "loss", ""]]
-    for index in np.unique(np.linspace(0, len(sweep.rates) - 1, ROWS).astype(int)):
-        loss = sweep.losses[index]
-        share = min((loss - low) / (high - low), 1) if high > low else 0
+    for index in np.unique(np.linspace(0, len(rates) - 1, ROWS).astype(int)):
+        share = min((losses[index] - low) / (high - low), 1) if high > low else 0
         bar = "#" * round(WIDTH * share)
-        rows.append([f"{sweep.rates[index]:.2e}", f"{loss:.5g}", bar.ljust(WIDTH)])
+        rows.append([f"{rates[index]:.2e}", f"{losses[index]:.5g}", bar.ljust(WIDTH)])
     return f"{aligned(rows)}\n\n{proposal(found, first, steps)}"
 
 

@@ -131,11 +131,11 @@ def average_precision(score: Array, positive: Bools) -> float:
     return float(np.sum(np.diff(hits, prepend=0) * (hits / found)) / hits[-1])
 
 
-def thresholds(score: Array, positive: Bools) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def thresholds(score: Array, positive: Bools) -> tuple[Array, Array]:
     """Return how many of class 1, and of all, each score or a higher one has, from the highest."""
     order = np.argsort(-score, kind="stable")
     (last,) = np.append(np.diff(score[order]) != 0, True).nonzero()  # of equal scores
-    return np.cumsum(positive[order])[last], last + 1
+    return np.cumsum(positive[order], dtype=np.float64)[last], (last + 1).astype(np.float64)
 
 
 def ratio(part: int, whole: int) -> float:

@@ -253,7 +253,11 @@ def trajectory(ways: Sequence[Array], function: Function, formula: str) -> Plot 
 
     a, b = square(np.concatenate(ways))
     values = function(np.stack([a.ravel(), b.ravel()])).reshape(a.shape)
-    levels = contour_levels(values)
+    finite = values[np.isfinite(values)]
+    levels = np.array([0.0, 1.0])
+    if len(finite) and finite.min() < finite.max():  # they lie closer near the least value
+        low, high = float(finite.min()), float(np.quantile(finite, 0.995))
+        levels = low + (high - low) * np.linspace(0, 1, LEVELS) ** 2.5
     filled = axes.contourf(a, b, values, levels, cmap="viridis_r", alpha=0.75, extend="both",
                            norm=BoundaryNorm(levels, 256, extend="both"))  # fmt: skip
     axes.contour(a, b, values, levels, colors="white", linewidths=0.5, alpha=0.6)
@@ -315,15 +319,6 @@ def square(points: Array) -> tuple[Array, Array]:
     return a, b
 
 
-def contour_levels(values: Array) -> Array:
-    """Return levels that lie closer the nearer they are to the least value."""
-    finite = values[np.isfinite(values)]
-    if not len(finite) or finite.min() == finite.max():
-        return np.array([0.0, 1.0])
-    low, high = float(finite.min()), float(np.quantile(finite, 0.995))
-    return low + (high - low) * np.linspace(0, 1, LEVELS) ** 2.5
-
-
 # What a fitted model does, as figures.
 
 
@@ -373,20 +368,6 @@ def residuals(pairs: Pairs, name: str) -> Plot:
     right.set_ylim(top=right.get_ylim()[1] * 1.25)
     right.legend(loc="upper left", frameon=True, framealpha=0.9, edgecolor="none")
     return Plot("residuals", made)
-
-
-def fitted_line(parts: Drawn, predict: Predict, feature: str, name: str) -> Plot:
-    """Draw the samples of one feature, and what the model makes of it."""
-    made, (axes,) = figure()
-    for part, (x, y) in parts.items():
-        look = {"s": 14, "alpha": 0.55, "linewidths": 0}
-        axes.scatter(x[:, 0], y, color=PART_COLORS[part], label=part, **look)
-    low, high = padded(np.concatenate([x[:, 0] for x, _ in parts.values()]))
-    line = np.linspace(low, high, GRID, dtype=np.float32)[:, None]
-    axes.plot(line[:, 0], predict(line), color=RED, label="model")
-    axes.set(title="Samples and model", xlabel=feature, ylabel=name, xlim=(low, high))
-    axes.legend()
-    return Plot("fit", made)
 
 
 def roc_curves(pairs: Pairs, title: str) -> Plot | None:
@@ -554,7 +535,16 @@ def predicted_plots(kind: Kind, dataset: Dataset, predict: AnyPredict) -> Iterat
         yield predictions(pairs, target)
         yield residuals(pairs, target)
         if len(names) == 1:
-            yield fitted_line(samples, lambda x: flat(predict(x)), names[0], target)
+            made, (axes,) = figure()
+            for part, (x, y) in samples.items():
+                look = {"s": 14, "alpha": 0.55, "linewidths": 0}
+                axes.scatter(x[:, 0], y, color=PART_COLORS[part], label=part, **look)
+            low, high = padded(np.concatenate([x[:, 0] for x, _ in samples.values()]))
+            line = np.linspace(low, high, GRID, dtype=np.float32)[:, None]
+            axes.plot(line[:, 0], flat(predict(line)), color=RED, label="model")
+            axes.set(title="Samples and model", xlabel=names[0], ylabel=target, xlim=(low, high))
+            axes.legend()
+            yield Plot("fit", made)
         return
     assert isinstance(kind, TwoClasses | ManyClasses)
     classes, two = list(dataset.classes or ()), isinstance(kind, TwoClasses)

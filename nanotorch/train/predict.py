@@ -24,10 +24,9 @@ from .dataset import Column, Dataset, Preprocessing, PreprocessingRecord, Sample
 from .loop import DIVERGED
 from .metrics import Array, fitted, number
 from .run import FINISHED, RUNNING, WEIGHTS, find, load_own_config, of_a_run, read_record
-from .run_directory import LATEST, CheckpointError, cannot_read, locked, read_json
+from .run_directory import CheckpointError, cannot_read, locked, read_json
 from .schema import TextConfig, TrainedConfig
 from .supervised import kind_of, outputs_of, prepared
-from .sweep import TABLE
 
 # A trained model with everything that it takes to use it, from its run's directory.
 
@@ -54,6 +53,53 @@ class Trained:
         outputs = outputs_of(self.model, prepared(x, self.dataset, self.kind), BATCH)
         return torch.from_numpy(self.dataset.preprocessing.own_units(outputs))
 
+    def samples(self, path: Path) -> tuple[Array, Array | None]:
+        """Return new samples' features, shape (samples, features), and their targets if known.
+
+        A target that is missing is NaN.
+        """
+        preprocessing, place = self.dataset.preprocessing, Place(source=str(path))
+        try:
+            if path.suffix in (".npy", ".npz"):
+                return self._array(path), None
+            if not preprocessing.columns:  # made up, or of arrays: the columns are the features
+                columns = [Column(name) for name in preprocessing.features]
+                if not columns:
+                    message = "is a table, and the model's features have no names; give it an array"
+                    raise refusal("", message, place)
+                preprocessing = replace(preprocessing, columns=columns)
+            form = preprocessing.delimiter, preprocessing.header
+            named = [c.name for c in preprocessing.columns if c.categories is not None]
+            named += [] if preprocessing.classes is None else [preprocessing.target]
+            table = read_csv(path, *form, configured=False, named=named)
+        except OSError as error:
+            raise refusal("", f"cannot be read: {error.strerror or error}", place) from None
+        rows, target = preprocessing.rows(table, str(self.directory)), preprocessing.target
+        if not (target in table.header and preprocessing.header):
+            return rows, None
+        unfit = "is no class of the training"
+        targets = table.numbers(target, missing=True, known=preprocessing.classes, unfit=unfit)
+        return rows, None if np.isnan(targets).all() else targets
+
+    def _array(self, path: Path) -> Array:
+        """Return the features in a file of NumPy: the array that training took, or the only one."""
+        place = Place(source=str(path))
+        try:
+            with opened_arrays(path) as found:
+                if not isinstance(found, np.ndarray):
+                    name = getattr(self.config.data, "inputs", None)
+                    found = found[name if name in found else next(iter(found), "")]
+            x: Array = found.astype(np.float64).reshape(len(found), -1)
+        except OSError:
+            raise
+        except Exception as error:
+            raise refusal("", f"holds no numbers: {error}", place) from None
+        features = int(np.prod(self.dataset.preprocessing.shape))
+        if x.shape[1] != features:
+            message = f"has {x.shape[1]} numbers for each sample; the model takes {features}"
+            raise refusal("", message, place)
+        return x
+
 
 def load_trained(target: str | Path) -> Trained:
     """Return the model of a run that has ended.
@@ -72,8 +118,7 @@ def load_trained(target: str | Path) -> Trained:
     directory, _ = find(target)
     status = read_record(directory)["status"]
     if status == DIVERGED:
-        message = "has diverged, so that its weights are of no use; train with a smaller rate"
-        raise CheckpointError(directory, f"{message}, optimizer.lr")
+        raise CheckpointError(directory, "has diverged; train with a smaller optimizer.lr")
     if status == RUNNING:
         with locked(directory):  # which says if it is going on
             status = "killed"
@@ -122,10 +167,8 @@ def predict(options: argparse.Namespace) -> int:
         message = f"the run is not finished but {trained.status}: these are its weights so far"
         print(f"warning: {message}", file=sys.stderr)
     if isinstance(trained.kind, Characters):
-        if options.input is not None:
-            raise usage_error("", "a model of text takes --prompt, not a file")
-        if options.prompt is None:
-            raise usage_error("", "a model of text needs --prompt, the beginning of a text")
+        if options.input is not None or options.prompt is None:
+            raise usage_error("", "a model of text takes --prompt, and no file")
         if options.length < 0 or not 0 <= options.temperature < float("inf"):
             raise usage_error("", "--length and --temperature must not be negative")
         try:
@@ -135,14 +178,11 @@ def predict(options: argparse.Namespace) -> int:
         except ValueError as error:
             raise usage_error("", f"--prompt: {error}") from None
         return 0
-    if options.prompt is not None:
-        raise usage_error("", "--prompt is for models of text")
-    if options.input is None:
-        raise usage_error("", "needs a file of samples beside the run")
-    shown = options.output in (None, "-")
-    if not shown:
+    if options.input is None or options.prompt is not None:
+        raise usage_error("", "needs a file of samples; --prompt is for models of text")
+    if not (shown := options.output in (None, "-")):
         check_output(options.output, options.input)
-    rows, targets = read_samples(trained, Path(options.input))
+    rows, targets = trained.samples(Path(options.input))
     preprocessing = trained.dataset.preprocessing
     outputs = scores(preprocessing.inputs(rows))
     outputs = preprocessing.own_units(outputs)
@@ -152,7 +192,13 @@ def predict(options: argparse.Namespace) -> int:
     if shown:
         print(text, end="", flush=True)
     else:
-        write_output(options.output, text)
+        try:
+            if not options.output or Path(options.output).is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            write(Path(options.output), [text.encode()])
+        except (OSError, ValueError, RuntimeError) as error:
+            why = f"'{named(options.output)}': {getattr(error, 'strerror', None) or error}"
+            raise usage_error("", f"--output: cannot write {why}") from None
         print(f"{len(rows)} predictions in {options.output}", file=sys.stderr)
     if targets is not None:
         told = ~np.isnan(targets)
@@ -175,72 +221,10 @@ def cell(value: str | float) -> str:
 def check_output(name: str, samples: str) -> None:
     """Refuse to write over what must not be lost."""
     try:
-        lost = Path(name).exists() and Path(name).samefile(samples)
-        of_run = of_a_run(Path(name))
-        of_run |= Path(name).name in (LATEST, TABLE) and Path(name).exists()
+        lost, of_run = Path(name).exists() and Path(name).samefile(samples), of_a_run(Path(name))
     except (OSError, ValueError):  # one is not there, or no name
         return
     if lost:
         raise usage_error("", "--output is the file of samples itself, which would be lost")
     if of_run:
         raise usage_error("", f"--output: '{named(name)}' is a file of a run; choose another name")
-
-
-def write_output(name: str, text: str) -> None:
-    """Write the table to a file."""
-    try:
-        if not name or Path(name).is_dir():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        write(Path(name), [text.encode()])
-    except (OSError, ValueError, RuntimeError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise usage_error("", f"--output: cannot write '{named(name)}': {reason}") from None
-
-
-def read_samples(trained: Trained, path: Path) -> tuple[Array, Array | None]:
-    """Return the features of new samples, shape (samples, features), and their targets if known.
-
-    A target that is missing is NaN.
-    """
-    preprocessing, place = trained.dataset.preprocessing, Place(source=str(path))
-    try:
-        if path.suffix in (".npy", ".npz"):
-            return array_samples(trained, path), None
-        if not preprocessing.columns:  # made up, or of arrays: the columns are the features
-            columns = [Column(name) for name in preprocessing.features]
-            if not columns:
-                message = "is a table, and the model's features have no names; give it an array"
-                raise refusal("", message, place)
-            preprocessing = replace(preprocessing, columns=columns)
-        named = [column.name for column in preprocessing.columns if column.categories is not None]
-        named += [] if preprocessing.classes is None else [preprocessing.target]
-        form = preprocessing.delimiter, preprocessing.header
-        table = read_csv(path, *form, configured=False, named=named)
-    except OSError as error:
-        raise refusal("", f"cannot be read: {error.strerror or error}", place) from None
-    rows, target = preprocessing.rows(table, str(trained.directory)), preprocessing.target
-    if not (target in table.header and preprocessing.header):
-        return rows, None
-    unfit = "is no class of the training"
-    targets = table.numbers(target, missing=True, known=preprocessing.classes, unfit=unfit)
-    return rows, None if np.isnan(targets).all() else targets
-
-
-def array_samples(trained: Trained, path: Path) -> Array:
-    """Return the features in a file of NumPy: the array that training took, or the only one."""
-    place = Place(source=str(path))
-    try:
-        with opened_arrays(path) as found:
-            if not isinstance(found, np.ndarray):
-                name = getattr(trained.config.data, "inputs", None)
-                found = found[name if name in found else next(iter(found), "")]
-        x: Array = found.astype(np.float64).reshape(len(found), -1)
-    except OSError:
-        raise
-    except Exception as error:
-        raise refusal("", f"holds no numbers: {error}", place) from None
-    features = int(np.prod(trained.dataset.preprocessing.shape))
-    if x.shape[1] != features:
-        message = f"has {x.shape[1]} numbers for each sample; the model was trained on {features}"
-        raise refusal("", message, place)
-    return x

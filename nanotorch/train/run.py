@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -42,7 +42,7 @@ from .config import (
     refusal,
 )
 from .experiment import Experiment, Recorder
-from .load import LoadedConfig, dump_config, load_config, settings_of
+from .load import LoadedConfig, dump_config, load_config, settings_in, settings_of
 from .loop import (
     DIVERGED,
     INTERRUPTED,
@@ -73,8 +73,6 @@ class LastSoundState(Callback):
 
     def __init__(self, task: Experiment) -> None:
         self._task = task
-        self._rates: list[list[Any]] = []
-        self._remember(0, None)
 
     def on_start(self, loop: Loop) -> None:
         self._remember(loop.step, loop.position)
@@ -101,33 +99,30 @@ class LastSoundState(Callback):
             task.load_training_state(now)
 
     def _repeat(self) -> str:
-        task, number, position = self._task, self._step, self._position or 0
-        optimizer, rates = task.optimizer, iter(self._rates)
-        while True:
-            for batch in task.batches(position):
-                if (due := next(rates, None)) is None:
-                    return ""
-                number += 1
-                for group, rate in zip(optimizer.param_groups, due, strict=True):
-                    group["lr"] = rate
-                try:
-                    task.plain_step(batch)
-                except RuntimeError as error:  # a backward pass that anomaly mode has ended
-                    if first_nonfinite() is None:
-                        return f"step {number}: {error}"
-                if (operation := first_nonfinite()) is not None:
-                    return f"step {number}: {operation}"
-                spoilt = [name for name, tensor in task.state().items()
-                          if not np.isfinite(tensor.detach().numpy()).all()]  # fmt: skip
-                if spoilt:
-                    what = f"{type(optimizer).__name__}'s update made {', '.join(spoilt)}"
-                    return f"step {number}: {what} infinite or nan, of finite gradients"
-            position = 0
+        task, optimizer = self._task, self._task.optimizer
+        batches = task.endless(self._position or 0)
+        taken = zip(self._rates, batches, strict=False)
+        for number, (rates, batch) in enumerate(taken, self._step + 1):
+            for group, rate in zip(optimizer.param_groups, rates, strict=True):
+                group["lr"] = rate
+            try:
+                task.plain_step(batch)
+            except RuntimeError as error:  # a backward pass that anomaly mode has ended
+                if first_nonfinite() is None:
+                    return f"step {number}: {error}"
+            if (operation := first_nonfinite()) is not None:
+                return f"step {number}: {operation}"
+            spoilt = [name for name, tensor in task.state().items()
+                      if not np.isfinite(tensor.detach().numpy()).all()]  # fmt: skip
+            if spoilt:
+                what = f"{type(optimizer).__name__}'s update made {', '.join(spoilt)}"
+                return f"step {number}: {what} infinite or nan, of finite gradients"
+        return ""
 
     def _remember(self, step: int, position: int | None) -> None:
         self._step, self._position = step, position
         self._state = copy.deepcopy(self._task.training_state())
-        self._rates.clear()
+        self._rates: list[list[Any]] = []
 
 
 # `run.json`: what ran, on what, and how it ended.
@@ -201,9 +196,12 @@ def read_record(directory: Path) -> dict[str, Any]:
 
 
 def of_a_run(path: Path) -> bool:
-    """Return whether there is a file of that name, and it is one of a run's."""
-    folders = path.resolve().parents[:2] if path.exists() else ()
-    return any((folder / RECORD).exists() for folder in folders)
+    """Return whether there is a file of that name, and it is one of a run's, or beside runs."""
+    if not path.exists():
+        return False
+    folders = path.resolve().parents[:2]
+    beside = path.name in (run_directory.LATEST, run_directory.TABLE)
+    return beside or any((folder / RECORD).exists() for folder in folders)
 
 
 def checksums(experiment: Experiment) -> dict[str, str]:
@@ -240,14 +238,13 @@ class History(dict[str, list[float]]):
     draws a curve, and `pandas.DataFrame(history)` is what it says.
     """
 
-    def __init__(self, records: Iterable[Mapping[str, float | None]] = ()) -> None:
-        rows = [row for row in records if not any(name.startswith("final/") for name in row)]
-        epochs = [row for row in rows if "train/epoch_loss" in row]
-        rows = epochs or rows  # a minimization has steps alone
-        names = dict.fromkeys(chain(("epoch",) if epochs else ("step",), *rows))
-        for other in ("step",) if epochs else ("epoch",):
-            names.pop(other, None)
-        for name in names:
+    def __init__(self, records: Sequence[Mapping[str, float | None]] = ()) -> None:
+        first, other = "epoch", "step"
+        rows = [row for row in records if "train/epoch_loss" in row]
+        if not rows:  # a minimization has steps alone
+            first, other = other, first
+            rows = [row for row in records if not any(name.startswith("final/") for name in row)]
+        for name in [name for name in dict.fromkeys(chain((first,), *rows)) if name != other]:
             values = [math.nan if (value := row.get(name)) is None else value for row in rows]
             self[name.replace("epoch_loss", "loss")] = values
 
@@ -308,18 +305,6 @@ class RunResult:
                 come back in the units of the target.
         """
         return self.task.outputs(*inputs)
-
-
-@dataclass(frozen=True)
-class Saved:
-    """What a resumed run continues from."""
-
-    state: Mapping[str, Any]
-    """That of a checkpoint."""
-    fresh: bool
-    """Whether the configuration has changed, so that what ended the run counts no more."""
-    finished: bool
-    """Whether the run was finished, so that there have to be further steps."""
 
 
 def build_experiment(loaded: LoadedConfig) -> Experiment:
@@ -448,9 +433,14 @@ class Run:
     record: Record
     program: str
     verbose: bool = True
-    saved: Saved | None = None
     temporary: bool = False
     """Whether the directory is removed in the end."""
+    saved: Mapping[str, Any] | None = None
+    """The state of a checkpoint, from which a resumed run continues."""
+    fresh: bool = True
+    """Whether the configuration is a new one, so that what ended the run before counts no more."""
+    finished: bool = False
+    """Whether the run was finished, so that there have to be further steps."""
 
     def __post_init__(self) -> None:
         self._signals = StopOnSignal()
@@ -485,7 +475,7 @@ class Run:
             self._say(no_plots())
         resumed = None
         if self.saved is not None:
-            resumed = self.saved.state["recorder"], self.saved.state["loop"]["step"]
+            resumed = self.saved["recorder"], self.saved["loop"]["step"]
         shown = self._config.log.tensorboard and not ranks.rank()
         recorder = Recorder(self.directory, shown, resumed)
         loop = self.make_loop(recorder)
@@ -495,7 +485,7 @@ class Run:
                 remove_unfinished(self.directory)
             # Until here nothing has been written. `--resume` needs record and configuration.
             self.record.begin()
-            if self.saved is None or self.saved.fresh:
+            if self.fresh:
                 write_atomically(self.directory / "config.yaml", dump_config(self.loaded).encode())
             root = Path(self._config.log.dir)
             # A link to the directory would be a second run to TensorBoard, which follows links.
@@ -528,17 +518,18 @@ class Run:
         first = [StopWhenDiverged(), self._signals]
         callbacks = [*first, *experiment.callbacks(recorder), self._last_sound, keeping]
         loop = Loop(experiment, experiment.steps, callbacks)
-        if self.saved is not None and "task" in self.saved.state:
+        if self.saved is not None and "task" in self.saved:
             try:
-                loop.load_state(self.saved.state["loop"])
+                loop.load_state(self.saved["loop"])
             except REFUSALS as error:
                 problem = f"its checkpoint does not fit this configuration: {error}"
                 raise CheckpointError(self.directory, problem) from None
-            if self.saved.fresh:
+            if self.fresh:
                 loop.stop_reason = None
-            if self.saved.finished and loop.complete:
-                message = f"has taken all of its {loop.step} steps, so that nothing can change"
-                raise CheckpointError(self.directory, f"{message}; {MORE}")
+            if self.finished and loop.complete:
+                raise CheckpointError(
+                    self.directory, f"has taken all its {loop.step} steps; {MORE}"
+                )
         return loop
 
     def _finish(self, loop: Loop, recorder: Recorder) -> RunResult:
@@ -633,12 +624,15 @@ FROM_THE_BEGINNING: dict[str, Any] = {
 """What is known of a run that ended before its first checkpoint."""
 NEWEST = "latest"
 LARGEST_NOTE = 10_000
-FIXED = ("experiment", "seed", "data")
+FIXED = (
+    *("experiment", "seed", "data."),
+    *("function.name", "function.expression", "function.start"),
+)
 """What holds from the first step of a run to its last."""
 NEWER = "data.standardize_target"
 """A setting that was off in runs that do not tell it."""
-LENGTHS = ("batch_size", "accumulate", "overfit_batches")
-"""What of `train` decides how many steps an epoch has."""
+LENGTHS = ("train.batch_size", "train.accumulate", "train.overfit_batches")
+"""What decides how many steps an epoch has."""
 
 
 def resume(
@@ -675,8 +669,18 @@ def resume(
             print(f"{directory}:\nfinished after {values['steps']} steps; nothing is left to do")
             print(f"to continue it, {MORE}", flush=True)
         return finished(directory, values, lambda: build_experiment(loaded))
-    if overrides:
-        check_same(load_own_config(directory).config, loaded.config, overrides)
+    if overrides:  # which must not make another experiment of it, or mix up the parts of its data
+        both = (settings_in(dump_config(each)) for each in (load_own_config(directory), loaded))
+        place, (old, new) = Place(source=f"command line: {' '.join(overrides)}"), both
+        problems = []
+        for key in [key for key in {**old, **new} if old.get(key) != new.get(key)]:
+            if key.startswith(FIXED):
+                message = "cannot change in a resumed run; begin a new one"
+                problems.append(Problem(key, message, place))
+            elif key in LENGTHS and new.get("train.epochs", "null") != "null":
+                message = "changes how many steps an epoch has; write train.steps=N as well"
+                problems.append(Problem(key, message, place))
+        raise_all(problems)
     for note in loaded.notes if verbose else ():
         print(note, file=sys.stderr)
     experiment = build_experiment(loaded)
@@ -699,8 +703,8 @@ def go_on(run: "Run", chosen: Path | None, changed: bool, command: Sequence[str]
     directory, experiment, values = run.directory, run.experiment, run.record.values
     steps, status = values.get("steps", 0), values["status"]
     if status == DIVERGED and not changed:
-        message = f"diverged after {steps} steps, and would again; change something, such as"
-        raise CheckpointError(directory, f"{message} optimizer.lr")
+        message = f"diverged after {steps} steps, and would again; change optimizer.lr, for one"
+        raise CheckpointError(directory, message)
     with ranks.watched(), ExitStack() as stack:
         if not ranks.rank():
             stack.enter_context(run_directory.locked(directory))
@@ -714,8 +718,8 @@ def go_on(run: "Run", chosen: Path | None, changed: bool, command: Sequence[str]
         if "task" in state:
             load_state(experiment, state["task"], state["loop"], chosen or directory)
         if (taken := state["loop"]["step"]) > experiment.steps:
-            wanted = f"now it is to take {experiment.steps}: ask for more of them, or train anew"
-            raise CheckpointError(directory, f"has taken {taken} steps; {wanted}")
+            message = f"has taken {taken} steps, more than the {experiment.steps} it is to take now"
+            raise CheckpointError(directory, f"{message}; {MORE}")
         before = values.get("processes", 1)
         if run.verbose and before != ranks.size():
             message = "sums are rounded in another order, and the shares are other ones"
@@ -728,7 +732,8 @@ def go_on(run: "Run", chosen: Path | None, changed: bool, command: Sequence[str]
             state = {**state, "recorder": FROM_THE_BEGINNING["recorder"]}
         again = {"at": now(), "step": taken, "command": list(command)}
         resumed = [*values.get("resumed", ()), again]
-        run.saved = Saved(state, changed, status == FINISHED and chosen is None)
+        run.saved, run.fresh = state, changed
+        run.finished = status == FINISHED and chosen is None
         values = {**values, **ranks.told(), "resumed": resumed, "status": RUNNING}
         run.record = Record(run.directory, values, state["seconds"])
         if run.verbose:
@@ -789,8 +794,6 @@ def find(target: str | Path) -> tuple[Path, Path | None]:
             except FileNotFoundError:
                 message = "is missing: there is no run yet; train one with --config FILE"
                 raise CheckpointError(note, message) from None
-            except OSError as error:
-                raise run_directory.cannot_read(note, error) from None
             except UnicodeDecodeError:
                 raise CheckpointError(note, "is not text in UTF-8") from None
         for place in (path, Path("runs") / path):
@@ -810,27 +813,8 @@ def find(target: str | Path) -> tuple[Path, Path | None]:
             began = f"; train it with --config {path}" if path.suffix in SUFFIXES else ""
             raise CheckpointError(path, message + began)
     except OSError as error:  # a name may be too long, for one
-        raise run_directory.cannot_read(Path(target), error) from None
+        raise run_directory.cannot_read(Path(error.filename or target), error) from None
     return directory, chosen
-
-
-def check_same(before: AnyConfig, now: AnyConfig, overrides: Sequence[str]) -> None:
-    """Refuse what would make another experiment of a run, or mix up the parts of its data."""
-    place = Place(source=f"command line: {' '.join(overrides)}")
-    changed = [key for key in FIXED if getattr(before, key, None) != getattr(now, key, None)]
-    if isinstance(before, MinimizationConfig) and isinstance(now, MinimizationConfig):
-        old, new = before.function, now.function
-        changed += ["function"] * ((old.formula, old.points) != (new.formula, new.points))
-    message = "cannot change in a resumed run; begin a new one"
-    problems = [Problem(key, message, place) for key in changed]
-    if isinstance(before, TrainedConfig) and isinstance(now, TrainedConfig) and now.train.epochs:
-        told = "changes how many steps an epoch has; write train.steps=N as well"
-        problems += [
-            Problem(f"train.{key}", told, place)
-            for key in LENGTHS
-            if getattr(before.train, key) != getattr(now.train, key)
-        ]
-    raise_all(problems)
 
 
 @np.errstate(all="ignore")
@@ -841,10 +825,7 @@ def load_state(experiment: Experiment, state: Any, loop: Mapping[str, Any], sour
     """
     try:
         experiment.load_training_state(copy.deepcopy(state))
-        starts = (loop["position"] or 0, 0)  # the last batch of the epoch may have been taken
-        for batch in chain.from_iterable(experiment.batches(start) for start in starts):
-            experiment.plain_step(batch)
-            break
+        experiment.plain_step(next(experiment.endless(loop["position"] or 0)))
         # An optimizer begins anew what its state lacks. What is kept may differ from step to step
         # where it searches, is the user's, or began with other options.
         tried, kept = experiment.training_state()["optimizer"], state["optimizer"]

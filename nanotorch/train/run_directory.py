@@ -101,7 +101,7 @@ def locked(directory: Path) -> Iterator[None]:
 # The directory of a run: what it was, what it measured, what it learned.
 
 
-LATEST = "latest.txt"
+LATEST, TABLE = "latest.txt", "sweep.csv"
 METRICS = "metrics.jsonl"
 EVENTS = "events.out.tfevents.*"
 FILES = (METRICS, "run.json", "config.yaml", "preprocessing.json", "weights.safetensors")
@@ -158,9 +158,7 @@ def read_json(path: Path, hint: Any) -> Any:
         problem = "is nested too deeply" if is_deep(value) else misfit(value, hint)
     except OSError as error:
         raise cannot_read(path, error) from None
-    except RecursionError:
-        problem = "is nested too deeply"
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         problem = f"is not JSON: {error}"
     if problem is None:
         return value
@@ -195,30 +193,25 @@ def misfit(value: Any, hint: Any, where: str = "") -> str | None:
 
     A `TypedDict` says which members there must be; there may be others.
     """
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin in (Union, UnionType):
+    typed, arguments = is_typeddict(hint), get_args(hint)
+    kind = dict if typed else get_origin(hint)
+    if kind in (Union, UnionType):
         found = [misfit(value, member, where) for member in arguments]
         return None if None in found else found[0]
-    typed, members = is_typeddict(hint), list[tuple[Any, Any, Any]]()
-    if (typed or origin is dict) and not isinstance(value, dict):
-        return wrong(where, "an object", value)
-    if typed:
-        if lacking := hint.__required_keys__ - value.keys():
+    if kind in (dict, list):
+        if not isinstance(value, kind):
+            return wrong(where, "an object" if kind is dict else "a list", value)
+        hints = get_type_hints(hint) if typed else {}
+        if typed and (lacking := hint.__required_keys__ - value.keys()):
             return f"lacks {', '.join(sorted(f'{where}{key}' for key in lacking))}"
-        members = [(k, value[k], h) for k, h in get_type_hints(hint).items() if k in value]
-    elif origin is dict:
-        members = [(key, inner, arguments[1]) for key, inner in value.items()]
-    elif origin is list:
-        if not isinstance(value, list):
-            return wrong(where, "a list", value)
-        members = [(index, inner, arguments[0]) for index, inner in enumerate(value)]
-    elif hint is float:
-        if not isinstance(value, float) and (type(value) is not int or abs(value) > 1e300):
-            return wrong(where, "a number", value)
-    elif hint is not Any and type(value) is not hint:
-        return wrong(where, described(hint), value)
-    told = (misfit(inner, inner_hint, f"{where}{key}.") for key, inner, inner_hint in members)
-    return next((problem for problem in told if problem is not None), None)
+        for key, inner in value.items() if kind is dict else enumerate(value):
+            wanted = hints.get(str(key), Any) if typed else arguments[-1]
+            if problem := misfit(inner, wanted, f"{where}{key}."):
+                return problem
+        return None
+    if hint is float and type(value) is int and abs(value) <= 1e300:
+        return None
+    return None if hint is Any or type(value) is hint else wrong(where, described(hint), value)
 
 
 def wrong(where: str, expected: str, value: Any) -> str:

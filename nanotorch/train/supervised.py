@@ -618,8 +618,7 @@ def prepared(x: Any, dataset: Dataset, kind: Kind) -> NDArray[Any]:
 def outputs_of(model: nn.Module, x: NDArray[Any], size: int) -> NDArray[np.float32]:
     """Return what a model gives for inputs, `size` of them at a time."""
     with torch.no_grad():
-        starts = range(0, len(x), size)
-        parts = [model(torch.from_numpy(x[start : start + size])).numpy() for start in starts]
+        parts = [model(torch.from_numpy(x[k : k + size])).numpy() for k in range(0, len(x), size)]
     return np.concatenate(parts)
 
 

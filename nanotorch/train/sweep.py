@@ -12,9 +12,10 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,11 +26,11 @@ from .commands import CommandError
 from .config import did_you_mean, named, quoted, usage_error
 from .csv_file import csv_text
 from .load import load_config, run_name, settings_of
-from .loop import INTERRUPTED, LESS_IS_BETTER
+from .loop import INTERRUPTED, sign_of
 from .metrics import aligned, duration, fitted, screen
 from .plots import available, comparison, no_plots, series
 from .run import DIAGNOSIS, FINISHED, NEWEST, RECORD, find, of_a_run, read_record
-from .run_directory import CheckpointError, create_run_directory, read_metrics
+from .run_directory import TABLE, CheckpointError, create_run_directory, read_metrics
 
 # Runs side by side: what each was, what came of it, in a table.
 
@@ -60,6 +61,14 @@ class Outcome:
     directory: Path | None = None
     spread: Mapping[str, float] = field(default_factory=dict)
     """Where this is the mean of several runs, half the range of each measure."""
+
+    @property
+    def task(self) -> str:
+        """What it learned, and from what, such as `classification of moons`."""
+        known = {key: value for key, value in self.settings.items() if value != "null"}
+        sources = [known[key].strip('"') for key in SOURCES if key in known][:1]
+        names = [Path(name).name if Path(name).is_absolute() else name for name in sources]
+        return " of ".join([known.get("experiment", "without a configuration"), *names])
 
 
 def read_outcome(directory: Path, name: str) -> Outcome:
@@ -93,7 +102,7 @@ def ranked(outcomes: Sequence[Outcome], metric: str | None) -> list[Outcome]:
     """Return runs, the best first, those without a measure last."""
     if metric is None:
         return list(outcomes)
-    sign = 1 if metric.rpartition("/")[2] in LESS_IS_BETTER else -1
+    sign = sign_of(metric, None)
 
     def key(outcome: Outcome) -> tuple[bool, float]:
         value = outcome.results.get(metric, math.nan)
@@ -113,22 +122,21 @@ def merged(outcomes: Sequence[Outcome], settings: Sequence[str]) -> list[Outcome
     for run in outcomes:
         own = tuple(run.settings.get(key, "") for key in settings if key != "seed")
         alike.setdefault(own if run.status == FINISHED else (run.name,), []).append(run)
-    return [mean_of(runs) if len(runs) > 1 else runs[0] for runs in alike.values()]
-
-
-def mean_of(runs: Sequence[Outcome]) -> Outcome:
-    """Return the mean of several runs, with half the range of each measure."""
-    names = dict.fromkeys(name for run in runs for name in run.results)
-    values = {name: [run.results.get(name, math.nan) for run in runs] for name in names}
-    return Outcome(
-        f"{len(runs)} runs",
-        FINISHED,
-        {key: value for key, value in runs[0].settings.items() if key != "seed"},
-        {name: float(np.mean(found)) for name, found in values.items()},
-        float(np.mean([run.seconds for run in runs])),
-        runs[0].steps if len({run.steps for run in runs}) == 1 else None,
-        spread={name: (max(found) - min(found)) / 2 for name, found in values.items()},
-    )
+    means = []
+    for runs in alike.values():
+        first, names = runs[0], dict.fromkeys(name for run in runs for name in run.results)
+        values = {name: [run.results.get(name, math.nan) for run in runs] for name in names}
+        mean = Outcome(
+            f"{len(runs)} runs",
+            FINISHED,
+            {key: value for key, value in first.settings.items() if key != "seed"},
+            {name: float(np.mean(found)) for name, found in values.items()},
+            float(np.mean([run.seconds for run in runs])),
+            first.steps if len({run.steps for run in runs}) == 1 else None,
+            spread={name: (max(found) - min(found)) / 2 for name, found in values.items()},
+        )
+        means.append(mean if len(runs) > 1 else first)
+    return means
 
 
 def rows(
@@ -212,28 +220,6 @@ def breadth(columns: Sequence[Sequence[str]]) -> int:
     return sum(2 + max(map(len, column)) for column in columns) - 2
 
 
-def short_names(names: Sequence[str]) -> list[str]:
-    """Return what names of directories differ in."""
-    parts = [Path(name).parts for name in names]
-    if len(parts) < 2:
-        return [part[-1] for part in parts]
-    first = next(k for k, same in enumerate(itertools.zip_longest(*parts)) if len({*same}) > 1)
-    for end in range(first + 1, max(map(len, parts)) + 1):
-        found = ["/".join(part[first:end]) for part in parts]
-        if len({*found}) == len(found):
-            break
-    alike = len({name.partition("_")[0] for name in found}) == 1 and "/" not in "".join(found)
-    return [(alike and name.partition("_")[2]) or name for name in found]  # without the day
-
-
-def task_of(outcome: Outcome) -> str:
-    """Return what a run learned, and from what, such as `classification of moons`."""
-    settings = outcome.settings
-    found = [settings[key].strip('"') for key in SOURCES if settings.get(key, "null") != "null"]
-    names = [Path(name).name if Path(name).is_absolute() else name for name in found[:1]]
-    return " of ".join([settings.get("experiment", "without a configuration"), *names])
-
-
 FORMATS = (".png", ".svg", ".pdf")
 
 
@@ -243,49 +229,13 @@ def compare(options: argparse.Namespace) -> int:
         path = Path(options.plot)
         if path.suffix.lower() not in FORMATS:
             raise CommandError(f"--plot writes {', '.join(FORMATS)}, not {options.plot!r}")
-        if not path.parent.is_dir() or path.is_dir():
-            lacking = "it is a directory" if path.is_dir() else "there is no such directory"
-            raise CommandError(f"--plot: cannot write {named(options.plot)}: {lacking}")
         if of_a_run(path):
-            message = "is a picture of a run; choose another name"
-            raise CommandError(f"--plot: {named(options.plot)} {message}")
+            taken = f"{named(options.plot)} is a picture of a run"
+            raise CommandError(f"--plot: {taken}; choose another name")
         if not available():
             raise CommandError(no_plots())
-    outcomes = [read_outcome(directory, str(directory)) for directory in found_runs(options.runs)]
-    measured = {name for outcome in outcomes for name in outcome.results}
-    if options.metric is not None and options.metric not in measured:
-        known = ", ".join(sorted(measured))
-        raise CommandError(f"no run has measured {options.metric!r}; there are {known}")
-    tasks: dict[str, list[Outcome]] = {}
-    for outcome in outcomes:
-        tasks.setdefault(task_of(outcome), []).append(outcome)
-    if options.plot is not None:  # first, since it may fail
-        metric = options.metric or favourite(outcomes)
-        draw(ranked(outcomes, metric), metric or "", Path(options.plot))
-    print("\n\n".join(compared(name, runs, options.metric) for name, runs in tasks.items()))
-    if options.plot is not None:
-        print(f"\n{options.plot}")
-    return 0
-
-
-def compared(task: str, outcomes: Sequence[Outcome], metric: str | None) -> str:
-    """Return the runs of one task side by side."""
-    paths = short_names([str(outcome.directory) for outcome in outcomes])
-    outcomes = [replace(run, name=name) for run, name in zip(outcomes, paths, strict=True)]
-    if not any(metric in outcome.results for outcome in outcomes):
-        metric = favourite(outcomes)
-    count = f"{len(outcomes)} run{'s' if len(outcomes) > 1 else ''}"
-    lines = [fitted(f"{task}: {count}"), table(outcomes, differing(outcomes), metric)]
-    losses = sorted({o.settings.get("loss.name", "") for o in outcomes if metric in o.results})
-    if metric is not None and metric.endswith("/loss") and len(losses) > 1:
-        lines.append(fitted(f"{metric} is not one measure here, but {' and '.join(losses)}"))
-    return "\n".join(filter(None, [*lines, best(outcomes, metric)]))
-
-
-def found_runs(names: Sequence[str]) -> list[Path]:
-    """Return the directory of every run that is meant."""
     found: dict[Path, Path] = {}
-    for name in names:
+    for name in options.runs:
         path = Path(name)
         if name == NEWEST and not path.exists():
             path, _ = find(name)
@@ -297,7 +247,45 @@ def found_runs(names: Sequence[str]) -> list[Path]:
             raise CommandError(f"{named(name)}: {lacking}")
         for directory in inner:
             found.setdefault(directory.resolve(), directory)
-    return list(found.values())
+    outcomes = [read_outcome(directory, str(directory)) for directory in found.values()]
+    measured = {name for outcome in outcomes for name in outcome.results}
+    if options.metric is not None and options.metric not in measured:
+        known = ", ".join(sorted(measured))
+        raise CommandError(f"no run has measured {options.metric!r}; there are {known}")
+    tasks: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        tasks.setdefault(outcome.task, []).append(outcome)
+    if options.plot is not None:  # first, since it may fail
+        metric = options.metric or favourite(outcomes)
+        draw(ranked(outcomes, metric), metric or "", Path(options.plot))
+    print("\n\n".join(compared(name, runs, options.metric) for name, runs in tasks.items()))
+    if options.plot is not None:
+        print(f"\n{options.plot}")
+    return 0
+
+
+def compared(task: str, outcomes: Sequence[Outcome], metric: str | None) -> str:
+    """Return the runs of one task side by side."""
+    # Directories are called by what they differ in, without the day if that is the same.
+    places = [outcome.directory.parts for outcome in outcomes if outcome.directory is not None]
+    levels = enumerate(itertools.zip_longest(*places))
+    first = next((level for level, same in levels if len({*same}) > 1), -1)
+    for end in range(first + 1, max(map(len, places)) + 1):
+        names = ["/".join(place[first : end or None]) for place in places]
+        if len({*names}) == len(names):
+            break
+    days = {name.partition("_")[0] for name in names}
+    if len(days) == 1 < len(names) and "/" not in "".join(names):
+        names = [name.partition("_")[2] or name for name in names]
+    outcomes = [replace(run, name=name) for run, name in zip(outcomes, names, strict=True)]
+    if not any(metric in outcome.results for outcome in outcomes):
+        metric = favourite(outcomes)
+    count = f"{len(outcomes)} run{'s' if len(outcomes) > 1 else ''}"
+    lines = [fitted(f"{task}: {count}"), table(outcomes, differing(outcomes), metric)]
+    losses = sorted({o.settings.get("loss.name", "") for o in outcomes if metric in o.results})
+    if metric is not None and metric.endswith("/loss") and len(losses) > 1:
+        lines.append(fitted(f"{metric} is not one measure here, but {' and '.join(losses)}"))
+    return "\n".join(filter(None, [*lines, best(outcomes, metric)]))
 
 
 def draw(outcomes: Sequence[Outcome], metric: str, path: Path) -> None:
@@ -320,20 +308,19 @@ def draw(outcomes: Sequence[Outcome], metric: str, path: Path) -> None:
         raise CommandError(f"--plot: cannot write {named(str(path))}: {reason}") from None
 
 
-TABLE = "sweep.csv"
-
 # What a sweep varies: `optimizer.lr=1e-1,1e-2`, `seed=0:5`, `optimizer.lr=log(1e-4, 1e-1)`.
 
 
 RANGE = re.compile(r"(-?\d{1,9}):(-?\d{1,9})(?::(\d{1,9}))?", re.ASCII)
-DRAWS = ("log", "uniform", "integers")
+DRAWS: Mapping[str, Callable[[np.random.Generator, float, float], str]] = {
+    "log": lambda draw, a, b: f"{math.exp(draw.uniform(math.log(a), math.log(b))):.6g}",
+    "uniform": lambda draw, a, b: f"{draw.uniform(a, b):.6g}",
+    "integers": lambda draw, a, b: str(int(draw.integers(int(a), int(b) + 1))),
+}
 DRAW = re.compile(r"([A-Za-z_]+)\((?:\s*([^,()]+?)\s*,\s*([^,()]+?)\s*|.*)\)", re.ASCII)
 MOST_VALUES = 10_000
 MOST_DRAWS = 100
 """Times as many as are wanted, after which there seem to be no more different ones."""
-
-
-Draw = Callable[[np.random.Generator], str]
 
 
 @dataclass(frozen=True)
@@ -341,16 +328,10 @@ class Axis:
     """A setting and what it may be."""
 
     key: str
+    draw: Callable[[np.random.Generator], str]
+    """What draws a random value."""
     values: Sequence[str] = ()
-    """The values, as text; none where they are drawn."""
-    draw: Draw | None = None
-    """What draws one."""
-
-    def one(self, random: np.random.Generator) -> str:
-        """Return a random value."""
-        if self.draw is not None:
-            return self.draw(random)
-        return self.values[int(random.integers(len(self.values)))]
+    """The values, as text; none where there are all between two numbers."""
 
 
 def parse_axis(argument: str) -> Axis:
@@ -365,7 +346,7 @@ def parse_axis(argument: str) -> Axis:
         raise usage_error(argument, "expected key=values, as in optimizer.lr=1e-1,1e-2 or seed=0:5")
     if call := DRAW.fullmatch(text):
         if call[1] in DRAWS and call[2]:
-            return Axis(key, draw=drawing(argument, *call.groups()))
+            return Axis(key, drawing(argument, *call.groups()))
         meant = did_you_mean(call[1], DRAWS)
         raise usage_error(argument, f"nothing is drawn by {quoted(call[1])}{meant}")
     if numbers := RANGE.fullmatch(text):
@@ -373,15 +354,18 @@ def parse_axis(argument: str) -> Axis:
         found = range(first, end, step) if step else range(0)
         if not found or len(found) > MOST_VALUES:
             raise usage_error(argument, f"has {len(found) if found else 'no'} values")
-        return Axis(key, [str(number) for number in found])
-    values = [value.strip() for value in parts(text)]
+        values = [str(number) for number in found]
+    else:
+        values = [value.strip() for value in parts(text)]
     for value, count in Counter(values).items():
         if count > 1:
             raise usage_error(argument, f"has the value {quoted(value)} twice")
-    return Axis(key, values)
+    return Axis(key, lambda random: values[int(random.integers(len(values)))], values)
 
 
-def drawing(argument: str, kind: str, first: str, last: str) -> Draw:
+def drawing(
+    argument: str, kind: str, first: str, last: str
+) -> Callable[[np.random.Generator], str]:
     """Return what draws values between two numbers."""
     try:
         low, high = float(first), float(last)
@@ -389,13 +373,9 @@ def drawing(argument: str, kind: str, first: str, last: str) -> Draw:
         raise usage_error(argument, f"{kind} needs two numbers") from None
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise usage_error(argument, f"{kind} needs a smaller and a greater number")
-    if kind == "integers":
-        return lambda random: str(int(random.integers(int(low), int(high) + 1)))
-    if kind == "uniform":
-        return lambda random: f"{random.uniform(low, high):.6g}"
-    if low <= 0:
+    if kind == "log" and low <= 0:
         raise usage_error(argument, "log needs positive numbers")
-    return lambda random: f"{math.exp(random.uniform(math.log(low), math.log(high))):.6g}"
+    return lambda random: DRAWS[kind](random, low, high)
 
 
 def parts(text: str) -> Iterator[str]:
@@ -421,7 +401,7 @@ def combinations(axes: Sequence[Axis], count: int | None, seed: int) -> list[lis
             raise usage_error(f"{key}=...", "is given twice")
     if count is None:
         for axis in axes:
-            if axis.draw is not None:
+            if not axis.values:
                 message = "values are drawn: say how many runs by --random N"
                 raise usage_error(f"{axis.key}=...", message)
         if (total := math.prod(len(axis.values) for axis in axes)) > MOST_VALUES:
@@ -431,7 +411,7 @@ def combinations(axes: Sequence[Axis], count: int | None, seed: int) -> list[lis
     random = np.random.default_rng(seed)
     found: dict[tuple[str, ...], None] = {}
     for _ in range(MOST_DRAWS * count):
-        found[tuple(f"{axis.key}={axis.one(random)}" for axis in axes)] = None
+        found[tuple(f"{axis.key}={axis.draw(random)}" for axis in axes)] = None
         if len(found) == count:
             return [list(overrides) for overrides in found]
     raise usage_error(f"--random {count}", f"there seem to be only {len(found)} different runs")
@@ -492,45 +472,72 @@ def workers() -> Any:
     return futures.MPIPoolExecutor(initializer=heed_signals)
 
 
-_work: list["subprocess.Popen[bytes]"] = []
-"""The run under way in a process that waits for work."""
+class Processes:
+    """The runs at work in this process."""
+
+    def __init__(self) -> None:
+        self.ended = False
+        """Whether no more are to be started."""
+        self._running = set["subprocess.Popen[bytes]"]()
+        self._lock = threading.RLock()  # a signal may interrupt it
+
+    def run(self, command: Sequence[str], log: Path, alone: bool) -> int | None:
+        """Run a command; return its exit code, None if it was not started.
+
+        Args:
+            command: what to run.
+            log: the file for what it says.
+            alone: whether no others run beside it; else it has one thread.
+        """
+        unset = ranks.SIZES + ranks.RANKS  # a run is one process, whoever starts it
+        kept = {name: value for name, value in os.environ.items() if name not in unset}
+        with log.open("wb") as file:
+            with self._lock:
+                if self.ended:
+                    return None
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.PIPE,  # which ends when this process does, however that is
+                    stdout=file,
+                    stderr=subprocess.STDOUT,
+                    # As many threads each as there are cores are slower than one.
+                    env=kept if alone else kept | dict.fromkeys(THREADS, "1"),
+                    # A terminal's Ctrl-C is for the sweep, which passes it on once.
+                    process_group=0 if os.name == "posix" else None,
+                )
+                self._running.add(process)
+            with process:
+                code = process.wait()
+        with self._lock:
+            self._running.discard(process)
+        return code
+
+    def end(self) -> None:
+        """Start no more, and interrupt those at work."""
+        with self._lock:
+            self.ended = True
+            self.interrupt()
+
+    def interrupt(self, *_: object) -> None:
+        """Let those at work keep a checkpoint and end; a second time, end them at once."""
+        with self._lock:
+            for process in self._running:
+                process.terminate()
+
+
+_here = Processes()
+"""Those of a process that waits for work."""
+
+
+def work(command: Sequence[str], log: Path) -> int | None:
+    """Run a command in a process that waits for work; return its exit code."""
+    return _here.run(command, log, False)
 
 
 def heed_signals() -> None:
     """Let Ctrl-C and SIGTERM end the run under way; the first process does the rest."""
-
-    def end(number: int, frame: object) -> None:
-        for process in _work:
-            process.terminate()
-
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, end)
-
-
-def work(command: Sequence[str], log: str) -> int:
-    """Run a command in a process that waits for work; return its exit code."""
-    with Path(log).open("wb") as file, start(command, file, True) as process:
-        _work[:] = [process]
-        try:
-            return process.wait()
-        finally:
-            _work.clear()
-
-
-def start(command: Sequence[str], log: IO[bytes], alone: bool) -> "subprocess.Popen[bytes]":
-    """Start a run, with one thread if others run beside it."""
-    unset = ranks.SIZES + ranks.RANKS  # a run is one process, whoever starts it
-    kept = {name: value for name, value in os.environ.items() if name not in unset}
-    return subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,  # which ends when this process does, however that is
-        stdout=log,
-        stderr=subprocess.STDOUT,
-        # Several processes with as many threads each as there are cores are slower than one.
-        env=kept | (dict.fromkeys(THREADS, "1") if alone else {}),
-        # A terminal's Ctrl-C is for the sweep, which passes it on once.
-        process_group=0 if os.name == "posix" else None,
-    )
+        signal.signal(number, _here.interrupt)
 
 
 def tell(outcomes: list[Outcome], keys: list[str], metric: str | None, directory: Path) -> int:
@@ -550,25 +557,21 @@ def tell(outcomes: list[Outcome], keys: list[str], metric: str | None, directory
     for outcome in failed:
         if outcome.status != NOT_STARTED:
             log = directory / f"{outcome.name}.log"
-            print(f"{outcome.name} {outcome.status}: see\n  {log}{last_line(log)}")
+            print(f"{outcome.name} {outcome.status}: see\n  {log}")
+            lines = list[str]()
+            with suppress(OSError), opened(log) as said:
+                said.seek(max(0, size_of(said) - LAST))
+                text = said.read(LAST).decode(errors="replace")
+                lines = [line for line in text.splitlines() if line.strip()]
+            # What it said last, or why it diverged.
+            for line in ([line for line in lines if line.startswith(DIAGNOSIS)] or lines)[-1:]:
+                print(fitted(f"  {line}"))
         if outcome.status.startswith(KILLED) and outcome.directory is not None:
             print(f"  to resume: python -m nanotorch.train --resume {outcome.directory}")
     if not known:
         print(f"--metric: no run has measured it; there are {', '.join(measured)}", file=sys.stderr)
         return 2
     return 1 if failed else 0
-
-
-def last_line(log: Path) -> str:
-    """Return what a run said last, or why it diverged, on a line of its own."""
-    try:
-        with opened(log) as file:
-            file.seek(max(0, size_of(file) - LAST))
-            lines = file.read(LAST).decode(errors="replace").splitlines()
-    except OSError:
-        return ""
-    lines = [line for line in lines if line.startswith(DIAGNOSIS)] or lines
-    return next((fitted(f"\n  {line}") for line in reversed(lines) if line.strip()), "")
 
 
 def names(chosen: Sequence[list[str]]) -> Iterator[str]:
@@ -602,11 +605,7 @@ class Runs:
     jobs: int
     pool: Any = None
     """What runs them elsewhere; they run here if None."""
-    processes: set["subprocess.Popen[bytes]"] = field(default_factory=set)
-    """Those at work."""
-    ended: bool = False
-    """Whether no more are to be started."""
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    processes: Processes = field(default_factory=Processes)
 
     def all(self, chosen: Sequence[list[str]]) -> tuple[list[Outcome], KeyboardInterrupt | None]:
         """Run all; return what came of them, and what interrupted them."""
@@ -620,10 +619,7 @@ class Runs:
                     return [future.result() for future in futures], interruption
                 except KeyboardInterrupt as error:
                     interruption = error
-                    with self.lock:  # once lets them keep a checkpoint, again ends them at once
-                        self.ended = True
-                        for process in self.processes:
-                            process.terminate()
+                    self.processes.end()
 
     def one(self, name: str, overrides: list[str]) -> Outcome:
         """Run one; return what came of it."""
@@ -644,25 +640,15 @@ class Runs:
         command = [sys.executable, "-m", "nanotorch.train", "--end-with-input", *self.command]
         command += [*overrides, *own, "log.progress=false"]
         log = self.directory / f"{name}.log"
-        if self.pool is not None:
-            future = None if self.ended else self.pool.submit(work, command, str(log))
-            return None if future is None else future.result()
-        with log.open("wb") as file:
-            with self.lock:
-                if self.ended:
-                    return None
-                process = start(command, file, self.jobs > 1)
-                self.processes.add(process)
-            with process:
-                code = process.wait()
-        with self.lock:
-            self.processes.discard(process)
-        return code
+        if self.pool is None:
+            return self.processes.run(command, log, self.jobs == 1)
+        return None if self.processes.ended else self.pool.submit(work, command, log).result()
 
     def _outcome(self, outcome: Outcome, code: int) -> Outcome:
         """Return what came of a run that has ended."""
-        status = INTERRUPTED if self.ended else f"failed with exit code {code}"
-        if code < 0 and not (self.ended and code == -signal.SIGTERM):
+        ended = self.processes.ended
+        status = INTERRUPTED if ended else f"failed with exit code {code}"
+        if code < 0 and not (ended and code == -signal.SIGTERM):
             status = f"{KILLED} {commands.signal_name(-code)}"
         place = self.directory / outcome.name
         if not (place / RECORD).exists():

@@ -76,7 +76,7 @@ def test_mistakes(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, message in (
         (["nowhere"], "nowhere: there is no such run"),
         (["empty"], "empty: has no runs in it"),
-        (["nowhere", "--plot", "no/c.png"], "--plot: cannot write no/c.png: there is no such d"),
+        (["runs", "--plot", "no/c.png"], "--plot: cannot write no/c.png: No such file or dir"),
         (["runs", "--metric", "x/y"], "no run has measured 'x/y'"),
         ([""], "has no runs in it"),
         (["runs", "--plot", "c.foo"], "--plot writes .png, .svg, .pdf, not 'c.foo'"),

@@ -17,7 +17,6 @@ from nanotorch.train import RunResult, load_config, plots, train
 from nanotorch.train.plots import (
     comparison,
     confusion,
-    contour_levels,
     figure,
     loss_curves,
     padded,
@@ -225,10 +224,12 @@ def test_points_that_ran_away_are_not_shown() -> None:
     assert shown(points).tolist() == [True, True, True, False, False]
 
 
-def test_levels_of_a_flat_function() -> None:
-    assert contour_levels(np.full((3, 3), 2.0)).tolist() == [0, 1]
-    levels = contour_levels(np.arange(100.0))
-    assert (np.diff(levels) > 0).all()
+@pytest.mark.parametrize("slope", [0, 1])
+def test_levels_of_a_flat_function(slope: int) -> None:
+    plot = trajectory([np.array([[1.0, 0], [0, 0]])], lambda p: slope * p[0] + 2, "f")
+    filled: Any = plot.figure.axes[0].collections[0]
+    assert (filled.levels.tolist() == [0, 1]) == (slope == 0)
+    assert (np.diff(filled.levels) > 0).all()
 
 
 def test_the_range_of_one_value() -> None:

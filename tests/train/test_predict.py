@@ -132,7 +132,7 @@ def test_arrays(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(rows) == 21
     np.save("one.npy", x[:1, :5])
     assert cli.predict([str(directory), "one.npy"]) == 2
-    assert "has 5 numbers for each sample; the model was trained on 6" in capsys.readouterr().err
+    assert "has 5 numbers for each sample; the model takes 6" in capsys.readouterr().err
 
 
 def test_what_cannot_be_used(capsys: pytest.CaptureFixture[str]) -> None:
@@ -140,7 +140,7 @@ def test_what_cannot_be_used(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, message in (
         (["nowhere", "table.csv"], "error: nowhere: there is no such run"),
         (["table.csv"], "error: table.csv: is not the directory of a run: it has no config.yaml"),
-        ([str(directory)], "command line: needs a file of samples beside the run"),
+        ([str(directory)], "command line: needs a file of samples; --prompt is"),
         ([str(directory), "none.csv"], "No such file"),
         ([str(directory), "x.yaml"], "x.yaml:"),
         ([str(directory), "."], ".: cannot be read: Is a directory"),
@@ -238,7 +238,7 @@ def test_weights_that_are_not_final_are_told(capsys: pytest.CaptureFixture[str])
     assert told.startswith("warning: the run is not finished but out of time: these are its ")
     diverged = trained(REGRESSION, table, "optimizer.lr=1e30", "train.epochs=9")
     assert cli.predict([str(diverged), "table.csv"]) == 2
-    assert "has diverged, so that its weights are of no use; train with" in capsys.readouterr().err
+    assert "has diverged; train with a smaller optimizer.lr" in capsys.readouterr().err
 
 
 def test_a_run_that_goes_on_has_no_weights_yet(capsys: pytest.CaptureFixture[str]) -> None:

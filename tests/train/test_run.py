@@ -15,7 +15,7 @@ from nanotorch.serialization import load
 from nanotorch.train import load_config, train
 from nanotorch.train.cli import main
 from nanotorch.train.config import ConfigError
-from nanotorch.train.experiment import Recorder, tag_of
+from nanotorch.train.experiment import Recorder, TensorBoardEvents
 from nanotorch.train.run import Run
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, loaded, write_example
 
@@ -99,7 +99,8 @@ def test_tensorboard_shows_what_the_metrics_say(kind: str) -> None:
     for record in records(result.directory):
         for tag in record.keys() - {"step", "epoch"}:
             if not tag.startswith("final/"):
-                expected.setdefault(tag_of(tag), []).append((record["step"], record[tag]))
+                point = record["step"], record[tag]
+                expected.setdefault(TensorBoardEvents.tag(tag), []).append(point)
     shown_only = {"train/samples_per_second"} if kind != "minimization" else set()
     assert set(events.Tags()["scalars"]) == set(expected) | shown_only
     for tag, points in expected.items():
