@@ -361,7 +361,6 @@ class RecordSteps(Callback):
 
     def __init__(self, write: Write, every: int, details: Callable[[], Tagged] = dict) -> None:
         self._write, self._every, self._details = write, every, details
-        self._samples, self._steps, self._since, self._waited = 0, 0, 0.0, 0.0
 
     def on_start(self, loop: Loop) -> None:
         self._samples, self._steps = 0, 0
@@ -436,11 +435,10 @@ class TraceStep(Callback):
 
     def __init__(self, trace: Callable[[Any], AbstractContextManager[None]]) -> None:
         self._trace = trace
-        self._before = 0
-        """After how many steps."""
 
     def on_start(self, loop: Loop) -> None:
         self._before = min(TRACED, loop.steps) - 1
+        """After how many steps."""
         self.on_step(loop)
 
     def on_step(self, loop: Loop) -> None:
@@ -488,18 +486,15 @@ class Progress(Callback):
     def __init__(self, epochs: int, validate_every: int = 1) -> None:
         self._epochs = epochs
         self._every = math.ceil(epochs / LINES / validate_every) * validate_every
-        self._epoch, self._within = 0, 0
-        """Steps of an epoch, and between two lines of one."""
-        self._start, self._first = 0.0, 0
-        """When the run was started, or resumed, and the step that was taken last."""
-        self._told = 0
-        """The step of the last line."""
 
     def on_start(self, loop: Loop) -> None:
-        self._start = time.monotonic()
-        self._first = self._told = loop.step
+        self._start, self._first = time.monotonic(), loop.step
+        """When the run was started, or resumed, and the step that was taken last."""
+        self._told = loop.step
+        """The step of the last line."""
         self._epoch = math.ceil(loop.steps / self._epochs)
         self._within = math.ceil(self._epoch / max(LINES // self._epochs, 1))
+        """Steps of an epoch, and between two lines of one."""
 
     def on_step(self, loop: Loop) -> None:
         assert loop.position is not None

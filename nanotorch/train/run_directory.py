@@ -235,9 +235,8 @@ def versions() -> dict[str, str]:
     """Return what a run's numbers may depend on."""
     from importlib import metadata  # it takes long to import
 
-    packages = ("numpy", "PyYAML", "safetensors", "tensorboardX", "tqdm")
     found = {"python": platform.python_version(), "platform": platform.platform()}
-    for package in packages:
+    for package in ("numpy", "PyYAML", "safetensors", "tensorboardX", "tqdm"):
         with contextlib.suppress(metadata.PackageNotFoundError):
             found[package] = metadata.version(package)
     own = {"nanotorch": str(torch.__version__), "numpy": np.__version__}

@@ -99,14 +99,6 @@ def fitting(
     shared = several or accumulate > 1
     synchronized = several and any(isinstance(m, nn.SyncBatchNorm) for m in model.modules())
 
-    def bounded() -> torch.Tensor:
-        norm = get_total_norm([p.grad for p in parameters if p.grad is not None])
-        if largest is not None:
-            clip_grad_value_(parameters, largest)
-        if longest is not None:
-            clip_grad_norm_(parameters, longest)
-        return norm
-
     def gradients(*tensors: torch.Tensor) -> torch.Tensor:
         optimizer.zero_grad()
         if not shared:
@@ -134,7 +126,11 @@ def fitting(
         if longest is None and largest is None:
             optimizer.step()
             return loss
-        norm = bounded()
+        norm = get_total_norm([p.grad for p in parameters if p.grad is not None])
+        if largest is not None:
+            clip_grad_value_(parameters, largest)
+        if longest is not None:
+            clip_grad_norm_(parameters, longest)
         optimizer.step()
         return loss, norm
 

@@ -19,7 +19,7 @@ from nanotorch.optim import swa_utils
 from nanotorch.optim.lr_scheduler import LRScheduler
 from nanotorch.utils.data import DataLoader, TensorDataset
 
-from . import ranks
+from . import ranks, schema
 from .build import (
     MOST_SHOWN,
     Characters,
@@ -56,16 +56,6 @@ from .loop import (
 from .metrics import Array, coefficients_table, fitted, least_squares_text, metrics_table
 from .plots import Plot, Records, loss_curves, predicted_plots, recall_curves
 from .run_directory import OptimizerState
-from .schema import (
-    Averaging,
-    Checkpoint,
-    Data,
-    FitConfig,
-    Generator,
-    SupervisedConfig,
-    TextConfig,
-    TrainedConfig,
-)
 from .step import OperationProfile, TrainingStep, fitting, gradient_norm, summary
 
 # Weights that are averages over the training.
@@ -77,7 +67,7 @@ class Average(Callback):
     Running statistics are those of the model itself, until `finish`.
     """
 
-    def __init__(self, settings: Averaging, model: nn.Module) -> None:
+    def __init__(self, settings: schema.Averaging, model: nn.Module) -> None:
         self._by_steps = settings.method == "ema"
         self._start = settings.start
         self._source = model
@@ -133,7 +123,7 @@ PROMPT, SAMPLE = 20, 120
 class Training(Experiment):
     """Fits a model to batches: the steps, all that they depend on, and what listens to them."""
 
-    config: FitConfig
+    config: schema.FitConfig
     model: nn.Module
     loss: nn.Module
     loader: DataLoader[Any]
@@ -187,7 +177,7 @@ class Training(Experiment):
                 self._schedule = Schedule(config.scheduler, self.optimizer, *lengths, monitor)
         self._optimizer_state = OptimizerState(self.optimizer)
         stopping, watched = config.early_stopping, dict[str, str]()
-        if config.checkpoint.monitor != Checkpoint.monitor:
+        if config.checkpoint.monitor != schema.Checkpoint.monitor:
             watched["checkpoint.monitor"] = config.checkpoint.monitor
         if stopping is not None:
             watched["early_stopping.monitor"] = stopping.monitor
@@ -400,10 +390,10 @@ class Training(Experiment):
 class Supervised(Training):
     """A model, its data, its loss and its optimizer."""
 
-    config: TrainedConfig
+    config: schema.TrainedConfig
     kind: Kind
 
-    def __init__(self, config: TrainedConfig) -> None:
+    def __init__(self, config: schema.TrainedConfig) -> None:
         self.config = config
         self.kind = kind_of(config)
         # A stream of its own for each purpose: more samples do not change the initial weights,
@@ -431,10 +421,10 @@ class Supervised(Training):
         """Return the samples, those left out that are not to be trained on."""
         config, train = self.config, self.config.train
         degree = LOSS_FACTS[config.loss.name].degree
-        if isinstance(config, TextConfig):
+        if isinstance(config, schema.TextConfig):
             dataset = load_text(config.data)
         else:
-            assert isinstance(config, SupervisedConfig)
+            assert isinstance(config, schema.SupervisedConfig)
             data = config.data if degree else replace(config.data, standardize_target=False)
             dataset = load_dataset(data, self.kind.targets, stream)
         self.unit = dataset.preprocessing.target_scale**degree
@@ -465,7 +455,7 @@ class Supervised(Training):
     def _loss(self) -> nn.Module:
         """Return the loss, with the weights of classes where the configuration wants some."""
         component = self.config.loss
-        if isinstance(self.config, SupervisedConfig):
+        if isinstance(self.config, schema.SupervisedConfig):
             weights = class_weights(self.config.data.class_weights, self.dataset, component.name)
             component = component.changed(weights)
         module: nn.Module = component.build()
@@ -564,7 +554,7 @@ class Supervised(Training):
             text = "\n" + least_squares_text(best, results["train/loss"])
         columns = {name: [*preprocessing.coefficients(given)] for name, given in found.items()}
         generator, of = getattr(self.config.data, "generator", None), preprocessing.target
-        if isinstance(generator, Generator) and generator.truth:
+        if isinstance(generator, schema.Generator) and generator.truth:
             columns["truth"] = [*generator.truth]
         if preprocessing.classes:
             of = f"log odds of {preprocessing.classes[-1]}"
@@ -572,11 +562,11 @@ class Supervised(Training):
 
     def _remedy(self, fitted: bool, targets: NDArray[Any]) -> str:
         data, regression = self.config.data, self.kind.targets == "regression"
-        if isinstance(data, Data) and data.class_weights is not None:
+        if getattr(data, "class_weights", None) is not None:
             return "data.class_weights favours rare classes at its cost"
         if regression and not fitted and not LOSS_FACTS[self.config.loss.name].degree:
             return "register the loss with its degree, so that the target is standardized"
-        if regression and not fitted and isinstance(data, Data) and not data.standardize_target:
+        if regression and not fitted and not getattr(data, "standardize_target", True):
             return "set data.standardize_target: true"
         remedy = super()._remedy(fitted, targets)
         return remedy if fitted else f"{remedy} (--find-lr proposes one)"
@@ -633,10 +623,10 @@ def lacking(dataset: Dataset) -> Iterator[str]:
             yield f"warning: the {name} part has no sample of class {shown}{more}"
 
 
-def kind_of(config: TrainedConfig) -> Kind:
+def kind_of(config: schema.TrainedConfig) -> Kind:
     """Return what is predicted."""
     loss = config.loss.name
-    if isinstance(config, TextConfig):
+    if isinstance(config, schema.TextConfig):
         return Characters(loss)
     return KINDS[LOSS_FACTS[loss].kind](loss)
 
