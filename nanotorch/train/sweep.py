@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch.serialization.files import opened, size_of, write_atomically
+from nanotorch.serialization.files import write_atomically
 
 from . import commands, ranks
 from .commands import CommandError
@@ -426,8 +426,6 @@ NOT_STARTED = "not started"
 KILLED = "killed by"
 LONGEST = 90
 """Characters of a run's name, but for a number at the end."""
-LAST = 10_000
-"""Bytes at the end of a log in which its last line is looked for."""
 OWN = ("log.dir", "log.name", "log.timed", "log.progress")
 """Settings that the sweep makes for each run."""
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
@@ -558,12 +556,10 @@ def tell(outcomes: list[Outcome], keys: list[str], metric: str | None, directory
         if outcome.status != NOT_STARTED:
             log = directory / f"{outcome.name}.log"
             print(f"{outcome.name} {outcome.status}: see\n  {log}")
-            lines = list[str]()
-            with suppress(OSError), opened(log) as said:
-                said.seek(max(0, size_of(said) - LAST))
-                text = said.read(LAST).decode(errors="replace")
+            lines = list[str]()  # what it said last, or why it diverged
+            with suppress(OSError):
+                text = log.read_text("utf-8", "replace")
                 lines = [line for line in text.splitlines() if line.strip()]
-            # What it said last, or why it diverged.
             for line in ([line for line in lines if line.startswith(DIAGNOSIS)] or lines)[-1:]:
                 print(fitted(f"  {line}"))
         if outcome.status.startswith(KILLED) and outcome.directory is not None:
@@ -624,8 +620,16 @@ class Runs:
     def one(self, name: str, overrides: list[str]) -> Outcome:
         """Run one; return what came of it."""
         outcome = Outcome(name, NOT_STARTED, dict(item.split("=", 1) for item in overrides))
+        own = [f"log.dir={self.directory}", f"log.name={name}", "log.timed=false"]
+        command = [sys.executable, "-m", "nanotorch.train", "--end-with-input", *self.command]
+        command += [*overrides, *own, "log.progress=false"]
+        log, code = self.directory / f"{name}.log", None
         try:
-            if (code := self._code(name, overrides)) is None:
+            if self.pool is None:
+                code = self.processes.run(command, log, self.jobs == 1)
+            elif not self.processes.ended:
+                code = self.pool.submit(work, command, log).result()
+            if code is None:
                 return outcome
             outcome = self._outcome(outcome, code)
         except OSError as error:  # which is to cost no other run's outcome
@@ -633,16 +637,6 @@ class Runs:
         spent = "" if math.isnan(outcome.seconds) else f", {duration(outcome.seconds)}"
         print(f"{name}: {outcome.status}{spent}", flush=True)
         return outcome
-
-    def _code(self, name: str, overrides: list[str]) -> int | None:
-        """Run one; return its exit code, None if it was not started."""
-        own = [f"log.dir={self.directory}", f"log.name={name}", "log.timed=false"]
-        command = [sys.executable, "-m", "nanotorch.train", "--end-with-input", *self.command]
-        command += [*overrides, *own, "log.progress=false"]
-        log = self.directory / f"{name}.log"
-        if self.pool is None:
-            return self.processes.run(command, log, self.jobs == 1)
-        return None if self.processes.ended else self.pool.submit(work, command, log).result()
 
     def _outcome(self, outcome: Outcome, code: int) -> Outcome:
         """Return what came of a run that has ended."""
