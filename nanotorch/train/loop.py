@@ -12,8 +12,6 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
 
-import nanotorch as torch
-
 from . import ranks
 from .metrics import fitted
 
@@ -226,7 +224,6 @@ PAUSES = ("", OUT_OF_TIME, INTERRUPTED)
 LESS_IS_BETTER = ("loss", "mae", "rmse", "value", "brier", "log_loss", "distance", "excess")
 
 Mode = Literal["min", "max"]
-Tensors = Iterable[tuple[str, torch.Tensor]]
 Tagged = Mapping[str, float]
 """Values by their names, such as `train/loss`."""
 

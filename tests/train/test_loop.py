@@ -1,11 +1,26 @@
-"""The loop: which events come when, and that the last one always comes."""
+"""The loop: which events come when, and that the last one always comes; its callbacks."""
 
-from collections.abc import Iterable
+import math
+import os
+import re
+import signal
+import time
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pytest
 
-from nanotorch.train.loop import Callback, Loop
+from nanotorch.train.loop import (
+    Callback,
+    Loop,
+    Progress,
+    ProgressBar,
+    RecordEpochs,
+    RecordSteps,
+    StopOnSignal,
+    StopWhenDiverged,
+)
+from tests.several import in_threads
 
 
 class Counting:
@@ -211,3 +226,213 @@ def test_callbacks_of_one_class_keep_their_own_states() -> None:
     after = [Keeping(0), Keeping(0)]
     Loop(Counting(), 1, after).load_state(before)
     assert [counter.steps for counter in after] == [3, 5]
+
+
+class Losses:
+    """Yields given losses; each batch has as many samples as it says."""
+
+    def __init__(self, *epoch: tuple[float, int]) -> None:
+        self._epoch = epoch
+
+    def batches(self, start: int) -> Iterable[Any]:
+        return self._epoch[start:]
+
+    def step(self, batch: Any) -> tuple[float, int]:
+        return batch  # type: ignore[no-any-return]
+
+
+class Kept:
+    """Keeps everything."""
+
+    def __init__(self) -> None:
+        self.records: list[tuple[int, int, dict[str, float]]] = []
+
+    def write(
+        self, step: int, epoch: int, values: Mapping[str, float], passing: Any = None
+    ) -> None:
+        self.records.append((step, epoch, dict(values)))
+
+
+def measuring(every: int = 1) -> Callback:
+    """Measures a validation loss of 0.25."""
+    return RecordEpochs(Kept().write, lambda: {"validation/loss": 0.25}, every)
+
+
+class Kill(Callback):
+    """Sends this process a signal after a step."""
+
+    def __init__(self, number: signal.Signals) -> None:
+        self._number = number
+
+    def on_step(self, loop: Loop) -> None:
+        os.kill(os.getpid(), self._number)
+
+
+@pytest.mark.parametrize("loss", [math.nan, math.inf, -math.inf])
+def test_a_loss_that_is_not_finite_stops_the_run(loss: float) -> None:
+    loop = Loop(Losses((1.0, 1), (loss, 1), (1.0, 1)), 9, [StopWhenDiverged()])
+    loop.run()
+    assert (loop.step, loop.stop_reason) == (2, "diverged")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows kills a process instead of signalling it")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_after_the_step(number: signal.Signals) -> None:
+    before = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)]
+    stop = StopOnSignal()
+    loop = Loop(Losses((1.0, 1), (1.0, 1)), 9, [stop, Kill(number)])
+    with stop:
+        loop.run()
+    assert (loop.step, loop.pause_reason, stop.received) == (1, "interrupted", number)
+    assert [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows kills a process instead of signalling it")
+def test_a_second_interrupt_ends_the_run_at_once() -> None:
+    stop = StopOnSignal()
+    with pytest.raises(KeyboardInterrupt), stop:
+        Loop(Losses((1.0, 1)), 9, [stop, Kill(signal.SIGINT), Kill(signal.SIGINT)]).run()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows kills a process instead of signalling it")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_where_there_is_no_step_to_wait_for_a_signal_ends_the_run(number: signal.Signals) -> None:
+    before = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)]
+    stop = StopOnSignal()
+    with stop:
+        Loop(Losses((1.0, 1)), 1, [stop]).run()
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), number)
+    assert stop.received == number
+    assert [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+def test_ignored_signals_stay_ignored() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        seen = []
+
+        class Look(Callback):
+            def on_step(self, loop: Loop) -> None:
+                seen.append(signal.getsignal(signal.SIGINT))
+
+        stop = StopOnSignal()
+        with stop:
+            Loop(Losses((1.0, 1)), 1, [stop, Look()]).run()
+        assert seen == [signal.SIG_IGN]
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_run_in_another_thread_leaves_signals_alone() -> None:
+    stop = StopOnSignal()
+    loop = Loop(Losses((1.0, 1)), 3, [stop])
+
+    def run() -> None:
+        with stop:
+            loop.run()
+
+    in_threads(lambda _: run(), 1)
+    assert loop.step == 3
+
+
+def test_steps_are_recorded_every_few_and_at_the_end() -> None:
+    kept = Kept()
+    Loop(Losses((1.0, 1), (2.0, 1), (3.0, 1)), 5, [RecordSteps(kept.write, 2)]).run()
+    assert [(step, values["train/loss"]) for step, _, values in kept.records] == [
+        (2, 2.0),
+        (4, 1.0),
+        (5, 2.0),
+    ]
+
+
+def test_the_loss_of_an_epoch_is_the_mean_over_its_samples() -> None:
+    kept = Kept()
+    Loop(Losses((1.0, 1), (4.0, 3)), 4, [RecordEpochs(kept.write, dict, every=1)]).run()
+    mean = {"train/epoch_loss": 3.25}
+    assert kept.records == [(2, 1, mean), (4, 2, mean)]
+
+
+def test_epochs_are_recorded_with_the_mean_over_samples() -> None:
+    kept = Kept()
+    measure = {"validation/loss": 7.0}
+    callback = RecordEpochs(kept.write, lambda: measure, every=2)
+    loop = Loop(Losses((1.0, 30), (5.0, 10)), 6, [callback])
+    loop.run()
+    assert kept.records == [
+        (2, 1, {"train/epoch_loss": 2.0}),
+        (4, 2, {"train/epoch_loss": 2.0, **measure}),
+        (6, 3, {"train/epoch_loss": 2.0, **measure}),
+    ]
+    assert loop.measured == {"train/epoch_loss": 2.0, **measure}
+
+
+def test_lines_are_few_and_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    Loop(Losses((0.5, 1), (0.125, 1)), 400, [measuring(), Progress(200)]).run()
+    shown = capsys.readouterr().out.splitlines()
+    assert [line.split("/")[0] for line in shown] == [f"epoch {20 * k:3}" for k in range(1, 11)]
+    assert shown[-1].startswith("epoch 200/200: loss 0.3125, validation loss 0.2500, ")
+    assert shown[-1].endswith(" steps/s")
+
+
+def test_a_line_has_the_validation_loss_of_its_own_epoch(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    loss = iter(range(100))
+    measured = RecordEpochs(Kept().write, lambda: {"validation/loss": next(loss)}, every=3)
+    Loop(Losses((0.5, 1)), 40, [measured, Progress(40, 3)]).run()
+    shown = re.findall(
+        r"epoch +(\d+)/40: loss 0.5000, validation loss (\d+)\.0*, ", capsys.readouterr().out
+    )
+    assert shown == [*((str(6 * k), str(2 * k - 1)) for k in range(1, 7)), ("40", "13")]
+
+
+def test_a_long_epoch_shows_lines_too(capsys: pytest.CaptureFixture[str]) -> None:
+    Loop(Losses(*[(0.5, 1)] * 1000), 2000, [measuring(), Progress(2)]).run()
+    shown = [line.split(":")[0] for line in capsys.readouterr().out.splitlines()]
+    epochs = [[f"epoch {e}/2, step {1000 * (e - 1) + 200 * k}/2000" for k in range(1, 5)]
+              for e in (1, 2)]  # fmt: skip
+    assert shown == [*epochs[0], "epoch 1/2", *epochs[1], "epoch 2/2"]
+
+
+@pytest.mark.parametrize("shown", [ProgressBar, Progress])
+def test_the_last_line_is_where_the_run_stopped(
+    shown: type[Progress], capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Stop(Callback):
+        def on_step(self, loop: Loop) -> None:
+            if loop.step == 7:
+                loop.stop("enough")
+
+    Loop(Losses((0.5, 1), (0.125, 1)), 400, [shown(200), Stop()]).run()
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("epoch   4/200, step 7/400: loss 0.5000, ")
+
+
+def test_slow_steps_are_told_by_their_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+    class Slow(Losses):
+        def step(self, batch: Any) -> tuple[float, int]:
+            time.sleep(1.1)
+            return super().step(batch)
+
+    Loop(Slow((0.5, 1)), 1, [Progress(1)]).run()
+    assert capsys.readouterr().out == "epoch 1/1: loss 0.5000, 1.1 s/step\n"
+
+
+def test_the_lines_stand_above_the_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    Loop(Losses((0.5, 1), (0.125, 1)), 40, [measuring(), ProgressBar(20)]).run()
+    captured = capsys.readouterr()
+    assert re.search(r"\r +\r$", captured.err)
+    lines = captured.out.splitlines()
+    assert len(lines) == 10
+    assert lines[-1].startswith("epoch 20/20: loss 0.3125, validation loss 0.2500, ")
+
+
+def test_the_bar_of_a_run_that_fails_is_gone(capsys: pytest.CaptureFixture[str]) -> None:
+    class Broken(Callback):
+        def on_step(self, loop: Loop) -> None:
+            raise ValueError("as planned")
+
+    with pytest.raises(ValueError, match="as planned"):
+        Loop(Losses((0.5, 1)), 9, [ProgressBar(9), Broken()]).run()
+    assert re.search(r"\r +\r$", capsys.readouterr().err)
