@@ -1,18 +1,24 @@
-"""Compiled training steps of models beside the steps themselves.
+"""Compiled steps beside the steps themselves: models, operations, several functions."""
 
-What the models are made of, each loss among it, is asked in `test_operations`; the optimizers in
-`tests/optim/test_compiled.py`.
-"""
-
+import functools
+import warnings
+from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import nanotorch as torch
 from nanotorch import nn, optim
 from nanotorch.nn import functional as F
-from tests.compile.beside import array, compare, usual
+from tests.compile.beside import array, compare, flat, usual
+from tests.ops.samples import TABLE
+from tests.ops.sampling import Call, Row, Sample, find, is_inplace, weights_like
+
+# Compiled training steps of models beside the steps themselves.
+# What the models are made of, each loss among it, is asked in `test_operations`; the optimizers in
+# `tests/optim/test_compiled.py`.
 
 VOCABULARY, LENGTH, SIZE = 7, 5, 8
 
@@ -230,3 +236,303 @@ def test_sequences_of_different_lengths_run_as_they_are() -> None:
         return step, lambda: list(layer.parameters())
 
     compare(scene, compiles=False)
+
+
+# Steps of other kinds that are captured: several functions of one model, named batches, ...
+
+
+def switching() -> Any:
+    """A step that trains and a function that evaluates; each sets the mode that it needs."""
+    model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Dropout(0.5), nn.Linear(8, 2))
+    optimizer = optim.Adam(model.parameters(), lr=0.01)
+
+    def train(x: Any) -> Any:
+        model.train()
+        optimizer.zero_grad()
+        loss = model(x).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    @torch.no_grad()
+    def evaluate(x: Any) -> Any:
+        model.eval()
+        return model(x).pow(2).mean()
+
+    return model, train, evaluate
+
+
+def test_steps_that_switch_between_training_and_evaluation() -> None:
+    torch.manual_seed(0)
+    model, *plain = switching()
+    torch.manual_seed(0)
+    other, *functions = switching()
+    compiled = [torch.compile(function, fullgraph=True) for function in functions]
+    for n in range(20):
+        x, drawn = array(6, 4, seed=n), torch.get_rng_state()
+        expected = [flat(function(x)) for function in plain[: 1 + n % 2]]
+        torch.set_rng_state(drawn)
+        assert [flat(function(x)) for function in compiled[: 1 + n % 2]] == expected
+        assert [m.training for m in model.modules()] == [m.training for m in other.modules()]
+    assert all(function.report().plans for function in compiled)
+
+
+def test_more_code_comes_to_be_called() -> None:
+    """A branch that is taken now and then, and calls what was not called before."""
+
+    def make() -> Any:
+        model = nn.Linear(4, 2)
+        optimizer = optim.AdamW(model.parameters(), lr=0.01)
+
+        def step(x: Any, last: bool) -> Any:
+            loss = model(x).pow(2).mean()
+            loss.backward()
+            if last:
+                optimizer.step()
+                optimizer.zero_grad()
+            return loss
+
+        return step, lambda: list(model.parameters())
+
+    compare(make, calls=30, arguments=lambda n: (array(6, 4, seed=n), n % 4 == 3))
+
+
+def test_a_compiled_function_inside_another() -> None:
+    def make() -> Any:
+        model = nn.Linear(4, 2)
+        inner = torch.compile(lambda x: torch.tanh(model(x)).detach() * 2)
+
+        def step(x: Any) -> Any:
+            model.zero_grad()
+            loss = (model(x) - inner(x)).pow(2).mean()
+            loss.backward()
+            return loss
+
+        for n in range(5):  # it has replays of its own
+            inner(array(6, 4, seed=n))
+        return step, lambda: list(model.parameters())
+
+    compare(make, arguments=lambda n: (array(6, 4, seed=n),))
+
+
+def test_batches_with_names() -> None:
+    batch = namedtuple("batch", "x y")
+
+    def make() -> Any:
+        model = nn.Linear(4, 2)
+
+        def step(both: Any) -> Any:
+            model.zero_grad()
+            loss = F.mse_loss(model(both.x), both.y)
+            loss.backward()
+            return loss
+
+        return step, lambda: list(model.parameters())
+
+    compare(make, arguments=lambda n: (batch(array(6, 4, seed=n), array(6, 2, seed=n + 1)),))
+
+
+def test_an_attribute_that_is_computed_once() -> None:
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = nn.Linear(4, 2)
+
+        @functools.cached_property
+        def scale(self) -> float:
+            return 2.0
+
+        def forward(self, x: Any) -> Any:
+            return self.inner(x) * self.scale
+
+    models: list[Any] = []
+
+    def make() -> Any:
+        model = Net()
+        models.append(model)
+
+        def step(x: Any) -> Any:
+            model.zero_grad()
+            loss = model(x).pow(2).mean()
+            loss.backward()
+            return loss
+
+        return step, lambda: list(model.parameters())
+
+    def change(n: int, step: Any) -> None:
+        if n == 6:
+            for model in models:
+                vars(model)["scale"] = 3.0
+
+    compare(make, calls=12, arguments=lambda n: (array(6, 4),), between=change)
+
+
+# Calls that are replaced by faster ones give the same bits.
+
+SPECIAL = torch.tensor([0.0, -0.0, float("inf"), float("nan")])
+OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "rsub": lambda a, b: b - a,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "maximum": torch.maximum,
+    "twice": lambda a, b: (a + b) * b + b,
+}
+OFTEN = ("add", "rsub", "twice")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n not in OFTEN)) for n in OPERATIONS]
+)
+@pytest.mark.parametrize(
+    ("whole", "row"),
+    [((32, 1), (1,)), ((5,), (1,)), ((1, 1), (1,)), ((64, 16), (16,)), ((20, 7), (1, 7)),
+     ((3, 4), (4,)), ((300, 300), (300,)), ((64, 1), (1, 16))],
+)  # fmt: skip
+def test_rows_and_single_elements(name: str, whole: tuple[int, ...], row: tuple[int, ...]) -> None:
+    def make() -> Any:
+        base, b = array(*whole), array(*row, seed=1)
+
+        @torch.no_grad()
+        def step(x: Any) -> Any:
+            b.mul_(1.5)
+            made = torch.tanh(base * 2)
+            return OPERATIONS[name](made, b), OPERATIONS[name](x, b), made
+
+        return step, lambda: [b]
+
+    def arguments(n: int) -> tuple[Any, ...]:
+        x = array(*whole, seed=n)
+        x.view(-1)[: min(4, x.numel())] = SPECIAL[: min(4, x.numel())]
+        return (x,)
+
+    compare(make, arguments=arguments)
+
+
+# Every operation of the table, forward and backward, compiled and not, bit by bit.
+# Compiled is all of it, or the operation alone, whose gradients are then asked for outside.
+
+
+def scene(name: str, row: Row, sample: Sample) -> tuple[Any, Any, Any]:
+    """A function that computes the operation, one that goes backward where it can, and inputs."""
+    arrays = [i.draw(n, "float32") for n, i in enumerate(sample.inputs())]
+    if row.call is None:
+        function = find(torch, name)
+    else:
+
+        def function(*args: Any, **kwargs: Any) -> Any:
+            return row.call(torch, *args, **kwargs)  # type: ignore[misc]
+
+    call = Call(torch, function, sample, arrays, torch.tensor, inplace=is_inplace(name))
+    weights = [
+        torch.tensor(weights_like(o.shape, "weight", n).astype(np.float32))
+        for n, o in enumerate(call())
+        if isinstance(o, torch.Tensor)
+    ]
+    args, kwargs, inplace = call.args, call.kwargs, call.inplace
+
+    def forward() -> Any:
+        given = (args[0].clone(), *args[1:]) if inplace else args
+        result = function(*given, **kwargs)
+        return given[0] if inplace else result
+
+    def finish(result: Any) -> Any:
+        outs = list(result) if isinstance(result, (tuple, list)) else [result]
+        outs = [o for o in outs if isinstance(o, torch.Tensor)]
+        losses = [
+            (o * w).sum() for o, w in zip(outs, weights, strict=True)
+            if o.requires_grad and o.is_floating_point()
+        ]  # fmt: skip
+        if losses:
+            sum(losses).backward()
+        return [o.detach().clone() for o in outs] or result
+
+    return forward, finish, call
+
+
+def turn(call: Any) -> None:
+    """Let the elements of the inputs change places, so that no replay sees the same twice."""
+    for tensor in call.leaves:
+        array = tensor.detach().numpy()
+        array[...] = np.roll(array.reshape(-1), 1).reshape(array.shape)
+
+
+def outcome(step: Any, call: Any) -> Any:
+    """What a call returns and leaves, or its error."""
+    for leaf in call.leaves:
+        leaf.grad = None
+    try:
+        result = flat(step())
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return result + flat([leaf.grad for leaf in call.leaves])
+
+
+def compiled_beside(name: str, row: Row, sample: Sample, outside: bool) -> str | None:
+    """Compare six calls; why the step was not compiled, if so."""
+    (plain, end, plain_call), (forward, finish, call) = (scene(name, row, sample) for _ in range(2))
+    leaves = call.leaves
+
+    def whole() -> Any:
+        for leaf in leaves:
+            leaf.grad = None
+        return finish(forward())
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compiled = torch.compile(forward if outside else whole)
+        step = (lambda: finish(compiled())) if outside else compiled
+        for n in range(6):
+            state = torch.get_rng_state()
+            expected = outcome(lambda: end(plain()), plain_call)
+            torch.set_rng_state(state)
+            found = outcome(step, call)
+            assert found == expected, f"{name}({sample}), call {n}"
+            turn(plain_call)
+            turn(call)
+    problem: str | None = compiled.report().problem
+    return problem
+
+
+# What models are made of has to be compiled; other operations may look at values.
+CORE = {
+    "abs", "adaptive_avg_pool2d", "add", "addmm", "amax", "argmax", "avg_pool2d",
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "bmm", "cat", "clamp", "clone",
+    "conv1d", "conv2d", "conv_transpose2d", "cos", "cross_entropy", "cumsum", "div", "einsum",
+    "elu", "exp", "expand", "flatten", "gather", "gelu", "huber_loss", "index_select",
+    "interpolate", "l1_loss", "layer_norm", "leaky_relu", "log", "log_softmax", "logsumexp",
+    "masked_fill", "matmul", "max", "max_pool2d", "maximum", "mean", "mm", "mse_loss", "mul", "neg",
+    "nll_loss", "norm", "pad", "permute", "pow", "prod", "relu", "reshape", "select", "sigmoid",
+    "silu", "sin", "smooth_l1_loss", "softmax", "softplus", "split", "sqrt", "square", "squeeze",
+    "stack", "std", "sub", "sum", "t", "tanh", "transpose", "unbind", "unsqueeze", "var", "view",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("outside", [False, True], ids=["whole", "outside"])
+@pytest.mark.parametrize("name", sorted(CORE & set(TABLE)))
+def test_the_operation(name: str, outside: bool) -> None:
+    try_samples(name, 1, outside)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("outside", [False, True], ids=["whole", "outside"])
+@pytest.mark.parametrize("name", TABLE)
+def test_the_operation_in_all_its_forms(name: str, outside: bool) -> None:
+    try_samples(name, len(TABLE[name].samples), outside)
+
+
+def try_samples(name: str, count: int, outside: bool) -> None:
+    """The first samples that succeed; most operations are compiled in all forms."""
+    row = TABLE[name]
+    if row.torch is None and row.call is None:
+        return  # not a function of the package
+    problems = []
+    for sample in [s for s in row.samples if s.fails is False][:count]:
+        problem = compiled_beside(name, row, sample, outside)
+        if problem is not None:
+            problems.append(f"{sample}: {problem}")
+    # A result by itself may be a view of an input, or several with names.
+    problems = [p for p in problems if not (outside and "it returns a" in p)]
+    if problems and name in CORE:
+        pytest.fail(f"{name} is not compiled: {problems[0]}")
