@@ -67,7 +67,7 @@ from nanotorch._core.graph import (
     version_of,
     write,
 )
-from nanotorch._core.layout import refuse_overlap
+from nanotorch._core.layout import order_of, refuse_overlap
 from nanotorch._core.op_source import OPTIONS, SCALES, Options, former_order
 from nanotorch._core.out import CONVERTED, Out
 from nanotorch._core.sums import HALF, SINGLE
@@ -147,7 +147,7 @@ def promote(
         if to_float and wanted.kind != "f":
             wanted = dtypes.default.numpy
         if wanted != HALF or not o.unrounded:
-            return list(operands), [a if a.dtype == wanted else cast(a, wanted) for a in arrays]
+            return list(operands), [in_dtype(a, wanted) for a in arrays]
     held: list[Any] = []
     for x in operands:
         if isinstance(x, Tensor):
@@ -178,10 +178,12 @@ def promote(
         x if isinstance(x, Tensor) else constant(h, one)
         for x, h, one in zip(operands, held, kinds, strict=True)
     ]
-    return tensors, [
-        t._array if t._array.dtype == one else cast(t._array, one)
-        for t, one in zip(tensors, kinds, strict=True)
-    ]
+    return tensors, [in_dtype(t._array, one) for t, one in zip(tensors, kinds, strict=True)]
+
+
+def in_dtype(array: Array, wanted: np.dtype) -> Array:
+    """The array, converted if need be; NumPy would turn the dimensions of repeated elements."""
+    return array if array.dtype == wanted else cast(array, wanted, order=order_of(array))
 
 
 def not_a_tensor(value: Any, name: str = "") -> TypeError:

@@ -23,9 +23,9 @@ from nanotorch.distributions.distribution import (
     lazy_property,
 )
 from nanotorch.nn.functional import softplus
+from nanotorch.ops.activation import digamma
 from nanotorch.ops.binary import xlogy
 from nanotorch.ops.random import default_generator
-from nanotorch.ops.activation import digamma
 
 THIRD = float(np.float32(1) / np.float32(3))
 SQUEEZE = float(np.float32(0.0331))

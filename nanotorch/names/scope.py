@@ -365,7 +365,7 @@ REASONS = (
     ),
     Reason("few use it. Register a hook on each tensor", r"register_multi_grad_hook"),
     Reason("few use it. Register the hook on each optimizer", r"register_optimizer_step_\w+_hook"),
-    Reason("few use it. Call step() of the class", r"optim.[a-z]+.(?!lr_)[a-z_]+"),
+    Reason("few use it. Call step() of the class", r"optim\.[a-z]+\.(?!lr_)[a-z_]+"),
     Reason(
         "few use it. Call the function without it in its name with return_indices=True",
         r"\w*max_pool[123]d_with_indices",

@@ -65,7 +65,7 @@ x.t().index_add(0, n, x.t()[:1])|x.t().sort(0)[0]|x.t().sort(0)[1]
 x.t().argsort()|x.t().cummax(0)[0]|torch.full_like(x.t(), 2)|torch.zeros_like(x.t())|x.t().exp()
 torch.ones_like(x[:, ::2])|torch.zeros_like(x.expand(2, 2, 3))|-x.t()|x.t().where(x.t() > 1, 0)
 x.t().gather(0, i.t() // 3)|x.t().take(i.t())|x.t().index_select(1, n)
-torch.aminmax(x.t(), dim=0)[0]
+torch.aminmax(x.t(), dim=0)[0]|i[:1].expand(3, 3) * x[0]|x[:1].expand(3, 3) + x[0, :1].double()
 torch.nn.functional.layer_norm(x.t(), (2,))|torch.nn.functional.logsigmoid(x.t())|x.t().cumsum(0)
 """
 
