@@ -30,15 +30,9 @@ def _flags(
     depthwise_kernel: str = "auto",
 ) -> _Iterator[None]:
     """Set the flags of `cudnn` inside `with`."""
-    own = vars(cudnn)
-    given = {
-        "enabled": enabled,
-        "benchmark": benchmark,
-        "deterministic": deterministic,
-        "allow_tf32": allow_tf32,
-    }
-    before = {name: own[name] for name in given}
-    own.update(given)
+    own, before = vars(cudnn), dict(vars(cudnn))
+    own.update(enabled=enabled, benchmark=benchmark, deterministic=deterministic)
+    own.update(allow_tf32=allow_tf32)
     try:
         yield
     finally:

@@ -3,8 +3,7 @@
 `scripts/stubs.py` writes this file.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from nanotorch import return_types as return_types
 from nanotorch._core.dtypes import Size as Size
@@ -14,8 +13,6 @@ from nanotorch._core.graph import RemovableHandle as RemovableHandle
 from nanotorch._core.tensor import Tensor as Tensor
 from nanotorch.ops.memory import UntypedStorage as UntypedStorage
 from nanotorch.ops.random import Generator as Generator
-
-KINDS: Any
 
 class aminmax(NamedTuple):
     min: Tensor
@@ -152,13 +149,6 @@ class min(NamedTuple):
 class min_out(NamedTuple):
     values: Tensor
     indices: Tensor
-
-def on_demand(
-    module: str,
-    origins: Mapping[str, str] | None = ...,
-    change: Callable[[str, str, Any], Any] | None = ...,
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Give a module its ``__getattr__`` and its ``__dir__``, and return them."""
 
 class slogdet(NamedTuple):
     sign: Tensor
