@@ -693,6 +693,14 @@ def rebuilt(told: Any, arrays: dict[str, np.ndarray], weights_only: bool | None)
 
 def read_header(file: BinaryIO, path: str) -> tuple[dict[str, Any], int]:
     """The part of a file that tells names, dtypes, shapes and places, and how many bytes follow."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        """An object of JSON without a name that stands there twice."""
+        counts = Counter(key for key, _ in pairs)
+        if len(counts) < len(pairs):
+            raise ValueError(f"{short(counts.most_common(1)[0][0])} stands there twice")
+        return dict(pairs)
+
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     beginning = file.read(16)
@@ -709,19 +717,10 @@ def read_header(file: BinaryIO, path: str) -> tuple[dict[str, Any], int]:
         )
     file.seek(8)
     try:
-        header = json.loads(file.read(length), object_pairs_hook=without_repetition)
+        header = json.loads(file.read(length), object_pairs_hook=once)
     except (ValueError, RecursionError) as error:
         raise RuntimeError(f"{path}: its header is damaged ({error})") from error
     return header, size - 8 - length
-
-
-def without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object of JSON with these keys and values."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        raise ValueError(f"{short(twice)} stands there twice")
-    return found
 
 
 def short(value: object) -> str:

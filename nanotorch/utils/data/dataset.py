@@ -734,8 +734,12 @@ def like(first: Any, entries: Any) -> Any:
         return entries
 
 
-def collate_tensors(batch: Sequence[Tensor], *, collate_fn_map: CollateMap | None = None) -> Tensor:
-    """Tensors of equal shapes, stacked."""
+def stacked(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -> Any:
+    """Tensors or arrays of equal shapes, as a tensor."""
+    if isinstance(batch[0], np.ndarray):
+        if batch[0].dtype.kind in "SUO":
+            raise TypeError(UNKNOWN.format(batch[0].dtype))
+        return collate([as_tensor(sample) for sample in batch], collate_fn_map=collate_fn_map)
     arrays = [sample._array for sample in batch]
     shape, kind = arrays[0].shape, arrays[0].dtype
     if any(a.shape != shape or a.dtype != kind for a in arrays) or any(
@@ -745,16 +749,9 @@ def collate_tensors(batch: Sequence[Tensor], *, collate_fn_map: CollateMap | Non
     return wrap(np.array(arrays))
 
 
-def collate_arrays(batch: Sequence[np.ndarray], *, collate_fn_map: CollateMap | None = None) -> Any:
-    """NumPy arrays, as tensors."""
-    if batch[0].dtype.kind in "SUO":
-        raise TypeError(UNKNOWN.format(batch[0].dtype))
-    return collate([as_tensor(sample) for sample in batch], collate_fn_map=collate_fn_map)
-
-
 default_collate_fn_map: CollateMap = {
-    Tensor: collate_tensors,
-    np.ndarray: collate_arrays,
+    Tensor: stacked,
+    np.ndarray: stacked,
     (np.bool_, np.number, np.object_): lambda batch, **_: as_tensor(batch),
     float: lambda batch, **_: tensor(batch, dtype=dtypes.float64),
     int: lambda batch, **_: tensor(batch),

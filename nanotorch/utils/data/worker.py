@@ -188,9 +188,29 @@ def work(job: Job, end: socket.socket) -> None:
         held.limit(limits=1)
     inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
     outbox: queue.SimpleQueue[Parts | None] = queue.SimpleQueue()
+
+    def take_in() -> None:
+        """Put messages in the inbox, and None when the loader is gone."""
+        # What has started this process need not be the loader's, but a server that forks for it.
+        loader, starter = parent_process(), os.getppid()
+
+        def alone() -> bool:
+            return os.getppid() != starter or not (loader and loader.is_alive())
+
+        with contextlib.suppress(EOFError, OSError):
+            while not alone():
+                if wait([end], WATCH):
+                    inbox.put(receive(end))
+        inbox.put(None)
+        # A loader that stops its workers ends those that are slow; one that was killed cannot.
+        while not alone():
+            time.sleep(WATCH)
+        time.sleep(WATCH)
+        os._exit(1)
+
     # Batches are sent while the next ones are read; and as messages are always taken in, the
     # loader never waits for a worker that waits for the loader.
-    threading.Thread(target=take_in, args=(end, inbox), daemon=True).start()
+    threading.Thread(target=take_in, daemon=True).start()
 
     def give_out() -> None:
         with contextlib.suppress(OSError):  # the loader is gone
@@ -216,26 +236,6 @@ def blas() -> Any:
     To find it takes longer than to fork, which is why the loader asks before.
     """
     return pools()
-
-
-def take_in(end: socket.socket, inbox: "queue.SimpleQueue[Any]") -> None:
-    """Put messages in the inbox, and None when the loader is gone."""
-    # What has started this process need not be the loader's own, but a server that forks for it.
-    loader, starter = parent_process(), os.getppid()
-
-    def alone() -> bool:
-        return os.getppid() != starter or not (loader and loader.is_alive())
-
-    with contextlib.suppress(EOFError, OSError):
-        while not alone():
-            if wait([end], WATCH):
-                inbox.put(receive(end))
-    inbox.put(None)
-    # A loader that stops its workers ends those that are slow; one that was killed cannot.
-    while not alone():
-        time.sleep(WATCH)
-    time.sleep(WATCH)
-    os._exit(1)
 
 
 def answer(
