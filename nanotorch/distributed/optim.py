@@ -175,8 +175,8 @@ class ZeroRedundancyOptimizer(Optimizer):
         """Gather the whole state in the process of rank ``to``; all processes call it."""
         group = self.process_group
         mine = self.optim.state_dict()["state"]
-        held = [p for told in self.optim.param_groups for p in told["params"]]
-        numbers = {id(p): n for n, p in enumerate(self._all())}
+        held = self._all(self.optim)
+        numbers = {id(p): n for n, p in enumerate(self._all(self))}
         state = {numbers[id(held[n])]: value for n, value in mine.items()}
         parts: list[Any] | None = (
             [None] * group.size() if group.rank_of(to) == group.rank() else None
@@ -186,8 +186,9 @@ class ZeroRedundancyOptimizer(Optimizer):
         if parts is not None:
             self._everything = {n: value for part in parts for n, value in part.items()}
 
-    def _all(self) -> list[Any]:
-        return [p for told in self.param_groups for p in told["params"]]
+    @staticmethod
+    def _all(of: Any) -> list[Any]:
+        return [p for told in of.param_groups for p in told["params"]]
 
     def state_dict(self) -> dict[str, Any]:
         """The groups and the state of all parameters, as the other optimizer has them.
@@ -201,9 +202,8 @@ class ZeroRedundancyOptimizer(Optimizer):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over the whole state: each process keeps its share."""
-        whole, groups = self._all(), state_dict["param_groups"]
-        own = [p for told in self.optim.param_groups for p in told["params"]]
-        numbers = {id(p): n for n, p in enumerate(own)}
+        whole, groups = self._all(self), state_dict["param_groups"]
+        numbers = {id(p): n for n, p in enumerate(self._all(self.optim))}
         state = {
             numbers[id(whole[n])]: value
             for n, value in state_dict["state"].items()

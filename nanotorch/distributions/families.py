@@ -444,11 +444,6 @@ class Weighted(Family):
         return -(logits * self.probs).sum(-1)
 
 
-def counts(number: int, kind: Any = None) -> Tensor:
-    """The numbers from 0 on."""
-    return ops.arange(number, dtype=kind)
-
-
 class Bernoulli(Weighted, either="probs logits", probs=c.unit_interval, logits=c.real):
     """1 with a probability, else 0.
 
@@ -507,7 +502,7 @@ class Categorical(Weighted, either="probs logits", probs=c.simplex, logits=c.rea
     )
     mean = variance = formula(lambda self: math.nan * self.probs[..., 0])
     mode = formula(lambda self: self.probs.argmax(dim=-1))
-    _values = formula(lambda self: counts(self._num_events))
+    _values = formula(lambda self: ops.arange(self._num_events))
     _draw, entropy = Weighted._drawn, Weighted._uncertainty
 
     def _log_prob(self, x: Tensor) -> Tensor:
@@ -554,7 +549,7 @@ class Multinomial(Weighted, either="probs logits", probs=c.simplex, logits=c.rea
     def entropy(self) -> Tensor:
         """By the mean logarithm of the factorial of each count, which is binomial."""
         n, p = self.total_count, self.probs
-        k = counts(n + 1, p.dtype).reshape(-1, *(1,) * p.ndim)
+        k = ops.arange(n + 1, dtype=p.dtype).reshape(-1, *(1,) * p.ndim)
         logs = math.lgamma(n + 1) - (k + 1).lgamma() - (n - k + 1).lgamma()
         chance = (logs + xlogy(k, p) + xlogy(n - k, 1 - p)).exp()
         spread = (chance * (k + 1).lgamma()).sum([0, -1])

@@ -1,6 +1,7 @@
 """PyTorch's paths of modules lead to what is meant, by either name of the package."""
 
 import importlib
+import pickle
 import subprocess
 import sys
 
@@ -87,6 +88,23 @@ def test_they_are_found_under_the_name_of_pytorch() -> None:
         "assert nn.utils.weight_norm is weight_norm and nn.Linear is Linear\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "utils.data.sampler RandomSampler",
+        "utils.data.distributed DistributedSampler",
+        "amp.grad_scaler GradScaler",
+        "torch_version TorchVersion",
+        "distributions.normal Normal",
+    ],
+)
+def test_pickles_find_what_they_name(path: str) -> None:
+    module, name = path.split()
+    found = pickle.loads(f"cnanotorch.{module}\n{name}\n.".encode())
+    assert found is getattr(importlib.import_module(f"nanotorch.{module}"), name)
+    assert pickle.loads(pickle.dumps(found)) is found
 
 
 def test_names_without_a_prefix() -> None:
