@@ -76,7 +76,14 @@ def compile(
             be compiled.
         TypeError: if ``model`` cannot be called.
     """
-    check_choices(backend, mode, options)
+    if backend is not None and backend not in BACKENDS:
+        raise RuntimeError(f"Invalid backend: {backend!r}. There are {', '.join(BACKENDS)}.")
+    if mode is not None and options is not None:
+        raise RuntimeError(
+            "Either mode or options can be specified, but both can't be specified at the same time."
+        )
+    if mode is not None and mode not in MODES:
+        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(MODES)}")
     if model is None:
         return functools.partial(
             compile, fullgraph=fullgraph, backend=backend, mode=mode, options=options, name=name,
@@ -94,15 +101,3 @@ def compile(
     if isinstance(model, Module):
         return compiled_module(model, fullgraph, limit)
     return compiled_function(Compiler(model, fullgraph, limit))
-
-
-def check_choices(backend: Any, mode: str | None, options: dict[str, Any] | None) -> None:
-    """Refuse backends and modes that there are not."""
-    if backend is not None and backend not in BACKENDS:
-        raise RuntimeError(f"Invalid backend: {backend!r}. There are {', '.join(BACKENDS)}.")
-    if mode is not None and options is not None:
-        raise RuntimeError(
-            "Either mode or options can be specified, but both can't be specified at the same time."
-        )
-    if mode is not None and mode not in MODES:
-        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(MODES)}")

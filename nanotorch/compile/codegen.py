@@ -2,7 +2,7 @@
 
 import operator
 from bisect import bisect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any
 
@@ -655,41 +655,53 @@ class Calls:
 class Rollback:
     """What a replay can put back.
 
+    Args:
+        everything: copy all that is written, not only what an error could come after.
+
     Attributes:
         limit: the last entry before which everything that lasts can be put back.
         saved: the memory to copy before a replay.
         drawn: the generators to copy.
     """
 
-    def __init__(self, entries: list[Entry]) -> None:
+    def __init__(self, entries: list[Entry], everything: bool) -> None:
         lasting = [n for n, entry in enumerate(entries) if entry.kind == "draw" or kept(entry)]
         first = lasting[0] if lasting else len(entries)
         last = max((n for n, entry in enumerate(entries) if may_raise(entry)), default=-1)
         self.limit = max(first, last)
         self.saved: dict[int, Storage] = {}
         self.drawn: dict[int, Twister] = {}
-        for entry in entries[: last + 1] if first < last else []:
+        if everything or first >= last:
+            last = len(entries) if everything else -1
+        for entry in entries[: last + 1]:
             self.saved |= {storage.number: storage for storage in kept(entry)}
             if entry.kind == "draw":
                 generator = entry.fn.__self__  # type: ignore[attr-defined]
                 self.drawn[id(generator)] = generator
-        self.copies: dict[int, np.ndarray] = {}
 
-    def lines(self, name_of: Any, operand: Any) -> list[str]:
+    def line(self, name_of: Any, operand: Any) -> str:
         """The copies as source.
 
         Args:
             name_of: gives a name for an object.
             operand: gives the source of a storage's array.
         """
-        lines = []
-        for number, storage in self.saved.items():
-            copy = self.copies[number] = np.empty_like(storage.base)
-            lines.append(f"s{number} = {operand(storage)}")
-            lines.append(f"{name_of(copy, 'b')}[...] = s{number}")
-        for number, generator in enumerate(self.drawn.values()):
-            lines.append(f"d{number} = {name_of(mark, 'f')}({name_of(generator)})")
-        return lines
+        copies = "".join(f"{operand(storage)}.copy('K'), " for storage in self.saved.values())
+        marks = [f"{name_of(mark, 'f')}({name_of(drawn)}), " for drawn in self.drawn.values()]
+        return f"before = ({copies}), ({''.join(marks)})"
+
+    def restore(self, before: Any, found: Mapping[str, Any]) -> None:
+        """Put copies back.
+
+        Args:
+            found: the local variables of the replay.
+        """
+        copies, marks = before
+        for storage, copy in zip(self.saved.values(), copies, strict=True):
+            slot = storage.kind == SLOT
+            np.copyto(found[f"x{storage.number}"] if slot else storage.base, copy)
+        for generator, position in zip(self.drawn.values(), marks, strict=True):
+            back(generator, position)
 
     def put_back(self, error: Exception, first: int, starts: list[int]) -> None:
         """As it was before the replay.
@@ -706,10 +718,8 @@ class Rollback:
         if bisect(starts, trace.tb_lineno - first) - 1 > self.limit:
             raise error
         found = trace.tb_frame.f_locals
-        for storage, copy in self.copies.items():
-            np.copyto(found[f"s{storage}"], copy)
-        for number, generator in enumerate(self.drawn.values()):
-            back(generator, found[f"d{number}"])
+        if self.saved or self.drawn:
+            self.restore(found["before"], found)
 
 
 def kept(entry: Entry) -> list[Storage]:

@@ -85,13 +85,6 @@ def is_library(code: CodeType) -> bool:
     return code.co_filename.startswith((PACKAGE, "<nanotorch"))
 
 
-def prepares(code: CodeType) -> bool:
-    """Whether code makes ready what is used for the first time: later calls only look it up."""
-    if code.co_name == IMPORT:
-        return code.co_filename == "<frozen importlib._bootstrap>"
-    return code.co_filename == lookup.__file__ or code in AT_FIRST
-
-
 def is_standard(code: CodeType) -> bool:
     """Whether code is Python's own."""
     return code.co_filename.startswith((*STANDARD, NUMPY))
@@ -160,9 +153,12 @@ class Watcher:
                 self.loading = None
         elif event == "call":
             code = frame.f_code
-            if prepares(code):
+            importing = code.co_name == IMPORT
+            maker = "<frozen importlib._bootstrap>" if importing else lookup.__file__
+            # What makes ready what is used for the first time: later calls only look it up.
+            if code.co_filename == maker or (code in AT_FIRST and not importing):
                 self.loading = frame
-                self.imported |= code.co_name == IMPORT
+                self.imported |= importing
             elif is_library(code):
                 self.library.setdefault(code, frame.f_globals)
                 caller = frame.f_back if code.co_filename.startswith(OUTWARD) else None
@@ -177,8 +173,10 @@ class Watcher:
                 name = next(iter(passed_on(code) - set(frame.f_globals)), None)
                 if name is not None:
                     self.refuse(f"`{name}` may have effects that a replay would not repeat", frame)
-                for name in outer_names(code) if self.ahead else ():
-                    self.refuse(f"`{name}` is assigned to", frame)
+                for i in dis.get_instructions(code) if self.ahead else ():
+                    outer = i.opname == "STORE_DEREF" and i.argval in code.co_freevars
+                    if outer or i.opname in ("STORE_ATTR", "STORE_GLOBAL"):
+                        self.refuse(f"`{i.argval}` is assigned to", frame)
                 if code.co_flags & (0x80 | 0x200):
                     self.refuse("asynchronous code", frame)
         elif event == "c_call":
@@ -238,15 +236,6 @@ def passed_on(code: CodeType) -> frozenset[str]:
         and not (i.arg or 0) & 1  # which says that a call follows
         and may_have_effects(getattr(builtins, i.argval, None))
     )
-
-
-def outer_names(code: CodeType) -> Iterator[str]:
-    """The attributes and the variables of others that code assigns to."""
-    for i in dis.get_instructions(code):
-        if i.opname in ("STORE_ATTR", "STORE_GLOBAL") or (
-            i.opname == "STORE_DEREF" and i.argval in code.co_freevars
-        ):
-            yield i.argval
 
 
 def codes_in(code: CodeType) -> list[CodeType]:
@@ -441,15 +430,6 @@ SPECIAL = {
         "neg", "abs", "init", "new", "float", "int", "index", "str", "repr", "format",
     )
 } | {"forward"}  # fmt: skip
-
-
-def made_of(kind: type) -> type:
-    """The nearest class above that is not written in Python: what it keeps cannot be seen."""
-    for base in kind.__mro__:
-        new = base.__dict__.get("__new__")
-        if not base.__flags__ & (1 << 9) or getattr(new, "__self__", None) is base:
-            return base
-    return object
 
 
 # Optimizers whose numbers may change between steps, with the options that are numbers.
@@ -705,7 +685,13 @@ class Guards:
         kind = type(value)
         own = getattr(value, "__dict__", None)
         slots = [n for base in kind.__mro__ for n in getattr(base, "__slots__", ())]
-        if made_of(kind) not in (object, types.SimpleNamespace) or (own is None and not slots):
+        # The nearest class above that is not written in Python: what it keeps cannot be seen.
+        made_of = next(
+            base for base in kind.__mro__
+            if not base.__flags__ & (1 << 9)
+            or getattr(base.__dict__.get("__new__"), "__self__", None) is base
+        )  # fmt: skip
+        if made_of not in (object, types.SimpleNamespace) or (own is None and not slots):
             raise Refused(f"`{path}` is a {kind.__name__}, whose changes cannot be seen")
         self.entry("attr", value, "__class__", kind, path)
         if own is not None:
@@ -884,7 +870,11 @@ class Arguments:
             self.lengths.append((path, dict, tuple(value)))
             for key, part in value.items():
                 self._take(part, f"{path}[{key!r}]")
-        elif isinstance(value, Tensor) and is_free(value, self.has_graph):
+        elif isinstance(value, Tensor) and (
+            # Another tensor of the same layout can take its place.
+            self.has_graph and type(value) is Tensor if value.requires_grad
+            else value._edge is None and value._grad is None
+        ):  # fmt: skip
             former = next((place for place, other in self.free if other is value), None)
             if former is not None:
                 self.key.append(("same", former))
@@ -903,14 +893,3 @@ def lie_in(tensors: list[Tensor], held: frozenset[int]) -> bool:
     """Whether a tensor is in the memory of others, of which `holders` gave ``held``."""
     arrays = [tensor._array for tensor in tensors]
     return any(id(a if a.base is None else a.base) in held for a in arrays)
-
-
-def is_free(tensor: Tensor, has_graph: bool) -> bool:
-    """Whether an argument can be replaced by another tensor of the same layout.
-
-    Args:
-        has_graph: whether gradients that leave the step may go to it.
-    """
-    if tensor.requires_grad:
-        return has_graph and type(tensor) is Tensor
-    return tensor._edge is None and tensor._grad is None

@@ -24,7 +24,7 @@ from nanotorch._core.graph import (
 from nanotorch._core.op import unpack_input, unpack_out
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.autograd.backward import grad
-from nanotorch.compile.codegen import MISS, back, mark
+from nanotorch.compile.codegen import MISS
 from nanotorch.compile.guards import Arguments, Refused
 from nanotorch.compile.tape import (
     OUTSIDE,
@@ -70,13 +70,6 @@ Layouts = tuple[Layout, ...]
 def layouts_of(grads: Sequence[Any]) -> Layouts:
     """In which layouts gradients have come."""
     return tuple(None if g is None else (g.shape, tuple(map(abs, g.strides))) for g in grads)
-
-
-def first_guess(outputs: list[Tensor]) -> Layouts:
-    """In which layouts gradients may come: beside a loss, other results most often get none."""
-    only = len(outputs) > 1 and any(not t.ndim for t in outputs)
-    arrays = [np.empty(t.shape, t._array.dtype) for t in outputs]
-    return layouts_of([None if only and array.ndim else array for array in arrays])
 
 
 def filled(layout: Layout, dtype: np.dtype) -> np.ndarray | None:
@@ -143,10 +136,6 @@ def copied(arguments: Any) -> Any:
     return mapped(arguments, lambda part: part)
 
 
-def halfway() -> None:
-    """Only a name for a tape's entry."""
-
-
 class Joint:
     """The gradients of the results of a step, on the tape behind the step itself.
 
@@ -178,7 +167,10 @@ class Joint:
     ) -> None:  # fmt: skip
         self.tape, self.mark, self.outputs = tape, len(tape.entries), outputs
         self.shapes = tuple((t._array.shape, t._array.dtype) for t in outputs)
-        self.layouts = first_guess(outputs)
+        # Beside a loss, other results most often get no gradient.
+        only = len(outputs) > 1 and any(not t.ndim for t in outputs)
+        made = [np.empty(*shape) for shape in self.shapes]
+        self.layouts = layouts_of([None if only and array.ndim else array for array in made])
         if expected is not None and len(expected) == len(outputs):
             pairs = zip(expected, self.shapes, strict=True)
             if all(layout is None or layout[0] == shape for layout, (shape, _) in pairs):
@@ -270,7 +262,7 @@ class Joint:
     def part(self) -> None:
         """Let the second half read nothing later than the trace does, for it may have changed."""
         outside = [Ref(s, s.base) for s in self.tape.storages if s.kind in (OUTSIDE, SLOT)]
-        self.middle = Entry("effect", halfway, (), {}, outside, False, True)
+        self.middle = Entry("effect", self.part, (), {}, outside, False, True)
         self.tape.entries.insert(self.mark, self.middle)
         self.outputs.clear()  # whose graph is not to be held
 
@@ -292,16 +284,14 @@ class Joint:
         used = dict.fromkeys(ref.storage for ref in refs)
         self.crossing = [s for s in used if s in made and s.kind == TEMPORARY]
         self.given = [s for s in used if s.kind == SLOT and s not in self.tangents]
-        self.lasting = [s for s in made if s.kind != TEMPORARY]
-        size = sum(s.base.nbytes for s in self.lasting)
-        if size > LARGEST or any(s.kind == SLOT for s in self.lasting):
+        lasting = [s for s in made if s.kind != TEMPORARY]
+        size = sum(s.base.nbytes for s in lasting)
+        if size > LARGEST or any(s.kind == SLOT for s in lasting):
             raise Refused(WRITES)
-        draws: Any = [entry.fn for entry in first if entry.kind == "draw"]
-        self.generators = list({id(draw.__self__): draw.__self__ for draw in draws}.values())
         return [Ref(storage, storage.base) for storage in self.crossing]
 
     def begin(self, plan: Any) -> list[str]:
-        """The source at the beginning of a replay: a node, and what the first half changes."""
+        """The source at the beginning of a replay: a node."""
         of, self.plan = plan.names.of, plan
         self.kind: Any = type(
             CompiledFunctionBackward.__name__, (CompiledFunctionBackward,),
@@ -311,8 +301,6 @@ class Joint:
         )  # fmt: skip
         ends = [end if type(end) is str else of(end) for end in self.ends]
         edges = [f"{of(edge_of, 'f')}({end})" for end in ends]
-        copies = "".join(f"{of(storage.base, 'a')}.copy('K'), " for storage in self.lasting)
-        marks = "".join(f"{of(mark, 'f')}({of(generator)}), " for generator in self.generators)
         if len(self.shapes) > 1:
             made = [f"node = new({of(self.kind, 't')})"]
         else:
@@ -329,7 +317,6 @@ class Joint:
         return [
             *made, f"node._sequence = {of(next_sequence, 'f')}()",
             f"node._site = {of(here, 'f')}()", f"node._edges = ({''.join(edges)})",
-            f"before = ({copies}), ({marks})",
         ]  # fmt: skip
 
     def back(self) -> Any:
@@ -470,14 +457,11 @@ class Joint:
         Args:
             state: all that the step can change, as it is now.
         """
-        args, kwargs, (copies, marks), read, others, *_ = node._saved  # type: ignore[misc]
+        args, kwargs, before, read, others, *_ = node._saved  # type: ignore[misc]
         self.compare(node, [*self.read, *self.others], [*read, *others])
         recorded = graph and mode.enabled is not False
         try:
-            for storage, copy in zip(self.lasting, copies, strict=True):
-                storage.base[...] = copy
-            for generator, position in zip(self.generators, marks, strict=True):
-                back(generator, position)
+            self.plan.rollback.restore(before, {})
             with enable_grad():
                 result = self.plan.capture.function(*args, **kwargs)
         finally:

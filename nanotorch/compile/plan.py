@@ -191,7 +191,7 @@ def make({names}):
             try:
 {guards}
             except absent: return MISS
-{copies}
+            {copies}
             try:
 """
 TAIL = """
@@ -283,7 +283,7 @@ class Plan:
                 slot.forget()  # the gradient of another step
         capture.known.clear()
         self.error: Exception | None = None
-        self.rollback = Rollback(self.first)
+        self.rollback = Rollback(self.first, self.joint is not None)
         self.turn: dict[int, Any] = {}
         self.used = Used({**capture.library, **capture.later.library})
         self.owned, self.verified = True, False
@@ -338,9 +338,11 @@ class Plan:
         held = [name for _, *grads in self.grad_names for name in grads]
         names.objects["held"] = tuple([names.objects[name] for name in held])
         refresh, guards = self.refresh_lines(), self.guards()
-        copies = self.rollback.lines(names.of, self.calls.storage)
+        copies = self.rollback.line(names.of, self.calls.storage)
+        if not (self.rollback.saved or self.rollback.drawn or self.joint):
+            copies = ""
         head = HEAD.format(
-            guards=indented(guards, 16), copies=indented(copies, 12), names=", ".join(names.objects)
+            guards=indented(guards, 16), copies=copies, names=", ".join(names.objects)
         )
         self.first_line = head.count("\n") + 1
         self.source = (

@@ -532,16 +532,19 @@ class Recorder:
             return function(*real(inputs), **real(kwargs))
         if method == "at":
             return self.effect(function, inputs, kwargs, inputs[0])
-        if method == "__call__" and ufunc not in TYPED:
-            inputs = numbers_as_arrays(inputs)
+        kinds = {real(x).dtype for x in inputs if isinstance(x, (np.ndarray, np.generic))}
+        if method == "__call__" and ufunc not in TYPED and [k.kind for k in kinds] == ["f"]:
+            # Python numbers beside floats: NumPy reads 0-d arrays of their dtype faster.
+            (kind,) = kinds
+            inputs = tuple(np.array(x, kind) if type(x) in (float, int) else x for x in inputs)
         target = kwargs.pop("out", (None,))
         out = real(target)
         if len(out) > 1 or ufunc.nout > 1:
             return self.function(function, inputs, kwargs)
         given = {} if out[0] is None else {"out": out[0]}
         result = function(*real(inputs), **real(kwargs), **given)
-        kinds = [a.dtype for a in real(inputs) if isinstance(a, np.ndarray)]
-        args = self.operand(inputs, kinds[0] if kinds else None)
+        first = next((a.dtype for a in real(inputs) if isinstance(a, np.ndarray)), None)
+        args = self.operand(inputs, first)
         kind = "ufunc" if method == "__call__" else "reduce"
         if given:
             self.writing(out[0])
@@ -738,17 +741,6 @@ def assigned(entry: Entry, ref: Ref) -> Any:
     if not isinstance(value, Ref) or value.storage.base.dtype != ref.array.dtype:
         return None
     return value.storage.expression
-
-
-def numbers_as_arrays(inputs: Sequence[Any]) -> tuple[Any, ...]:
-    """Python numbers beside floats as 0-d arrays of their dtype, which NumPy reads faster."""
-    kinds = {real(x).dtype for x in inputs if isinstance(x, (np.ndarray, np.generic))}
-    if len(kinds) != 1:
-        return tuple(inputs)
-    (kind,) = kinds
-    if kind.kind != "f":
-        return tuple(inputs)
-    return tuple(np.array(x, kind) if type(x) is float or type(x) is int else x for x in inputs)
 
 
 def picks(function: Any, args: Sequence[Any]) -> bool:

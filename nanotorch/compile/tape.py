@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from nanotorch._core.graph import AccumulateGrad, Edge, Node
+from nanotorch._core.graph import AccumulateGrad, Edge
 from nanotorch._core.layout import address
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.autograd.graph import behind
@@ -338,20 +338,11 @@ class Count:
         self.cell, self.slot, self.times, self.rest = cell, slot, times, rest
 
 
-def is_used_up(node: Node) -> bool:
-    """Whether a backward pass has freed what a graph kept, so that there can be no other."""
-    freed = False
-    for found in behind([node]):
-        if found.keeps_values and not isinstance(found, AccumulateGrad):
-            if isinstance(found._saved, tuple):
-                return False
-            freed = True
-    return freed
-
-
 def has_graph(out: Tensor) -> bool:
-    """Whether somebody may go backward from a tensor."""
-    return out.grad_fn is not None and not is_used_up(out.grad_fn)
+    """Whether somebody may go backward from a tensor: no pass has freed what its graph kept."""
+    nodes = [n for n in behind([out.grad_fn]) if not isinstance(n, AccumulateGrad)]
+    kept = [isinstance(node._saved, tuple) for node in nodes if node.keeps_values]
+    return out.grad_fn is not None and (any(kept) or not kept)
 
 
 # Changing a tape: who uses what, and one array in place of another.
@@ -380,20 +371,12 @@ class Uses:
 def moved(ref: Ref, before: Ref, after: Ref) -> Ref:
     """A view of ``before`` as the same view of ``after``, which lies in memory alike."""
     shift = address(ref.array) - address(before.array)
-    base = after.array
-    array = np.ndarray.__new__(
-        np.ndarray, ref.array.shape, ref.array.dtype, flat_bytes(after.storage.base),
-        address(base) - address(after.storage.base) + shift, ref.array.strides,
-    )  # fmt: skip
-    return Ref(after.storage, array)
-
-
-def flat_bytes(base: Array) -> Array:
-    """The memory of an owner, from its first element on."""
-    flat = base.ravel("K")
+    base, flat = after.storage.base, after.storage.base.ravel("K")
     if address(flat) != address(base):
         raise ValueError("an array that does not own its memory from its first element on")
-    return flat.view(np.uint8)
+    at = address(after.array) - address(base) + shift
+    shape, strides = ref.array.shape, ref.array.strides
+    return Ref(after.storage, np.ndarray(shape, ref.array.dtype, flat.view(np.uint8), at, strides))
 
 
 def substitute(entries: list[Entry], before: Ref, after: Ref) -> None:
@@ -482,8 +465,14 @@ class Layout:
             return
         if out.array.ndim == 0 and self.is_scalar(entry):
             self.scalars.add(number)
-        elif entry.kind in ("call", "draw") or (number in self.local and lies_alike(entry, out)):
+        elif entry.kind in ("call", "draw"):
             self.rebound.add(number)
+        elif number in self.local and out.array.flags.c_contiguous:
+            # NumPy makes the result anew as it lay in the trace, for all that is known.
+            ordered = all(ref.array.flags.c_contiguous for ref in entry.inputs())
+            known = entry.kind == "reduce" or (entry.kind == "ufunc" and not entry.kwargs)
+            if known and (ordered or entry.fn in PRODUCTS):
+                self.rebound.add(number)
 
     def is_scalar(self, entry: Entry) -> bool:
         """Whether a 0-d result is better a NumPy scalar."""
@@ -556,14 +545,6 @@ class Layout:
             return np.ndarray(a.shape, a.dtype, block, at, a.strides)
 
         return block, array_of
-
-
-def lies_alike(entry: Entry, out: Ref) -> bool:
-    """Whether a result that NumPy makes anew lies in memory as it did in the trace."""
-    known = entry.kind == "ufunc" and not entry.kwargs
-    if not (known or entry.kind == "reduce") or not out.array.flags.c_contiguous:
-        return False
-    return entry.fn in PRODUCTS or all(ref.array.flags.c_contiguous for ref in entry.inputs())
 
 
 def gap(taken: list[tuple[int, int, int]], size: int) -> int:

@@ -5,7 +5,7 @@ import hashlib
 import inspect
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from functools import cache
 from itertools import repeat
 from types import CodeType, ModuleType
@@ -209,8 +209,12 @@ def replace(changes: Changes, recorder: Recorder) -> None:
     current[0] = recorder
     for name, own in library():
         for key in dicts_of(name, len(own)):
-            if holds_arrays(own[key]):  # whose own methods nobody could trace
-                changes.item(own, key, {k: Traced(held) for k, held in own[key].copy().items()})
+            # A copy is made at once, here as below: meanwhile another thread, or what the collector
+            # calls, may add to the dict.
+            held = own[key].copy()
+            if held and all(map(isinstance, held.values(), repeat(np.ndarray))):
+                # Nobody could trace the arrays' own methods.
+                changes.item(own, key, {k: Traced(array) for k, array in held.items()})
         if own.get("np") is np:
             changes.item(own, "np", shim)
         if name.startswith("nanotorch.optim.") and "scalar" in own:
@@ -251,13 +255,6 @@ def caches_of(name: str, size: int) -> list[Any]:
     """The functions of a module that keep their results, as long as it has so many variables."""
     values = vars(sys.modules[name]).copy().values()
     return [f for f in values if hasattr(f, "cache_clear") and f.__module__ == name]
-
-
-def holds_arrays(value: dict[Any, Any]) -> bool:
-    """Whether a dict holds arrays and nothing else."""
-    # A copy is made at once, here as below: meanwhile another thread, or what the collector calls,
-    # may add to the dict.
-    return bool(value) and all(map(isinstance, value.copy().values(), repeat(np.ndarray)))
 
 
 def forget_traced() -> None:
@@ -612,7 +609,13 @@ class Capture:
             return
         name = changed.key
         self.retry = True  # once: optimizers make their state in their first step
-        where = next(stores(self.codes, str(name)), place_of(self.function))
+        where = place_of(self.function)
+        for code in self.codes:
+            line = code.co_firstlineno
+            for instruction in dis.get_instructions(code):
+                line = instruction.starts_line or line
+                if instruction.opname.startswith("STORE") and instruction.argval == name:
+                    where = f"{code.co_filename}:{int(line)}"
         what = f"`{name}` changes" if isinstance(name, str) else "a variable outside changes"
         self.problem = f"{where}: {what} in the step, which a replay would not repeat"
 
@@ -698,13 +701,3 @@ def state_of(tensor: Tensor) -> Any:
     meta = [getattr(tensor, name) for name in META]
     meta.append(None if tensor._view is None else tensor._view.history)
     return tensor._array, meta, list(tensor._cell), tensor._grad
-
-
-def stores(codes: Iterable[CodeType], name: str) -> Iterator[str]:
-    """The lines that assign to a name."""
-    for code in codes:
-        line = code.co_firstlineno
-        for instruction in dis.get_instructions(code):
-            line = instruction.starts_line or line
-            if instruction.opname.startswith("STORE") and instruction.argval == name:
-                yield f"{code.co_filename}:{int(line)}"

@@ -193,7 +193,7 @@ def test_what_cannot_be_put_back_is_raised_as_it_is() -> None:
         return Entry("ufunc", np.add, (ref, ref), {}, [ref], False)
 
     entries = [written(TEMPORARY, 0), written(OUTSIDE, 1), written(TEMPORARY, 2)]
-    rollback = Rollback(entries)
+    rollback = Rollback(entries, False)
     assert (rollback.limit, rollback.saved) == (1, {})
 
     def raised(line: int) -> Exception:
