@@ -1,13 +1,13 @@
 """`nanotorch.compile`: capture a step once, or a forward with its gradients, and replay it.
 
-compiler   which plan a call takes, or none; `OptimizedModule`
+compiler   the whole replay as source; which plan a call takes, or none; `OptimizedModule`
 guards     which Python the step runs and reaches, and what to compare before a replay
-tracing    the step runs once under trace: what that replaces meanwhile, and the step's effects
+tracing    the step runs once under trace: what that replaces meanwhile, the step's effects, and
+           the first replay beside the step itself
 recorder   traced arrays and symbolic numbers, which write down what is done with them
 tape       the calls of NumPy that they noted, made fewer, and where their results lie
 codegen    these calls as source; what an error in the middle puts back
 joint      the gradients of a step whose results are still to go backward
-plan       the whole replay as source, and its first run beside the step itself
 """
 
 import functools

@@ -1,31 +1,719 @@
-"""One compiled function: its plans, and what becomes of a call."""
+"""A captured step as a function in its place, and what becomes of a call of a compiled one."""
 
 import functools
+import linecache
 from collections.abc import Callable
+from dataclasses import dataclass
+from sys import getrefcount
 from types import CodeType
 from typing import Any
 
+import numpy as np
+
 from nanotorch._core import dtypes
 from nanotorch._core.call_site import warn
-from nanotorch._core.grad_mode import mode as grad_mode
-from nanotorch._core.tensor import Tensor, observers
-from nanotorch.compile.codegen import MISS
+from nanotorch._core.grad_mode import mode
+from nanotorch._core.graph import changes
+from nanotorch._core.layout import address
+from nanotorch._core.tensor import Tensor, observers, wrap
+from nanotorch.compile.codegen import MISS, Calls, Names, Pieces, Rollback, bundle, lower
 from nanotorch.compile.guards import (
+    BY_VALUE,
     KNOWN_OPTIMIZERS,
+    PLACES,
+    TESTS,
     Arguments,
+    Check,
     Guards,
     Refused,
+    Used,
     Watcher,
     cannot_watch,
+    holds,
     lie_in,
+    same_value,
     watch_library,
 )
-from nanotorch.compile.joint import Layouts
-from nanotorch.compile.plan import GUARD, Plan, Report, verified
-from nanotorch.compile.tape import has_graph, holders, parts
-from nanotorch.compile.tracing import Capture, place_of, surroundings, tracing
+from nanotorch.compile.joint import Layouts, layouts_of
+from nanotorch.compile.tape import (
+    SLOT,
+    TEMPORARY,
+    Entry,
+    Gradient,
+    Layout,
+    Leaf,
+    Ref,
+    Result,
+    Slot,
+    has_graph,
+    holders,
+    hollow,
+    leaves,
+    parts,
+    text,
+)
+from nanotorch.compile.tracing import (
+    GUARD,
+    Capture,
+    State,
+    bits_of,
+    place_of,
+    surroundings,
+    tracing,
+    verified,
+)
 from nanotorch.nn.module import Module
-from nanotorch.optim.flat_buffer import settle
+from nanotorch.optim.flat_buffer import aligned, block_of, piece, settle
+
+# What a compiled function tells about itself.
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One plan in numbers.
+
+    Attributes:
+        kernels: calls of NumPy in a replay.
+        traced: calls of NumPy in the step itself.
+        bytes: of the memory that replays work in, for as long as the plan lives.
+        fresh: bytes that every replay allocates.
+        eager_bytes: of all arrays that the step itself allocates.
+        guards: comparisons before a replay.
+    """
+
+    kernels: int
+    traced: int
+    bytes: int
+    fresh: int
+    eager_bytes: int
+    guards: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """What became of a function.
+
+    Attributes:
+        name: of the function.
+        problem: why it runs uncompiled, with file and line, if only in one grad mode; else None.
+        plans: one for each variant of the step that was captured.
+    """
+
+    name: str
+    problem: str | None
+    plans: list[Figures]
+
+    def __str__(self) -> str:
+        problem = f"uncompiled. {self.problem}" if self.problem else "not captured yet"
+        if not self.plans:
+            return f"{self.name}: {problem}"
+        lines = [
+            f"{self.name}: {len(self.plans)} captured" + f"; also {problem}" * bool(self.problem)
+        ]
+        lines += [
+            f"  {p.kernels} kernels of {p.traced} traced; {p.guards} guards; memory {p.bytes:,} "
+            f"bytes and {p.fresh:,} a step, uncompiled {p.eager_bytes:,} a step"
+            for p in self.plans
+        ]
+        return "\n".join(lines)
+
+
+# The guards of a replay as source.
+
+
+def check_guards(checks: list[Check], names: Names) -> list[str]:
+    """Tests that are true where something in reach has changed."""
+    tests: dict[str, None] = {}
+    for check in checks:
+        if check.kind == "group":  # see `option_guards`
+            continue
+        key = check.key
+        plain = key is None or isinstance(key, (str, int))
+        parts = {
+            "c": names.of(check.container, "d"),
+            "k": key if check.kind == "attr" else repr(key) if plain else names.of(key),
+        }
+        if check.kind in PLACES:
+            test = differs(PLACES[check.kind].format(**parts), check.value, names)
+        else:
+            value = check.value if check.kind == "len" else names.of(check.value)
+            test = TESTS[check.kind].format(**parts, v=value)
+        tests[test] = None
+    return list(tests)
+
+
+def differs(found: str, value: Any, names: Names) -> str:
+    """A test whether something is another than before; numbers and texts may be equal ones."""
+    name = names.of(value)
+    if type(value) not in BY_VALUE:
+        return f"{found} is not {name}"
+    same = names.of(same_value, "f")
+    return f"{found} is not {name} and not {same}({found}, {name})"
+
+
+# The source of a replay: its guards, its calls, its effects.
+
+
+# What reading something that is no more there raises.
+ABSENT = (KeyError, IndexError, AttributeError, ValueError, TypeError)
+# Nothing that an interruption could come between takes or ends a turn: no call does.
+HEAD = """\
+def make({names}):
+    def replay(args, kwargs):
+        try:
+            if turn.setdefault(0, kwargs) is not kwargs: return MISS
+            try:
+{guards}
+            except absent: return MISS
+            {copies}
+            try:
+"""
+TAIL = """
+            except Exception as error: plan.put_back(error)
+            return function(*args, **kwargs)
+        finally:
+            try:
+                if turn[0] is kwargs: del turn[0]
+            except KeyError: pass
+
+    def refresh():
+{refresh}
+        return True
+
+    def counts(): return [*map(count, held)]
+{second}
+    return replay, refresh, counts, backward
+"""
+SECOND = """
+    def backward(node, grads):
+        saved = node._saved
+        try:
+            if turn.setdefault(0, saved) is not saved: return MISS
+{lines}
+        finally:
+            try:
+                if turn[0] is saved: del turn[0]
+            except KeyError: pass
+"""
+
+
+class Plan:
+    """The replay of one capture.
+
+    Attributes:
+        call: ``call(args, kwargs)`` makes the step and returns its result, or `MISS`.
+        refresh: reads the options of optimizers, and computes the numbers that depend on them.
+        counts: counts who holds the gradients.
+        backward: of a result with a graph: the gradients for the edges of its node, or `MISS`.
+        replan: called where they have to be computed in another way, with the layouts of what came.
+        source: of these functions.
+        error: the last one in a replay.
+        owned: whether gradients are computed in memory that is used again at the next step, which
+            nobody else may hold by then; otherwise they are copied.
+        turn: whose turn it is: the `kwargs` of that call, which no other has.
+        known: what holds the memory of tensors that are no arguments.
+    """
+
+    def __init__(self, capture: Capture, name: str, replan: Callable[..., None]) -> None:
+        self.capture, self.name, self.replan = capture, name, replan
+        tape = self.tape = capture.tape
+        self.eager_bytes = sum(s.base.nbytes for s in tape.storages if s.kind == TEMPORARY)
+        self.traced = len(tape.entries)
+        guards, self.arguments = capture.guards, capture.arguments
+        self.key = (capture.surroundings, self.arguments.key, guards.grads)
+        guards.let_go()  # an array that has gone leaves its `id` to others
+        self.checks = guards.checks
+        self.known = holders(tensor._array for tensor in guards.tensors.values())
+        self.gradients = [g for g in capture.gradients if g.ref is not None]
+        self.joint = capture.joint
+        if self.joint is not None:
+            self.joint.part()
+        escaping = self.escaping()
+        tape.shorten({ref.storage.number for ref in escaping})
+        if self.joint is None:
+            bundle(tape, self.gradients)
+        lower(tape)
+        numbers = {e.outs[0].storage.number for e in tape.entries if e.kind == "number"}
+        self.grad_storages = {ref.storage.number for ref in escaping[: len(self.gradients)]}
+        crossing = [] if self.joint is None else self.joint.divide()
+        local = {ref.storage.number for ref in (*escaping, *crossing)}
+        escaping += crossing
+        self.layout = Layout(tape.entries, self.grad_storages | numbers, escaping, local)
+        self.first, self.second = self.layout.entries, list[Entry]()
+        if self.joint is not None:
+            self.first, self.second = self.joint.split(self.layout.entries)
+        let_go(self.layout.entries, escaping)
+        tape.by_owner.clear()
+        tape.storages.clear()
+        used = {
+            ref.storage.number
+            for entry in (*self.first, *self.second)
+            for ref in (*entry.inputs(), *entry.outs)
+            if ref.storage.kind == SLOT
+        }
+        self.slots = [slot for slot in capture.slots if slot.storage.number in used]
+        for slot in capture.slots:
+            if slot not in (*self.slots, *[count.slot for count in capture.counts]):
+                slot.forget()  # the gradient of another step
+        capture.known.clear()
+        self.error: Exception | None = None
+        self.rollback = Rollback(self.first, self.joint is not None)
+        self.turn: dict[int, Any] = {}
+        self.used = Used({**capture.library, **capture.later.library})
+        self.owned, self.verified = True, False
+        self.bind()
+        if self.joint is not None:  # the graphs behind arguments are not to be held
+            self.arguments.free.clear()
+            for slot in capture.slots:
+                slot.forget()
+
+    def escaping(self) -> list[Ref]:
+        """What is seen after the step."""
+        refs = [g.ref for g in self.gradients if g.ref is not None]
+        refs += [result.ref for result in self.capture.returned.values()]
+        return refs + (self.capture.joint.refs if self.capture.joint else [])
+
+    def applies(self) -> bool:
+        """Whether the plan is still one for the state that it was made in."""
+        return self.used.unchanged() and all(map(holds, self.checks)) and bool(self.refresh())
+
+    def bind(self) -> None:
+        """Allocate memory and write the source."""
+        self.last: list[Any] = []  # the options of optimizers at the last call
+        self.seen = [changes[0]]  # at the last look at the modules
+        self.counted: list[list[int]] = []  # who holds the gradients: taken by their leaves or not
+        self.names = names = Names({
+            "MISS": MISS, "mode": mode, "default": dtypes.default, "observers": observers,
+            "tracing": tracing, "turn": self.turn, "last": self.last, "plan": self,
+            "function": self.capture.function,
+            "changes": changes, "seen": self.seen, "absent": ABSENT, "rounded": rounded,
+            "ndarray": np.ndarray, "wrap": wrap, "Tensor": Tensor, "new": object.__new__,
+            "asarray": np.asarray, "counted": self.counted, "count": getrefcount, "map": map,
+        })  # fmt: skip
+        own = self.own_memory()
+        self.block, array_of = self.layout.memory()
+
+        def place(ref: Ref) -> np.ndarray:
+            memory = own.get(ref.storage.number)
+            if memory is None:
+                return array_of(ref)
+            if isinstance(memory, np.ndarray):
+                return memory
+            return piece(memory[0], memory[1] + ref.offset, ref.array)
+
+        self.calls = Calls(self.layout, names, place, {s.storage.number for s in self.slots})
+        self.number_expressions()
+        self.grad_names: list[tuple[str, str, str]] = []  # of leaves, gradients, and their arrays
+        body = self.body()
+        second = "    backward = None"
+        if self.joint is not None:
+            lines = indented(self.joint.backward(self.second), 12)
+            second = SECOND.format(lines=lines)
+        held = [name for _, *grads in self.grad_names for name in grads]
+        names.objects["held"] = tuple([names.objects[name] for name in held])
+        refresh, guards = self.refresh_lines(), self.guards()
+        copies = self.rollback.line(names.of, self.calls.storage)
+        if not (self.rollback.saved or self.rollback.drawn or self.joint):
+            copies = ""
+        head = HEAD.format(
+            guards=indented(guards, 16), copies=copies, names=", ".join(names.objects)
+        )
+        self.first_line = head.count("\n") + 1
+        self.source = (
+            head + indented(body, 16) + TAIL.format(refresh=indented(refresh, 8), second=second)
+        )
+        filename = f"<nanotorch compiled {self.name} {id(self):#x}>"
+        space: dict[str, Any] = {}
+        exec(compile(self.source, filename, "exec"), space)
+        linecache.cache[filename] = (
+            len(self.source), None, self.source.splitlines(keepends=True), filename
+        )  # fmt: skip
+        made = space["make"](*names.objects.values())
+        self.call, self.refresh, self.counts, self.backward = made
+        if held:
+            alone = self.counts()
+            taken = [n + (position % 2 == 0) for position, n in enumerate(alone)]
+            self.counted += [taken, alone]
+        self.refresh()
+
+    def own_memory(self) -> dict[int, Any]:
+        """Memory that is not shared: arrays of numbers, places of gradients in one block."""
+        own: dict[int, Any] = {}
+        at = 0
+        for entry in self.tape.entries:
+            for out in entry.outs:
+                number, base = out.storage.number, out.storage.base
+                if entry.kind == "number":
+                    own[number] = np.array(base)
+                elif number in self.grad_storages - own.keys() and out.storage.kind == TEMPORARY:
+                    own[number] = at
+                    at += aligned(base.nbytes)
+        self.grad_block = block_of(at)
+        return {n: (self.grad_block, at) if type(at) is int else at for n, at in own.items()}
+
+    # Guards
+
+    def guards(self) -> list[str]:
+        """Return `MISS` unless everything is as in the trace."""
+        capture, names = self.capture, self.names
+        enabled, kind = capture.surroundings
+        tests = [
+            # Inside of a module, what is true is the place of its call.
+            "not mode.enabled" if enabled else f"mode.enabled is not {enabled}",
+            f"default.numpy is not {names.of(kind)}",
+            "observers or mode.transforms",  # anomaly mode is one too; `vmap`
+            "tracing and plan.verified",  # by another step, which this one may be a part of
+            *self.argument_guards(),
+        ]  # fmt: skip
+        later = self.leaf_checks()
+        tests += check_guards([c for c in self.checks if not (c.counted or c in later)], names)
+        tests.append("changes[0] != seen[0] and not plan.unchanged()")
+        lines = [f"if {test}: return MISS" for test in tests]
+        return lines + self.option_guards() + self.slot_guards() + self.holder_guards()
+
+    def argument_guards(self) -> list[str]:
+        """Tests that are true where the arguments are not those of the trace."""
+        arguments, names = self.arguments, self.names
+        tests = []
+        for path, kind, length in arguments.lengths:
+            if path not in ("args", "kwargs"):
+                tests.append(f"type({path}) is not {names.of(kind, 't')}")
+            if kind is dict:
+                if length or path != "kwargs":
+                    tests.append(f"tuple({path}) != {names.of(length)}")
+                else:
+                    tests.append("kwargs")
+            else:
+                tests.append(f"len({path}) != {length}" if length else f"{path}")
+        tests += [differs(path, value, names) for path, value in arguments.fixed]
+        for path, tensor in arguments.free:
+            tests.append(f"type({path}) is not {names.of(type(tensor))}")
+            made = f"({path}._history is not None or {path}._view is not None)"
+            plain = f"{made} and {path}.requires_grad or {path}._grad is not None"
+            tests.append(f"not {path}.requires_grad" if tensor.requires_grad else plain)
+        return tests + self.memory_guards()
+
+    def memory_guards(self) -> list[str]:
+        """Tests that are true where arguments share memory otherwise than in the trace."""
+        arguments, names = self.arguments, self.names
+        tests = [f"{path} is not {former}" for path, former in arguments.same]
+        shifts = {(i, j): shift for i, j, shift in arguments.shifts}
+        inside = names.of(self.known, "m")
+        for j, (path, _) in enumerate(arguments.free):
+            read = f"(b{j} := (a{j} := {path}._array).base)"
+            tests.append(f"id(a{j} if {read} is None else b{j}) in {inside}")
+            for i in range(j):
+                one, other = arguments.free[i][0], path
+                shift = shifts.get((i, j))
+                if shift is not None:
+                    between = f"{names.of(address)}(a{j}) - {names.of(address)}(a{i})"
+                    tests.append(f"{one} is {other} or {between} != {shift}")
+                else:
+                    tests.append(
+                        f"{one} is {other} or a{i} is a{j} or (b{i} is not None or "
+                        f"b{j} is not None) and {names.of(np.may_share_memory)}(a{i}, a{j})"
+                    )
+        return tests
+
+    def option_guards(self) -> list[str]:
+        """Compute the optimizers' numbers anew where options have changed."""
+        groups = [check for check in self.checks if check.kind == "group"]
+        known = {id(check.container) for check in groups}
+        tests = [
+            f"[*{self.names.of(check.container, 'd')}.values()] != {self.names.of(check.value)}"
+            for check in groups
+        ]
+        tests += [
+            f"{found} is not last[{position}]"
+            for container, (position, found) in self.options.items()
+            if container[0] not in known
+        ]
+        lines = [f"if ({' or '.join(tests)}) and not plan.refresh(): return MISS"] if tests else []
+        lines += [f"{name} = {array}.item()" for name, array in self.counters.items()]
+        asked = self.capture.recorder.asked
+        tests = [f"({self.text(e)}) is not {answer}" for e, answer in asked if has_counter(e)]
+        return lines + [f"if {test}: return MISS" for test in tests]
+
+    def slot_guards(self) -> list[str]:
+        """Find the arrays of this call's arguments and gradients."""
+        lines = []
+        for slot in self.slots:
+            array, a = f"x{slot.storage.number}", slot.array
+            lines.append(f"{array} = {self.path(slot)}._array")
+            lines.append(
+                f"if {array}.shape != {a.shape} or {array}.dtype is not "
+                f"{self.names.of(a.dtype, 't')} or {array}.strides != {a.strides}: return MISS"
+            )
+        return lines + self.calls.slot_lines
+
+    def holder_guards(self) -> list[str]:
+        """See that nobody else holds the gradients of the last step, which are overwritten."""
+        if not self.grad_names:
+            return []
+        found = "[*map(count, held)]"
+        if len(self.grad_names) == 1:
+            found = "[count({1}), count({2})]".format(*self.grad_names[0])
+        # A leaf that let go of its gradient and somebody who holds it count alike.
+        theirs = " and ".join(f"{leaf}._grad is {grad}" for leaf, grad, _ in self.grad_names)
+        return [
+            f"if (found := {found}) != counted[0] or not ({theirs}):",
+            *[
+                f"    if {test}: return MISS"
+                for test in check_guards(self.leaf_checks(), self.names)
+            ],
+            "    if found != counted[1] and not plan.alone(): return plan.share()",
+        ]
+
+    def leaf_checks(self) -> list[Check]:
+        """Checks that leaves have a gradient: known of those that have that of the last step."""
+        leaves = {id(vars(self.names.objects[leaf])) for leaf, *_ in self.grad_names}
+        found = [c for c in self.checks if c.kind == "grad" and id(c.container) in leaves]
+        return [] if any(check.value for check in found) else found
+
+    # Numbers of optimizers
+
+    def number_expressions(self) -> None:
+        """Name what symbolic numbers are made of: options, and the values of 0-d arrays.
+
+        Of an option: which number it is, and where it is found; of an array: its local variable.
+        """
+        self.options: dict[tuple[int, Any], tuple[int, str]] = {}
+        self.option_kinds: list[Any] = []
+        self.counters: dict[str, str] = {}
+        self.number_entries = [entry for entry in self.tape.entries if entry.kind == "number"]
+        expressions = [expression for expression, _ in self.capture.recorder.asked]
+        for expression in (*expressions, *[entry.args[0] for entry in self.number_entries]):
+            for leaf in leaves(expression):
+                key = (id(leaf.container), leaf.key)
+                if leaf.key is not None and key not in self.options:
+                    place = f"{self.names.of(leaf.container, 'd')}[{leaf.key!r}]"
+                    self.options[key] = (len(self.options), place)
+                    several = type(leaf.container[leaf.key]) is tuple
+                    self.option_kinds.append((tuple,) if several else (int, float))
+                elif leaf.key is None and not leaf.late:
+                    array = self.names.of(leaf.container, "a")
+                    self.counters[f"k{address(leaf.container)}"] = array
+        for entry in self.number_entries:
+            if has_counter(entry.args[0]):
+                self.calls.numbers[entry.outs[0].storage.number] = self.text(entry.args[0])
+
+    def text(self, expression: Any, options: str = "last") -> str:
+        """An expression in terms of local variables."""
+
+        def name_of(part: Any) -> str:
+            if not isinstance(part, Leaf):
+                return repr(part)
+            if part.key is not None:
+                return f"{options}[{self.options[id(part.container), part.key][0]}]"
+            if part.late:
+                return f"{self.names.of(part.container, 'a')}.item()"
+            return f"k{address(part.container)}"
+
+        return text(expression, name_of)
+
+    def refresh_lines(self) -> list[str]:
+        """Read the options and compute the numbers that depend on them."""
+        lines = [f"now = [{', '.join(place for _, place in self.options.values())}]"]
+        for position, kinds in enumerate(self.option_kinds):
+            kind = self.names.of(kinds, "t")
+            lines.append(f"if type(now[{position}]) not in {kind}: return False")
+        for expression, answer in self.capture.recorder.asked:
+            if not has_counter(expression):
+                lines.append(f"if ({self.text(expression, 'now')}) is not {answer}: return False")
+        for entry in self.number_entries:
+            if not has_counter(entry.args[0]):
+                value = self.text(entry.args[0], "now")
+                lines.append(f"{self.calls.operand(entry.outs[0])}[()] = {value}")
+        return [*lines, "if not plan.same_groups(): return False", "last[:] = now"]
+
+    # Calls and effects
+
+    def body(self) -> list[str]:
+        """The calls and the effects."""
+        capture, joint = self.capture, self.joint
+        lines = [] if joint is None else joint.begin(self)
+        self.starts: list[int] = []  # how many lines there are before those of each entry
+        for entry in self.first:
+            self.starts.append(len(lines))
+            lines += self.calls.all_lines(entry)
+        self.kernels = len(lines)
+        for count in capture.counts:
+            cell = self.names.of(count.cell, "c")
+            if count.slot is not None:
+                cell = f"{self.path(count.slot)}._cell"
+            lines.append(f"{cell}[0] += {count.times}")
+            for position, value in enumerate(count.rest, 1):
+                lines.append(f"{cell}[{position}] = {self.names.of(value)}")
+        lines += [self.gradient_line(gradient) for gradient in capture.gradients]
+        for own, training in capture.switched:
+            lines.append(f"{self.names.of(own, 'd')}['training'] = {training!r}")
+        if capture.switched:  # others look at modules only when something has been changed
+            lines.append("changes[0] += 1")
+        self.made: dict[int, str] = {}
+        value = self.returned(capture.result, lines)
+        if joint is not None:
+            lines += joint.keep({r.edge: self.made[id(r)] for r in capture.returned.values()})
+        return [*lines, f"return {value}"]
+
+    def gradient_line(self, gradient: Gradient) -> str:
+        """A leaf gets its gradient."""
+        leaf = self.names.of(gradient.leaf)
+        if gradient.ref is None:
+            return f"{leaf}._grad = None"
+        array = self.calls.array(gradient.ref)
+        name = self.names.of(array, "a")
+        if not self.owned or gradient.ref.storage.kind != TEMPORARY:
+            return f"{leaf}._grad = wrap({name}.copy('K'))"
+        grad = self.names.of(wrap(array), "g")
+        self.grad_names.append((leaf, grad, name))
+        return f"{leaf}._grad = {grad}"
+
+    def returned(self, result: Any, lines: list[str]) -> str:
+        """The source of what the step returns."""
+        if isinstance(result, Slot):
+            return self.path(result)
+        if isinstance(result, Gradient):
+            return f"{self.names.of(result.leaf)}._grad"
+        if isinstance(result, Result):
+            return self.result(result, lines)
+        if type(result) is tuple:
+            return "(" + "".join(self.returned(part, lines) + ", " for part in result) + ")"
+        if type(result) is list:
+            return "[" + ", ".join(self.returned(part, lines) for part in result) + "]"
+        if type(result) is dict:
+            parts = [f"{k!r}: {self.returned(v, lines)}" for k, v in result.items()]
+            return "{" + ", ".join(parts) + "}"
+        return self.names.of(result)
+
+    def result(self, result: Result, lines: list[str]) -> str:
+        """A new tensor of what was computed."""
+        name = self.made.get(id(result))
+        if name is not None:
+            return name
+        name = self.made[id(result)] = f"r{len(self.made)}"
+        value = self.calls.operand(result.ref)
+        local = self.calls.is_local(result.ref)
+        if local and self.joint is not None and result.ref.storage in self.joint.crossing:
+            value = f"{value}.copy()"
+        made = f"asarray({value})" if local else f"{value}.copy('K')"
+        a = result.ref.array
+        if not local and np.empty_like(a).strides != a.strides:  # along dimensions of one element
+            kind = self.names.of(a.dtype, "t")
+            made = f"ndarray({a.shape}, {kind}, {made}.ravel('K'), 0, {a.strides})"
+        lines.append(f"{name} = wrap({made})")
+        if result.cell is not list:
+            lines.append(f"{name}._writes = {self.names.of(result.cell)}()")
+        if type(result.edge) is int:
+            only = self.joint is not None and len(self.joint.shapes) == 1
+            lines.append(f"{name}._history = " + ("node" if only else f"(node, {result.edge})"))
+        elif result.edge is not None:
+            lines.append(f"{name}._come_from({self.names.of(result.edge)})")
+        return name
+
+    def path(self, slot: Slot) -> str:
+        """How to find the tensor of a slot."""
+        return str(slot.path) if slot.leaf is None else f"{self.names.of(slot.leaf)}._grad"
+
+    # What a replay asks
+
+    def alone(self) -> bool:
+        """Whether nobody but their leaves holds the gradients, some of which may hold them."""
+        objects = self.names.objects
+        expected = list(self.counted[1])
+        for position, (leaf, grad, _) in enumerate(self.grad_names):
+            expected[2 * position] += objects[leaf]._grad is objects[grad]
+        return bool(self.counts() == expected)
+
+    def share(self) -> Any:
+        """Somebody holds a gradient of the last step: from now on they are copies."""
+        self.owned = False
+        self.bind()
+        return MISS
+
+    def put_back(self, error: Exception) -> None:
+        """An error has come in the middle of a replay: as it was before."""
+        self.error = error
+        self.rollback.put_back(error, self.first_line, self.starts)
+
+    def again(self, node: Any, grads: Any, graph: bool) -> list[Any]:
+        """The gradients of a call from the step itself, made once more."""
+        assert self.joint is not None
+        made = self.joint.again(node, grads, graph, self.state(*node._saved[:2]))
+        layouts = None if graph else layouts_of(grads)
+        if mode.enabled if graph else layouts != self.joint.layouts:
+            self.replan(self, layouts)
+        return made
+
+    def state(self, args: Any, kwargs: Any) -> State:
+        """What a call can change, as it is now."""
+        tensors = [*self.capture.guards.tensors.values(), *parts(Tensor, args, kwargs)]
+        draws: Any = [entry.fn for entry in self.tape.entries if entry.kind == "draw"]
+        drawn = {id(draw.__self__): draw.__self__ for draw in draws}
+        unique = list({id(t): t for t in tensors}.values())
+        return State(unique, [*drawn.values()], self.capture.guards.modules)
+
+    def outcome(self, result: Any, args: Any, kwargs: Any) -> list[tuple[str, Any]]:
+        """The bits of what the step, or a replay, has returned, and of its gradients."""
+        seen = [("the result", bits_of(result))]
+        if self.joint is not None:
+            grads = self.joint.samples()
+            found = self.joint.gradients(result, grads, args, kwargs, retain_graph=True)
+            seen.append(("a gradient", bits_of(found)))
+        return seen
+
+    def same_groups(self) -> bool:
+        """Whether groups of optimizers differ from those of the trace in numbers only."""
+        groups = [check for check in self.checks if check.kind == "group"]
+        known = {id(check.container) for check in groups}
+        if not all(holds(check) for check in self.checks if id(check.container) in known):
+            return False
+        for check in groups:
+            check.value[:] = check.container.values()
+        return True
+
+    def unchanged(self) -> bool:
+        """Whether modules are as they were, though a module, a hook or a function has changed."""
+        now = changes[0]
+        same = self.used.unchanged() and all(holds(check) for check in self.checks if check.counted)
+        self.seen[0] = now if same else -1
+        return same
+
+    def figures(self) -> Figures:
+        """The plan in numbers."""
+        refs = [out for e in self.layout.entries for out in e.outs]
+        fresh = sum(r.array.nbytes for r in refs if r.storage.number in self.layout.rebound)
+        fresh += sum(result.ref.array.nbytes for result in self.capture.returned.values())
+        fresh += 0 if self.owned else self.grad_block.nbytes
+        held = self.block.nbytes + self.grad_block.nbytes
+        guards = self.source.partition("except absent")[0].count("return MISS")
+        return Figures(self.kernels, self.traced, held, fresh, self.eager_bytes, guards)
+
+
+def indented(lines: list[str], by: int) -> str:
+    """Lines as a block of source."""
+    return "\n".join(" " * by + line for line in lines)
+
+
+def rounded(value: float) -> float:
+    """A number as one of float32."""
+    return float(np.float32(value))
+
+
+def has_counter(expression: Any) -> bool:
+    """Whether an expression depends on the value of an array."""
+    return any(leaf.key is None for leaf in leaves(expression))
+
+
+def let_go(entries: list[Entry], escaping: list[Ref]) -> None:
+    """Free the trace's temporaries: replays need their layout only."""
+    inner = [e for entry in entries if isinstance(entry.fn, Pieces) for e in entry.fn.entries]
+    refs = [*escaping, *[r for e in (*entries, *inner) for r in (*e.outs, *e.inputs())]]
+    found = {id(ref): ref for ref in refs if ref.storage.kind == TEMPORARY}
+    for ref in found.values():
+        ref.let_go()
+    for storage in {id(ref.storage): ref.storage for ref in found.values()}.values():
+        storage.base = hollow(storage.base)
+
 
 LIMIT = 8  # of plans of one function
 OVERLAPS = 2  # of arguments and what is in reach: from then on they are looked for first
@@ -89,7 +777,7 @@ class Compiler:
             self.plan, self.replay[0] = None, uncompiled
             return uncompiled(args, kwargs)
         overlaps = self.overlapping and lie_in(parts(Tensor, args, kwargs), self.overlapping)
-        if overlaps or observers or grad_mode.transforms or cannot_watch():
+        if overlaps or observers or mode.transforms or cannot_watch():
             return self.function(*args, **kwargs)
         for plan in self.plans if not tracing else ():
             if plan.verified and plan is not self.plan:
@@ -157,11 +845,8 @@ class Compiler:
         if len(self.plans) >= self.limit:
             what = "its arguments or variables differ each time"
             return self.fall_back(NOT_AGAIN.format(what=what), args, kwargs)
-        forward = self.watched[surroundings()]
         try:
-            capture = Capture(
-                self.function, args, kwargs, self.codes, self.library, forward, self.layouts
-            )
+            capture = Capture(self, args, kwargs)
         except Refused as reason:
             return self.fall_back(str(reason), args, kwargs)
         result = capture.run(args, kwargs)
@@ -223,7 +908,7 @@ class Compiler:
         function, fullgraph = self.function, self.fullgraph
 
         def uncompiled(args: Any, kwargs: Any) -> Any:
-            if (grad_mode.enabled and True) is not enabled or dtypes.default.numpy is not kind:
+            if (mode.enabled and True) is not enabled or dtypes.default.numpy is not kind:
                 return MISS
             if fullgraph:
                 raise RuntimeError(text)

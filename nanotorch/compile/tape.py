@@ -187,51 +187,6 @@ def holders(arrays: Iterable[Array]) -> frozenset[int]:
     return frozenset(found)
 
 
-class Tape:
-    """The entries of one step, and the memory they work on."""
-
-    def __init__(self) -> None:
-        self.entries: list[Entry] = []
-        self.storages: list[Storage] = []
-        self.by_owner: dict[int, Storage] = {}
-        self.slots: list[tuple[int, int, Storage]] = []
-
-    def add_storage(self, base: Array, kind: str) -> Storage:
-        """Memory that was not known before."""
-        storage = Storage(base, kind, len(self.storages))
-        self.storages.append(storage)
-        if kind != SLOT:
-            self.by_owner[id(base)] = storage
-        return storage
-
-    def add_slot(self, array: Array) -> Storage:
-        """The memory of an array that may be another one at the next call."""
-        storage = self.add_storage(array, SLOT)
-        low, high = np.lib.array_utils.byte_bounds(array)
-        self.slots.append((low, high, storage))
-        return storage
-
-    def find(self, array: Array) -> Storage | None:
-        """The storage in whose memory an array lies."""
-        if self.slots:
-            low, high = np.lib.array_utils.byte_bounds(array)
-            for start, stop, storage in self.slots:
-                if start <= low and high <= stop and array.size:
-                    return storage
-        return self.by_owner.get(id(owner(array)))
-
-    def ref(self, array: Array) -> Ref:
-        """An array as an operand; memory nobody has seen is a constant."""
-        storage = self.find(array)
-        if storage is None:
-            storage = self.add_storage(owner(array), CONSTANT)
-        return Ref(storage, array)
-
-    def new(self, array: Array) -> Ref:
-        """An array that an entry has made."""
-        return Ref(self.add_storage(owner(array), TEMPORARY), array)
-
-
 # Numbers that a replay computes anew: expressions of the options of optimizers.
 
 
@@ -566,68 +521,6 @@ def gap(taken: list[tuple[int, int, int]], size: int) -> int:
 COPY_CALLS = (np.ndarray.copy, np.array)
 
 
-def shorten(tape: Tape, kept: set[int]) -> None:
-    """Apply all passes.
-
-    Args:
-        kept: the numbers of storages that are seen after the step.
-    """
-    fold_constants(tape, kept)
-    drop_repetitions(tape, kept)
-    drop_dead(tape, kept)
-
-
-def fold_constants(tape: Tape, kept: set[int]) -> None:
-    """What is computed from constants alone is a constant, with the value it had in the trace."""
-    uses = Uses(tape.entries)
-    for position, entry in enumerate(tape.entries):
-        storage = entry.outs[0].storage
-        if storage.kind != TEMPORARY or storage.number in kept:
-            continue
-        writers = uses.writers[storage.number]
-        early = [r for r in uses.readers[storage.number] if r <= position and r not in writers]
-        if writers[-1] == position and not early and all(
-            e.kind not in ("number", "draw") and len(e.outs) == 1
-            and all(r.storage is storage or r.storage.kind == CONSTANT for r in e.inputs())
-            for e in map(tape.entries.__getitem__, writers)
-        ):  # fmt: skip
-            storage.kind = CONSTANT
-    tape.entries = [e for e in tape.entries if e.outs[0].storage.kind != CONSTANT]
-
-
-def drop_repetitions(tape: Tape, kept: set[int]) -> None:
-    """Compute the same from the same once; read the original in place of a copy.
-
-    As long as neither changes, and where nobody sees the second after the step.
-    """
-    uses = Uses(tape.entries)
-    known: dict[Any, tuple[int, Ref]] = {}
-    versions: defaultdict[int, int] = defaultdict(int)
-    alive: list[Entry] = []
-    for position, entry in enumerate(tape.entries):
-        key, out = key_of(entry, versions), entry.outs[0]
-        start, same = position, source_of(entry) or out
-        if same is out and key is not None:
-            start, same = known.setdefault(key, (position, out))
-        number, last = out.storage.number, uses.last_read(out.storage)
-        if (
-            same is not out
-            and alike(out, same)
-            and owned(same)
-            and out.whole
-            and number not in kept
-            and uses.writers[number] == [position]
-            and not any(start < n <= last for n in uses.writers[same.storage.number])
-        ):
-            substitute(tape.entries[position:], out, same)
-            insort(uses.readers[same.storage.number], max(last, position))
-        else:
-            alive.append(entry)
-        for written in entry.outs:
-            versions[written.storage.number] += 1
-    tape.entries = alive
-
-
 def key_of(entry: Entry, versions: dict[int, int]) -> Any:
     """Equal for entries that compute the same; None if that cannot be told."""
 
@@ -664,18 +557,121 @@ def source_of(entry: Entry) -> Ref | None:
     return source if entry.fn in COPY_CALLS else None
 
 
-def drop_dead(tape: Tape, kept: set[int]) -> None:
-    """Drop what nobody reads; what may raise or draws numbers stays."""
-    needed = set(kept)
-    alive: list[Entry] = []
-    for entry in reversed(tape.entries):
-        outs = [out.storage for out in entry.outs]
-        live = entry.opaque or entry.kind == "draw"
-        if live or any(out.kind != TEMPORARY or out.number in needed for out in outs):
-            alive.append(entry)
-            if entry.fresh:
-                needed -= {out.number for out in outs} - kept
-            needed |= {ref.storage.number for ref in entry.reads()}
-            if not entry.fresh:
-                needed |= {out.number for out in outs}
-    tape.entries = alive[::-1]
+class Tape:
+    """The entries of one step, and the memory they work on."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.storages: list[Storage] = []
+        self.by_owner: dict[int, Storage] = {}
+        self.slots: list[tuple[int, int, Storage]] = []
+
+    def add_storage(self, base: Array, kind: str) -> Storage:
+        """Memory that was not known before."""
+        storage = Storage(base, kind, len(self.storages))
+        self.storages.append(storage)
+        if kind != SLOT:
+            self.by_owner[id(base)] = storage
+        return storage
+
+    def add_slot(self, array: Array) -> Storage:
+        """The memory of an array that may be another one at the next call."""
+        storage = self.add_storage(array, SLOT)
+        low, high = np.lib.array_utils.byte_bounds(array)
+        self.slots.append((low, high, storage))
+        return storage
+
+    def find(self, array: Array) -> Storage | None:
+        """The storage in whose memory an array lies."""
+        if self.slots:
+            low, high = np.lib.array_utils.byte_bounds(array)
+            for start, stop, storage in self.slots:
+                if start <= low and high <= stop and array.size:
+                    return storage
+        return self.by_owner.get(id(owner(array)))
+
+    def ref(self, array: Array) -> Ref:
+        """An array as an operand; memory nobody has seen is a constant."""
+        storage = self.find(array)
+        if storage is None:
+            storage = self.add_storage(owner(array), CONSTANT)
+        return Ref(storage, array)
+
+    def new(self, array: Array) -> Ref:
+        """An array that an entry has made."""
+        return Ref(self.add_storage(owner(array), TEMPORARY), array)
+
+    def shorten(self, kept: set[int]) -> None:
+        """Apply all passes.
+
+        Args:
+            kept: the numbers of storages that are seen after the step.
+        """
+        self.fold_constants(kept)
+        self.drop_repetitions(kept)
+        self.drop_dead(kept)
+
+    def fold_constants(self, kept: set[int]) -> None:
+        """What is computed from constants alone is a constant, of the value that it had."""
+        uses = Uses(self.entries)
+        for position, entry in enumerate(self.entries):
+            storage = entry.outs[0].storage
+            if storage.kind != TEMPORARY or storage.number in kept:
+                continue
+            writers = uses.writers[storage.number]
+            early = [r for r in uses.readers[storage.number] if r <= position and r not in writers]
+            if writers[-1] == position and not early and all(
+                e.kind not in ("number", "draw") and len(e.outs) == 1
+                and all(r.storage is storage or r.storage.kind == CONSTANT for r in e.inputs())
+                for e in map(self.entries.__getitem__, writers)
+            ):  # fmt: skip
+                storage.kind = CONSTANT
+        self.entries = [e for e in self.entries if e.outs[0].storage.kind != CONSTANT]
+
+    def drop_repetitions(self, kept: set[int]) -> None:
+        """Compute the same from the same once; read the original in place of a copy.
+
+        As long as neither changes, and where nobody sees the second after the step.
+        """
+        uses = Uses(self.entries)
+        known: dict[Any, tuple[int, Ref]] = {}
+        versions: defaultdict[int, int] = defaultdict(int)
+        alive: list[Entry] = []
+        for position, entry in enumerate(self.entries):
+            key, out = key_of(entry, versions), entry.outs[0]
+            start, same = position, source_of(entry) or out
+            if same is out and key is not None:
+                start, same = known.setdefault(key, (position, out))
+            number, last = out.storage.number, uses.last_read(out.storage)
+            if (
+                same is not out
+                and alike(out, same)
+                and owned(same)
+                and out.whole
+                and number not in kept
+                and uses.writers[number] == [position]
+                and not any(start < n <= last for n in uses.writers[same.storage.number])
+            ):
+                substitute(self.entries[position:], out, same)
+                insort(uses.readers[same.storage.number], max(last, position))
+            else:
+                alive.append(entry)
+            for written in entry.outs:
+                versions[written.storage.number] += 1
+        self.entries = alive
+
+    def drop_dead(self, kept: set[int]) -> None:
+        """Drop what nobody reads; what may raise or draws numbers stays."""
+        needed = set(kept)
+        alive: list[Entry] = []
+        for entry in reversed(self.entries):
+            outs = [out.storage for out in entry.outs]
+            live = entry.opaque or entry.kind == "draw"
+            if live or any(out.kind != TEMPORARY or out.number in needed for out in outs):
+                alive.append(entry)
+                if entry.fresh:
+                    needed -= {out.number for out in outs} - kept
+                needed |= {ref.storage.number for ref in entry.reads()}
+                if not entry.fresh:
+                    needed |= {out.number for out in outs}
+        self.entries = alive[::-1]

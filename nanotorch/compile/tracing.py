@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from functools import cache
 from itertools import repeat
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from nanotorch._core.grad_mode import InferenceCell, mode
 from nanotorch._core.op import OPS
 from nanotorch._core.random import Generator, Twister
 from nanotorch._core.tensor import Tensor, observers
+from nanotorch.compile.codegen import MISS
 from nanotorch.compile.guards import (
     KNOWN_OPTIMIZERS,
     MISSING,
@@ -33,7 +34,7 @@ from nanotorch.compile.guards import (
     function_behind,
     holds,
 )
-from nanotorch.compile.joint import GOES_BACKWARD, HAS_GRAPH, Joint, Layouts, outputs_of
+from nanotorch.compile.joint import GOES_BACKWARD, HAS_GRAPH, Joint, outputs_of
 from nanotorch.compile.recorder import NOBODY, Recorder, Symbolic, Traced, current, real
 from nanotorch.compile.tape import (
     CONSTANT,
@@ -218,7 +219,12 @@ def replace(changes: Changes, recorder: Recorder) -> None:
         if own.get("np") is np:
             changes.item(own, "np", shim)
         if name.startswith("nanotorch.optim.") and "scalar" in own:
-            changes.item(own, "scalar", scalar_of(own["scalar"], shim))
+
+            def made(value: Any, dtype: np.dtype, scalar: Any = own["scalar"]) -> Any:
+                symbolic = type(value) is Traced or isinstance(value, Symbolic)
+                return shim.array(value, dtype) if symbolic else scalar(value, dtype)
+
+            changes.item(own, "scalar", made)  # keeps none of the numbers that may change
     for o in OPS.copy().values():  # what the collector frees meanwhile may declare more
         space = o.namespace
         changes.item(space, "kernel", recorder.kernel(space["kernel"]))
@@ -278,17 +284,6 @@ def refusing(function: Callable[..., Any], recorder: Recorder) -> Callable[..., 
         return function(*args, **kwargs)
 
     return refused
-
-
-def scalar_of(scalar: Callable[..., Any], shim: Numpy) -> Callable[..., Any]:
-    """The optimizers' numbers as arrays, of which those that may change are not kept."""
-
-    def made(value: Any, dtype: np.dtype) -> Any:
-        if type(value) is Traced or isinstance(value, Symbolic):
-            return shim.array(value, dtype)
-        return scalar(value, dtype)
-
-    return made
 
 
 def counted(step: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:
@@ -396,6 +391,55 @@ def fingerprint(array: np.ndarray) -> tuple[Any, ...]:
     return array.shape, array.dtype.str, strides, digest
 
 
+# The first replay of a plan beside the step itself: every effect must be the same, bit for bit.
+
+
+GUARD = "a guard"
+
+
+def verified(
+    plan: Any, function: Callable[..., Any], args: Any, kwargs: Any
+) -> tuple[Any, str | None]:
+    """Make the step, and its replay on the same state.
+
+    Returns:
+        What the step returned, and what differs: `GUARD` if the plan is one for another state.
+        The state is the step's own.
+    """
+    before = plan.state(args, kwargs)
+    result = function(*args, **kwargs)
+    expected = before.look() + plan.outcome(result, args, kwargs)
+    before.put_back()
+    difference = None
+    try:
+        replayed = plan.call(args, kwargs)
+        if replayed is MISS:
+            difference = GUARD
+        elif plan.error is None:
+            found = before.look() + plan.outcome(replayed, args, kwargs)
+            pairs = zip(expected, found, strict=False)
+            difference = next((name for (name, a), (_, b) in pairs if a != b), None)
+    except Exception as error:
+        plan.error = error
+    if plan.error is not None:
+        difference = f"an error, {plan.error!r},"
+    if difference is not None:
+        before.put_back()
+        result = function(*args, **kwargs)
+    return result, difference
+
+
+def bits_of(result: Any) -> Any:
+    """Equal for results of the same bits."""
+
+    def bits(part: Any) -> Any:
+        if isinstance(part, Tensor):
+            return fingerprint(part._array), part.requires_grad
+        return type(part), id(part) if isinstance(part, NAMES_OF_THINGS) else repr(part)
+
+    return mapped(result, bits)
+
+
 META = ("_history", "_view", "_retains_grad", "_leaf_hooks", "_past")
 
 
@@ -405,7 +449,7 @@ def surroundings() -> tuple[Any, ...]:
 
 
 class Capture:
-    """One traced step: its tape and its effects.
+    """One traced step of a `Compiler`: its tape and its effects.
 
     Attributes:
         result: what the step returned, a `Result` in place of each tensor it made.
@@ -418,21 +462,13 @@ class Capture:
             was made in this one, or more code is known.
     """
 
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        args: Any,
-        kwargs: Any,
-        codes: set[CodeType],
-        library: dict[CodeType, dict[str, Any]],
-        has_graph: bool = False,
-        layouts: Layouts | None = None,
-    ) -> None:
+    def __init__(self, compiler: Any, args: Any, kwargs: Any) -> None:
         self.surroundings = surroundings()
-        self.has_graph, self.layouts = has_graph, layouts
-        self.arguments = Arguments(args, kwargs, has_graph)
-        self.function, self.codes, self.library = function, codes, library
-        self.guards = Guards.of(function, self.arguments, codes, library, has_graph)
+        self.has_graph, self.layouts = compiler.watched[self.surroundings], compiler.layouts
+        self.arguments = Arguments(args, kwargs, self.has_graph)
+        self.function = function = compiler.function
+        self.codes, self.library = compiler.codes, compiler.library
+        self.guards = Guards.of(function, self.arguments, self.codes, self.library, self.has_graph)
         self.joint: Joint | None = None
         self.later = Watcher(ahead=True)  # of their gradients, which nobody has asked for yet
         self.slots: list[Slot] = []
@@ -609,13 +645,12 @@ class Capture:
             return
         name = changed.key
         self.retry = True  # once: optimizers make their state in their first step
-        where = place_of(self.function)
-        for code in self.codes:
-            line = code.co_firstlineno
-            for instruction in dis.get_instructions(code):
-                line = instruction.starts_line or line
-                if instruction.opname.startswith("STORE") and instruction.argval == name:
-                    where = f"{code.co_filename}:{int(line)}"
+        stores = [
+            f"{code.co_filename}:{i.positions and i.positions.lineno}"
+            for code in self.codes for i in dis.get_instructions(code)
+            if i.opname.startswith("STORE") and i.argval == name
+        ]  # fmt: skip
+        where = next(iter(stores), place_of(self.function))
         what = f"`{name}` changes" if isinstance(name, str) else "a variable outside changes"
         self.problem = f"{where}: {what} in the step, which a replay would not repeat"
 

@@ -27,13 +27,14 @@ class Node(NamedTuple):
 KNOWN: dict[Any, tuple[Flatten, Unflatten]] = {
     tuple: (lambda t: (t, None), lambda values, context: tuple(values)),
     list: (lambda t: (t, None), lambda values, context: list(values)),
-    **{
-        kind: (
-            lambda t: (t.values(), list(t)),
-            lambda values, keys, kind=kind: kind(zip(keys, values, strict=True)),
-        )
-        for kind in (dict, OrderedDict)
-    },
+    dict: (
+        lambda t: (t.values(), list(t)),
+        lambda values, keys: dict(zip(keys, values, strict=True)),
+    ),
+    OrderedDict: (
+        lambda t: (t.values(), list(t)),
+        lambda values, keys: OrderedDict(zip(keys, values, strict=True)),
+    ),
     defaultdict: (
         lambda t: (t.values(), [t.default_factory, list(t)]),
         lambda values, context: defaultdict(context[0], zip(context[1], values, strict=True)),

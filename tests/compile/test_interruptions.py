@@ -13,7 +13,7 @@ import pytest
 import nanotorch as torch
 from nanotorch import nn, optim
 from nanotorch._core.graph import changes
-from nanotorch.compile.plan import MISS
+from nanotorch.compile.codegen import MISS
 from nanotorch.compile.tracing import tracing
 from tests.compile.beside import array, flat, usual
 from tests.several import in_threads
