@@ -576,10 +576,10 @@ def cross(input: Tensor, other: Tensor, dim: _int | None = ..., *, out: Any = ..
     """The cross products of vectors along ``dim``, by default the first dimension of size 3."""
 
 def cummax(input: Tensor, dim: _int, *, out: Any = ...) -> return_types.cummax:
-    """The greatest element so far along ``dim``: the named tuple ``(values, indices)``."""
+    """The greatest (`cummax`) or smallest (`cummin`) element so far along ``dim``."""
 
 def cummin(input: Tensor, dim: _int, *, out: Any = ...) -> return_types.cummin:
-    """The smallest element so far along ``dim``: the named tuple ``(values, indices)``."""
+    """The greatest (`cummax`) or smallest (`cummin`) element so far along ``dim``."""
 
 def cumprod(input: Tensor, dim: _int, *, dtype: dtype | None = ..., out: Any = ...) -> Tensor:
     """Running products along ``dim``; integers give int64."""
@@ -1960,7 +1960,7 @@ def tril_indices(
     device: Any = ...,
     layout: Any = ...,
 ) -> Tensor:
-    """The indices of a matrix's lower triangle, ``(2, number)``."""
+    """The indices of a matrix's lower (`tril_`) or upper (`triu_`) triangle, ``(2, number)``."""
 
 def triu(input: Tensor, diagonal: _int = ..., *, out: Any = ...) -> Tensor:
     """Zeros below a diagonal of the last two dimensions."""
@@ -1974,7 +1974,7 @@ def triu_indices(
     device: Any = ...,
     layout: Any = ...,
 ) -> Tensor:
-    """The indices of a matrix's upper triangle, ``(2, number)``."""
+    """The indices of a matrix's lower (`tril_`) or upper (`triu_`) triangle, ``(2, number)``."""
 
 def true_divide(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``input / other``, broadcasting; integers give the default floating-point dtype."""

@@ -360,9 +360,9 @@ class Methods:
     def cuda(self, device: Any = ..., non_blocking: _bool = ...) -> Tensor:
         """Always an error: tensors live on the CPU."""
     def cummax(self, dim: _int) -> return_types.cummax:
-        """The greatest element so far along ``dim``: the named tuple ``(values, indices)``."""
+        """The greatest (`cummax`) or smallest (`cummin`) element so far along ``dim``."""
     def cummin(self, dim: _int) -> return_types.cummin:
-        """The smallest element so far along ``dim``: the named tuple ``(values, indices)``."""
+        """The greatest (`cummax`) or smallest (`cummin`) element so far along ``dim``."""
     def cumprod(self, dim: _int, *, dtype: dtype | None = ...) -> Tensor:
         """Running products along ``dim``; integers give int64."""
     def cumprod_(self, dim: _int, *, dtype: dtype | None = ...) -> Tensor:

@@ -230,9 +230,6 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
 # Further activations, elementwise, each recorded as one node.
 
 
-LONG = np.dtype(np.int64)
-
-
 def silu_slope(g: Any, input: Any) -> Any:
     """The gradient of `silu`."""
     s = sigmoid(input)
@@ -287,7 +284,7 @@ def hardtanh(input: Array, min_val: float = -1.0, max_val: float = 1.0) -> Array
     """``input`` held between two limits; its gradient at the limits is 0."""
     refuse_bool(input, "Bool inputs not supported for hardtanh")
     if input.dtype.kind != "f":
-        min_val, max_val = int(number_in(min_val, LONG)), int(number_in(max_val, LONG))
+        min_val, max_val = (int(number_in(n, np.dtype(np.int64))) for n in (min_val, max_val))
     return held_between(input, min_val, max_val)
 
 

@@ -18,7 +18,7 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import as_number, need_kind, need_ndim, no_form, number_in, require
 from nanotorch.ops.elementwise import tied
 from nanotorch.ops.reduction import sum_along
-from nanotorch.ops.resampling import TIED, Ints, Taps, last, resampling, resamplings
+from nanotorch.ops.resampling import TIED, Ints, Taps, resampling, resamplings
 from nanotorch.ops.shape import slice_along, squeeze_one, unsqueeze
 
 # Windows that slide over the last dimensions of ``(N, C, ...)``: which elements of the input are
@@ -524,15 +524,6 @@ def per_dim(name: str, value: Any, dims: int, count: int) -> Ints:
     return given
 
 
-def check_dtypes(*tensors: Any) -> None:
-    """Refuse input, weight and bias of different dtypes."""
-    kinds = [dtypes.of_array(t._array) for t in tensors if t is not None]
-    for what, kind in (*zip(("bias",), kinds[2:], strict=False), ("weight", kinds[1])):
-        if kind != kinds[0]:
-            a, b = (dtypes.C_NAMES[k.name] for k in (kinds[0], kind))
-            raise RuntimeError(f"Input type ({a}) and {what} type ({b}) should be the same")
-
-
 def check_shapes(
     input: Ints, weight: Ints, bias: Any, transposed: bool, stride: Ints, padding: Ints,
     dilation: Ints, rest: Ints, groups: int,
@@ -585,14 +576,18 @@ def convolution_of(
     """
     transposed = output_padding is not None
     name = f"conv_transpose{dims}d" if transposed else f"conv{dims}d"
-    given = (input, weight, bias, stride, padding, dilation, groups)
-    wrong = [k for k in range(3) if not isinstance(given[k], Tensor) and (k < 2 or given[k])]
+    values = (input, weight, bias, stride, padding, dilation, groups)
+    wrong = [k for k in range(3) if not isinstance(values[k], Tensor) and (k < 2 or values[k])]
     if wrong and transposed:
         place = (name, ("input", "weight", "bias")[wrong[0]], wrong[0] + 1)
-        raise refused(given[wrong[0]], "Tensor", place)
+        raise refused(values[wrong[0]], "Tensor", place)
     if wrong:  # layers give all arguments; programs usually those that differ from the default
-        raise no_form(name, *given[: 7 if isinstance(stride, tuple) else 2 + (bias is not None)])
-    check_dtypes(input, weight, bias)
+        raise no_form(name, *values[: 7 if isinstance(stride, tuple) else 2 + (bias is not None)])
+    kinds = [dtypes.of_array(t._array) for t in (input, weight, bias) if t is not None]
+    for what, kind in (*zip(("bias",), kinds[2:], strict=False), ("weight", kinds[1])):
+        if kind != kinds[0]:
+            a, b = (dtypes.C_NAMES[k.name] for k in (kinds[0], kind))
+            raise RuntimeError(f"Input type ({a}) and {what} type ({b}) should be the same")
     alone = input._array.ndim == dims + 1
     if not alone and input._array.ndim != dims + 2:
         raise RuntimeError(
@@ -604,12 +599,8 @@ def convolution_of(
     kernel, groups = weight._array.shape[2:], as_int(groups)
     if not kernel and not transposed:
         raise RuntimeError("weight should have at least three dimensions")
-    stride, dilation, rest = (
-        per_dim(name, value, dims, len(kernel))
-        for name, value in (
-            ("stride", stride), ("dilation", dilation), ("output_padding", output_padding or 0),
-        )
-    )  # fmt: skip
+    given = {"stride": stride, "dilation": dilation, "output_padding": output_padding or 0}
+    stride, dilation, rest = (per_dim(*item, dims, len(kernel)) for item in given.items())
     if isinstance(padding, str):
         total = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
         if padding == "valid":
@@ -722,12 +713,12 @@ def constant_pad_nd(input: Array, pad: Sequence[int], value: Number = 0) -> Arra
     dims = list(zip(input.shape[lead:], pad[::2][::-1], pad[1::2][::-1], strict=True))
     if any(n + min(b, 0) + min(a, 0) < 0 for n, b, a in dims):
         raise RuntimeError("narrow(): length must be non-negative.")
-    kept = last(slice(max(-b, 0), n + min(a, 0)) for n, b, a in dims)
+    kept = (..., *[slice(max(-b, 0), n + min(a, 0)) for n, b, a in dims])
     if max(pad, default=0) <= 0:
         return input[kept].copy("K")
     shape = (*input.shape[:lead], *[n + b + a for n, b, a in dims])
     out = np.full(shape, number_in(as_number(value), kind), kind)
-    out[last(slice(max(b, 0), n + b + min(a, 0)) for n, b, a in dims)] = input[kept]
+    out[(..., *[slice(max(b, 0), n + b + min(a, 0)) for n, b, a in dims])] = input[kept]
     return out
 
 

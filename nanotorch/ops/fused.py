@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.arguments import named
 from nanotorch._core.batched import Call, in_line, leading, merged, one_by_one, per_sample
 from nanotorch._core.call_site import about_range
 from nanotorch._core.grad_mode import mode
@@ -27,7 +28,7 @@ from nanotorch._core.sums import (
 )
 from nanotorch._core.tensor import Tensor, observers, wrap
 from nanotorch.ops.activation import log_sigmoid, sigmoid
-from nanotorch.ops.arguments import need_kind
+from nanotorch.ops.arguments import need_kind, require
 from nanotorch.ops.binary import clamp, clamp_min
 from nanotorch.ops.elementwise import add, log, mul, rsqrt, tied
 from nanotorch.ops.joining import expand_to
@@ -111,12 +112,9 @@ def bce(input: Array, target: Array, weight: Array | None, reduction: str) -> Ar
     Raises:
         RuntimeError: for an ``input`` or a ``target`` outside [0, 1].
     """
-    shares = [(values >= 0) & (values <= 1) for values in (input, target)]
-    if not (shares[0].all() and shares[1].all()):
-        # PyTorch looks at them element by element, at the input first.
-        first, second = ((*share.reshape(-1), False).index(False) for share in shares)
-        name = "input" if first <= second else "target"
-        raise RuntimeError(f"all elements of {name} should be between 0 and 1")
+    for name, values in (("input", input), ("target", target)):
+        if not ((values >= 0) & (values <= 1)).all():
+            raise RuntimeError(f"all elements of {name} should be between 0 and 1")
     floor = input.dtype.type(-100)
     yes, no = np.maximum(np.log(input), floor), np.maximum(np.log1p(-input), floor)
     values = (target - 1) * no - target * yes
@@ -175,10 +173,8 @@ OF_CLASSES = frozenset((np.dtype(np.int64), np.dtype(np.uint8)))
 
 def check_kind(target: Array) -> None:
     """Refuse targets of a dtype that class numbers do not have."""
-    if target.dtype not in OF_CLASSES:
-        raise RuntimeError(
-            "expected target dtype to be Long or Byte, but got " + dtypes.of_array(target).char
-        )
+    told = "expected target dtype to be Long or Byte, but got {}"
+    require(target.dtype in OF_CLASSES, told, dtypes.of_array(target).char)
 
 
 def class_weights(target: Array, weight: Array | None, ignore_index: int, kind: np.dtype) -> Array:
@@ -596,25 +592,6 @@ def reciprocal_root(variance: Array, eps: float) -> Array:
     return np.divide(1, root, out=root)
 
 
-def normalize(
-    input: Array, weight: Array | None, bias: Array | None, plan: Plan, eps: float, kept: Kept
-) -> Array:
-    """`h w + b` of channels or groups of them; fills in what is to be kept and was not given."""
-    if kept.scale is None:
-        kept.scale = reciprocal_root(moments(input, plan, kept), eps)
-    w = None if weight is None else weight.reshape(plan.weight)
-    b = None if bias is None else bias.reshape(plan.weight)
-    if kept.fixed:
-        factor = kept.scale if w is None else kept.scale * w
-        out = canonical(input, plan) * factor
-        b = -kept.mean * factor if b is None else b - kept.mean * factor
-    else:
-        out = kept.centred * (kept.scale if w is None else kept.scale * w)
-    if b is not None:
-        out += b
-    return out.reshape(input.shape).astype(input.dtype, copy=False)
-
-
 # The gradients
 
 
@@ -690,42 +667,36 @@ def normalization_backward(
 ) -> tuple[Array, ...]:
     """The gradients of input, weight and bias."""
     g = canonical(grad, plan)
-    if plan.inner:
+    of_weight = of_bias = NONE
+    if plan.inner:  # a weight belongs to several elements, or a group to several channels
         w = None if weight is None else weight.reshape(plan.weight)
-        hat = canonical(input, plan) - kept.mean if kept.centred is None else kept.centred
-        results = by_channel(g, w, hat, plan, kept)
+        centred = canonical(input, plan) - kept.mean if kept.centred is None else kept.centred
+        # All that is needed are the sums of `g` and `g h` over these elements.
+        sums = sum_over(g, plan.inner, True)
+        alike = sum_products(g, centred, plan.inner, True) * kept.scale
+        if plan.affine is not None:
+            of_weight, of_bias = (sum_over(v, plan.others, True) for v in (alike, sums))
+        of_input = g * (kept.scale if w is None else kept.scale * w)
+        if not kept.fixed:
+            if w is not None:
+                sums, alike = sums * w, alike * w
+            rest = tuple(d for d in plan.axes if d not in plan.inner)
+            share = kept.scale / g.dtype.type(plan.size)
+            taken = centred * (sum_over(alike, rest, True) * (share * kept.scale))
+            taken += sum_over(sums, rest, True) * share
+            of_input -= taken
     else:
         w = None if weight is None else weight.reshape(-1)
-        results = slopes_of_rows(g, w, kept.centred, kept.scale, plan.affine is not None)
+        of_input, of_weight, of_bias = slopes_of_rows(
+            g, w, kept.centred, kept.scale, plan.affine is not None
+        )
     affine = (0,) if plan.affine is None else plan.affine
     kind = grad.dtype if weight is None else weight.dtype
     wanted = ((grad.shape, grad.dtype), (affine, kind), (affine, kind))
     return tuple(
         result.reshape(shape).astype(kind, copy=False)
-        for result, (shape, kind) in zip(results, wanted, strict=True)
+        for result, (shape, kind) in zip((of_input, of_weight, of_bias), wanted, strict=True)
     )
-
-
-def by_channel(g: Array, w: Array | None, centred: Array, plan: Plan, kept: Kept) -> Any:
-    """The gradients of channels, of which a weight belongs to several elements, or of groups.
-
-    Then all that is needed are the sums of `g` and `g h` over these.
-    """
-    sums = sum_over(g, plan.inner, True)
-    alike = sum_products(g, centred, plan.inner, True) * kept.scale
-    of_weight = of_bias = NONE
-    if plan.affine is not None:
-        of_weight, of_bias = (sum_over(v, plan.others, True) for v in (alike, sums))
-    of_input = g * (kept.scale if w is None else kept.scale * w)
-    if not kept.fixed:
-        if w is not None:
-            sums, alike = sums * w, alike * w
-        rest = tuple(d for d in plan.axes if d not in plan.inner)
-        share = kept.scale / g.dtype.type(plan.size)
-        taken = centred * (sum_over(alike, rest, True) * (share * kept.scale))
-        taken += sum_over(sums, rest, True) * share
-        of_input -= taken
-    return of_input, of_weight, of_bias
 
 
 # Normalization of channels, over the batch or over groups of channels, each as one node.
@@ -747,31 +718,40 @@ def groups(shape: tuple[int, ...], count: int, affine: bool) -> Plan:
     return Plan((n, count, each, inner), (2, 3), weight, (0, 3), (c,) if affine else None)
 
 
-@hidden_op(**SLOPES, node="NativeBatchNormBackward0")
-def normalize_batch(
-    input: Array, weight: Array | None, bias: Array | None, plan: Any, eps: float, kept: Kept
-) -> Array:
-    """``(input - mean) * scale * weight + bias`` per channel of (N, C, ...).
+def normalization(name: str, kernel_name: str, **declared: Any) -> Any:
+    """The operation ``name``, which PyTorch's ``kernel_name`` computes."""
 
-    Args:
-        plan: of `channels`.
-        kept: for the gradients; mean and scale stand there if they are fixed.
-    """
-    return normalize(input, weight, bias, plan, eps, kept)
+    def kernel(
+        input: Array, weight: Array | None, bias: Array | None, plan: Any, eps: float, kept: Kept
+    ) -> Array:
+        """``(input - mean) * scale * weight + bias`` per channel of (N, C, ...), or by groups.
+
+        Args:
+            plan: of `channels` or `groups`.
+            kept: for the gradients; mean and scale stand there if they are fixed.
+        """
+        need_kind(kernel_name, input)
+        if kept.scale is None:
+            kept.scale = reciprocal_root(moments(input, plan, kept), eps)
+        w = None if weight is None else weight.reshape(plan.weight)
+        b = None if bias is None else bias.reshape(plan.weight)
+        factor = kept.scale if w is None else kept.scale * w
+        if kept.fixed:
+            out = canonical(input, plan) * factor
+            b = -kept.mean * factor if b is None else b - kept.mean * factor
+        else:
+            out = kept.centred * factor
+        if b is not None:
+            out += b
+        return out.reshape(input.shape).astype(input.dtype, copy=False)
+
+    return hidden_op(**SLOPES, **declared)(named(kernel, name))
 
 
-@hidden_op(**SLOPES, node="NativeGroupNormBackward0", visible_outputs=3)
-def normalize_groups(
-    input: Array, weight: Array | None, bias: Array | None, plan: Any, eps: float, kept: Kept
-) -> Array:
-    """`normalize_batch` within each sample, over groups of channels.
-
-    Args:
-        plan: of `groups`.
-        kept: for the gradients.
-    """
-    need_kind("GroupNormKernelImpl", input)
-    return normalize(input, weight, bias, plan, eps, kept)
+normalize_batch = normalization("normalize_batch", "batch_norm", node="NativeBatchNormBackward0")
+normalize_groups = normalization(
+    "normalize_groups", "GroupNormKernelImpl", node="NativeGroupNormBackward0", visible_outputs=3
+)
 
 
 # Normalization over the last dimensions, as one node.

@@ -4,7 +4,6 @@ import itertools
 import math
 import re
 import string
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -334,20 +333,30 @@ def block_diag(*tensors: Any) -> Any:
     return block_diagonal(given) if given else wrap(np.zeros((1, 0), np.float32))
 
 
-def triangle_indices(name: str, side: str) -> Any:
-    """`tril_indices` or `triu_indices`."""
+def triangle_indices(side: str) -> Any:
+    """`tril_indices` or `triu_indices`, by ``side``: "l" or "u"."""
+    name = f"tri{side}_indices"
 
     def maker(
         row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: Any = None,
         layout: Any = None,
     ) -> Tensor:  # fmt: skip
+        """The indices of a matrix's lower (`tril_`) or upper (`triu_`) triangle, ``(2, number)``.
+
+        Args:
+            row, col: the size of the matrix.
+            offset: of the diagonal that bounds the triangle. Default: the main one.
+
+        Raises:
+            RuntimeError: for negative sizes.
+        """
         row, col, offset = as_int(row), as_int(col), as_int(offset)
         require(min(row, col) >= 0, "{}(): negative size {}", name, min(row, col))
         kind = dtypes.int64 if dtype is None else dtype
         need_kind(name, np.empty(0, kind._numpy), kinds="iu")
         offset = min(max(offset, -row), col)
         # No more than the rows that have elements: as many as there are may not be counted.
-        if side == "lower":
+        if side == "l":
             rows = np.arange(max(0, -offset), row if col else 0)
             first, last = np.zeros_like(rows), np.minimum(rows + (offset + 1), col)
         else:
@@ -359,20 +368,10 @@ def triangle_indices(name: str, side: str) -> Any:
         indices = np.stack([np.repeat(rows, counts), columns]).astype(kind._numpy)
         return leaf(indices, False, device, layout)
 
-    named(maker, name).__doc__ = f"""The indices of a matrix's {side} triangle, ``(2, number)``.
-
-    Args:
-        row, col: the size of the matrix.
-        offset: of the diagonal that bounds the triangle. Default: the main one.
-
-    Raises:
-        RuntimeError: for negative sizes.
-    """
-    return public(within_memory(maker))
+    return public(within_memory(named(maker, name)))
 
 
-tril_indices = triangle_indices("tril_indices", "lower")
-triu_indices = triangle_indices("triu_indices", "upper")
+tril_indices, triu_indices = triangle_indices("l"), triangle_indices("u")
 
 
 # Distances
@@ -407,10 +406,7 @@ def pair_slopes(g: Any, x1: Any, x2: Any, out: Any, p: float) -> tuple[Any, Any]
         others = unsqueeze(sum_along(r, (r.ndim - 2,), False), -1)
         return x1 * sums - r @ x2, x2 * others - transpose(r, -2, -1) @ x1
     way = unsqueeze(x1, -2) - unsqueeze(x2, -3)
-    if p == 0:
-        slope = way * 0
-    else:
-        slope = norm_slope(g, way, out, p, (way.ndim - 1,), False)
+    slope = way * 0 if p == 0 else norm_slope(g, way, out, p, (way.ndim - 1,), False)
     return sum_along(slope, (slope.ndim - 2,), False), -sum_along(slope, (slope.ndim - 3,), False)
 
 
@@ -633,22 +629,6 @@ def planned(equation: str, ndims: tuple[int, ...]) -> tuple[list[Labels], Labels
     return inputs, result + summed, len(result)
 
 
-def check_sizes(operands: Sequence[Tensor], inputs: list[Labels]) -> None:
-    """Refuse a label of two sizes, unless one is 1."""
-    sizes: dict[str, int] = {}
-    for labels, operand in zip(inputs, operands, strict=True):
-        own: dict[str, int] = {}
-        for label, n in zip(labels, operand.shape, strict=True):
-            known = own.setdefault(label, n)
-            require(n == known, "einsum(): {} is {} and {} in one operand", label, n, known)
-        for label, n in own.items():
-            seen = sizes.get(label, 1)
-            if seen != 1 and n not in (1, seen):
-                where = f"subscript {label}" if label in LETTERS else "a dimension of the ellipsis"
-                raise RuntimeError(f"einsum(): {where} has size {n} in one operand, {seen} before")
-            sizes[label] = n if seen == 1 else seen
-
-
 def arranged(operand: Tensor, labels: Labels, order: Labels) -> Tensor:
     """An operand with its dimensions in ``order``, size 1 where it has none."""
     labels = list(labels)
@@ -725,7 +705,17 @@ def einsum(*args: Any) -> Tensor:
         equation = "->".join([",".join(texts[:pairs]), *texts[pairs:]])
     need_tensor_list(operands, 1)
     inputs, order, kept = planned(equation, tuple([t._array.ndim for t in operands]))
-    check_sizes(operands, inputs)
+    sizes: dict[str, int] = {}
+    for labels, operand in zip(inputs, operands, strict=True):
+        own = dict(zip(labels, operand.shape, strict=True))
+        for label, n in zip(labels, operand.shape, strict=True):
+            told = "einsum(): {} is {} and {} in one operand"
+            require(n == own[label], told, label, own[label], n)
+            seen = sizes.get(label, 1)
+            if seen != 1 and n not in (1, seen):
+                where = f"subscript {label}" if label in LETTERS else "a dimension of the ellipsis"
+                raise RuntimeError(f"einsum(): {where} has size {n} in one operand, {seen} before")
+            sizes[label] = n if seen == 1 else seen
     parts = [arranged(*pair, order) for pair in zip(operands, inputs, strict=True)]
     result = parts[0]
     if len(parts) == 1:

@@ -613,10 +613,8 @@ def randint_like(
     """
     if len(bounds) == 2:
         low, high = bounds
-    elif bounds and high is None:
-        (high,) = bounds
     elif bounds:
-        (low,) = bounds
+        low, high = (low, bounds[0]) if high is None else (bounds[0], high)
     array, target = empty_layout(input, dtype)
     target[...] = stream(generator).integers(low, high, target.shape, array.dtype)
     return leaf(array, **options)

@@ -1,7 +1,7 @@
 """Resampling: pooling, pictures in other sizes, and pictures seen through a grid."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property, lru_cache, reduce
 from itertools import product
 from typing import Any
@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from nanotorch._core.arguments import as_int, as_ints, named, within_memory
 from nanotorch._core.batched import Call, apart, merged
 from nanotorch._core.layout import normal_dim
-from nanotorch._core.op import Array, hidden_op, op, public
+from nanotorch._core.op import OPS, Array, hidden_op, op, public
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import need_kind, need_ndim, need_one_dtype, require, tensor_given
 from nanotorch.ops.elementwise import tied
@@ -24,11 +24,6 @@ from nanotorch.ops.shape import squeeze_one, unsqueeze
 
 
 Ints = tuple[int, ...]
-
-
-def last(parts: Iterable[Any]) -> tuple[Any, ...]:
-    """An index of the last dimensions."""
-    return (..., *parts)
 
 
 def planes(indices: Array, dims: int, size: Ints) -> Array:
@@ -205,7 +200,7 @@ class Pooling:
         pieces = [
             [slice(j, j + (o - 1) * s + 1, s) for j in range(0, k * d, d)] for k, s, d, o in dims
         ]
-        return [last(at) for at in product(*pieces)]
+        return [(..., *at) for at in product(*pieces)]
 
     @cached_property
     def origins(self) -> Array:
@@ -258,7 +253,7 @@ def at_once(source: Array, at: Pooling) -> tuple[Array, Array]:
     spans = [d * (k - 1) + 1 for k, d in zip(at.kernel, at.dilation, strict=True)]
     views = sliding_window_view(source, spans, tuple(range(-dims, 0)))
     begin = [slice(0, (o - 1) * s + 1, s) for o, s in zip(at.out, at.stride, strict=True)]
-    views = views[last((*begin, *[slice(None, None, d) for d in at.dilation]))]
+    views = views[(..., *begin, *[slice(None, None, d) for d in at.dilation])]
     flat = views.reshape(*views.shape[:-dims], len(at.places))
     which = flat.argmax(-1)
     return np.take_along_axis(flat, which[..., None], -1)[..., 0], which
@@ -275,7 +270,7 @@ def pooled(input: Array, at: Pooling) -> tuple[Array, Array]:
         sizes = list(zip(at.size, at.padding, at.after, strict=True))
         shape = (*input.shape[: -len(sizes)], *[n + p + q for n, p, q in sizes])
         source = np.full(shape, -np.inf if floating else np.iinfo(input.dtype).min, input.dtype)
-        source[last(slice(p, p + n) for n, p, _ in sizes)] = input
+        source[(..., *[slice(p, p + n) for n, p, _ in sizes])] = input
     count = math.prod(at.out)
     best, which = (at_once if count <= FEW < len(at.places) else one_by_one)(source, at)
     if any(at.padding):  # where all are the lowest number, the first that is not padding
@@ -419,27 +414,24 @@ def check_elements(input: Tensor, dims: int) -> None:
         )
 
 
-def out_size(n: int, k: int, s: int, p: int, d: int, ceil: bool) -> int:
-    """How many windows there are; the last begins inside the input or its padding before."""
-    require(min(k, s, d) > 0, "kernel_size, stride and dilation must be greater than zero")
-    require(p >= 0, "pad must be non-negative, but got pad: {}", p)
-    if p > ((k - 1) * d + 1) // 2:
-        raise RuntimeError(
-            "pad should be at most half of effective kernel size, but got "
-            f"pad={p}, kernel_size={k} and dilation={d}"
-        )
-    out = (n + 2 * p - d * (k - 1) - 1 + (s - 1 if ceil else 0)) // s + 1
-    return out - 1 if ceil and (out - 1) * s >= n + p else out
-
-
 @lru_cache(64)
 def windows_of(
     name: str, size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil: bool,
     channels: int,
 ) -> Pooling:  # fmt: skip
     """The windows over the last dimensions of ``size``, if there are any."""
-    dims = zip(size, kernel, stride, padding, dilation, strict=True)
-    out = tuple([out_size(*each, ceil) for each in dims])
+    out: Ints = ()
+    for n, k, s, p, d in zip(size, kernel, stride, padding, dilation, strict=True):
+        require(min(k, s, d) > 0, "kernel_size, stride and dilation must be greater than zero")
+        require(p >= 0, "pad must be non-negative, but got pad: {}", p)
+        if p > ((k - 1) * d + 1) // 2:
+            raise RuntimeError(
+                "pad should be at most half of effective kernel size, but got "
+                f"pad={p}, kernel_size={k} and dilation={d}"
+            )
+        count = (n + 2 * p - d * (k - 1) - 1 + (s - 1 if ceil else 0)) // s + 1
+        beyond = ceil and (count - 1) * s >= n + p  # the last begins behind the input
+        out += (count - 1 if beyond else count,)
     if name == "avg_pool3d":
         fits = all(n >= k for n, k in zip(size, kernel, strict=True))
         require(fits, "avg_pool3d(): kernel {} is larger than the input {}", kernel, size)
@@ -544,7 +536,7 @@ def adaptive(input: Array, out: Ints) -> tuple[Array, Array]:
     for at in product(*map(range, longest)):
         # The last element of a shorter part is met again; it is not greater than itself.
         rows = [np.minimum(start + k, stop - 1) for k, (start, stop) in zip(at, ends, strict=True)]
-        part = input[last(np.ix_(*rows))]
+        part = input[(..., *np.ix_(*rows))]
         number = np.ravel_multi_index(np.ix_(*rows), size)
         if best is None:
             best, numbers = part, np.broadcast_to(number, part.shape).copy()
@@ -648,10 +640,8 @@ NEAREST_OF = {
     "nearest-exact": resamplings("upsample_nearest_exact"),
 }
 SMOOTH = {
-    "linear": (1, resampling("upsample_linear1d", wide=True)),
-    "bilinear": (2, resampling("upsample_bilinear2d", wide=True)),
-    "bicubic": (2, resampling("upsample_bicubic2d", wide=True)),
-    "trilinear": (3, resampling("upsample_trilinear3d", wide=True)),
+    mode: (dims, resampling(f"upsample_{mode}{dims}d", wide=True))
+    for mode, dims in (("linear", 1), ("bilinear", 2), ("bicubic", 2), ("trilinear", 3))
 }
 ANTIALIASED = {
     mode: resampling(f"upsample_{mode}2d_aa", wide=True) for mode in ("bilinear", "bicubic")
@@ -820,19 +810,6 @@ def all_taps(grid: Array, size: Sequence[int], options: Options, orders: Orders)
     return found
 
 
-def seen(input: Array, grid: Array, options: Options, orders: Orders) -> Array:
-    """What is seen of ``(N, C, ...)`` at the places ``(N, ..., d)``."""
-    need_one_dtype(input, grid)
-    need_kind(f"grid_sampler_{input.ndim - 2}d_cpu_kernel_impl", input)
-    n, channels, *size = input.shape
-    out = np.zeros((n, channels, grid[0, ..., 0].size if n else 0), input.dtype)
-    flat = input.reshape(n, channels, -1) if input.size else input
-    places = grid.reshape(n, out.shape[2], len(size))
-    for index, weight in all_taps(places, size, options, orders) if out.size else ():
-        out += np.take_along_axis(flat, index[:, None], 2) * weight[:, None]
-    return out.reshape(n, channels, *grid.shape[1:-1])
-
-
 def slope_of_grid(g: Any, input: Any, grid: Any, options: Options, orders: Orders) -> Any:
     """The gradient of the places: along each dimension that of what is seen there."""
     parts = []
@@ -849,8 +826,20 @@ def slope_of_grid(g: Any, input: Any, grid: Any, options: Options, orders: Order
     grid=slope_of_grid, batch=merged, wide=True,
 )  # fmt: skip
 def sample(input: Array, grid: Array, options: Options, orders: Orders) -> Array:
-    """`seen`, differentiated along each dimension as often as ``orders`` says."""
-    return seen(input, grid, options, orders)
+    """What is seen of ``(N, C, ...)`` at the places ``(N, ..., d)``.
+
+    Args:
+        orders: how often to differentiate along each dimension.
+    """
+    need_one_dtype(input, grid)
+    need_kind(f"grid_sampler_{input.ndim - 2}d_cpu_kernel_impl", input)
+    n, channels, *size = input.shape
+    out = np.zeros((n, channels, grid[0, ..., 0].size if n else 0), input.dtype)
+    flat = input.reshape(n, channels, -1) if input.size else input
+    places = grid.reshape(n, out.shape[2], len(size))
+    for index, weight in all_taps(places, size, options, orders) if out.size else ():
+        out += np.take_along_axis(flat, index[:, None], 2) * weight[:, None]
+    return out.reshape(n, channels, *grid.shape[1:-1])
 
 
 @hidden_op(
@@ -873,6 +862,9 @@ def sample_spread(
     return out
 
 
+sample_kernel = OPS["sample"].kernel
+
+
 def grid_sampler(dims: int) -> Any:
     """The pictures ``(N, C, H, W)`` seen at the places ``(N, h, w, 2)``, or so with volumes."""
     still = (0,) * dims
@@ -887,7 +879,8 @@ def grid_sampler(dims: int) -> Any:
             padding_mode: 0, 1, 2 for zeros, the border, mirrored at it.
             align_corners: whether -1 and 1 are the middles of the outermost elements.
         """
-        return seen(input, grid, (interpolation_mode, padding_mode, align_corners), still)
+        options = interpolation_mode, padding_mode, align_corners
+        return sample_kernel(input, grid, options, still)
 
     declared = hidden_op(
         input=lambda g, input, grid, interpolation_mode, padding_mode, align_corners: tied(

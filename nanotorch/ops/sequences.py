@@ -341,8 +341,7 @@ def lstm_steps(
     # tanh(x/2) for all gates but g, with the factor in front of the loop.
     half = np.full(4 * width, 0.5, kind)
     half[2 * width : 3 * width] = 1
-    rest = np.full(4 * width, 0.5, kind)
-    rest[2 * width : 3 * width] = 0
+    rest = kind.type(1) - half
     activated = gates.reshape(-1, 4 * width) * half
     matrix = np.ascontiguousarray(weight.T) * half
     rows = len(activated)

@@ -1,7 +1,7 @@
 """Statistics: running reductions, quantiles, histograms, covariance."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -380,14 +380,13 @@ def histogram(
         RuntimeError: for arguments that do not fit, and a range that is not finite.
     """
     given = isinstance(bins, Tensor)
-    if not (given or integer(bins) is not None):
-        raise no_form("histogram", input, bins)
-    if given and range is not None:
-        raise no_form("histogram", input, bins, range=range)
+    fits = range is None if given else integer(bins) is not None
+    if not fits or not (weight is None or isinstance(weight, Tensor)):
+        options = {"range": range, "weight": weight}
+        used = {key: value for key, value in options.items() if value is not None}
+        raise no_form("histogram", input, bins, **used)
     points, weights = input._array.reshape(-1), None
     if weight is not None:
-        if not isinstance(weight, Tensor):
-            raise no_form("histogram", input, bins, weight=weight)
         weights = weight._array.reshape(-1)
         require(weights.shape == points.shape, "histogram(): not one weight for each element")
         need_one_dtype(points, weights)
@@ -459,19 +458,6 @@ provide_in_place("cumprod")
 # Extrema
 
 
-def running(input: Array, dim: int, best: Callable[..., Any]) -> tuple[Array, Array]:
-    """Running extrema, and where each was met last; from the first nan on all are nan."""
-    if not input.ndim:
-        return input.copy(), np.zeros((), np.int64)
-    input = np.asanyarray(input, order="C")
-    values = best.accumulate(input, dim)  # type: ignore[attr-defined]
-    shape = [1] * input.ndim
-    shape[dim] = input.shape[dim]
-    place = np.arange(input.shape[dim]).reshape(shape)
-    met = (input == values) | (input != input)
-    return values, np.maximum.accumulate(np.where(met, place, 0), dim)
-
-
 def met_slope(g: Any, input: Any, indices: Any, dim: int) -> Any:
     """The gradient of running extrema, added where each was met; as in PyTorch, for an input of no
     elements that itself."""
@@ -480,22 +466,31 @@ def met_slope(g: Any, input: Any, indices: Any, dim: int) -> Any:
     return gather_backward(g, tuple(input.shape), dim, indices) if input.ndim else g * 1.0
 
 
-@op(input=met_slope, aux=("indices",), dims=normal_dim, fields=("values", "indices"))
-def cummax(input: Array, dim: int) -> tuple[Array, Array]:
-    """The greatest element so far along ``dim``: the named tuple ``(values, indices)``.
+def running(name: str, best: np.ufunc) -> Any:
+    """`cummax` or `cummin`."""
 
-    The index is that of its last occurrence.
-    """
-    return running(input, dim, np.maximum)
+    def kernel(input: Array, dim: int) -> tuple[Array, Array]:
+        """The greatest (`cummax`) or smallest (`cummin`) element so far along ``dim``.
+
+        Returns:
+            The named tuple ``(values, indices)``. The index is that of the last occurrence; from
+            the first nan on all values are nan.
+        """
+        if not input.ndim:
+            return input.copy(), np.zeros((), np.int64)
+        input = np.asanyarray(input, order="C")
+        values = best.accumulate(input, dim)
+        shape = [1] * input.ndim
+        shape[dim] = input.shape[dim]
+        place = np.arange(input.shape[dim]).reshape(shape)
+        met = (input == values) | (input != input)
+        return values, np.maximum.accumulate(np.where(met, place, 0), dim)
+
+    declared = op(input=met_slope, aux=("indices",), dims=normal_dim, fields=("values", "indices"))
+    return declared(named(kernel, name))
 
 
-@op(input=met_slope, aux=("indices",), dims=normal_dim, fields=("values", "indices"))
-def cummin(input: Array, dim: int) -> tuple[Array, Array]:
-    """The smallest element so far along ``dim``: the named tuple ``(values, indices)``.
-
-    The index is that of its last occurrence.
-    """
-    return running(input, dim, np.minimum)
+cummax, cummin = running("cummax", np.maximum), running("cummin", np.minimum)
 
 
 # Differences
@@ -535,18 +530,6 @@ def neighbours(y: Any, dim: int) -> tuple[Any, Any]:
     return narrow(y, dim, 0, size), narrow(y, dim, min(1, y.shape[dim]), size)
 
 
-def steps(name: str, y: Any, x: Any, dim: int) -> Any:
-    """The distances of the places where ``y`` was taken, to be multiplied along ``dim``."""
-    if x.ndim == 1:
-        require(len(x) == y.shape[dim], "{}(): not one `x` for each sample point", name)
-        x, along = reshape(x, (x.shape[0], *(1,) * (y.ndim - dim - 1))), 0
-    else:
-        x = reshape(x, ((1,) * (y.ndim - x.ndim) + tuple(x.shape)))
-        along = dim
-    left, right = neighbours(x, along)
-    return right - left
-
-
 @public
 def trapezoid(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
     """The integral of ``y`` along ``dim`` by the trapezoidal rule.
@@ -564,8 +547,13 @@ def trapezoid(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
     for points in (y, x):
         if points is not None and points.dtype == dtypes.bool_:
             raise NotImplementedError("trapezoid(): bools are not supported")
-    left, right = neighbours(y, dim)
     if x is not None:
-        return over(sum((left + right) * steps("trapezoid", y, x, dim), dim), 2.0)
+        if x.ndim == 1:
+            require(len(x) == y.shape[dim], "trapezoid(): not one `x` for each sample point")
+            x, along = reshape(x, (len(x), *(1,) * (y.ndim - dim - 1))), 0
+        else:
+            x, along = reshape(x, ((1,) * (y.ndim - x.ndim) + tuple(x.shape))), dim
+        (left, right), (start, stop) = neighbours(y, dim), neighbours(x, along)
+        return over(sum((left + right) * (stop - start), dim), 2.0)
     ends = times(select(y, dim, 0) + select(y, dim, -1), 0.5)
     return times(sum(y, dim) - ends, dx)
