@@ -18,7 +18,7 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import as_number, need_kind, need_ndim, no_form, number_in, require
 from nanotorch.ops.elementwise import tied
 from nanotorch.ops.reduction import sum_along
-from nanotorch.ops.resampling import TIED, Ints, Taps, resampling, resamplings
+from nanotorch.ops.resampling import TIED, Ints, Taps, last, resampling, resamplings
 from nanotorch.ops.shape import slice_along, squeeze_one, unsqueeze
 
 # Windows that slide over the last dimensions of ``(N, C, ...)``: which elements of the input are
@@ -713,12 +713,12 @@ def constant_pad_nd(input: Array, pad: Sequence[int], value: Number = 0) -> Arra
     dims = list(zip(input.shape[lead:], pad[::2][::-1], pad[1::2][::-1], strict=True))
     if any(n + min(b, 0) + min(a, 0) < 0 for n, b, a in dims):
         raise RuntimeError("narrow(): length must be non-negative.")
-    kept = (..., *[slice(max(-b, 0), n + min(a, 0)) for n, b, a in dims])
+    kept = last(slice(max(-b, 0), n + min(a, 0)) for n, b, a in dims)
     if max(pad, default=0) <= 0:
         return input[kept].copy("K")
     shape = (*input.shape[:lead], *[n + b + a for n, b, a in dims])
     out = np.full(shape, number_in(as_number(value), kind), kind)
-    out[(..., *[slice(max(b, 0), n + b + min(a, 0)) for n, b, a in dims])] = input[kept]
+    out[last(slice(max(b, 0), n + b + min(a, 0)) for n, b, a in dims)] = input[kept]
     return out
 
 

@@ -604,8 +604,9 @@ def planned(equation: str, ndims: tuple[int, ...]) -> tuple[list[Labels], Labels
         and how many of these the result keeps.
     """
     left, arrow, right = equation.partition("->")
-    texts, inputs, dotted = left.split(","), [], []
-    count = len(ndims)
+    texts, count = left.split(","), len(ndims)
+    inputs: list[Labels] = []
+    dotted: Labels = []
     require(len(texts) == count, "einsum(): {} operands, but {} in the equation", count, len(texts))
     for number, (text, ndim) in enumerate(zip(texts, ndims, strict=True)):
         labels = labels_of(text, f"operand {number}")

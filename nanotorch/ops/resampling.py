@@ -1,7 +1,7 @@
 """Resampling: pooling, pictures in other sizes, and pictures seen through a grid."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache, reduce
 from itertools import product
 from typing import Any
@@ -24,6 +24,11 @@ from nanotorch.ops.shape import squeeze_one, unsqueeze
 
 
 Ints = tuple[int, ...]
+
+
+def last(parts: Iterable[Any]) -> tuple[Any, ...]:
+    """An index of the last dimensions."""
+    return (..., *parts)
 
 
 def planes(indices: Array, dims: int, size: Ints) -> Array:
@@ -200,7 +205,7 @@ class Pooling:
         pieces = [
             [slice(j, j + (o - 1) * s + 1, s) for j in range(0, k * d, d)] for k, s, d, o in dims
         ]
-        return [(..., *at) for at in product(*pieces)]
+        return [last(at) for at in product(*pieces)]
 
     @cached_property
     def origins(self) -> Array:
@@ -253,7 +258,7 @@ def at_once(source: Array, at: Pooling) -> tuple[Array, Array]:
     spans = [d * (k - 1) + 1 for k, d in zip(at.kernel, at.dilation, strict=True)]
     views = sliding_window_view(source, spans, tuple(range(-dims, 0)))
     begin = [slice(0, (o - 1) * s + 1, s) for o, s in zip(at.out, at.stride, strict=True)]
-    views = views[(..., *begin, *[slice(None, None, d) for d in at.dilation])]
+    views = views[last((*begin, *[slice(None, None, d) for d in at.dilation]))]
     flat = views.reshape(*views.shape[:-dims], len(at.places))
     which = flat.argmax(-1)
     return np.take_along_axis(flat, which[..., None], -1)[..., 0], which
@@ -270,7 +275,7 @@ def pooled(input: Array, at: Pooling) -> tuple[Array, Array]:
         sizes = list(zip(at.size, at.padding, at.after, strict=True))
         shape = (*input.shape[: -len(sizes)], *[n + p + q for n, p, q in sizes])
         source = np.full(shape, -np.inf if floating else np.iinfo(input.dtype).min, input.dtype)
-        source[(..., *[slice(p, p + n) for n, p, _ in sizes])] = input
+        source[last(slice(p, p + n) for n, p, _ in sizes)] = input
     count = math.prod(at.out)
     best, which = (at_once if count <= FEW < len(at.places) else one_by_one)(source, at)
     if any(at.padding):  # where all are the lowest number, the first that is not padding
@@ -457,9 +462,9 @@ def max_pool(
     shape = input._array.shape
     if dims == 1:
         check_elements(input, 1)
-        fits = each[2][0] <= each[0][0] // 2
-        require(fits, "max_pool1d(): padding exceeds half of the kernel")
-        row = [(one, *ints) for one, ints in zip((1, 1, 0, 1), each, strict=True)]
+        k, s, p, d = each
+        require(p[0] <= k[0] // 2, "max_pool1d(): padding exceeds half of the kernel")
+        row = (1, *k), (1, *s), (0, *p), (1, *d)
         values, indices = max_pool(name, 2, unsqueeze(input, -2), *row, ceil_mode)
         return squeeze_one(values, -2), squeeze_one(indices, -2)
     need_ndim(name, input, dims + 1, dims + 2)
@@ -536,7 +541,7 @@ def adaptive(input: Array, out: Ints) -> tuple[Array, Array]:
     for at in product(*map(range, longest)):
         # The last element of a shorter part is met again; it is not greater than itself.
         rows = [np.minimum(start + k, stop - 1) for k, (start, stop) in zip(at, ends, strict=True)]
-        part = input[(..., *np.ix_(*rows))]
+        part = input[last(np.ix_(*rows))]
         number = np.ravel_multi_index(np.ix_(*rows), size)
         if best is None:
             best, numbers = part, np.broadcast_to(number, part.shape).copy()
