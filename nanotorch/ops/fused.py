@@ -374,9 +374,6 @@ def class_cross_entropy(
 # Negative log likelihood of every pixel, a node of its own.
 
 
-nll_kernel = OPS["nll"].kernel
-
-
 @hidden_op(
     input=lambda g, input, target, weight, reduction, ignore_index: tied(
         nll_spread(g, target, weight, input.shape, reduction, ignore_index), input
@@ -388,7 +385,7 @@ def picture_nll(
     input: Array, target: Array, weight: Array | None, reduction: str, ignore_index: int
 ) -> Array:
     """`nanotorch.ops.loss.nll` of ``(N, C, H, W)``."""
-    return nll_kernel(input, target, weight, reduction, ignore_index)
+    return OPS["nll"].kernel(input, target, weight, reduction, ignore_index)
 
 
 # Losses that are squared near zero and absolute beyond, each recorded as one node.

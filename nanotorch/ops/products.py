@@ -149,14 +149,6 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     return tensordot(input, other, ([-1], [-1]))
 
 
-def fresh_view(input: Tensor, size: tuple[int, ...]) -> Tensor:
-    """`unsafe_view`, of a copy where need be."""
-    try:
-        return unsafe_view(input, size)
-    except RuntimeError:
-        return unsafe_view(contiguous(input), size)
-
-
 @method
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: each element of ``input`` times the whole of ``other``."""
@@ -164,9 +156,10 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     ndim = max(input.ndim, other.ndim)
     a = (1,) * (ndim - input.ndim) + tuple(input.shape)
     b = (1,) * (ndim - other.ndim) + tuple(other.shape)
-    left = fresh_view(input, tuple([n for size in a for n in (size, 1)]))
-    right = fresh_view(other, tuple([n for size in b for n in (1, size)]))
-    return fresh_view(left * right, tuple([m * n for m, n in zip(a, b, strict=True)]))
+    left = unsafe_view(input, tuple([n for size in a for n in (size, 1)]))
+    right = unsafe_view(other, tuple([n for size in b for n in (1, size)]))
+    whole = tuple([m * n for m, n in zip(a, b, strict=True)])
+    return unsafe_view(contiguous(left * right), whole)
 
 
 # Cross product
@@ -429,11 +422,9 @@ def distances(x1: Array, x2: Array, p: float, by_product: bool) -> Array:
     return np.sqrt(np.maximum(total, 0))
 
 
-MODES = {
-    "use_mm_for_euclid_dist_if_necessary": None,
-    "use_mm_for_euclid_dist": True,
-    "donot_use_mm_for_euclid_dist": False,
-}
+MODES = (
+    "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist",
+)  # fmt: skip
 
 
 @public
@@ -461,10 +452,8 @@ def cdist(
     need_one_dtype(x1, x2)
     require(p >= 0, "cdist only supports non-negative p values")
     common_shape(tuple(x1.shape[:-2]), tuple(x2.shape[:-2]))
-    by_product = MODES[compute_mode]
-    if by_product is None:
-        by_product = max(x1.shape[-2], x2.shape[-2]) > 25
-    return distances(x1, x2, p, by_product and p == 2)
+    many = compute_mode == MODES[0] and max(x1.shape[-2], x2.shape[-2]) > 25
+    return distances(x1, x2, p, p == 2 and (many or compute_mode == MODES[1]))
 
 
 # Norms held below a limit
@@ -507,16 +496,13 @@ def renorm(input: Array, p: float, dim: int, maxnorm: float) -> Array:
 # Norms of differences: between the rows of one matrix, or of two.
 
 
-norm_kernel = OPS["norm_along"].kernel
-
-
 @hidden_op(
     input=lambda g, input, out, p, dim, keepdim: norm_slope(g, input, out, p, dim, keepdim),
     node="NormBackward1", in_order=True, wide=True,
 )  # fmt: skip
 def norm_of(input: Array, p: float, dim: tuple[int, ...], keepdim: bool) -> Array:
     """`norm_along`, as PyTorch records it where it takes norms itself."""
-    return norm_kernel(input, p, dim, keepdim)
+    return OPS["norm_along"].kernel(input, p, dim, keepdim)
 
 
 @public
@@ -622,9 +608,8 @@ def planned(equation: str, ndims: tuple[int, ...]) -> tuple[list[Labels], Labels
     else:  # the dots, then what occurs once, in order
         output = [DOTS, *(letter for letter in LETTERS if every.count(letter) == 1)]
     for label in output:
-        require(output.count(label) <= 1, "einsum(): the output has {} twice", label)
-        known = label == DOTS or label in every
-        require(known, "einsum(): {} of the output is in no operand", label)
+        fits = output.count(label) == 1 and (label == DOTS or label in every)
+        require(fits, "einsum(): {} is in the output twice, or in no operand", label)
     result = [x for label in output for x in (dotted if label == DOTS else [label])]
     summed = [x for x in (*dotted, *LETTERS) if x in every and x not in result]
     return inputs, result + summed, len(result)

@@ -867,9 +867,6 @@ def sample_spread(
     return out
 
 
-sample_kernel = OPS["sample"].kernel
-
-
 def grid_sampler(dims: int) -> Any:
     """The pictures ``(N, C, H, W)`` seen at the places ``(N, h, w, 2)``, or so with volumes."""
     still = (0,) * dims
@@ -885,7 +882,7 @@ def grid_sampler(dims: int) -> Any:
             align_corners: whether -1 and 1 are the middles of the outermost elements.
         """
         options = interpolation_mode, padding_mode, align_corners
-        return sample_kernel(input, grid, options, still)
+        return OPS["sample"].kernel(input, grid, options, still)
 
     declared = hidden_op(
         input=lambda g, input, grid, interpolation_mode, padding_mode, align_corners: tied(

@@ -151,11 +151,9 @@ def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any
     Raises:
         RuntimeError, IndexError: where there is no element.
     """
-    if dim is None:
-        require(input.numel(), "aminmax(): expected at least one element")
-        return aminmax_result(ends_along(input, tuple(range(input.ndim)), keepdim))
-    along = only_dim(dim, input.ndim)
-    require(count(input.shape, along), "aminmax(): no elements along dim", error=IndexError)
+    along = tuple(range(input.ndim)) if dim is None else only_dim(dim, input.ndim)
+    error = RuntimeError if dim is None else IndexError
+    require(count(input.shape, along), "aminmax(): there is no element", error=error)
     return aminmax_result(ends_along(input, along, keepdim))
 
 
@@ -240,8 +238,8 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
         kind = given.dtype
         fits = kind.is_floating_point is floating and kind is not dtypes.bool_
         require(fits, "cov(): {} must not be of dtype {}", name, kind)
-        require(given.numel() == n, "cov(): {} {} for {} observations", given.numel(), name, n)
-        require(not n or given._array.min() >= 0, "cov(): {} cannot be negative", name)
+        fits = given.numel() == n and not (given._array < 0).any()
+        require(fits, "cov(): {} must be {} numbers, none negative", name, n)
     weights = fweights if aweights is None else aweights
     if fweights is not None and aweights is not None:
         weights = fweights * aweights
@@ -398,14 +396,13 @@ def histogram(
         need_one_dtype(points, edges)
         need_ndim("histogram", edges, 1, 1)
     else:
-        require(range is None or len(range) == 2, "histogram(): range must have 2 numbers")
         ends = (0, 1) if range is None else range
         if range is None and points.size:
             ends = points.min(), points.max()
-        low, high = map(float, ends)
-        finite = math.isfinite(low) and math.isfinite(high)
-        require(finite, "histogram(): the range is not finite")
-        require(low <= high, "histogram(): the range begins at {:g} and ends at {:g}", low, high)
+        numbers = [float(n) for n in ends]
+        fits = len(numbers) == 2 and -math.inf < numbers[0] <= numbers[1] < math.inf
+        require(fits, "histogram(): the range must be 2 finite numbers in order, not {}", numbers)
+        low, high = numbers
         if low == high:
             low, high = low - 0.5, high + 0.5
         edges = linspace(low, high, parts + 1, dtype=input.dtype)._array
