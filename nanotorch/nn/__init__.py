@@ -2,6 +2,7 @@
 
 from collections import defaultdict as _defaultdict
 from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
 from nanotorch.names.lookup import on_demand as _on_demand
 from nanotorch.names.lookup import stand_in as _stand_in
@@ -93,7 +94,7 @@ _FILES = {
 _NO_LAYERS = ("LazyModuleMixin", "NonDynamicallyQuantizableLinear")
 # The names of all layers, by the module that defines them.
 _LAYERS: dict[str, str] = _defaultdict(str, {"nanotorch.nn.parallel": "DataParallel"})
-modules = _stand_in("nanotorch.nn.modules", {})
+modules: _Any = _stand_in("nanotorch.nn.modules", {})
 for _file, _homes in _FILES.items():
     _origins = {f"nanotorch.nn.{_home}": _names for _home, _names in _homes.items()}
     setattr(modules, _file, _stand_in(f"nanotorch.nn.modules.{_file}", _origins))

@@ -59,7 +59,7 @@ class RNNBase(OwnNames, Module):
         UserWarning: for a dropout of one layer, which has no effect.
     """
 
-    _own_names = ("forward",)
+    _own_names: tuple[str, ...] = ("forward",)
 
     def __init__(
         self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,

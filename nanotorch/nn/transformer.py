@@ -61,7 +61,11 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 
 # What fills biases, weights, and the key and value that are learned, by their dimensions.
-FILLS = {1: partial(init.constant_, val=0.0), 2: init.xavier_uniform_, 3: init.xavier_normal_}
+FILLS: dict[int, Any] = {
+    1: partial(init.constant_, val=0.0),
+    2: init.xavier_uniform_,
+    3: init.xavier_normal_,
+}
 
 
 class MultiheadAttention(Module):
@@ -262,7 +266,7 @@ class MultiheadAttention(Module):
         if weight is None:
             told = "key's sequence and batch dims {} do not match value's {}"
             need(key.shape[:2] == value.shape[:2], told, key.shape[:2], value.shape[:2])
-            weights = [getattr(self, f"{name}_proj_weight") for name in "qkv"]
+            weights: Any = [getattr(self, f"{name}_proj_weight") for name in "qkv"]
             for name, own, x in zip(("query", "key", "value"), weights, inputs, strict=True):
                 fits = tuple(own.shape) == (size, x.size(-1))
                 need(fits, "the {} weights of shape {} do not fit", name, own.shape)
