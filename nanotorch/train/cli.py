@@ -129,17 +129,16 @@ def run(options: argparse.Namespace, command: Sequence[str], program: str) -> in
         print(fitted(note), file=sys.stderr)
     if options.print_config:
         print(dump_config(loaded), end="")
-        return 0
-    if options.check:
+    elif options.check:
         experiment = build_experiment(loaded)
         with loaded.origins.told():
             tried = try_step(experiment)
         print(fitted(f"{experiment.describe()}\n{tried}"))
-        return 0
-    if options.find_lr:
+    elif options.find_lr:
         print(find_rate(build_experiment(loaded)))
-        return 0
-    return train(loaded, command=command, program=program).exit_code
+    else:
+        return train(loaded, command=command, program=program).exit_code
+    return 0
 
 
 def predict(arguments: Sequence[str] | None = None, program: str = "scripts/predict.py") -> int:

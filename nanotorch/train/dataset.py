@@ -714,8 +714,6 @@ def ends_of(split: Split, count: int) -> NDArray[np.int64]:
 
 
 LARGEST_TEXT = 20_000_000
-MOST_CHARACTERS = 10_000
-"""Of different ones."""
 MOST_PLACES = 50_000_000
 """Characters of all samples of a part together, each counted as often as it occurs in one."""
 
@@ -731,9 +729,6 @@ def load_text(data: TextData) -> Dataset:
         raise unreadable("data.file", data.file, error) from None
     text = text.replace("\r\n", "\n")
     characters = sorted(set(text))
-    if len(characters) > MOST_CHARACTERS:
-        message = f"has {len(characters)} different characters; at most {MOST_CHARACTERS}"
-        raise refusal("data.file", message)
     number = {character: index for index, character in enumerate(characters)}
     codes = np.array([number[character] for character in text], dtype=np.int64)
     pieces, parts = np.split(codes, ends_of(data.split, len(codes))[:-1]), {}

@@ -60,8 +60,6 @@ Layer = Annotated[Component, LAYERS]
 Listener = Annotated[Component, CALLBACKS]
 
 
-MOST_STARTS = 10_000
-"""Points that are moved together."""
 RUN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.=,+-]{0,99}", re.ASCII)
 
 
@@ -485,8 +483,6 @@ class Function(Declared):
             yield "start", "needs at least one coordinate"
         elif len(lengths) > 1:
             yield "start", "needs points of one length"
-        elif len(self.points) > MOST_STARTS:
-            yield "start", f"has {len(self.points)} points; at most {MOST_STARTS}"
         elif not mistakes:
             function = self.known.expression()
             for index, point in enumerate(self.points):

@@ -4,10 +4,19 @@ from inspect import Parameter
 from pathlib import Path
 from typing import Any, get_args
 
+import numpy as np
 import pytest
 
 import nanotorch as torch
-from nanotorch.train.components import LAYERS, LOSSES, OPTIMIZERS, Components
+from nanotorch.train.components import (
+    FUNCTIONS,
+    LAYERS,
+    LOSSES,
+    OPTIMIZERS,
+    Components,
+    ExpressionError,
+    parse_expression,
+)
 from nanotorch.train.config import Component, ConfigError, described
 from nanotorch.train.load import dump_config, load_config
 from nanotorch.train.schema import SupervisedConfig
@@ -164,3 +173,169 @@ def test_what_a_constructor_refuses_is_placed_at_its_cause(text: str, message: s
     with pytest.raises(ConfigError) as caught:
         build_optimizer(text)
     assert str(caught.value) == message
+
+
+# Expressions compute what Python would, and nothing but arithmetic gets through.
+
+
+@pytest.mark.parametrize(
+    ("text", "x", "value"),
+    [
+        ("x[0]**2 + (x[1] - 1)**2", [1, 2], 2),
+        (" 3*x[0] - x[1]/4 ", [2, 4], 5),
+        ("2**x[0]", [3], 8),
+        ("-x[0] + +2", [1], 1),
+        ("sum(x**2)", [1, 2, 3], 14),
+        ("mean(x)", [1, 2, 6], 3),
+        ("abs(x[0]) + sqrt(x[1])", [-2, 9], 5),
+        ("exp(x[0]) + log(x[0] + 1) + sin(x[0]) + cos(x[0]) + tan(x[0]) + tanh(x[0])", [0], 2),
+        ("cos(pi*x[0]) + e*0", [1], -1),
+        ("(1/4 + 2**3*2)*x[0]", [1], 16.25),
+        ("x[0]*999999999999999999999999999999*2", [1], 2e30),
+    ],
+)
+def test_the_value(text: str, x: list[float], value: float) -> None:
+    expression = parse_expression(text)
+    assert expression.problem(x) is None
+    result = expression(torch.tensor([float(item) for item in x]))
+    assert result.item() == pytest.approx(value)
+
+
+def test_gradients_flow() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    parse_expression("x[0]**2 * x[1] + sum(3*x)")(x).backward()
+    np.testing.assert_allclose(x.grad.numpy(), [2 * 1 * 2 + 3, 1 + 3])
+
+
+DIMENSIONS = {"quadratic": 3, "sphere": 3, "ellipsoid": 4, "rastrigin": 3, "ackley": 3}
+DIMENSIONS["styblinski_tang"] = 5
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_named_functions_have_their_least_value_at_their_minima(name: str) -> None:
+    known = FUNCTIONS[name]
+    dimensions = DIMENSIONS.get(name, 2)
+    expression = known.expression()
+    generator = np.random.default_rng(0)
+    assert known.minima
+    for place in known.places(dimensions):
+        minimum = list(place)
+        x = torch.tensor(minimum, dtype=torch.float64, requires_grad=True)
+        value = expression(x)
+        assert known.excess(value.item(), dimensions) == pytest.approx(0, abs=1e-12)
+        if name != "ackley":  # a cone
+            value.backward()
+            np.testing.assert_allclose(x.grad.numpy(), np.zeros(dimensions), atol=1e-11)
+        for _ in range(20):
+            near = torch.tensor(minimum + 0.3 * generator.normal(size=dimensions))
+            assert known.excess(expression(near).item(), dimensions) > 0
+        assert known.distance(minimum) == (0, tuple(minimum))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_points_together_have_the_values_of_each(name: str) -> None:
+    expression = FUNCTIONS[name].expression()
+    points = np.random.default_rng(1).normal(size=(6, DIMENSIONS.get(name, 2)))
+    together = expression(torch.tensor(points.T.copy()))
+    alone = [expression(torch.tensor(point)).item() for point in points]
+    np.testing.assert_allclose(together.numpy(), alone, rtol=1e-12)
+
+
+def test_sums_of_numbers_are_the_numbers() -> None:
+    expression = parse_expression("sum(sum(x)**2) + mean(x[0]) + sum((i + 1) * x)")
+    points = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    np.testing.assert_allclose(expression(points).numpy(), [81 + 1 + 22, 144 + 2 + 28])
+
+
+def test_numbers_of_coordinates_alone_are_no_function() -> None:
+    with pytest.raises(ExpressionError, match="does not depend on x"):
+        parse_expression("sum(i)")
+
+
+REFUSED = {
+    "__import__('os').system('id')": "\"__import__('os').system('id')\" is not arithmetic",
+    "open('f')": "'open' is not known; known here: abs, cos, exp, log, mean, sin, sqrt, sum, tan, "
+    "tanh",
+    "x.data": "'x.data' is not arithmetic",
+    "x.__class__.__bases__": "'x.__class__.__bases__' is not arithmetic",
+    "x[0]^2": "'x[0]^2' is not arithmetic; powers are written **",
+    "x[0] + 1 # 2": "'#' is not arithmetic",
+    "x[0] + cos": "'cos' needs a value, as in cos(x[0])",
+    "x(0)": "'x(0)' calls x; a coordinate is written x[0]",
+    "(lambda: x)()": "'(lambda: x)()' is not arithmetic",
+    "[x for x in x]": "'[x for x in x]' is not arithmetic",
+    "(y := x)": "'y := x' is not arithmetic",
+    "x[0] if x else 1": "'x[0] if x else 1' is not arithmetic",
+    "x[0] < 1": "'x[0] < 1' is not arithmetic",
+    "x[0] and 1": "'x[0] and 1' is not arithmetic",
+    "x[0] // 2": "'x[0] // 2' is not arithmetic",
+    "x @ x": "'x @ x' is not arithmetic",
+    "~x": "'~x' is not arithmetic",
+    "f'{x}'": "\"f'{x}'\" is not arithmetic",
+    "'a' * x": "\"'a'\" is not arithmetic",
+    "True * x[0]": "'True' is not arithmetic",
+    "1j * x[0]": "'1j' is not arithmetic",
+    "await x": "'await x' is not arithmetic",
+    "sinn(x[0])": "'sinn' is not known; did you mean 'sin'?",
+    "y + x": "'y' is not known; known here: x, i, pi, e, abs, cos, exp, log, mean, sin, sqrt, sum, "
+    "tan, tanh",
+    "x[-1]": "'x[-1]' needs a whole number, as in x[0]",
+    "x[0.5]": "'x[0.5]' needs a whole number, as in x[0]",
+    "x[0:1]": "'x[0:1]' needs a whole number, as in x[0]",
+    "x[True]": "'x[True]' needs a whole number, as in x[0]",
+    "pi[0]": "'pi[0]' is not arithmetic; only x has coordinates",
+    "x[99999999]": "'x[99999999]' is too far; there are at most a million coordinates",
+    "sum(x, 0)": "'sum(x, 0)' is not understood; sum takes one value",
+    "sum(x=x)": "'sum(x=x)' is not understood; sum takes one value",
+    "sum(*x)": "'*x' is not arithmetic",
+    "exp(2) * x[0]": "'exp(2)' does not depend on x; write its value",
+    "2 + 3": "does not depend on x",
+    "9**9**9 * x[0]": "'9**9**9' is not a finite number",
+    "1/0 * x[0]": "'1/0' is not a finite number",
+    "(-8)**(1/3) * x[0]": "'(-8)**(1/3)' is not a finite number",
+    "1e999 * x[0]": "'1e999' is too large",
+    "x[0": "not an expression: '[' was never closed",
+    "x[0]; 1": "not an expression: invalid syntax",
+    "import os": "not an expression: invalid syntax",
+    "": "not an expression: invalid syntax",
+    "x\0": "not an expression: source code string cannot contain null bytes",
+    "(" * 500: "not an expression: too many nested parentheses",
+    "-" * 1500 + "x[0]": "is nested too deeply",
+    "+".join(["x[0]"] * 400): "is nested too deeply",
+    "x" * 2001: "has 2001 characters; at most 2000 are read",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED, ids=lambda text: text[:30])
+def test_everything_but_arithmetic_is_refused(text: str) -> None:
+    with pytest.raises(ExpressionError) as caught:
+        parse_expression(text)
+    assert str(caught.value) == REFUSED[text]
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "message"),
+    [
+        ("x[3]", [1, 2], "needs x of length 4, but the start has 2"),
+        ("x[0]", [1, 2], "needs x of length 1, but the start has 2"),
+        ("x * 2", [1, 2], "gives 2 numbers, not one; use sum(...)"),
+        ("log(x[0])", [-1], "is nan at the start [-1]"),
+        ("1 / x[0]", [0], "is inf at the start [0]"),
+    ],
+)
+def test_a_start_where_nothing_can_begin(text: str, start: list[float], message: str) -> None:
+    assert parse_expression(text).problem(start) == message
+
+
+def test_an_expression_may_have_several_lines() -> None:
+    assert parse_expression("x[0]**2\n  + x[1]\n")(torch.tensor([3.0, 1.0])).item() == 10
+
+
+def test_a_long_sum_is_not_deep() -> None:
+    text = "+".join(["x[0]"] * 150)
+    assert parse_expression(text)(torch.tensor([1.0])).item() == 150
+
+
+def test_odd_literals_do_not_warn() -> None:
+    with pytest.raises(ExpressionError):
+        parse_expression("0or x[0]")

@@ -31,8 +31,8 @@ from nanotorch.train.run_directory import step_of
 from tests.patience import wait_until
 from tests.tolerances import rounding
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
+from tests.train.test_build import TEXT
 from tests.train.test_cli import ENVIRONMENT, SCRIPT, posix, start
-from tests.train.test_kinds import TEXT
 
 MANY = (
     CLASSIFICATION.replace("moons", "blobs")

@@ -1,13 +1,33 @@
 """Configurations as a whole: every mistake is named, with its place, and all of them at once."""
 
+import functools
+import json
+from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
-from nanotorch.train.config import MOST_PROBLEMS, ConfigError
-from nanotorch.train.load import load_config, run_name
+from nanotorch.train.cli import main
+from nanotorch.train.components import FUNCTIONS, REGISTRIES
+from nanotorch.train.config import MOST_PROBLEMS, ConfigError, Place, Scalar, Section
+from nanotorch.train.load import (
+    catalogue,
+    dump_config,
+    field_sentences,
+    flow,
+    kinds,
+    load_config,
+    parse_yaml,
+    run_name,
+    schema_text,
+    sections_within,
+    text_scalar,
+    unknown,
+)
 from nanotorch.train.schema import (
+    GENERATORS,
     Config,
     Data,
     Line,
@@ -25,6 +45,7 @@ from tests.train.examples import (
     refusal_of,
     write_example,
 )
+from tests.train.test_config import plain
 
 refusal = refusal_of(loaded)
 
@@ -494,3 +515,258 @@ def test_a_key_in_the_wrong_section_is_told_its_own(text: str, override: str, me
     told = refusal(text, override)
     assert told.startswith(f"command line: {override}: ")
     assert f"unknown key; {meant}" in told or meant in told
+
+
+# A resolved configuration says where everything came from, and can be run again.
+
+TRICKY = REGRESSION.replace("target: y", "target: 'on'\n  features: [\"a: b\", '1', 'ü #\\\"']")
+
+
+@pytest.mark.parametrize("text", [REGRESSION, CLASSIFICATION, MINIMIZATION, TRICKY])
+@pytest.mark.parametrize("override", ["seed=3", "optimizer={name: Adam, lr: 1e-7}"])
+def test_what_is_dumped_loads_as_the_same(text: str, override: str) -> None:
+    write_example(Path(), text)
+    loaded = load_config("x.yaml", [override])
+    Path("elsewhere").mkdir()
+    path = Path("elsewhere/config.yaml")
+    path.write_text(dump_config(loaded), "utf-8")
+    assert load_config(path).config == loaded.config
+
+
+def test_every_value_has_an_origin() -> None:
+    write_example(Path(), REGRESSION)
+    lines = dump_config(load_config("x.yaml", ["optimizer.momentum=0.9"])).splitlines()
+    shown = {line.split("#")[0].strip(): line.split("# ")[1] for line in lines if " # " in line}
+    assert shown["lr: 0.1"] == "x.yaml:9:28"
+    assert shown["momentum: 0.9"] == "command line: optimizer.momentum=0.9"
+    assert shown["seed: 0"] == "default"
+    assert shown["out_features: 1"] == "x.yaml:7:36"
+    assert shown["- name: Linear"] == "x.yaml:7:14"
+    headings = [line for line in lines[1:] if "#" not in line]
+    assert all(line.rstrip().endswith(":") for line in headings)
+
+
+def test_what_is_left_out_is_shown_as_well() -> None:
+    write_example(Path(), REGRESSION)
+    lines = dump_config(load_config("x.yaml")).splitlines()
+    assert f"{'early_stopping: null':<38}  # default" in lines
+    assert f"{'  time_limit: null':<38}  # default" in lines
+
+
+def test_a_batch_of_everything_is_dumped_though_it_is_null() -> None:
+    write_example(Path(), REGRESSION)
+    assert "batch_size: null" in dump_config(load_config("x.yaml", ["train.batch_size=null"]))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["plain", "a/b-c_d.csv", "on", "Yes", "1", "1e-3", "010", "", " ", "~", "null", "a: b", "#x",
+     'q"uo\\te', "ü", "tab\t", "new\nline", "\x7f\x85\u2028", "\ue000", "🙂", "-x", "*x", "x:"],
+)  # fmt: skip
+def test_any_text_survives(text: str) -> None:
+    place = Place(source="x", line=1, column=1)
+    tree = parse_yaml(text_scalar(text), place)
+    assert isinstance(tree, Scalar)
+    assert tree.value == text
+
+
+def test_plain_values_stand_on_one_line() -> None:
+    assert (
+        flow({"a": [1, 2.5, None], "b": (True, "x y")}) == '{a: [1, 2.5, null], b: [true, "x y"]}'
+    )
+
+
+# What a configuration may say, in words: nothing is left out, and everything has a sentence.
+
+SECTIONS = [
+    *(inner for config in get_args(Config) for _, inner in sections_within(config, "")),
+    *GENERATORS.sections.values(),
+]
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.__name__)
+def test_every_field_has_a_sentence(section: type[Section]) -> None:
+    sentences = field_sentences(section)
+    for field in fields(section):  # type: ignore[arg-type]
+        assert sentences[field.name].endswith("."), field.name
+    assert (section.__doc__ or "").strip()
+
+
+@pytest.mark.slow  # every component is made
+def test_every_name_is_told_with_all_its_fields() -> None:
+    text = catalogue("all")
+    assert text is not None
+    for registry in REGISTRIES:
+        for name in registry.names:
+            about = catalogue(name)
+            assert about is not None
+            assert about in text
+            lines = "\n".join(about.splitlines()).replace("\n    ", " ").splitlines()
+            named = [line.split(":")[0].strip() for line in lines if line.startswith("  ")]
+            assert [word for word in named if " " not in word] == list(registry.keys(name))
+    for name in (*FUNCTIONS, *GENERATORS.sections):
+        assert f"\n{name}: " in text
+
+
+def test_it_begins_with_an_index(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    starts = [line.split()[0] for line in lines[2:] if line[:1].strip()]
+    assert starts == [*kinds(), "--list", "--list"]
+    words = {word.strip(",") for line in lines for word in line.split()}
+    assert words >= {"regression", "train", "Linear", "Adam", "StepLR", "moons", "rosenbrock"}
+    for word in ("regression", "train", "minimization", "layers", "Linear"):
+        assert main(["--list", word]) == 0
+
+
+def test_of_one_kind() -> None:
+    assert set(kinds()) >= {"sections", "layers", "losses", "optimizers", "functions"}
+    text = catalogue("losses")
+    assert text.startswith("# losses\n\nMSELoss: ")
+    assert "Adam" not in text
+
+
+def test_of_one_section() -> None:
+    text = catalogue("early_stopping")
+    assert text.startswith("early_stopping:\n  monitor: ")
+    data = catalogue("data")
+    assert "  csv: " in data.partition("\nor\n")[0]
+    assert "  context: " in data.partition("\nor\n")[2]
+
+
+def test_what_is_not_known() -> None:
+    assert catalogue("Adm") is None
+    assert unknown("Adm") == "--list 'Adm': is not known; did you mean 'Adam'?"
+    assert "there are sections, layers" in unknown("zzzzzz")
+
+
+def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--list", "Linear"]) == 0
+    out = capsys.readouterr().out
+    assert "\n  in_features: an integer; follows from what comes in\n" in out
+    assert all(len(line) <= 80 for line in out.splitlines())
+    assert "\n  bias: true or false; default true\n" in out
+    assert main(["--list", "Linar"]) == 2
+    assert "did you mean 'Linear'?" in capsys.readouterr().err
+    assert main(["--schema"]) == 0
+    assert capsys.readouterr().out.startswith("{")
+
+
+# The schema for editors: up to date, true of every shipped configuration, false of mistakes.
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+
+TYPES: dict[str, Any] = {
+    "object": dict, "array": list, "string": str, "boolean": bool, "null": type(None),
+    "integer": int, "number": (int, float),
+}  # fmt: skip
+
+
+@functools.cache
+def schema() -> dict[str, Any]:
+    return dict(json.loads(schema_text()))
+
+
+def is_type(value: Any, name: str) -> bool:
+    """Return whether a value has a type of JSON, whose booleans are no numbers."""
+    return isinstance(value, TYPES[name]) and (isinstance(value, bool) <= (name == "boolean"))
+
+
+def refused(value: Any, node: dict[str, Any]) -> Iterator[str]:
+    """Yield which of the words that the schema uses do not hold."""
+    if "$ref" in node:
+        yield from refused(value, schema()["definitions"][node["$ref"].rpartition("/")[2]])
+    kinds = node.get("type", [])
+    if kinds and not any(is_type(value, k) for k in ([kinds] if isinstance(kinds, str) else kinds)):
+        yield f"{value!r} is no {kinds}"
+        return
+    if "enum" in node and value not in node["enum"]:
+        yield f"{value!r} is none of {node['enum']}"
+    if "const" in node and value != node["const"]:
+        yield f"{value!r} is not {node['const']}"
+    if "not" in node and not [*refused(value, node["not"])]:
+        yield f"{value!r} is what it must not be"
+    if "anyOf" in node and all([*refused(value, choice)] for choice in node["anyOf"]):
+        yield f"{value!r} is nothing that it may be"
+    if isinstance(value, dict):
+        yield from refused_mapping(value, node)
+    elif isinstance(value, list) and "items" in node:
+        items = node["items"]
+        if not node.get("minItems", 0) <= len(value) <= node.get("maxItems", len(value)):
+            yield f"{value!r} has the wrong length"
+        for index, item in enumerate(value):
+            yield from refused(item, items[index] if isinstance(items, list) else items)
+    elif is_type(value, "number"):
+        low, high = node.get("minimum", value), node.get("maximum", value)
+        above, below = node.get("exclusiveMinimum"), node.get("exclusiveMaximum")
+        if not low <= value <= high or above == value or below == value:
+            yield f"{value!r} is out of range"
+
+
+def refused_mapping(value: dict[str, Any], node: dict[str, Any]) -> Iterator[str]:
+    for key in node.get("required", []):
+        if key not in value:
+            yield f"{key} is missing"
+    properties = node.get("properties", {})
+    for key, item in value.items():
+        if key in properties:
+            yield from refused(item, properties[key])
+        elif node.get("additionalProperties") is False:
+            yield f"{key} is unknown"
+
+
+def problems(text: str) -> list[str]:
+    return list(
+        refused(plain(parse_yaml(text, Place(source="x.yaml", line=1, column=1))), schema())
+    )
+
+
+def test_the_file_is_up_to_date() -> None:
+    """Write it anew by `python scripts/train.py --schema > configs/schema.json`."""
+    assert (CONFIGS / "schema.json").read_text("utf-8") == schema_text()
+
+
+@pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_it_holds_for_every_shipped_configuration(path: Path) -> None:
+    assert problems(path.read_text("utf-8")) == []
+
+
+EMPTY = CLASSIFICATION[: CLASSIFICATION.index("log:")] + "log:\n  # every: 10\n"
+
+
+@pytest.mark.parametrize("text", [REGRESSION, CLASSIFICATION, MINIMIZATION, EMPTY])
+def test_it_holds_for_the_examples(text: str) -> None:
+    assert problems(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        (REGRESSION, "experiment: regression", "experiment: regresion"),
+        (REGRESSION, "out_features: 1", "out_feature: 1"),
+        (REGRESSION, "out_features: 1", "out_features: 0"),
+        (REGRESSION, "out_features: 1", "out_features: one"),
+        (REGRESSION, "lr: 0.1", "lr: fast"),
+        (REGRESSION, "{name: SGD, lr: 0.1}", "{name: Adam, betas: [0.9]}"),
+        (REGRESSION, "name: MSELoss", "name: MSELos"),
+        (REGRESSION, "epochs: 2", "epochs: 2.5"),
+        (REGRESSION, "epochs: 2", "epochs: true"),
+        (REGRESSION, "log:", "logs:"),
+        (CLASSIFICATION, "ReLU", "Relu"),
+        (CLASSIFICATION, "samples: 40", "samples: 1"),
+        (CLASSIFICATION, "name: moons", "name: suns"),
+        (MINIMIZATION, "iterations: 3", "iterations: x"),
+        (MINIMIZATION, "start: [1, 2]", "start: [1, a]"),
+    ],
+)
+def test_what_it_refuses_the_trainer_refuses(text: str, old: str, new: str) -> None:
+    edited = text.replace(old, new)
+    assert edited != text
+    assert problems(edited)
+    write_example(Path(), edited)
+    with pytest.raises(ConfigError):
+        load_config("x.yaml")
+
+
+def test_a_file_that_inherits_may_leave_names_out() -> None:
+    assert problems("inherit: base.yaml\noptimizer: {lr: 1}\n") == []

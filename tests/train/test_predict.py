@@ -13,7 +13,7 @@ from nanotorch.train.run_directory import locked
 from nanotorch.train.schema import SupervisedConfig
 from nanotorch.train.supervised import Supervised, outputs_of
 from tests.train.examples import CLASSIFICATION, REGRESSION, write_example
-from tests.train.test_kinds import TEXT, small_embedding
+from tests.train.test_build import TEXT, small_embedding
 
 QUIET = ("log.plots=false", "log.progress=false", "log.histograms=0")
 TABLE = "size,town,y\n" + "".join(
