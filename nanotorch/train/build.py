@@ -4,7 +4,6 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -83,23 +82,23 @@ def parts(value: Any) -> Iterator[Component]:
             yield from parts(inner)
 
 
-@dataclass(frozen=True)
-class ModelSpec:
-    """What a model is to be made for."""
+def build_model(
+    model: Model,
+    example: torch.Tensor,
+    outputs: tuple[int, ...],
+    reason: str,
+    vocabulary: int | None = None,
+) -> nn.Sequential:
+    """Return the layers, each made for the shape that the one before it gives.
 
-    example: torch.Tensor
-    """Two samples, as the model gets them."""
-    outputs: tuple[int, ...]
-    """The shape of what it is to give for one sample."""
-    reason: str
-    """Why that, as in `there is 1 to predict`."""
-    vocabulary: int | None = None
-    """How many different values an input has, where inputs are numbered symbols."""
-
-
-def build_model(model: Model, wanted: ModelSpec) -> nn.Sequential:
-    """Return the layers, each made for the shape that the one before it gives."""
-    before: Any = wanted.example
+    Args:
+        model: the configuration's section.
+        example: two samples, as the model gets them.
+        outputs: the shape of what it is to give for one sample.
+        reason: why that, as in `there is 1 to predict`.
+        vocabulary: how many different values an input has, where inputs are numbered symbols.
+    """
+    before: Any = example
     built: list[nn.Module] = []
     for layer in model.layers:
         shape = tuple(before.shape[1:]) if isinstance(before, torch.Tensor) else ()
@@ -111,8 +110,8 @@ def build_model(model: Model, wanted: ModelSpec) -> nn.Sequential:
             gets = "" if built else "; data.shape gives them one"
             raise refusal(layer.path, f"{wants}, but they have shape {shape}{gets}")
         known = {name: shape[dim] for name, dim in INFERRED.items()} if shape else {}
-        if wanted.vocabulary is not None:
-            known["num_embeddings"] = wanted.vocabulary
+        if vocabulary is not None:
+            known["num_embeddings"] = vocabulary
         check_sizes(layer, known, "the layers before give" if built else "the data has")
         if isinstance(before, torch.Tensor):
             check_output(layer, before)
@@ -122,15 +121,15 @@ def build_model(model: Model, wanted: ModelSpec) -> nn.Sequential:
     if not isinstance(before, torch.Tensor):
         raise refusal(model.layers[-1].path, SEVERAL)
     given = tuple(before.shape[1:])
-    if given != wanted.outputs:
+    if given != outputs:
         numbers = f"numbers of shape {given}"
-        if len(given) == len(wanted.outputs) == 1:
+        if len(given) == len(outputs) == 1:
             numbers = f"{given[0]} number{'' if given == (1,) else 's'}"
         sized = [layer.path for layer in model.layers if "out_features" in layer.arguments]
-        blamed = sized and given[:-1] == wanted.outputs[:-1]
+        blamed = sized and given[:-1] == outputs[:-1]
         path = f"{sized[-1]}.out_features" if blamed else "model.layers"
-        flat = "; add Flatten before the last layers" if len(given) > len(wanted.outputs) else ""
-        raise refusal(path, f"the model gives {numbers}, but {wanted.reason}{flat}")
+        flat = "; add Flatten before the last layers" if len(given) > len(outputs) else ""
+        raise refusal(path, f"the model gives {numbers}, but {reason}{flat}")
     return nn.Sequential(*built)
 
 
@@ -428,11 +427,11 @@ class Kind:
         """Return the shape of what the model gives for a sample, and the reason for it."""
         return (1,), "there is 1 to predict"
 
-    def wanted(self, dataset: Dataset) -> ModelSpec:
-        """Return what a model is to be made for."""
+    def build_model(self, model: Model, dataset: Dataset) -> nn.Sequential:
+        """Return a model for the samples."""
         example = torch.from_numpy(np.concatenate([dataset.parts["train"].x[:1]] * 2))
         symbols = len(dataset.classes or ()) if isinstance(self, Characters) else None
-        return ModelSpec(example, *self.outputs(dataset), symbols)
+        return build_model(model, example, *self.outputs(dataset), symbols)
 
     def criterion(self, loss: nn.Module) -> nn.Module:
         """Return the loss of a batch's outputs against its targets."""

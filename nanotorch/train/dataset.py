@@ -384,7 +384,10 @@ class SampleReader:
             if not table.count:
                 raise refusal("data.missing", f"drops every row of {table.source}")
         if (preprocessing := like) is None:
-            found = [Column(name, self._categories(table, name)) for name in names]
+            held = {name: in_order(table.texts(name)) for name in data.categorical or ()}
+            if data.categorical is None:
+                held = {name: few for name in names if (few := few_names(table, name))}
+            found = [Column(name, held.get(name)) for name in names]
             preprocessing = Preprocessing(
                 columns=found,
                 features=[feature for column in found for feature in column.features],
@@ -398,8 +401,8 @@ class SampleReader:
             x = preprocessing.rows(table)
         with noted:
             if self._targets == "regression":
-                if held := few_names(table, target):
-                    message = f"column {quoted(target)} holds names, such as {quoted(held[0])}"
+                if few := few_names(table, target):
+                    message = f"column {quoted(target)} holds names, such as {quoted(few[0])}"
                     message += "; experiment: classification predicts one of several"
                     raise refusal("data.target", message)
                 y = table.numbers(target, advice=DROP)
@@ -414,13 +417,6 @@ class SampleReader:
         advice = self._advice(table, preprocessing) if problems and like is None else ()
         raise_all([*problems, *advice])
         return self._shaped(x, y, preprocessing)
-
-    def _categories(self, table: CsvFile, column: str) -> tuple[str, ...] | None:
-        """Return the names that a column of names holds, None for one of numbers."""
-        named = self._data.categorical
-        if named is None:
-            return few_names(table, column)
-        return in_order(table.texts(column)) if column in named else None
 
     def _advice(self, table: CsvFile, preprocessing: Preprocessing) -> Iterator[Problem]:
         """Yield which settings let a table be read of which some columns are no numbers."""

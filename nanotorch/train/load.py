@@ -140,12 +140,9 @@ def parse_yaml(text: str, start: Place, noted: Noted | None = None) -> Tree:
             raise refusal("", message, at(event.start_mark))
     except yaml.MarkedYAMLError as error:
         what = ", ".join(part for part in (error.problem, error.context) if part)
-        place = at(error.problem_mark or error.context_mark)
-        for said, meant, begun in SYNTAX:
-            if re.search(said, what):
-                what = meant
-                place = at(error.context_mark) if begun else place
-                break
+        known = ((meant, begun) for said, meant, begun in SYNTAX if re.search(said, what))
+        what, begun = next(known, (what, False))
+        place = at(error.context_mark if begun else error.problem_mark or error.context_mark)
         shell = "" if start.line else "; quote the whole argument for the shell"
         raise refusal("", f"not valid YAML: {what}{shell}", place) from None
     except yaml.reader.ReaderError as error:
@@ -179,8 +176,9 @@ class Planter:
         if isinstance(event, yaml.AliasEvent):
             if shared := self._known.get(name):
                 return shared
-            within = "stands inside its own anchor"
-            lacks = within if name in self._known else "has no anchor before it"
+            lacks = (
+                "stands inside its own anchor" if name in self._known else "has no anchor before it"
+            )
             raise refusal("", f"the alias *{name} {lacks}", place)
         if event.tag is not None:
             raise refusal("", f"the tag {quoted(event.tag)} is not allowed; remove it", place)

@@ -16,7 +16,7 @@ from nanotorch import nn
 from nanotorch.serialization import load
 from nanotorch.serialization.files import write
 
-from .build import Characters, Kind, Outputs, build_model
+from .build import Characters, Kind, Outputs
 from .commands import import_components
 from .config import Place, named, refusal, usage_error
 from .csv_file import csv_text, read_csv
@@ -136,7 +136,7 @@ def load_trained(target: str | Path) -> Trained:
         example = np.zeros((2, config.data.context), dtype=np.int64)
     dataset = Dataset({"train": Samples(example, example)}, preprocessing)
     state = torch.get_rng_state()  # initial weights are drawn, and thrown away
-    model = build_model(config.model, kind.wanted(dataset))
+    model = kind.build_model(config.model, dataset)
     torch.set_rng_state(state)
     path = directory / WEIGHTS
     try:

@@ -29,7 +29,6 @@ from .build import (
     Numbers,
     Schedule,
     TwoClasses,
-    build_model,
     build_optimizer,
     class_weights,
     dry_run,
@@ -403,14 +402,14 @@ class Supervised(Training):
             self.dataset = self._read(data_stream)
             self.classes = self.dataset.classes or ()
             torch.manual_seed(config.seed)
-            wanted = self.kind.wanted(self.dataset)
-            self.model = build_model(config.model, wanted)
+            self.model = self.kind.build_model(config.model, self.dataset)
             if ranks.size() > 1:
                 self.model = nn.SyncBatchNorm.convert_sync_batchnorm(self.model)
             freeze(self.model, config.model.freeze)
             self.loss = self.kind.criterion(self._loss())
             self.optimizer = build_optimizer(config.optimizer, self.model)
-            x, y = wanted.example[:1], torch.from_numpy(self.dataset.parts["train"].y[:1])
+            first = self.dataset.parts["train"]
+            x, y = torch.from_numpy(first.x[:1]), torch.from_numpy(first.y[:1])
             dry_run(self.model, lambda x: self.loss(self.model(x), y), x, "loss")
             self._read_batches(shuffling)
             self._listening = [component.build() for component in config.callbacks]

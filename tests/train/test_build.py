@@ -8,7 +8,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch import nn
-from nanotorch.train.build import Characters, ManyClasses, ModelSpec, TwoClasses, build_model
+from nanotorch.train.build import Characters, ManyClasses, TwoClasses, build_model
 from nanotorch.train.config import ConfigError
 from nanotorch.train.load import load_config
 from nanotorch.train.schema import SupervisedConfig
@@ -27,9 +27,9 @@ def build(layers: str, inputs: int = 3) -> nn.Sequential:
     write_example(Path(), text)
     loaded = load_config("x.yaml")
     assert isinstance(loaded.config, SupervisedConfig)
-    wanted = ModelSpec(torch.zeros(2, inputs), (1,), "there is 1 to predict")
     with loaded.origins.told():
-        return build_model(loaded.config.model, wanted)
+        x = torch.zeros(2, inputs)
+        return build_model(loaded.config.model, x, (1,), "there is 1 to predict")
 
 
 def test_widths_are_inferred_through_all_layers() -> None:

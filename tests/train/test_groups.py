@@ -7,7 +7,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch import nn
-from nanotorch.train.build import ModelSpec, build_model, build_optimizer, freeze
+from nanotorch.train.build import build_model, build_optimizer, freeze
 from nanotorch.train.components import LAYERS
 from nanotorch.train.config import ConfigError
 from nanotorch.train.load import dump_config, load_config
@@ -19,9 +19,8 @@ def built(*overrides: str) -> tuple[nn.Module, torch.optim.Optimizer, str]:
     write_example(Path(), CLASSIFICATION)
     loaded = load_config("x.yaml", overrides)
     assert isinstance(loaded.config, SupervisedConfig)
-    wanted = ModelSpec(torch.zeros(2, 2), (1,), "there is 1 to predict")
     with loaded.origins.told():
-        model = build_model(loaded.config.model, wanted)
+        model = build_model(loaded.config.model, torch.zeros(2, 2), (1,), "there is 1 to predict")
         freeze(model, loaded.config.model.freeze)
         optimizer = build_optimizer(loaded.config.optimizer, model)
     return model, optimizer, dump_config(loaded)
