@@ -296,14 +296,9 @@ Targets = Literal["regression", "binary", "classes"]
 """Numbers, the classes 0 and 1 as numbers, or any classes, counted from 0."""
 
 
-@dataclass(frozen=True)
-class RawData:
-    """Samples before they are divided."""
-
-    x: NDArray[Any]
-    """Shape (samples, features); of a file of NumPy, not in memory yet."""
-    y: NDArray[Any]
-    preprocessing: Preprocessing
+Raw = tuple[NDArray[Any], NDArray[Any], Preprocessing]
+"""Samples before they are divided: x, shape (samples, features), of a file of NumPy not in memory
+yet; y; and what they are."""
 
 
 class SampleReader:
@@ -317,7 +312,7 @@ class SampleReader:
     def __init__(self, data: Data, targets: Targets) -> None:
         self._data, self._targets = data, targets
 
-    def read(self, stream: torch.Generator) -> RawData:
+    def read(self, stream: torch.Generator) -> Raw:
         """Return all samples of the main source; if they are made up, by numbers of `stream`."""
         data = self._data
         if path := data.csv or data.npz:
@@ -332,7 +327,7 @@ class SampleReader:
         x, y = (np.asarray(numbers, dtype=np.float64) for numbers in (made.x, made.y))
         return self._shaped(x, y, preprocessing)
 
-    def read_file(self, path: Path, where: str, like: Preprocessing | None = None) -> RawData:
+    def read_file(self, path: Path, where: str, like: Preprocessing | None = None) -> Raw:
         """Return the samples of a file.
 
         Args:
@@ -346,15 +341,15 @@ class SampleReader:
         x, y = (self._load(path, getattr(data, name), where, name) for name in ("inputs", "target"))
         return self._arrays(x, y, "data.inputs", "data.target", str(data.target), like)
 
-    def _shaped(self, x: NDArray[Any], y: NDArray[Any], preprocessing: Preprocessing) -> RawData:
+    def _shaped(self, x: NDArray[Any], y: NDArray[Any], preprocessing: Preprocessing) -> Raw:
         """Return samples with the shape that they are to have, kept flat until used."""
         shape, flat = self._data.shape or x.shape[1:], x.reshape(len(x), -1)
         if math.prod(shape) != flat.shape[1]:
             message = f"{list(shape)} has no place for {flat.shape[1]} numbers"
             raise refusal("data.shape", message)
-        return RawData(flat, y, replace(preprocessing, shape=tuple(int(size) for size in shape)))
+        return flat, y, replace(preprocessing, shape=tuple(int(size) for size in shape))
 
-    def _table(self, path: Path, where: str, like: Preprocessing | None) -> RawData:
+    def _table(self, path: Path, where: str, like: Preprocessing | None) -> Raw:
         data, target = self._data, str(self._data.target)
         try:
             named = [*(data.categorical or ()), *[target] * (self._targets != "regression")]
@@ -477,7 +472,7 @@ class SampleReader:
         y_path: str,
         target: str,
         like: Preprocessing | None = None,
-    ) -> RawData:
+    ) -> Raw:
         """Return the samples in two arrays.
 
         Args:
@@ -631,10 +626,10 @@ def load_dataset(data: Data, targets: Targets, generator: torch.Generator) -> Da
         generator: where all randomness comes from.
     """
     reader = SampleReader(data, targets)
-    raw = reader.read(generator)
-    if targets != "regression" and len(np.unique(raw.y)) < 2:
-        names = raw.preprocessing.classes or ()
-        message = f"all {len(raw.y)} samples are of class {names[int(raw.y[0])]}"
+    x, y, preprocessing = reader.read(generator)
+    if targets != "regression" and len(np.unique(y)) < 2:
+        names = preprocessing.classes or ()
+        message = f"all {len(y)} samples are of class {names[int(y[0])]}"
         raise refusal("data.target", message)
     given = data.parts or PartFiles()
     files = {"validation": given.validation, "test": given.test}
@@ -642,23 +637,17 @@ def load_dataset(data: Data, targets: Targets, generator: torch.Generator) -> Da
     shares = {name: 0.0 if files.get(name) else getattr(data.split, name) for name in PARTS}
     total = sum(shares.values())
     split = Split(**{name: share / total for name, share in shares.items()})
-    order = torch.randperm(len(raw.y), generator=generator).numpy()
-    parts = divide(raw.y if data.stratify else np.zeros(len(raw.y)), order, split)
-    for name, indices in parts.items():
+    order = torch.randperm(len(y), generator=generator).numpy()
+    pieces = {}
+    for name, indices in divide(y if data.stratify else np.zeros(len(y)), order, split).items():
         if not len(indices) and (name == "train" or shares[name] > 0):
-            message = f"leaves this part without any of the {len(raw.y)} samples; make it 0,"
+            message = f"leaves this part without any of the {len(y)} samples; make it 0,"
             raise refusal(f"data.split.{name}", f"{message} or give more of them")
-    sources = {name: (raw, indices) for name, indices in parts.items()}
-    for name, path in files.items():
-        if path is not None:
-            extra = reader.read_file(path, f"data.parts.{name}", raw.preprocessing)
-            sources[name] = extra, np.arange(len(extra.y))
-    pieces = {
-        name: (of.x[indices], of.y[indices].astype(np.float64))
-        for name, (of, indices) in sources.items()
-    }
-    preprocessing = raw.preprocessing
-    del raw, sources  # which may be large
+        pieces[name] = x[indices], y[indices].astype(np.float64)
+        if path := files.get(name):
+            own_x, own_y, _ = reader.read_file(path, f"data.parts.{name}", preprocessing)
+            pieces[name] = np.array(own_x), own_y.astype(np.float64)
+    del x, y  # which may be large
     try:
         train = pieces["train"][0]
         preprocessing = preprocessing.fitted(train, data.standardize, data.missing)

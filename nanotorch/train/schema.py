@@ -70,6 +70,14 @@ class Declared(Section):
     def __init_subclass__(cls) -> None:
         dataclass(frozen=True, kw_only=True)(cls)
 
+    @property
+    def files(self) -> list[Path]:
+        """The files that it names."""
+        found = list[Path]()
+        for value in vars(self).values():
+            found += value.files if isinstance(value, Declared) else [value]
+        return [path for path in found if isinstance(path, Path)]
+
 
 class Train(Declared):
     """How long and in what portions to train."""
@@ -386,16 +394,7 @@ class Data(Declared):
         """What the samples come from, in a word."""
         if isinstance(self.generator, Generator):
             return str(getattr(self.generator, "name", "generator"))
-        path = self.csv or self.npz or (self.npy.x if self.npy else None)
-        return path.name if path else ""
-
-    @property
-    def files(self) -> list[Path]:
-        """The files that the samples come from."""
-        both = [self.npy.x, self.npy.y] if self.npy else []
-        parts = [self.parts.validation, self.parts.test] if self.parts else []
-        found = [self.csv, self.npz, *both, *parts]
-        return [path for path in found if path is not None]
+        return self.files[0].name if self.files else ""
 
 
 class TextData(Declared):
@@ -414,11 +413,6 @@ class TextData(Declared):
     def source(self) -> str:
         """What the samples come from, in a word."""
         return self.file.name
-
-    @property
-    def files(self) -> list[Path]:
-        """The file that the samples come from."""
-        return [self.file]
 
 
 class Model(Declared):
