@@ -318,8 +318,8 @@ class SampleReader:
         if path := data.csv or data.npz:
             return self.read_file(path, "data.csv" if data.csv else "data.npz")
         if data.npy is not None:
-            x, y = (self._load(getattr(data.npy, k), None, f"data.npy.{k}") for k in ("x", "y"))
-            return self._arrays(x, y, "data.npy.x", "data.npy.y", data.npy.y.stem)
+            both = [(getattr(data.npy, k), None, *[f"data.npy.{k}"] * 2) for k in ("x", "y")]
+            return self._arrays(both, data.npy.y.stem, None)
         assert isinstance(data.generator, Generator)  # the section's own check
         made = data.generator.make(stream)
         classes = [str(index) for index in range(data.generator.class_count)]
@@ -338,8 +338,8 @@ class SampleReader:
         data = self._data
         if data.csv is not None:
             return self._table(path, where, like)
-        x, y = (self._load(path, getattr(data, name), where, name) for name in ("inputs", "target"))
-        return self._arrays(x, y, "data.inputs", "data.target", str(data.target), like)
+        both = [(path, getattr(data, k), where, f"data.{k}") for k in ("inputs", "target")]
+        return self._arrays(both, str(data.target), like)
 
     def _shaped(self, x: NDArray[Any], y: NDArray[Any], preprocessing: Preprocessing) -> Raw:
         """Return samples with the shape that they are to have, kept flat until used."""
@@ -465,22 +465,16 @@ class SampleReader:
         return next((value for value in values if value != positive), ""), str(positive)
 
     def _arrays(
-        self,
-        x: Unread,
-        y: Unread,
-        x_path: str,
-        y_path: str,
-        target: str,
-        like: Preprocessing | None = None,
+        self, both: Sequence[tuple[Any, ...]], target: str, like: Preprocessing | None
     ) -> Raw:
         """Return the samples in two arrays.
 
         Args:
-            x, y: the arrays.
-            x_path, y_path: the paths of the configuration's values that name them.
-            target: what the second one is called.
+            both: the arguments of `_load` for the inputs and for the targets.
+            target: what the targets are called.
             like: as of `read_file`.
         """
+        (x, y), (x_path, y_path) = [self._load(*of) for of in both], [path for *_, path in both]
         if x.ndim < 2 or (not x[:1].size and len(x)):
             message = f"has the shape {x.shape}; it needs samples, and for each at least one"
             raise refusal(x_path, f"{message} feature")
@@ -497,19 +491,23 @@ class SampleReader:
             more = "; save it with .astype(int)" if y.dtype.kind == "f" else ""
             raise refusal(y_path, message + more)
         else:
-            values = np.unique(y)
+            values, places = np.unique(y, return_inverse=True)
             names = [str(value) for value in values]
             classes = names if like is None or like.classes is None else list(like.classes)
             for name in [name for name in names if name not in classes]:
                 raise refusal(y_path, f"has the class {quoted(name)}, unknown to the main file")
             code = np.array([classes.index(name) for name in names], dtype=np.float64)
-            targets = code[np.searchsorted(values, y)]
+            targets = code[places]
         features = [f"x{index}" for index in range(math.prod(x.shape[1:]))]
         own = Preprocessing(features=features, target=target, classes=classes)
         return self._shaped(inputs, targets, like or own)
 
-    def _load(self, path: Path, name: str | None, where: str, option: str = "") -> Unread:
-        """Return an array of a file: the one called `name`, or the only one."""
+    def _load(self, path: Path, name: str | None, where: str, named: str) -> Unread:
+        """Return an array of a file: the one called `name`, or the only one.
+
+        `where` is the path of the configuration's value that names the file, `named` of the one
+        that names the array.
+        """
         shown = shown_path(path)
         try:
             with opened_arrays(path) as found:
@@ -520,7 +518,7 @@ class SampleReader:
                     raise refusal(where, f"{quoted(shown)} holds {message}")
                 if not single and name not in found:
                     message = f"{shown} has no array {quoted(name)}"
-                    raise refusal(f"data.{option}", message + did_you_mean(str(name), list(found)))
+                    raise refusal(named, message + did_you_mean(str(name), list(found)))
                 array: Unread = found if single else found[name]
                 return array
         except ConfigError:

@@ -213,6 +213,7 @@ def stem(name: str) -> str:
 
 
 EXPECTED = "expected a tuple (x, y), a Dataset or a DataLoader"
+ARRAYS = (torch.Tensor, np.ndarray)
 OF_LOADER = ("batch_size", "shuffle", "overfit_batches")
 """What a `DataLoader` decides itself."""
 
@@ -224,27 +225,22 @@ def loaders(
     train, (split, shuffling) = config.train, streams(config.seed, 2)
     if isinstance(validation, int | float):
         data, validation = divided(data, validation, split)
-    if isinstance(data, DataLoader):
+    dataset = dataset_of(data, "data")
+    if isinstance(dataset, DataLoader):
         for name in OF_LOADER:
             if getattr(train, name) != getattr(type(train), name):
                 raise refusal(name, "leave it out: the DataLoader decides it")
-        loader = whole = sized(data, "data")
-        size = loader.batch_size or 1
+        loader, size = dataset, dataset.batch_size or 1
     else:
-        dataset = dataset_of(data, "data")
-        count: int = len(dataset)  # type: ignore[arg-type]
-        size = min(train.batch_size or count, count)
+        size = min(train.batch_size or len(dataset), len(dataset))
         streamed, shuffled = isinstance(dataset, IterableDataset), train.shuffle
         if train.overfit_batches is not None:
-            shuffled, most = False, min(train.overfit_batches * size, count)
+            shuffled, most = False, min(train.overfit_batches * size, len(dataset))
             dataset = Subset(dataset, range(most))
         loader = DataLoader(dataset, size, shuffled and not streamed, generator=shuffling)
-        whole = in_order(dataset, size)
-    parts = {"train": whole}
+    parts = {"train": in_order(dataset, size)}
     for name, samples in {"validation": validation, "test": test}.items():
-        if isinstance(samples, DataLoader):
-            parts[name] = sized(samples, name)
-        elif samples is not None:
+        if samples is not None:
             parts[name] = in_order(dataset_of(samples, name), size)
     return parts, loader
 
@@ -255,7 +251,7 @@ def divided(data: Samples, fraction: float, generator: torch.Generator) -> tuple
         message = f"a fraction cannot be taken of a {type(data).__name__}; give samples"
         raise refusal("validation", message)
     dataset = dataset_of(data, "data")
-    count: int = len(dataset)  # type: ignore[arg-type]
+    count = len(dataset)
     kept = round(count * fraction)
     if not 0 < kept < count:
         raise refusal("validation", f"{fraction:g} of {count} samples leaves one part without any")
@@ -263,9 +259,9 @@ def divided(data: Samples, fraction: float, generator: torch.Generator) -> tuple
     return Subset(dataset, sorted(order[kept:])), Subset(dataset, sorted(order[:kept]))
 
 
-def dataset_of(samples: Any, argument: str) -> Dataset[Any]:
-    """Return samples as a dataset."""
-    if isinstance(samples, torch.Tensor | np.ndarray):
+def dataset_of(samples: Any, argument: str) -> Any:
+    """Return samples as a dataset, or the loader that they are; both know how many there are."""
+    if isinstance(samples, ARRAYS):
         shape = tuple(samples.shape)
         raise refusal(argument, f"{EXPECTED}, got one array of shape {shape}, without targets")
     several = isinstance(samples, list) and all(isinstance(s, ARRAYS) for s in samples)
@@ -280,14 +276,6 @@ def dataset_of(samples: Any, argument: str) -> Dataset[Any]:
             shapes = ", ".join(str(tuple(tensor.shape)) for tensor in tensors)
             raise refusal(argument, f"{EXPECTED}, with as many x as y; got arrays of {shapes}")
         samples = TensorDataset(*tensors)
-    return sized(samples, argument)
-
-
-ARRAYS = (torch.Tensor, np.ndarray)
-
-
-def sized(samples: Any, argument: str) -> Any:
-    """Return a dataset or a loader that has samples, and knows how many."""
     readable = hasattr(samples, "__getitem__") or hasattr(samples, "__iter__")
     if not readable or isinstance(samples, str | Mapping):
         raise refusal(argument, f"{EXPECTED}, got {type(samples).__name__}")
@@ -312,8 +300,13 @@ def as_tensor(values: Any, argument: str) -> torch.Tensor:
     return torch.as_tensor(array, dtype=dtype)
 
 
-def in_order(dataset: Dataset[Any], size: int) -> DataLoader[Any]:
-    """Return what goes through a dataset in its order, and draws no random numbers of others."""
+def in_order(dataset: Any, size: int) -> DataLoader[Any]:
+    """Return what goes through a dataset in its order, and draws no random numbers of others.
+
+    A loader is what it is.
+    """
+    if isinstance(dataset, DataLoader):
+        return dataset
     tensors = dataset.dataset if isinstance(dataset, Subset) else dataset
     if isinstance(tensors, TensorDataset):
         size = batch_of(tensors.tensors[0][:1].numel())
