@@ -300,11 +300,11 @@ def import_components(names: Sequence[str]) -> None:
 
 def import_module(name: str) -> None:
     """Import a module by its name, or a file, which may import what is beside it."""
-    is_file, path = name.endswith(".py"), Path(name).resolve()
+    is_file, path, option = name.endswith(".py"), Path(name).resolve(), f"--import {name}"
     if is_file:
-        check_readable("", Path(name), Place(source=f"{COMMAND_LINE}--import {name}"))
+        check_readable("", Path(name), Place(source=COMMAND_LINE + option))
     elif not all(part.isidentifier() for part in name.split(".")):
-        raise CommandError(f"{quoted(name)} is not the name of a module")
+        raise usage_error(option, f"{quoted(name)} is not the name of a module")
     place = str(path.parent if is_file else Path.cwd())
     if place not in sys.path:
         sys.path.insert(0, place)
@@ -316,9 +316,9 @@ def import_module(name: str) -> None:
             raise  # it imports something else that is missing
         file = f"; did you mean {name}.py?" if Path(f"{name}.py").is_file() else ""
         message = f"there is no module {quoted(error.name)} here or where Python looks{file}"
-        raise CommandError(message) from None
+        raise usage_error(option, message) from None
     if is_file and Path(module.__file__ or "").resolve() != path:
-        raise CommandError(f"there is a module {quoted(path.stem)} already; rename the file")
+        raise usage_error(option, f"there is a module {quoted(path.stem)} already; rename the file")
 
 
 def described(error: BaseException) -> str:
@@ -326,8 +326,6 @@ def described(error: BaseException) -> str:
     kind = type(error).__name__
     if isinstance(error, SystemExit):
         return f"ends the program while it is imported; {GUARD}"
-    if isinstance(error, CommandError):
-        return str(error)
     if isinstance(error, SyntaxError):
         return f"{error.filename}:{error.lineno}:{error.offset}: {kind}: {error.msg}"
     own = [

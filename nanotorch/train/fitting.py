@@ -350,7 +350,11 @@ class Fit(Training):
         data = f"{count} samples" if count else f"{len(loader)} batches"
         self.config = replace(config, data=data, model=type(model).__name__)
         self.model, self.loader, self._parts, self.metrics = model, loader, parts, metrics
-        self.loss = self._loss(objects["loss"])
+        self.loss = loss = objects["loss"]
+        if config.loss.registry is not None:
+            self.loss = config.loss.build()
+        elif not isinstance(loss, nn.Module):
+            self.loss = FunctionModule(loss, config.loss.name)
         self.optimizer = self._optimizer(objects["optimizer"])
         random, state = torch.get_rng_state(), loader.state_dict()
         batch = next(iter(loader))
@@ -373,12 +377,6 @@ class Fit(Training):
         if given is not None and given.optimizer is not self.optimizer:
             raise refusal("scheduler", "is of another optimizer")
         self._prepare(size, whole, len(self._example) + 1, given)
-
-    def _loss(self, loss: Any) -> nn.Module:
-        if self.config.loss.registry is not None:
-            made: nn.Module = self.config.loss.build()
-            return made
-        return loss if isinstance(loss, nn.Module) else FunctionModule(loss, self.config.loss.name)
 
     def _optimizer(self, optimizer: Any) -> optim.Optimizer:
         learned = [p for p in self.model.parameters() if p.requires_grad]

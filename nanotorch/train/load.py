@@ -615,11 +615,8 @@ def text_scalar(text: str) -> str:
     """Return text as a YAML scalar, quoted unless it is certain to be read as it stands."""
     if PLAIN.fullmatch(text) and text.lower() not in YAML_1_1 and plain_scalar(text) == text:
         return text
-    escaped = ""
-    for c in text:
-        code = f"\\{c}" if c in '"\\' else f"\\U{ord(c):08X}"  # as for every character
-        escaped += c if c.isprintable() and c not in '"\\' else code
-    return f'"{escaped}"'
+    escaped = re.sub(r'["\\]', r"\\\g<0>", text)
+    return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08X}" for c in escaped) + '"'
 
 
 # What a configuration may say, for people: every section and every name with its fields.
