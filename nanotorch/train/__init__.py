@@ -20,12 +20,7 @@ __all__ = [
 ]  # fmt: skip
 
 if _TYPE_CHECKING:
-    from .components import (
-        register_callback,
-        register_function,
-        register_layer,
-        register_loss,
-    )
+    from .components import register_callback, register_function, register_layer, register_loss
     from .config import ConfigError, Section
     from .fitting import fit
     from .load import LoadedConfig, load_config

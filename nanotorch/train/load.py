@@ -18,14 +18,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from .components import (
-    FUNCTIONS,
-    REGISTRIES,
-    SEARCHING,
-    Components,
-    members_of,
-    refused,
-)
+from .components import FUNCTIONS, REGISTRIES, SEARCHING, Components, members_of, refused
 from .config import (
     COMMAND_LINE,
     COMMANDED,
