@@ -34,6 +34,7 @@ from .loop import Callback
 from .minimization import FunctionModule
 from .run import (
     FINISHED,
+    LENGTHS,
     Record,
     Run,
     RunResult,
@@ -466,8 +467,7 @@ def check(value: object, kind: Any, argument: str, expected: str) -> None:
 
 
 FIXED = ("experiment", "seed", "data", "model", "loss.name", "optimizer.name")
-LENGTHS = ("train.batch_size", "train.accumulate", "train.overfit_batches")
-"""What must stay as it was in a resumed run; these at least where it counts epochs."""
+"""What must stay as it was in a resumed run."""
 
 
 def continued(

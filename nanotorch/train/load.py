@@ -804,9 +804,7 @@ class Builder:
                 sections = [self._node(section) for section in registry.sections.values()]
                 return {"anyOf": [{"enum": [*registry.sections]}, *sections, NAMELESS]}
             case "arguments", keys:
-                properties = {name: self._node(key.hint) for name, key in keys.items()}
-                required = [name for name, key in keys.items() if key.default is REQUIRED]
-                return closed(properties, required)
+                return self._closed(None, keys, {})
             case "limited", (inner, Range() as bounds):
                 words = {"minimum": bounds.low, "exclusiveMinimum": bounds.above}
                 words |= {"maximum": bounds.high, "exclusiveMaximum": bounds.below}
@@ -857,10 +855,8 @@ class Builder:
             if isinstance(key.default, bool | int | float | str | list | tuple):
                 node["default"] = key.default
         required = [name for name in ("name",) if {"enum", "const"} & {*properties.get(name, ())}]
-        return closed(properties, required) | {"description": first_sentence(of)}
-
-
-def closed(properties: Node, required: list[str]) -> Node:
-    """Return a mapping with these keys and no others."""
-    node: Node = {"type": "object", "properties": properties, "additionalProperties": False}
-    return {**node, "required": required} if required else node
+        if of is None:  # no other file says the rest
+            required = [name for name, key in keys.items() if key.default is REQUIRED]
+        whole: Node = {"type": "object", "properties": properties, "additionalProperties": False}
+        whole |= {"required": required} if required else {}
+        return whole | ({"description": first_sentence(of)} if of else {})
