@@ -1,58 +1,137 @@
 """`torch.linalg`: norms, factors, inverses and products of matrices."""
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from nanotorch._core.arguments import exported
+from nanotorch._core.batched import looped, separately, under_vmap
+from nanotorch._core.dtypes import int64
 from nanotorch._core.out import Out, with_out
-from nanotorch.names.lookup import on_demand as _on_demand
-from nanotorch.ops.factoring import (
+from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.names.lookup import on_demand
+from nanotorch.ops.arguments import need_ndim, need_one_dtype, require
+from nanotorch.ops.linalg import (
     LinAlgError,
     cholesky_ex,
+    compact_factors,
+    counted,
     eigh,
     eigvalsh,
     inv,
-    lu_factor,
-    qr,
+    is_vector,
+    least_squares,
+    lstsq_result,
+    lu_factor_result,
+    matrix_norm,
+    norm,
+    pinv,
+    qr_factors,
+    singular,
     solve,
     solve_triangular,
     svdvals,
 )
-from nanotorch.ops.factoring import linalg_cholesky as cholesky
-from nanotorch.ops.factoring import linalg_det as det
-from nanotorch.ops.factoring import linalg_slogdet as slogdet
-from nanotorch.ops.factoring import linalg_svd as svd
+from nanotorch.ops.linalg import det as determinant
+from nanotorch.ops.linalg import linalg_cholesky as cholesky
 from nanotorch.ops.linalg import linalg_matrix_exp as matrix_exp
-from nanotorch.ops.linalg import lstsq, matrix_norm, matrix_rank, norm, pinv, vector_norm
+from nanotorch.ops.linalg import linalg_slogdet as slogdet
+from nanotorch.ops.linalg import linalg_svd as svd
 from nanotorch.ops.matrix import matmul
 from nanotorch.ops.products import linalg_cross as cross
+from nanotorch.ops.reduction import vector_norm
 from nanotorch.ops.shape import linalg_diagonal as diagonal
+from nanotorch.ops.shape import squeeze_one, unsqueeze
 
 __all__ = [
-    "LinAlgError",
-    "cholesky",
-    "cholesky_ex",
-    "cross",
-    "det",
-    "diagonal",
-    "eigh",
-    "eigvalsh",
-    "inv",
-    "lstsq",
-    "lu_factor",
-    "matmul",
-    "matrix_exp",
-    "matrix_norm",
-    "matrix_rank",
-    "norm",
-    "pinv",
-    "qr",
-    "slogdet",
-    "solve",
-    "solve_triangular",
-    "svd",
-    "svdvals",
-    "vector_norm",
-]
+    "LinAlgError", "cholesky", "cholesky_ex", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv",
+    "lstsq", "lu_factor", "matmul", "matrix_exp", "matrix_norm", "matrix_rank", "norm", "pinv",
+    "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "vector_norm",
+]  # fmt: skip
+
+
+@under_vmap(looped)
+def matrix_rank(
+    input: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
+) -> Tensor:
+    """The ranks of matrices: how many singular values are not zero; arguments as for `pinv`.
+
+    Args:
+        tol: an absolute tolerance alone.
+    """
+    array = input._array
+    need_ndim("linalg.matrix_rank", array, 2)
+    require(array.dtype.char in "fd", "linalg.matrix_rank(): expected single or double precision")
+    if tol is not None:
+        atol, rtol = tol, 0.0
+    sizes = np.abs(np.linalg.eigvalsh(array)) if hermitian else singular(array, False)[1]
+    return wrap(np.asarray(counted(sizes, array, atol, rtol).sum(-1)))
+
+
+@under_vmap(separately)
+def lstsq(input: Any, b: Any, rcond: float | None = None, *, driver: str | None = None) -> Any:
+    """The X that make ``A X - B`` smallest: ``(solution, residuals, rank, singular_values)``.
+
+    Args:
+        input: ``(..., m, n)``.
+        b: ``(..., m, k)``, or vectors ``(..., m)``.
+        rcond: singular values below this share of the greatest count as zero.
+        driver: which results there are: "gelsy" gives ranks, "gels" residuals, "gelsd" and
+            "gelss" all of them; the others are empty.
+
+    Raises:
+        RuntimeError: for sides that do not fit, or another driver.
+    """
+    driver, drivers = driver or "gelsy", ("gels", "gelsy", "gelsd", "gelss")
+    require(driver in drivers, "linalg.lstsq(): driver must be one of {}", drivers)
+    need_ndim("linalg.lstsq", input, 2)
+    need_ndim("linalg.lstsq", b, 1)
+    need_one_dtype(input, b)
+    need_ndim("linalg.lstsq", b, input.ndim - 1, input.ndim)
+    vector = is_vector(tuple(input.shape), tuple(b.shape))
+    rows, size = input.shape[-2], b.shape[-1 if vector else -2]
+    require(rows == size, "linalg.lstsq(): {} and {} rows do not match", rows, size)
+    X, residuals = least_squares(input, unsqueeze(b, -1) if vector else b, None, rcond)
+    if vector:
+        X = squeeze_one(X, X.ndim - 1).clone()
+    rank, values = X.new_empty(0, dtype=int64), X.new_empty(0)
+    if driver != "gels":
+        rank = matrix_rank(input, rtol=rcond)
+    if driver in ("gelsd", "gelss"):
+        values = svdvals(input.detach())
+    full = not rank.numel() or bool((rank == input.shape[-1]).all())
+    if driver == "gelsy" or input.shape[-2] <= input.shape[-1] or not full:
+        residuals = residuals.reshape(-1)[:0].clone()
+    return lstsq_result((X, residuals, rank, values))
+
+
+def qr(A: Any, mode: str = "reduced") -> Any:
+    """Q with orthonormal columns and upper triangular R with ``A = Q R``: ``(Q, R)``.
+
+    Args:
+        A: ``(..., m, n)``.
+        mode: "reduced" for min(m, n) columns of Q, "complete" for m, "r" for R alone.
+
+    Raises:
+        RuntimeError: for another mode.
+    """
+    return qr_factors(A, mode)
+
+
+def det(A: Any) -> Any:
+    """`det`, as PyTorch's module `linalg` has it."""
+    return determinant(A)
+
+
+@under_vmap(looped)
+def lu_factor(A: Any, *, pivot: bool = True) -> Any:
+    """Both factors of `lu` in one matrix, and the rows exchanged: ``(LU, pivots)``.
+
+    Raises:
+        RuntimeError: if a pivot is zero.
+    """
+    return lu_factor_result(compact_factors(A, pivot))
+
 
 _STRICT = (
     "cholesky", "cholesky_ex", "det", "eigh", "eigvalsh", "inv", "lu_factor", "matmul", "qr",
@@ -74,5 +153,5 @@ for _name in __all__:
     elif _name != "LinAlgError":
         globals()[_name] = exported(__name__, _name, globals()[_name])
 
-if not _TYPE_CHECKING:  # so that checkers of types see which names there are
-    __getattr__, __dir__ = _on_demand(__name__)
+if not TYPE_CHECKING:  # so that checkers of types see which names there are
+    __getattr__, __dir__ = on_demand(__name__)

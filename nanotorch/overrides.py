@@ -20,7 +20,7 @@ from nanotorch._core.dtypes import Size
 from nanotorch._core.tensor import Tensor
 from nanotorch.names.lookup import on_demand
 from nanotorch.nn.parameter import Parameter
-from nanotorch.ops.memory import alias
+from nanotorch.ops.creation import alias
 
 __all__ = [
     "get_default_nowrap_functions",

@@ -1,36 +1,15 @@
 """`torch.special`: functions of numbers, under the names that SciPy has for them."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from nanotorch import ops
-from nanotorch.names.lookup import missing
+from nanotorch import ops as _ops
+from nanotorch.names.lookup import on_demand as _on_demand
 
-digamma, erf, erfc, erfinv, exp2 = ops.digamma, ops.erf, ops.erfc, ops.erfinv, ops.exp2
-expm1, log1p, log_softmax, logit = ops.expm1, ops.log1p, ops.log_softmax, ops.logit
-logsumexp, round, sinc = ops.logsumexp, ops.round, ops.sinc
-softmax = ops.softmax
-expit, gammaln, psi = ops.sigmoid, ops.lgamma, ops.digamma
+digamma, erf, erfc, erfinv, exp2 = _ops.digamma, _ops.erf, _ops.erfc, _ops.erfinv, _ops.exp2
+expm1, log1p, log_softmax, logit = _ops.expm1, _ops.log1p, _ops.log_softmax, _ops.logit
+logsumexp, round, sinc = _ops.logsumexp, _ops.round, _ops.sinc
+softmax = _ops.softmax
+expit, gammaln, psi = _ops.sigmoid, _ops.lgamma, _ops.digamma
 
-__all__ = [
-    "digamma",
-    "erf",
-    "erfc",
-    "erfinv",
-    "exp2",
-    "expit",
-    "expm1",
-    "gammaln",
-    "log1p",
-    "log_softmax",
-    "logit",
-    "logsumexp",
-    "psi",
-    "round",
-    "sinc",
-    "softmax",
-]
-
-if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        raise missing(__name__, name)
+if not _TYPE_CHECKING:  # so that checkers of types see which names there are
+    __getattr__, __dir__ = _on_demand(__name__)

@@ -78,7 +78,7 @@ TYPES = {
     "nanotorch._core.dtypes": ("Size", "device", "dtype"),
     "nanotorch._core.graph": ("RemovableHandle",),
     "nanotorch.ops.random": ("Generator",),
-    "nanotorch.ops.memory": ("UntypedStorage",),
+    "nanotorch.ops.creation": ("UntypedStorage",),
 }
 
 

@@ -41,7 +41,7 @@ import importlib
 from nanotorch._core.op import PUBLIC
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops import FAMILIES, LATER
-from nanotorch.ops.tables import rules
+from nanotorch.ops import rules
 
 methods, before, found = dict(vars(Tensor)), set(PUBLIC), {}
 assert not before & {name for names in LATER.values() for name in names.split()}

@@ -33,8 +33,8 @@ from nanotorch.ops.elementwise import (
     zero_where,
 )
 from nanotorch.ops.gathering import where
-from nanotorch.ops.inplace import writer
 from nanotorch.ops.joining import cat_along
+from nanotorch.ops.memory import writer
 from nanotorch.ops.reduction import sum
 from nanotorch.ops.shape import slice_along
 

@@ -1,6 +1,7 @@
 """Tensors from Python values, NumPy arrays, shapes and ranges; conversions between dtypes."""
 
 import math
+import os
 from collections.abc import Sequence
 from typing import Any, TypedDict, Unpack
 
@@ -22,16 +23,18 @@ from nanotorch._core.arguments import (
 )
 from nanotorch._core.batched import NoValues, batched, elementwise, for_each, under_vmap, wholes
 from nanotorch._core.call_site import warn, warn_once
-from nanotorch._core.dtypes import Size, require_cpu
+from nanotorch._core.dtypes import CPU, Size, require_cpu
 from nanotorch._core.dtypes import device as Device
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import InferenceCell, mode
-from nanotorch._core.layout import order_of, strided
-from nanotorch._core.op import Array, hidden_op, method, public
+from nanotorch._core.layout import address, layout, order_of, strided
+from nanotorch._core.op import PUBLIC, Array, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor, require_float, wrap
 from nanotorch.ops.arguments import (
+    array_of,
     as_number,
     given_tensors,
+    is_sequence,
     need_kind,
     need_ndim,
     need_tensors,
@@ -40,18 +43,56 @@ from nanotorch.ops.arguments import (
     number_or_infinity,
     require,
     shape_of,
-)
-from nanotorch.ops.memory import (
-    UntypedStorage,
-    alias,
-    array_of,
-    contiguous,
-    contiguous_format,
-    frombuffer,
-    is_sequence,
-    preserve_format,
     shared,
 )
+
+# Copies, and how their elements lie in memory.
+
+
+class memory_format:  # noqa: N801 - PyTorch's name
+    """How the elements of a copy are laid out in memory."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+
+contiguous_format = memory_format("contiguous_format")
+preserve_format = memory_format("preserve_format")
+_names: dict[str, Any] = {
+    "memory_format": memory_format, "contiguous_format": contiguous_format,
+    "preserve_format": preserve_format, "layout": layout, "strided": strided,
+}  # fmt: skip
+PUBLIC.update(_names)
+
+
+@public
+def numel(input: Tensor) -> int:
+    """The number of elements."""
+    return input._array.size
+
+
+@hidden_op(input=lambda g: g, view=True, batch=elementwise)
+def alias(input: Array) -> Array:
+    """The same in all respects."""
+    return input[...]
+
+
+@op(input=lambda g: g, batch=elementwise, one_step=True)
+def clone(input: Array, *, memory_format: Any = preserve_format) -> Array:
+    """A copy; by default with the dimensions in the same order in memory."""
+    return input.copy("C" if memory_format is contiguous_format else order_of(input))
+
+
+@method(public=False)
+def contiguous(self: Tensor, memory_format: Any = contiguous_format) -> Tensor:
+    """The tensor itself if its elements lie in memory in order, else a copy where they do."""
+    if self._array.flags.c_contiguous:
+        return self
+    return clone(self, memory_format=contiguous_format)
+
 
 # `Tensor(...)`, PyTorch's first constructor: sizes, or values of the default dtype.
 
@@ -74,28 +115,23 @@ def constructed(cls: type[Tensor], *given: Any, device: Any = None) -> Any:
         out.__class__ = cls
         return out
     out = object.__new__(cls)
-    if len(given) == 1 and integer(given[0]) is None and not isinstance(given[0], Size):
-        out._array = array_from(given[0])
-    else:
-        out._array = np.empty(sizes_from(given), dtypes.default.numpy)
+    out._array = array_from(given, dtypes.default.dtype)
     return out
 
 
-def array_from(data: Any) -> np.ndarray:
-    """The values of a sequence."""
-    if not is_sequence(data):
-        raise TypeError(f"new(): data must be a sequence (got {kind_of(data)})")
-    if isinstance(data, np.ndarray) and data.dtype == dtypes.default.numpy:
-        return shared(data)
-    return array_of(data, dtypes.default.dtype)
-
-
-def sizes_from(given: tuple[Any, ...]) -> tuple[int, ...]:
-    """The sizes, given one by one or as a `Size`; without any, 0."""
-    sizes = given[0] if len(given) == 1 and isinstance(given[0], Size) else given or (0,)
+def array_from(given: tuple[Any, ...], dtype: DType) -> np.ndarray:
+    """Arbitrary values of sizes given one by one or as a `Size`, or the values of a sequence."""
+    data = given[0] if len(given) == 1 else given or (0,)
+    if len(given) == 1 and integer(data) is None and not isinstance(data, Size):
+        if not is_sequence(data):
+            raise TypeError(f"new(): data must be a sequence (got {kind_of(data)})")
+        if isinstance(data, np.ndarray) and data.dtype == dtype._numpy:
+            return shared(data)
+        return array_of(data, dtype)
+    sizes = data if isinstance(data, tuple) else given
     if sizes and integer(sizes[0]) is None:
         raise no_form("new", *given)
-    return shape_of("new", (tuple(sizes),))
+    return np.empty(shape_of("new", (tuple(sizes),)), dtype._numpy)
 
 
 COPY_WARNING = (
@@ -289,11 +325,6 @@ def full(
     return leaf(np.full(shape, number_in(value, kind), kind), **options)
 
 
-def like_all(maker: Any, sample: Any, *given: Any, **named: Any) -> Tensor:
-    """What ``maker`` makes for each sample of a batch."""
-    return batched(maker(sample._whole, *given, **named), sample._batch)
-
-
 def like(name: str, make: Any) -> Any:
     """`zeros_like` and its kin: the shape and, by default, the dtype of another tensor."""
 
@@ -307,12 +338,12 @@ def like(name: str, make: Any) -> Any:
         try:
             order = "C" if memory_format is contiguous_format else order_of(array)
             return leaf(allocated(make, array, kind, order), **options)
-        except NoValues:
-            return like_all(maker, input, dtype=dtype, **options)
+        except NoValues:  # each sample of a batch has its own
+            sample: Any = input
+            return batched(maker(sample._whole, dtype=dtype, **options), sample._batch)
 
-    named(
-        maker, name
-    ).__doc__ = f"A tensor of {name.removesuffix('_like')}, with the shape and dtype of ``input``."
+    what = name.removesuffix("_like")
+    named(maker, name).__doc__ = f"A tensor of {what}, with the shape and dtype of ``input``."
     return public(maker)
 
 
@@ -333,10 +364,10 @@ def full_like(
     kind = array.dtype if dtype is None else numpy_dtype(dtype)
     value = number_in(as_number(fill_value), kind)
     try:
-        made = allocated(np.full_like, array, value, kind, order_of(array))
+        return leaf(allocated(np.full_like, array, value, kind, order_of(array)), **options)
     except NoValues:
-        return like_all(full_like, input, value, dtype=dtype, **options)
-    return leaf(made, **options)
+        sample: Any = input
+        return batched(full_like(sample._whole, value, dtype=dtype, **options), sample._batch)
 
 
 @public
@@ -614,16 +645,11 @@ class tensortype(type):  # noqa: N801 - PyTorch's name
         Raises:
             TypeError: for what is neither, or a tensor of another dtype.
         """
-        if len(given) != 1 or isinstance(given[0], dtypes.Size) or integer(given[0]) is not None:
-            return wrap(np.empty(sizes_from(given), cls.dtype._numpy))
-        data = given[0]
-        if isinstance(data, Tensor):
-            if data.dtype != cls.dtype:
-                raise TypeError(f"expected a tensor of dtype {cls.dtype} (got {data.dtype})")
-            return data.detach()
-        if not is_sequence(data):
-            raise TypeError(f"new(): data must be a sequence (got {kind_of(data)})")
-        return wrap(array_of(data, cls.dtype))
+        if len(given) != 1 or not isinstance(given[0], Tensor):
+            return wrap(array_from(given, cls.dtype))
+        if given[0].dtype != cls.dtype:
+            raise TypeError(f"expected a tensor of dtype {cls.dtype} (got {given[0].dtype})")
+        return given[0].detach()
 
     def __instancecheck__(cls, value: Any) -> bool:
         return isinstance(value, Tensor) and value.dtype == cls.dtype
@@ -801,3 +827,115 @@ def can_cast(from_: DType, to: DType) -> bool:
     They allow what stays in its category or goes to a higher one: bools, integers, floats.
     """
     return dtypes.can_cast(dtypes.as_dtype(from_), dtypes.as_dtype(to))
+
+
+# Memory of others, byte by byte.
+
+
+READ_ONLY_BUFFER = (
+    "The given buffer is not writable, and PyTorch does not support non-writable tensors. This "
+    "means you can write to the underlying (supposedly non-writable) buffer using the tensor. You "
+    "may want to copy the buffer to protect its data or make it writable before converting it to a "
+    "tensor. This type of warning will be suppressed for the rest of this program."
+)
+
+
+@public
+def frombuffer(
+    buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
+    """The bytes of an object as a tensor of one dimension, on the same memory.
+
+    Args:
+        buffer: bytes, a bytearray, an array, ...
+        count: how many elements. Default: all.
+        offset: how many bytes to pass over.
+        requires_grad: whether operations on it are recorded.
+
+    Raises:
+        ValueError: for an object without bytes, or numbers that do not fit it.
+
+    Warns:
+        UserWarning: once, if the memory is read-only; a write to the tensor is an error then.
+    """
+    if not isinstance(dtype, DType):
+        raise refused(dtype, "torch.dtype")
+    try:
+        data = memoryview(buffer)
+    except TypeError:
+        raise ValueError("object does not implement Python buffer protocol.") from None
+    length, size = data.nbytes, dtype.itemsize
+    require(length and count, "frombuffer(): no elements to be read", error=ValueError)
+    require(0 <= offset < length, "frombuffer(): offset {} is outside", offset, error=ValueError)
+    whole = not (length - offset) % size if count < 0 else offset + count * size <= length
+    require(whole, "frombuffer(): no {} elements in {} bytes", count, length, error=ValueError)
+    if data.readonly:
+        warn_once(READ_ONLY_BUFFER)
+    halves = dtype is dtypes.bfloat16
+    array = np.frombuffer(data, np.uint16 if halves else dtype._numpy, max(count, -1), offset)
+    if halves:
+        array = bfloat16.of_bits(array)
+    if requires_grad:
+        require_float(array)
+    return wrap(array).requires_grad_(requires_grad)
+
+
+class UntypedStorage:
+    """The memory that a tensor is a view of, byte by byte."""
+
+    def __init__(self, memory: np.ndarray) -> None:
+        self._memory = memory
+
+    device: Device = CPU
+
+    @classmethod
+    def from_file(cls, filename: str, shared: bool = False, nbytes: int = 0) -> "UntypedStorage":
+        """The first bytes of a file, read when they are needed.
+
+        Args:
+            shared: whether what is written goes to the file.
+
+        Raises:
+            RuntimeError: if the file is shorter.
+            OSError: if it cannot be read.
+        """
+        size = os.stat(filename).st_size  # noqa: PTH116 - it may be a text
+        text = "file <{}> size <{}> is smaller than the required mapping size <{}>"
+        require(size >= nbytes, text, filename, size, nbytes)
+        mode: Any = "r+" if shared else "c"
+        return cls(np.memmap(filename, mode=mode, shape=nbytes) if nbytes else np.empty(0, "u1"))
+
+    def untyped(self) -> "UntypedStorage":
+        """The same."""
+        return self
+
+    def data_ptr(self) -> int:
+        """The address of the first byte."""
+        return address(self._memory)
+
+    def __len__(self) -> int:
+        return self._memory.size
+
+    size = nbytes = __len__
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + len(self)
+
+    def element_size(self) -> int:
+        """Always 1."""
+        return 1
+
+    def __getitem__(self, index: int | slice) -> Any:
+        found = self._memory[index]
+        return UntypedStorage(found) if isinstance(index, slice) else int(found)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, UntypedStorage):
+            return NotImplemented
+        return self.data_ptr() == other.data_ptr()
+
+    def __hash__(self) -> int:
+        return hash(self.data_ptr())
+
+
+PUBLIC["UntypedStorage"] = UntypedStorage

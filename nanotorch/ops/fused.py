@@ -32,8 +32,7 @@ from nanotorch.ops.arguments import need_kind, require
 from nanotorch.ops.binary import clamp, clamp_min
 from nanotorch.ops.elementwise import add, log, mul, rsqrt, tied
 from nanotorch.ops.joining import expand_to
-from nanotorch.ops.linalg import vector_norm
-from nanotorch.ops.reduction import mean_along, sum_along
+from nanotorch.ops.reduction import mean_along, sum_along, vector_norm
 from nanotorch.ops.shape import reshape
 
 # Losses that PyTorch records as one node each; `nn.functional` gives them their public faces.

@@ -39,8 +39,8 @@ from nanotorch.ops.arguments import (
 )
 from nanotorch.ops.binary import NO_DERIVATIVE, no_derivative
 from nanotorch.ops.elementwise import zero_where
-from nanotorch.ops.inplace import blank, writer, written
 from nanotorch.ops.joining import common_shape, expand_to, refuse_larger, unbind
+from nanotorch.ops.memory import blank, writer, written
 from nanotorch.ops.reduction import sum_all
 from nanotorch.ops.shape import unsqueeze
 

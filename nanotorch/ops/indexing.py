@@ -18,6 +18,7 @@ from nanotorch._core.layout import like, normal_dim, own_dim, refuse_overlap, st
 from nanotorch._core.op import Array, hidden_op, method, op
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
+    array_of,
     char_of,
     inplace_form,
     need_ndim,
@@ -27,10 +28,10 @@ from nanotorch.ops.arguments import (
     number_in,
     require,
 )
+from nanotorch.ops.creation import alias
 from nanotorch.ops.gathering import add_rows, added_at, boolean_mask, by_dimension, outside
-from nanotorch.ops.inplace import COPY, copy_, fill_, written
 from nanotorch.ops.joining import expand_to
-from nanotorch.ops.memory import alias, array_of
+from nanotorch.ops.memory import COPY, copy_, fill_, written
 from nanotorch.ops.shape import NO_SLICE, part, reshape, select, slice_along, unsqueeze, view
 from nanotorch.ops.sorting import arranged, slowest_first
 

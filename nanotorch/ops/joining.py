@@ -21,8 +21,8 @@ from nanotorch.ops.arguments import (
     need_tensors,
     require,
 )
+from nanotorch.ops.creation import contiguous_format
 from nanotorch.ops.elementwise import vanishing
-from nanotorch.ops.memory import contiguous_format
 from nanotorch.ops.shape import (
     distinct_dims,
     ints,

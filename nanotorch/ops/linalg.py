@@ -1,4 +1,4 @@
-"""Norms, least squares, functions and powers of matrices."""
+"""Matrices: inverses, systems of equations, factors, determinants, norms, functions of them."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -8,96 +8,699 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import named, named_tuple
-from nanotorch._core.batched import elementwise, leading, looped, separately, under_vmap
+from nanotorch._core.batched import Call, elementwise, leading
 from nanotorch._core.dtypes import dtype as DType
-from nanotorch._core.op import PUBLIC, Array, hidden_op, method, op
-from nanotorch._core.sums import DOUBLE, sum_over, sum_products
-from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import as_number, need_kind, need_ndim, need_one_dtype, require
+from nanotorch._core.op import PUBLIC, Array, hidden_op, method, op, public
+from nanotorch._core.tensor import Tensor
+from nanotorch.ops.arguments import need_kind, need_ndim, need_one_dtype, require
 from nanotorch.ops.creation import convert
-from nanotorch.ops.elementwise import abs as absolute
-from nanotorch.ops.elementwise import pow, sign, zero_where
-from nanotorch.ops.factoring import check_matrices, is_vector, singular, svdvals, tr
-from nanotorch.ops.gathering import where_true
+from nanotorch.ops.elementwise import vanishing
+from nanotorch.ops.gathering import where
 from nanotorch.ops.joining import cat_along
-from nanotorch.ops.reduction import Dims, add_all, count, maximum_of_all, normal_dims, sum_along
-from nanotorch.ops.shape import movedim, reshape, squeeze_one, unsqueeze
-from nanotorch.ops.sorting import amax, amin
+from nanotorch.ops.reduction import Dims, amax, amin, norm_along, normal_dims, others, vector_norm
+from nanotorch.ops.shape import diag_embed, movedim, reshape, transpose, tril, triu, unsqueeze
 
-# Norms of vectors and matrices.
-
-
-INF = math.inf
-minimum_of_all: Callable[..., Any] = np.minimum.reduce
+# Inverses and systems of linear equations, for batches of square matrices.
 
 
-def norm_slope(
-    g: Any, input: Any, out: Any, ord: float, dim: tuple[int, ...], keepdim: bool
-) -> Any:
-    """The gradient of a vector norm; zero where the norm is zero; none at all of a count."""
-    if ord == 0:
-        return None
-    if not keepdim:
-        shape = tuple([1 if d in dim else n for d, n in enumerate(input.shape)])
-        g, out = reshape(g, shape), reshape(out, shape)
-    if ord == 1:
-        return g * sign(input)
-    if ord == 2:
-        # Not zeros: the second derivative at zero is nan, which comes as such a gradient.
-        return input * (g * where_true(out == 0, out * 0, 1 / out, None))
-    if math.isinf(ord):
-        # Not the result: of half precision that is rounded.
-        size = absolute(input)
-        largest = size == (amax if ord > 0 else amin)(size, dim, True)
-        share = g / sum_along(largest, dim, True)
-        return zero_where(share * sign(input), ~largest)
-    if ord < 1:
-        steep = zero_where(sign(input) * pow(absolute(input), ord - 1), input == 0)
-        return steep * g * pow(out, 1 - ord)
-    scale = zero_where(g / pow(out, ord - 1), out == 0)
-    if ord < 2:
-        return sign(input) * pow(absolute(input), ord - 1) * scale
-    return input * pow(absolute(input), ord - 2) * scale
+class _LinAlgError(RuntimeError):
+    """Raised where a matrix has no inverse, or no factors of the wanted kind."""
 
 
-@hidden_op(input=norm_slope, node="LinalgVectorNormBackward0", in_order=True, wide=True)
-def norm_along(input: Array, ord: float, dim: tuple[int, ...], keepdim: bool) -> Array:
-    """``sum(abs(input) ** ord) ** (1 / ord)`` along dimensions."""
-    need_kind("linalg.vector_norm", input)
-    if ord and count(input.shape, dim) == 1:  # no power that over- or underflows
-        return maximum_of_all(np.abs(input), dim, None, None, keepdim)
-    if ord == 2:
-        return np.sqrt(sum_products(input, input, dim, keepdim))
-    if math.isinf(ord) or ord < 0:
-        require(count(input.shape, dim), "linalg.vector_norm(): no elements for order {:g}", ord)
-    size = np.abs(input)
-    if math.isinf(ord):
-        return (maximum_of_all if ord > 0 else minimum_of_all)(size, dim, None, None, keepdim)
-    if ord == 0:
-        return add_all(size != 0, dim, input.dtype, None, keepdim)
-    if ord == 1:
-        return sum_over(size, dim, keepdim)
-    # Not the operator: of a single number it would compute other last bits than of an array.
-    total = sum_over(np.power(size, ord, out=...), dim, keepdim)
-    # In single precision already the exponent would not be exact.
-    return np.power(total, 1 / ord, dtype=DOUBLE, out=...).astype(input.dtype, copy=False)
+LinAlgError = _LinAlgError
 
 
-def vector_norm(
-    input: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = False, *,
-    dtype: DType | None = None,
-) -> Tensor:  # fmt: skip
-    """``sum(abs(x) ** ord) ** (1 / ord)`` along ``dim``, by default over all elements.
+def tr(A: Any) -> Any:
+    """The transposes of matrices."""
+    return transpose(A, -2, -1)
+
+
+def by_columns(A: Array) -> Array:
+    """The matrices laid out by columns, as LAPACK writes them."""
+    return np.ascontiguousarray(A.swapaxes(-1, -2)).swapaxes(-1, -2)
+
+
+def check_matrices(name: str, A: Array, square: bool = True) -> None:
+    """Refuse what is no matrix of floats."""
+    need_ndim(name, A, 2)
+    if square and A.shape[-2] != A.shape[-1]:
+        raise RuntimeError(
+            f"{name}: A must be batches of square matrices, but they are {A.shape[-2]} by "
+            f"{A.shape[-1]} matrices"
+        )
+    need_kind(name, A, half=False)
+
+
+def each_or_nan(
+    A: Array, function: Callable[[Array], Array], step: Callable[[Array], int]
+) -> tuple[Array, Array]:
+    """What ``function`` makes of matrices, and for each 0.
+
+    Those for which it fails are nan, and have the number of the ``step`` at which it does.
+    """
+    info = np.zeros(A.shape[:-2], np.int32)
+    try:
+        return function(A), info
+    except np.linalg.LinAlgError:
+        out = np.full(A.shape, math.nan, A.dtype)
+        for index in np.ndindex(info.shape):
+            try:
+                out[index] = function(A[index])
+            except np.linalg.LinAlgError:
+                info[index] = step(A[index])
+        return out, info
+
+
+def refuse_failed(info: Array, text: str, error: type[Exception] = LinAlgError) -> None:
+    """Refuse matrices if one of them failed.
 
     Args:
-        ord: any number; infinity gives the largest absolute value, 0 counts what is not zero.
-        dtype: convert to it first.
+        info: for each 0, or the step at which it failed.
+        text: the error, with `{which}` of them it is and at which `{step}`.
+    """
+    if info.any():
+        first = np.flatnonzero(info)[0]
+        which = f"(Batch element {first}): " if info.ndim else ""
+        raise error(text.format(which=which, step=info.reshape(-1)[first]))
+
+
+# The inverse
+
+
+@hidden_op(
+    input=lambda g, out: -(tr(out) @ g @ tr(out)),
+    node="LinalgInvExBackward0", batch=leading,
+)  # fmt: skip
+def inverse_or_nan(input: Array, checked: bool = False) -> Array:
+    """The inverses; nan of singular matrices, which are refused if ``checked``."""
+    check_matrices("linalg.inv", input)
+    # Of a singular matrix the step is that at which the elimination meets a zero.
+    out, info = each_or_nan(
+        input, np.linalg.inv, lambda A: int(eliminated(A.astype(np.float64))[2]) or len(A)
+    )
+    if checked:
+        text = (
+            "linalg.inv: {which}The diagonal element {step} is zero, the inversion could not be "
+            "completed because the input matrix is singular."
+        )
+        refuse_failed(info, text)
+    return by_columns(out)
+
+
+def inv(A: Any) -> Any:
+    """The inverses of square matrices, ``(..., n, n)``.
 
     Raises:
-        NotImplementedError: for integers.
+        LinAlgError: for a singular matrix.
     """
-    input = input if dtype is None else convert(input, dtypes.as_dtype(dtype))
-    return norm_along(input, float(as_number(ord)), normal_dims(dim, input.ndim), keepdim)
+    return inverse_or_nan(A, True)
+
+
+@method
+def inverse(input: Any) -> Any:
+    """`torch.linalg.inv` by another name."""
+    return inv(input)
+
+
+# Systems of equations
+
+
+def is_vector(A: tuple[int, ...], B: tuple[int, ...]) -> bool:
+    """Whether right-hand sides are vectors rather than matrices."""
+    return len(B) == 1 or (len(A) - 1 == len(B) and A[:-1] == B)
+
+
+def check_system(name: str, A: Array, B: Array, left: bool) -> None:
+    """Refuse right-hand sides that do not fit the matrices."""
+    text = "{}: Incompatible shapes of A and B for the equation {} = B ({}x{} and {}x{})"
+    shapes = (*A.shape[-2:], *B.shape[-2:])
+    require(A.shape[-2] == B.shape[-2 if left else -1], text, name, "AX" if left else "XA", *shapes)
+
+
+def outer_slope(gB: Any, X: Any, vector: bool, left: bool) -> Any:
+    """The gradient of the matrices of a system, from that of the right-hand sides."""
+    if vector:
+        gB, X = unsqueeze(gB, -1), unsqueeze(X, -1)
+    return -(gB @ tr(X)) if left else -(tr(X) @ gB)
+
+
+def solution(A: Array, B: Array, left: bool) -> Array:
+    """The X with ``A X = B``, or else ``X A = B``."""
+    if left:
+        return np.linalg.solve(A, B)
+    return np.linalg.solve(A.swapaxes(-1, -2), B.swapaxes(-1, -2)).swapaxes(-1, -2)
+
+
+def solved_of_all(call: Call) -> Any:
+    """`solve` of each sample; vectors as matrices of one column."""
+    A, B = call.args["A"], call.args["B"]
+    if not is_vector(A.shape, B.shape):
+        return elementwise(call)
+    columns = {**call.args, "B": B.unsqueeze(-1)}
+    return elementwise(Call(call.op, False, columns, call.batch)).squeeze(-1)
+
+
+@hidden_op(
+    A=lambda g, A, out, left: outer_slope(solve(tr(A), g, left=left), out, out.ndim < A.ndim, left),
+    B=lambda g, A, left: solve(tr(A), g, left=left),
+    node="LinalgSolveExBackward0", batch=solved_of_all,
+)  # fmt: skip
+def solve(A: Array, B: Array, *, left: bool = True) -> Array:
+    """The solutions X of ``A X = B``, or of ``X A = B``.
+
+    Args:
+        A: ``(..., n, n)``.
+        B: ``(..., n, k)``, or vectors ``(..., n)``.
+        left: whether A stands on the left.
+
+    Raises:
+        LinAlgError: for a singular matrix.
+    """
+    need_kind("linalg.solve", A, half=False)
+    need_one_dtype(A, B)
+    check_matrices("linalg.solve", A)
+    vector = is_vector(A.shape, B.shape)
+    if not vector:
+        need_ndim("linalg.solve", B, 2)
+    B = B[..., None] if vector else B
+    check_system("linalg.solve", A, B, left)
+    try:
+        X = solution(A, B, left)
+    except np.linalg.LinAlgError:
+        text = "torch.linalg.solve: {which}The solver failed because the input matrix is singular."
+        refuse_failed(each_or_nan(A, np.linalg.inv, len)[1], text)
+        raise
+    return X[..., 0] if vector else by_columns(X)
+
+
+def triangle_slopes(
+    g: Any, input: Any, out: Any, upper: bool, left: bool, unitriangular: bool
+) -> tuple[Any, Any]:
+    """The gradients of triangular systems, of whose matrices one triangle counts."""
+    gB = solve_triangular(tr(input), g, upper=not upper, left=left, unitriangular=unitriangular)
+    gA, beyond = outer_slope(gB, out, False, left), int(unitriangular)
+    return triu(gA, beyond) if upper else tril(gA, -beyond), gB
+
+
+@hidden_op(
+    input=triangle_slopes, B=triangle_slopes, joint=True,
+    node="LinalgSolveTriangularBackward0", batch=elementwise,
+)  # fmt: skip
+def solve_triangular(
+    input: Array, B: Array, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Array:
+    """`solve` for triangular matrices, of which the other triangle is not looked at.
+
+    Args:
+        upper: whether the matrices are upper triangular.
+        unitriangular: take the diagonal for ones.
+    """
+    check_matrices("linalg.solve_triangular", input)
+    check_matrices("linalg.solve_triangular", B, square=False)
+    need_one_dtype(input, B)
+    check_system("linalg.solve_triangular", input, B, left)
+    beyond = int(unitriangular)
+    A = np.triu(input, beyond) if upper else np.tril(input, -beyond)
+    return solution(A + np.eye(A.shape[-1], dtype=A.dtype) if beyond else A, B, left)
+
+
+# Factors of matrices: Cholesky, QR, singular values, eigenvalues of symmetric matrices.
+#
+# LAPACK does the work. Singular vectors and eigenvectors are determined up to their signs only.
+#
+# Reference:
+#     Giles, Collected Matrix Derivative Results for Forward and Reverse Mode Algorithmic
+#     Differentiation, 2008; Seeger et al., Auto-Differentiating Linear Algebra, 2017.
+
+
+# Positive definite matrices
+
+
+def cholesky_slope(g: Any, L: Any) -> Any:
+    """The gradient of a matrix from that of its lower factor, in equal shares to both triangles."""
+    middle = tr(L) @ g
+    inverse = inverse_or_nan(L)
+    half = tr(inverse) @ (0.5 * (tril(middle) + tril(middle, -1))) @ inverse
+    return 0.5 * (half + tr(half))
+
+
+def lower_factor(A: Array) -> Array:
+    """NumPy's `cholesky`, to which nan, and infinities beside the diagonal, are like any number."""
+    out = np.linalg.cholesky(A)
+    if np.isnan(out).any() or not np.isfinite(np.tril(A, -1)).all():
+        raise np.linalg.LinAlgError
+    return out
+
+
+def leading_minor(A: Array) -> int:
+    """The order, from 1, of the first leading minor that is not positive."""
+    for k in range(1, len(A)):
+        try:
+            lower_factor(A[:k, :k])
+        except np.linalg.LinAlgError:
+            return k
+    return len(A)
+
+
+@hidden_op(
+    input=lambda g, out, upper: cholesky_slope(tr(g) if upper else g, tr(out) if upper else out),
+    aux=("info",), fields=("L", "info"), node="LinalgCholeskyExBackward0", batch=leading,
+)  # fmt: skip
+def cholesky_ex(
+    input: Array, *, upper: bool = False, check_errors: bool = False
+) -> tuple[Array, Array]:
+    """`cholesky`, and for each the order of the minor at which it failed: ``(L, info)``.
+
+    That is 0 for success. Without ``check_errors`` the others are nan.
+    """
+    check_matrices("linalg.cholesky", input)
+    A = input.swapaxes(-1, -2) if upper else input
+    out, info = each_or_nan(A, lower_factor, leading_minor)
+    if check_errors:
+        text = (
+            "linalg.cholesky: {which}The factorization could not be completed because the input is "
+            "not positive-definite (the leading minor of order {step} is not positive-definite)."
+        )
+        refuse_failed(info, text)
+    return by_columns(out.swapaxes(-1, -2) if upper else out), info
+
+
+def linalg_cholesky(input: Any, *, upper: bool = False) -> Any:
+    """The lower triangular L with ``A = L Lᵀ`` of symmetric positive definite matrices.
+
+    Args:
+        upper: return the upper triangular ``Lᵀ``, and look at the upper triangle of A only.
+
+    Raises:
+        LinAlgError: if a matrix is not positive definite.
+    """
+    return cholesky_ex(input, upper=upper, check_errors=True)[0]
+
+
+@method
+def cholesky(input: Any, upper: bool = False) -> Any:
+    """The former form of `torch.linalg.cholesky`, which PyTorch has removed.
+
+    Raises:
+        RuntimeError: always, as there.
+    """
+    raise RuntimeError(
+        "PyTorch has removed torch.cholesky. Use torch.linalg.cholesky(A), or .mH of it for "
+        "upper=True"
+    )
+
+
+# Orthogonal and triangular factors
+
+
+def square_qr_slope(gQ: Any, gR: Any, Q: Any, R: Any) -> Any:
+    """The gradient of a matrix of no more columns than rows; either gradient may be missing."""
+    middle = 0.0
+    if gR is not None:
+        middle = middle + gR @ tr(R)
+    if gQ is not None:
+        middle = middle - tr(Q) @ gQ
+    inner = Q @ (triu(middle) + tr(triu(middle, 1)))
+    if gQ is not None:
+        inner = gQ + inner
+    return inner @ tr(inverse_or_nan(R))
+
+
+def qr_slope(g: Any, Q: Any, R: Any, form: str) -> Any:
+    """The gradient of `qr`."""
+    gQ, gR = g
+    rows, columns = Q.shape[-2], R.shape[-1]
+    require(form != "r", "qr(): mode='r' has no derivative, since it computes no Q")
+    require(form != "complete" or rows <= columns, "qr(): no derivative of a wider complete Q")
+    if rows >= columns:
+        return square_qr_slope(gQ, gR, Q, R)
+    # The first columns [U | V] of R make Q; the others follow from it.
+    along, U, V = R.ndim - 1, R[..., :rows], R[..., rows:]
+    if gR is None:
+        return cat_along([square_qr_slope(gQ, None, Q, U), Q @ (V * 0)], along)
+    gU, gV = gR[..., :rows], gR[..., rows:]
+    through = Q @ V @ tr(gV)
+    gQ = through if gQ is None else gQ + through
+    return cat_along([square_qr_slope(gQ, gU, Q, U), Q @ gV], along)
+
+
+def factors_of_all(call: Call) -> Any:
+    """`qr` of each sample; the factor that is left out is empty."""
+    Q, R = leading(call)
+    return (Q.expand(call.batch.size, 0) if call.args["form"] == "r" else Q), R
+
+
+@hidden_op(
+    A=qr_slope, results=("Q", "R"), fields=("Q", "R"),
+    node="LinalgQrBackward0", batch=factors_of_all,
+)  # fmt: skip
+def qr_factors(A: Array, form: str) -> tuple[Array, Array]:
+    """The kernel of `qr`."""
+    check_matrices("linalg.qr", A, square=False)
+    require(form in ("reduced", "complete", "r"), "qr(): unknown mode {!r}", form)
+    found: Any = np.linalg.qr(A, form)  # type: ignore[call-overload]
+    return (np.empty(0, A.dtype), found) if form == "r" else tuple(found)
+
+
+# Singular values
+
+
+def differences(values: Any) -> Any:
+    """``values_j - values_i``, and 1 on the diagonal."""
+    return unsqueeze(values, -2) - unsqueeze(values, -1) + diag_embed(values * 0 + 1)
+
+
+def off_diagonal(A: Any) -> Any:
+    """Matrices without their diagonal."""
+    return triu(A, 1) + tril(A, -1)
+
+
+def svd_slope(g: Any, U: Any, S: Any, Vh: Any) -> Any:
+    """The gradient of `svd`, any part of which may be missing."""
+    gU, gS, gVh = g
+    k, m, n = S.shape[-1], U.shape[-2], Vh.shape[-1]
+    U, Vh = U[..., :k], Vh[..., :k, :]
+    row, column = unsqueeze(S, -2), unsqueeze(S, -1)
+    middle = diag_embed(S * 0 if gS is None else gS)
+    gaps = differences(S * S)
+    beyond: Any = 0.0
+    if gU is not None:
+        gU = gU[..., :k]
+        turn = tr(U) @ gU
+        middle = middle + off_diagonal((turn - tr(turn)) / gaps) * row
+        if m > k:
+            beyond = beyond + ((gU - U @ turn) / row) @ Vh
+    if gVh is not None:
+        gVh = gVh[..., :k, :]
+        turn = Vh @ tr(gVh)
+        middle = middle + column * off_diagonal((turn - tr(turn)) / gaps)
+        if n > k:
+            beyond = beyond + U @ ((gVh - tr(turn) @ Vh) / column)
+    return U @ middle @ Vh + beyond
+
+
+def singular(A: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
+    """Singular values and vectors; all nan for a matrix with an infinity."""
+    finite = np.isfinite(A).all((-2, -1))
+    if finite.all():
+        return np.linalg.svd(A, full_matrices)
+    undefined = np.isnan(A).any((-2, -1))
+    if undefined.any():
+        refuse_failed(undefined, "linalg.svd: {which}the matrix contains nan")
+    U, S, Vh = np.linalg.svd(np.where(finite[..., None, None], A, 0), full_matrices)
+    for part in (U, S, Vh):
+        part[~finite] = np.nan
+    return U, S, Vh
+
+
+svd_result = named_tuple("svd", "U", "S", "V")
+
+
+@hidden_op(
+    A=svd_slope, results=("U", "S", "Vh"), fields=("U", "S", "Vh"),
+    node="LinalgSvdBackward0", batch=leading,
+)  # fmt: skip
+def linalg_svd(A: Array, full_matrices: bool = True) -> tuple[Array, Array, Array]:
+    """Orthogonal U, V and values S, from the greatest, with ``A = U diag(S) Vᵀ``: ``(U, S, Vh)``.
+
+    Args:
+        A: ``(..., m, n)``.
+        full_matrices: whether U and Vh are square; else they have min(m, n) columns and rows.
+
+    Raises:
+        LinAlgError: for a matrix with a nan.
+    """
+    check_matrices("linalg.svd", A, square=False)
+    return singular(A, full_matrices)
+
+
+def svdvals(A: Any) -> Any:
+    """The singular values, from the greatest."""
+    return linalg_svd(A, False)[1]
+
+
+@method
+def svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
+    """`torch.linalg.svd` in its former form: the named tuple ``(U, S, V)``, the last transposed.
+
+    Args:
+        some: whether U and V have min(m, n) columns only.
+        compute_uv: False for zeros in place of both.
+    """
+    need_ndim("linalg.svd", input, 2)
+    U, S, Vh = linalg_svd(input, not some)
+    if not compute_uv:
+        U, Vh = (part.new_zeros(part.shape) for part in (U, Vh))
+    return svd_result((U, S, transpose(Vh, -2, -1)))
+
+
+# Eigenvalues of symmetric matrices
+
+
+def eigh_slope(g: Any, values: Any, vectors: Any) -> Any:
+    """The gradient of `eigh`, either part of which may be missing."""
+    gL, gV = g
+    middle = diag_embed(values * 0 if gL is None else gL)
+    if gV is not None:
+        turn = tr(vectors) @ gV
+        middle = middle + 0.5 * (turn - tr(turn)) / differences(values)
+    return vectors @ middle @ tr(vectors)
+
+
+@hidden_op(
+    input=eigh_slope, results=("values", "vectors"), fields=("eigenvalues", "eigenvectors"),
+    node="LinalgEighBackward0", batch=leading,
+)  # fmt: skip
+def eigh(input: Array, UPLO: str = "L") -> tuple[Array, Array]:
+    """Eigenvalues, from the smallest, and eigenvectors of symmetric matrices, in columns.
+
+    Args:
+        input: ``(..., n, n)``.
+        UPLO: which triangle to look at, the lower "L" or the upper "U".
+
+    Returns:
+        the named tuple ``(eigenvalues, eigenvectors)``.
+    """
+    check_matrices("linalg.eigh", input)
+    require(UPLO in ("L", "U", "l", "u"), "linalg.eigh(): unknown UPLO {!r}", UPLO)
+    found: Any = np.linalg.eigh(input, "L" if UPLO in "Ll" else "U")
+    return found.eigenvalues, found.eigenvectors
+
+
+def eigvalsh(input: Any, UPLO: str = "L") -> Any:
+    """The eigenvalues of symmetric matrices, from the smallest."""
+    return eigh(input, UPLO)[0]
+
+
+# Determinants of square matrices, and their logarithms.
+
+
+def det_slope(g: Any, input: Any, out: Any) -> Any:
+    """The gradient of determinants: by the inverses, or by the cofactors of singular matrices."""
+    g = unsqueeze(unsqueeze(g, -1), -1)
+    size = input.shape[-1]
+    if size < 2:  # it does not depend on the matrix
+        return g if size else vanishing(input)
+    if bool((out == 0).any()):  # by the cofactors
+        U, S, Vh = linalg_svd(input, False)
+        scale = others(S) * unsqueeze(orientation(U, Vh), -1)
+        return g * ((U * unsqueeze(scale, -2)) @ Vh)
+    return g * unsqueeze(unsqueeze(out, -1), -1) * tr(inverse_or_nan(input))
+
+
+@hidden_op(batch=leading)
+def orientation(U: Array, Vh: Array) -> Array:
+    """The sign of the determinants of products of orthogonal matrices."""
+    return np.sign(np.linalg.det(U) * np.linalg.det(Vh))
+
+
+@op(input=det_slope, node="LinalgDetBackward0", batch=leading)
+def det(input: Array) -> Array:
+    """The determinants of square matrices, ``(..., n, n)``."""
+    check_matrices("linalg.det", input)
+    out = np.asarray(np.linalg.det(input))
+    if not out.all():  # LAPACK stops at a pivot of zero, whatever else there is
+        out[np.isnan(input).any((-2, -1))] = math.nan
+    return out
+
+
+slogdet_result = named_tuple("slogdet", "sign", "logabsdet")
+
+
+@hidden_op(
+    A=lambda g, A: (
+        vanishing(A)
+        if g[1] is None
+        else unsqueeze(unsqueeze(g[1], -1), -1) * tr(inverse_or_nan(A))
+    ),
+    results=("sign", "logabsdet"), fields=("sign", "logabsdet"),
+    node="LinalgSlogdetBackward0", batch=leading,
+)  # fmt: skip
+def linalg_slogdet(A: Array) -> tuple[Array, Array]:
+    """The sign of the determinants and the logarithm of their size: ``(sign, logabsdet)``."""
+    check_matrices("linalg.slogdet", A)
+    sign, size = np.linalg.slogdet(A)
+    return sign, size
+
+
+@method
+def slogdet(input: Any) -> Any:
+    """The sign of the determinants and the logarithm of their size: ``(sign, logabsdet)``."""
+    return slogdet_result(linalg_slogdet(input))
+
+
+@method
+def logdet(input: Any) -> Any:
+    """The logarithm of the determinants; nan of negative ones."""
+    sign, size = linalg_slogdet(input)
+    return where(sign == -1, math.nan, size)
+
+
+# Matrices as a product of triangular ones by rows exchanged: `lu` and what is solved with it.
+#
+# NumPy has no such function: the elimination goes column by column, for all matrices of a batch at
+# once. That of one matrix goes by panels, so that most of it is matrix products.
+
+
+PANEL = 16  # columns that are eliminated before the rest of the matrix follows
+
+
+def eliminated_matrix(work: Array, pivots: Array) -> int:
+    """`eliminated` for one matrix, in place; writes ``pivots`` and returns the first zero pivot."""
+    steps, info = len(pivots), 0
+    for start in range(0, steps, PANEL):
+        stop = min(start + PANEL, steps)
+        panel = work[:, start:stop]
+        for k in range(start, stop):
+            column = panel[k:, k - start]
+            best = k + int(np.abs(column).argmax())
+            pivots[k] = best + 1
+            if best != k:
+                work[[k, best]] = work[[best, k]]
+            pivot = column[0]
+            if pivot == 0:
+                info = info or k + 1
+            else:
+                column[1:] /= pivot
+            if k + 1 < stop:
+                right = panel[k:, k + 1 - start :]
+                right[1:] -= column[1:, None] * right[0]
+        if stop < work.shape[1]:
+            upper = work[start:stop, stop:]
+            square = np.tril(panel[start:stop], -1) + np.eye(stop - start, dtype=work.dtype)
+            upper[...] = np.linalg.solve(square, upper)
+            work[stop:, stop:] -= panel[stop:] @ upper
+    return info
+
+
+def eliminated(A: Array) -> tuple[Array, Array, Array]:
+    """Both factors in one matrix, the rows exchanged (from 1), and the first zero pivot or 0."""
+    shape, (m, n) = A.shape[:-2], A.shape[-2:]
+    work = np.array(A, order="C").reshape(-1, m, n)
+    steps = min(m, n)
+    pivots = np.zeros((len(work), steps), np.int32)
+    info, each = np.zeros(len(work), np.int32), np.arange(len(work))
+    alone = len(work) == 1
+    if alone:
+        info[0] = eliminated_matrix(work[0], pivots[0])
+    for k in range(0 if alone else steps):
+        best = k + np.argmax(np.abs(work[:, k:, k]), 1)
+        pivots[:, k] = best + 1
+        rows = work[each, best]
+        work[each, best], work[:, k] = work[:, k].copy(), rows
+        pivot = work[:, k, k]
+        info = np.where((pivot == 0) & (info == 0), k + 1, info).astype(np.int32)
+        work[:, k + 1 :, k] /= np.where(pivot == 0, 1, pivot).astype(A.dtype)[:, None]
+        work[:, k + 1 :, k + 1 :] -= work[:, k + 1 :, k, None] * work[:, k, None, k + 1 :]
+    return work.reshape(A.shape), pivots.reshape(*shape, steps), info.reshape(shape)
+
+
+def lu_slope(g: Any, out: Any, pivots: Any) -> Any:
+    """The gradient of a matrix from that of both factors in one."""
+    (m, n), ndim = out.shape[-2:], out.ndim
+    k = min(m, n)
+    L, U = unpacked(out)
+    gL, gU, L1, U1 = tril(g[..., :k], -1), triu(g[..., :k, :]), L[..., :k, :], U[..., :k]
+    low, high = tr(L1) @ gL[..., :k, :], gU[..., :k] @ tr(U1)
+    if m > k:
+        high = high - tr(L[..., k:, :]) @ gL[..., k:, :]
+    if n > k:
+        low = low - gU[..., k:] @ tr(U[..., k:])
+    left, right = tr(inverse_or_nan(L1)), tr(inverse_or_nan(U1))
+    both = left @ (tril(low, -1) + triu(high)) @ right
+    if m > k:
+        both = cat_along([both, gL[..., k:, :] @ right], ndim - 2)
+    elif n > k:
+        both = cat_along([both, left @ gU[..., k:]], ndim - 1)
+    return exchanges(pivots, out) @ both
+
+
+@hidden_op(batch=leading)
+def exchanges(pivots: Array, like: Array) -> Array:
+    """The matrices P with ``A = P L U`` for exchanges of rows, in the dtype of a matrix."""
+    flat, m = pivots.reshape(-1, pivots.shape[-1]), like.shape[-2]
+    order = np.tile(np.arange(m), (len(flat), 1))
+    each = np.arange(len(flat))
+    for k in range(flat.shape[1]):
+        other = flat[:, k] - 1
+        order[each, other], order[:, k] = order[:, k].copy(), order[each, other]
+    P = np.zeros((len(flat), m, m), like.dtype)
+    P[each[:, None], order, np.arange(m)] = 1
+    return P.reshape(*pivots.shape[:-1], m, m)
+
+
+@hidden_op(input=lu_slope, aux=("pivots",), node="LinalgLuFactorExBackward0", batch=leading)
+def compact_factors(input: Array, pivot: bool) -> tuple[Array, Array]:
+    """The kernel of `lu_factor`."""
+    need_ndim("lu_factor", input, 2)
+    check_matrices("torch.lu_factor", input, square=False)
+    require(pivot, "linalg.lu_factor: LU without pivoting is not implemented on the CPU")
+    out, pivots, info = eliminated(input)
+    refuse_failed(info, "linalg.lu_factor: {which}U[{step},{step}] is zero", RuntimeError)
+    return out, pivots
+
+
+lu_factor_result = named_tuple("linalg_lu_factor", "LU", "pivots")
+unpack_result = named_tuple("lu_unpack", "P", "L", "U")
+
+
+def unpacked_slope(g: Any, input: Any) -> Any:
+    """The gradient of a matrix that holds both factors; either may be missing."""
+    gL, gU = g
+    k = min(input.shape[-2], input.shape[-1])
+    blank, out = input * 0, 0.0
+    if gL is not None:
+        out = out + cat_along([tril(gL, -1), blank[..., k:]], input.ndim - 1)
+    if gU is not None:
+        out = out + cat_along([triu(gU), blank[..., k:, :]], input.ndim - 2)
+    return out
+
+
+@hidden_op(input=unpacked_slope, results=("L", "U"), node="LuUnpackBackward0", batch=leading)
+def unpacked(input: Array) -> tuple[Array, Array]:
+    """Both factors of a matrix that holds them."""
+    k = min(input.shape[-2:])
+    L = np.tril(input[..., :k], -1) + np.eye(input.shape[-2], k, dtype=input.dtype)
+    return L, np.triu(input[..., :k, :])
+
+
+@public
+def lu_unpack(
+    LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
+) -> Any:
+    """What `torch.linalg.lu` returns, from what `torch.linalg.lu_factor` does.
+
+    Args:
+        unpack_data: False for empty L and U.
+        unpack_pivots: False for an empty P.
+    """
+    empty = LU_data.new_empty(0)
+    P = exchanges(LU_pivots, LU_data) if unpack_pivots else empty
+    L, U = unpacked(LU_data) if unpack_data else (empty, empty)
+    return unpack_result((P, L, U))
+
+
+# Norms of matrices.
 
 
 def matrix_norm(
@@ -120,25 +723,16 @@ def matrix_norm(
         return vector_norm(input, 2, dim, keepdim)
     rows, columns = normal_dims(dim, input.ndim)
     if ord in ("nuc", 2, -2):
-        return spectral_norm(input, ord, rows, columns, keepdim)
-    require(ord in (1, -1, INF, -INF), "linalg.matrix_norm: Order {} not supported.", ord)
+        need_kind("linalg.matrix_norm", input._array, half=False)
+        values = svdvals(movedim(input, (rows, columns), (-2, -1)))
+        out = values.sum(-1) if ord == "nuc" else (amax if ord > 0 else amin)(values, -1)
+        kept = [1 if d in (rows, columns) else n for d, n in enumerate(input.shape)]
+        return reshape(out, tuple(kept)) if keepdim else out
+    require(ord in (1, -1, math.inf, -math.inf), "linalg.matrix_norm: Order {} not supported.", ord)
     along, over = (columns, rows) if math.isinf(ord) else (rows, columns)
     sums = norm_along(input, 1.0, (along,), keepdim)
     over -= not keepdim and along < over
     return (amax if ord > 0 else amin)(sums, over, keepdim)
-
-
-def spectral_norm(A: Tensor, ord: Any, rows: int, columns: int, keepdim: bool) -> Tensor:
-    """A norm that singular values make."""
-    need_kind("linalg.matrix_norm", A._array, half=False)
-    values = svdvals(movedim(A, (rows, columns), (-2, -1)))
-    if ord == "nuc":
-        out = sum_along(values, (values.ndim - 1,), False)
-    else:
-        out = (amax if ord > 0 else amin)(values, -1)
-    if not keepdim:
-        return out
-    return reshape(out, tuple([1 if d in (rows, columns) else n for d, n in enumerate(A.shape)]))
 
 
 def norm(
@@ -191,18 +785,14 @@ PUBLIC["norm"] = named(torch_norm, "norm")
 # Pseudoinverses, least squares, ranks and condition numbers.
 
 
-def tolerances(A: Array, atol: Any, rtol: Any) -> tuple[Any, Any]:
-    """Absolute and relative tolerance, by default that of the dtype for matrices of this size."""
-    held = [t._array[..., None] if isinstance(t, Tensor) else t for t in (atol, rtol)]
-    if held[1] is None:
-        given = atol is not None and bool(np.any(held[0] > 0))
-        held[1] = 0.0 if given else max(A.shape[-2:]) * float(np.finfo(A.dtype).eps)
-    return 0.0 if held[0] is None else held[0], held[1]
-
-
-def counted(S: Array, atol: Any, rtol: Any) -> Array:
-    """Which singular values, from the greatest, count as not zero."""
-    return np.asarray(np.maximum(atol, rtol * S.max(-1, keepdims=True, initial=0.0)) < S)
+def counted(S: Array, A: Array, atol: Any, rtol: Any) -> Array:
+    """Which singular values of matrices count as not zero; the defaults are those of `pinv`."""
+    low, share = (t._array[..., None] if isinstance(t, Tensor) else t for t in (atol, rtol))
+    if share is None:
+        given = low is not None and bool(np.any(low > 0))
+        share = 0.0 if given else max(A.shape[-2:]) * float(np.finfo(A.dtype).eps)
+    least = share * S.max(-1, keepdims=True, initial=0.0)
+    return np.asarray(np.maximum(0.0 if low is None else low, least) < S)
 
 
 # The pseudoinverse
@@ -228,14 +818,12 @@ def pseudoinverse(input: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
     require(input.dtype.char in "fd", "linalg.pinv(): expected single or double precision")
     if hermitian:
         check_matrices("linalg.pinv", input)
-    atol, rtol = tolerances(input, atol, rtol)
-    if hermitian:
         S, V = np.linalg.eigh(input)
         U, size = V, np.abs(S)
     else:
         U, S, Vh = singular(input, False)
         V, size = Vh.swapaxes(-1, -2), S
-    kept = counted(size, atol, rtol)
+    kept = counted(size, input, atol, rtol)
     inverse = np.where(kept, 1 / np.where(kept, S, 1), 0).astype(input.dtype)
     return (V * inverse[..., None, :]) @ U.swapaxes(-1, -2)
 
@@ -258,27 +846,6 @@ def pinv(
 def pinverse(input: Any, rcond: float = 1e-15) -> Any:
     """`torch.linalg.pinv` with a tolerance of its own."""
     return pinv(input, rcond)
-
-
-@under_vmap(looped)
-def matrix_rank(
-    input: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
-) -> Tensor:
-    """The ranks of matrices: how many singular values are not zero; arguments as for `pinv`.
-
-    Args:
-        tol: an absolute tolerance alone.
-    """
-    array = input._array
-    need_ndim("linalg.matrix_rank", array, 2)
-    require(array.dtype.char in "fd", "linalg.matrix_rank(): expected single or double precision")
-    if tol is not None:
-        atol, rtol = tol, 0.0
-    if hermitian:
-        sizes = np.abs(np.linalg.eigvalsh(array))
-    else:
-        sizes = singular(array, False)[1]
-    return wrap(np.asarray(counted(sizes, *tolerances(array, atol, rtol)).sum(-1)))
 
 
 # Least squares
@@ -307,44 +874,6 @@ def least_squares(input: Array, other: Array, atol: Any, rtol: Any) -> tuple[Arr
 
 
 lstsq_result = named_tuple("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
-DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
-
-
-@under_vmap(separately)
-def lstsq(input: Any, b: Any, rcond: float | None = None, *, driver: str | None = None) -> Any:
-    """The X that make ``A X - B`` smallest: ``(solution, residuals, rank, singular_values)``.
-
-    Args:
-        input: ``(..., m, n)``.
-        b: ``(..., m, k)``, or vectors ``(..., m)``.
-        rcond: singular values below this share of the greatest count as zero.
-        driver: which results there are: "gelsy" gives ranks, "gels" residuals, "gelsd" and
-            "gelss" all of them; the others are empty.
-
-    Raises:
-        RuntimeError: for sides that do not fit, or another driver.
-    """
-    driver = "gelsy" if driver is None else driver
-    require(driver in DRIVERS, "linalg.lstsq(): driver must be one of {}", DRIVERS)
-    need_ndim("linalg.lstsq", input, 2)
-    need_ndim("linalg.lstsq", b, 1)
-    need_one_dtype(input, b)
-    need_ndim("linalg.lstsq", b, input.ndim - 1, input.ndim)
-    vector = is_vector(tuple(input.shape), tuple(b.shape))
-    rows, size = input.shape[-2], b.shape[-1 if vector else -2]
-    require(rows == size, "linalg.lstsq(): {} and {} rows do not match", rows, size)
-    X, residuals = least_squares(input, unsqueeze(b, -1) if vector else b, None, rcond)
-    if vector:
-        X = squeeze_one(X, X.ndim - 1).clone()
-    rank, values = X.new_empty(0, dtype=dtypes.int64), X.new_empty(0)
-    if driver != "gels":
-        rank = matrix_rank(input, rtol=rcond)
-    if driver in ("gelsd", "gelss"):
-        values = svdvals(input.detach())
-    full = not rank.numel() or bool((rank == input.shape[-1]).all())
-    if driver == "gelsy" or input.shape[-2] <= input.shape[-1] or not full:
-        residuals = residuals.reshape(-1)[:0].clone()
-    return lstsq_result((X, residuals, rank, values))
 
 
 # Functions of matrices: the exponential, systems by Cholesky's factor, reflections.
@@ -355,24 +884,6 @@ PADE = (64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796
         129060195264000.0, 10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0,
         40840800.0, 960960.0, 16380.0, 182.0, 1.0)  # fmt: skip
 REACH = 5.371920351148152
-
-
-def exponential(A: Array) -> Array:
-    """The exponential by scaling, an approximation and squaring, in double precision."""
-    A = A.astype(np.float64)
-    norm = np.abs(A).sum(-2).max(initial=0.0)
-    squarings = max(0, int(np.ceil(np.log2(norm / REACH)))) if REACH < norm < np.inf else 0
-    A = A / 2.0**squarings
-    power, square = np.broadcast_to(np.eye(A.shape[-1]), A.shape), A @ A
-    even, odd = np.zeros_like(A), np.zeros_like(A)
-    for k in range(0, len(PADE), 2):
-        even, odd = even + PADE[k] * power, odd + PADE[k + 1] * power
-        power = power @ square
-    odd = A @ odd
-    out: Array = np.linalg.solve(even - odd, even + odd)
-    for _ in range(squarings):
-        out = out @ out
-    return out
 
 
 def exponential_slope(g: Any, input: Any) -> Any:
@@ -391,7 +902,20 @@ def linalg_matrix_exp(input: Array) -> Array:
         Higham, The Scaling and Squaring Method for the Matrix Exponential Revisited, 2005.
     """
     check_matrices("linalg.matrix_exp", input)
-    return exponential(input).astype(input.dtype) if input.size else input.copy()
+    A = input.astype(np.float64)
+    norm = np.abs(A).sum(-2).max(initial=0.0)
+    squarings = max(0, int(np.ceil(np.log2(norm / REACH)))) if REACH < norm < np.inf else 0
+    A = A / 2.0**squarings
+    power, square = np.broadcast_to(np.eye(A.shape[-1]), A.shape), A @ A
+    even, odd = np.zeros_like(A), np.zeros_like(A)
+    for k in range(0, len(PADE), 2):
+        even, odd = even + PADE[k] * power, odd + PADE[k + 1] * power
+        power = power @ square
+    odd = A @ odd
+    out: Array = np.linalg.solve(even - odd, even + odd)
+    for _ in range(squarings):
+        out = out @ out
+    return out.astype(input.dtype)
 
 
 @method
@@ -400,17 +924,15 @@ def matrix_exp(input: Any) -> Any:
     return linalg_matrix_exp(input)
 
 
-def cholesky_solve_slope(g: Any, input2: Any, out: Any, upper: bool) -> Any:
-    """The gradient of a factor, from the symmetric one of its product with its transpose."""
-    common = cholesky_solve(g, input2, upper) @ tr(out)
+def cholesky_solve_slopes(g: Any, input2: Any, out: Any, upper: bool) -> tuple[Any, Any]:
+    """The gradients; a factor's from the symmetric one of its product with its transpose."""
+    first = cholesky_solve(g, input2, upper)
+    common = first @ tr(out)
     common = common + tr(common)
-    return -(input2 @ common) if upper else -(common @ input2)
+    return first, -(input2 @ common) if upper else -(common @ input2)
 
 
-@op(
-    input=lambda g, input2, upper: cholesky_solve(g, input2, upper),
-    input2=cholesky_solve_slope, batch=elementwise,
-)  # fmt: skip
+@op(input=cholesky_solve_slopes, input2=cholesky_solve_slopes, joint=True, batch=elementwise)
 def cholesky_solve(input: Array, input2: Array, upper: bool = False) -> Array:
     """The solutions X of ``A X = input`` for A with the Cholesky factor ``input2``.
 
@@ -419,12 +941,9 @@ def cholesky_solve(input: Array, input2: Array, upper: bool = False) -> Array:
         input2: ``(..., n, n)``, of which one triangle is looked at.
         upper: whether that is the upper one.
     """
-    for array in (input, input2):
-        need_ndim("cholesky_solve", array, 2)
+    need_ndim("cholesky_solve", input, 2)
     need_one_dtype(input, input2)
-    rows, columns = input2.shape[-2:]
-    require(rows == columns, "cholesky_solve(): {} by {} matrices are not square", rows, columns)
-    require(input.shape[-2] == rows, "cholesky_solve(): not {} rows on both sides", rows)
-    need_kind("cholesky_solve_cpu", input2, half=False)
+    check_matrices("cholesky_solve", input2)
+    check_system("cholesky_solve", input2, input, True)
     L = np.triu(input2).swapaxes(-1, -2) if upper else np.tril(input2)
     return np.linalg.solve(L.swapaxes(-1, -2), np.linalg.solve(L, input))

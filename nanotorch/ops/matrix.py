@@ -32,19 +32,11 @@ from nanotorch.ops.arguments import (
     tensors_given,
     unsupported,
 )
+from nanotorch.ops.creation import contiguous
 from nanotorch.ops.gathering import CHUNK, add_rows, gather_backward
 from nanotorch.ops.joining import cannot_expand, common_shape, expand_to
-from nanotorch.ops.memory import contiguous
 from nanotorch.ops.reduction import sum_along
-from nanotorch.ops.shape import (
-    reshape,
-    squeeze_one,
-    t,
-    transpose,
-    unsafe_view,
-    unsqueeze,
-    view_in,
-)
+from nanotorch.ops.shape import reshape, squeeze_one, t, transpose, unsafe_view, unsqueeze, view_in
 
 # Products of matrices and vectors: `mm`, `mv`, `dot`, `bmm`, and `matmul`, which chooses.
 

@@ -1,462 +1,52 @@
-"""Arrays of what Python and others hold, and views that say more about memory than shape."""
+"""A tensor's memory: views of it by their layout, writes into it, what shares it."""
 
-import functools
-import itertools
+import gc
 import math
-import operator
-import os
-from collections.abc import Iterable, Iterator, Sequence
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import cache, partial, update_wrapper
 from typing import Any
 
 import numpy as np
 
-from nanotorch._core import dtypes
-from nanotorch._core.arguments import as_int, as_ints, kind_of, refused
+from nanotorch._core.arguments import METHOD, arguments_of, as_int, as_ints, named, within_memory
 from nanotorch._core.batched import (
     Batch,
     Call,
+    NoValues,
     batched,
     elementwise,
     everything,
     function_in_batch,
+    in_place,
+    stand_for,
     under_vmap,
 )
-from nanotorch._core.bfloat16 import Bfloat16Array, cast, of_bits
-from nanotorch._core.call_site import warn_once
-from nanotorch._core.dtypes import CPU, device, require_cpu
-from nanotorch._core.dtypes import dtype as DType
-from nanotorch._core.grad_mode import mode
-from nanotorch._core.layout import address, layout, order_of, strided, whole_memory
-from nanotorch._core.op import PUBLIC, Array, hidden_op, method, op, public
-from nanotorch._core.tensor import Tensor, require_float, wrap
-from nanotorch.ops.arguments import require
-
-# What Python and NumPy hold as an array: numbers, nested sequences of them, arrays.
-#
-# Lists of numbers are read level by level, at the speed of C. What is stranger, or wrong, is gone
-# through one by one, as PyTorch does it, which decides what is found first.
-
-
-FLOAT, INT, BOOL = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
-NUMBERS = {float, int, bool}
-PLAIN_SEQUENCES = {list, tuple}
-MOST_DIMENSIONS, OF_NUMPY = 128, 64  # of nested lists; of arrays
-# The lowest and highest integer: unsigned types wrap around below zero.
-LIMITS = {
-    d._numpy: (int(i.min) or -int(i.max), int(i.max))
-    for d in dtypes.ALL
-    if d.category == 1
-    for i in [np.iinfo(d._numpy)]
-}
-
-NEGATIVE = (
-    "At least one stride in the given numpy array is negative, and tensors with negative strides "
-    "are not currently supported. (You can probably work around this by making a copy of your "
-    "array  with array.copy().) "
+from nanotorch._core.call_site import wrote
+from nanotorch._core.dtypes import Number, refuse_beyond, require_cpu
+from nanotorch._core.grad_mode import mode, refuse_write
+from nanotorch._core.graph import Step, View, check_memory, keep_accumulators, refuse_history
+from nanotorch._core.layout import address, owner_of, whole_memory
+from nanotorch._core.op import (
+    OPS,
+    Array,
+    default_node_name,
+    hidden_op,
+    method,
+    node_class,
+    op,
+    public,
 )
-UNEVEN = "the strides of the NumPy array are no multiples of the size of its elements; copy it"
-BYTE_ORDER = "the NumPy array has another byte order than the machine; convert it"
-READ_ONLY = (
-    "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. "
-    "This means writing to this tensor will result in undefined behavior. You may want to copy the "
-    "array to protect its data or make it writable before converting it to a tensor. This type of "
-    "warning will be suppressed for the rest of this program."
-)
-SLOW = (
-    "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting "
-    "the list to a single numpy.ndarray with numpy.array() before converting to a tensor."
-)
-TOO_LONG = "Overflow when unpacking long long"
+from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.ops.arguments import as_number, inplace_form, need_ndim, number_in, require, shared
+from nanotorch.ops.creation import UntypedStorage
+from nanotorch.ops.joining import refuse_larger
+from nanotorch.ops.reduction import sum_all
+from nanotorch.ops.shape import ints, squeeze, t, transpose, unsqueeze, view_in
+
+# Views of the whole memory.
 
-# Arrays
-
-
-def shared(given: np.ndarray, writable: bool = True) -> np.ndarray:
-    """An array of a tensor's own on the memory of ``given``.
-
-    Args:
-        writable: warn if the memory must not be written to.
-    """
-    known = given.dtype in dtypes.OF_NUMPY and given.dtype != dtypes.BFLOAT16
-    if not known:  # but perhaps in the other byte order
-        dtypes.of_array(np.empty(0, given.dtype.newbyteorder("=")))
-    if writable and not given.flags.writeable:
-        warn_once(READ_ONLY)
-    for stride in given.strides:
-        if stride < 0:
-            raise ValueError(NEGATIVE)
-        if given.itemsize and stride % given.itemsize:
-            raise ValueError(UNEVEN)
-    if not known:
-        raise ValueError(BYTE_ORDER)
-    return dtypes.entered(given.view(np.ndarray))
-
-
-# Numbers and sequences
-
-
-def array_of(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
-    """A new array of the values; by default Python floats give the default dtype."""
-    mode.quiet()
-    kind = None if dtype is None else dtypes.as_dtype(dtype)._numpy
-    numbers = numbers_of(data)
-    if numbers is not None:
-        values, shape, held = numbers
-        return filled(values, held, kind or natural(held)).reshape(shape)
-    if isinstance(data, (str, bytes)):
-        raise TypeError(f"new(): invalid data type '{kind_of(data)}'")
-    if isinstance(data, (np.ndarray, np.generic)):
-        if isinstance(data, Bfloat16Array):
-            return cast(data, kind or data.dtype, order=order_of(data))
-        array = shared(np.asarray(data), writable=False)
-        return array.astype(kind or array.dtype, order=order_of(array))
-    sizes = sizes_of(data)
-    if isinstance(data, list) and data and isinstance(data[0], np.ndarray):
-        warn_once(SLOW)
-    kind = kind or inferred(data)._numpy
-    if 0 in sizes:
-        return np.empty(sizes, kind)
-    return converted(elements(data, sizes, 0), kind).reshape(sizes)
-
-
-def numbers_of(data: Any) -> tuple[Sequence[Any], tuple[int, ...], set[type]] | None:
-    """The Python numbers in regularly nested lists and tuples, the shape, and their types.
-
-    None for what holds anything else.
-    """
-    if type(data) in NUMBERS:
-        return (data,), (), {type(data)}
-    if type(data) not in PLAIN_SEQUENCES:
-        return None
-    values, shape = data, [len(data)]
-    while len(shape) <= OF_NUMPY:
-        held = set(map(type, values))
-        if held <= NUMBERS:
-            return values, tuple(shape), held
-        lengths = set(map(len, values)) if held <= PLAIN_SEQUENCES else ()
-        if len(lengths) != 1:
-            break
-        shape.append(*lengths)
-        values = list(itertools.chain.from_iterable(values))
-    return None
-
-
-def natural(held: set[type]) -> np.dtype:
-    """The type of a tensor of Python numbers of these types."""
-    if float in held or not held:
-        return dtypes.default.numpy
-    return INT if int in held else BOOL
-
-
-def filled(values: Sequence[Any], held: set[type], kind: np.dtype) -> np.ndarray:
-    """Python numbers of the types ``held`` in an array."""
-    if kind.kind == "f":
-        if int in held:  # by way of float64, as PyTorch does
-            return np.array(values, FLOAT).astype(kind)
-        return np.array(values, kind)
-    if kind.kind != "b" and float not in held:
-        try:
-            array = np.array(values, INT)
-        except OverflowError:
-            raise ValueError(TOO_LONG) from None
-        low, high = LIMITS[kind]
-        if kind != INT and array.size and not low <= array.min() <= array.max() <= high:
-            raise beyond(kind)
-        return array.astype(kind, copy=False)
-    return converted(values, kind)
-
-
-def converted(values: Iterable[Any], kind: np.dtype) -> np.ndarray:
-    """Numbers of any types in an array, one by one."""
-    if kind.kind == "f":
-        return np.array([real(v) for v in values], FLOAT).astype(kind)
-    if kind.kind == "b":
-        return np.array([truth(v) for v in values], BOOL)
-    return np.array([whole(v, kind) for v in values], INT).astype(kind)
-
-
-def real(value: Any) -> float:
-    """A float of anything that has one."""
-    return math.ldexp(value, 0)
-
-
-def truth(value: Any) -> bool:
-    """Whether a number is not zero."""
-    return (value if isinstance(value, (float, np.bool_)) else operator.index(value)) != 0
-
-
-def whole(value: Any, kind: np.dtype) -> int:
-    """An integer for an array of integers."""
-    low, high = LIMITS[kind]
-    if isinstance(value, float):
-        if kind.kind == "u":
-            low = 0
-        if not low <= value < high + 1:
-            raise beyond(kind)
-        return int(value)
-    number = operator.index(value)
-    if not -(2**63) <= number < 2**63:
-        raise ValueError(TOO_LONG)
-    if not low <= number <= high:
-        raise beyond(kind)
-    return number
-
-
-def beyond(kind: np.dtype) -> RuntimeError:
-    """The error for a number that does not fit."""
-    return RuntimeError(f"value cannot be converted to type {kind.name} without overflow")
-
-
-# Sequences of sequences and of tensors
-
-
-def is_sequence(value: Any) -> bool:
-    """Whether it has a length and elements in order."""
-    if isinstance(value, (str, bytes)):
-        return True
-    if isinstance(value, (Tensor, np.generic, dict)):
-        return False
-    kind = type(value)
-    return hasattr(kind, "__getitem__") and hasattr(kind, "__len__")
-
-
-def sizes_of(data: Any) -> tuple[int, ...]:
-    """The shape, as the first of the elements on each level say it."""
-    sizes: list[int] = []
-    while is_sequence(data):
-        sizes.append(len(data))
-        if len(sizes) > MOST_DIMENSIONS:
-            raise ValueError(f"too many dimensions '{type(data).__name__}'")
-        if not sizes[-1]:
-            break
-        data = data[0]
-    if len(sizes) > OF_NUMPY:
-        raise RuntimeError(
-            f"nanotorch's tensors have at most {OF_NUMPY} dimensions, but got {len(sizes)}"
-        )
-    return tuple(sizes)
-
-
-def inferred(data: Any) -> dtypes.dtype:
-    """The dtype that holds all values."""
-    if isinstance(data, Tensor):
-        return data.dtype
-    if isinstance(data, (str, bytes)):
-        raise TypeError(f"new(): invalid data type '{kind_of(data)}'")
-    if isinstance(data, (np.ndarray, np.generic)):
-        return dtypes.of_array(np.asarray(data))
-    if isinstance(data, (bool, int, float)):
-        return dtypes.of_number(data)
-    if not is_sequence(data):
-        raise RuntimeError(f"Could not infer dtype of {kind_of(data)}")
-    if not len(data):
-        return dtypes.default.dtype
-    if any(part is data for part in data):
-        raise TypeError("new(): self-referential lists are incompatible")
-    return functools.reduce(dtypes.promote_types, map(inferred, data))
-
-
-def elements(data: Any, sizes: tuple[int, ...], dim: int) -> Iterator[Any]:
-    """The values in order."""
-    if dim == len(sizes):
-        yield data
-        return
-    try:
-        parts = list(data)
-    except TypeError:
-        raise TypeError("not a sequence") from None
-    if len(parts) != sizes[dim]:
-        raise ValueError(
-            f"expected sequence of length {sizes[dim]} at dim {dim} (got {len(parts)})"
-        )
-    for part in parts:
-        yield from elements(part, sizes, dim + 1)
-
-
-# Memory of others: objects with Python's buffer protocol, and those that speak DLPack.
-
-
-READ_ONLY_BUFFER = (
-    "The given buffer is not writable, and PyTorch does not support non-writable tensors. This "
-    "means you can write to the underlying (supposedly non-writable) buffer using the tensor. You "
-    "may want to copy the buffer to protect its data or make it writable before converting it to a "
-    "tensor. This type of warning will be suppressed for the rest of this program."
-)
-CAPSULE = "from_dlpack(): expected an array, or a capsule that has not been used yet"
-DLPACK_CPU = (1, 0)  # DLPack's name of the only device
-
-
-@public
-def frombuffer(
-    buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False
-) -> Tensor:
-    """The bytes of an object as a tensor of one dimension, on the same memory.
-
-    Args:
-        buffer: bytes, a bytearray, an array, ...
-        count: how many elements. Default: all.
-        offset: how many bytes to pass over.
-        requires_grad: whether operations on it are recorded.
-
-    Raises:
-        ValueError: for an object without bytes, or numbers that do not fit it.
-
-    Warns:
-        UserWarning: once, if the memory is read-only; a write to the tensor is an error then.
-    """
-    if not isinstance(dtype, DType):
-        raise refused(dtype, "torch.dtype")
-    try:
-        data = memoryview(buffer)
-    except TypeError:
-        raise ValueError("object does not implement Python buffer protocol.") from None
-    length, size = data.nbytes, dtype.itemsize
-    require(length and count, "frombuffer(): no elements to be read", error=ValueError)
-    require(0 <= offset < length, "frombuffer(): offset {} is outside", offset, error=ValueError)
-    whole = not (length - offset) % size if count < 0 else offset + count * size <= length
-    require(whole, "frombuffer(): no {} elements in {} bytes", count, length, error=ValueError)
-    if data.readonly:
-        warn_once(READ_ONLY_BUFFER)
-    halves = dtype is dtypes.bfloat16
-    array = np.frombuffer(data, np.uint16 if halves else dtype._numpy, max(count, -1), offset)
-    if halves:
-        array = of_bits(array)
-    if requires_grad:
-        require_float(array)
-    return wrap(array).requires_grad_(requires_grad)
-
-
-@method(public=False)
-def pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """Always an error: pinned memory is for copies to an accelerator, which there is not.
-
-    Raises:
-        RuntimeError: PyTorch's.
-    """
-    raise RuntimeError("Cannot access accelerator device when none is available.")
-
-
-@method(name="__dlpack__", public=False)
-def dlpack(
-    self: Tensor, *, stream: Any = -1, max_version: tuple[int, int] | None = None,
-    dl_device: tuple[int, int] | None = None, copy: bool | None = None, read_only: bool = False,
-) -> Any:  # fmt: skip
-    """The memory of this tensor for `from_dlpack` of another library.
-
-    Raises:
-        BufferError: if the tensor requires grad.
-        AssertionError: for a stream, which only GPUs have.
-    """
-    if self.requires_grad:
-        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-    require(stream in (None, -1), "stream should be None on cpu.", error=AssertionError)
-    return self._array.__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
-
-
-@method(name="__dlpack_device__", public=False)
-def dlpack_device(self: Tensor) -> tuple[int, int]:
-    """Where the tensor is: the CPU, of which there is one."""
-    return DLPACK_CPU
-
-
-class Exported:
-    """A capsule that was taken from its object already, as an object again."""
-
-    def __init__(self, capsule: Any) -> None:
-        self._capsule = capsule
-
-    def __dlpack__(self, **options: Any) -> Any:
-        return self._capsule
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return DLPACK_CPU
-
-
-@public
-def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor on the memory of another library's array.
-
-    Args:
-        ext_tensor: what has a method ``__dlpack__``, or what that gave, which can be used once.
-        device: the CPU is the only one.
-        copy: True: on memory of its own.
-
-    Raises:
-        RuntimeError: for anything else, or a capsule that has been used.
-        BufferError: for memory that cannot be shared: on another device, of other elements, of a
-            tensor that requires grad.
-    """
-    require_cpu(device)
-    if type(ext_tensor).__name__ == "PyCapsule":
-        ext_tensor = Exported(ext_tensor)
-    if not hasattr(ext_tensor, "__dlpack__"):
-        raise RuntimeError(CAPSULE)
-    try:
-        array = np.from_dlpack(ext_tensor, copy=copy)
-    except ValueError as error:
-        raise RuntimeError(CAPSULE) from error
-    return wrap(shared(array, writable=False))
-
-
-@public
-def to_dlpack(tensor: Tensor) -> Any:
-    """The memory of a tensor for another library, to be used once.
-
-    Raises:
-        BufferError: if the tensor requires grad.
-    """
-    return dlpack(tensor, max_version=(1, 0))  # in which it can be told that writing is allowed
-
-
-# Copies, and views that say more about memory than about shape.
-
-
-class memory_format:  # noqa: N801 - PyTorch's name
-    """How the elements of a copy are laid out in memory."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return f"torch.{self.name}"
-
-
-contiguous_format = memory_format("contiguous_format")
-preserve_format = memory_format("preserve_format")
-_names: dict[str, Any] = {
-    "memory_format": memory_format, "contiguous_format": contiguous_format,
-    "preserve_format": preserve_format, "layout": layout, "strided": strided,
-}  # fmt: skip
-PUBLIC.update(_names)
-
-
-@public
-def numel(input: Tensor) -> int:
-    """The number of elements."""
-    return input._array.size
-
-
-@hidden_op(input=lambda g: g, view=True, batch=elementwise)
-def alias(input: Array) -> Array:
-    """The same in all respects."""
-    return input[...]
-
-
-@op(input=lambda g: g, batch=elementwise, one_step=True)
-def clone(input: Array, *, memory_format: Any = preserve_format) -> Array:
-    """A copy; by default with the dimensions in the same order in memory."""
-    return input.copy("C" if memory_format is contiguous_format else order_of(input))
-
-
-@method(public=False)
-def contiguous(self: Tensor, memory_format: Any = contiguous_format) -> Tensor:
-    """The tensor itself if its elements lie in memory in order, else a copy where they do."""
-    if self._array.flags.c_contiguous:
-        return self
-    return clone(self, memory_format=contiguous_format)
-
-
-# Any view of the whole memory
 
 Layout = tuple[tuple[int, ...], tuple[int, ...], int]  # sizes, strides and offset, in elements
 
@@ -466,67 +56,6 @@ def layout_of(array: Array) -> Layout:
     start = address(array) - address(whole_memory(array))
     strides = tuple([s // array.itemsize for s in array.strides])
     return array.shape, strides, start // array.itemsize
-
-
-class UntypedStorage:
-    """The memory that a tensor is a view of, byte by byte."""
-
-    def __init__(self, memory: np.ndarray) -> None:
-        self._memory = memory
-
-    device: device = CPU
-
-    @classmethod
-    def from_file(cls, filename: str, shared: bool = False, nbytes: int = 0) -> "UntypedStorage":
-        """The first bytes of a file, read when they are needed.
-
-        Args:
-            shared: whether what is written goes to the file.
-
-        Raises:
-            RuntimeError: if the file is shorter.
-            OSError: if it cannot be read.
-        """
-        size = os.stat(filename).st_size  # noqa: PTH116 - it may be a text
-        text = "file <{}> size <{}> is smaller than the required mapping size <{}>"
-        require(size >= nbytes, text, filename, size, nbytes)
-        mode: Any = "r+" if shared else "c"
-        return cls(np.memmap(filename, mode=mode, shape=nbytes) if nbytes else np.empty(0, "u1"))
-
-    def untyped(self) -> "UntypedStorage":
-        """The same."""
-        return self
-
-    def data_ptr(self) -> int:
-        """The address of the first byte."""
-        return address(self._memory)
-
-    def __len__(self) -> int:
-        return self._memory.size
-
-    size = nbytes = __len__
-
-    def __sizeof__(self) -> int:
-        return object.__sizeof__(self) + len(self)
-
-    def element_size(self) -> int:
-        """Always 1."""
-        return 1
-
-    def __getitem__(self, index: int | slice) -> Any:
-        found = self._memory[index]
-        return UntypedStorage(found) if isinstance(index, slice) else int(found)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, UntypedStorage):
-            return NotImplemented
-        return self.data_ptr() == other.data_ptr()
-
-    def __hash__(self) -> int:
-        return hash(self.data_ptr())
-
-
-PUBLIC["UntypedStorage"] = UntypedStorage
 
 
 @method(public=False)
@@ -633,14 +162,490 @@ def layout_asked(own: Layout, size: Any, stride: Any, storage_offset: int | None
     return layout
 
 
-def check_width(array: Array, kind: np.dtype) -> None:
-    """Refuse to read elements as others of a width that their layout does not allow."""
-    if kind.itemsize == array.itemsize:
-        return
-    names = " as ".join(dtypes.of_array(np.empty(0, k)).char for k in (array.dtype, kind))
-    told = f"to view {names} (different element sizes)"
-    require(array.ndim, "self.dim() cannot be 0 {}", told)
-    stride, times = array.strides[-1] // array.itemsize, kind.itemsize // array.itemsize
-    require(1 in (stride, array.shape[-1]), "self.stride(-1) must be 1 {}", told)
-    fits = not times or not array.shape[-1] % times
-    require(fits, "self.size(-1) must be divisible by {} {}", times, told)
+# Writes into a tensor's own memory: `copy_`, `fill_`, `zero_`, and in-place views.
+#
+# A kernel declared with ``inplace=True`` usually computes a result, which is then written to the
+# tensor. Those below write to the array they are given and return it, since no result stands apart.
+
+
+def writer(**declared: Any) -> Callable[[Any], Any]:
+    """Declare a kernel that writes to its first argument; what is returned is the in-place form."""
+
+    def declare(kernel: Any) -> Any:
+        op(inplace=True, method=False, public=False, **declared)(kernel)
+        return inplace_form(kernel.__name__)
+
+    return declare
+
+
+def on_copy(kernel: Any, copied: Callable[..., Array], of: int) -> Any:
+    """A kernel that writes to its first argument, called with a copy of that.
+
+    Its source is put together, for any other way to pass arguments on takes longer.
+
+    Args:
+        copied: makes the copy.
+        of: how many arguments it takes.
+    """
+    arguments = arguments_of(kernel)
+    first, *others = [n for n, a in arguments.items() if not a.keyword_only]
+    by_name = [n for n, a in arguments.items() if a.keyword_only]
+    taken = ", ".join([first, *others, *(f"*, {n}" for n in by_name)])
+    given = ", ".join([*others, *(f"{n}={n}" for n in by_name)])
+    asked = ", ".join([first, *others][:of])
+    source = f"lambda {taken}: kernel(copied({asked}), {given})"
+    names = {"kernel": kernel, "copied": copied, "__name__": kernel.__module__}
+    function = eval(source, names)
+    function.__defaults__, function.__kwdefaults__ = kernel.__defaults__, kernel.__kwdefaults__
+    return update_wrapper(function, kernel)
+
+
+COPY = partial(np.array, subok=True)
+IN_ORDER = partial(COPY, order="C")  # with its elements in order in memory
+
+
+def written(
+    copied: Callable[..., Array] = IN_ORDER, of: int = 1, *, method: bool = True, **declared: Any
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare a kernel that writes to its first argument as two operations.
+
+    The function is that on a copy. With ``method`` it is public, and both are methods.
+
+    Args:
+        copied, of: see `on_copy`.
+    """
+
+    def declare(kernel: Any) -> Any:
+        name, node = kernel.__name__, default_node_name(kernel.__name__)
+        function = op(method=method, public=method, **declared)(on_copy(kernel, copied, of))
+        in_place = writer(**{"node": node, **declared})(named(kernel, f"{name}_in_place"))
+        OPS[name].functions[f"{METHOD}{name}_"] = in_place
+        if method:
+            setattr(Tensor, f"{name}_", in_place)
+        return function
+
+    return declare
+
+
+@hidden_op(batch=elementwise)
+def blank(input: Array) -> Array:
+    """Zeros where ``input`` has values: the gradient of what was overwritten."""
+    return np.zeros(input.shape, input.dtype)
+
+
+# Copies
+
+
+@writer(
+    input=lambda g: blank(g),
+    other=lambda g: g,
+    node="torch::autograd::CopyBackwards", batch=elementwise,
+)  # fmt: skip
+def copied_into(input: Array, other: Array) -> Array:
+    """Write ``other`` into ``input``, broadcasting and converting."""
+    if other.ndim > input.ndim:
+        refuse_larger(input.shape, other.shape)
+    try:
+        np.copyto(input, other, casting="unsafe")
+    except ValueError:
+        refuse_larger(input.shape, other.shape)
+        raise
+    return input
+
+
+@method(public=False)
+def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
+    """Write the values of ``other`` into this tensor, broadcasting and converting.
+
+    Raises:
+        RuntimeError: if the shapes do not fit, or the tensor must not be written to.
+    """
+    if not isinstance(other, Tensor) and isinstance(other, (bool, int, float)):
+        refuse_beyond(other)
+        other = wrap(np.array(other))
+    return copied_into(self, other)
+
+
+# Numbers
+
+
+def refuse_dimensions(value: Array) -> None:
+    """Refuse to fill a tensor with more than one number."""
+    need_ndim("fill_", value, 0, 0)
+
+
+@writer(input=lambda g: blank(g), node="FillBackward2", expanded="")
+def filled_with_number(input: Array, value: Number) -> Array:
+    """Write a Python number everywhere."""
+    input.fill(number_in(value, input.dtype))
+    return input
+
+
+@writer(
+    input=lambda g: blank(g),
+    value=lambda g: sum_all(g),
+    node="FillBackward3", overlap=True, expanded="",
+    batch=lambda call: copied_into(call.args["input"], call.args["value"]),
+)  # fmt: skip
+def filled_with_tensor(input: Array, value: Array) -> Array:
+    """Write the value of a 0-d tensor everywhere."""
+    refuse_dimensions(value)
+    np.copyto(input, value, casting="unsafe")
+    return input
+
+
+@method(public=False)
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Write a number, or the value of a 0-d tensor, everywhere.
+
+    Raises:
+        RuntimeError: if it does not fit the dtype, or the tensor must not be written to.
+    """
+    if isinstance(value, Tensor):
+        check_memory(self)  # a number may be written twice to one place, a tensor is copied there
+        return filled_with_tensor(self, value)
+    return filled_with_number(self, as_number(value))
+
+
+@writer(input=lambda g: blank(g), expanded="")
+def zero(input: Array) -> Array:
+    """Write zeros."""
+    input.fill(0)
+    return input
+
+
+method(zero, name="zero_", public=False)
+
+
+@method(public=False)
+@under_vmap(in_place)
+def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
+    """Write a number where all indices are equal.
+
+    Args:
+        wrap: in a matrix of more rows than columns, begin anew below the diagonal's end.
+
+    Raises:
+        RuntimeError: unless there are two dimensions, or more of one size.
+    """
+    shape, ndim = self._array.shape, self.ndim
+    need_ndim("fill_diagonal_", self, 2)
+    require(ndim <= 2 or len(set(shape)) <= 1, "all dimensions of input must be of equal length")
+    stride = sum(self.stride())
+    as_strided(self, (min(shape),), (stride,)).fill_(fill_value)
+    if wrap and ndim == 2 and shape[0] > shape[1] + 1:
+        below = self[shape[1] + 1 :]
+        fill_diagonal_(below, fill_value, wrap=True)
+    return self
+
+
+# Views in place of their source
+
+
+def become(self: Tensor, view: Any, undo: Step) -> Tensor:
+    """Make ``self`` what its ``view`` is; the memory stays.
+
+    Args:
+        undo: how to come back, for other views of ``self``.
+
+    Raises:
+        RuntimeError: for an inference tensor outside inference mode.
+    """
+    if view._edge is not None:
+        node: Any = view.grad_fn
+        kind: Any = type(node)
+        node.__class__ = in_place_class(kind)
+    refuse_write(self._cell)
+    keep_accumulators(self)
+    if self._view is None:
+        self._past = (*self._past, (self._array, undo))
+    self._array = view._array
+    wrote(self._cell, "an operation that reshapes in place")
+    known = self._view
+    if known is not None and view._view is not None:
+        # Unless it is recorded, a view takes its history from its base when next asked for it.
+        version = self._cell[0] if mode.enabled and self.requires_grad else known.version
+        self._view = View(known.base, view._view.steps, version, known.origin, known.base_array)
+        self._view.history = known.history
+    if mode.enabled and view._edge is not None:
+        self._come_from(view._edge)
+    return self
+
+
+# PyTorch numbers the forms in place after the others.
+IN_PLACE = {
+    "TBackward0": "TBackward1", "TransposeBackward0": "TransposeBackward1",
+    "UnsqueezeBackward0": "UnsqueezeBackward1", "SqueezeBackward0": "SqueezeBackward3",
+    "SqueezeBackward1": "SqueezeBackward4", "SqueezeBackward2": "SqueezeBackward5",
+}  # fmt: skip
+
+
+@cache
+def in_place_class(kind: Any) -> Any:
+    """The class of the node of a view in place, from the plain view's."""
+    return node_class(IN_PLACE[kind.__name__], kind)
+
+
+def inplace_view(function: Any) -> None:
+    """`transpose_` and its kin: the tensor becomes its own view."""
+    name = function.__name__
+    plain = getattr(Tensor, name)  # whose errors count arguments as those of a method
+
+    def replaced(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        try:
+            if mode.enabled:
+                refuse_history(self)
+            undo: Step = (view_in, (self._array.shape,), None)
+            if function in (t, transpose):  # its own inverse
+                undo = (function, (*args, *kwargs.values()), None)
+            try:
+                view = plain(self, *args, **kwargs)
+            except (RuntimeError, TypeError) as error:
+                raise type(error)(str(error).replace(f"{name}()", f"{name}_()", 1)) from None
+            return become(self, view, undo)
+        except NoValues:
+            return stand_for(self, function(self, *args, **kwargs))
+
+    replaced.__doc__ = f"In-place `{name}`."
+    method(replaced, name=f"{name}_", public=False)
+
+
+for _function in (t, transpose, squeeze, unsqueeze):
+    inplace_view(_function)
+
+
+# `resize_`: another shape in the same memory.
+
+
+NOT_RESIZABLE = "Trying to resize storage that is not resizable"
+
+
+@method(public=False)
+def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
+    """Give the tensor another shape in its own memory, in the order of the dimensions.
+
+    Views of it see what they saw. If the memory is too small, all tensors in it move to new memory:
+    what they had, followed by zeros.
+
+    Raises:
+        RuntimeError: for a tensor that requires grad, a negative size, an inference tensor outside
+            inference mode, and for memory that is too small and shared with NumPy's arrays.
+    """
+    shape = ints("resize_", "size", size)
+    require(not any(n < 0 for n in shape), "numel: integer multiplication overflow")
+    if self.requires_grad and mode.enabled is not None:
+        raise RuntimeError("cannot resize variables that require grad")
+    return give_shape(self, shape)
+
+
+@method(name="_give_shape", public=False)
+def give_shape(
+    self: Tensor, shape: tuple[int, ...], strides: tuple[int, ...] | None = None
+) -> Tensor:
+    """`resize_`, of tensors that require grad as well, and to any strides without gaps."""
+    if shape == self._array.shape:
+        return self
+    refuse_write(self._cell)
+    own, count = layout_of(self._array), math.prod(shape)
+    if strides is None:
+        strides = tuple([math.prod(shape[d + 1 :]) for d in range(len(shape))])
+    there = (shape, strides, own[2])
+    if own[2] + count > whole_memory(self._array).nbytes // self._array.itemsize:
+        together = sharers(self)
+        lengthen(self, together, own[2] + count)
+        if len(together) == 1:  # nobody has to find a way back
+            self._array = strided_view(self._array, there, own)
+            wrote(self._cell, "resize_")
+            return self
+    return relaid_in_place(self, strided_view(self, there, own), own, there)
+
+
+def arrays_held(tensor: Tensor) -> list[np.ndarray]:
+    """The arrays by which a tensor knows its memory."""
+    view = tensor._view
+    earlier = [array for array, _ in tensor._past]
+    return [tensor._array, *earlier, *([] if view is None else [view.base_array])]
+
+
+def sharers(tensor: Tensor) -> list[Tensor]:
+    """All tensors in the memory of ``tensor``."""
+    array = tensor._array
+    if array.flags.owndata and sys.getrefcount(tensor._array) == 3 and tensor._view is None:
+        return [tensor]  # without the search, which takes long
+    owner = owner_of(array)
+    tensors = [
+        t
+        for t in gc.get_objects()
+        if Tensor in type(t).__mro__ and owner_of(vars(t).get("_array", array[:0])) is owner
+    ]
+    del array
+    slots = Counter(id(a) for t in tensors for a in arrays_held(t))
+    arrays = {id(a): a for a in (owner, *(a for t in tensors for a in arrays_held(t)))}
+    slots[id(owner)] += 1 + sum(a.base is owner for a in arrays.values())
+    # Each is held by `arrays` and by the call, too.
+    if any(sys.getrefcount(arrays[key]) > slots[key] + 2 for key in arrays):
+        raise RuntimeError(NOT_RESIZABLE)
+    return tensors
+
+
+@within_memory
+def lengthen(tensor: Tensor, together: list[Tensor], count: int) -> None:
+    """Give a tensor and those in the same memory one of ``count`` of its elements, zeros behind."""
+    old = whole_memory(tensor._array)
+    memory = np.zeros(count, tensor._array.dtype)
+    memory.view(np.uint8)[: old.size] = old
+    moved = {
+        id(a): a.__class__(a.shape, a.dtype, memory, address(a) - address(old), a.strides)
+        for sharer in together
+        for a in arrays_held(sharer)
+    }
+    for sharer in together:
+        sharer._past = tuple([(moved[id(a)], step) for a, step in sharer._past])
+        if sharer._view is not None:
+            sharer._view.base_array = moved[id(sharer._view.base_array)]
+        sharer._array = moved[id(sharer._array)]
+
+
+@method
+def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+    """`resize_` to the shape of another tensor."""
+    return resize_(self, the_template.shape)
+
+
+def relaid_in_place(self: Tensor, view: Tensor, own: Any, there: Any) -> Tensor:
+    """Make ``self`` what its ``view`` is, which lies as ``there``."""
+    return become(self, view, (strided_view, (own, there), None))
+
+
+# Comparisons, powers and swapped dimensions in place.
+
+
+@method
+def square_(input: Tensor) -> Tensor:
+    """In-place `square`."""
+    return input.pow_(2)
+
+
+# Dimensions swapped in place, by their other names
+
+
+@method(public=False)
+def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
+    """In-place `swapaxes`."""
+    return self.transpose_(axis0, axis1)
+
+
+@method(public=False)
+def swapdims_(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    """In-place `swapdims`."""
+    return self.transpose_(dim0, dim1)
+
+
+# Elements replaced, one by one, by what a Python function makes of them.
+
+
+@method(public=False)
+@under_vmap(in_place)
+def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Replace each element by the function of it: slow, and without a gradient.
+
+    Raises:
+        RuntimeError: for a tensor that requires grad.
+    """
+    require(
+        not self.requires_grad,  # a Python function has no derivative
+        "Can't call apply_() on Variable that requires grad. Use var.detach().apply_() instead.",
+    )
+    values = np.array([callable(value) for value in self._array.ravel().tolist()])
+    self._array[...] = values.astype(self._array.dtype).reshape(self._array.shape)
+    wrote(self._cell, "apply_")
+    return self
+
+
+# Memory shared with other libraries, by the protocol DLPack.
+
+
+CAPSULE = "from_dlpack(): expected an array, or a capsule that has not been used yet"
+DLPACK_CPU = (1, 0)  # DLPack's name of the only device
+
+
+@method(public=False)
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """Always an error: pinned memory is for copies to an accelerator, which there is not.
+
+    Raises:
+        RuntimeError: PyTorch's.
+    """
+    raise RuntimeError("Cannot access accelerator device when none is available.")
+
+
+@method(name="__dlpack__", public=False)
+def dlpack(
+    self: Tensor, *, stream: Any = -1, max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None, copy: bool | None = None, read_only: bool = False,
+) -> Any:  # fmt: skip
+    """The memory of this tensor for `from_dlpack` of another library.
+
+    Raises:
+        BufferError: if the tensor requires grad.
+        AssertionError: for a stream, which only GPUs have.
+    """
+    if self.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    require(stream in (None, -1), "stream should be None on cpu.", error=AssertionError)
+    return self._array.__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
+
+
+@method(name="__dlpack_device__", public=False)
+def dlpack_device(self: Tensor) -> tuple[int, int]:
+    """Where the tensor is: the CPU, of which there is one."""
+    return DLPACK_CPU
+
+
+class Exported:
+    """A capsule that was taken from its object already, as an object again."""
+
+    def __init__(self, capsule: Any) -> None:
+        self._capsule = capsule
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return DLPACK_CPU
+
+
+@public
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor on the memory of another library's array.
+
+    Args:
+        ext_tensor: what has a method ``__dlpack__``, or what that gave, which can be used once.
+        device: the CPU is the only one.
+        copy: True: on memory of its own.
+
+    Raises:
+        RuntimeError: for anything else, or a capsule that has been used.
+        BufferError: for memory that cannot be shared: on another device, of other elements, of a
+            tensor that requires grad.
+    """
+    require_cpu(device)
+    if type(ext_tensor).__name__ == "PyCapsule":
+        ext_tensor = Exported(ext_tensor)
+    if not hasattr(ext_tensor, "__dlpack__"):
+        raise RuntimeError(CAPSULE)
+    try:
+        array = np.from_dlpack(ext_tensor, copy=copy)
+    except ValueError as error:
+        raise RuntimeError(CAPSULE) from error
+    return wrap(shared(array, writable=False))
+
+
+@public
+def to_dlpack(tensor: Tensor) -> Any:
+    """The memory of a tensor for another library, to be used once.
+
+    Raises:
+        BufferError: if the tensor requires grad.
+    """
+    return dlpack(tensor, max_version=(1, 0))  # in which it can be told that writing is allowed

@@ -30,13 +30,11 @@ from nanotorch.ops.arguments import (
     require,
     tensors_given,
 )
-from nanotorch.ops.creation import leaf, meshgrid
+from nanotorch.ops.creation import contiguous, leaf, meshgrid
 from nanotorch.ops.elementwise import NO_BOOLS, plus_number, refuse_bool, zero_where
 from nanotorch.ops.joining import common_shape, expand_to, stack
-from nanotorch.ops.linalg import norm_along, norm_slope
 from nanotorch.ops.matrix import bmm, check_vectors, dot, mm, product, vectors_by_vectors
-from nanotorch.ops.memory import contiguous
-from nanotorch.ops.reduction import normal_dims, sum_along
+from nanotorch.ops.reduction import norm_along, norm_slope, normal_dims, sum_along
 from nanotorch.ops.shape import (
     diagonal,
     diagonal_backward,

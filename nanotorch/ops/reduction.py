@@ -9,17 +9,19 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import Absent, lacking, named
-from nanotorch._core.batched import dimensions, in_rows, leading
+from nanotorch._core.arguments import Absent, as_ints, lacking, named, named_tuple, twice
+from nanotorch._core.batched import along, dimensions, in_rows, leading, under_vmap
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, hidden_op, method, op
 from nanotorch._core.overloads import overloads
 from nanotorch._core.sums import DOUBLE, HALF, SINGLE, sum_over, sum_products, sum_whole
-from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import inplace_form, require
-from nanotorch.ops.elementwise import exp, zero_where
+from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.ops.arguments import as_number, inplace_form, need_kind, require
+from nanotorch.ops.creation import convert
+from nanotorch.ops.elementwise import abs as absolute
+from nanotorch.ops.elementwise import exp, maximum, minimum, sign, zero_where
 from nanotorch.ops.shape import distinct_dims, reshape, transpose, unsqueeze
 
 # Reductions: over all dimensions, or over those given by ``dim``.
@@ -30,6 +32,7 @@ Dims = int | Sequence[int] | None
 add_all: Callable[..., Any] = np.add.reduce
 multiply_all: Callable[..., Any] = np.multiply.reduce
 maximum_of_all: Callable[..., Any] = np.maximum.reduce
+minimum_of_all: Callable[..., Any] = np.minimum.reduce
 
 
 def normal_dims(dim: Dims, ndim: int) -> tuple[int, ...]:
@@ -564,3 +567,333 @@ Raises:
 """
 STD = "The standard deviation: the square root of `var`, with the same arguments."
 var, std = method(of_variance("var", var_along, VAR)), method(of_variance("std", std_along, STD))
+
+
+# Maxima and minima, where they are, and whether any or all elements are true.
+
+
+def shared(g: Any, input: Any, out: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    """The gradient of an extremum, in equal shares to the elements that attain it."""
+    at = (input == spread(out, tuple(input.shape), dim, keepdim)) * 1.0
+    return shares(g, at, dim, keepdim)
+
+
+def shared_by_all(g: Any, input: Any, out: Any) -> Any:
+    """As `shared`, over all elements; nans share what a nan received, others get none of a nan."""
+    shape, every = tuple(input.shape), tuple(range(input.ndim))
+    result = spread(out, shape, every, False)
+    at = (input == result) | ((input != input) & (result != result))
+    share = spread(g, shape, every, False) / sum_along(at * 1.0, every, True)
+    return zero_where(share, ~at)
+
+
+def shares(g: Any, at: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+    """The gradient in equal parts to the elements where ``at`` is 1."""
+    return at * spread(g, tuple(at.shape), dim, keepdim) / sum_along(at, dim, True)
+
+
+def require_elements(name: str, input: Array, dim: tuple[int, ...]) -> None:
+    """Nothing is the greatest of no elements."""
+    for d in dim:
+        if input.shape[normal_dim(d, input.ndim)] == 0:
+            raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+
+
+@hidden_op(input=shared, node="AmaxBackward0", in_order=True)
+def amax_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
+    """The greatest element along dimensions."""
+    require_elements("amax", input, dim)
+    return maximum_of_all(input, dim, None, None, keepdim)
+
+
+@hidden_op(input=shared, node="AminBackward0", in_order=True)
+def amin_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
+    """The smallest element along dimensions."""
+    require_elements("amin", input, dim)
+    return minimum_of_all(input, dim, None, None, keepdim)
+
+
+def some_dims(name: str, dim: Dims, input: Any) -> tuple[int, ...]:
+    """The dimensions to reduce, if they have elements; all of them only where there is one."""
+    if dim is None or (isinstance(dim, (tuple, list)) and not dim):
+        return whole(name, input)
+    if 0 in input.shape:
+        require_elements(name, input, as_ints(dim))
+    return normal_dims(dim, input.ndim)
+
+
+@method
+def amax(input: Any, dim: Dims = (), keepdim: bool = False) -> Any:
+    """The greatest element, or along ``dim``; equal ones share the gradient.
+
+    Raises:
+        IndexError: where there is no element.
+    """
+    return amax_along(input, some_dims("amax", dim, input), keepdim)
+
+
+@method
+def amin(input: Any, dim: Dims = (), keepdim: bool = False) -> Any:
+    """The smallest element, or along ``dim``; equal ones share the gradient.
+
+    Raises:
+        IndexError: where there is no element.
+    """
+    return amin_along(input, some_dims("amin", dim, input), keepdim)
+
+
+def whole(name: str, input: Any) -> tuple[int, ...]:
+    """All dimensions of an input that must have elements."""
+    require(math.prod(input.shape) != 0, "{}(): a tensor without elements needs a dim", name)
+    return tuple(range(input.ndim))
+
+
+@hidden_op(
+    input=shared_by_all, node="MaxBackward1",
+    batch=lambda call: amax_along(in_rows(call.whole("input")), (1,), False),
+)  # fmt: skip
+def max_all(input: Array) -> Array:
+    """The greatest of all elements."""
+    return maximum_of_all(input, whole("max", input))
+
+
+@hidden_op(
+    input=shared_by_all, node="MinBackward1",
+    batch=lambda call: amin_along(in_rows(call.whole("input")), (1,), False),
+)  # fmt: skip
+def min_all(input: Array) -> Array:
+    """The smallest of all elements."""
+    return minimum_of_all(input, whole("min", input))
+
+
+# Along one dimension, with the index of the element chosen
+
+
+@hidden_op(
+    input=lambda g, positions, dim, size: put_along(g, positions, dim, size), batch=dimensions
+)
+def take_along(input: Array, positions: Array, dim: int, size: int) -> Array:
+    """One element along ``dim`` for each position; ``positions`` keeps that dimension as 1."""
+    return np.take_along_axis(input, positions, dim)
+
+
+@hidden_op(
+    input=lambda g, positions, dim, size: take_along(g, positions, dim, size), batch=dimensions
+)
+def put_along(input: Array, positions: Array, dim: int, size: int) -> Array:
+    """Zeros but for one element along ``dim`` at each position: the adjoint of `take_along`."""
+    shape = list(positions.shape)
+    shape[dim] = size
+    out = np.zeros(shape, input.dtype)
+    np.put_along_axis(out, positions, input, dim)
+    return out
+
+
+def chosen_slope(
+    g: Any, indices: Any, input_shape: tuple[int, ...], dim: int, keepdim: bool
+) -> Any:
+    """The gradient of an element chosen along ``dim``."""
+    if not input_shape:
+        return g * 1.0
+    if not keepdim:
+        kept = tuple(1 if d == dim else n for d, n in enumerate(input_shape))
+        g, indices = reshape(g, kept), reshape(indices, kept)
+    return put_along(g, indices, dim, input_shape[dim])
+
+
+# The declaration of an operation that picks one element along ``dim`` and tells its index; and of
+# what users call so.
+CHOSEN: dict[str, Any] = {"input": chosen_slope, "aux": ("indices",)}
+FIELDS: dict[str, Any] = {"dims": normal_dim, "fields": ("values", "indices")}
+
+
+def chosen(input: Array, indices: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+    """The elements at ``indices``, whose dimension ``dim`` is kept as 1, and those."""
+    values = np.take_along_axis(input, indices, dim)
+    return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
+
+
+def choose(input: Array, dim: int, keepdim: bool, find: Any, name: str) -> tuple[Array, Array]:
+    """The element that ``find`` picks along ``dim``, and its index."""
+    if input.ndim == 0:
+        return input.copy(), np.zeros((), np.int64)
+    require_elements(name, input, (dim,))
+    return chosen(input, np.expand_dims(find(input, dim), dim), dim, keepdim)
+
+
+@hidden_op(**CHOSEN, node="MaxBackward0")
+def max_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+    """The greatest element along ``dim`` and its first index."""
+    return choose(input, dim, keepdim, np.argmax, "max")
+
+
+@hidden_op(**CHOSEN, node="MinBackward0")
+def min_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+    """The smallest element along ``dim`` and its first index."""
+    return choose(input, dim, keepdim, np.argmin, "min")
+
+
+def provide_extremum(name: str, word: str, pair: Any, of_all: Any, along: Any) -> None:
+    """`max` or `min`, made of its operations: of two tensors, of all elements, along ``dim``."""
+    result = named_tuple(name, "values", "indices")
+
+    def function(
+        input: Any, dim: Any = NOT_GIVEN, keepdim: bool = NOT_KEPT, *, other: Any = None
+    ) -> Any:
+        if isinstance(dim, Tensor) and other is None:
+            other, dim = dim, NOT_GIVEN
+        if other is not None:
+            if dim is not NOT_GIVEN or keepdim is not NOT_KEPT:
+                raise twice(name, "other")
+            return pair(input, other)
+        if dim is not NOT_GIVEN:
+            return result(along(input, normal_dim(dim, input.ndim), keepdim))
+        if keepdim is not NOT_KEPT:
+            raise lacking(name, "dim")
+        return of_all(input)
+
+    named(function, name).__doc__ = f"""The {word} element; with ``dim``, the named tuple
+    ``(values, indices)`` along it.
+
+    Args:
+        dim: a dimension, or a tensor, for which this is `{pair.__name__}`.
+
+    Raises:
+        RuntimeError, IndexError: where there is no element.
+    """
+    method(function)
+
+
+provide_extremum("max", "greatest", maximum, max_all, max_along)
+provide_extremum("min", "smallest", minimum, min_all, min_along)
+
+
+def index_of(name: str, find: Any, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
+    """`argmax` and `argmin`."""
+    array = input._array
+    if array.dtype.kind == "b":
+        raise NotImplementedError(f"{name}(): does not support bool input")
+    if dim is None:
+        require(array.size, "{}(): a tensor without elements needs a dim", name, error=IndexError)
+        found = np.asarray(find(array))
+        return wrap(found.reshape((1,) * array.ndim) if keepdim else found)
+    axis = normal_dim(dim, array.ndim)
+    if array.ndim == 0:
+        return wrap(np.zeros((), np.int64))
+    if not array.shape[axis]:
+        require_elements(name, array, (axis,))
+    return wrap(np.asarray(find(array, axis, keepdims=keepdim)))
+
+
+@method
+@under_vmap(along)
+def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    """The index of the greatest element, flat or along ``dim``; the first of equal ones."""
+    return index_of("argmax", np.argmax, input, dim, keepdim)
+
+
+@method
+@under_vmap(along)
+def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    """The index of the smallest element, flat or along ``dim``; the first of equal ones."""
+    return index_of("argmin", np.argmin, input, dim, keepdim)
+
+
+def truth(reduce: Any, input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+    """`any` and `all`: bool, but uint8 for uint8; along no dimension of each element."""
+    axes = () if isinstance(dim, (tuple, list)) and not dim else normal_dims(dim, input.ndim)
+    out = np.asarray(reduce(input._array, axes, keepdims=keepdim), order="C")
+    return wrap(out.astype(np.uint8) if input.dtype == dtypes.uint8 else out)
+
+
+@method
+@under_vmap(along)
+def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """Whether every element is nonzero, overall or along ``dim``."""
+    return truth(np.all, input, dim, keepdim)
+
+
+@method
+@under_vmap(along)
+def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """Whether some element is nonzero, overall or along ``dim``."""
+    return truth(np.any, input, dim, keepdim)
+
+
+@method
+@under_vmap(along)
+def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
+    """The number of nonzero elements, overall or along ``dim``."""
+    return wrap(np.asarray(np.count_nonzero(input._array, normal_dims(dim, input.ndim)), order="C"))
+
+
+# Norms of vectors.
+
+
+def norm_slope(
+    g: Any, input: Any, out: Any, ord: float, dim: tuple[int, ...], keepdim: bool
+) -> Any:
+    """The gradient of a vector norm; zero where the norm is zero; none at all of a count."""
+    if ord == 0:
+        return None
+    if not keepdim:
+        shape = tuple([1 if d in dim else n for d, n in enumerate(input.shape)])
+        g, out = reshape(g, shape), reshape(out, shape)
+    if ord == 1:
+        return g * sign(input)
+    if ord == 2:
+        # Not zeros of all: the second derivative at zero is nan, which comes as such a gradient.
+        return input * (g * zero_where(1 / out, out == 0))
+    if math.isinf(ord):
+        # Not the result: of half precision that is rounded.
+        size = absolute(input)
+        largest = size == (amax if ord > 0 else amin)(size, dim, True)
+        share = g / sum_along(largest, dim, True)
+        return zero_where(share * sign(input), ~largest)
+    if ord < 1:
+        steep = zero_where(sign(input) * pow(absolute(input), ord - 1), input == 0)
+        return steep * g * pow(out, 1 - ord)
+    scale = zero_where(g / pow(out, ord - 1), out == 0)
+    if ord < 2:
+        return sign(input) * pow(absolute(input), ord - 1) * scale
+    return input * pow(absolute(input), ord - 2) * scale
+
+
+@hidden_op(input=norm_slope, node="LinalgVectorNormBackward0", in_order=True, wide=True)
+def norm_along(input: Array, ord: float, dim: tuple[int, ...], keepdim: bool) -> Array:
+    """``sum(abs(input) ** ord) ** (1 / ord)`` along dimensions."""
+    need_kind("linalg.vector_norm", input)
+    if ord and count(input.shape, dim) == 1:  # no power that over- or underflows
+        return maximum_of_all(np.abs(input), dim, None, None, keepdim)
+    if ord == 2:
+        return np.sqrt(sum_products(input, input, dim, keepdim))
+    if math.isinf(ord) or ord < 0:
+        require(count(input.shape, dim), "linalg.vector_norm(): no elements for order {:g}", ord)
+    size = np.abs(input)
+    if math.isinf(ord):
+        return (maximum_of_all if ord > 0 else minimum_of_all)(size, dim, None, None, keepdim)
+    if ord == 0:
+        return add_all(size != 0, dim, input.dtype, None, keepdim)
+    if ord == 1:
+        return sum_over(size, dim, keepdim)
+    # Not the operator: of a single number it would compute other last bits than of an array.
+    total = sum_over(np.power(size, ord, out=...), dim, keepdim)
+    # In single precision already the exponent would not be exact.
+    return np.power(total, 1 / ord, dtype=DOUBLE, out=...).astype(input.dtype, copy=False)
+
+
+def vector_norm(
+    input: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = False, *,
+    dtype: DType | None = None,
+) -> Tensor:  # fmt: skip
+    """``sum(abs(x) ** ord) ** (1 / ord)`` along ``dim``, by default over all elements.
+
+    Args:
+        ord: any number; infinity gives the largest absolute value, 0 counts what is not zero.
+        dtype: convert to it first.
+
+    Raises:
+        NotImplementedError: for integers.
+    """
+    input = input if dtype is None else convert(input, dtypes.as_dtype(dtype))
+    return norm_along(input, float(as_number(ord)), normal_dims(dim, input.ndim), keepdim)

@@ -25,8 +25,8 @@ from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import address, normal_dim, whole_memory
 from nanotorch._core.op import Array, hidden_op, method, op
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import need_ndim, need_tensors, require
-from nanotorch.ops.memory import alias, check_width, contiguous
+from nanotorch.ops.arguments import check_width, need_ndim, need_tensors, require
+from nanotorch.ops.creation import alias, contiguous
 
 # Views of a part: one index, a slice, a diagonal, windows. Each has its adjoint: zeros around.
 

@@ -48,6 +48,8 @@ from nanotorch.ops.reduction import (
     count,
     cumsum,
     like,
+    maximum_of_all,
+    minimum_of_all,
     normal_dims,
     of_variance,
     only_dim,
@@ -55,6 +57,7 @@ from nanotorch.ops.reduction import (
     require_float_input,
     reverse_cumsum,
     rows_without_one,
+    shared,
     spread,
     spread_and_mean,
     sum,
@@ -62,18 +65,9 @@ from nanotorch.ops.reduction import (
     sum_dtype,
     variance_slope,
 )
-from nanotorch.ops.shape import (
-    movedim,
-    narrow,
-    reshape,
-    select,
-    t,
-    transpose,
-    triu,
-    unsqueeze,
-)
-from nanotorch.ops.sorting import any as any_of
-from nanotorch.ops.sorting import maximum_of_all, minimum_of_all, shared, sort
+from nanotorch.ops.reduction import any as any_of
+from nanotorch.ops.shape import movedim, narrow, reshape, select, t, transpose, triu, unsqueeze
+from nanotorch.ops.sorting import sort
 
 # Sums and means that skip nan, several reductions at once, and covariance.
 

@@ -8,7 +8,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch._core.tensor import wrap
-from nanotorch.ops.tables import rules
+from nanotorch.ops import rules
 from tests.ops.keywords import found, prepared
 from tests.ops.samples import TABLE
 

@@ -5,9 +5,8 @@ calls it with PyTorch, the tests with nanotorch.
 """
 
 from tests.ops.samples_elementwise import COMPARISON, CREATION, ELEMENTWISE
-from tests.ops.samples_factoring import FACTORS, SOLVING
 from tests.ops.samples_indexing import INDEXING, PLACING, PLACING_WRITES, SIGN_WRITES, SIGNS, WRITES
-from tests.ops.samples_linalg import LINALG
+from tests.ops.samples_linalg import FACTORS, LINALG, SOLVING
 from tests.ops.samples_nn import ACTIVATIONS, DISTANCES, LOSSES, NN, NORMS
 from tests.ops.samples_reduction import REDUCTION, SORTING, STATISTICS
 from tests.ops.samples_shape import COMBINING, SHAPE

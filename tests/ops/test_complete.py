@@ -12,7 +12,7 @@ import pytest
 import nanotorch as torch
 from nanotorch._core.op import OPS, PUBLIC, Op, OpNode
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.tables import ALIASES
+from nanotorch.ops import ALIASES
 from tests.ops.cases import Answer, Case, cases, function_of, load
 from tests.ops.checks import (
     gradients,

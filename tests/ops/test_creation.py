@@ -5,7 +5,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch._core import call_site
-from nanotorch.ops import memory
+from nanotorch.ops import arguments
 
 
 def test_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,9 +29,9 @@ def test_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("data", [[1.0, 2.0], [[1, 2], [3, 4]], [[[True]]], (1, 2.5), [], [[], []]])
 def test_short_way(data: object) -> None:
     """Lists of numbers are read level by level, with the result of the long way."""
-    short = memory.array_of(data, None)
-    sizes = memory.sizes_of(data)
-    dtype = memory.inferred(data)._numpy
-    long = memory.converted(memory.elements(data, sizes, 0), dtype) if short.size else short
+    short = arguments.array_of(data, None)
+    sizes = arguments.sizes_of(data)
+    dtype = arguments.inferred(data)._numpy
+    long = arguments.converted(arguments.elements(data, sizes, 0), dtype) if short.size else short
     assert (short.dtype, short.shape) == (dtype, sizes)
     np.testing.assert_array_equal(short, long.reshape(sizes))

@@ -11,7 +11,7 @@ from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor, typename
 from nanotorch.names.lookup import on_demand, stand_in
 from nanotorch.nn.utils import rnn as rnn
-from nanotorch.ops.linalg import vector_norm
+from nanotorch.ops.reduction import vector_norm
 
 __all__ = [
     "clip_grad", "clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_",

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import nanotorch as torch
+from nanotorch import ops
 from nanotorch._core.tensor import wrap
-from nanotorch.ops import tables
 from tests.ops.asking import as_pytorch
 
 test_as_pytorch = as_pytorch("inplace", "writes")
@@ -70,7 +70,7 @@ def test_numbers_beyond_an_integer_are_refused(name: str) -> None:
 
 
 def test_functions_in_place_are_the_methods() -> None:
-    missing = [n for n in tables.NAMES if not hasattr(torch.Tensor, f"{n}_")]
+    missing = [n for n in ops.NAMES if not hasattr(torch.Tensor, f"{n}_")]
     assert missing == []
     x = torch.tensor([0.25, 1.0])
     assert torch.exp_(x) is x
