@@ -40,7 +40,7 @@ from nanotorch.ops.arguments import (
 from nanotorch.ops.binary import NO_DERIVATIVE, no_derivative
 from nanotorch.ops.elementwise import zero_where
 from nanotorch.ops.joining import common_shape, expand_to, refuse_larger, unbind
-from nanotorch.ops.memory import blank, writer, written
+from nanotorch.ops.memory import blank, written
 from nanotorch.ops.reduction import sum_all
 from nanotorch.ops.shape import unsqueeze
 
@@ -132,15 +132,6 @@ def check_index(name: str, array: Array, index: Array, dim: int, src: Array | No
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if not index.size:
         return dim
-    called = "input" if name == "gather" else "self"
-    if (index.ndim or 1) != (array.ndim or 1):
-        raise RuntimeError(
-            f"Index tensor must have the same number of dimensions as {called} tensor"
-        )
-    if src is not None and not src.ndim:
-        src = src.reshape(1)
-    if src is not None and (index.ndim or 1) != src.ndim:
-        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     if index.shape != array.shape or (src is not None and index.shape != src.shape):
         check_sizes(name, array, index, dim, src)
     size = array.shape[dim] if array.ndim else 1
@@ -159,21 +150,22 @@ def outside(
 
 
 def check_sizes(name: str, array: Array, index: Array, dim: int, src: Array | None) -> None:
-    """Refuse an index that is larger than what it is used with."""
+    """Refuse an index of other dimensions than what it is used with, or larger."""
+    text = "Index tensor must have the same number of dimensions as {} tensor"
     sizes = index.shape or (1,)
+    require(len(sizes) == (array.ndim or 1), text, "input" if name == "gather" else "self")
     pairs = enumerate(zip(sizes, array.shape, strict=False))
     large = [d for d, (n, size) in pairs if d != dim and n > size]
-    if src is not None and any(n > s for n, s in zip(sizes, src.shape, strict=True)):
-        large.append(dim)
-    if not large:
-        return
+    more, first = "", "Expected"
+    if src is not None:
+        require(len(sizes) == (src.ndim or 1), text, "src")
+        if any(n > s for n, s in zip(sizes, src.shape, strict=False)):
+            large.append(dim)
+        more = f" and to be no larger size than src {list(src.shape)}"
+    elif name == "gather" and large:
+        first = f"Size does not match at dimension {large[0]} expected"
     told = f"index {list(index.shape)} to be no larger than self {list(array.shape)} apart from"
-    if name == "gather":
-        raise RuntimeError(
-            f"Size does not match at dimension {large[0]} expected {told} dimension {dim}"
-        )
-    more = "" if src is None else f" and to be no larger size than src {list(src.shape)}"
-    raise RuntimeError(f"Expected {told} dimension {dim}{more}")
+    require(not large, "{} {} dimension {}{}", first, told, dim, more)
 
 
 def at(index: Array, dim: int) -> tuple[Array, ...]:
@@ -257,7 +249,11 @@ def scatter_number(input: Array, dim: int, index: Array, value: dtypes.Number) -
     return put_along(input, dim, index, None, value)
 
 
-def combine_along(input: Array, dim: int, index: Array, src: Array, reduce: str) -> Array:
+@written(
+    **dict.fromkeys(("input", "src"), lambda g: no_derivative("scatter")),
+    method=False, node=NO_DERIVATIVE, overlap=False, batch=dimensions,
+)  # fmt: skip
+def scatter_combined(input: Array, dim: int, index: Array, src: Array, reduce: str) -> Array:
     """Add or multiply ``src``, which is 0-d for a number, where ``index`` says."""
     require(reduce in ("add", "multiply"), "reduce argument must be either add or multiply.")
     dim = check_index("scatter", input, index, dim, src if src.ndim else None)
@@ -267,26 +263,6 @@ def combine_along(input: Array, dim: int, index: Array, src: Array, reduce: str)
     return input
 
 
-def combining(name: str) -> dict[str, Any]:
-    """How both forms of `scatter` with `reduce` are declared."""
-    slope = {key: lambda g: no_derivative(name) for key in ("input", "src")}
-    return {**slope, "node": NO_DERIVATIVE, "batch": dimensions}
-
-
-@hidden_op(**combining("scatter"))
-def scatter_combined(input: Array, dim: int, index: Array, src: Array, reduce: str) -> Array:
-    """A copy of ``input`` after `combine_along`."""
-    return combine_along(input.copy("C"), dim, index, src, reduce)
-
-
-@writer(**combining("scatter_"), overlap=False)
-def scatter_combined_in_place(
-    input: Array, dim: int, index: Array, src: Array, reduce: str
-) -> Array:
-    """In-place `scatter_combined`."""
-    return combine_along(input, dim, index, src, reduce)
-
-
 def scattered(
     name: str, input: Any, dim: int, index: Any, src: Any, value: Any, reduce: str | None
 ) -> Any:
@@ -294,15 +270,15 @@ def scattered(
     if src is not None and value is not None:
         raise twice(name, "src")
     src = src if value is None else value
-    in_place = name == "scatter_"
-    if reduce is not None:
+    form = scatter_number if isinstance(src, (bool, int, float)) else scatter_tensor
+    given = () if reduce is None else (reduce,)
+    if given:
+        form = scatter_combined
         if not isinstance(src, Tensor):  # a number, which is not looked at if it is not used
             used = src if index._array.size else 0
             src = wrap(np.array(number_in(used, input._array.dtype)))
-        combined = scatter_combined_in_place if in_place else scatter_combined
-        return combined(input, dim, index, src, reduce)
-    form = scatter_number if isinstance(src, (bool, int, float)) else scatter_tensor
-    return (inplace_form(form.__name__) if in_place else form)(input, dim, index, src)
+    form = inplace_form(form.__name__) if name == "scatter_" else form
+    return form(input, dim, index, src, *given)
 
 
 @method
@@ -375,13 +351,6 @@ def wrapped(index: Tensor, size: int) -> Tensor:
 # Among all elements in order
 
 
-def refuse_outside(index: Array, size: int) -> None:
-    """Refuse places of elements that are out of range."""
-    wrong = index[(index < -size) | (index >= size)]
-    if wrong.size:
-        raise IndexError(f"index {wrong[0]} is out of range for {size} elements") from None
-
-
 @op(input=lambda g, index, input: take_backward(g, index, tuple(input.shape)), in_order=True)
 def take(input: Array, index: Array) -> Array:
     """The elements at ``index``, counted as in one dimension; in the shape of ``index``."""
@@ -390,8 +359,7 @@ def take(input: Array, index: Array) -> Array:
     try:
         return input.reshape(-1)[index] if index.size else np.empty(index.shape, input.dtype)
     except IndexError:
-        refuse_outside(index, input.size)
-        raise
+        raise outside(index, 0, input.size, low=-input.size, name="take(): ") from None
 
 
 @hidden_op(g=lambda g, index: take(g, index), node="PutBackward0")
@@ -401,9 +369,6 @@ def take_backward(g: Array, index: Array, shape: tuple[int, ...]) -> Array:
     flat = index.reshape(-1)
     add_rows(out.reshape(-1), np.where(flat < 0, flat + out.size, flat), g.reshape(-1))
     return out
-
-
-# Copies with values put at single elements, counted as in one dimension.
 
 
 # Choices by a mask: `where`, `masked_fill`, `masked_select`, `nonzero`.
@@ -672,37 +637,7 @@ REDUCTIONS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def neutral(reduce: str, kind: np.dtype) -> Any:
-    """What leaves any number of a type as it is."""
-    if reduce in ("sum", "mean"):
-        return kind.type(0)
-    if reduce == "prod":
-        return kind.type(1)
-    if kind.kind == "f":
-        return kind.type(-np.inf if reduce == "amax" else np.inf)
-    if kind.kind == "b":
-        return reduce == "amin"
-    return np.iinfo(kind).min if reduce == "amax" else np.iinfo(kind).max
-
-
 # Gradients: of what was there before, and of what was combined with it
-
-
-def counts(input: Any, dim: int, index: Any, src: Any, include_self: bool) -> Any:
-    """How many elements went into each, at least 1."""
-    held = blank(input) + 1.0 * include_self
-    number = scatter_add(held, dim, index, blank(src) + 1)
-    return mask_by_number(number, number == 0, 1)
-
-
-def attained(
-    g: Any, input: Any, dim: int, index: Any, src: Any, out: Any, include_self: bool
-) -> tuple[Any, Any]:
-    """The gradients of an extremum, in equal shares to the elements that attain it."""
-    mine = (input == out) * (blank(input) + 1)
-    theirs = (src == gather(out, dim, index)) * (blank(src) + 1)
-    share = g / scatter_add(mine, dim, index, theirs)
-    return mine * share, theirs * gather(share, dim, index)
 
 
 def factors(
@@ -729,14 +664,20 @@ def slopes(
     Raises:
         RuntimeError: for more sources than indices, which only sums and means put up with.
     """
+    if reduce == "mean":
+        number = scatter_add(blank(input) + 1.0 * include_self, dim, index, blank(src) + 1)
+        g = g / mask_by_number(number, number == 0, 1)
     if reduce in ("sum", "mean"):
-        if reduce == "mean":
-            g = g / counts(input, dim, index, src, include_self)
         first, second = g, gather(g, dim, index)
     else:
         common_shape(src.shape, index.shape)
-        combined = factors if reduce == "prod" else attained
-        first, second = combined(g, input, dim, index, src, out, include_self)
+        if reduce == "prod":
+            first, second = factors(g, input, dim, index, src, out, include_self)
+        else:  # in equal shares to the elements that attain the extremum
+            mine = (input == out) * (blank(input) + 1)
+            theirs = (src == gather(out, dim, index)) * (blank(src) + 1)
+            share = g / scatter_add(mine, dim, index, theirs)
+            first, second = mine * share, theirs * gather(share, dim, index)
     return (first if include_self else scatter_number(first, dim, index, 0)), second
 
 
@@ -755,7 +696,7 @@ def scatter_reduce(
     """
     dim = check_index("scatter", input, index, dim, src)
     require(reduce in REDUCTIONS, "scatter_reduce(): unknown reduction {!r}", reduce)
-    out = input.copy("C")
+    out, combine = input.copy("C"), REDUCTIONS[reduce]
     if not index.size:
         return out
     if reduce == "mean":
@@ -764,8 +705,9 @@ def scatter_reduce(
     places = np.ravel_multi_index(at(np.atleast_1d(index), dim), shape).reshape(-1)
     values = np.atleast_1d(part(np.atleast_1d(src), np.atleast_1d(index).shape)).reshape(-1)
     if not include_self:
-        flat[places] = neutral(reduce, out.dtype)
-    REDUCTIONS[reduce].at(flat, places, values)
+        # Of the same number twice, an extremum is that.
+        flat[places] = values if combine.identity is None else combine.identity
+    combine.at(flat, places, values)
     if reduce == "mean":
         number = np.bincount(places, minlength=flat.size) + include_self
         number = np.maximum(number, 1).astype(out.dtype)

@@ -14,14 +14,13 @@ from nanotorch._core.batched import Call, NoValues, differing, in_line, one_by_o
 from nanotorch._core.call_site import warn, wrote
 from nanotorch._core.grad_mode import mode, refuse_write
 from nanotorch._core.graph import NO_EDGE, edge_of, modified_error, refuse_history
-from nanotorch._core.layout import like, normal_dim, own_dim, refuse_overlap, strides_of
+from nanotorch._core.layout import like, normal_dim, refuse_overlap, strides_of
 from nanotorch._core.op import Array, hidden_op, method, op
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
     array_of,
     char_of,
     inplace_form,
-    need_ndim,
     need_one_dtype,
     need_tensor_list,
     need_tensors,
@@ -111,31 +110,6 @@ def parts_added(out: Array, dim: int, index: Array, source: Array) -> Array:
     return out
 
 
-def check_index_add(input: Array, dim: int, index: Array, source: Array, alpha: Any) -> int:
-    """The dimension, counted from the front; refuses what does not fit."""
-    dim = normal_dim(dim, input.ndim)
-    require(index.ndim <= 1, "index_add(): index must be a vector", error=IndexError)
-    known = index.dtype.kind == "i" and index.itemsize >= 4
-    require(known, "index_add(): index must be int32 or int64")
-    need_one_dtype(input, source)
-    require(dim < max(source.ndim, 1), "index_add(): source has no dimension {}", dim)
-    alone = not source.ndim and index.size == 1
-    count = 1 if alone else source.shape[own_dim(dim, source.ndim)]
-    require(index.size == count, "index_add(): {} indices for {} parts", index.size, count)
-    rest = [a.shape[:dim] + a.shape[dim + 1 :] for a in (input, source)]
-    fits = rest[0] == rest[1] and input.ndim == source.ndim
-    require(fits, "index_add(): source of shape {} does not fit {}", source.shape, input.shape)
-    size = input.shape[dim] if input.ndim else 1
-    wrong = ((index < 0) | (index >= size)).any()
-    scattered = input.ndim > 1 and dim in (0, input.ndim - 1) and index.itemsize == 8
-    scattered = scattered and alpha == 1 and alpha is not True
-    if wrong and input.size and scattered:
-        raise outside(index, dim, size, RuntimeError)
-    if wrong and (input.size or input.ndim == 1):
-        raise IndexError("index out of range in self")
-    return dim
-
-
 @written(
     input=lambda g: g,
     # It names the source only to notice, as PyTorch does, that it was written to.
@@ -148,28 +122,24 @@ def index_add(
     input: Array, dim: int, index: Array, source: Array, *, alpha: dtypes.Number = 1
 ) -> Array:
     """``input`` with ``alpha * source`` added to its parts at ``index`` along ``dim``."""
-    dim = check_index_add(input, dim, index, source, alpha)
+    dim = normal_dim(dim, input.ndim)
+    require(index.ndim <= 1, "index_add(): index must be a vector", error=IndexError)
+    known = index.dtype.kind == "i" and index.itemsize >= 4
+    require(known, "index_add(): index must be int32 or int64")
+    need_one_dtype(input, source)
+    shape = (*input.shape[:dim], index.size, *input.shape[dim + 1 :]) if input.ndim else ()
+    fits = source.shape == shape and (input.ndim or index.size == 1)
+    text = "index_add(): source of shape {} does not fit {} indices along dimension {} of {}"
+    given = source.shape, index.size, dim, input.shape
+    error = RuntimeError if source.ndim or index.size == 1 else IndexError
+    require(fits, text, *given, error=error)
+    size = input.shape[dim] if input.ndim else 1
+    if ((index < 0) | (index >= size)).any() and (input.size or input.ndim == 1):
+        scattered = input.ndim > 1 and dim in (0, input.ndim - 1) and index.itemsize == 8
+        scattered = scattered and alpha == 1 and alpha is not True
+        raise outside(index, dim, size, RuntimeError if scattered else IndexError)
     scaled = source if alpha == 1 else source * number_in(alpha, input.dtype)
     return parts_added(input, dim, index, scaled)
-
-
-def check_index_copy(input: Array, dim: int, index: Array, source: Array) -> int:
-    """The dimension, counted from the front; refuses what does not fit."""
-    dim = normal_dim(dim, input.ndim)
-    require(index.ndim <= 1, "index_copy(): index must be a vector", error=IndexError)
-    fits = source.ndim or index.size == 1
-    fits = fits and (input.ndim == source.ndim or 0 in (input.ndim, source.ndim))
-    require(fits, "index_copy(): source {} does not fit", source.shape, error=IndexError)
-    require(index.dtype == np.int64, "index_copy(): index must be of dtype int64")
-    need_one_dtype(input, source)
-    rest = [x.shape[:dim] + x.shape[dim + 1 :] for x in (input, source)]
-    require(rest[0] == rest[1], "index_copy(): source {} does not fit", source.shape)
-    fits = not source.ndim or index.size == source.shape[dim]
-    require(fits, "index_copy(): {} indices for {}", index.size, source.shape, error=IndexError)
-    size = input.shape[dim] if input.ndim else 1
-    if ((index < 0) | (index >= size)).any() and (input.size or not size):
-        raise outside(index, dim, size, name="index_copy_(): ")
-    return dim
 
 
 @written(
@@ -181,27 +151,25 @@ def check_index_copy(input: Array, dim: int, index: Array, source: Array) -> int
 )
 def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:
     """``input`` with the parts of ``source`` at ``index`` along ``dim``."""
-    dim = check_index_copy(input, dim, index, source)
+    dim = normal_dim(dim, input.ndim)
+    require(index.ndim <= 1, "index_copy(): index must be a vector", error=IndexError)
+    text = "index_copy(): source of shape {} does not fit {} indices along dimension {} of {}"
+    given = source.shape, index.size, dim, input.shape
+    fits = source.ndim or index.size == 1
+    fits = fits and (input.ndim == source.ndim or 0 in (input.ndim, source.ndim))
+    require(fits, text, *given, error=IndexError)
+    require(index.dtype == np.int64, "index_copy(): index must be of dtype int64")
+    need_one_dtype(input, source)
+    rest = [x.shape[:dim] + x.shape[dim + 1 :] for x in (input, source)]
+    require(rest[0] == rest[1], text, *given)
+    fits = not source.ndim or index.size == source.shape[dim]
+    require(fits, text, *given, error=IndexError)
+    size = input.shape[dim] if input.ndim else 1
+    if ((index < 0) | (index >= size)).any() and (input.size or not size):
+        raise outside(index, dim, size, name="index_copy_(): ")
     target = input if input.ndim else input.reshape(1)
     if target.size:  # in nothing any place will do
         target[(*(WHOLE,) * dim, index.reshape(-1))] = source
-    return input
-
-
-def index_filled(input: Array, dim: int, index: Array, value: Any) -> Array:
-    """Write ``value`` into the parts of ``input`` at ``index`` along ``dim``."""
-    dim = normal_dim(dim, input.ndim)
-    require(index.dtype == np.int64, "index_fill(): index must be int64", error=IndexError)
-    need_ndim("index_fill", index, 0, 1)
-    if isinstance(value, np.ndarray):
-        need_ndim("index_fill", value, 0, 0)
-    target = input if input.ndim else input.reshape(1)
-    try:
-        target[(*(WHOLE,) * dim, index)] = value
-    except IndexError:
-        if target.size or not target.shape[dim]:
-            size = target.shape[dim]
-            raise outside(index, dim, size, low=-size) from None
     return input
 
 
@@ -211,7 +179,15 @@ def index_filled(input: Array, dim: int, index: Array, value: Any) -> Array:
 )  # fmt: skip
 def fill_by_number(input: Array, dim: int, index: Array, value: dtypes.Number) -> Array:
     """Write a number into the parts of ``input`` at ``index`` along ``dim``."""
-    return index_filled(input, dim, index, number_in(value, input.dtype))
+    dim = normal_dim(dim, input.ndim)
+    target = input if input.ndim else input.reshape(1)
+    try:
+        target[(*(WHOLE,) * dim, index)] = number_in(value, input.dtype)
+    except IndexError:
+        size = target.shape[dim]
+        if target.size or not size:
+            raise outside(index, dim, size, low=-size) from None
+    return input
 
 
 # Indexing by tensors: `index` reads, `index_put` writes. Brackets are made of them below.

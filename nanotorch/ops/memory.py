@@ -88,7 +88,7 @@ def strided_view(input: Array, layout: Layout, source: Layout) -> Array:
     """A view of given layout of the memory of ``input``, which has the layout ``source``."""
     sizes, strides, offset = layout
     memory, item = whole_memory(input), input.itemsize
-    reach = 1 + offset + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
+    reach = offset + extent(sizes, strides)
     require(0 in sizes or reach * item <= memory.nbytes, "as_strided(): beyond the memory")
     start = min(offset * item, memory.nbytes)  # further only without elements
     return input.__class__(sizes, input.dtype, memory, start, tuple([s * item for s in strides]))
@@ -269,11 +269,6 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
 # Numbers
 
 
-def refuse_dimensions(value: Array) -> None:
-    """Refuse to fill a tensor with more than one number."""
-    need_ndim("fill_", value, 0, 0)
-
-
 @writer(input=lambda g: blank(g), node="FillBackward2", expanded="")
 def filled_with_number(input: Array, value: Number) -> Array:
     """Write a Python number everywhere."""
@@ -289,7 +284,7 @@ def filled_with_number(input: Array, value: Number) -> Array:
 )  # fmt: skip
 def filled_with_tensor(input: Array, value: Array) -> Array:
     """Write the value of a 0-d tensor everywhere."""
-    refuse_dimensions(value)
+    need_ndim("fill_", value, 0, 0)
     np.copyto(input, value, casting="unsafe")
     return input
 
@@ -417,9 +412,6 @@ for _function in (t, transpose, squeeze, unsqueeze):
 # `resize_`: another shape in the same memory.
 
 
-NOT_RESIZABLE = "Trying to resize storage that is not resizable"
-
-
 @method(public=False)
 def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     """Give the tensor another shape in its own memory, in the order of the dimensions.
@@ -457,7 +449,7 @@ def give_shape(
             self._array = strided_view(self._array, there, own)
             wrote(self._cell, "resize_")
             return self
-    return relaid_in_place(self, strided_view(self, there, own), own, there)
+    return become(self, strided_view(self, there, own), (strided_view, (own, there), None))
 
 
 def arrays_held(tensor: Tensor) -> list[np.ndarray]:
@@ -484,7 +476,7 @@ def sharers(tensor: Tensor) -> list[Tensor]:
     slots[id(owner)] += 1 + sum(a.base is owner for a in arrays.values())
     # Each is held by `arrays` and by the call, too.
     if any(sys.getrefcount(arrays[key]) > slots[key] + 2 for key in arrays):
-        raise RuntimeError(NOT_RESIZABLE)
+        raise RuntimeError("Trying to resize storage that is not resizable")
     return tensors
 
 
@@ -512,21 +504,13 @@ def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None)
     return resize_(self, the_template.shape)
 
 
-def relaid_in_place(self: Tensor, view: Tensor, own: Any, there: Any) -> Tensor:
-    """Make ``self`` what its ``view`` is, which lies as ``there``."""
-    return become(self, view, (strided_view, (own, there), None))
-
-
-# Comparisons, powers and swapped dimensions in place.
+# Powers and swapped dimensions in place, by their other names.
 
 
 @method
 def square_(input: Tensor) -> Tensor:
     """In-place `square`."""
     return input.pow_(2)
-
-
-# Dimensions swapped in place, by their other names
 
 
 @method(public=False)

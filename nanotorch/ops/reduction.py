@@ -283,13 +283,6 @@ def reverse_cumsum(input: Array, dim: int) -> Array:
 # Products. Their formulas name the result only to notice, as PyTorch does, that it was written to.
 
 
-def product_slope_of_all(g: Any, input: Any) -> Any:
-    """The gradient of the product of all elements."""
-    if not input.ndim:
-        return g
-    return g * reshape(others(reshape(input, (math.prod(input.shape),))), tuple(input.shape))
-
-
 def product_slope(g: Any, input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     """The gradient of a product along one dimension (none for a 0-d input)."""
     if not dim:
@@ -300,7 +293,11 @@ def product_slope(g: Any, input: Any, dim: tuple[int, ...], keepdim: bool) -> An
 
 
 @hidden_op(
-    input=lambda g, input, out: product_slope_of_all(g, input),
+    input=lambda g, input, out: (
+        g * reshape(others(reshape(input, (math.prod(input.shape),))), tuple(input.shape))
+        if input.ndim
+        else g
+    ),
     node="ProdBackward0",
     batch=lambda call: prod_along(in_rows(call.whole("input")), (1,), False, call.args["dtype"]),
 )
@@ -338,13 +335,17 @@ def others(input: Array) -> Array:
     return before * after
 
 
-def others_curvature(g: Any, shares: Any, input: Any) -> Any:
-    """The gradient of `others_slope` by ``input``: a row of n - 1 by one of its elements."""
-    parts = others_slope(without_diagonal(rows_without_one(g)), rows_without_one(input))
-    return sum_along(without_diagonal(unsqueeze(shares, -1) * parts), (input.ndim - 1,), False)
-
-
-@hidden_op(shares=lambda g, input: others_slope(g, input), input=others_curvature, wide=True)
+@hidden_op(
+    shares=lambda g, input: others_slope(g, input),
+    input=lambda g, shares, input: sum_along(  # a row of n - 1 by one of its elements
+        without_diagonal(
+            unsqueeze(shares, -1)
+            * others_slope(without_diagonal(rows_without_one(g)), rows_without_one(input))
+        ),
+        (input.ndim - 1,),
+    ),
+    wide=True,
+)
 def others_slope(shares: Array, input: Array) -> Array:
     """The gradient of `others`, each of whose n results is a product along a row of n - 1."""
     last = (input.ndim - 1,)
