@@ -461,10 +461,10 @@ complex32: dtype
 complex64: dtype
 
 def concat(tensors: Any, dim: _int = ..., *, out: Any = ...) -> Tensor:
-    """`cat` by another name."""
+    """The tensors one behind the other along ``dim``; their other sizes agree."""
 
 def concatenate(tensors: Any, dim: _int = ..., *, out: Any = ...) -> Tensor:
-    """`cat` by NumPy's name."""
+    """The tensors one behind the other along ``dim``; their other sizes agree."""
 
 def conj(input: Tensor) -> Tensor:
     """The tensor itself, whose numbers are real."""
@@ -1638,7 +1638,7 @@ def round_(input: Tensor, *, decimals: _int | None = ...) -> Tensor:
     """In-place `round`: writes its result into the tensor."""
 
 def row_stack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor:
-    """`vstack` by another name."""
+    """The tensors one below the other: along the first dimension, vectors as rows."""
 
 def rsqrt(input: Tensor, *, out: Any = ...) -> Tensor:
     """``1 / sqrt(input)``."""

@@ -1,6 +1,6 @@
 """The operations, by family; importing this package declares those that most programs use."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from inspect import CO_VARKEYWORDS
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -43,56 +43,6 @@ LATER = {
         "pixel_shuffle pixel_unshuffle"
     ),
 }
-
-# Further names by which functions know their arguments, such as NumPy's ``axis``.
-
-
-# PyTorch has them in Python as well, by one name each. Of methods `unflatten` is another.
-PLAIN = ("norm", "split", "unique", "unique_consecutive")
-
-
-def provide_spellings() -> None:
-    """Give functions and methods the names, once all are declared and have ``out=``.
-
-    Those of operations have them in their source.
-    """
-    declared = (*OPS.values(), *OVERLOADS.values())
-    generated = {function for o in declared for function in o.functions.values()}
-    for name, function in PUBLIC.items():
-        plain = isinstance(function, FunctionType) and function not in generated
-        if plain and name not in PLAIN:
-            PUBLIC[name] = exported("nanotorch", name, function)
-    for name, function in list(vars(Tensor).items()):
-        if isinstance(function, FunctionType) and function not in generated:
-            code = function.__code__
-            further = other_names(code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount])
-            itself = code.co_flags & CO_VARKEYWORDS or name in (*PLAIN, "unflatten")
-            if further and name[:2] != "__" and not itself:
-                setattr(Tensor, name, exported(Tensor.__module__, f"Tensor.{name}", function))
-
-
-# Second names of functions, which PyTorch has for NumPy's sake.
-
-
-# By the first name. Functions, methods and the forms in place all have both.
-ALIASES = {
-    "abs": "absolute", "acos": "arccos", "acosh": "arccosh", "asin": "arcsin",
-    "asinh": "arcsinh", "atan": "arctan", "atan2": "arctan2", "atanh": "arctanh",
-    "clamp": "clip", "div": "divide", "ge": "greater_equal", "gt": "greater",
-    "le": "less_equal", "lt": "less", "mul": "multiply", "ne": "not_equal",
-    "neg": "negative", "sub": "subtract", "trapezoid": "trapz", "trunc": "fix",
-}  # fmt: skip
-
-
-def provide_aliases() -> None:
-    """Give the functions and methods their second names, once all are declared."""
-    for first, second in ALIASES.items():
-        for old, new in ((first, second), (f"{first}_", f"{second}_")):
-            if old in PUBLIC and new != "absolute_":  # of PyTorch's a method only
-                PUBLIC.setdefault(new, PUBLIC[old])
-            if old in vars(Tensor) and new not in vars(Tensor):
-                setattr(Tensor, new, vars(Tensor)[old])
-
 
 # Functions of the package that write to their first argument: `torch.exp_(x)` for `x.exp_()`.
 
@@ -140,10 +90,7 @@ CREATING = (
     "arange", "empty", "eye", "full", "linspace", "logspace", "ones", "rand", "randint", "randn",
     "randperm", "range", "zeros",
 )
-JOINING = (
-    "cat", "column_stack", "concat", "concatenate", "dstack", "hstack", "row_stack", "stack",
-    "vstack",
-)
+JOINING = ("cat", "column_stack", "dstack", "hstack", "stack", "vstack")
 CONVERTING = (
     "cholesky_solve", "diff", "ger", "kron", "logsumexp", "max", "mean", "min",
     "outer", "std", "var",
@@ -210,59 +157,93 @@ OVERLAP = {name: how for how, names in OVERLAPPING.items() for name in names}
 # What writes to memory that several elements share.
 EXPANDED = ("empty", "eye", "full", "ones", "zeros")
 ALONG = ("median", "prod", "sum")
+FILLING = ("arange", "linspace", "logspace")
 DRAWN = ("bernoulli", "normal", "rand", "randint", "randn")
 # What does not warn of another shape.
 SILENT = {"bernoulli", "log_sigmoid", *CREATING} - {"arange"}
 
 
+# What each of further functions says of `out=`.
+RULES: tuple[tuple[Iterable[str], dict[str, Any]], ...] = (
+    (ELEMENTWISE, {"elementwise": True}),
+    (OF_ANY_TYPE, {"dtype": True}),
+    (CREATING, {"dtype": True, "creates": True}),
+    (JOINING, {"error": TypeError}),
+    (CONVERTING, {}),
+    (("all", "any"), {"strict": True, "also": ("bool", "uint8")}),
+    (("bernoulli",), {"also": tuple(kind.name for kind in ALL)}),
+    (("normal", "nansum"), {"error": NotImplementedError}),
+    (STRICT, {"strict": True}),
+)
+
+
 def rules() -> Iterator[tuple[str, Out]]:
     """The rule of every function that has the argument."""
-
-    def rule(name: str, **how: Any) -> tuple[str, Out]:
-        how |= {"recorded": name not in UNRECORDED, "overlap": OVERLAP.get(name, "no")}
-        how |= {"warns": name not in SILENT, "expanded": name in EXPANDED}
-        return name, Out(name, **how, drawn=name in DRAWN, along=name in ALONG)
-
-    for name in ELEMENTWISE:
-        yield rule(name, elementwise=True)
     for name in OF_ONE_TYPE:
         yield name, of_one_type(name)._replace(recorded=name not in UNRECORDED)
-    for name in OF_ANY_TYPE:
-        yield rule(name, dtype=True)
-    for name in CREATING:
-        fills = name in ("arange", "linspace", "logspace")
-        yield rule(name, dtype=True, creates=True, fills=fills)
-    for name in JOINING:
-        yield rule(name, error=TypeError)
-    for name in CONVERTING:
-        yield rule(name)
-    for name in ("all", "any"):
-        yield rule(name, strict=True, also=("bool", "uint8"))
-    yield rule("bernoulli", also=tuple(kind.name for kind in ALL))
-    for name in ("normal", "nansum"):
-        yield rule(name, error=NotImplementedError)
-    for name in STRICT:
-        yield rule(name, strict=True)
-
-
-def provide_outs() -> None:
-    """Give the functions the argument, once all are declared."""
-    for name, rule in rules():
-        o = OPS.get(name) or OVERLOADS.get(name)
-        if o is not None and PUBLIC.get(name, o.functions[name]) is o.functions[name]:
-            o.accept_out(rule)
-        else:
-            further = name != "norm"  # which PyTorch has in Python, too
-            PUBLIC[name] = with_out("nanotorch", name, PUBLIC[name], rule, further=further)
+    for names, how in RULES:
+        for name in names:
+            yield (
+                name,
+                Out(
+                    name, **how, recorded=name not in UNRECORDED, overlap=OVERLAP.get(name, "no"),
+                    warns=name not in SILENT, expanded=name in EXPANDED, drawn=name in DRAWN,
+                    along=name in ALONG, fills=name in FILLING,
+                ),
+            )  # fmt: skip
 
 
 for _name, _function in PUBLIC.items():
     if vars(Tensor).get(_name) is _function:
         setattr(Tensor, _name, follow(as_method(_function)))
 
-provide_outs()
-provide_spellings()
-provide_aliases()
+for _name, _rule in rules():
+    _o = OPS.get(_name) or OVERLOADS.get(_name)
+    if _o is not None and PUBLIC.get(_name, _o.functions[_name]) is _o.functions[_name]:
+        _o.accept_out(_rule)
+    else:
+        _further = _name != "norm"  # which PyTorch has in Python, too
+        PUBLIC[_name] = with_out("nanotorch", _name, PUBLIC[_name], _rule, further=_further)
+
+
+# Further names by which functions know their arguments, such as NumPy's ``axis``, once all are
+# declared and have ``out=``. Operations have them in their source.
+
+
+# PyTorch has them in Python as well, by one name each. Of methods `unflatten` is another.
+PLAIN = ("norm", "split", "unique", "unique_consecutive")
+_generated = {f for o in (*OPS.values(), *OVERLOADS.values()) for f in o.functions.values()}
+for _name, _function in PUBLIC.items():
+    if isinstance(_function, FunctionType) and _function not in _generated and _name not in PLAIN:
+        PUBLIC[_name] = exported("nanotorch", _name, _function)
+for _name, _function in list(vars(Tensor).items()):
+    if isinstance(_function, FunctionType) and _function not in _generated:
+        _code = _function.__code__
+        _own = _code.co_varnames[1 : _code.co_argcount + _code.co_kwonlyargcount]
+        _itself = _code.co_flags & CO_VARKEYWORDS or _name in (*PLAIN, "unflatten")
+        if other_names(_own) and _name[:2] != "__" and not _itself:
+            setattr(Tensor, _name, exported(Tensor.__module__, f"Tensor.{_name}", _function))
+
+
+# Second names of functions, which PyTorch has for NumPy's sake, and the first ones. Functions,
+# methods and the forms in place all have both.
+
+
+ALIASES = {
+    "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin",
+    "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh",
+    "clip": "clamp", "concat": "cat", "concatenate": "cat", "divide": "div", "fix": "trunc",
+    "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le", "multiply": "mul",
+    "negative": "neg", "not_equal": "ne", "row_stack": "vstack", "subtract": "sub",
+    "trapz": "trapezoid",
+}  # fmt: skip
+for _second, _first in ALIASES.items():
+    for _old, _new in ((_first, _second), (f"{_first}_", f"{_second}_")):
+        if _old in PUBLIC and _new != "absolute_":  # of PyTorch's a method only
+            PUBLIC.setdefault(_new, PUBLIC[_old])
+        if _old in vars(Tensor) and _new not in vars(Tensor):
+            setattr(Tensor, _new, vars(Tensor)[_old])
+
 globals().update(PUBLIC)
 __all__ = sorted(PUBLIC)
 

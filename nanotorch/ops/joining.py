@@ -107,18 +107,6 @@ def cat(tensors: Any, dim: int = 0) -> Any:
     return cat_along(tensors, as_int(dim))
 
 
-@public
-def concat(tensors: Any, dim: int = 0) -> Any:
-    """`cat` by another name."""
-    return cat(tensors, dim)
-
-
-@public
-def concatenate(tensors: Any, dim: int = 0) -> Any:
-    """`cat` by NumPy's name."""
-    return cat(tensors, dim)
-
-
 # Along a new dimension
 
 
@@ -208,12 +196,6 @@ def hstack(tensors: Tensors) -> Tensor:
 def vstack(tensors: Tensors) -> Tensor:
     """The tensors one below the other: along the first dimension, vectors as rows."""
     return cat_along(brought("vstack", tensors, atleast_2d), 0)
-
-
-@public
-def row_stack(tensors: Tensors) -> Tensor:
-    """`vstack` by another name."""
-    return vstack(tensors)
 
 
 @public

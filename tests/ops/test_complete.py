@@ -73,7 +73,7 @@ NOT_SAMPLED: dict[str, str] = {
     **dict.fromkeys(
         [
             name
-            for second in ALIASES.values()
+            for second in ALIASES
             for name in (second, f"{second}_")
             if hasattr(torch.Tensor, name) and name not in TABLE
         ],
@@ -253,7 +253,7 @@ def test_numpy_in_a_formula_is_seen() -> None:
 
 
 def test_second_names_are_the_same_functions() -> None:
-    for first, second in ALIASES.items():
+    for second, first in ALIASES.items():
         assert getattr(torch.Tensor, second, None) is getattr(torch.Tensor, first, None)
         if hasattr(torch, first):
             assert getattr(torch, second) is getattr(torch, first)
