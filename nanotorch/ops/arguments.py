@@ -264,9 +264,9 @@ NEGATIVE = (
 UNEVEN = "the strides of the NumPy array are no multiples of the size of its elements; copy it"
 BYTE_ORDER = "the NumPy array has another byte order than the machine; convert it"
 READ_ONLY = (
-    "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. "
+    "The given {0} is not writable, and PyTorch does not support non-writable tensors. "
     "This means writing to this tensor will result in undefined behavior. You may want to copy the "
-    "array to protect its data or make it writable before converting it to a tensor. This type of "
+    "{1} to protect its data or make it writable before converting it to a tensor. This type of "
     "warning will be suppressed for the rest of this program."
 )
 SLOW = (
@@ -288,7 +288,7 @@ def shared(given: np.ndarray, writable: bool = True) -> np.ndarray:
     if not known:  # but perhaps in the other byte order
         dtypes.of_array(np.empty(0, given.dtype.newbyteorder("=")))
     if writable and not given.flags.writeable:
-        warn_once(READ_ONLY)
+        warn_once(READ_ONLY.format("NumPy array", "array"))
     for stride in given.strides:
         if stride < 0:
             raise ValueError(NEGATIVE)
@@ -309,7 +309,10 @@ def array_of(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
     numbers = numbers_of(data)
     if numbers is not None:
         values, shape, held = numbers
-        return filled(values, held, kind or natural(held)).reshape(shape)
+        if kind is None:
+            floats = float in held or not held
+            kind = dtypes.default.numpy if floats else INT if int in held else BOOL
+        return filled(values, held, kind).reshape(shape)
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{kind_of(data)}'")
     if isinstance(data, (np.ndarray, np.generic)):
@@ -346,13 +349,6 @@ def numbers_of(data: Any) -> tuple[Sequence[Any], tuple[int, ...], set[type]] | 
         shape.append(*lengths)
         values = list(itertools.chain.from_iterable(values))
     return None
-
-
-def natural(held: set[type]) -> np.dtype:
-    """The type of a tensor of Python numbers of these types."""
-    if float in held or not held:
-        return dtypes.default.numpy
-    return INT if int in held else BOOL
 
 
 def filled(values: Sequence[Any], held: set[type], kind: np.dtype) -> np.ndarray:

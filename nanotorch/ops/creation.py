@@ -31,6 +31,7 @@ from nanotorch._core.layout import address, layout, order_of, strided
 from nanotorch._core.op import PUBLIC, Array, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor, require_float, wrap
 from nanotorch.ops.arguments import (
+    READ_ONLY,
     array_of,
     as_number,
     given_tensors,
@@ -509,13 +510,6 @@ def arange(
     return leaf(values.astype(kind), **options)
 
 
-OLD_RANGE = (
-    "torch.range is deprecated and will be removed in a future release because its behavior is "
-    "inconsistent with Python's range builtin. Instead, use torch.arange, which produces values in "
-    "[start, end)."
-)
-
-
 def closed_range(
     start: Any = 0, end: Any = ABSENT, step: Any = 1, *, dtype: DType | None = None,
     **options: Unpack[Options],
@@ -531,7 +525,7 @@ def closed_range(
     Warns:
         UserWarning: that it is deprecated.
     """
-    warn(OLD_RANGE)
+    warn("torch.range is deprecated; use torch.arange, which produces values in [start, end).")
     if end is ABSENT:
         raise lacking("range", "end")
     start, end, step = as_number(start), as_number(end), as_number(step)
@@ -832,14 +826,6 @@ def can_cast(from_: DType, to: DType) -> bool:
 # Memory of others, byte by byte.
 
 
-READ_ONLY_BUFFER = (
-    "The given buffer is not writable, and PyTorch does not support non-writable tensors. This "
-    "means you can write to the underlying (supposedly non-writable) buffer using the tensor. You "
-    "may want to copy the buffer to protect its data or make it writable before converting it to a "
-    "tensor. This type of warning will be suppressed for the rest of this program."
-)
-
-
 @public
 def frombuffer(
     buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False
@@ -870,7 +856,7 @@ def frombuffer(
     whole = not (length - offset) % size if count < 0 else offset + count * size <= length
     require(whole, "frombuffer(): no {} elements in {} bytes", count, length, error=ValueError)
     if data.readonly:
-        warn_once(READ_ONLY_BUFFER)
+        warn_once(READ_ONLY.format("buffer", "buffer"))
     halves = dtype is dtypes.bfloat16
     array = np.frombuffer(data, np.uint16 if halves else dtype._numpy, max(count, -1), offset)
     if halves:

@@ -250,7 +250,8 @@ def scatter_number(input: Array, dim: int, index: Array, value: dtypes.Number) -
 
 
 @written(
-    **dict.fromkeys(("input", "src"), lambda g: no_derivative("scatter")),
+    input=lambda g: no_derivative("scatter"),
+    src=lambda g: no_derivative("scatter"),
     method=False, node=NO_DERIVATIVE, overlap=False, batch=dimensions,
 )  # fmt: skip
 def scatter_combined(input: Array, dim: int, index: Array, src: Array, reduce: str) -> Array:

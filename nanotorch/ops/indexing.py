@@ -270,28 +270,22 @@ def check_masks(shape: tuple[int, ...], key: Key) -> None:
         dim += entry.ndim
 
 
-def explain(shape: tuple[int, ...], key: Key) -> IndexError:
+def explain(shape: tuple[int, ...], key: Key) -> Exception:
     """Why an array of ``shape`` that fits the masks has nothing at ``key``, in PyTorch's words."""
     dims, indices = by_dimension(key)
+    shapes = [index.shape for index in indices]
     try:
-        together = np.broadcast_arrays(*indices)
+        np.broadcast_shapes(*shapes)
     except ValueError:
-        shapes = ", ".join(str(list(i.shape)) for i in indices)
-        return IndexError(
-            "shape mismatch: indexing tensors could not be broadcast together with shapes " + shapes
-        )
+        told = ", ".join(str(list(s)) for s in shapes)
+        text = "shape mismatch: indexing tensors could not be broadcast together with shapes "
+        return IndexError(text + told)
     if any(shape[d] == 0 for d in dims):
         return IndexError("index is out of bounds for dimension with size 0")
-    first: tuple[int, int] | None = None
-    for number, (d, index) in enumerate(zip(dims, together, strict=True)):
-        wrong = np.flatnonzero((index < -shape[d]) | (index >= shape[d]))
-        if wrong.size and (first is None or wrong[0] < first[0]):
-            first = int(wrong[0]), number
-    assert first is not None
-    value = together[first[1]].reshape(-1)[first[0]]
-    return IndexError(
-        f"index {value} is out of bounds for dimension {first[1]} with size {shape[dims[first[1]]]}"
-    )
+    sides = enumerate(zip(dims, indices, strict=True))
+    number = next(k for k, (d, i) in sides if ((i < -shape[d]) | (i >= shape[d])).any())
+    size = shape[dims[number]]
+    return outside(indices[number], number, size, low=-size)
 
 
 def place_of(shape: tuple[int, ...], key: Key) -> tuple[int, ...]:
@@ -402,8 +396,14 @@ def put(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
     only = at.only
     if values.size == 1 and not accumulate and only is not None and only.dtype == np.uint8:
         boolean_mask(only)
-    if values.dtype != input.dtype:
-        check_dtypes(input, at, values, accumulate)
+    if values.dtype != input.dtype:  # as one value for a mask may be
+        check_fit(values, place_of(input.shape, key))
+        fits = only is not None and only.dtype.kind in "bu" and values.size == 1 and not accumulate
+        text = (
+            "Index put requires the source and destination dtypes match, got {} for the "
+            "destination and {} for the source."
+        )
+        require(fits, text, char_of(input), char_of(values))
     try:
         if accumulate:
             shape = input[key].shape
@@ -432,17 +432,6 @@ def check_fit(values: Array, place: tuple[int, ...]) -> None:
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to "
             f"indexing result of shape {list(place)}"
         ) from None
-
-
-def check_dtypes(input: Array, at: Index, values: Array, accumulate: bool) -> None:
-    """Refuse values of another dtype, unless it is one value for a mask."""
-    check_fit(values, place_of(input.shape, at.key))
-    only = at.only
-    if only is None or only.dtype.kind not in "bu" or values.size != 1 or accumulate:
-        raise RuntimeError(
-            f"Index put requires the source and destination dtypes match, got {char_of(input)} for "
-            f"the destination and {char_of(values)} for the source."
-        )
 
 
 @hidden_op(g=lambda g, at: index_cleared(g, at), node="IndexPutBackward0")

@@ -224,12 +224,6 @@ def unbind(input: Array, dim: int = 0) -> list[Array]:
     return [input[(*(WHOLE,) * dim, i, ...)] for i in range(input.shape[dim])]
 
 
-def need_dims(name: str, ndim: int) -> None:
-    """Refuse a tensor without dimensions."""
-    if not ndim:
-        raise RuntimeError(f"{name} expects at least a 1-dimensional tensor")
-
-
 def cut(input: Array, sizes: Sequence[int], dim: int) -> list[Array]:
     """Views of consecutive parts along one dimension."""
     at, start, parts = (WHOLE,) * dim, 0, []
@@ -243,7 +237,7 @@ def cut(input: Array, sizes: Sequence[int], dim: int) -> list[Array]:
 @hidden_op(input=lambda g, dim: cat_along(g, dim), view=True, multi=True, node="SplitBackward0")
 def split_equally(input: Array, split_size: int, dim: int) -> list[Array]:
     """Parts of one size; the last may be smaller."""
-    need_dims("split", input.ndim)
+    need_ndim("split", input, 1)
     require(as_int(split_size) >= 0, "split(): negative split_size {}", split_size)
     dim = normal_dim(dim, input.ndim)
     n = input.shape[dim]
@@ -256,7 +250,7 @@ def split_equally(input: Array, split_size: int, dim: int) -> list[Array]:
 @op(input=lambda g, dim: cat_along(g, dim), view=True, multi=True)
 def split_with_sizes(input: Array, split_sizes: Sequence[int], dim: int = 0) -> list[Array]:
     """Parts of the given sizes, which make up the whole dimension."""
-    need_dims("split", input.ndim)
+    need_ndim("split", input, 1)
     along, dim, split_sizes = dim, normal_dim(dim, input.ndim), as_ints(split_sizes)
     n = input.shape[dim]
     require(min(split_sizes, default=0) >= 0, "split(): negative size in {}", split_sizes)
@@ -298,7 +292,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     Raises:
         RuntimeError: unless ``chunks`` is positive.
     """
-    need_dims("chunk", input.ndim)
+    need_ndim("chunk", input, 1)
     chunks = as_int(chunks)
     require(chunks > 0, "chunk expects `chunks` to be greater than 0, got: {}", chunks)
     size = input._array.shape[normal_dim(dim, input.ndim)]
@@ -356,11 +350,6 @@ def cannot_expand(shape: tuple[int, ...], size: tuple[int, ...], kind: np.dtype)
         )
     for d in reversed(range(len(size))):
         n = size[d]
-        if d < added and n < 0:
-            return RuntimeError(
-                f"The expanded size of the tensor ({n}) isn't allowed in a leading, non-existing "
-                f"dimension {d}"
-            )
         if d >= added and n not in (-1, shape[d - added]) and (shape[d - added] != 1 or n < 0):
             return RuntimeError(
                 f"The expanded size of the tensor ({n}) must match the existing size "

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import as_int, require_bool
+from nanotorch._core.arguments import as_int, named, require_bool
 from nanotorch._core.batched import DYNAMIC, along, looped, never, one_by_one, under_vmap
 from nanotorch._core.call_site import warn_once
 from nanotorch._core.dtypes import Number
@@ -260,11 +260,6 @@ def median(input: Any, dim: int = NOT_GIVEN, keepdim: bool = NOT_KEPT) -> Any:
 # Values without repetition
 
 
-def without_slope(name: str) -> Any:
-    """PyTorch has a node for some operations, but no derivative."""
-    raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
-
-
 def groups(rows: Array, order: Array) -> tuple[Array, Array, Array]:
     """Where equal rows begin, in their ``order``; the group of each row; the groups' sizes."""
     ordered = rows[order]
@@ -276,44 +271,31 @@ def groups(rows: Array, order: Array) -> tuple[Array, Array, Array]:
     return order[first], inverse, np.diff(np.append(first, len(rows)))
 
 
-def distinct(input: Array, dim: int | None, consecutive: bool) -> tuple[Array, Array, Array]:
-    """The values, or the slices along ``dim``, without repetition."""
-    whole = input.reshape(-1) if dim is None or not input.ndim else np.moveaxis(input, dim, 0)
-    n = len(whole)
-    require(0 not in whole.shape[1:], "unique(): a dimension that is not chosen has size 0")
-    rows = whole.reshape(n, math.prod(whole.shape[1:]))
-    order = np.arange(n) if consecutive else np.lexsort(rows.T[::-1])
-    first, inverse, counts = groups(rows, order)
-    values = whole[first]
-    if dim is None or not input.ndim:
-        return values, inverse.reshape(input.shape), counts
-    return np.moveaxis(np.ascontiguousarray(values), 0, dim), inverse, counts
+def distinct(name: str, node: str, consecutive: bool) -> Any:
+    """The values, or the slices along ``dim``, without repetition: PyTorch's operation ``name``."""
+
+    def kernel(input: Array, dim: int | None) -> tuple[Array, Array, Array]:
+        whole = input.reshape(-1) if dim is None or not input.ndim else np.moveaxis(input, dim, 0)
+        n = len(whole)
+        require(0 not in whole.shape[1:], "unique(): a dimension that is not chosen has size 0")
+        rows = whole.reshape(n, math.prod(whole.shape[1:]))
+        order = np.arange(n) if consecutive else np.lexsort(rows.T[::-1])
+        first, inverse, counts = groups(rows, order)
+        values = whole[first]
+        if dim is None or not input.ndim:
+            return values, inverse.reshape(input.shape), counts
+        return np.moveaxis(np.ascontiguousarray(values), 0, dim), inverse, counts
+
+    def refuse(g: Any) -> Any:  # PyTorch has a node for it, but no derivative
+        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+
+    declare: Any = hidden_op(input=refuse, aux=("inverse", "counts"), node=node)
+    return declare(named(kernel, f"{name}_values"))
 
 
-@hidden_op(
-    input=lambda g: without_slope("_unique2"), aux=("inverse", "counts"), node="Unique2Backward0"
-)
-def unique_values(input: Array) -> tuple[Array, Array, Array]:
-    """`unique` of all elements."""
-    return distinct(input, None, False)
-
-
-@hidden_op(
-    input=lambda g: without_slope("unique_dim"),
-    aux=("inverse", "counts"), node="UniqueDimBackward0",
-)  # fmt: skip
-def unique_slices(input: Array, dim: int) -> tuple[Array, Array, Array]:
-    """`unique` along a dimension."""
-    return distinct(input, dim, False)
-
-
-@hidden_op(
-    input=lambda g: without_slope("unique_consecutive"),
-    aux=("inverse", "counts"), node="UniqueConsecutiveBackward0",
-)  # fmt: skip
-def unique_runs(input: Array, dim: int | None) -> tuple[Array, Array, Array]:
-    """The kernel of `unique_consecutive`."""
-    return distinct(input, dim, True)
+unique_values = distinct("_unique2", "Unique2Backward0", False)
+unique_slices = distinct("unique_dim", "UniqueDimBackward0", False)
+unique_runs = distinct("unique_consecutive", "UniqueConsecutiveBackward0", True)
 
 
 def wanted(found: tuple[Any, ...], return_inverse: bool, return_counts: bool) -> Any:
@@ -344,10 +326,8 @@ def unique(
     require_bool(sorted, (name, "sorted", 0))
     require_bool(return_inverse, (name, "return_inverse", 0))
     require_bool(return_counts, (name, "return_counts", 0))
-    if dim is None:
-        found = unique_values(input)
-    else:
-        found = unique_slices(input, own_dim(dim, input.ndim))
+    dim = None if dim is None else own_dim(dim, input.ndim)
+    found = unique_values(input, None) if dim is None else unique_slices(input, dim)
     return wanted(found, return_inverse, return_counts)
 
 
@@ -408,13 +388,6 @@ def places(edges: Array, values: Array, right: bool) -> Array:
     return ranks - np.argsort(np.argsort(values, -1, "stable"), -1)
 
 
-SLOW = (
-    "torch.searchsorted(): {0} tensor is non-contiguous, this will lower the performance due to "
-    "extra data copy when converting non-contiguous tensor to contiguous, please use contiguous "
-    "{0} tensor if possible. This message will only appear once per program."
-)
-
-
 @public
 @under_vmap(looped)
 def searchsorted(
@@ -450,7 +423,7 @@ def searchsorted(
         edges = np.take_along_axis(edges, order, -1)
     for which, array in (("input value", values), ("boundary", edges)):
         if not array.flags.c_contiguous:
-            warn_once(SLOW.format(which))
+            warn_once(f"searchsorted(): the {which} tensor is copied, as it is not contiguous")
     found = places(edges, values, right or side == "right")
     return wrap(np.asarray(found).astype(np.int32 if out_int32 else np.int64))
 

@@ -30,7 +30,8 @@ NO_DERIVATIVE = "PyTorch has no derivative of it: tests/core/golden_engine.py"
 ELSEWHERE = dict.fromkeys(
     [
         "floor_divide", "heaviside", "number_floor_divided", "number_remainder", "scatter_combined",
-        "scatter_combined_in_place", "unique_runs", "unique_slices", "unique_values",
+        "scatter_combined_in_place", "_unique2_values", "unique_consecutive_values",
+        "unique_dim_values",
     ],
     NO_DERIVATIVE,
 ) | dict.fromkeys(("layer", "layer_of_rows", "class_cross_entropy"), FOLDED)  # fmt: skip
