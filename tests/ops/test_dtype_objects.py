@@ -25,7 +25,6 @@ NAMES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32
 # In these identity is a short way only: what it misses goes a general way, to the same answer.
 SHORT_WAYS = (
     "_core/dtypes.py", "_core/engine.py", "_core/op_source.py", "compile/compiler.py",
-    "compile/plan.py",
 )  # fmt: skip
 
 
