@@ -575,8 +575,6 @@ def register_loss(
     return factory
 
 
-# Functions to minimize: by name, or as arithmetic in a vector `x`.
-
 # Arithmetic in a vector `x`, from text to tensor operations, without ever executing the text.
 #
 # `x` is the vector, `x[0]` a coordinate of it, `i` the numbers of the coordinates: 0, 1, 2 and so

@@ -226,7 +226,7 @@ class Npy(Declared):
     """The targets, one for each sample."""
 
 
-# What makes samples up: its own section, registered under its names.
+# What makes samples up is a section as well, registered by its names; those built in come last.
 
 Array = NDArray[np.float64]
 Samples = Annotated[int, Range(low=2, high=1_000_000)]
