@@ -5,6 +5,7 @@ import json
 import math
 import os
 import time
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 import nanotorch as torch
 from nanotorch import nn, optim
+from nanotorch.autograd.anomaly_mode import first_nonfinite
 from nanotorch.serialization.files import naming
 from nanotorch.utils.tensorboard import SummaryWriter
 from nanotorch.utils.tensorboard.files import hparams, protos
@@ -24,7 +26,7 @@ from nanotorch.utils.tensorboard.graph import ForwardGraph, trace
 
 from .config import Component, Section, refusal
 from .load import plain
-from .loop import Callback, Tagged, Task
+from .loop import DIVERGED, Callback, Loop, Tagged, Task
 from .metrics import aligned
 from .plots import Plot
 from .run_directory import EVENTS, METRICS, CheckpointError, finite
@@ -510,3 +512,73 @@ def proposal(found: Mapping[float, float], first: float, steps: int) -> str:
     if len(near) > 1:
         said = f"rates from {min(near):.1e} to {max(near):.1e} do nearly as well"
     return f"{aligned(rows)}\nthe best rate for {steps} steps; {said}:\n  optimizer.lr={best:.1e}"
+
+
+# Where a loss that is not finite came from: the last steps again, watched by anomaly mode.
+
+
+EVERY = 500
+"""Steps between two states that are remembered: so many are taken again at most."""
+
+
+class StopWhenDiverged(Callback):
+    """Ends the run at the first loss that is not a number: no later step could mend it.
+
+    It is to be the first of the callbacks. It remembers a state of not long ago, and the learning
+    rates of the steps since.
+    """
+
+    def __init__(self, task: Experiment) -> None:
+        self._task = task
+
+    def on_start(self, loop: Loop) -> None:
+        self._remember(loop.step, loop.position)
+
+    def on_step(self, loop: Loop) -> None:
+        if not math.isfinite(loop.loss):
+            loop.stop(DIVERGED)
+        self._rates.append([group["lr"] for group in self._task.optimizer.param_groups])
+
+    def on_settled(self, loop: Loop) -> None:
+        if loop.step - self._step >= EVERY and loop.stop_reason is None:
+            self._remember(loop.step, loop.position)
+
+    def explain(self) -> str:
+        """Return which operation was the first to make a number that is not finite, and when.
+
+        The task is left as it was.
+        """
+        task, now = self._task, copy.deepcopy(self._task.training_state())
+        task.load_training_state(self._state)
+        try:
+            with warnings.catch_warnings(), torch.autograd.set_detect_anomaly(True):
+                warnings.simplefilter("ignore")
+                return self._repeat()
+        finally:
+            task.load_training_state(now)
+
+    def _repeat(self) -> str:
+        task, optimizer = self._task, self._task.optimizer
+        batches = task.endless(self._position or 0)
+        taken = zip(self._rates, batches, strict=False)
+        for number, (rates, batch) in enumerate(taken, self._step + 1):
+            for group, rate in zip(optimizer.param_groups, rates, strict=True):
+                group["lr"] = rate
+            try:
+                task.plain_step(batch)
+            except RuntimeError as error:  # a backward pass that anomaly mode has ended
+                if first_nonfinite() is None:
+                    return f"step {number}: {error}"
+            if (operation := first_nonfinite()) is not None:
+                return f"step {number}: {operation}"
+            spoilt = [name for name, tensor in task.state().items()
+                      if not np.isfinite(tensor.detach().numpy()).all()]  # fmt: skip
+            if spoilt:
+                what = f"{type(optimizer).__name__}'s update made {', '.join(spoilt)}"
+                return f"step {number}: {what} infinite or nan, of finite gradients"
+        return ""
+
+    def _remember(self, step: int, position: int | None) -> None:
+        self._step, self._position = step, position
+        self._state = copy.deepcopy(self._task.training_state())
+        self._rates: list[list[Any]] = []

@@ -233,14 +233,6 @@ Write = Callable[..., None]
 between two equal runs: it is shown, but no part of the record."""
 
 
-class StopWhenDiverged(Callback):
-    """Ends the run at the first loss that is not a number: no later step could mend it."""
-
-    def on_step(self, loop: Loop) -> None:
-        if not math.isfinite(loop.loss):
-            loop.stop(DIVERGED)
-
-
 @contextmanager
 def handling(numbers: Iterable[int], handle: Callable[[int, Any], None]) -> Iterator[None]:
     """Let a function handle signals in the block; what was started with some ignored stays so."""

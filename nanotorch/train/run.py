@@ -8,7 +8,6 @@ import shlex
 import signal
 import sys
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
@@ -24,35 +23,16 @@ import numpy as np
 
 import nanotorch as torch
 from nanotorch import nn, optim
-from nanotorch.autograd.anomaly_mode import first_nonfinite
 from nanotorch.serialization import load, save
 from nanotorch.serialization.files import contents, opened, remove_unfinished, write_atomically
 
 from . import ranks, run_directory
 from .commands import as_options, imported
 from .components import REFUSALS
-from .config import (
-    SUFFIXES,
-    ConfigError,
-    Place,
-    Problem,
-    did_you_mean,
-    named,
-    raise_all,
-    refusal,
-)
-from .experiment import Experiment, Recorder
+from .config import SUFFIXES, ConfigError, Place, Problem, did_you_mean, named, raise_all, refusal
+from .experiment import Experiment, Recorder, StopWhenDiverged
 from .load import LoadedConfig, dump_config, load_config, settings_in, settings_of
-from .loop import (
-    DIVERGED,
-    INTERRUPTED,
-    OUT_OF_TIME,
-    Callback,
-    Loop,
-    StopOnSignal,
-    StopWhenDiverged,
-    readable_warnings,
-)
+from .loop import DIVERGED, INTERRUPTED, OUT_OF_TIME, Loop, StopOnSignal, readable_warnings
 from .metrics import aligned, duration, fitted, screen
 from .minimization import Minimization
 from .plots import available, curve_picture, draw, no_plots
@@ -60,70 +40,6 @@ from .run_directory import CheckpointError
 from .schema import FIT, AnyConfig, FitConfig, MinimizationConfig, TrainedConfig
 from .step import compilation_text
 from .supervised import Supervised, Training
-
-# Where a loss that is not finite came from: the last steps again, watched by anomaly mode.
-
-
-EVERY = 500
-"""Steps between two states that are remembered: so many are taken again at most."""
-
-
-class LastSoundState(Callback):
-    """Remembers a state of not long ago, and the learning rates of the steps since."""
-
-    def __init__(self, task: Experiment) -> None:
-        self._task = task
-
-    def on_start(self, loop: Loop) -> None:
-        self._remember(loop.step, loop.position)
-
-    def on_step(self, loop: Loop) -> None:
-        self._rates.append([group["lr"] for group in self._task.optimizer.param_groups])
-
-    def on_settled(self, loop: Loop) -> None:
-        if loop.step - self._step >= EVERY and loop.stop_reason is None:
-            self._remember(loop.step, loop.position)
-
-    def explain(self) -> str:
-        """Return which operation was the first to make a number that is not finite, and when.
-
-        The task is left as it was.
-        """
-        task, now = self._task, copy.deepcopy(self._task.training_state())
-        task.load_training_state(self._state)
-        try:
-            with warnings.catch_warnings(), torch.autograd.set_detect_anomaly(True):
-                warnings.simplefilter("ignore")
-                return self._repeat()
-        finally:
-            task.load_training_state(now)
-
-    def _repeat(self) -> str:
-        task, optimizer = self._task, self._task.optimizer
-        batches = task.endless(self._position or 0)
-        taken = zip(self._rates, batches, strict=False)
-        for number, (rates, batch) in enumerate(taken, self._step + 1):
-            for group, rate in zip(optimizer.param_groups, rates, strict=True):
-                group["lr"] = rate
-            try:
-                task.plain_step(batch)
-            except RuntimeError as error:  # a backward pass that anomaly mode has ended
-                if first_nonfinite() is None:
-                    return f"step {number}: {error}"
-            if (operation := first_nonfinite()) is not None:
-                return f"step {number}: {operation}"
-            spoilt = [name for name, tensor in task.state().items()
-                      if not np.isfinite(tensor.detach().numpy()).all()]  # fmt: skip
-            if spoilt:
-                what = f"{type(optimizer).__name__}'s update made {', '.join(spoilt)}"
-                return f"step {number}: {what} infinite or nan, of finite gradients"
-        return ""
-
-    def _remember(self, step: int, position: int | None) -> None:
-        self._step, self._position = step, position
-        self._state = copy.deepcopy(self._task.training_state())
-        self._rates: list[list[Any]] = []
-
 
 # `run.json`: what ran, on what, and how it ended.
 
@@ -444,7 +360,7 @@ class Run:
 
     def __post_init__(self) -> None:
         self._signals = StopOnSignal()
-        self._last_sound = LastSoundState(self.experiment)
+        self._finite = StopWhenDiverged(self.experiment)
 
     @property
     def _config(self) -> AnyConfig:
@@ -515,8 +431,7 @@ class Run:
 
         experiment, settings = self.experiment, self._config.checkpoint
         keeping = run_directory.Checkpoints(self.directory, settings, gather, experiment.state)
-        first = [StopWhenDiverged(), self._signals]
-        callbacks = [*first, *experiment.callbacks(recorder), self._last_sound, keeping]
+        callbacks = [self._finite, self._signals, *experiment.callbacks(recorder), keeping]
         loop = Loop(experiment, experiment.steps, callbacks)
         if self.saved is not None and "task" in self.saved:
             try:
@@ -534,7 +449,7 @@ class Run:
 
     def _finish(self, loop: Loop, recorder: Recorder) -> RunResult:
         experiment, directory = self.experiment, self.directory
-        cause = self._last_sound.explain() if loop.stop_reason == DIVERGED else ""
+        cause = self._finite.explain() if loop.stop_reason == DIVERGED else ""
         experiment.finish()
         report = experiment.report()
         first, last = loop.first_loss, report.loss

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from nanotorch.train.experiment import StopWhenDiverged
 from nanotorch.train.loop import (
     Callback,
     Loop,
@@ -18,9 +19,9 @@ from nanotorch.train.loop import (
     RecordEpochs,
     RecordSteps,
     StopOnSignal,
-    StopWhenDiverged,
 )
 from tests.several import in_threads
+from tests.train.examples import CLASSIFICATION, experiment
 
 
 class Counting:
@@ -269,8 +270,13 @@ class Kill(Callback):
 
 
 @pytest.mark.parametrize("loss", [math.nan, math.inf, -math.inf])
-def test_a_loss_that_is_not_finite_stops_the_run(loss: float) -> None:
-    loop = Loop(Losses((1.0, 1), (loss, 1), (1.0, 1)), 9, [StopWhenDiverged()])
+def test_a_loss_that_is_not_finite_stops_the_run(
+    loss: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = experiment(CLASSIFICATION)
+    losses = iter([(1.0, 1), (loss, 1), (1.0, 1)])
+    monkeypatch.setattr(task, "step", lambda batch: next(losses))
+    loop = Loop(task, 9, [StopWhenDiverged(task)])
     loop.run()
     assert (loop.step, loop.stop_reason) == (2, "diverged")
 
