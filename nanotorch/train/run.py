@@ -92,7 +92,7 @@ class Record:
             self.values["status"] = "interrupted" if interrupted else "failed"
         self.values["seconds"] = round(self.seconds, 3)
         try:
-            run_directory.write_json(self._path, self.values)
+            run_directory.write_json(self._path, self.values, in_place=True)
         except OSError:
             if kind is None:
                 raise  # else what ended the run is to be told

@@ -132,14 +132,20 @@ def create_run_directory(root: Path, name: str, timed: bool = True) -> Path:
             return directory
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Write a JSON file: atomically, or in place of the one that leaves no room for both."""
+def write_json(path: Path, value: Any, in_place: bool = False) -> None:
+    """Write a JSON file atomically; or in place of the old one, if there is no room for both.
+
+    Args:
+        path: where to.
+        value: what.
+        in_place: whether that is allowed: where even this fails, both are lost.
+    """
     text = json.dumps(finite(value), indent=2, ensure_ascii=False, allow_nan=False)
     data = f"{text}\n".encode("utf-8", errors="replace")
     try:
         write_atomically(path, data)
     except OSError:
-        if not path.exists():
+        if not in_place:
             raise
         with naming(path), path.open("r+b") as file:
             file.write(data)

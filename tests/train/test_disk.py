@@ -89,7 +89,7 @@ def test_a_record_is_written_in_its_place_if_need_be(monkeypatch: pytest.MonkeyP
     path = Path("a.json")
     path.write_text(json.dumps({"status": "running", "much": "x" * 50}))
     monkeypatch.setattr("nanotorch.train.run_directory.os.fsync", full)
-    write_json(path, {"status": "failed"})
+    write_json(path, {"status": "failed"}, in_place=True)
     assert json.loads(path.read_text("utf-8")) == {"status": "failed"}
     assert [entry.name for entry in Path().iterdir()] == ["a.json"]
 
