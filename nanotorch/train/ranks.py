@@ -71,7 +71,9 @@ def told() -> dict[str, Any]:
     """Return how many there are, and of several what their launcher would call one that ends."""
     found: list[Any] = [None] * size()
     if size() > 1:
-        torch.distributed.all_gather_object(found, f"PID {os.getpid()} on {platform.node()}")
+        from nanotorch.distributed.optim import all_gather_object  # which one alone never needs
+
+        all_gather_object(found, f"PID {os.getpid()} on {platform.node()}")
     return {"processes": size()} | ({"ranks": found} if size() > 1 else {})
 
 
