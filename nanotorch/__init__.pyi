@@ -1906,14 +1906,7 @@ def tensor(
 ) -> Tensor:
     """A new tensor with a copy of ``data``."""
 
-def tensor_split(
-    input: Tensor,
-    indices_or_sections: Any = ...,
-    dim: _int = ...,
-    *,
-    indices: Any = ...,
-    sections: _int | None = ...,
-) -> tuple[Tensor, ...]:
+def tensor_split(input: Tensor, indices_or_sections: Any, dim: _int = ...) -> tuple[Tensor, ...]:
     """Parts along one dimension, as views; sizes need not be equal."""
 
 def tensordot(a: Tensor, b: Tensor, dims: Any = ..., *, out: Any = ...) -> Tensor:

@@ -133,25 +133,21 @@ def lu_factor(A: Any, *, pivot: bool = True) -> Any:
     return lu_factor_result(compact_factors(A, pivot))
 
 
-_STRICT = (
-    "cholesky", "cholesky_ex", "det", "eigh", "eigvalsh", "inv", "lu_factor", "matmul", "qr",
-    "slogdet", "solve", "solve_triangular", "svd", "svdvals", "vector_norm",
-)  # fmt: skip
-# How all that have the argument treat `out=`.
-_OUTS = {
-    **{name: Out(f"linalg.{name}", strict=True) for name in _STRICT},
-    "cross": Out("linalg.cross", strict=True, overlap="any"),
-    "lstsq": Out("linalg.lstsq", each=True),
-    "matrix_norm": Out("linalg.matrix_norm", strict=True, recorded=False),
-    "matrix_rank": Out("linalg.matrix_rank", recorded=False),
-    "norm": Out("linalg.norm", strict=True, recorded=False),
-    "pinv": Out("linalg.pinv"),
+# How they treat `out=`, the others strictly.
+_OUTS: dict[str, dict[str, Any]] = {
+    "cross": {"strict": True, "overlap": "any"},
+    "lstsq": {"each": True},
+    "matrix_norm": {"strict": True, "recorded": False},
+    "matrix_rank": {"recorded": False},
+    "norm": {"strict": True, "recorded": False},
+    "pinv": {},
 }
-for _name in __all__:
-    if _name in _OUTS:
-        globals()[_name] = with_out(__name__, _name, globals()[_name], _OUTS[_name])
-    elif _name != "LinAlgError":
+for _name in __all__[1:]:
+    _rule = Out(f"linalg.{_name}", **_OUTS.get(_name, {"strict": True}))
+    if _name in ("diagonal", "matrix_exp"):
         globals()[_name] = exported(__name__, _name, globals()[_name])
+    else:
+        globals()[_name] = with_out(__name__, _name, globals()[_name], _rule)
 
 if not TYPE_CHECKING:  # so that checkers of types see which names there are
     __getattr__, __dir__ = on_demand(__name__)

@@ -1054,11 +1054,11 @@ class Methods:
         """`torch.linalg.svd` in its former form: the named tuple ``(U, S, V)``, the last transposed."""
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
         """`transpose` by NumPy's name."""
-    def swapaxes_(self, axis0: _int, axis1: _int) -> Tensor:
+    def swapaxes_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place `swapaxes`."""
     def swapdims(self, dim0: _int, dim1: _int) -> Tensor:
         """`transpose` by another name."""
-    def swapdims_(self, dim0: _int, dim1: _int) -> Tensor:
+    def swapdims_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place `swapdims`."""
     def t(self) -> Tensor:
         """The transpose of a matrix; vectors and 0-d tensors as they are."""
@@ -1076,14 +1076,7 @@ class Methods:
         """Hyperbolic tangent."""
     def tanh_(self) -> Tensor:
         """In-place `tanh`: writes its result into the tensor."""
-    def tensor_split(
-        self,
-        indices_or_sections: Any = ...,
-        dim: _int = ...,
-        *,
-        indices: Any = ...,
-        sections: _int | None = ...,
-    ) -> tuple[Tensor, ...]:
+    def tensor_split(self, indices_or_sections: Any, dim: _int = ...) -> tuple[Tensor, ...]:
         """Parts along one dimension, as views; sizes need not be equal."""
     def tile(self, *times: Any, dims: Sequence[_int] | None = ...) -> Tensor:
         """As `repeat`, with 1 for dimensions that fewer numbers leave out."""

@@ -372,20 +372,11 @@ def filled(values: Sequence[Any], held: set[type], kind: np.dtype) -> np.ndarray
 def converted(values: Iterable[Any], kind: np.dtype) -> np.ndarray:
     """Numbers of any types in an array, one by one."""
     if kind.kind == "f":
-        return np.array([real(v) for v in values], FLOAT).astype(kind)
+        return np.array([math.ldexp(v, 0) for v in values], FLOAT).astype(kind)
     if kind.kind == "b":
-        return np.array([truth(v) for v in values], BOOL)
+        numbers = (v if isinstance(v, (float, np.bool_)) else operator.index(v) for v in values)
+        return np.array([v != 0 for v in numbers], BOOL)
     return np.array([whole(v, kind) for v in values], INT).astype(kind)
-
-
-def real(value: Any) -> float:
-    """A float of anything that has one."""
-    return math.ldexp(value, 0)
-
-
-def truth(value: Any) -> bool:
-    """Whether a number is not zero."""
-    return (value if isinstance(value, (float, np.bool_)) else operator.index(value)) != 0
 
 
 def whole(value: Any, kind: np.dtype) -> int:

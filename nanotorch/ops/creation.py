@@ -38,6 +38,7 @@ from nanotorch.ops.arguments import (
     is_sequence,
     need_kind,
     need_ndim,
+    need_one_dtype,
     need_tensors,
     no_form,
     number_in,
@@ -574,8 +575,6 @@ def logspace(
     **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
     """``steps`` powers of ``base`` with exponents at equal distances."""
-    if integer(steps) is None:
-        raise no_form("logspace", start, end, steps)
     kind = numpy_dtype(dtype)
     need_kind("logspace_cpu", np.empty(0, kind), kinds="fiu")
     exponents = linspace(start, end, steps, dtype=dtypes.float64)._array
@@ -603,8 +602,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """
     axes = given_tensors(tensors)
     require(axes, "meshgrid expects a non-empty TensorList")
-    one = all(axis.dtype == axes[0].dtype for axis in axes)
-    require(one, "meshgrid expects all tensors to have the same dtype")
+    need_one_dtype(*axes, text="meshgrid expects all tensors to have the same dtype")
     for axis in axes:
         need_ndim("meshgrid", axis, 0, 1)
     if indexing is None:
@@ -851,10 +849,10 @@ def frombuffer(
     except TypeError:
         raise ValueError("object does not implement Python buffer protocol.") from None
     length, size = data.nbytes, dtype.itemsize
-    require(length and count, "frombuffer(): no elements to be read", error=ValueError)
-    require(0 <= offset < length, "frombuffer(): offset {} is outside", offset, error=ValueError)
-    whole = not (length - offset) % size if count < 0 else offset + count * size <= length
-    require(whole, "frombuffer(): no {} elements in {} bytes", count, length, error=ValueError)
+    fits = not (length - offset) % size if count < 0 else offset + count * size <= length
+    fits = fits and count != 0 and 0 <= offset < length
+    text = "frombuffer(): no {} elements at {} in {} bytes"
+    require(fits, text, count, offset, length, error=ValueError)
     if data.readonly:
         warn_once(READ_ONLY.format("buffer", "buffer"))
     halves = dtype is dtypes.bfloat16
@@ -866,6 +864,7 @@ def frombuffer(
     return wrap(array).requires_grad_(requires_grad)
 
 
+@public
 class UntypedStorage:
     """The memory that a tensor is a view of, byte by byte."""
 
@@ -922,6 +921,3 @@ class UntypedStorage:
 
     def __hash__(self) -> int:
         return hash(self.data_ptr())
-
-
-PUBLIC["UntypedStorage"] = UntypedStorage

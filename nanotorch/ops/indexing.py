@@ -85,14 +85,10 @@ def index_select(input: Array, dim: int, index: Array) -> Array:
 
 def cannot_select(shape: tuple[int, ...], index: Array, dim: int) -> Exception:
     """The error for an index out of range."""
-    size, some = shape[dim], 0 not in shape
-    if len(shape) == 1 or (some and dim != 1):
+    if len(shape) == 1 or (0 not in shape and dim != 1):
         return IndexError("index out of range in self")
-    # PyTorch has a kernel of its own for the second dimension, and for nothing, with other words.
-    if not size:
-        return RuntimeError("index_select(): self indexing axis dim should be positive")
-    first = index[(index < 0) | (index >= size)][0]
-    return RuntimeError(f"INDICES element is out of DATA bounds, id={first} axis_dim={size}")
+    # PyTorch has a kernel of its own for the second dimension, and for nothing.
+    return outside(index, dim, shape[dim], RuntimeError)
 
 
 @hidden_op(g=lambda g, dim, index: index_select(g, dim, index), node="IndexAddBackward0")
@@ -301,23 +297,6 @@ def place_of(shape: tuple[int, ...], key: Key) -> tuple[int, ...]:
 # Read
 
 
-def picked(input: Array, key: Key) -> Array:
-    """``input[key]``, a copy."""
-    indices = [entry for entry in key if entry is not WHOLE]
-    plain = input.flags.c_contiguous and all(i.flags.c_contiguous for i in indices)
-    try:
-        if plain and len(indices) == 1 and indices[0].dtype.kind != "b" and input.size:
-            return input.take(indices[0], len(key) - 1)
-        check_masks(input.shape, key)
-        found = input[key]
-    except IndexError:
-        place = place_of(input.shape, key)
-        if 0 not in place:  # in nothing any index will do
-            raise explain(input.shape, key) from None
-        return np.empty(place, input.dtype)
-    return np.asanyarray(found, order="C") if plain else laid_out(found, input, key)
-
-
 def laid_out(found: Array, input: Array, key: Key) -> Array:
     """``found``, which is ``input[key]``, in memory as PyTorch has it.
 
@@ -336,13 +315,8 @@ def laid_out(found: Array, input: Array, key: Key) -> Array:
         own = np.broadcast_to(index, sizes[1]).strides
         # Beside its own dimensions an index has others, of size 1.
         first, last = sizes[1][0] * own[0], own[-1]
-        operands.append(
-            (
-                *(first if n == 1 else 0 for n in sizes[0]),
-                *own,
-                *(last if n == 1 else 0 for n in sizes[2]),
-            )
-        )
+        left, right = [first * (n == 1) for n in sizes[0]], [last * (n == 1) for n in sizes[2]]
+        operands.append((*left, *own, *right))
     return arranged(found, slowest_first(found.shape, operands))
 
 
@@ -377,7 +351,20 @@ def picked_of_all(call: Call) -> Any:
 @hidden_op(input=lambda g, input_shape, at: index_backward(g, input_shape, at), batch=picked_of_all)
 def index(input: Array, at: Index) -> Array:
     """The elements at an index of tensors, by NumPy's rules; a copy."""
-    return picked(input, at.unchanged())
+    key = at.unchanged()
+    indices = [entry for entry in key if entry is not WHOLE]
+    plain = input.flags.c_contiguous and all(i.flags.c_contiguous for i in indices)
+    try:
+        if plain and len(indices) == 1 and indices[0].dtype.kind != "b" and input.size:
+            return input.take(indices[0], len(key) - 1)
+        check_masks(input.shape, key)
+        found = input[key]
+    except IndexError:
+        place = place_of(input.shape, key)
+        if 0 not in place:  # in nothing any index will do
+            raise explain(input.shape, key) from None
+        return np.empty(place, input.dtype)
+    return np.asanyarray(found, order="C") if plain else laid_out(found, input, key)
 
 
 @hidden_op(g=lambda g, at: index(g, at), node="IndexPutImplBackward0")
@@ -387,40 +374,6 @@ def index_backward(g: Array, shape: tuple[int, ...], at: Index) -> Array:
 
 
 # Write
-
-
-def put(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
-    """Write ``values`` into ``input``, or add them, at an index."""
-    key = at.unchanged()
-    check_masks(input.shape, key)
-    only = at.only
-    if values.size == 1 and not accumulate and only is not None and only.dtype == np.uint8:
-        boolean_mask(only)
-    if values.dtype != input.dtype:  # as one value for a mask may be
-        check_fit(values, place_of(input.shape, key))
-        fits = only is not None and only.dtype.kind in "bu" and values.size == 1 and not accumulate
-        text = (
-            "Index put requires the source and destination dtypes match, got {} for the "
-            "destination and {} for the source."
-        )
-        require(fits, text, char_of(input), char_of(values))
-    try:
-        if accumulate:
-            shape = input[key].shape
-            input += added_at(input.shape, key, np.broadcast_to(values, shape))
-        else:
-            if values.ndim > 1 and (values.shape[0] == 1 or not values.size):
-                # NumPy drops leading dimensions of size 1, PyTorch those of one value for a mask.
-                masked = only is not None and only.dtype.kind in "bu" and values.size == 1
-                place = place_of(input.shape, key)
-                values = values.reshape(()) if masked else np.broadcast_to(values, place)
-            input[key] = values
-    except (ValueError, IndexError, TypeError):
-        place = place_of(input.shape, key)
-        check_fit(values, place)
-        if 0 not in place:  # nothing can be written to any place
-            raise explain(input.shape, key) from None
-    return input
 
 
 def check_fit(values: Array, place: tuple[int, ...]) -> None:
@@ -449,8 +402,36 @@ def index_cleared(g: Array, at: Index) -> Array:
     node="IndexPutBackward0", method=False, overlap=True, expanded="index_put_",
 )  # fmt: skip
 def put_at(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
-    """Write ``values`` into ``input`` at an index."""
-    return put(input, at, values, accumulate)
+    """Write ``values`` into ``input``, or add them, at an index."""
+    key = at.unchanged()
+    check_masks(input.shape, key)
+    only = at.only if values.size == 1 else None
+    masked = only is not None and only.dtype.kind in "bu"  # one value for a mask
+    if only is not None and not accumulate and only.dtype == np.uint8:
+        boolean_mask(only)
+    if values.dtype != input.dtype:
+        check_fit(values, place_of(input.shape, key))
+        text = (
+            "Index put requires the source and destination dtypes match, got {} for the "
+            "destination and {} for the source."
+        )
+        require(masked and not accumulate, text, char_of(input), char_of(values))
+    try:
+        if accumulate:
+            shape = input[key].shape
+            input += added_at(input.shape, key, np.broadcast_to(values, shape))
+        else:
+            if values.ndim > 1 and (values.shape[0] == 1 or not values.size):
+                # NumPy drops leading dimensions of size 1, PyTorch those of one value for a mask.
+                place = place_of(input.shape, key)
+                values = values.reshape(()) if masked else np.broadcast_to(values, place)
+            input[key] = values
+    except (ValueError, IndexError, TypeError):
+        place = place_of(input.shape, key)
+        check_fit(values, place)
+        if 0 not in place:  # nothing can be written to any place
+            raise explain(input.shape, key) from None
+    return input
 
 
 put_at_, fill_by_number_ = inplace_form("put_at"), inplace_form("fill_by_number")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import as_int, as_ints, refused, twice
+from nanotorch._core.arguments import as_int, as_ints, refused
 from nanotorch._core.batched import Call, in_line, in_rows, joined, looped, shifted, under_vmap
 from nanotorch._core.dtypes import Size
 from nanotorch._core.engine import sum_to
@@ -302,10 +302,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 @method
-def tensor_split(
-    input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None,
-    sections: int | None = None,
-) -> tuple[Tensor, ...]:  # fmt: skip
+def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Parts along one dimension, as views; sizes need not be equal.
 
     Args:
@@ -315,11 +312,8 @@ def tensor_split(
         RuntimeError: unless the number of parts is positive.
     """
     need_ndim("tensor_split", input, 1)
-    options = (indices_or_sections, indices, sections)
-    given = [v for v in options if v is not None] or [None]
-    if len(given) > 1:
-        raise twice("tensor_split", "indices_or_sections")
-    where = given[0].tolist() if isinstance(given[0], Tensor) else given[0]
+    where = indices_or_sections
+    where = where.tolist() if isinstance(where, Tensor) else where
     dim = normal_dim(dim, input.ndim)
     n = input._array.shape[dim]
     if isinstance(where, int):
@@ -503,10 +497,7 @@ def sum_of_copies(g: Any, input_shape: tuple[int, ...], repeats: tuple[int, ...]
 def repeat_by(input: Array, repeats: tuple[int, ...]) -> Array:
     """Copies side by side along each dimension."""
     require(len(repeats) >= input.ndim, "repeat(): expected a number for each dimension")
-    if repeats and min(repeats) < 0:
-        shape = (1,) * (len(repeats) - input.ndim) + input.shape
-        sizes = [n * r for n, r in zip(shape, repeats, strict=True)]
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}: {sizes}")
+    require(min(repeats, default=0) >= 0, "repeat(): negative number in {}", repeats)
     return np.tile(input, repeats)
 
 
@@ -630,8 +621,7 @@ def roll(input: Array, shifts: Any, dims: Any = ()) -> Array:
         RuntimeError: unless there is a shift for each dimension.
     """
     steps, along = as_ints(shifts), as_ints(dims)
-    require(steps, "`shifts` required")
-    fits = len(steps) == (len(along) or 1)
+    fits = steps and len(steps) == (len(along) or 1)
     require(fits, "roll(): {} shifts for {} dimensions", len(steps), len(along))
     require(input.ndim or not along, "roll(): the tensor has no dimensions", error=IndexError)
     if len(along) == 1 and 0 in input.shape:  # nothing can be shifted along any dimension

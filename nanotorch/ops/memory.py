@@ -6,11 +6,20 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache, partial, update_wrapper
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from nanotorch._core.arguments import METHOD, arguments_of, as_int, as_ints, named, within_memory
+from nanotorch._core.arguments import (
+    METHOD,
+    arguments_of,
+    as_int,
+    as_ints,
+    as_method,
+    named,
+    within_memory,
+)
 from nanotorch._core.batched import (
     Batch,
     Call,
@@ -43,7 +52,7 @@ from nanotorch.ops.arguments import as_number, inplace_form, need_ndim, number_i
 from nanotorch.ops.creation import UntypedStorage
 from nanotorch.ops.joining import refuse_larger
 from nanotorch.ops.reduction import sum_all
-from nanotorch.ops.shape import ints, squeeze, t, transpose, unsqueeze, view_in
+from nanotorch.ops.shape import ints, squeeze, swapaxes, swapdims, t, transpose, unsqueeze, view_in
 
 # Views of the whole memory.
 
@@ -385,13 +394,14 @@ def inplace_view(function: Any) -> None:
     """`transpose_` and its kin: the tensor becomes its own view."""
     name = function.__name__
     plain = getattr(Tensor, name)  # whose errors count arguments as those of a method
+    plain = as_method(plain) if plain is function else plain
 
     def replaced(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         try:
             if mode.enabled:
                 refuse_history(self)
             undo: Step = (view_in, (self._array.shape,), None)
-            if function in (t, transpose):  # its own inverse
+            if function not in (squeeze, unsqueeze):  # its own inverse
                 undo = (function, (*args, *kwargs.values()), None)
             try:
                 view = plain(self, *args, **kwargs)
@@ -405,7 +415,7 @@ def inplace_view(function: Any) -> None:
     method(replaced, name=f"{name}_", public=False)
 
 
-for _function in (t, transpose, squeeze, unsqueeze):
+for _function in (t, transpose, swapaxes, swapdims, squeeze, unsqueeze):
     inplace_view(_function)
 
 
@@ -504,25 +514,10 @@ def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None)
     return resize_(self, the_template.shape)
 
 
-# Powers and swapped dimensions in place, by their other names.
-
-
 @method
 def square_(input: Tensor) -> Tensor:
     """In-place `square`."""
     return input.pow_(2)
-
-
-@method(public=False)
-def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
-    """In-place `swapaxes`."""
-    return self.transpose_(axis0, axis1)
-
-
-@method(public=False)
-def swapdims_(self: Tensor, dim0: int, dim1: int) -> Tensor:
-    """In-place `swapdims`."""
-    return self.transpose_(dim0, dim1)
 
 
 # Elements replaced, one by one, by what a Python function makes of them.
@@ -586,19 +581,6 @@ def dlpack_device(self: Tensor) -> tuple[int, int]:
     return DLPACK_CPU
 
 
-class Exported:
-    """A capsule that was taken from its object already, as an object again."""
-
-    def __init__(self, capsule: Any) -> None:
-        self._capsule = capsule
-
-    def __dlpack__(self, **options: Any) -> Any:
-        return self._capsule
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return DLPACK_CPU
-
-
 @public
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor on the memory of another library's array.
@@ -614,8 +596,11 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
             tensor that requires grad.
     """
     require_cpu(device)
-    if type(ext_tensor).__name__ == "PyCapsule":
-        ext_tensor = Exported(ext_tensor)
+    if type(ext_tensor).__name__ == "PyCapsule":  # taken from its object already
+        capsule = ext_tensor
+        ext_tensor = SimpleNamespace(
+            __dlpack__=lambda **options: capsule, __dlpack_device__=lambda: DLPACK_CPU
+        )
     if not hasattr(ext_tensor, "__dlpack__"):
         raise RuntimeError(CAPSULE)
     try:

@@ -1,6 +1,7 @@
 """Reductions: sums, products, means, variances."""
 
 import functools
+import inspect
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -535,7 +536,7 @@ def std_along(
     return like(np.sqrt(spread_and_mean(input, dim, correction, "std")[0]), input, dim, keepdim)
 
 
-def of_variance(name: str, along: Any, doc: str) -> Any:
+def of_variance(name: str, along: Any, doc: str = "") -> Any:
     """`var` or one of its kin, whose first argument may be ``unbiased`` alone.
 
     Args:
@@ -546,6 +547,15 @@ def of_variance(name: str, along: Any, doc: str) -> Any:
         input: Tensor, dim: Any = NOT_GIVEN, unbiased: bool = True, keepdim: bool = False, *,
         correction: float | None = None,
     ) -> Any:  # fmt: skip
+        """The variance of all elements, or along ``dim``.
+
+        Args:
+            unbiased: divide by n - 1 rather than by n.
+            correction: what to subtract from n; overrides ``unbiased``.
+
+        Raises:
+            NotImplementedError: for integers.
+        """
         if isinstance(dim, bool):
             dim, unbiased = None, dim
         overall = dim is NOT_GIVEN or dim is None or input.ndim == 0
@@ -553,21 +563,12 @@ def of_variance(name: str, along: Any, doc: str) -> Any:
         correction = float(unbiased) if correction is None else correction
         return along(input, dims, keepdim, correction, overall)
 
-    named(function, name).__doc__ = doc
-    return function
+    function.__doc__ = doc or inspect.getdoc(function)
+    return named(function, name)
 
 
-VAR = """The variance of all elements, or along ``dim``.
-
-Args:
-    unbiased: divide by n - 1 rather than by n.
-    correction: what to subtract from n; overrides ``unbiased``.
-
-Raises:
-    NotImplementedError: for integers.
-"""
 STD = "The standard deviation: the square root of `var`, with the same arguments."
-var, std = method(of_variance("var", var_along, VAR)), method(of_variance("std", std_along, STD))
+var, std = method(of_variance("var", var_along)), method(of_variance("std", std_along, STD))
 
 
 # Maxima and minima, where they are, and whether any or all elements are true.
@@ -575,8 +576,9 @@ var, std = method(of_variance("var", var_along, VAR)), method(of_variance("std",
 
 def shared(g: Any, input: Any, out: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     """The gradient of an extremum, in equal shares to the elements that attain it."""
-    at = (input == spread(out, tuple(input.shape), dim, keepdim)) * 1.0
-    return shares(g, at, dim, keepdim)
+    shape = tuple(input.shape)
+    at = (input == spread(out, shape, dim, keepdim)) * 1.0
+    return at * spread(g, shape, dim, keepdim) / sum_along(at, dim, True)
 
 
 def shared_by_all(g: Any, input: Any, out: Any) -> Any:
@@ -586,11 +588,6 @@ def shared_by_all(g: Any, input: Any, out: Any) -> Any:
     at = (input == result) | ((input != input) & (result != result))
     share = spread(g, shape, every, False) / sum_along(at * 1.0, every, True)
     return zero_where(share, ~at)
-
-
-def shares(g: Any, at: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
-    """The gradient in equal parts to the elements where ``at`` is 1."""
-    return at * spread(g, tuple(at.shape), dim, keepdim) / sum_along(at, dim, True)
 
 
 def require_elements(name: str, input: Array, dim: tuple[int, ...]) -> None:
@@ -694,12 +691,15 @@ def chosen_slope(
     g: Any, indices: Any, input_shape: tuple[int, ...], dim: int, keepdim: bool
 ) -> Any:
     """The gradient of an element chosen along ``dim``."""
-    if not input_shape:
-        return g * 1.0
-    if not keepdim:
+    if input_shape and not keepdim:
         kept = tuple(1 if d == dim else n for d, n in enumerate(input_shape))
         g, indices = reshape(g, kept), reshape(indices, kept)
-    return put_along(g, indices, dim, input_shape[dim])
+    return moved_slope(g, indices, input_shape, dim)
+
+
+def moved_slope(g: Any, indices: Any, input_shape: tuple[int, ...], dim: int) -> Any:
+    """The gradient of elements that were taken from ``indices`` along ``dim``."""
+    return put_along(g, indices, dim, input_shape[dim]) if input_shape else g * 1.0
 
 
 # The declaration of an operation that picks one element along ``dim`` and tells its index; and of
@@ -741,6 +741,14 @@ def provide_extremum(name: str, word: str, pair: Any, of_all: Any, along: Any) -
     def function(
         input: Any, dim: Any = NOT_GIVEN, keepdim: bool = NOT_KEPT, *, other: Any = None
     ) -> Any:
+        """The {} element; with ``dim``, the named tuple ``(values, indices)`` along it.
+
+        Args:
+            dim: a dimension, or a tensor, for which this is `{}`.
+
+        Raises:
+            RuntimeError, IndexError: where there is no element.
+        """
         if isinstance(dim, Tensor) and other is None:
             other, dim = dim, NOT_GIVEN
         if other is not None:
@@ -753,16 +761,8 @@ def provide_extremum(name: str, word: str, pair: Any, of_all: Any, along: Any) -
             raise lacking(name, "dim")
         return of_all(input)
 
-    named(function, name).__doc__ = f"""The {word} element; with ``dim``, the named tuple
-    ``(values, indices)`` along it.
-
-    Args:
-        dim: a dimension, or a tensor, for which this is `{pair.__name__}`.
-
-    Raises:
-        RuntimeError, IndexError: where there is no element.
-    """
-    method(function)
+    function.__doc__ = (inspect.getdoc(function) or "").format(word, pair.__name__)
+    method(named(function, name))
 
 
 provide_extremum("max", "greatest", maximum, max_all, max_along)

@@ -22,7 +22,7 @@ from nanotorch.ops.reduction import (
     NOT_GIVEN,
     NOT_KEPT,
     chosen,
-    put_along,
+    moved_slope,
     require_elements,
     shared_by_all,
 )
@@ -94,11 +94,6 @@ def order_along(input: Array, dim: int, descending: bool = False) -> Array:
         return np.argsort(input, dim, "stable")
     backwards = np.flip(np.argsort(np.flip(input, dim), dim, "stable"), dim)
     return input.shape[dim] - 1 - backwards
-
-
-def moved_slope(g: Any, indices: Any, input_shape: tuple[int, ...], dim: int) -> Any:
-    """The gradient of elements that were taken from ``indices`` along ``dim``."""
-    return put_along(g, indices, dim, input_shape[dim]) if input_shape else g * 1.0
 
 
 def in_order(input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
@@ -275,6 +270,7 @@ def distinct(name: str, node: str, consecutive: bool) -> Any:
     """The values, or the slices along ``dim``, without repetition: PyTorch's operation ``name``."""
 
     def kernel(input: Array, dim: int | None) -> tuple[Array, Array, Array]:
+        """The values, where among them each element is, and how often there is each."""
         whole = input.reshape(-1) if dim is None or not input.ndim else np.moveaxis(input, dim, 0)
         n = len(whole)
         require(0 not in whole.shape[1:], "unique(): a dimension that is not chosen has size 0")
@@ -406,8 +402,8 @@ def searchsorted(
         RuntimeError: for shapes that do not fit.
     """
     edges, values = arrays_of(sorted_sequence, input)
-    require(side in (None, "left", "right"), "searchsorted(): unknown side {!r}", side)
-    require(side != "left" or not right, "searchsorted(): side is 'left', but right is True")
+    fits = side in (None, "right") or (side == "left" and not right)
+    require(fits, "searchsorted(): side {!r} does not go with right={}", side, right)
     need_ndim("searchsorted", edges, 1)
     need_ndim("searchsorted", values, edges.ndim > 1)
     fits = edges.ndim == 1 or edges.shape[:-1] == values.shape[:-1]
@@ -416,10 +412,9 @@ def searchsorted(
         need_kind("searchsorted_out_cpu", values, kinds="fiu")
     if sorter is not None:
         order = sorter._array
-        require(order.shape == edges.shape, "searchsorted(): sorter is not of {}", edges.shape)
-        require(order.dtype == np.int64, "searchsorted(): sorter must be of dtype int64")
-        known = order.min(initial=0) >= 0 and order.max(initial=-1) < edges.shape[-1]
-        require(known, "searchsorted(): sorter has an index out of range")
+        fits = order.shape == edges.shape and order.dtype == np.int64
+        fits = fits and order.min(initial=0) >= 0 and order.max(initial=-1) < edges.shape[-1]
+        require(fits, "searchsorted(): sorter must be int64 indices of shape {}", edges.shape)
         edges = np.take_along_axis(edges, order, -1)
     for which, array in (("input value", values), ("boundary", edges)):
         if not array.flags.c_contiguous:
@@ -467,21 +462,6 @@ def bincount(input: Array, weights: Array | None = None, minlength: int = 0) -> 
     return np.bincount(input, weights, minlength).astype(np.float32 if single else np.float64)
 
 
-def limits_of(values: Array, low: float, high: float) -> tuple[float, float]:
-    """The range of a histogram: that of the values, unless it is given."""
-    if low == high and values.size:
-        low, high = float(values.min()), float(values.max())
-    if low == high and values.dtype == np.float16:
-        low, high = low - 1, high + 1
-    elif low == high:  # the same, or as far as the next number
-        kind, most = values.dtype.type, np.finfo(values.dtype).max
-        low = float(np.minimum(kind(low - 1), np.nextafter(kind(low), -most)))
-        high = float(np.maximum(kind(high + 1), np.nextafter(kind(high), most)))
-    require(math.isfinite(low) and math.isfinite(high), "histc(): the range is not finite")
-    require(high >= low, "torch.histc: max must be larger than min")
-    return low, high
-
-
 @method
 @under_vmap(looped)
 def histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Tensor:
@@ -497,8 +477,18 @@ def histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> T
     values = input._array
     need_kind("histogram_cpu", values)
     require(as_int(bins) > 0, "histc(): bins must be > 0, but got {}", bins)
-    low, high = limits_of(values, as_number(min), as_number(max))
+    low, high, kind = as_number(min), as_number(max), values.dtype.type
+    if low == high and values.size:
+        low, high = float(values.min()), float(values.max())
+    if low == high and values.dtype == np.float16:
+        low, high = low - 1, high + 1
+    elif low == high:  # the same, or as far as the next number
+        most = np.finfo(values.dtype).max
+        low = float(np.minimum(kind(low - 1), np.nextafter(kind(low), -most)))
+        high = float(np.maximum(kind(high + 1), np.nextafter(kind(high), most)))
+    require(math.isfinite(low) and math.isfinite(high), "histc(): the range is not finite")
+    require(high >= low, "torch.histc: max must be larger than min")
     inside = values[(values >= low) & (values <= high)]
-    place = ((inside - values.dtype.type(low)) * bins / values.dtype.type(high - low)).astype(int)
+    place = ((inside - kind(low)) * bins / kind(high - low)).astype(int)
     counts = np.bincount(np.minimum(place, bins - 1), minlength=bins)
     return wrap(counts.astype(values.dtype))
