@@ -229,8 +229,6 @@ def shape_of(
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
     shape = as_ints(size[0] if len(size) == 1 else size, (name, "size", position))
     negative = [n for n in shape if n < 0]
-    if negative and name == "zeros":
-        raise RuntimeError("zeros: Dimension size must be non-negative.")
     if negative:
         raise RuntimeError(
             f"Trying to create tensor with negative dimension {negative[0]}: {list(shape)}"

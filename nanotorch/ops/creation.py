@@ -575,6 +575,8 @@ def logspace(
     **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
     """``steps`` powers of ``base`` with exponents at equal distances."""
+    if integer(steps) is None:
+        raise no_form("logspace", start, end, steps)
     kind = numpy_dtype(dtype)
     need_kind("logspace_cpu", np.empty(0, kind), kinds="fiu")
     exponents = linspace(start, end, steps, dtype=dtypes.float64)._array

@@ -396,28 +396,20 @@ def where_true(condition: Array, input: Array, other: Array, dtype: np.dtype | N
         raise
 
 
-def truth(condition: Any) -> Any:
-    """A condition as bool."""
+def choose(condition: Any, input: Any, other: Any) -> Any:
+    """`where` of three arguments; two of them may be numbers."""
+    pair = input, other
     array: Any = condition._array if isinstance(condition, Tensor) else condition
     if not isinstance(array, (np.ndarray, np.generic, Shadow)):
         raise refused(condition, "Tensor")
-    if array.dtype.kind == "b":
-        return condition
-    if array.dtype != np.uint8:
-        raise RuntimeError(
-            "where expected condition to be a boolean tensor, but got a tensor with dtype "
-            f"{char_of(array)}"
+    if array.dtype.kind != "b":
+        text = "where expected condition to be a boolean tensor, but got a tensor with dtype {}"
+        require(array.dtype == np.uint8, text, char_of(array))
+        warn(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be "
+            "removed in a future version of PyTorch. Use a boolean condition instead."
         )
-    warn(
-        "where received a uint8 condition tensor. This behavior is deprecated and will be removed "
-        "in a future version of PyTorch. Use a boolean condition instead."
-    )
-    return wrap(np.not_equal(array, 0))
-
-
-def choose(condition: Any, input: Any, other: Any) -> Any:
-    """`where` of three arguments; two of them may be numbers."""
-    condition, pair = truth(condition), (input, other)
+        condition = wrap(np.not_equal(array, 0))
     if isinstance(condition, Tensor):
         for x in pair:
             if not isinstance(x, (Tensor, bool, int, float, np.generic)):

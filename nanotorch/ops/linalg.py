@@ -304,10 +304,7 @@ def cholesky(input: Any, upper: bool = False) -> Any:
     Raises:
         RuntimeError: always, as there.
     """
-    raise RuntimeError(
-        "PyTorch has removed torch.cholesky. Use torch.linalg.cholesky(A), or .mH of it for "
-        "upper=True"
-    )
+    raise RuntimeError("torch.cholesky is removed: use torch.linalg.cholesky(A), or .mH of it")
 
 
 # Orthogonal and triangular factors

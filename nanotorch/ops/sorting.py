@@ -418,7 +418,7 @@ def searchsorted(
         edges = np.take_along_axis(edges, order, -1)
     for which, array in (("input value", values), ("boundary", edges)):
         if not array.flags.c_contiguous:
-            warn_once(f"searchsorted(): the {which} tensor is copied, as it is not contiguous")
+            warn_once(f"torch.searchsorted(): {which} tensor is non-contiguous and is copied")
     found = places(edges, values, right or side == "right")
     return wrap(np.asarray(found).astype(np.int32 if out_int32 else np.int64))
 
