@@ -132,9 +132,10 @@ def is_vector(A: tuple[int, ...], B: tuple[int, ...]) -> bool:
 
 def check_system(name: str, A: Array, B: Array, left: bool) -> None:
     """Refuse right-hand sides that do not fit the matrices."""
-    text = "{}: Incompatible shapes of A and B for the equation {} = B ({}x{} and {}x{})"
-    shapes = (*A.shape[-2:], *B.shape[-2:])
-    require(A.shape[-2] == B.shape[-2 if left else -1], text, name, "AX" if left else "XA", *shapes)
+    if A.shape[-2] != B.shape[-2 if left else -1]:
+        text = "{}: Incompatible shapes of A and B for the equation {} = B ({}x{} and {}x{})"
+        which = "AX" if left else "XA"
+        raise RuntimeError(text.format(name, which, *A.shape[-2:], *B.shape[-2:]))
 
 
 def outer_slope(gB: Any, X: Any, vector: bool, left: bool) -> Any:
