@@ -1,4 +1,4 @@
-"""What operations ask of their arguments: tensors, sequences of them, sizes, numbers."""
+"""What operations ask of their arguments; arrays of the values that Python and NumPy hold."""
 
 import functools
 import inspect

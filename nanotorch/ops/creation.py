@@ -1,4 +1,4 @@
-"""Tensors from Python values, NumPy arrays, shapes and ranges; conversions between dtypes."""
+"""Tensors from values, memory, shapes and ranges; copies; conversions between dtypes."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""Reductions: sums, products, means, variances."""
+"""Reductions: sums, products, variances, maxima and minima, norms of vectors."""
 
 import functools
 import inspect

@@ -1,4 +1,4 @@
-"""Maxima and minima, sorting, what values there are, how often, and where they belong."""
+"""Sorting, what values there are, how often, and where they belong."""
 
 import math
 from collections.abc import Sequence
@@ -247,9 +247,6 @@ def median(input: Any, dim: int = NOT_GIVEN, keepdim: bool = NOT_KEPT) -> Any:
     Raises:
         IndexError: along a dimension without elements.
     """
-
-
-# By number
 
 
 # Values without repetition
