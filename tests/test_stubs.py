@@ -43,6 +43,10 @@ from nanotorch.utils.hooks import RemovableHandle
 from nanotorch.utils.tensorboard.writer import SummaryWriter
 
 
+torch.cuda.amp.GradScaler, torch.distributed.all_gather_object, torch.utils.hooks.RemovableHandle
+torch.distributions.Normal, torch.version.cuda, torch.backends.cudnn.benchmark
+
+
 class Backwards(Sampler[int]):
     handle: RemovableHandle | None = None
 

@@ -4,11 +4,15 @@ What would use one raises as PyTorch's builds for the CPU do; what would only ti
 does nothing.
 """
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 from typing import NoReturn as _NoReturn
 
 from nanotorch._core.dtypes import absent as _absent
 from nanotorch.names.lookup import on_demand as _on_demand
+
+if _TYPE_CHECKING:
+    from nanotorch.cuda import amp as amp
 
 _on_demand("nanotorch.cuda", {"nanotorch.cuda": "amp"})
 

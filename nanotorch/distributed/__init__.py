@@ -4,11 +4,20 @@ Each function of a group does nothing but its share of the work; all processes o
 in the same order. `init_process_group` comes first.
 """
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from nanotorch.distributed.collectives import *  # noqa: F403 - PyTorch's names
 from nanotorch.distributed.group import *  # noqa: F403
 from nanotorch.distributed.group import DEFAULT_TIMEOUT as _DEFAULT_TIMEOUT
 from nanotorch.distributed.group import GroupMember as GroupMember
 from nanotorch.names.lookup import on_demand as _on_demand
+
+if _TYPE_CHECKING:
+    from nanotorch.distributed import optim as optim
+    from nanotorch.distributed.optim import all_gather_object as all_gather_object
+    from nanotorch.distributed.optim import broadcast_object_list as broadcast_object_list
+    from nanotorch.distributed.optim import gather_object as gather_object
+    from nanotorch.distributed.optim import scatter_object_list as scatter_object_list
 
 default_pg_timeout = _DEFAULT_TIMEOUT
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from inspect import Signature, signature
 from typing import Any
 
-from nanotorch import linalg, ops
+from nanotorch import linalg
 from nanotorch._core.tensor import Tensor
 from nanotorch.names.lookup import on_demand
 
@@ -121,7 +121,7 @@ class LowerCholesky(
 class PositiveDefinite(
     Constraint, event_dim=2,
     test=lambda x: (
-        ops.isclose(x, x.mT, atol=1e-6).flatten(-2).all(-1) & linalg.cholesky_ex(x).info.eq(0)
+        x.isclose(x.mT, atol=1e-6).flatten(-2).all(-1) & linalg.cholesky_ex(x).info.eq(0)
     ),
 ):  # fmt: skip
     """Symmetric matrices with a factor of Cholesky."""

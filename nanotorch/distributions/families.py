@@ -25,6 +25,7 @@ from nanotorch.distributions.distribution import (
 from nanotorch.nn.functional import softplus
 from nanotorch.ops.activation import digamma
 from nanotorch.ops.binary import xlogy
+from nanotorch.ops.creation import arange
 from nanotorch.ops.random import default_generator
 
 THIRD = float(np.float32(1) / np.float32(3))
@@ -502,7 +503,7 @@ class Categorical(Weighted, either="probs logits", probs=c.simplex, logits=c.rea
     )
     mean = variance = formula(lambda self: math.nan * self.probs[..., 0])
     mode = formula(lambda self: self.probs.argmax(dim=-1))
-    _values = formula(lambda self: ops.arange(self._num_events))
+    _values = formula(lambda self: arange(self._num_events))
     _draw, entropy = Weighted._drawn, Weighted._uncertainty
 
     def _log_prob(self, x: Tensor) -> Tensor:
@@ -549,7 +550,7 @@ class Multinomial(Weighted, either="probs logits", probs=c.simplex, logits=c.rea
     def entropy(self) -> Tensor:
         """By the mean logarithm of the factorial of each count, which is binomial."""
         n, p = self.total_count, self.probs
-        k = ops.arange(n + 1, dtype=p.dtype).reshape(-1, *(1,) * p.ndim)
+        k = arange(n + 1, dtype=p.dtype).reshape(-1, *(1,) * p.ndim)
         logs = math.lgamma(n + 1) - (k + 1).lgamma() - (n - k + 1).lgamma()
         chance = (logs + xlogy(k, p) + xlogy(n - k, 1 - p)).exp()
         spread = (chance * (k + 1).lgamma()).sum([0, -1])

@@ -118,8 +118,9 @@ def named(name: str, weights_only: bool | None) -> Any:
     if isinstance(found, type):
         harmless = issubclass(found, Module)
     else:
-        homes = map(importlib.import_module, PUBLIC if found else ())
-        harmless = any(getattr(home, found.__qualname__, None) is found for home in homes)
+        own = getattr(found, "__qualname__", "")
+        homes = map(importlib.import_module, PUBLIC if own else ())
+        harmless = any(getattr(home, own, None) is found for home in homes)
     if not trusted and not harmless:
         shown = known[:200].encode("utf-8", "backslashreplace").decode("utf-8")
         raise pickle.UnpicklingError(NOT_ALLOWED.format(shown))

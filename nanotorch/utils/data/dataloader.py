@@ -120,8 +120,8 @@ class DataLoader(Generic[T_co]):
         persistent_workers: bool = False, pin_memory_device: str = "", in_order: bool = True,
     ) -> None:  # fmt: skip
         counts = {"num_workers": num_workers, "timeout": timeout}
-        for name, value in (counts | {"prefetch_factor": prefetch_factor or 0}).items():
-            if value < 0:
+        for name, count in (counts | {"prefetch_factor": prefetch_factor or 0}).items():
+            if count < 0:
                 raise ValueError(f"{name} option should be non-negative")
         if num_workers == 0 and (persistent_workers or prefetch_factor is not None):
             name = "persistent_workers" if persistent_workers else "prefetch_factor"

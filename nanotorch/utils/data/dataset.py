@@ -416,7 +416,7 @@ class BatchSampler(Sampler[list[int]]):
 
 
 def check_option(
-    name: str, value: Any, kind: type = int, error: type[Exception] = ValueError
+    name: str, value: Any, kind: Any = int, error: type[Exception] = ValueError
 ) -> None:
     """Refuse what is no bool, or no positive integer."""
     if not isinstance(value, kind) or (kind is int and (value is True or value <= 0)):
