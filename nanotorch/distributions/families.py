@@ -115,29 +115,8 @@ def series(log: Any, steps: Callable[[int], tuple[Any, Any]], first: Any) -> Any
             return total
 
 
-def gamma_slope(alpha: np.ndarray, x: np.ndarray) -> Any:
-    """How a sample of the standard distribution of Gamma moves with ``alpha``.
-
-    That is -(dF / da) / f, with F the distribution function, as a power series, and f the density.
-    """
-    a, x = np.broadcast_arrays(alpha.astype(np.float64), x.astype(np.float64))
-    small = np.minimum(a, LARGE)
-    near = np.where(a > LARGE, small, x)
-    with np.errstate(all="ignore"):
-        found = -near * series(
-            np.log(near) - psi(small + 1),
-            lambda k: (near / (small + k + 1), -1 / (small + k + 1)),
-            1 / small,
-        )
-        # x = a · (1 - 1 / (9 a) + n / (3 √a))³, by Wilson and Hilferty, with n fixed.
-        root = np.cbrt(x / a)
-        n = (root - 1 + 1 / (9 * a)) * 3 * np.sqrt(a)
-        far = root**3 + 3 * a * root**2 * (1 / (9 * a * a) - n / (6 * a**1.5))
-    return np.where(a > LARGE, far, found)
-
-
 def dirichlet_slope(x: np.ndarray, alpha: np.ndarray, total: np.ndarray) -> Any:
-    """The same for one of the numbers of a sample of Dirichlet's distribution, over ``1 - x``.
+    """How a number of a sample of Dirichlet's distribution moves with ``alpha``, over ``1 - x``.
 
     Each number alone has a distribution of Beta, whose function is a hypergeometric series in x,
     or, where that is large, one less such a series in 1 - x.
@@ -170,9 +149,24 @@ class _Gamma(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        alpha, out = ctx.saved_tensors
-        slope = gamma_slope(alpha._array, out._array)
-        return grads[0] * wrap(slope.astype(out._array.dtype))
+        """Move samples with ``alpha``: by -(dF / da) / f, with F the distribution function, as a
+        power series, and f the density.
+        """
+        alpha, out = (saved._array for saved in ctx.saved_tensors)
+        a, x = np.broadcast_arrays(alpha.astype(np.float64), out.astype(np.float64))
+        small = np.minimum(a, LARGE)
+        near = np.where(a > LARGE, small, x)
+        with np.errstate(all="ignore"):
+            found = -near * series(
+                np.log(near) - psi(small + 1),
+                lambda k: (near / (small + k + 1), -1 / (small + k + 1)),
+                1 / small,
+            )
+            # x = a · (1 - 1 / (9 a) + n / (3 √a))³, by Wilson and Hilferty, with n fixed.
+            root = np.cbrt(x / a)
+            n = (root - 1 + 1 / (9 * a)) * 3 * np.sqrt(a)
+            far = root**3 + 3 * a * root**2 * (1 / (9 * a * a) - n / (6 * a**1.5))
+        return grads[0] * wrap(np.where(a > LARGE, far, found).astype(out.dtype))
 
 
 class _Dirichlet(Function):
