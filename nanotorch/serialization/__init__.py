@@ -746,7 +746,8 @@ def read_arrays(
                     f"{', '.join(DTYPES)} first"
                 )
             sizes = [*shape, start, end]
-            whole = all(type(n) is int and 0 <= n < 2**63 for n in sizes) and start == reached
+            whole = isinstance(shape, list) and start == reached
+            whole &= all(type(n) is int and 0 <= n < 2**63 for n in sizes)
             if not whole or math.prod(shape) * DTYPES[kind].itemsize != end - start:
                 place = f"byte {start} to {end} of {kind} in shape {shape}"
                 raise ValueError(f"{short(name)} cannot be {place}")

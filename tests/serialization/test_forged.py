@@ -62,6 +62,7 @@ def test_a_file_that_grows_shorter_while_it_is_read(
         (f'{{"a": {json.dumps(ENTRY)}, "a": {json.dumps(ENTRY)}}}', 4, "'a' stands there twice"),
         ({"a": ENTRY | {"shape": [-1]}}, 4, r"'a' cannot be byte 0 to 4 of F32 in shape \[-1\]"),
         ({"a": ENTRY | {"shape": [True]}}, 4, r"'a' cannot be .* in shape \[True\]"),
+        ({"a": ENTRY | {"shape": {}}}, 4, "'a' cannot be byte 0 to 4 of F32 in shape {}"),
         ({"a": ENTRY | {"shape": [2]}}, 4, "'a' cannot be byte 0 to 4"),
         ({"a": ENTRY | {"data_offsets": [4, 8]}}, 8, "after byte 0: .*'a' cannot be byte 4 to 8"),
         ({"a": ENTRY, "b": ENTRY}, 4, "after byte 4: .*'b' cannot be byte 0 to 4"),
