@@ -435,7 +435,6 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 # the sign: a slope or scale below zero is an error of the backward pass.
 
 
-KERNELS = {o.__name__: OPS[o.__name__].kernel for o in (leaky_relu, elu)}
 NEGATIVE = "the backward pass of {} in place needs a slope that is not negative"
 
 
@@ -455,13 +454,13 @@ def exponential_slope(g: Any, out: Any, alpha: float, scale: float) -> Any:
 @writer(input=leaky_slope, node="LeakyReluBackward1", wide=True)
 def leaky_relu_(input: Array, negative_slope: float = 0.01) -> Array:
     """`leaky_relu`, written into ``input``."""
-    return KERNELS["leaky_relu"](input, negative_slope)
+    return OPS["leaky_relu"].kernel(input, negative_slope)
 
 
 @writer(input=exponential_slope, node="EluBackward1", wide=True)
 def elu_(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
     """`elu`, written into ``input``."""
-    return KERNELS["elu"](input, alpha, scale)
+    return OPS["elu"].kernel(input, alpha, scale)
 
 
 # The logarithm of the gamma function and its derivatives.

@@ -31,7 +31,7 @@ from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import Node, check_write, edge_of, next_sequence, rebase
 from nanotorch._core.layout import order_of
-from nanotorch._core.op import method, public
+from nanotorch._core.op import Array, method, public
 from nanotorch._core.random import memory_order
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.names.lookup import on_demand
@@ -291,9 +291,6 @@ def each(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
 # tensor is contiguous.
 
 
-Array = np.ndarray
-
-
 class ZeroGradient(Node):
     """The node of a result that does not depend on the values of its inputs."""
 
@@ -358,11 +355,10 @@ def limits(name: str, given: tuple[Any, ...], named: dict[str, Any], default: li
     names = ("from", "to")
     if len(given) > len(names):
         raise TypeError(f"{name}() takes at most 2 arguments, but {len(given)} were given")
-    values = dict(zip(names, default, strict=True)) | dict(zip(names, given, strict=False))
-    for key, value in named.items():
+    for key in named:
         if key not in names[len(given) :]:
             raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
-        values[key] = value
+    values = dict(zip(names, default, strict=True)) | dict(zip(names, given, strict=False)) | named
     return values["from"], values["to"]
 
 

@@ -237,9 +237,6 @@ def outer_sum(parts: list[Array], factors: Sequence[int]) -> Array:
     return reduce(np.add.outer, [a * n for a, n in zip(parts, factors, strict=True)])
 
 
-FEW = 64
-
-
 def one_by_one(source: Array, at: Pooling) -> tuple[Array, Array]:
     """`pooled`, but for nan and the padding, by running over the elements of the windows."""
     best = np.array(source[at.places[0]], order="C")
@@ -277,7 +274,7 @@ def pooled(input: Array, at: Pooling) -> tuple[Array, Array]:
         source = np.full(shape, -np.inf if floating else np.iinfo(input.dtype).min, input.dtype)
         source[last(slice(p, p + n) for n, p, _ in sizes)] = input
     count = math.prod(at.out)
-    best, which = (at_once if count <= FEW < len(at.places) else one_by_one)(source, at)
+    best, which = (at_once if count <= 64 < len(at.places) else one_by_one)(source, at)
     if any(at.padding):  # where all are the lowest number, the first that is not padding
         which = np.maximum(which, at.entries)
     if floating and np.isnan(np.add.reduce(best, None)):
@@ -588,8 +585,7 @@ def check_parts(name: str, input: Tensor, dims: int) -> None:
     """Refuse an input of another number of dimensions, or without elements to pool."""
     shape = input._array.shape
     need_ndim(name, input, dims + 1, dims + 2)
-    for k in range(len(shape) - dims, len(shape)):
-        require(shape[k], "{}(): dimension {} of size 0 in shape {}", name, k, shape)
+    require(0 not in shape[-dims:], "{}(): nothing to pool in shape {}", name, shape)
 
 
 @within_memory
@@ -734,7 +730,6 @@ def blended(
 
 NEAREST, BICUBIC = 1, 2  # 0: bilinear
 ZEROS, _, REFLECTION = range(3)
-Orders = tuple[int, ...]
 Options = tuple[int, int, bool]  # interpolation, padding, whether corners are aligned
 FAR = 1e9  # where a place lies that is farther away, or nowhere
 
@@ -797,7 +792,7 @@ def taps(grid: Array, size: int, options: Options, order: int) -> list[Tap]:
     return found
 
 
-def all_taps(grid: Array, size: Sequence[int], options: Options, orders: Orders) -> list[Tap]:
+def all_taps(grid: Array, size: Sequence[int], options: Options, orders: Ints) -> list[Tap]:
     """The elements around places ``(N, P, d)``, numbered in the whole picture, and their weights.
 
     The last dimension of the picture comes first in the grid.
@@ -815,7 +810,7 @@ def all_taps(grid: Array, size: Sequence[int], options: Options, orders: Orders)
     return found
 
 
-def slope_of_grid(g: Any, input: Any, grid: Any, options: Options, orders: Orders) -> Any:
+def slope_of_grid(g: Any, input: Any, grid: Any, options: Options, orders: Ints) -> Any:
     """The gradient of the places: along each dimension that of what is seen there."""
     parts = []
     for k in range(len(orders)):
@@ -830,7 +825,7 @@ def slope_of_grid(g: Any, input: Any, grid: Any, options: Options, orders: Order
     ),
     grid=slope_of_grid, batch=merged, wide=True,
 )  # fmt: skip
-def sample(input: Array, grid: Array, options: Options, orders: Orders) -> Array:
+def sample(input: Array, grid: Array, options: Options, orders: Ints) -> Array:
     """What is seen of ``(N, C, ...)`` at the places ``(N, ..., d)``.
 
     Args:
@@ -853,7 +848,7 @@ def sample(input: Array, grid: Array, options: Options, orders: Orders) -> Array
     batch=merged, wide=True,
 )  # fmt: skip
 def sample_spread(
-    slope: Array, grid: Array, shape: tuple[int, ...], options: Options, orders: Orders
+    slope: Array, grid: Array, shape: tuple[int, ...], options: Options, orders: Ints
 ) -> Array:
     """The adjoint of `sample` for its input."""
     n, channels, *size = shape

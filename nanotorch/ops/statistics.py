@@ -535,9 +535,9 @@ def trapezoid(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
     dim = own_dim(dim, y.ndim)
     if not y.shape[dim]:
         return y.new_zeros((*y.shape[:dim], *y.shape[dim + 1 :]))
-    for points in (y, x):
-        if points is not None and points.dtype == dtypes.bool_:
-            raise NotImplementedError("trapezoid(): bools are not supported")
+    kinds = [points.dtype for points in (y, x) if points is not None]
+    told = "trapezoid(): bools are not supported"
+    require(dtypes.bool_ not in kinds, told, error=NotImplementedError)
     if x is not None:
         if x.ndim == 1:
             require(len(x) == y.shape[dim], "trapezoid(): not one `x` for each sample point")
