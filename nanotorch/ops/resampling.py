@@ -229,7 +229,10 @@ class Pooling:
     def sums(self) -> Maps:
         """What adds up each window, along one dimension after the other."""
         dims = zip(self.size, self.firsts, self.kernel, strict=True)
-        return [Taps(n, first + np.arange(k)[:, None]) for n, first, k in dims]
+        return [
+            None if k == 1 and len(first) == n else Taps(n, first + np.arange(k)[:, None])
+            for n, first, k in dims
+        ]
 
 
 def outer_sum(parts: list[Array], factors: Sequence[int]) -> Array:
@@ -456,19 +459,19 @@ def max_pool(
     """The greatest elements of windows over one, two or three dimensions, and their numbers."""
     tensor_given(name, input)
     each = numbers(name, dims, kernel_size, stride, padding, dilation)
-    shape = input._array.shape
     if dims == 1:
         check_elements(input, 1)
         k, s, p, d = each
         require(p[0] <= k[0] // 2, "max_pool1d(): padding exceeds half of the kernel")
-        row = (1, *k), (1, *s), (0, *p), (1, *d)
-        values, indices = max_pool(name, 2, unsqueeze(input, -2), *row, ceil_mode)
-        return squeeze_one(values, -2), squeeze_one(indices, -2)
-    need_ndim(name, input, dims + 1, dims + 2)
-    if 0 in shape:
-        check_elements(input, dims)
-    at = windows_of(name, shape[-dims:], *each, bool(ceil_mode), shape[-dims - 1])
-    return MAX_POOL[dims](input, at)
+        input, each = unsqueeze(input, -2), ((1, *k), (1, *s), (0, *p), (1, *d))
+    else:
+        need_ndim(name, input, dims + 1, dims + 2)
+        if 0 in input._array.shape:
+            check_elements(input, dims)
+    shape, planar = input._array.shape, max(dims, 2)
+    at = windows_of(name, shape[-planar:], *each, bool(ceil_mode), shape[-planar - 1])
+    values, indices = MAX_POOL[planar](input, at)
+    return (squeeze_one(values, -2), squeeze_one(indices, -2)) if dims == 1 else (values, indices)
 
 
 # Means as users call them
@@ -744,7 +747,7 @@ def brought_inside(at: Array, size: int, padding: int, align_corners: bool) -> t
     if padding == REFLECTION:  # mirrored at the borders until they are inside
         low, span = (0.0, max(size - 1.0, 1.0)) if align_corners else (-0.5, float(size))
         away = np.abs(at - low)
-        even = away // span % 2 == 0
+        even = np.floor(away / span) % 2 == 0
         rest = np.fmod(away, span)
         slope = np.where(even, 1.0, -1.0) * np.where(at < low, -1.0, 1.0)
         at = np.where(even, rest + low, span - rest + low)
@@ -781,9 +784,9 @@ def taps(grid: Array, size: int, options: Options, order: int) -> list[Tap]:
         if mode == NEAREST:
             places.append((np.rint(at), np.full(at.shape, 0.0 if order else 1.0)))
         else:
-            left, slope = np.floor(at), slope * scale * (order == 1)
-            shares = (-slope, slope) if order else (1 - (at - left), at - left)
-            places += [(left, shares[0]), (left + 1, shares[1])]
+            left = np.floor(at)
+            share = slope * (scale if order == 1 else 0) if order else at - left
+            places += [(left, -share if order else 1 - share), (left + 1, share)]
     found = []
     for place, weight in places:  # 0 where it lies outside
         within = (place >= 0) & (place < size)
