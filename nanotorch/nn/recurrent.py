@@ -574,8 +574,9 @@ class LSTMCell(_GatedCell):
         """The next h and c."""
         if isinstance(hx, Tensor):
             raise refused(hx, "tuple of Tensors", ("lstm_cell", "hx", 2))
-        states = (None, None) if hx is None else tuple(hx)
-        require(len(states) == 2, "lstm_cell expects two hidden states")
+        if hx is not None and len(tuple(hx)) != 2:
+            raise RuntimeError("lstm_cell expects two hidden states")
+        states = (None, None) if hx is None else hx
         x, (h, c) = self._ready(input, {f"hx[{k}]": state for k, state in enumerate(states)})
         from_input, from_state = self._sums(x, h)
         i, f, g, o = (from_state + from_input).chunk(4, 1)

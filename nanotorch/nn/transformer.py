@@ -44,8 +44,8 @@ def added_masks(
 ) -> list[Any]:
     """Both masks as what is added to scores; as they come, True is a key that does not count."""
     for what, given in ((padding_name, padding), (name, mask)):
-        known = given is None or given.dtype == dtypes.bool_ or given.is_floating_point()
-        need(known, "only bool and floating types of {} are supported", what)
+        if given is not None and not (given.dtype == dtypes.bool_ or given.is_floating_point()):
+            raise AssertionError(f"only bool and floating types of {what} are supported")
     if mask is not None and padding is not None and mask.dtype != padding.dtype:
         warn(
             f"Support for mismatched {padding_name} and {name} is deprecated. Use same type for "

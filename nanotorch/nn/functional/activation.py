@@ -369,8 +369,8 @@ def dropout1d(
         RuntimeError: for inputs of other numbers of dimensions.
     """
     check_probability(p)
-    told = "dropout1d: Expected 2D or 3D input, but received {}D"
-    require(input.dim() in (2, 3), told, input.dim())
+    if input.dim() not in (2, 3):
+        raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received {input.dim()}D")
     return channels_dropped(input, p, training, inplace, input.dim() == 2)
 
 
@@ -610,22 +610,24 @@ def embedding_bag(
         )
         weight, input = input, weight
     need_value(weight.ndim == 2, "weight has to be 2D, not {}D", weight.ndim)
-    plain = not (sparse or scale_grad_by_freq) or mode != "max"
-    need_value(plain, "max mode does not support sparse weights or frequencies")
-    require(not sparse, DENSE, error=NotImplementedError)
-    need_value(input.dim() in (1, 2), "input has to be a 1D or 2D Tensor, not {}D", input.dim())
-    fits = per_sample_weights is None or input.size() == per_sample_weights.size()
-    need_value(fits, "per_sample_weights must have the same shape as the input")
-    if input.dim() == 2:
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum, mean or max")
+    if mode == "max" and (sparse or scale_grad_by_freq):
+        raise ValueError("max mode does not support sparse weights or frequencies")
+    if sparse:
+        raise NotImplementedError(DENSE)
+    if per_sample_weights is not None and input.size() != per_sample_weights.size():
+        raise ValueError("per_sample_weights must have the same shape as the input")
+    shape = input._array.shape
+    if len(shape) == 2:
         need_value(offsets is None, "if input is 2D, then offsets has to be None")
-        rows, width = input._array.shape
-        require(width, "step must be nonzero")
-        starts = np.arange(rows) * width
+        require(shape[1], "step must be nonzero")
+        starts = np.arange(shape[0]) * shape[1]
     else:
+        need_value(len(shape) == 1, "input has to be a 1D or 2D Tensor, not {}D", len(shape))
         if offsets is None or offsets.ndim != 1:
             raise ValueError("offsets has to be a 1D Tensor")
         starts = offsets._array
-    need_value(mode in ("sum", "mean", "max"), "mode has to be one of sum, mean or max")
     factors = None
     if per_sample_weights is not None:
         require(mode == "sum", "per_sample_weights is for mode='sum'", error=NotImplementedError)

@@ -119,11 +119,10 @@ def pair(name: str, value: Number) -> Ints:
 def pairs(**given: Number) -> list[Ints]:
     """The numbers of `unfold` and `fold`, one for each dimension, if none is out of range."""
     found = {name: pair(name, value) for name, value in given.items()}
-    for name, numbers in found.items():
+    for name, (height, width) in found.items():
         low = 0 if name == "padding" else 1
-        require(
-            min(numbers) >= low, "{} should be at least {}, but got {} and {}", name, low, *numbers
-        )
+        if min(height, width) < low:
+            raise RuntimeError(f"{name} should be at least {low}, but got {height} and {width}")
     return [*found.values()]
 
 
@@ -374,21 +373,21 @@ def interpolate(
         RuntimeError: for a size that is not positive.
     """
     input.dim()  # the error for what has none is Python's own, as in PyTorch
-    told = "align_corners option can only be set with the modes {}"
-    need_value(mode in SMOOTH or align_corners is None, told, [*SMOOTH])
-    fits = not antialias or (mode in ("bilinear", "bicubic") and input._array.ndim == 4)
-    need_value(fits, "antialias is for the modes bilinear and bicubic of 4-D tensors")
-    one = (size is None) != (scale_factor is None)
-    need_value(one, "interpolate() takes one of size and scale_factor")
-    told = "recompute_scale_factor is not meaningful with an explicit size."
-    need_value(size is None or not recompute_scale_factor, told)
+    if mode not in SMOOTH and align_corners is not None:
+        raise ValueError(f"align_corners option can only be set with the modes {[*SMOOTH]}")
+    if antialias and not (mode in ("bilinear", "bicubic") and input._array.ndim == 4):
+        raise ValueError("antialias is for the modes bilinear and bicubic of 4-D tensors")
+    if (size is None) == (scale_factor is None):
+        raise ValueError("interpolate() takes one of size and scale_factor")
+    if size is not None and recompute_scale_factor:
+        raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
     shape, kind = input._array.shape, input._array.dtype
     dims = len(shape[2:])
     given: Any = scale_factor if size is None else size
     if not isinstance(given, (tuple, list)):
         given = (given,) * dims
-    told = "interpolate(): {} has not one number for each of {}"
-    need_value(len(given) == dims, told, given, shape[2:])
+    if len(given) != dims:
+        raise ValueError(f"interpolate(): {given} has not one number for each of {shape[2:]}")
     scales: Any = (None,) * dims
     if size is not None:
         out = as_ints(given)
@@ -397,9 +396,8 @@ def interpolate(
         out = tuple([whole(n * s) for n, s in zip(shape[2:], given, strict=True)])
         scales = scales if recompute_scale_factor else given
     modes = (*SMOOTH, *NEAREST_OF, "area")
-    require(
-        mode in modes, "mode must be one of {}, not {!r}", modes, mode, error=NotImplementedError
-    )
+    if mode not in modes:
+        raise NotImplementedError(f"mode must be one of {modes}, not {mode!r}")
     known = (SMOOTH[mode][0],) if mode in SMOOTH else (1, 2, 3)
     if dims not in known:
         needs = " or ".join(f"{n + 2}D" for n in known)
@@ -481,8 +479,8 @@ def grid_sample(
         Jaderberg et al., Spatial Transformer Networks, NeurIPS 2015.
     """
     for name, value, known in (("mode", mode, MODES), ("padding_mode", padding_mode, PADDING)):
-        told = "expected {} to be one of {}, but got: '{}'"
-        need_value(value in known, told, name, list(known), value)
+        if value not in known:
+            raise ValueError(f"expected {name} to be one of {list(known)}, but got: '{value}'")
     if align_corners is None:
         warn(CHANGED)
     tensors_given("grid_sampler", input=input, grid=grid)
@@ -513,14 +511,14 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     Warns:
         UserWarning: if ``align_corners`` is not given.
     """
-    floats = theta.is_floating_point()
-    need_value(floats, "Expected theta to have floating point type, but got {}", theta.dtype)
+    if not theta.is_floating_point():
+        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
     out = tuple(size)
     dims = len(out) - 2
-    told = "affine_grid only supports 4D and 5D sizes. Got size {}."
-    require(dims in (2, 3), told, out, error=NotImplementedError)
-    fits = theta.ndim == 3 and tuple(theta.shape[-2:]) == (dims, dims + 1)
-    need_value(fits, "Expected matrices of shape Nx{}x{}. Got {}.", dims, dims + 1, theta.shape)
+    if dims not in (2, 3):
+        raise NotImplementedError(f"affine_grid only supports 4D and 5D sizes. Got size {out}.")
+    if theta.ndim != 3 or tuple(theta.shape[-2:]) != (dims, dims + 1):
+        raise ValueError(f"Expected matrices of shape Nx{dims}x{dims + 1}. Got {theta.shape}.")
     if align_corners is None:
         warn(CHANGED)
     need_value(min(out) > 0, "Expected non-zero, positive output size. Got {}", out)
@@ -640,7 +638,8 @@ def normalized_channels(
         elif tensor._array.size != shape[1]:
             told = f"{name} should contain {shape[1]} elements not {tensor._array.size}"
             raise RuntimeError(told)
-    need_kind("batch_norm", input._array)
+    if input._array.dtype.kind != "f":
+        raise unsupported("batch_norm", input._array)
     check_mixed(input, weight, bias, running_mean, running_var)
     constants_given("native_batch_norm", running_mean=running_mean, running_var=running_var)
     plan = fused.channels(shape, weight is not None or bias is not None)
@@ -752,8 +751,8 @@ def group_norm(
     Reference:
         Wu and He, Group Normalization, ECCV 2018.
     """
-    told = "Expected at least 2 dimensions for input tensor, not {}"
-    require(input.dim() >= 2, told, input.dim())
+    if input.dim() < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor, not {input.dim()}")
     shape = input._array.shape
     refuse_single([shape[0] * shape[1] // num_groups, num_groups, *shape[2:]])
     fits = num_groups > 0 and shape[1] and not shape[1] % num_groups
