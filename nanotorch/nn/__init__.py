@@ -102,6 +102,18 @@ for _file, _homes in _FILES.items():
         for _name in _names.split():
             if _name[0].isupper() and _name not in _NO_LAYERS:
                 _LAYERS[_origin] += f" {_name}"
+# What whole objects in files name by the modules where it was before.
+for _file, _home, _names in (
+    ("synchronized", "parallel", "SyncBatchNorm"),
+    ("functional.linear", "functional", "embedding embedding_bag one_hot"),
+    ("functional.attention", "functional", "scaled_dot_product_attention"),
+    (
+        "functional.normalization", "functional",
+        "batch_norm group_norm instance_norm layer_norm local_response_norm normalize rms_norm",
+    ),
+):  # fmt: skip
+    _stand_in(f"nanotorch.nn.{_file}", {f"nanotorch.nn.{_home}": _names})
+
 if _TYPE_CHECKING:
     from nanotorch.nn import parallel as parallel
     from nanotorch.nn.activation import *

@@ -25,7 +25,7 @@ from nanotorch._core.dtypes import BFLOAT16, absent, device
 from nanotorch._core.graph import HookDict
 from nanotorch._core.layout import address
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.names.lookup import on_demand
+from nanotorch.names.lookup import STAND_INS, on_demand
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
 from nanotorch.optim.lr_scheduler import LRScheduler
@@ -94,9 +94,9 @@ def stands_at(name: str) -> Any:
     found: Any = getattr(sys.modules.get(module), first, None)
     for part in inner:  # of classes alone: a property of an instance is code
         found = getattr(found, part, None) if isinstance(found, type) else None
-    # Not what that module has imported.
+    # Not what that module has imported, but what stands in for one that is gone, or PyTorch has.
     defined = f"{getattr(found, '__module__', None)}:{getattr(found, '__qualname__', None)}"
-    return found if defined == name else None
+    return found if defined == name or module in STAND_INS else None
 
 
 def named(name: str, weights_only: bool | None) -> Any:

@@ -167,6 +167,20 @@ def test_a_forged_name_runs_nothing(name: str, weights_only: bool) -> None:
         loaded(forged(header, data), weights_only=weights_only)
 
 
+def test_a_file_of_before_names_a_module_that_is_gone() -> None:
+    model = nn.SyncBatchNorm(2)
+    model.attend = F.scaled_dot_product_attention
+    header, data = parts(written(model))
+    text = header["__metadata__"]["nanotorch"]
+    for now, before in (("parallel:Sync", "synchronized:Sync"), ("activation:sc", "attention:sc")):
+        assert now in text
+        text = text.replace(now, before)
+    describe(header, text)
+    again = loaded(forged(header, data))
+    assert type(again) is nn.SyncBatchNorm
+    assert again.attend is F.scaled_dot_product_attention
+
+
 @pytest.mark.parametrize(
     "name",
     [
