@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import inspect
 import json
 import re
 import runpy
@@ -244,6 +245,12 @@ def test_special_names_are_left_to_python() -> None:
 LAZY = [autograd, nn, nn.utils]
 
 
+def public_names(module: Any) -> set[str]:
+    """What `from module import *` means: its list, or what the module defines."""
+    own = [n for n, value in vars(module).items() if inspect.getmodule(value) is module]
+    return {n for n in getattr(module, "__all__", own) if not n.startswith("_")}
+
+
 def typed_names(package: ModuleType) -> set[str]:
     """What checkers of types are told that a package has, though it is imported later."""
     tree = ast.parse(Path(str(package.__file__)).read_text("utf-8"))
@@ -256,7 +263,7 @@ def typed_names(package: ModuleType) -> set[str]:
     names = {alias.asname or alias.name for node in imports for alias in node.names} - {"*"}
     for node in imports:
         if node.names[0].name == "*":
-            names |= {*importlib.import_module(str(node.module)).__all__}
+            names |= public_names(importlib.import_module(str(node.module)))
     return names
 
 

@@ -1,6 +1,7 @@
 """Modules: layers, containers and losses, and the functions and initializers behind them."""
 
 from collections import defaultdict as _defaultdict
+from re import sub as _sub
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
@@ -13,48 +14,38 @@ from nanotorch.nn.module import Module as Module
 from nanotorch.nn.parameter import Buffer as Buffer
 from nanotorch.nn.parameter import Parameter as Parameter
 
-# What stands in which file of `torch.nn.modules`, by the module here where it is at home.
+# What stands in which file of `torch.nn.modules`, by the module here where it is at home; `#d`
+# stands for 1d, 2d and 3d.
 _FILES = {
     "activation": {
         "activation": (
-            "ELU GELU GLU Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid "
-            "LogSoftmax Mish PReLU ReLU ReLU6 SELU Sigmoid SiLU Softmax Softmin Softplus "
-            "Softsign Tanh Tanhshrink"
+            "ELU GELU GLU Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid LogSoftmax Mish "
+            "PReLU ReLU ReLU6 SELU Sigmoid SiLU Softmax Softmin Softplus Softsign Tanh "
+            "Tanhshrink"
         ),
         "transformer": "MultiheadAttention NonDynamicallyQuantizableLinear",
     },
-    "batchnorm": {
-        "normalization": "BatchNorm1d BatchNorm2d BatchNorm3d _BatchNorm",
-        "parallel": "SyncBatchNorm",
-    },
+    "batchnorm": {"normalization": "BatchNorm#d _BatchNorm", "parallel": "SyncBatchNorm"},
     "container": {"container": "ModuleDict ModuleList ParameterDict ParameterList Sequential"},
-    "conv": {
-        "spatial": (
-            "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d _ConvNd "
-            "_ConvTransposeNd"
-        )
-    },
+    "conv": {"spatial": "Conv#d ConvTranspose#d _ConvNd _ConvTransposeNd"},
     "distance": {"loss": "CosineSimilarity PairwiseDistance"},
     "lazy": {
         "lazy": (
-            "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d "
-            "LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d "
-            "LazyInstanceNorm2d LazyInstanceNorm3d LazyLinear LazyModuleMixin "
-            "UninitializedBuffer UninitializedParameter"
-        )
+            "LazyBatchNorm#d LazyConv#d LazyConvTranspose#d LazyInstanceNorm#d LazyLinear "
+            "LazyModuleMixin UninitializedBuffer UninitializedParameter"
+        ),
     },
-    "dropout": {"linear": "Dropout Dropout1d Dropout2d Dropout3d _DropoutNd"},
+    "dropout": {"linear": "Dropout Dropout#d _DropoutNd"},
     "flatten": {"container": "Flatten Unflatten"},
     "fold": {"spatial": "Fold Unfold"},
-    "instancenorm": {"normalization": "InstanceNorm1d InstanceNorm2d InstanceNorm3d _InstanceNorm"},
+    "instancenorm": {"normalization": "InstanceNorm#d _InstanceNorm"},
     "linear": {"linear": "Identity Linear", "transformer": "NonDynamicallyQuantizableLinear"},
     "loss": {
         "loss": (
             "BCELoss BCEWithLogitsLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss "
-            "HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MarginRankingLoss MSELoss "
-            "NLLLoss PoissonNLLLoss SmoothL1Loss "
-            "TripletMarginLoss _Loss _WeightedLoss"
-        )
+            "HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MarginRankingLoss MSELoss NLLLoss "
+            "PoissonNLLLoss SmoothL1Loss TripletMarginLoss _Loss _WeightedLoss"
+        ),
     },
     "module": {
         "module": "Module _IncompatibleKeys",
@@ -63,19 +54,16 @@ _FILES = {
     "normalization": {"normalization": "GroupNorm LayerNorm LocalResponseNorm RMSNorm"},
     "padding": {
         "spatial": (
-            "CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d "
-            "ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d "
-            "ReplicationPad3d ZeroPad1d ZeroPad2d ZeroPad3d _CircularPadNd _ConstantPadNd "
-            "_ReflectionPadNd _ReplicationPadNd"
-        )
+            "CircularPad#d ConstantPad#d ReflectionPad#d ReplicationPad#d ZeroPad#d "
+            "_CircularPadNd _ConstantPadNd _ReflectionPadNd _ReplicationPadNd"
+        ),
     },
     "pixelshuffle": {"spatial": "PixelShuffle PixelUnshuffle"},
     "pooling": {
         "spatial": (
-            "AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d "
-            "AdaptiveMaxPool2d AdaptiveMaxPool3d AvgPool1d AvgPool2d AvgPool3d MaxPool1d "
-            "MaxPool2d MaxPool3d _AdaptiveAvgPoolNd _AdaptiveMaxPoolNd _AvgPoolNd _MaxPoolNd"
-        )
+            "AdaptiveAvgPool#d AdaptiveMaxPool#d AvgPool#d MaxPool#d _AdaptiveAvgPoolNd "
+            "_AdaptiveMaxPoolNd _AvgPoolNd _MaxPoolNd"
+        ),
     },
     "rnn": {"recurrent": "GRU GRUCell LSTM LSTMCell RNN RNNBase RNNCell RNNCellBase"},
     "sparse": {"linear": "Embedding EmbeddingBag"},
@@ -83,7 +71,7 @@ _FILES = {
         "transformer": (
             "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder "
             "TransformerEncoderLayer"
-        )
+        ),
     },
     "upsampling": {"spatial": "Upsample UpsamplingBilinear2d UpsamplingNearest2d"},
     "utils": {
@@ -92,11 +80,12 @@ _FILES = {
     },
 }
 _NO_LAYERS = ("LazyModuleMixin", "NonDynamicallyQuantizableLinear")
+_DIMS = (r"(\w+)#d", r"\g<1>1d \g<1>2d \g<1>3d")
 # The names of all layers, by the module that defines them.
 _LAYERS: dict[str, str] = _defaultdict(str, {"nanotorch.nn.parallel": "DataParallel"})
 modules: _Any = _stand_in("nanotorch.nn.modules", {})
 for _file, _homes in _FILES.items():
-    _origins = {f"nanotorch.nn.{_home}": _names for _home, _names in _homes.items()}
+    _origins = {f"nanotorch.nn.{_home}": _sub(*_DIMS, _names) for _home, _names in _homes.items()}
     setattr(modules, _file, _stand_in(f"nanotorch.nn.modules.{_file}", _origins))
     for _origin, _names in _origins.items():
         for _name in _names.split():
@@ -107,11 +96,7 @@ for _file, _home, _names in (
     ("synchronized", "parallel", "SyncBatchNorm"),
     ("functional.linear", "functional", "embedding embedding_bag one_hot"),
     ("functional.attention", "functional", "scaled_dot_product_attention"),
-    (
-        "functional.normalization", "functional",
-        "batch_norm group_norm instance_norm layer_norm local_response_norm normalize rms_norm",
-    ),
-):  # fmt: skip
+):
     _stand_in(f"nanotorch.nn.{_file}", {f"nanotorch.nn.{_home}": _names})
 
 if _TYPE_CHECKING:

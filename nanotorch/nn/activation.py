@@ -11,13 +11,6 @@ from nanotorch.nn.layer import Layer, OwnNames
 from nanotorch.nn.parameter import Parameter
 from nanotorch.ops.arguments import require
 
-__all__ = (
-    "ELU", "GELU", "GLU", "Hardsigmoid", "Hardswish", "Hardtanh",
-    "LeakyReLU", "LogSigmoid", "LogSoftmax", "Mish", "PReLU", "ReLU", "ReLU6", "SELU", "SiLU",
-    "Sigmoid", "Softmax", "Softmin", "Softplus", "Softsign", "Tanh",
-    "Tanhshrink",
-)  # fmt: skip
-
 
 class ReLU(Layer, function=F.relu, shown="inplace"):
     """``max(x, 0)``.

@@ -134,7 +134,6 @@ class LazyModuleMixin(Module):
         for name, buffer in self._buffers.items():
             if buffer is not None and buffer.ndim:
                 self._buffers[name] = UninitializedBuffer(dtype=buffer.dtype)
-        self._load_hook = self._register_load_state_dict_pre_hook(self._lazy_load_hook)
         hook = self.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)
         self._initialize_hook = hook
 
@@ -175,21 +174,21 @@ class LazyModuleMixin(Module):
     def _infer_parameters(self, module: Any, args: Any, kwargs: Any = None) -> None:
         self.initialize_parameters(*args, **(kwargs or {}))
         self._initialize_hook.remove()
-        self._load_hook.remove()
-        del self._initialize_hook, self._load_hook, self._given
+        del self._initialize_hook, self._given
         self.__class__ = self.cls_to_become  # type: ignore[assignment]
 
     def _take(self, name: str, key: str, tensor: Any, value: Any, *others: Any) -> None:
         if not (is_lazy(tensor) and is_lazy(value)):
             super()._take(name, key, tensor, value, *others)
 
-    def _lazy_load_hook(self, state_dict: Any, prefix: str, *others: Any) -> None:
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *others: Any) -> None:
         """Take the shapes of what is loaded."""
         held: Any
         for name, held in (*self._parameters.items(), *self._buffers.items()):
             loaded = state_dict.get(prefix + name)
             if is_lazy(held) and loaded is not None and not is_lazy(loaded):
                 held.materialize(loaded.shape)
+        super()._load_from_state_dict(state_dict, prefix, *others)
 
 
 def lazy(layer: type[Module], size_name: str, *ndims: int, **defaults: Any) -> Any:

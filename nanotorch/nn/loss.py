@@ -10,13 +10,6 @@ from nanotorch.nn.layer import Layer, OwnNames
 from nanotorch.nn.module import Module
 from nanotorch.ops.products import cosine_similarity, pairwise_distance
 
-__all__ = (
-    "BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CosineSimilarity",
-    "CrossEntropyLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss",
-    "L1Loss", "MSELoss", "MarginRankingLoss", "NLLLoss",
-    "PairwiseDistance", "PoissonNLLLoss", "SmoothL1Loss", "TripletMarginLoss",
-)  # fmt: skip
-
 
 class _Loss(Layer, takes="input target"):
     """A loss with a reduction."""

@@ -17,11 +17,6 @@ from nanotorch.nn.layer import Layer
 from nanotorch.nn.parameter import Parameter
 from nanotorch.ops.arguments import need_value
 
-__all__ = (
-    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "InstanceNorm1d",
-    "InstanceNorm2d", "InstanceNorm3d", "LayerNorm", "LocalResponseNorm", "RMSNorm",
-)  # fmt: skip
-
 
 class _Affine(Layer):
     """A normalization with a weight and a bias, either of which may be None."""

@@ -16,21 +16,10 @@ from nanotorch.nn.parameter import Parameter
 from nanotorch.ops.arguments import need_value
 from nanotorch.ops.resampling import Ints
 
-__all__ = (
-    "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d",
-    "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d",
-    "CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d",
-    "ConstantPad3d", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d",
-    "ConvTranspose3d", "Fold", "MaxPool1d", "MaxPool2d", "MaxPool3d", "PixelShuffle",
-    "PixelUnshuffle", "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d",
-    "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d", "Unfold", "Upsample",
-    "UpsamplingBilinear2d", "UpsamplingNearest2d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d",
-)  # fmt: skip
-
 # Convolution layers.
 
 
-MODES = ("zeros", "reflect", "replicate", "circular")
+_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class _ConvNd(Module):
@@ -91,7 +80,7 @@ class _ConvNd(Module):
             fits = self.padding == "valid" or set(self.stride) <= {1}
             need_value(fits, "padding='same' is not supported for strided convolutions")
         told = "padding_mode must be one of {}, not '{}'"
-        need_value(self.padding_mode in MODES, told, MODES, self.padding_mode)
+        need_value(self.padding_mode in _MODES, told, _MODES, self.padding_mode)
 
     def reset_parameters(self) -> None:
         """Draw new values for the parameters."""
@@ -428,7 +417,7 @@ class CircularPad3d(_CircularPadNd):
 # Pooling layers.
 
 
-def usual_stride(layer: Any) -> None:
+def _usual_stride(layer: Any) -> None:
     """Windows that lie side by side, where no stride is given."""
     if layer.stride is None:
         layer.stride = layer.kernel_size
@@ -452,7 +441,7 @@ class _MaxPoolNd(
     ceil_mode: bool = False
 
     def __post_init__(self) -> None:
-        usual_stride(self)
+        _usual_stride(self)
 
 
 class MaxPool1d(_MaxPoolNd, function=F.max_pool1d):
@@ -496,7 +485,7 @@ class _AvgPoolNd(Layer, OwnNames, shown="kernel_size stride padding"):
     count_include_pad: bool = True
 
     def __post_init__(self) -> None:
-        usual_stride(self)
+        _usual_stride(self)
 
 
 class AvgPool1d(_AvgPoolNd, function=F.avg_pool1d):

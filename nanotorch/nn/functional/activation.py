@@ -82,10 +82,8 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     Reference:
         Klambauer et al., Self-Normalizing Neural Networks, NeurIPS 2017.
     """
-    if inplace:
-        return selu_(input)
     tensor_given("selu", input)
-    return kernels.elu(input, SELU_ALPHA, SELU_SCALE)
+    return (elu_ if inplace else kernels.elu)(input, SELU_ALPHA, SELU_SCALE)
 
 
 def gelu(input: Tensor, approximate: str = "none", *, out: Any = None) -> Tensor:
