@@ -12,6 +12,7 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.autograd.backward import grad
 from nanotorch.autograd.function import Function
 from nanotorch.names.lookup import on_demand
+from nanotorch.ops.arguments import require
 
 # How the functions take their arguments, check results, and give them back.
 #
@@ -33,10 +34,9 @@ def as_tuple(value: Any, what: str, function: str) -> Tensors:
     if isinstance(value, Tensor):
         return (value,)
     elements = value if isinstance(value, tuple) else (None,)
-    if not all(isinstance(element, Tensor) for element in elements):
-        raise TypeError(
-            f"The {what} given to {function} must be either a Tensor or a tuple of Tensors"
-        )
+    told = "The {} given to {} must be either a Tensor or a tuple of Tensors"
+    tensors = all(isinstance(element, Tensor) for element in elements)
+    require(tensors, told, what, function, error=TypeError)
     return elements
 
 
@@ -145,10 +145,9 @@ def hessian(
         inner = tuple(t.view_as(t) for t in points)
         raw = func(*inner)
         as_tuple(raw, OUTPUTS, "hessian")
-        if not isinstance(raw, Tensor):
-            raise RuntimeError("The function given to hessian should return a single Tensor")
-        if raw.numel() != 1:
-            raise RuntimeError("The function given to hessian should return a single element")
+        told = "The function given to hessian should return a single {}"
+        require(isinstance(raw, Tensor), told, "Tensor")
+        require(raw.numel() == 1, told, "element")
         first = pulled_back([raw], inner, [None], True)
         return first[0] if isinstance(inputs, Tensor) else first
 
@@ -177,15 +176,12 @@ def vjp(
         if v is None and (len(outputs) != 1 or outputs[0].numel() != 1):
             raise RuntimeError("v can be left out only for one output of one element")
         weights = (None,) if v is None else as_tuple(v, "vector v", "vjp")
-        if len(weights) != len(outputs):
-            raise RuntimeError(
-                f"v is a tuple of invalid length: should be {len(outputs)} but got {len(weights)}."
-            )
+        told = "v is a tuple of invalid length: should be {} but got {}."
+        require(len(weights) == len(outputs), told, len(outputs), len(weights))
         for out, weight in zip(outputs, weights, strict=True):
-            if weight is not None and weight.shape != out.shape:
-                raise RuntimeError(
-                    f"v has invalid size: should be {out.shape} but got {weight.shape}."
-                )
+            if weight is not None:
+                told = "v has invalid size: should be {} but got {}."
+                require(weight.shape == out.shape, told, out.shape, weight.shape)
         found = pulled_back(outputs, points, weights, create_graph)
     return given_back(outputs, raw, create_graph), given_back(found, inputs, create_graph)
 
@@ -248,8 +244,8 @@ def gradcheck(
         if isinstance(a, Tensor) and a.requires_grad:
             if a._array.dtype != np.float64:
                 warn(IMPRECISE.format(position))
-            if any(s == 0 and n > 1 for s, n in zip(a.stride(), a.shape, strict=True)):
-                raise RuntimeError(f"The {position}th input has a dimension with stride 0")
+            spread = any(s == 0 and n > 1 for s, n in zip(a.stride(), a.shape, strict=True))
+            require(not spread, "The {}th input has a dimension with stride 0", position)
     try:
         check_backward(func, arguments, eps, atol, rtol, nondet_tol)
         each = range(len(differentiable(func(*arguments))) if check_undefined_grad else 0)
@@ -353,10 +349,8 @@ def check_backward(
         for position, a in enumerate(analytical):
             n = slopes[number][position]
             for name, tolerance in (("rtol", rtol), ("atol", atol)):
-                if not tolerance >= 0:
-                    raise RuntimeError(
-                        f"{name} must be greater than or equal to zero, but got {tolerance:g}"
-                    )
+                told = "{} must be greater than or equal to zero, but got {:g}"
+                require(tolerance >= 0, told, name, tolerance)
             if not np.allclose(a, n, rtol, atol):
                 raise GradcheckError(
                     f"Jacobian mismatch for output {number} with respect to input {position},\n"

@@ -74,7 +74,9 @@ class Bundler:
                 self.members[storage.number] = found
 
     def join(self) -> None:
-        """Replace runs of equal updates by one."""
+        """Replace runs of equal updates by one, if parameters lie side by side."""
+        if not self.members:
+            return
         out: list[Entry] = []
         waiting: list[Run] = []
         position, entries = 0, self.tape.entries
@@ -104,57 +106,46 @@ class Bundler:
 
     def run_at(self, position: int) -> tuple[Run | None, int]:
         """The run that begins at an entry, and where it ends."""
-        entries = self.tape.entries
-        run: Run | None = None
-        start = position
+        entries, start = self.tape.entries, position
+        member, out = self.member_of(entries[start]), entries[start].outs[0].array
+        if member is None:
+            return None, start
+        block, span, _, at = member
+        run = Run(block, span, (at, out.nbytes), out.dtype)
         while position < len(entries):
             entry = entries[position]
-            if run is not None and self.is_aside(entry):
+            if run.entries and self.is_aside(entry):
                 run.aside.append(entry)
-                position += 1
-                continue
-            member = self.member_of(entry, run)
-            if member is None:
-                break
-            if run is None:
-                block, span, _, at = member
-                size = entry.outs[0].array.nbytes
-                run = Run(block, span, (at, size), entry.outs[0].array.dtype)
-            elif member[0] is not run.block or member[3] != run.place[0]:
-                break
-            names = self.names(entry, run)
-            if names is None:
-                break
-            run.entries.append(entry)
-            run.key.append((entry.fn, names))
+            else:
+                names = self.names(entry, run)
+                if names is None:
+                    break
+                run.entries.append(entry)
+                run.key.append((entry.fn, names))
             position += 1
-        if run is None or not run.entries:
-            return None, start
         uses = [
             use
             for number in run.temporaries
             for use in (*self.uses.writers[number], *self.uses.readers[number])
         ]  # all of which are in the run
-        return (run, position) if all(start <= n < position for n in uses) else (None, start)
+        whole = run.entries and all(start <= n < position for n in uses)
+        return (run, position) if whole else (None, start)
 
-    def member_of(self, entry: Entry, run: Run | None) -> tuple[Array, int, int, int] | None:
-        """The member that an elementwise call works on."""
-        if entry.kind != "ufunc" or entry.kwargs or entry.fn in PRODUCTS or len(entry.outs) != 1:
-            return None
+    def member_of(self, entry: Entry) -> tuple[Array, int, int, int] | None:
+        """The first member that a call works on."""
         refs = [*entry.inputs(), *entry.outs]
         for ref in refs:
             if ref.storage.number in self.members:
                 return self.members[ref.storage.number]
-        for ref in refs:
-            if run is not None and ref.storage.number in run.temporaries:
-                return (run.block, run.span, 0, run.place[0])
         grads = [self.grads[r.storage.number] for r in refs if r.storage.number in self.grads]
         if grads and not any(r.storage.number in self.grads for r in entry.outs):
             return place_of(grads[0].leaf._array)
         return None
 
     def names(self, entry: Entry, run: Run) -> list[Any] | None:
-        """The operands of a call in terms of their roles; None if it has others."""
+        """The operands of an elementwise call in terms of their roles; None if it has others."""
+        if entry.kind != "ufunc" or entry.kwargs or entry.fn in PRODUCTS or len(entry.outs) != 1:
+            return None
         found = []
         for part in (*entry.args, *entry.outs):
             found.append(self.name(part, run, part is entry.outs[0] and entry.fresh))
@@ -302,13 +293,6 @@ class Pieces:
 
     def __call__(self) -> None:
         """Only a name for a tape's entry."""
-
-
-def bundle(tape: Tape, gradients: list[Gradient]) -> None:
-    """Join what can be joined."""
-    bundler = Bundler(tape, gradients)
-    if bundler.members:
-        bundler.join()
 
 
 # Faster calls for the same bits.

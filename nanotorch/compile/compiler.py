@@ -16,7 +16,7 @@ from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import changes
 from nanotorch._core.layout import address
 from nanotorch._core.tensor import Tensor, observers, wrap
-from nanotorch.compile.codegen import MISS, Calls, Names, Pieces, Rollback, bundle, lower
+from nanotorch.compile.codegen import MISS, Bundler, Calls, Names, Pieces, Rollback, lower
 from nanotorch.compile.guards import (
     BY_VALUE,
     KNOWN_OPTIMIZERS,
@@ -154,8 +154,8 @@ def differs(found: str, value: Any, names: Names) -> str:
 # The source of a replay: its guards, its calls, its effects.
 
 
-# What reading something that is no more there raises.
-ABSENT = (KeyError, IndexError, AttributeError, ValueError, TypeError)
+# What reading something that is no more there raises, or comparing tensors that are others.
+ABSENT = (KeyError, IndexError, AttributeError, ValueError, TypeError, RuntimeError)
 # Nothing that an interruption could come between takes or ends a turn: no call does.
 HEAD = """\
 def make({names}):
@@ -231,7 +231,7 @@ class Plan:
         escaping = self.escaping()
         tape.shorten({ref.storage.number for ref in escaping})
         if self.joint is None:
-            bundle(tape, self.gradients)
+            Bundler(tape, self.gradients).join()
         lower(tape)
         numbers = {e.outs[0].storage.number for e in tape.entries if e.kind == "number"}
         self.grad_storages = {ref.storage.number for ref in escaping[: len(self.gradients)]}
@@ -417,17 +417,10 @@ class Plan:
 
     def option_guards(self) -> list[str]:
         """Compute the optimizers' numbers anew where options have changed."""
-        groups = [check for check in self.checks if check.kind == "group"]
-        known = {id(check.container) for check in groups}
         tests = [
             f"[*{self.names.of(check.container, 'd')}.values()] != {self.names.of(check.value)}"
-            for check in groups
-        ]
-        tests += [
-            f"{found} is not last[{position}]"
-            for container, (position, found) in self.options.items()
-            if container[0] not in known
-        ]
+            for check in self.checks if check.kind == "group"
+        ]  # fmt: skip
         lines = [f"if ({' or '.join(tests)}) and not plan.refresh(): return MISS"] if tests else []
         lines += [f"{name} = {array}.item()" for name, array in self.counters.items()]
         asked = self.capture.recorder.asked

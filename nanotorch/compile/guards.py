@@ -760,13 +760,11 @@ class Guards:
         for group in optimizer.param_groups if free else ():
             self.seen.add(id(group))
             self.kept.append(group)
-            plain = all(is_number(part) or isinstance(part, VALUES) or key == "params"
-                        for key, part in group.items())  # fmt: skip
-            if plain:
-                self.check("group", group, None, list(group.values()))
+            self.check("group", group, None, list(group.values()))
             for key, part in group.items():
-                if not (key in OPTIONS and is_number(part)):
-                    self.check("item", group, key, part, counted=plain)
+                parts = part if type(part) is tuple else (part,)
+                if key not in OPTIONS or not all(type(n) in (int, float) for n in parts):
+                    self.check("item", group, key, part, counted=True)
                     self.hold(part, f"{path}.param_groups[{key!r}]")
         if type(optimizer) not in KNOWN_OPTIMIZERS:
             for name in [name for name in own if name != "_flats"]:
@@ -822,13 +820,6 @@ class Guards:
         else:
             self.check("item", own, name, value, counted)
             self.hold(value, path)
-
-
-def is_number(value: Any) -> bool:
-    """Whether an option is a number, or several."""
-    if type(value) is tuple:
-        return all(type(part) in (int, float) for part in value)
-    return type(value) in (int, float)
 
 
 # The arguments of a call: which of them may be others next time, and what memory they share.

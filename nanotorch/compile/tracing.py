@@ -234,7 +234,14 @@ def replace(changes: Changes, recorder: Recorder) -> None:
         changes.attribute(random.Generator, name, recorder.draw(method))
     for known in STEPS:
         changes.attribute(known, "step", counted(vars(known)["step"], recorder))
-    changes.attribute(Twister, "manual_seed", refusing(Twister.manual_seed, recorder))
+    seeded = Twister.manual_seed
+
+    def manual_seed(self: Twister, *args: Any) -> Any:
+        if recorder.mine:
+            recorder.refuse("`manual_seed` changes a generator")
+        return seeded(self, *args)
+
+    changes.attribute(Twister, "manual_seed", manual_seed)
 
 
 def library() -> list[tuple[str, dict[str, Any]]]:
@@ -273,17 +280,6 @@ def forget_traced() -> None:
                     value[k] = real(held)
         for function in caches_of(name, len(own)):
             function.cache_clear()
-
-
-def refusing(function: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:
-    """A function that ends the trace."""
-
-    def refused(*args: Any, **kwargs: Any) -> Any:
-        if recorder.mine:
-            recorder.refuse(f"`{function.__name__}` changes a generator")
-        return function(*args, **kwargs)
-
-    return refused
 
 
 def counted(step: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:
