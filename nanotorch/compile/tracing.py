@@ -339,6 +339,7 @@ class State:
         self.arrays = {id(t._array): t._array for t in held}
         self.values = {key: array.copy("K") for key, array in self.arrays.items()}
         self.cells = {id(t._cell): (t._cell, list(t._cell)) for t in held}
+        self.meta = [meta_of(tensor) for tensor in tensors]
         self.generators = generators
         self.drawn = [generator.get_state() for generator in generators]
         self.modes = [(vars(m), vars(m)["training"]) for m in modules if "training" in vars(m)]
@@ -436,7 +437,13 @@ def bits_of(result: Any) -> Any:
     return mapped(result, bits)
 
 
-META = ("_history", "_view", "_retains_grad", "_leaf_hooks", "_past")
+META = ("_array", "_writes", "_history", "_view", "_retains_grad", "_leaf_hooks", "_past")
+
+
+def meta_of(tensor: Tensor) -> list[Any]:
+    """What of a tensor a step might replace, besides its gradient."""
+    view = None if tensor._view is None else tensor._view.history
+    return [*[getattr(tensor, name) for name in META], view]
 
 
 def surroundings() -> tuple[Any, ...]:
@@ -494,7 +501,6 @@ class Capture:
         """
         self.recorder = Recorder(self.known)
         self.add_slots()
-        before = {key: state_of(tensor) for key, tensor in self.known.items()}
         watcher, expects_graph = Watcher(), self.has_graph
         generators = [g for g in self.guards.kept if isinstance(g, Generator)]
         known = list(self.known.values())
@@ -541,7 +547,7 @@ class Capture:
             self.grown, self.problem = True, f"{place_of(self.function)}: more code was called"
         if self.problem is None:
             try:
-                self.note_effects(before, out, held)
+                self.note_effects(out, held)
             except Refused as reason:
                 self.problem = self.problem or f"{place_of(self.function)}: {reason}"
         if self.has_graph and (self.problem is None or self.changed() is None):
@@ -578,21 +584,20 @@ class Capture:
 
     # Effects
 
-    def note_effects(self, before: dict[int, Any], out: Any, held: State) -> None:
+    def note_effects(self, out: Any, held: State) -> None:
         """Compare the state of all tensors and of Python with that before the step."""
         if surroundings() != self.surroundings or observers:
             raise Refused("it leaves another mode behind than there was")
-        for key, tensor in list(self.known.items()):
-            array, meta, _, grad = before[key]
-            if tensor._array is not array:
+        for tensor, meta, grad in zip(held.tensors, held.meta, held.grads, strict=True):
+            if tensor._array is not meta[0]:
                 raise Refused("a tensor's memory is replaced")
-            if any(a is not b for a, b in zip(meta, state_of(tensor)[1], strict=True)):
+            if any(a is not b for a, b in zip(meta, meta_of(tensor), strict=True)):
                 raise Refused("the history or the flags of a tensor from outside change")
             if tensor._grad is not grad:
                 self.note_gradient(tensor)
         if self.joint is not None and any(g.ref is not None for g in self.gradients):
             raise Refused(GOES_BACKWARD)
-        self.note_counts(before)
+        self.note_counts(held)
         asked = [leaf for expression, _ in self.recorder.asked for leaf in leaves(expression)]
         if any(leaf.late for leaf in asked):
             raise Refused("a number that the optimizer's step computes decides what it does next")
@@ -614,12 +619,12 @@ class Capture:
             raise Refused("a gradient shares memory with another tensor")
         self.gradients.append(Gradient(leaf, Ref(storage, grad._array)))
 
-    def note_counts(self, before: dict[int, Any]) -> None:
+    def note_counts(self, held: State) -> None:
         """Which version cells have changed."""
         slots = {id(slot.tensor): slot for slot in self.slots}
         seen: set[int] = set()
         for key, tensor in self.known.items():
-            cell, former = tensor._cell, before[key][2]
+            cell, former = held.cells[id(tensor._cell)]
             if id(cell) in seen or list(cell) == former:
                 continue
             seen.add(id(cell))
@@ -725,10 +730,3 @@ def place_of(function: Any) -> str:
     if inner is None:
         return getattr(function, "__name__", type(function).__name__)
     return f"{inner.__code__.co_filename}:{inner.__code__.co_firstlineno}"
-
-
-def state_of(tensor: Tensor) -> Any:
-    """What of a tensor a step might change."""
-    meta = [getattr(tensor, name) for name in META]
-    meta.append(None if tensor._view is None else tensor._view.history)
-    return tensor._array, meta, list(tensor._cell), tensor._grad
