@@ -1,5 +1,7 @@
 """Small configurations and tables for the tests of the trainer."""
 
+import contextlib
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nanotorch.train import RunResult, load_config, train
+from nanotorch.train import RunResult, cli, load_config, train
 from nanotorch.train.config import ConfigError
 from nanotorch.train.load import LoadedConfig
 from nanotorch.train.loop import Loop
@@ -96,3 +98,14 @@ def refusal_of(call: Callable[..., Any], kind: type[Exception] = ConfigError) ->
         return str(caught.value)
 
     return refusal
+
+
+def outcome(arguments: list[str], main: Callable[[list[str]], int] = cli.main) -> tuple[int, str]:
+    """Return the exit code and the errors of a command."""
+    errors = io.StringIO()
+    with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
+        try:
+            code = main(arguments)
+        except SystemExit as exit_:  # an override that looks like an option
+            code = int(str(exit_.code))
+    return code, errors.getvalue()

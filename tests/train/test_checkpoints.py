@@ -64,14 +64,6 @@ def test_a_run_that_diverged_keeps_what_was_before() -> None:
     assert again.status == "diverged"
 
 
-def test_what_a_kill_left_half_written_is_removed() -> None:
-    result = result_of(REGRESSION)
-    half = result.directory / "checkpoints" / ".step-00000009.safetensors-0123abcd"
-    half.write_bytes(b"half")
-    resume(result.directory, "train.epochs=3")
-    assert not half.exists()
-
-
 def test_what_reads_back_wrong_takes_nobody_s_place() -> None:
     path = Path("a.safetensors")
     torch.save({"kind": KIND, "version": VERSION, "state": {"a": torch.ones(3)}}, path)

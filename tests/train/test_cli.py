@@ -75,49 +75,10 @@ def test_overrides_may_stand_anywhere(order: int) -> None:
     assert main(arguments if order else arguments[1:]) == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["train.epoch=5"], "command line: train.epoch=5: unknown key; did you mean 'epochs'?"),
-        (["optimizer.momentum=-1"], "command line: optimizer.momentum=-1: "
-         "Invalid momentum value: -1.0; by default it is 0"),
-        (["data.target=z"], "command line: data.target=z: table.csv has no column 'z'; "
-         "known here: a, b, y"),
-    ],
-)  # fmt: skip
-def test_mistakes_exit_with_2_and_leave_nothing(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write_example(Path())
-    assert main(["--config", "x.yaml", *arguments]) == 2
-    captured = capsys.readouterr()
-    assert (captured.out, captured.err) == ("", f"{message}\n")
-    assert sorted(path.name for path in Path().iterdir()) == ["table.csv", "x.yaml"]
-
-
 def test_a_missing_file_exits_with_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--config", "no.yaml"]) == 2
     assert capsys.readouterr().err == "no.yaml: cannot be read: No such file or directory\n"
     assert list(Path().iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        [],
-        ["--config"],
-        ["--config", "x.yaml", "--nope"],
-        ["--config", "x.yaml", "--resume", "latest"],
-    ],
-)
-def test_wrong_options_exit_with_2(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main(arguments)
-    assert caught.value.code == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("scripts/train.py: error: ")
 
 
 def test_help_has_examples_that_exist(capsys: pytest.CaptureFixture[str]) -> None:
@@ -142,31 +103,6 @@ def as_main(script: bool, *arguments: str) -> tuple[int, str]:
         with pytest.raises(SystemExit) as ended:
             run(run_name="__main__")
     return int(str(ended.value.code)), out.getvalue()
-
-
-def test_what_another_optimizer_leaves_out_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    write_example(Path(), REGRESSION.replace("lr: 0.1", "lr: 0.1, momentum: 0.9"))
-    assert main(["--config", "x.yaml", "--print-config", "optimizer=Adam"]) == 0
-    captured = capsys.readouterr()
-    assert captured.err == "optimizer: Adam keeps lr and drops momentum of SGD\n"
-    assert "name: Adam " in captured.out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--config", "a", "--config", "b"], "--config is given twice: 'a' and 'b'"),
-        (["--resume", "a", "--resume", "b"], "--resume is given twice: 'a' and 'b'"),
-    ],
-)
-def test_an_option_is_given_once(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    assert ended.value.code == 2
-    error = capsys.readouterr().err
-    assert error == f"scripts/train.py: error: {message}; --help shows what there is\n"
 
 
 def test_options_may_be_joined_to_their_values(capsys: pytest.CaptureFixture[str]) -> None:
@@ -199,14 +135,6 @@ def test_help_imports_no_trainer(command: str) -> None:
     assert all(len(line) <= 80 for line in shown.splitlines())
     slow = ["nn", "optim", "serialization", "utils.tensorboard", "train.schema", "train.run"]
     assert not {f"nanotorch.{name}" for name in slow} & {*imported.split()}
-
-
-def test_a_check_runs_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    write_example(Path())
-    assert main(["--config", "x.yaml", "--check"]) == 0
-    assert capsys.readouterr().out.startswith("regression of 'y' from 2 features, table.csv\n")
-    assert main(["--config", "x.yaml", "--check", "data.csv=no.csv"]) == 2
-    assert not Path("runs").exists()
 
 
 def test_the_configuration_can_be_printed(capsys: pytest.CaptureFixture[str]) -> None:

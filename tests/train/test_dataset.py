@@ -9,7 +9,7 @@ import nanotorch as torch
 from nanotorch.train.csv_file import NO_HEADER
 from nanotorch.train.dataset import PARTS, Dataset, divide, load_dataset, moments
 from nanotorch.train.load import load_config
-from nanotorch.train.schema import Data, Split, SupervisedConfig
+from nanotorch.train.schema import Split, SupervisedConfig
 from tests.train.examples import CLASSIFICATION, REGRESSION, TABLE, refusal_of, write_example
 
 
@@ -97,17 +97,6 @@ def test_stratified_parts_have_the_classes_of_the_whole() -> None:
     assert [len(data.parts[name]) for name in PARTS] == [28, 6, 6]
 
 
-def test_generators_need_no_file() -> None:
-    data = dataset("  generator: {name: moons, samples: 100}\n", classes=True)
-    assert data.classes == ["0", "1"]
-    assert sum(len(part) for part in data.parts.values()) == 100
-
-
-def test_parts_may_be_left_empty() -> None:
-    data = dataset(PLAIN + "  split: {train: 1, validation: 0, test: 0}\n")
-    assert [len(data.parts[name]) for name in PARTS] == [20, 0, 0]
-
-
 @pytest.mark.parametrize("samples", [1, 7, 100, 569])
 def test_division_is_a_partition(samples: int) -> None:
     strata = np.arange(samples) % 3.0
@@ -117,12 +106,6 @@ def test_division_is_a_partition(samples: int) -> None:
         for stratum in range(3):
             count = np.sum(strata[parts[name]] == stratum)
             assert abs(count - fraction * np.sum(strata == stratum)) <= 1
-
-
-def test_a_target_with_one_value_only() -> None:
-    data = Data(csv=Path("table.csv"), target="y")
-    assert data.features is None  # the default is all columns
-    assert "all 20 samples are of class 0" in refusal(PLAIN, "a,y\n" + "1,0\n" * 20, classes=True)
 
 
 @pytest.mark.parametrize(

@@ -237,14 +237,6 @@ def test_a_function_has_its_name_in_the_graph() -> None:
     assert b"himmelblau/" in event.tensor_proto.string_val[0]
 
 
-def test_watching_a_step_changes_nothing() -> None:
-    for number, tensorboard in enumerate(("true", "false")):
-        shown(CLASSIFICATION, f"log.tensorboard={tensorboard}", f"log.name=n{number}")
-    first, second = ((next(Path(f"runs/n{k}").iterdir()) / "weights.safetensors").read_bytes()
-                     for k in range(2))  # fmt: skip
-    assert first == second
-
-
 def test_beside_a_profiler_a_step_is_not_watched() -> None:
     sys.setprofile(lambda *event: None)
     try:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nanotorch.train.cli import main
+from tests.train.examples import outcome
 
 HOUSES = "size,rooms,city,price\n" + "".join(
     f"{50 + 7 * i % 90},{1 + i % 5},{'ABC'[i % 3]},{1000 * (50 + 7 * i % 90) + 500 * (i % 5)}\n"
@@ -74,39 +74,19 @@ def _files() -> None:
         Path(name).write_text(text, "utf-8")
 
 
-def said(command: str, capsys: pytest.CaptureFixture[str]) -> tuple[object, str]:
+def said(command: str) -> tuple[int, str]:
     """The exit code of a command, and what it said to standard error."""
-    try:
-        code: object = main(shlex.split(command))
-    except SystemExit as ended:
-        code = ended.code
-    return code, capsys.readouterr().err
+    return outcome(shlex.split(command))
 
 
 # What replaces what in the file: the line that is printed, or how it begins.
 IN_A_FILE = {
-    ("  csv", "\tcsv"): "house.yaml:3:1: not valid YAML: a tab cannot indent a line; use spaces",
-    ("  target", "   target"): "house.yaml:4:10: not valid YAML: no key can stand here: the line "
-    "is indented unlike the one above it, or a text with ': ' in it needs quotes",
-    ("lr: 0.01", "lr 0.01"): "house.yaml:14:3: not valid YAML: expected 'key: value', with a "
-    "space after the colon",
     ("lr: 0.01", "lr = 0.01"): "house.yaml:14:3: not valid YAML: expected 'key: value', with a "
     "space after the colon",
-    ("- ReLU", "- {name:ReLU}"): "house.yaml:9:8: model.layers[1].name:ReLU: needs a space after "
-    "the colon",
-    ("out_features: 8}", "out_features: 8"): "house.yaml:8:7: not valid YAML: a ',' or the "
-    "closing '}' is missing after this '{'",
-    ("  lr: 0.01", "  lr: 0.01\n  lr: 0.1"): "house.yaml:15:3: optimizer.lr: duplicate key; it "
-    "stands on line 14 already",
-    ("log:", "epochs: 5\nlog:"): "house.yaml:18:1: epochs: unknown key; did you mean "
-    "'train.epochs'?",
-    ("  target: price\n", ""): "house.yaml:3:3: data.target: missing; the column to predict",
     ("lr: 0.01", "learning_rate: 0.01"): "house.yaml:14:3: optimizer.learning_rate: unknown key "
     "of SGD; did you mean 'lr'?",
     ("name: SGD", "name: Adam"): "house.yaml:15:3: optimizer.momentum: unknown key of Adam; known "
     "here: name, lr, betas, eps, weight_decay, amsgrad, maximize, decoupled_weight_decay, groups",
-    ("lr: 0.01", "lr: '1e-3'"): "house.yaml:14:7: optimizer.lr: expected a number, got '1e-3' "
-    "(text); remove the quotes",
     ("lr: 0.01", "lr: 0,01"): "house.yaml:14:7: optimizer.lr: expected a number, got '0,01' "
     "(text); a number has a point, not a comma",
     ("train:\n  epochs: 2", "train: 2"): "house.yaml:16:8: train: expected a mapping, got 2 (an "
@@ -115,8 +95,6 @@ IN_A_FILE = {
     "'city' (text); write it in []",
     ("target: price", "target: Price"): "house.yaml:4:11: data.target: houses.csv has no column "
     "'Price'; did you mean 'price'?",
-    ("target: price", "target: cost"): "house.yaml:4:11: data.target: houses.csv has no column "
-    "'cost'; known here: size, rooms, city",
     ("houses.csv", "data/houses.csv"): "house.yaml:3:8: data.csv: cannot read 'data/houses.csv': "
     "No such file or directory; did you mean 'houses.csv'?",
     ("price\n  categorical: [city]", "city"): "house.yaml:4:11: data.target: "
@@ -131,37 +109,42 @@ IN_A_FILE = {
     "model.layers[0].name: missing; write {name: Linear, ...}",
     ("name: Linear, out_features: 8", "name: nn.Linear, out_features: 8"): "house.yaml:8:14: "
     "model.layers[0].name: 'nn.Linear' is not known; did you mean 'Linear'?",
-    ("out_features: 1}", "out_features: 2}"): "house.yaml:10:36: model.layers[2].out_features: "
-    "the model gives 2 numbers, but there is 1 to predict",
-    ("out_features: 1}", "in_features: 5, out_features: 1}"): "house.yaml:10:35: "
-    "model.layers[2].in_features: is 5, but the layers before give 8",
     ("experiment:", "device: cuda\nexperiment:"): "house.yaml:1:1: device: unknown key: nanotorch "
     "runs on the CPU only; remove it",
 }
 
 
 @pytest.mark.parametrize("case", IN_A_FILE, ids=lambda case: case[1].strip()[:40])
-def test_a_mistake_in_a_file(case: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_mistake_in_a_file(case: tuple[str, str]) -> None:
     assert case[0] in HOUSE
     Path("house.yaml").write_text(HOUSE.replace(*case, 1), "utf-8")
-    check("--config house.yaml", IN_A_FILE[case], capsys)
+    check("--config house.yaml", IN_A_FILE[case])
 
 
-def check(command: str, expected: str, capsys: pytest.CaptureFixture[str]) -> None:
+def check(command: str, expected: str) -> None:
     """One line, that begins as expected, exit code 2, and nothing is left behind."""
-    code, error = said(command, capsys)
+    code, error = said(command)
     (line,) = error.splitlines()
     assert line.startswith(expected)
     assert code == 2
-    assert not Path("runs").exists()
+    assert {path.name for path in Path().iterdir()} == {*TEXTS}
 
 
 # The command: the line that is printed, or how it begins.
 ON_THE_COMMAND_LINE = {
     "": "scripts/train.py: error: one of the arguments --config --resume",
     "house.yaml": "scripts/train.py: error: write --config house.yaml; --help shows what there is",
-    "house.yaml train.epochs=5": "scripts/train.py: error: write --config house.yaml",
     "-c house.yaml": "scripts/train.py: error: write --config house.yaml",
+    "--config": "scripts/train.py: error: argument --config: expected one argument",
+    "--config house.yaml --resume latest": "scripts/train.py: error: argument --resume: not "
+    "allowed with argument --config",
+    "--config a --config b": "scripts/train.py: error: --config is given twice: 'a' and 'b'; "
+    "--help shows what there is",
+    "--resume a --resume b": "scripts/train.py: error: --resume is given twice: 'a' and 'b'",
+    "--config house.yaml optimizer.momentum=-1": "command line: optimizer.momentum=-1: Invalid "
+    "momentum value: -1.0; by default it is 0",
+    "--config house.yaml data.target=z": "command line: data.target=z: houses.csv has no column "
+    "'z'; known here: size, rooms, city",
     "houses.csv": "scripts/train.py: error: write --config FILE data.csv=houses.csv, where FILE "
     "describes the model",
     "--config house.yml": "house.yml: cannot be read: No such file or directory; did you mean "
@@ -180,8 +163,6 @@ ON_THE_COMMAND_LINE = {
     "--config house.yaml --device cuda": "scripts/train.py: error: --device is not an option: "
     "nanotorch runs on the CPU only",
     "--config house.yaml lr=0.1": "command line: lr=0.1: unknown key; did you mean 'optimizer.lr'?",
-    "--config house.yaml train.learning_rate=0.1": "command line: train.learning_rate=0.1: "
-    "unknown key; did you mean 'optimizer.lr'?",
     "--config house.yaml train.epochs = 5": "command line: train.epochs = 5: write key=value "
     "without spaces",
     "--config house.yaml train.epochs:5": "command line: train.epochs:5: expected key=value, as "
@@ -197,44 +178,18 @@ ON_THE_COMMAND_LINE = {
     "--config house.yaml scheduler=Foo": "command line: scheduler=Foo: scheduler.name: 'Foo' is "
     "not known; known here: StepLR, ",
     "--config house.yaml seed=abc": "command line: seed=abc: expected an integer, got 'abc' (text)",
-    "--config house.yaml train.epochs=-1": "command line: train.epochs=-1: must be at least 1, "
-    "got -1",
     "--config house.yaml train.epochs=1e3": "command line: train.epochs=1e3: expected an integer, "
     "got 1000.0 (a number); write 1000",
-    "--config house.yaml train.epochs=3 train.steps=9": "command line: train.steps=9: excludes "
-    "'epochs'; remove one of the two",
     "--config house.yaml train.batch_size=None": "command line: train.batch_size=None: expected "
     "an integer, got 'None' (text); write null",
     "--config house.yaml optimizer.nesterov=yes": "command line: optimizer.nesterov=yes: expected "
     "true or false, got 'yes' (text); write true",
-    "--config house.yaml 'model.layers[9]=Tanh'": "command line: model.layers[9]=Tanh: the list "
-    "has 3 items, counted from [0]",
-    "--config house.yaml model.layers[-1].out_features=2": "command line: "
-    "model.layers[-1].out_features=2: model.layers[2].out_features: the model gives 2 numbers, but "
-    "there is 1 to predict",
-    "--config house.yaml 'model.layers.1={name: Dropout, p: 50}'": "command line: "
-    "model.layers.1={name: Dropout, p: 50}: model.layers[1].p: dropout probability has to be "
-    "between 0 and 1, but got 50.0; by default it is 0.5",
     "--config house.yaml early_stopping=none": "command line: early_stopping=none: expected a "
     "mapping, got 'none' (text); write null",
-    "--config house.yaml data.split.val=0.2": "command line: data.split.val=0.2: unknown key; did "
-    "you mean 'validation'?",
-    "--config pet.yaml 'model.layers[2]=Sigmoid'": "command line: model.layers[2]=Sigmoid: "
-    "model.layers[2].name: remove this layer: BCEWithLogitsLoss applies the sigmoid itself",
-    "--config pet.yaml loss=MSELoss": "command line: loss=MSELoss: loss.name: a classification "
-    "takes BCEWithLogitsLoss or BCELoss",
-    "--config pet.yaml loss=CrossEntropyLoss": "pet.yaml:10:36: model.layers[2].out_features: the "
-    "model gives 1 number, but there are 2 classes",
     "--config pet.yaml data.positive=Dog": "command line: data.positive=Dog: column 'kind' has no "
     "such value; did you mean 'dog'?",
     "--config pet.yaml data.positive=null": "pet.yaml:4:11: data.target: column 'kind' holds "
     "'cat' and 'dog'; write data.positive: 'dog' if that is to be class 1",
-    "--config pet.yaml data.positive=1": "command line: data.positive=1: expected text, got 1 (an "
-    "integer); write '\"1\"'",
-    "--config pet.yaml data.positive=True": "command line: data.positive=True: expected text, got "
-    "True (a boolean); write '\"True\"'",
-    "--config pet.yaml data.csv=pet.csv": "command line: data.csv=pet.csv: cannot read 'pet.csv': "
-    "No such file or directory; did you mean 'pets.csv'?",
     "--config valley.yaml function.start=5,5": "command line: function.start=5,5: expected a list",
     "--config house.yaml --import layers": "command line: --import layers: there is no module "
     "'layers' here or where Python looks",
@@ -247,104 +202,56 @@ ON_THE_COMMAND_LINE = {
 
 
 @pytest.mark.parametrize("case", ON_THE_COMMAND_LINE)
-def test_a_mistake_on_the_command_line(case: str, capsys: pytest.CaptureFixture[str]) -> None:
-    check(case, ON_THE_COMMAND_LINE[case], capsys)
+def test_a_mistake_on_the_command_line(case: str) -> None:
+    check(case, ON_THE_COMMAND_LINE[case])
 
 
-def test_probabilities_for_the_wrong_loss(capsys: pytest.CaptureFixture[str]) -> None:
+def test_probabilities_for_the_wrong_loss() -> None:
     """The mistake stands in the file, and the command line makes it one."""
-    code, error = said("--config pet.yaml loss=BCELoss", capsys)
-    assert code == 2
-    assert error == (
+    assert said("--config pet.yaml loss=BCELoss") == (
+        2,
         "pet.yaml:10:14: model.layers[2].name: BCELoss needs Sigmoid as the last layer: add it, or "
         "take BCEWithLogitsLoss, which has it inside\n"
-        "command line: loss=BCELoss: the file alone is right; this causes the mistakes above\n"
+        "command line: loss=BCELoss: the file alone is right; this causes the mistakes above\n",
     )
 
 
-ROW = "3,0,cat\n"
-# The table: the line that is printed, or how it begins.
-IN_A_TABLE = {
-    "": "pets.csv:1:1: needs a header and at least one line of values under it",
-    "weight,age,kind\n": "pets.csv:1:1: needs a header and at least one line of values under it",
-    PETS.removeprefix("weight,age,kind\n"): "pet.yaml:4:11: data.target: pets.csv has no column "
-    "'kind': its first line holds values, not the names of columns; write data.header: false",
-    PETS.replace(",", ";"): "pets.csv:1:7: the cells are separated by semicolons; "
-    "write data.delimiter: ';', or save the table with commas",
-    PETS.replace(ROW, ",0,cat\n"): "pets.csv:2:1: column 'weight': is empty; data.missing: mean "
-    "puts in the column's mean, drop leaves out the row",
-    PETS.replace(ROW, "3 kg,0,cat\n"): "pets.csv:2:1: column 'weight': '3 kg' is not a number",
-    PETS.replace(ROW, "3,young,cat\n"): "pets.csv:2:3: column 'age': 'young' is not a number",
-    PETS.replace(ROW, "3,0\n"): "pets.csv:2:1: has 2 cells, but the header has 3",
-    PETS.replace("age", "weight"): "pets.csv:1:8: a second column is called 'weight'; rename one",
-    PETS.replace("cat", "0.0").replace("dog", "1.0"): "pet.yaml:5:13: data.positive: column 'kind' "
-    "has no such value; known here: 0.0, 1.0",
-    PETS.replace("dog", "bird", 1): "pet.yaml:4:11: data.target: column 'kind' has 3 different "
-    "values; two classes are needed, or CrossEntropyLoss for more",
-    PETS.replace("cat", "ch\udce1t"): "pets.csv:2:7: is not text in UTF-8 (byte 0xe1); save it as "
-    "UTF-8",
-    "PK\3\4\udcff": "pets.csv:1:5: is an archive or a spreadsheet, not text; export it as CSV",
-    "weight,age,kind\n3,0,cat\n9,3,dog\n": "pet.yaml:3:3: data.split.test: leaves this part "
-    "without any of the 2 samples; make it 0, or give more of them",
-}
-
-
-@pytest.mark.parametrize("table", IN_A_TABLE, ids=range(len(IN_A_TABLE)))
-def test_a_mistake_in_a_table(table: str, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("pets.csv").write_bytes(table.encode("utf-8", "surrogateescape"))
-    check("--config pet.yaml", IN_A_TABLE[table], capsys)
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"", "pets.csv:1:1: needs a header and at least one line of values under it"),
+        (PETS.replace(",", ";").encode(), "pets.csv:1:7: the cells are separated by semicolons; "
+         "write data.delimiter: ';', or save the table with commas"),
+        (PETS.replace("cat", "0.0").replace("dog", "1.0").encode(), "pet.yaml:5:13: data.positive: "
+         "column 'kind' has no such value; known here: 0.0, 1.0"),
+        (b"PK\3\4\xff", "pets.csv:1:5: is an archive or a spreadsheet, not text; export it as CSV"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_a_table(data: bytes, expected: str) -> None:
+    Path("pets.csv").write_bytes(data)
+    check("--config pet.yaml", expected)
 
 
 # The command: what is said, and lines of the run's config.yaml.
-WISHES = {
+WISHES: dict[str, tuple[str, set[str]]] = {
     "house.yaml optimizer=Adam": (
-        "optimizer: Adam keeps lr and drops momentum of SGD\n",
-        {"name: Adam", "lr: 0.01"},
-    ),
-    "house.yaml optimizer.name=Adam optimizer.lr=0.1": (
-        "optimizer: Adam drops momentum of SGD\n",
-        {"name: Adam", "lr: 0.1"},
-    ),
-    "house.yaml optimizer=LBFGS train.batch_size=null": (
-        "optimizer: LBFGS drops lr, momentum of SGD\n",
-        {"name: LBFGS", "lr: 1"},
+        "optimizer: Adam keeps lr and drops momentum of SGD\n", {"name: Adam", "lr: 0.01"}
     ),
     'house.yaml \'optimizer={"name":"Adam","lr":1e-2}\'': ("", {"name: Adam", "lr: 0.01"}),
-    "house.yaml loss=L1Loss": ("", {"name: L1Loss"}),
     "house.yaml scheduler=CosineAnnealingLR": ("", {"name: CosineAnnealingLR"}),
-    "house.yaml 'model.layers[1]=Tanh'": ("", {"- name: Tanh"}),
-    "house.yaml model.layers.1=Tanh": ("", {"- name: Tanh"}),
     "house.yaml 'model.layers[-2]=Tanh'": ("", {"- name: Tanh"}),
     "pet.yaml loss=BCELoss model.layers.3=Sigmoid": ("", {"name: BCELoss", "- name: Sigmoid"}),
-    "house.yaml model.layers.0=Dropout": (
-        "model.layers[0]: Dropout drops out_features of Linear\n",
-        {"- name: Dropout", "p: 0.5"},
-    ),
-    "house.yaml train.steps=3": (
-        "train.steps replaces train.epochs\n",
-        {"steps: 3", "epochs: null"},
-    ),
-    "house.yaml train.batch_size=null": ("", {"batch_size: null"}),
     "house.yaml train.batch_size=1000": ("", {"batch_size: 1000"}),
-    "house.yaml data.generator=line": (
-        "data.generator replaces data.csv, data.target, data.categorical\n",
-        {"name: line", "csv: null"},
-    ),
-    "valley.yaml function=rosenbrock": (
-        "function.name replaces function.expression\n",
-        {"name: rosenbrock"},
-    ),
     "pet.yaml loss=CrossEntropyLoss model.layers.-1.out_features=2": (
-        "",
-        {"name: CrossEntropyLoss"},
+        "", {"name: CrossEntropyLoss"}
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", WISHES)
-def test_a_wish(case: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wish(case: str) -> None:
     note, settings = WISHES[case]
-    assert said(f"--config {case}", capsys) == (0, note)
+    assert said(f"--config {case}") == (0, note)
     (used,) = Path("runs").glob("*/*/config.yaml")
     written = [line.partition("#")[0].strip() for line in used.read_text("utf-8").splitlines()]
     assert settings <= {*written}
@@ -358,11 +265,11 @@ TABLES = {
 
 
 @pytest.mark.parametrize("case", TABLES)
-def test_a_table_of_another_program(case: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_of_another_program(case: str) -> None:
     Path("houses.csv").write_bytes(TABLES[case].encode())
-    assert said("--config house.yaml", capsys) == (0, "")
+    assert said("--config house.yaml") == (0, "")
 
 
-def test_the_same_again_is_another_run(capsys: pytest.CaptureFixture[str]) -> None:
-    assert [said("--config house.yaml", capsys)[0] for _ in range(2)] == [0, 0]
+def test_the_same_again_is_another_run() -> None:
+    assert [said("--config house.yaml")[0] for _ in range(2)] == [0, 0]
     assert len([*Path("runs/house").iterdir()]) == 2

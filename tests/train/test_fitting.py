@@ -262,12 +262,6 @@ def test_mistakes_of_data_optimizer_and_schedule_are_told_at_once() -> None:
     assert len(caught.value.problems) == 2
 
 
-def test_lbfgs_takes_no_bounds() -> None:
-    message = "train.clip_norm: LBFGS searches by the gradients as they are; remove this bound"
-    with pytest.raises(ConfigError, match=re.escape(message)):
-        experiment(REGRESSION, "optimizer={name: LBFGS}", "train={epochs: 1, clip_norm: 1}")
-
-
 def test_training_ends_early() -> None:
     result = result_of(REGRESSION, "early_stopping={patience: 3, min_delta: 1e9}",
                        "train={epochs: 50, batch_size: null}")  # fmt: skip

@@ -1,12 +1,9 @@
 """Damaged configurations: a check or a message for each, and nothing left behind."""
 
-import contextlib
 import copy
-import io
 import os
 import random
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +13,14 @@ import pytest
 import yaml
 from hypothesis import given, settings
 
-from nanotorch.train import cli
-from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, TABLE, write_example
+from tests.train.examples import (
+    CLASSIFICATION,
+    MINIMIZATION,
+    REGRESSION,
+    TABLE,
+    outcome,
+    write_example,
+)
 
 EXAMPLES = st.sampled_from([REGRESSION, CLASSIFICATION, MINIMIZATION])
 
@@ -59,17 +62,6 @@ PIECES = st.sampled_from(
         *("name", "Linear", "SGD", "x[0]", "__import__('os')", "9**9**9", "Dropout", "sphere"),
     ]
 )
-
-
-def outcome(arguments: list[str], main: Callable[[list[str]], int] = cli.main) -> tuple[int, str]:
-    """Return the exit code and the errors of a command."""
-    errors = io.StringIO()
-    with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
-        try:
-            code = main(arguments)
-        except SystemExit as exit_:  # an override that looks like an option
-            code = int(str(exit_.code))
-    return code, errors.getvalue()
 
 
 @st.composite

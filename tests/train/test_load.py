@@ -105,13 +105,6 @@ def test_files_are_relative_to_where_their_name_is_written(tmp_path: Path) -> No
 REGRESSION_ERRORS = {
     # Keys.
     ("epochs: 2", "epoch: 2"): "x.yaml:10:9: train.epoch: unknown key; did you mean 'epochs'?",
-    ("lr: 0.1", "lr: 0.1, momentun: 1"): "x.yaml:9:33: optimizer.momentun: unknown key of SGD; "
-    "did you mean 'momentum'?",
-    ("experiment:", "seeed: 1\nexperiment:"): "x.yaml:1:1: seeed: unknown key; "
-    "did you mean 'seed'?",
-    ("log:", "zzz: 1\nlog:"): "x.yaml:11:1: zzz: unknown key; known here: experiment, seed, data, "
-    "model, loss, optimizer, scheduler, train, early_stopping, averaging, callbacks, checkpoint, "
-    "log",
     ("log:", "'a b\\n': 1\nlog:"): "x.yaml:11:1: 'a b\\\\n': unknown key; known here: experiment, "
     "seed, data, model, loss, optimizer, scheduler, train, early_stopping, averaging, callbacks, "
     "checkpoint, log",
@@ -122,34 +115,24 @@ REGRESSION_ERRORS = {
     ("experiment: regression\n", ""): "x.yaml:1:1: experiment: missing; known here: regression, "
     "classification, text, minimization",
     ("out_features: 1", "bias: true"): "x.yaml:7:7: model.layers[0].out_features: missing",
-    # Types.
-    ("epochs: 2", "epochs: two"): "x.yaml:10:17: train.epochs: expected an integer, "
-    "got 'two' (text)",
     ("epochs: 2", "epochs: 1_000"): "x.yaml:10:17: train.epochs: expected an integer, "
     "got '1_000' (text); write 1000",
     ("epochs: 2", "epochs: '2'"): "x.yaml:10:17: train.epochs: expected an integer, "
     "got '2' (text); remove the quotes",
     ("epochs: 2", "epochs: true"): "x.yaml:10:17: train.epochs: expected an integer, "
     "got True (a boolean)",
-    ("epochs: 2", "epochs: 010"): "x.yaml:10:17: train.epochs: expected an integer, "
-    "got '010' (text)",
     ("epochs: 2", "epochs: [2]"): "x.yaml:10:17: train.epochs: expected an integer, got a list",
     ("lr: 0.1", "lr:"): "x.yaml:9:27: optimizer.lr: expected a number, got nothing",
     ("target: y", "target: 1"): "x.yaml:4:11: data.target: expected text, got 1 (an integer); "
     "put it in quotes",
     ("csv: table.csv", "csv: ''"): "x.yaml:3:8: data.csv: expected a file name, got '' (text)",
-    ("target: y", "target: y\n  features: [a, 1]"): "x.yaml:5:17: data.features[1]: "
-    "expected text, got 1 (an integer); put it in quotes",
     ("{name: MSELoss}", "[MSELoss]"): "x.yaml:8:7: loss: expected a loss, got a list",
     ("{name: MSELoss}", "{name: 3}"): "x.yaml:8:14: loss.name: expected 'MSELoss' or 'L1Loss' or "
     "'SmoothL1Loss' or 'HuberLoss' or 'BCEWithLogitsLoss' or 'BCELoss' or 'CrossEntropyLoss' or "
     "'NLLLoss', "
     "got 3 (an integer)",
-    ("target: y", "generator: 3"): "x.yaml:4:14: data.generator: expected a mapping, "
-    "got 3 (an integer)",
     # Values.
     ("lr: 0.1", "lr: .nan"): "x.yaml:9:28: optimizer.lr: must be a finite number, got nan",
-    ("lr: 0.1", "lr: -.inf"): "x.yaml:9:28: optimizer.lr: must be a finite number, got -inf",
     ("lr: 0.1", "lr: nan"): "x.yaml:9:28: optimizer.lr: must be a finite number, got nan",
     ("lr: 0.1", "lr: -Infinity"): "x.yaml:9:28: optimizer.lr: must be a finite number, got -inf",
     ("lr: 0.1", "lr: +-nan"): "x.yaml:9:28: optimizer.lr: expected a number, got '+-nan' (text)",
@@ -164,14 +147,8 @@ REGRESSION_ERRORS = {
     "train 0.9, validation 0.15 and test 0.15 add up to 1.2, not 1",
     ("regression", "regresion"): "x.yaml:1:13: experiment: 'regresion' is not known; "
     "did you mean 'regression'?",
-    ("MSELoss", "mseloss"): "x.yaml:8:14: loss.name: 'mseloss' is not known; "
-    "did you mean 'MSELoss'?",
     ("SGD, lr: 0.1}\ntrain: {", "LBFGS}\ntrain: {clip_value: 1, "): "x.yaml:10:21: "
     "train.clip_value: LBFGS searches by the gradients as they are; remove this bound",
-    ("name: Linear", "name: Linar"): "x.yaml:7:14: model.layers[0].name: 'Linar' is not known; "
-    "did you mean 'Linear'?",
-    ("out_features: 1", "out_features: 0"): "x.yaml:7:36: model.layers[0].out_features: "
-    "must be at least 1, got 0",
     # What several fields say together.
     ("epochs: 2, ", ""): "x.yaml:10:8: train: needs 'epochs' or 'steps'",
     ("\n  csv: table.csv\n  target: y", " {}"): "x.yaml:2:7: data: "
@@ -200,8 +177,6 @@ REGRESSION_ERRORS = {
     "known here: line, polynomial",
     ("every: 1", "every: 1, name: latest.txt"): "x.yaml:11:57: log.name: must be letters, digits, "
     "and characters of _-.=,+, but not 'latest.txt', got 'latest.txt'",
-    ("every: 1", "every: 1, name: ../x"): "x.yaml:11:57: log.name: must be letters, digits, "
-    "and characters of _-.=,+, but not 'latest.txt', got '../x'",
 }
 
 
@@ -329,16 +304,9 @@ def test_a_long_value_is_cut() -> None:
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("train.epoch=5", "command line: train.epoch=5: unknown key; did you mean 'epochs'?"),
-        ("train.epochs=five", "command line: train.epochs=five: expected an integer, "
-         "got 'five' (text)"),
         ("optimizer={name: SGD, momentun: 1}", "command line: optimizer={name: SGD, momentun: 1}: "
          "optimizer.momentun: unknown key of SGD; did you mean 'momentum'?"),
-        ("model.layers[0].out_features=1.5", "command line: model.layers[0].out_features=1.5: "
-         "expected an integer, got 1.5 (a number)"),
         ("tran.epochs=5", "command line: tran.epochs=5: tran: unknown key; did you mean 'train'?"),
-        ("optimizer=Adan", "command line: optimizer=Adan: optimizer.name: 'Adan' is not known; "
-         "did you mean 'Adam'?"),
         ("optimizer=1", "command line: optimizer=1: expected an optimizer, got 1 (an integer)"),
     ],
 )  # fmt: skip

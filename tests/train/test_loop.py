@@ -352,13 +352,6 @@ def test_steps_are_recorded_every_few_and_at_the_end() -> None:
     ]
 
 
-def test_the_loss_of_an_epoch_is_the_mean_over_its_samples() -> None:
-    kept = Kept()
-    Loop(Losses((1.0, 1), (4.0, 3)), 4, [RecordEpochs(kept.write, dict, every=1)]).run()
-    mean = {"train/epoch_loss": 3.25}
-    assert kept.records == [(2, 1, mean), (4, 2, mean)]
-
-
 def test_epochs_are_recorded_with_the_mean_over_samples() -> None:
     kept = Kept()
     measure = {"validation/loss": 7.0}

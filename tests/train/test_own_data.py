@@ -89,16 +89,6 @@ def test_every_loss_of_numbers_has_their_units(loss: str) -> None:
         assert large.results[name] == pytest.approx(100**degree * small.results[name], rel=1e-3)
 
 
-def test_a_target_of_names_is_for_a_classification() -> None:
-    write_example(Path(), HOUSES, houses())
-    with pytest.raises(ConfigError) as caught:
-        train(load_config("x.yaml", ["data.target=city"]))
-    assert str(caught.value) == (
-        "command line: data.target=city: column 'city' holds names, such as 'Berlin'; "
-        "experiment: classification predicts one of several"
-    )
-
-
 def test_a_constant_target_is_learned() -> None:
     table = "a,y\n" + "".join(f"{i},1e9\n" for i in range(20))
     assert fitted(REGRESSION, table).results["test/rmse"] < 3

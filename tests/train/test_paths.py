@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from nanotorch.train import cli
-from tests.train.examples import CLASSIFICATION, REGRESSION, TABLE, write_example
+from tests.train.examples import CLASSIFICATION, REGRESSION, TABLE, outcome, write_example
 from tests.train.test_damage import KINDS, no_hanging, posix
-from tests.train.test_fuzz import TEXT, outcome
+from tests.train.test_fuzz import TEXT
 
 CSV = REGRESSION.replace("table.csv", "{}")
 PARTS = REGRESSION.replace("target: y", "target: y\n  parts: {{validation: {}}}")

@@ -12,7 +12,7 @@ import nanotorch as torch
 from nanotorch.train import CheckpointError, resume
 from nanotorch.train.cli import main
 from nanotorch.train.run_directory import KIND, VERSION, load_checkpoint, locked
-from tests.train.examples import CLASSIFICATION, REGRESSION, refusal_of
+from tests.train.examples import REGRESSION, refusal_of
 from tests.train.test_cli import posix
 from tests.train.test_resume import as_if_killed, finished, left_by
 
@@ -95,18 +95,6 @@ def test_other_files_are_no_checkpoints() -> None:
     assert load_checkpoint(later) == {"a": 1}
 
 
-def test_a_changed_model_is_refused() -> None:
-    whole = finished(CLASSIFICATION, [])
-    with pytest.raises(CheckpointError, match=r"does not fit this configuration: [^^]*0\.weight"):
-        resume(whole.directory, "model.layers[0].out_features=9", "train.steps=50")
-
-
-def test_another_schedule_is_refused() -> None:
-    whole = finished(REGRESSION, ["scheduler={name: StepLR, step_size: 1}"])
-    with pytest.raises(CheckpointError, match="the scheduler is ExponentialLR, but was StepLR"):
-        resume(whole.directory, "scheduler={name: ExponentialLR, gamma: 1}", "train.epochs=9")
-
-
 def test_changed_data_is_refused() -> None:
     whole = finished(REGRESSION, [])
     table = Path("table.csv")
@@ -138,19 +126,8 @@ def test_what_is_no_run(damage: Callable[[Path], None], message: str) -> None:
     assert message in refusal(whole.directory)
 
 
-def test_latest_without_any_run() -> None:
-    message = "is missing: there is no run yet; train one with --config FILE"
-    assert refusal(Path("latest")) == f"runs/latest.txt: {message}"
-
-
 @posix
 def test_a_run_that_is_going_on_is_not_gone_on_with() -> None:
     whole = finished(REGRESSION, [])
     with locked(whole.directory), pytest.raises(CheckpointError, match="is still going on"):
         resume(whole.directory, "train.epochs=9")
-
-
-def test_one_of_config_and_resume_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["--config", "x.yaml", "--resume", "latest"])
-    assert "not allowed with argument" in capsys.readouterr().err

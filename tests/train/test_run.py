@@ -188,21 +188,6 @@ def test_a_run_that_ends_before_it_begins_leaves_nothing(
     assert "to resume" not in capsys.readouterr().out
 
 
-def test_data_that_is_wrong_leaves_nothing_behind() -> None:
-    write_example(Path(), REGRESSION, "a,y\n1,x\n")
-    with pytest.raises(ConfigError):
-        train(load_config("x.yaml"))
-    assert not Path("runs").exists()
-
-
-def test_a_place_for_runs_that_is_none() -> None:
-    write_example(Path(), REGRESSION.replace("log: {", "log: {dir: table.csv, "))
-    with pytest.raises(ConfigError) as caught:
-        train(load_config("x.yaml"))
-    message = "cannot make a run directory in 'table.csv/x': 'table.csv' is no directory"
-    assert str(caught.value) == f"x.yaml:11:12: log.dir: {message}"
-
-
 def test_a_name_for_runs_that_is_none() -> None:
     write_example(Path(), REGRESSION.replace("log: {", 'log: {dir: "a\\0b", '))
     with pytest.raises(ConfigError, match=r"^x\.yaml:11:12: log\.dir: cannot make a run directory"):

@@ -9,7 +9,7 @@ import pytest
 
 from nanotorch.serialization.files import write_atomically
 from nanotorch.train.experiment import Recorder
-from nanotorch.train.run_directory import create_run_directory, versions, write_json
+from nanotorch.train.run_directory import create_run_directory, write_json
 from tests.several import in_threads
 from tests.train.examples import MINIMIZATION, REGRESSION, refusal_of, result_of
 
@@ -46,12 +46,6 @@ class FrozenTime:
     @staticmethod
     def strftime(pattern: str) -> str:
         return "now"
-
-
-def test_a_file_in_the_way() -> None:
-    Path("runs").write_text("")
-    with pytest.raises(OSError, match="runs"):
-        create_run_directory(Path("runs"), "x")
 
 
 def test_the_newest_is_named() -> None:
@@ -103,10 +97,6 @@ def test_metrics_are_lines_that_can_be_read_at_any_time() -> None:
     recorder.write(2, 1, {"train/loss": math.nan})
     recorder.close()
     assert json.loads(Path("metrics.jsonl").read_text().splitlines()[1])["train/loss"] is None
-
-
-def test_versions_name_what_numbers_depend_on() -> None:
-    assert {"python", "platform", "numpy"} <= versions().keys()
 
 
 def test_a_run_without_a_time_has_its_name_to_itself() -> None:

@@ -105,15 +105,6 @@ def test_the_mistakes_of_features_and_of_the_target_are_told_at_once() -> None:
     assert [line.split(":")[1] for line in text.splitlines()] == ["11", "12", "13"]
 
 
-def test_which_of_two_names_is_class_one_has_to_be_said() -> None:
-    table = "a,y\n" + "1,well\n2,sick\n" * 9
-    text = refusal(CLASSIFICATION, table, "data={csv: table.csv, target: y}")
-    assert "column 'y' holds 'sick' and 'well'; write data.positive: 'well'" in text
-    table = "a,y\n" + "1,well\n2,sick\n3,dead\n" * 9
-    text = refusal(CLASSIFICATION, table, "data={csv: table.csv, target: y}")
-    assert "has 3 different values; two classes are needed, or CrossEntropyLoss" in text
-
-
 def test_a_column_of_nothing() -> None:
     table = "a,b,y\n" + "1,?,2\n" * 9
     assert "the training part has no value of 'b'" in refusal(
