@@ -13,7 +13,6 @@ from nanotorch.train import RunResult, cli, load_config, train
 from nanotorch.train.config import ConfigError
 from nanotorch.train.load import LoadedConfig
 from nanotorch.train.loop import Loop
-from nanotorch.train.schema import TrainedConfig
 from nanotorch.train.supervised import Supervised
 
 REGRESSION = """\
@@ -63,14 +62,13 @@ def write_example(directory: Path, text: str = REGRESSION, table: str = TABLE) -
     return path
 
 
-def loaded(text: str = REGRESSION, *overrides: str) -> LoadedConfig:
-    write_example(Path(), text)
+def loaded(text: str = REGRESSION, *overrides: str, table: str = TABLE) -> LoadedConfig:
+    write_example(Path(), text, table)
     return load_config("x.yaml", overrides)
 
 
-def experiment(text: str = REGRESSION, *overrides: str) -> Supervised:
-    read = loaded(text, *overrides)
-    assert isinstance(read.config, TrainedConfig)
+def experiment(text: str = REGRESSION, *overrides: str, table: str = TABLE) -> Supervised:
+    read = loaded(text, *overrides, table=table)
     with read.origins.told():
         return Supervised(read.config)
 

@@ -7,10 +7,7 @@ import numpy as np
 import pytest
 
 from nanotorch.train.dataset import PARTS, Dataset
-from nanotorch.train.load import load_config
-from nanotorch.train.schema import SupervisedConfig
-from nanotorch.train.supervised import Supervised
-from tests.train.examples import CLASSIFICATION, REGRESSION, refusal_of, write_example
+from tests.train.examples import CLASSIFICATION, REGRESSION, experiment, refusal_of
 
 X = np.arange(120.0).reshape(20, 2, 3)
 NPZ = "data={npz: d.npz, inputs: x, target: y, standardize: false}"
@@ -18,11 +15,7 @@ LAYERS = "model.layers=[Flatten, {name: Linear, out_features: 1}]"
 
 
 def dataset(*overrides: str, text: str = REGRESSION) -> Dataset:
-    write_example(Path(), text)
-    loaded = load_config("x.yaml", overrides)
-    assert isinstance(loaded.config, SupervisedConfig)
-    with loaded.origins.told():
-        return Supervised(loaded.config).dataset
+    return experiment(text, *overrides).dataset
 
 
 refusal = refusal_of(dataset)

@@ -11,7 +11,6 @@ from nanotorch import nn
 from nanotorch.train.build import Characters, ManyClasses, TwoClasses, build_model
 from nanotorch.train.config import ConfigError
 from nanotorch.train.load import load_config
-from nanotorch.train.schema import SupervisedConfig
 from tests.train.examples import (
     CLASSIFICATION,
     REGRESSION,
@@ -26,7 +25,6 @@ def build(layers: str, inputs: int = 3) -> nn.Sequential:
     text = REGRESSION.replace("\n    - {name: Linear, out_features: 1}", f" {layers}")
     write_example(Path(), text)
     loaded = load_config("x.yaml")
-    assert isinstance(loaded.config, SupervisedConfig)
     with loaded.origins.told():
         x = torch.zeros(2, inputs)
         return build_model(loaded.config.model, x, (1,), "there is 1 to predict")

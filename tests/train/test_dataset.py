@@ -9,7 +9,7 @@ import nanotorch as torch
 from nanotorch.train.csv_file import NO_HEADER
 from nanotorch.train.dataset import PARTS, Dataset, divide, load_dataset, moments
 from nanotorch.train.load import load_config
-from nanotorch.train.schema import Split, SupervisedConfig
+from nanotorch.train.schema import Split
 from tests.train.examples import CLASSIFICATION, REGRESSION, TABLE, refusal_of, write_example
 
 
@@ -19,7 +19,6 @@ def dataset(data: str, table: str = TABLE, seed: int = 0, classes: bool = False)
     text = f"{before}data:\n{data}model:\n{after.partition('model:')[2].lstrip()}"
     write_example(Path(), text.replace("model:\nlayers", "model:\n  layers"), table)
     loaded = load_config("x.yaml")
-    assert isinstance(loaded.config, SupervisedConfig)
     generator = torch.Generator().manual_seed(seed)
     with loaded.origins.told():
         return load_dataset(loaded.config.data, "binary" if classes else "regression", generator)

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nanotorch.train import load_config, train
-from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
+from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, result_of
 
 LAYERS = (
     "model.layers=[{name: Linear, out_features: 4}, {name: Dropout, p: 0.5}, "
@@ -16,8 +15,7 @@ LAYERS = (
 
 
 def shown(capsys: pytest.CaptureFixture[str], text: str, *overrides: str) -> str:
-    write_example(Path(), text)
-    assert train(load_config("x.yaml", overrides)).status == "diverged"
+    assert result_of(text, *overrides).status == "diverged"
     return capsys.readouterr().out
 
 

@@ -30,7 +30,7 @@ from nanotorch.train.experiment import TensorBoardEvents, cut_back, hyperparamet
 from nanotorch.train.run_directory import step_of
 from tests.patience import wait_until
 from tests.tolerances import rounding
-from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
+from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, result_of, write_example
 from tests.train.test_build import TEXT
 from tests.train.test_cli import ENVIRONMENT, SCRIPT, posix, start
 
@@ -48,8 +48,7 @@ def accumulated(directory: Path) -> EventAccumulator:
 
 
 def shown(text: str, *overrides: str) -> EventAccumulator:
-    write_example(Path(), text)
-    run = train(load_config("x.yaml", ["log.tensorboard=true", *overrides]))
+    run = result_of(text, "log.tensorboard=true", *overrides)
     return accumulated(run.directory)
 
 
@@ -136,8 +135,7 @@ def test_curves_of_precision_over_recall() -> None:
 
 
 def test_the_row_of_hyperparameters_is_the_run_s_own() -> None:
-    write_example(Path(), CLASSIFICATION)
-    run = train(load_config("x.yaml", ["log.tensorboard=true", "optimizer.lr=0.25"]))
+    run = result_of(CLASSIFICATION, "log.tensorboard=true", "optimizer.lr=0.25")
     assert not [path for path in run.directory.iterdir() if path.is_dir() and "checkp" not in
                 path.name]  # fmt: skip
     events = accumulated(run.directory)

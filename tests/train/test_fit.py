@@ -25,7 +25,6 @@ from nanotorch.train import (
     train,
 )
 from nanotorch.train.cli import main
-from nanotorch.train.schema import SupervisedConfig
 from nanotorch.train.supervised import Supervised
 from nanotorch.utils.data import DataLoader, IterableDataset, TensorDataset
 from tests.train.examples import refusal_of
@@ -76,7 +75,6 @@ def test_numbers_are_those_of_the_same_configuration(kind: str) -> None:
         "averaging": {"decay": 0.5}, "train": settings, "log": {"plots": False},
     }  # fmt: skip
     config = load_config(told).config
-    assert isinstance(config, SupervisedConfig)
     parts = {name: (part.x, part.y) for name, part in Supervised(config).dataset.parts.items()}
     settings = settings | {"seed": 3, "averaging": {"decay": 0.5}, "verbose": False}
     settings |= {"validation": parts["validation"], "test": parts["test"]}

@@ -11,14 +11,12 @@ from nanotorch.train.build import build_model, build_optimizer, freeze
 from nanotorch.train.components import LAYERS
 from nanotorch.train.config import ConfigError
 from nanotorch.train.load import dump_config, load_config
-from nanotorch.train.schema import SupervisedConfig
 from tests.train.examples import CLASSIFICATION, refusal_of, write_example
 
 
 def built(*overrides: str) -> tuple[nn.Module, torch.optim.Optimizer, str]:
     write_example(Path(), CLASSIFICATION)
     loaded = load_config("x.yaml", overrides)
-    assert isinstance(loaded.config, SupervisedConfig)
     with loaded.origins.told():
         model = build_model(loaded.config.model, torch.zeros(2, 2), (1,), "there is 1 to predict")
         freeze(model, loaded.config.model.freeze)

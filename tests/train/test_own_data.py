@@ -19,6 +19,7 @@ from tests.train.examples import (
     REGRESSION,
     experiment,
     refusal_of,
+    result_of,
     trained,
     write_example,
 )
@@ -108,8 +109,7 @@ def test_a_run_from_before_targets_were_standardized_goes_on_and_predicts(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     off = "data.standardize_target=false"
-    write_example(Path(), REGRESSION)
-    whole = train(load_config("x.yaml", ["train.epochs=6", off]))
+    whole = result_of(REGRESSION, "train.epochs=6", off)
     part = train(load_config("x.yaml", ["train.epochs=3", off]))
     config = part.directory / "config.yaml"
     text = config.read_text("utf-8")

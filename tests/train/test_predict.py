@@ -10,9 +10,8 @@ import pytest
 from nanotorch.train import cli, load_config, predict, train
 from nanotorch.train.predict import load_trained
 from nanotorch.train.run_directory import locked
-from nanotorch.train.schema import SupervisedConfig
-from nanotorch.train.supervised import Supervised, outputs_of
-from tests.train.examples import CLASSIFICATION, REGRESSION, write_example
+from nanotorch.train.supervised import outputs_of
+from tests.train.examples import CLASSIFICATION, REGRESSION, experiment, result_of, write_example
 from tests.train.test_build import TEXT, small_embedding
 
 QUIET = ("log.plots=false", "log.progress=false", "log.histograms=0")
@@ -95,13 +94,9 @@ def test_files_of_a_run_are_not_written_over(name: str, capsys: pytest.CaptureFi
 
 
 def test_outputs_are_those_that_were_measured(capsys: pytest.CaptureFixture[str]) -> None:
-    write_example(Path(), CLASSIFICATION)
-    loaded = load_config("x.yaml", QUIET)
-    assert isinstance(loaded.config, SupervisedConfig)
-    result = train(loaded)
+    result = result_of(CLASSIFICATION, *QUIET)
     model = load_trained(result.directory)
-    with loaded.origins.told():
-        samples = Supervised(loaded.config).dataset.parts["test"]
+    samples = experiment(CLASSIFICATION, *QUIET).dataset.parts["test"]
     found = model.kind.measure(outputs_of(model.model, samples.x, 64), samples.y)
     assert found == pytest.approx(
         {name: result.results[f"test/{name}"] for name in found}, rel=1e-9, nan_ok=True

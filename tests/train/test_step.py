@@ -16,7 +16,7 @@ from nanotorch.train import RunResult, load_config, train
 from nanotorch.train.cli import main
 from nanotorch.train.components import FUNCTIONS
 from nanotorch.train.step import WORTHWHILE, TrainingStep, compilation_text
-from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
+from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, result_of, write_example
 
 MIXED = (
     "model.layers=[BatchNorm1d, {name: Linear, out_features: 5}, ReLU, {name: Dropout, p: 0.3}, "
@@ -164,8 +164,7 @@ def test_the_record_and_the_summary_tell_what_was_compiled(
 
 
 def test_few_steps_are_not_compiled(capsys: pytest.CaptureFixture[str]) -> None:
-    write_example(Path(), CLASSIFICATION)
-    result = train(load_config("x.yaml", []))
+    result = result_of(CLASSIFICATION)
     step = json.loads((result.directory / "run.json").read_text("utf-8"))["step"]
     reason = f"3 steps of one size are too few to save time; from {WORTHWHILE} on it does"
     assert step == {"compiled": False, "reason": reason}  # 3 of 5 are of full batches
@@ -183,8 +182,7 @@ def test_many_steps_are_compiled() -> None:
 
 @pytest.mark.parametrize("text", [CLASSIFICATION, MINIMIZATION])
 def test_it_can_be_switched_off(text: str) -> None:
-    write_example(Path(), text)
-    result = train(load_config("x.yaml", [switch(text, on=False)]))
+    result = result_of(text, switch(text, on=False))
     step = json.loads((result.directory / "run.json").read_text("utf-8"))["step"]
     assert step == {"compiled": False, "reason": "switched off"}
 

@@ -14,7 +14,7 @@ from nanotorch.train.experiment import proposal
 from nanotorch.train.metrics import scaled
 from nanotorch.train.run_directory import read_metrics
 from nanotorch.train.step import operations, summary, typical
-from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
+from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, result_of, write_example
 
 
 class Nested(nn.Module):
@@ -107,8 +107,7 @@ def test_arithmetic_by_hand(case: str) -> None:
 
 
 def test_operations_are_timed_on_demand(capsys: pytest.CaptureFixture[str]) -> None:
-    write_example(Path(), CLASSIFICATION)
-    plain = train(load_config("x.yaml"))
+    plain = result_of(CLASSIFICATION)
     assert "timed" not in capsys.readouterr().out
     timed = train(load_config("x.yaml", ["log.profile=3"]))
     out = capsys.readouterr().out

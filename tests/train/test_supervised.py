@@ -1,23 +1,19 @@
 """Regression and classification: what is learned, what is measured."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import nanotorch as torch
 from nanotorch import nn
 from nanotorch.train.config import ConfigError
-from nanotorch.train.load import load_config
 from nanotorch.train.metrics import coefficients_table
-from nanotorch.train.supervised import Supervised, least_squares, streams
+from nanotorch.train.supervised import least_squares, streams
 from tests.train.examples import (
     CLASSIFICATION,
     REGRESSION,
     experiment,
     trained,
     weights,
-    write_example,
 )
 
 SCATTERED = ("data.target=b", "data.features=[a]")  # b is not a linear function of a
@@ -208,10 +204,7 @@ def test_a_class_of_one_sample_is_told_of(stratify: str) -> None:
     text = CLASSIFICATION.replace("generator: {name: moons, samples: 40}", "csv: table.csv")
     layers = "model.layers=[{name: Linear, out_features: 3}]"
     more = ("data.target=y", "loss=CrossEntropyLoss", layers, f"data.stratify={stratify}")
-    write_example(Path(), text, table)
-    loaded = load_config("x.yaml", more)
-    with loaded.origins.told():
-        lines = Supervised(loaded.config).describe().splitlines()
+    lines = experiment(text, *more, table=table).describe().splitlines()
     warnings = [line for line in lines if line.startswith("warning: ")]
     assert warnings == [
         f"warning: the {name} part has no sample of class 'w'" for name in ("validation", "test")

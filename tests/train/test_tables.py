@@ -7,21 +7,14 @@ import numpy as np
 import pytest
 
 from nanotorch.train.dataset import PARTS, Dataset, Preprocessing
-from nanotorch.train.load import load_config
-from nanotorch.train.schema import SupervisedConfig
-from nanotorch.train.supervised import Supervised
-from tests.train.examples import CLASSIFICATION, REGRESSION, refusal_of, write_example
+from tests.train.examples import CLASSIFICATION, REGRESSION, experiment, refusal_of, write_example
 
 NAMES = "size;town;y\n" + "".join(f"{i};{'ABC'[i % 3]};{i % 2}\n" for i in range(30))
 CLASSES = "a,b,kind\n" + "".join(f"{i},{-i},{['red', 'blue', 'grey'][i % 3]}\n" for i in range(30))
 
 
 def dataset(text: str, table: str, *overrides: str) -> Dataset:
-    write_example(Path(), text, table)
-    loaded = load_config("x.yaml", overrides)
-    assert isinstance(loaded.config, SupervisedConfig)
-    with loaded.origins.told():
-        return Supervised(loaded.config).dataset
+    return experiment(text, *overrides, table=table).dataset
 
 
 refusal = refusal_of(dataset)
@@ -169,19 +162,12 @@ def test_mistakes(override: str, message: str) -> None:
 
 
 def test_weights_of_classes() -> None:
-    write_example(Path(), CLASSIFICATION, CLASSES)
-    loaded = load_config("x.yaml", [*three_classes()[2:], "data.class_weights=[1, 2, 4]"])
-    assert isinstance(loaded.config, SupervisedConfig)
-    with loaded.origins.told():
-        loss = Supervised(loaded.config).loss
+    text, table, *overrides = three_classes("data.class_weights=[1, 2, 4]")
+    loss = experiment(text, *overrides, table=table).loss
     np.testing.assert_array_equal(loss.weight.numpy(), [1, 2, 4])
     table = "a,y\n" + "1,0\n" * 30 + "2,1\n" * 10
-    overrides = ("data={csv: table.csv, target: y, stratify: true, class_weights: balanced}",)
-    write_example(Path(), CLASSIFICATION, table)
-    loaded = load_config("x.yaml", overrides)
-    assert isinstance(loaded.config, SupervisedConfig)
-    with loaded.origins.told():
-        assert Supervised(loaded.config).loss.pos_weight.item() == 3
+    data = "data={csv: table.csv, target: y, stratify: true, class_weights: balanced}"
+    assert experiment(CLASSIFICATION, data, table=table).loss.pos_weight.item() == 3
 
 
 def test_the_record_of_preprocessing_prepares_the_same_again() -> None:
