@@ -7,6 +7,7 @@ import random
 import time
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch.nn import functional as F
-from tests.compile.beside import array, flat
+from tests.compile.beside import array, caught, flat
 
 CALLS = 10
 Read = Callable[[Any, Any], Any]
@@ -129,7 +130,6 @@ def of_a_variable(read: Read) -> tuple[Any, Callable[[int], tuple[Any, ...]]]:
     return step, change
 
 
-@pytest.mark.filterwarnings("ignore:nanotorch.compile runs")
 @pytest.mark.parametrize("name", READS)
 @pytest.mark.parametrize("scene", [of_an_argument, of_a_variable])
 def test_what_is_read(name: str, scene: Any) -> None:
@@ -141,12 +141,18 @@ def test_what_is_read(name: str, scene: Any) -> None:
         step, arguments = scene(READS[name])
         function = torch.compile(step) if compiled else step
         found: list[Any] = []
-        for n in range(CALLS):
-            RARE["now"] = n > 6
-            try:
-                found.append(flat(function(*arguments(n))))
-            except Exception as error:
-                found.append([type(error), str(error)])
+
+        def run(found: list[Any] = found, function: Any = function, of: Any = arguments) -> None:
+            for n in range(CALLS):
+                RARE["now"] = n > 6
+                try:
+                    found.append(flat(function(*of(n))))
+                except Exception as error:
+                    found.append([type(error), str(error)])
+
+        warned = [text for text in caught(run) if "runs `" in text]
+        assert len(warned) <= compiled
+        assert all(f"{Path(__file__).name}:" in text for text in warned), warned
         outcomes.append(found)
     assert outcomes[0] == outcomes[1]
 
