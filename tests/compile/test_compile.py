@@ -249,9 +249,7 @@ def test_what_the_step_is_the_first_to_use() -> None:
 
 
 @pytest.mark.parametrize("first", [0, 1])  # watched, traced
-def test_a_module_that_the_step_is_the_first_to_import(
-    first: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_module_that_the_step_is_the_first_to_import(first: int, monkeypatch) -> None:
     monkeypatch.delitem(sys.modules, "colorsys", raising=False)
 
     def step(x: Any, late: bool) -> Any:

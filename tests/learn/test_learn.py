@@ -113,9 +113,7 @@ def test_a_wrong_answer_is_told(capsys: pytest.CaptureFixture[str]) -> None:
         ("pass\n\n\n1 / 0", "learn_03.py, line 8\n             1 / 0\n         ZeroDivisionError"),
     ],
 )
-def test_an_error_of_the_learners_is_told(
-    line: str, told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_error_of_the_learners_is_told(line: str, told: str, capsys) -> None:
     answer(line)
     code, shown = command(capsys, "3")
     assert code == 1

@@ -73,9 +73,7 @@ def test_nothing_is_made_before_it_is_asked_for() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_weights_are_found_where_they_were_put(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_weights_are_found_where_they_were_put(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("TORCH_HOME", str(tmp_path))
     url = "https://example.org/weights/net-0123abcd.pth"
     with pytest.raises(FileNotFoundError, match=f"there is no {tmp_path}/hub/checkpoints/net-0123"):

@@ -56,9 +56,7 @@ def test_devices_are_not_replaced() -> None:
     assert not Path(os.devnull).is_file()
 
 
-def test_a_failed_write_leaves_what_was_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch) -> None:
     path = tmp_path / "a.pt"
     torch.save("first", path)
 

@@ -33,9 +33,7 @@ def forged(header: Any, data: bytes = b"") -> bytes:
     return struct.pack("<Q", len(text)) + text + data
 
 
-def test_a_file_that_grows_shorter_while_it_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_grows_shorter_while_it_is_read(tmp_path, monkeypatch) -> None:
     path = tmp_path / "x.safetensors"
     path.write_bytes(
         forged({"a": ENTRY | {"shape": [2500], "data_offsets": [0, 10_000]}}, bytes(10_000))

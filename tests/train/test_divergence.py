@@ -38,9 +38,7 @@ def test_the_operation_the_module_and_the_step_are_named(
 
 @pytest.mark.parametrize("rate", [1e4, 1e6, 1e30])
 @pytest.mark.parametrize("text", [REGRESSION, CLASSIFICATION])
-def test_plots_of_predictions_are_left_out(
-    text: str, rate: float, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_plots_of_predictions_are_left_out(text: str, rate: float, capsys) -> None:
     """Warnings are errors: matplotlib gives some for numbers that are not finite or too large."""
     log = "log={tensorboard: false, plots: true}"
     shown(capsys, text, log, "optimizer=SGD", f"optimizer.lr={rate}", "train.steps=30")

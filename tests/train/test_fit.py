@@ -165,9 +165,7 @@ class Interrupt(Callback):
 
 @pytest.mark.parametrize("form", ["arrays", "loader"])
 @pytest.mark.parametrize("step", [5, 8, 13])
-def test_a_resumed_fit_is_one_that_was_never_interrupted(
-    form: str, step: int, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_resumed_fit_is_one_that_was_never_interrupted(form: str, step: int, capsys) -> None:
     def one(directory: str, *callbacks: Callback, **more: Any) -> RunResult:
         x, y = torch.tensor(X, dtype=torch.float32), torch.tensor(Y, dtype=torch.float32)
         model = network()
@@ -258,9 +256,7 @@ def test_classes_are_measured_and_shown(capsys: pytest.CaptureFixture[str]) -> N
 
 
 @pytest.mark.parametrize(("scale", "remedy"), [(1e5, "train on (y - mean) /"), (1, "train longer")])
-def test_a_fit_worse_than_the_mean_says_so(
-    scale: float, remedy: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_fit_worse_than_the_mean_says_so(scale: float, remedy: str, capsys) -> None:
     x = torch.linspace(0, 1, 32).unsqueeze(1)
     y = scale * (x + 1)
     fit(nn.Linear(1, 1), (x, y), loss="MSELoss", optimizer={"name": "SGD", "lr": 1e-9}, epochs=1)

@@ -309,9 +309,7 @@ def test_the_mean_of_the_weights_of_epochs() -> None:
     np.testing.assert_allclose(weights(run)["0.weight"], np.mean(seen, axis=0), rtol=1e-5)
 
 
-def test_two_steps_are_enough_to_see_that_everything_works(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_two_steps_are_enough_to_see_that_everything_works(monkeypatch, capsys) -> None:
     drawn = []
     monkeypatch.setattr("nanotorch.train.run.draw", lambda place, _: drawn.append(place) or ())
     result = result_of(CLASSIFICATION, "train={epochs: 500, fast_dev_run: true}", "log.plots=true")

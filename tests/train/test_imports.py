@@ -102,9 +102,7 @@ def test_the_runs_of_a_sweep_import_as_well(capsys: pytest.CaptureFixture[str]) 
          "/own.py:2: ValueError: a function called 'sphere' is known already"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_imported(
-    name: str, text: str, message: str | None, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_imported(name: str, text: str, message: str | None, capsys) -> None:
     write_example(Path())
     Path("own.py").write_text(text, "utf-8")
     Path("json.py").write_text("", "utf-8")

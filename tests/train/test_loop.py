@@ -352,9 +352,7 @@ def test_lines_are_few_and_whole(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown[-1].endswith(" steps/s")
 
 
-def test_a_line_has_the_validation_loss_of_its_own_epoch(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_line_has_the_validation_loss_of_its_own_epoch(capsys) -> None:
     loss = iter(range(100))
     measured = RecordEpochs(Kept().write, lambda: {"validation/loss": next(loss)}, every=3)
     Loop(Losses((0.5, 1)), 40, [measured, Progress(40, 3)]).run()
@@ -373,9 +371,7 @@ def test_a_long_epoch_shows_lines_too(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 @pytest.mark.parametrize("shown", [ProgressBar, Progress])
-def test_the_last_line_is_where_the_run_stopped(
-    shown: type[Progress], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_last_line_is_where_the_run_stopped(shown: type[Progress], capsys) -> None:
     class Stop(Callback):
         def on_step(self, loop: Loop) -> None:
             if loop.step == 7:

@@ -70,9 +70,7 @@ def test_the_iterates_are_pytorch_s(descent: dict[str, Any]) -> None:
     np.testing.assert_allclose(found, descent["lines"], rtol=limit, atol=limit)
 
 
-def test_a_line_is_a_point_with_its_value_and_the_norm_of_its_gradient(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_line_is_a_point_with_its_value_and_the_norm_of_its_gradient(capsys) -> None:
     run(experiment(), Kept())
     assert capsys.readouterr().out.splitlines() == [
         "iteration       value  gradient norm  point",

@@ -105,9 +105,7 @@ def test_targets_of_a_loss_of_its_own_kind_stay_as_they_are() -> None:
     assert squares.measure("test") == trained(REGRESSION).measure("test")
 
 
-def test_a_run_from_before_targets_were_standardized_goes_on_and_predicts(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_run_from_before_targets_were_standardized_goes_on_and_predicts(capsys) -> None:
     off = "data.standardize_target=false"
     whole = result_of(REGRESSION, "train.epochs=6", off)
     part = train(load_config("x.yaml", ["train.epochs=3", off]))
@@ -162,9 +160,7 @@ def test_a_useless_classification_says_so_and_why(capsys: pytest.CaptureFixture[
     )
 
 
-def test_a_file_in_the_home_directory_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_in_the_home_directory_is_found(tmp_path, monkeypatch) -> None:
     (tmp_path / "home").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     (tmp_path / "home" / "mine.csv").write_text(houses(), "utf-8")

@@ -101,9 +101,7 @@ def test_many_classes_have_regions() -> None:
     assert names == {"loss", "roc", "confusion", "boundary"}
 
 
-def test_without_matplotlib_a_line_tells(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_matplotlib_a_line_tells(monkeypatch, capsys) -> None:
     find = importlib.util.find_spec
     hidden = {"matplotlib": None}
     monkeypatch.setattr(

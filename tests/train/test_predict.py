@@ -50,9 +50,7 @@ def test_numbers_are_the_training_model_s(capsys: pytest.CaptureFixture[str]) ->
         assert float(row[0]) == pytest.approx(expected, rel=1e-5)
 
 
-def test_what_targets_that_are_all_alike_leave_undefined_is_told(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_what_targets_that_are_all_alike_leave_undefined_is_told(capsys) -> None:
     data = "data={csv: table.csv, target: y, positive: 'yes', categorical: [town], missing: mean}"
     trained(CLASSIFICATION, TABLE, data)
     for rows, told in (("1,A,yes\n2,B,yes\n", True), ("1,A,yes\n2,B,no\n", False)):
@@ -197,9 +195,7 @@ def test_rows_without_a_target_are_predicted(capsys: pytest.CaptureFixture[str])
         ("a,b\nx,2\n" + "y,1\n" * 5, "'x' is not a number, like 5 more cells\n"),
     ],
 )  # fmt: skip
-def test_tables_of_another_form(
-    table: str, message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tables_of_another_form(table: str, message: str, capsys) -> None:
     directory = trained(REGRESSION, "a,y\n" + "1,2\n2,3\n" * 9)
     Path("new.csv").write_text(table, "utf-8")
     capsys.readouterr()

@@ -80,9 +80,7 @@ def test_overrides_are_no_list() -> None:
         train(load_config("x.yaml"), "seed=1")
 
 
-def test_the_history_has_a_row_for_each_epoch(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_history_has_a_row_for_each_epoch(capsys, monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     write_example(Path())
     history = train("x.yaml", "train={epochs: 3, validate_every: 2}", verbose=False).history

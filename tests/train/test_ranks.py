@@ -208,9 +208,7 @@ def test_a_mistake_that_one_process_alone_comes_upon_ends_all() -> None:
 
 
 @pytest.mark.parametrize("size", [None, "1", "many"])
-def test_another_programs_rank_hides_no_mistake(
-    monkeypatch: pytest.MonkeyPatch, size: str | None
-) -> None:
+def test_another_programs_rank_hides_no_mistake(monkeypatch, size: str | None) -> None:
     monkeypatch.setenv("RANK", "3")
     if size is not None:
         monkeypatch.setenv("WORLD_SIZE", size)

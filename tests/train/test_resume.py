@@ -186,9 +186,7 @@ def test_a_run_whose_checkpoints_are_gone_is_not_begun_anew() -> None:
     assert (run / "metrics.jsonl").read_bytes() == before
 
 
-def test_a_run_that_diverged_is_resumed_with_something_else(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_run_that_diverged_is_resumed_with_something_else(capsys) -> None:
     run = result_of(REGRESSION, "optimizer.lr=1e9").directory
     with pytest.raises(CheckpointError, match=r"diverged after \d steps, and would again"):
         resume(run)
@@ -317,9 +315,7 @@ def test_an_interrupted_run_goes_on(
 
 @posix
 @pytest.mark.parametrize("name", ["run.json", "config.yaml", "latest.txt", "preprocessing.json"])
-def test_a_run_that_is_interrupted_as_it_begins_is_the_latest(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_is_interrupted_as_it_begins_is_the_latest(name: str, monkeypatch) -> None:
     whole = finished(REGRESSION, [])
     replace = Path.replace
 
@@ -404,9 +400,7 @@ def test_what_cannot_be_gone_on_with_is_left_as_it_is(capsys: pytest.CaptureFixt
         (b"", "is not the directory of a run"),
     ],
 )
-def test_a_note_of_the_newest_run_that_is_none(
-    note: bytes, message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_note_of_the_newest_run_that_is_none(note: bytes, message: str, capsys) -> None:
     Path("runs").mkdir()
     Path("runs/latest.txt").write_bytes(note)
     for command in (
@@ -590,9 +584,7 @@ def test_the_best_weights_that_are_gone_are_found_again() -> None:
     assert best.exists()
 
 
-def test_a_run_that_is_ended_while_it_is_measured_can_be_gone_on_with(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_that_is_ended_while_it_is_measured_can_be_gone_on_with(monkeypatch, capsys) -> None:
     def interrupted(*args: object) -> None:
         raise KeyboardInterrupt
 

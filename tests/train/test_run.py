@@ -123,9 +123,7 @@ def test_tensorboard_changes_nothing_of_what_is_learned() -> None:
 
 
 @pytest.mark.parametrize("text", [REGRESSION, MINIMIZATION])
-def test_a_run_that_diverges_says_so_and_keeps_its_record(
-    text: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_that_diverges_says_so_and_keeps_its_record(text: str, capsys) -> None:
     length = "function.iterations" if "function" in text else "train.epochs"
     result = train(loaded(text, "optimizer={name: SGD, lr: 1e5}", f"{length}=900"))
     assert (result.status, result.exit_code) == ("diverged", 1)

@@ -114,9 +114,7 @@ def test_everything_is_the_same_to_the_bit(case: str, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.usefixtures("eager_to_compile")
-def test_a_difference_would_be_seen(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_difference_would_be_seen(monkeypatch, capsys) -> None:
     write_example(Path(), CLASSIFICATION)
     found = []
     for factor in (1.0, 1.0 + 2**-20):
@@ -150,9 +148,7 @@ def test_tensorboard_shows_the_same() -> None:
 
 
 @pytest.mark.usefixtures("eager_to_compile")
-def test_the_record_and_the_summary_tell_what_was_compiled(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_record_and_the_summary_tell_what_was_compiled(capsys) -> None:
     write_example(Path(), CLASSIFICATION)
     assert main(["--config", "x.yaml", "train.steps=9"]) == 0
     (path,) = Path("runs/x").glob("*/run.json")
@@ -207,9 +203,7 @@ class Choosing(nn.ReLU):
 
 @pytest.mark.usefixtures("eager_to_compile")
 @pytest.mark.parametrize("filters", ["error", "default", "ignore"])
-def test_what_cannot_be_compiled_is_trained_as_it_is(
-    filters: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_compiled_is_trained_as_it_is(filters: Any, monkeypatch, capsys) -> None:
     monkeypatch.setattr(nn, "ReLU", Choosing)
     write_example(Path(), CLASSIFICATION)
     with warnings.catch_warnings():

@@ -100,9 +100,7 @@ def test_runs_are_named_by_the_settings_in_which_they_differ() -> None:
         (["seed=0", "--dir", "x.yaml"], "--dir x.yaml: cannot make a directory there: Not a dir"),
     ],
 )
-def test_mistakes_are_told_before_anything_runs(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_mistakes_are_told_before_anything_runs(arguments: list[str], message: str, capsys) -> None:
     write_example(Path(), REGRESSION)
     assert cli.sweep(["--config", "x.yaml", *arguments]) == 2
     assert message in capsys.readouterr().err
@@ -342,9 +340,7 @@ def runs() -> list[Path]:
     return [train(load_config("x.yaml", [*SETTINGS, *each])).directory for each in settings]
 
 
-def test_where_runs_differ_and_what_came_of_them(
-    runs: list[Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_where_runs_differ_and_what_came_of_them(runs: list[Path], capsys) -> None:
     outcomes = [read_outcome(directory, directory.name) for directory in runs]
     assert differing(outcomes) == ["seed", "optimizer.lr"]
     capsys.readouterr()
@@ -382,9 +378,7 @@ def test_a_plot(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="/proc is Linux's")
-def test_a_picture_that_cannot_be_written(
-    runs: list[Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_picture_that_cannot_be_written(runs: list[Path], capsys) -> None:
     capsys.readouterr()
     assert cli.compare(["runs", "--plot", "/proc/a.png"]) == 2
     out, error = capsys.readouterr()
@@ -437,9 +431,7 @@ def test_runs_of_all_kinds(capsys: pytest.CaptureFixture[str]) -> None:
     assert heads["regression"][4:6] == ["validation/loss", "mae"]
 
 
-def test_a_loss_is_compared_with_the_same_one_only(
-    runs: list[Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_loss_is_compared_with_the_same_one_only(runs: list[Path], capsys) -> None:
     loss = ["loss=CrossEntropyLoss", "model.layers=[{name: Linear, out_features: 2}]"]
     train(load_config("x.yaml", [*SETTINGS, *loss]))
     capsys.readouterr()
@@ -481,9 +473,7 @@ def test_many_settings_are_lines() -> None:
     assert lines[2].split() == ["a.long.name.0", "0"]
 
 
-def test_a_run_counts_once_and_the_newest_has_a_name(
-    runs: list[Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_counts_once_and_the_newest_has_a_name(runs: list[Path], capsys) -> None:
     capsys.readouterr()
     assert cli.compare(["runs", str(runs[0]), f"{runs[0]}/../{runs[0].name}", "latest"]) == 0
     assert capsys.readouterr().out.startswith("classification of moons: 2 runs\n")
