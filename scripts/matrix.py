@@ -27,7 +27,7 @@ TESTS = [
     *["tests/nn", "tests/optim", "tests/distributions", "tests/func/test_func.py"],
     *["tests/core/test_random.py", "tests/core/test_out.py"],
     *["tests/core/test_fuzz_cases.py", "tests/ops/test_table.py", "tests/ops/test_linalg.py"],
-    *["tests/ops/test_properties.py", "tests/ops/test_windows.py", "tests/test_parity.py"],
+    *["tests/ops/test_properties.py", "tests/ops/test_windows.py"],
     *["tests/train/test_minimization.py", "tests/test_tolerances.py"],
     "tests/test_golden.py",
 ]

@@ -1,7 +1,6 @@
 """`out=` as PyTorch has it."""
 
 import gc
-import inspect
 from typing import Any
 
 import pytest
@@ -18,11 +17,6 @@ def _few_objects() -> None:
     """Who shares memory that grows is searched for among all objects that are not frozen."""
     gc.collect()
     gc.freeze()
-
-
-def test_help_tells_of_it() -> None:
-    assert inspect.signature(torch.add).parameters["out"].default is None
-    assert "out" not in inspect.signature(torch.Tensor.add).parameters
 
 
 def test_the_warning_of_another_shape_names_the_users_line() -> None:

@@ -73,13 +73,6 @@ def test_sequences_of_calls(number: int) -> None:
         assert digest(generator.get_state().tobytes()) == sequence["state"]
 
 
-def test_the_sequences_make_every_call() -> None:
-    calls = [call for sequence in GOLDEN["sequences"] for call in sequence["calls"]]
-    methods = {"uniform", "normal", "integers", "naturals", "permutation", "bernoulli"}
-    assert {call[0] for call in calls} == methods | USING_LIBM
-    assert len(calls) >= 400
-
-
 @pytest.mark.parametrize("case", GOLDEN["layouts"], ids=str)
 def test_layouts_are_filled_in_the_order_of_memory(case: dict[str, Any]) -> None:
     array = np.zeros(case["shape"], np.float32).transpose(case["axes"])[..., :: case["step"]]

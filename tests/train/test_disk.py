@@ -70,19 +70,6 @@ def test_a_full_disk_is_one_line(size: str, tensorboard: str) -> None:
     assert record["seconds"] > 0
 
 
-@posix
-@pytest.mark.slow  # tests/train/test_checkpoints.py has one that leaves checkpoints as well
-@pytest.mark.parametrize("tensorboard", ["false", "true"])
-def test_a_file_that_may_not_grow_is_one_line(tensorboard: str) -> None:
-    write_example(Path(), CLASSIFICATION.replace("steps: 5", "steps: 2000"))
-    command = [*SCRIPT, "--config", "x.yaml", f"log.tensorboard={tensorboard}"]
-    done = run(["sh", "-c", f"ulimit -f 30; {shlex.join(command)}"])
-    assert done.returncode == 1
-    assert re.fullmatch(r"error: \[Errno 27\] File too large: 'runs/x/[^']+'\n", done.stderr)
-    (path,) = Path("runs/x").glob("*/run.json")
-    assert json.loads(path.read_text("utf-8"))["status"] == "failed"
-
-
 def full(descriptor: int) -> None:
     raise OSError(28, "No space left on device")
 

@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 
 from nanotorch.train.metrics import (
-    average_precision,
     class_metrics,
     classification_metrics,
     confusion_matrix,
     regression_metrics,
-    roc_auc,
 )
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "metrics.json").read_text("utf-8"))
@@ -47,13 +45,6 @@ def test_columns_and_precisions_do_not_matter() -> None:
     assert regression_metrics(prediction, target)["mae"] == pytest.approx(1 / 3)
 
 
-def test_the_area_is_a_probability_of_pairs() -> None:
-    random = np.random.default_rng(1)
-    score, positive = random.integers(0, 9, 60) / 9, random.random(60) < 0.4
-    pairs = [(a > b) + 0.5 * (a == b) for a in score[positive] for b in score[~positive]]
-    assert roc_auc(score, positive) == pytest.approx(np.mean(pairs))
-
-
 def test_a_confusion_matrix_has_a_row_per_class_and_a_column_per_prediction() -> None:
     matrix = confusion_matrix([0, 1, 1, 2, 1], [0, 1, 2, 2, 0], 4)
     assert matrix.tolist() == [[1, 1, 0, 0], [0, 1, 0, 0], [0, 1, 1, 0], [0, 0, 0, 0]]
@@ -64,11 +55,6 @@ def test_classes_that_do_not_occur_spoil_no_mean() -> None:
     found = class_metrics(probability, [0, 1, 0])
     assert (found["recall"], found["auc"], found["average_precision"]) == (1, 1, 1)
     assert math.isnan(class_metrics(probability[:1], [0])["auc"])
-
-
-def test_average_precision_by_hand() -> None:
-    score, positive = np.array([0.9, 0.8, 0.7, 0.6]), np.array([True, False, True, False])
-    assert average_precision(score, positive) == pytest.approx((1 + 2 / 3) / 2)
 
 
 def test_what_was_thought_impossible_costs_much_but_not_everything() -> None:
