@@ -3,7 +3,6 @@
 import functools
 import itertools
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -17,8 +16,6 @@ from tests.train.examples import CLASSIFICATION, result_of, write_example
 from tests.train.test_cli import ENVIRONMENT, SCRIPT
 
 Done = subprocess.CompletedProcess[str]
-
-posix = pytest.mark.skipif(os.name != "posix", reason="the limit is POSIX's")
 
 
 def run(command: list[str]) -> Done:
