@@ -63,3 +63,15 @@ def in_threads(work: Callable[[int], None], count: int) -> None:
     for thread in threads:
         thread.join()
     assert errors == []
+
+
+def places(tree: Any) -> list[tuple[Any, Any]]:
+    """Every container of a tree with every key of it."""
+    found, waiting = [], [tree]
+    while waiting:
+        node = waiting.pop()
+        for key in list(node) if isinstance(node, dict) else range(len(node)):
+            found.append((node, key))
+            if isinstance(node[key], dict | list):
+                waiting.append(node[key])
+    return found

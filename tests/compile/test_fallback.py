@@ -124,14 +124,6 @@ def test_an_optimizer_of_ones_own_runs_as_it_is() -> None:
         compare(make, compiles=False)
 
 
-def test_a_print_is_printed_every_time(capsys: Any) -> None:
-    step, _ = scene(LOSSES["print"])
-    compiled = torch.compile(step)
-    (warned,) = caught(lambda: [compiled() for _ in range(4)])
-    assert "print" in warned
-    assert capsys.readouterr().out == "a step\n" * 4
-
-
 def test_a_wrong_replay_is_noticed(monkeypatch: Any) -> None:
     """A negative control: if a replay made another call than the step, nobody would use it."""
     memory = importlib.import_module("nanotorch.compile.tape")

@@ -205,8 +205,6 @@ class Point(tuple):
 @pytest.mark.parametrize(
     ("obj", "message"),
     [
-        (torch.optim.SGD([torch.zeros(1)]), "a whole SGD .* of a new SGD"),
-        ({"f": lambda: 0}, r"obj\['f'\]: '<lambda>' is code"),
         ({"d": defaultdict(int)}, "defaultdict is none .*convert it to a plain dict"),
         ([Point((1, 2))], r"obj\[0\]: Point is none .* plain tuple"),
         (np.array(["a"]), "ndarray of dtype <U1 is none"),

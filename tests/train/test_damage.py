@@ -17,8 +17,9 @@ import pytest
 
 import nanotorch as torch
 from nanotorch.train import cli, load_config, train
+from tests.several import places
 from tests.train.examples import REGRESSION, outcome, write_example
-from tests.train.test_fuzz import VALUES, places
+from tests.train.test_fuzz import VALUES
 
 JSON = ("run.json", "preprocessing.json", "metrics.jsonl")
 NEWEST = "checkpoints/step-00000007.safetensors"

@@ -13,6 +13,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 
+from tests.several import places
 from tests.train.examples import (
     CLASSIFICATION,
     MINIMIZATION,
@@ -192,19 +193,6 @@ KEYS = ["name", "lr", "p", "layers", "epochs", "steps", "split", "seed", "inheri
 BYTES = [
     b"\0", b"\xff", b"\t", b"\n", b":", b"- ", b"*a", b"&a ", b"{", b"]", b"!!set ", b"|", b"%",
 ]  # fmt: skip
-
-
-def places(tree: Any) -> list[tuple[Any, Any]]:
-    """Return every container of a tree with every key of it."""
-    found, waiting = [], [tree]
-    while waiting:
-        node = waiting.pop()
-        keys = list(node) if isinstance(node, dict) else range(len(node))
-        for key in keys:
-            found.append((node, key))
-            if isinstance(node[key], dict | list):
-                waiting.append(node[key])
-    return found
 
 
 def damaged(random_: random.Random) -> bytes:

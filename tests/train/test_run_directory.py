@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from nanotorch.serialization.files import write_atomically
 from nanotorch.train.experiment import Recorder
 from nanotorch.train.run_directory import create_run_directory, write_json
 from tests.several import in_threads
@@ -57,28 +56,6 @@ def test_the_newest_is_named() -> None:
         # Seen from where the file is, so that a directory that is moved still works.
         assert (root / "latest.txt").read_text("utf-8") == f"x/{newest.name}\n"
     assert sorted(path.name for path in root.iterdir()) == ["latest.txt", "x"]
-
-
-def test_writing_replaces_the_whole_file() -> None:
-    path = Path("a.bin")
-    write_atomically(path, b"first, and longer")
-    write_atomically(path, b"second")
-    assert path.read_bytes() == b"second"
-    assert [entry.name for entry in Path().iterdir()] == ["a.bin"]
-
-
-def test_a_failed_write_leaves_what_was_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    path = Path("a.bin")
-    write_atomically(path, b"first")
-
-    def fail(descriptor: int) -> None:
-        raise OSError("no space left")
-
-    monkeypatch.setattr("nanotorch.train.run_directory.os.fsync", fail)
-    with pytest.raises(OSError, match="no space left"):
-        write_atomically(path, b"second")
-    assert path.read_bytes() == b"first"
-    assert [entry.name for entry in Path().iterdir()] == ["a.bin"]
 
 
 def test_json_has_null_for_what_it_cannot_say() -> None:
