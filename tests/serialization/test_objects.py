@@ -48,16 +48,6 @@ def kinds(value: Any) -> Any:
 @settings(max_examples=30)
 @given(PLAIN)
 def test_containers_and_numbers(obj: Any) -> None:
-    check_plain(obj)
-
-
-@pytest.mark.slow
-@given(PLAIN)
-def test_many_containers_and_numbers(obj: Any) -> None:
-    check_plain(obj)
-
-
-def check_plain(obj: Any) -> None:
     loaded = through(obj)
     assert loaded == obj
     assert kinds(loaded) == kinds(obj)

@@ -189,6 +189,8 @@ def test_what_a_constructor_refuses_is_placed_at_its_cause(text: str, message: s
         ("cos(pi*x[0]) + e*0", [1], -1),
         ("(1/4 + 2**3*2)*x[0]", [1], 16.25),
         ("x[0]*999999999999999999999999999999*2", [1], 2e30),
+        ("x[0]**2\n  + x[1]\n", [3, 1], 10),
+        ("+".join(["x[0]"] * 150), [1], 150),  # long, not deep
     ],
 )
 def test_the_value(text: str, x: list[float], value: float) -> None:
@@ -316,15 +318,6 @@ def test_everything_but_arithmetic_is_refused(text: str) -> None:
 )
 def test_a_start_where_nothing_can_begin(text: str, start: list[float], message: str) -> None:
     assert parse_expression(text).problem(start) == message
-
-
-def test_an_expression_may_have_several_lines() -> None:
-    assert parse_expression("x[0]**2\n  + x[1]\n")(torch.tensor([3.0, 1.0])).item() == 10
-
-
-def test_a_long_sum_is_not_deep() -> None:
-    text = "+".join(["x[0]"] * 150)
-    assert parse_expression(text)(torch.tensor([1.0])).item() == 150
 
 
 def test_odd_literals_do_not_warn() -> None:

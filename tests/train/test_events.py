@@ -26,7 +26,7 @@ from tensorboard.plugins.hparams import (
 
 import nanotorch as torch
 from nanotorch.train import load_config, resume, train
-from nanotorch.train.experiment import TensorBoardEvents, cut_back, hyperparameters, sizes
+from nanotorch.train.experiment import TensorBoardEvents, cut_back, sizes
 from nanotorch.train.run_directory import step_of
 from tests.patience import wait_until
 from tests.tolerances import rounding
@@ -242,14 +242,6 @@ def test_beside_a_profiler_a_step_is_not_watched() -> None:
     finally:
         sys.setprofile(None)
     assert "forward" not in events.Tags()["tensors"]
-
-
-def test_settings_have_dotted_names() -> None:
-    write_example(Path(), MINIMIZATION)
-    found = dict(hyperparameters(load_config("x.yaml").config))
-    assert found["optimizer.lr"] == 1
-    assert found["function.start"] == (1.0, 2.0)
-    assert not [name for name in found if name.startswith(("log", "checkpoint"))]
 
 
 def test_what_came_after_is_cut_off() -> None:

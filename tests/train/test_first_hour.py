@@ -268,8 +268,3 @@ TABLES = {
 def test_a_table_of_another_program(case: str) -> None:
     Path("houses.csv").write_bytes(TABLES[case].encode())
     assert said("--config house.yaml") == (0, "")
-
-
-def test_the_same_again_is_another_run() -> None:
-    assert [said("--config house.yaml")[0] for _ in range(2)] == [0, 0]
-    assert len([*Path("runs/house").iterdir()]) == 2

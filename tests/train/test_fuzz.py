@@ -104,23 +104,9 @@ def test_a_mutated_file_is_a_run_or_a_message(text: str) -> None:
     check(text, [])
 
 
-@pytest.mark.slow
-@settings(max_examples=150)
-@given(mutated())
-def test_many_mutated_files(text: str) -> None:
-    check(text, [])
-
-
 @settings(max_examples=40)
 @given(EXAMPLES, st.lists(overrides(), max_size=3))
 def test_mutated_overrides_are_a_run_or_a_message(text: str, arguments: list[str]) -> None:
-    check(text, arguments)
-
-
-@pytest.mark.slow
-@settings(max_examples=100)
-@given(EXAMPLES, st.lists(overrides(), max_size=3))
-def test_many_mutated_overrides(text: str, arguments: list[str]) -> None:
     check(text, arguments)
 
 

@@ -31,11 +31,8 @@ from nanotorch.train.schema import (
     Config,
     Data,
     Line,
-    MinimizationConfig,
     Moons,
     Split,
-    SupervisedConfig,
-    TextConfig,
 )
 from tests.train.examples import (
     CLASSIFICATION,
@@ -67,24 +64,12 @@ def test_a_configuration_becomes_frozen_sections() -> None:
         config.seed = 8  # type: ignore[misc]
 
 
-def test_an_experiment_chooses_its_sections() -> None:
-    assert isinstance(loaded(MINIMIZATION).config, MinimizationConfig)
-    assert isinstance(loaded(CLASSIFICATION).config, SupervisedConfig)
-    assert get_args(Config) == (SupervisedConfig, TextConfig, MinimizationConfig)
-
-
 def test_a_generator_is_chosen_by_name() -> None:
     config = loaded(CLASSIFICATION).config
     assert config.data.generator == Moons(name="moons", samples=40)
     text = edited(REGRESSION, "csv: table.csv\n  target: y", "generator: {name: line, low: -2}")
     config = loaded(text).config
     assert config.data.generator == Line(name="line", low=-2.0)
-
-
-def test_a_component_may_be_its_name_alone() -> None:
-    config = loaded(CLASSIFICATION).config
-    assert config.model.layers[1].name == "ReLU"
-    assert config.loss.arguments == {"reduction": "mean"}
 
 
 def test_files_are_relative_to_where_their_name_is_written(tmp_path: Path) -> None:
