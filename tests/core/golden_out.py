@@ -154,13 +154,6 @@ def of_no_tensor(torch: Any) -> Any:
     ]  # fmt: skip
 
 
-def several(torch: Any) -> Any:
-    values, at = torch.empty(0), torch.empty(0, dtype=torch.int64)
-    m = torch.tensor([[1.0, 3.0], [2.0, 0.0]])
-    got = torch.max(m, 1, out=(values, at))
-    return [got[0] is values, got.indices is at, values, at, got]
-
-
 def made(torch: Any) -> Any:
     for dtype in (torch.float32, torch.float64, torch.int64):
         torch.manual_seed(3)

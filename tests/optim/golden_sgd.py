@@ -253,24 +253,3 @@ def copies(torch: Any) -> Any:
             yield [other, numbers(copied), copied[0] is params[0],
                    list(other.state_dict()["state"])]  # fmt: skip
         yield numbers(params)
-
-
-def training(torch: Any) -> Any:
-    """Whole models: every parameter's trajectory over thirty steps."""
-    nn = torch.nn
-    for make in (lambda ps: torch.optim.SGD(ps, 0.05, momentum=0.9, nesterov=True),
-                 lambda ps: torch.optim.Adam(ps, 1e-2),
-                 lambda ps: torch.optim.AdamW(ps, 1e-2, amsgrad=True)):  # fmt: skip
-        torch.manual_seed(0)
-        model = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1)).double()
-        x = torch.randn(16, 3, dtype=torch.float64)
-        y = x.sin().sum(1, keepdim=True)
-        optimizer = make(model.parameters())
-        losses = []
-        for _ in range(30):
-            optimizer.zero_grad()
-            loss = nn.functional.mse_loss(model(x), y)
-            loss.backward()
-            optimizer.step()
-            losses.append(loss.detach())
-        yield [numbers(torch.stack(losses)), numbers(model.parameters())]
