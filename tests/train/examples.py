@@ -12,7 +12,7 @@ import pytest
 from nanotorch.train import RunResult, cli, load_config, train
 from nanotorch.train.config import ConfigError
 from nanotorch.train.load import LoadedConfig
-from nanotorch.train.loop import Loop
+from nanotorch.train.loop import Callback, Loop
 from nanotorch.train.supervised import Supervised
 
 REGRESSION = """\
@@ -107,3 +107,14 @@ def outcome(arguments: list[str], main: Callable[[list[str]], int] = cli.main) -
         except SystemExit as exit_:  # an override that looks like an option
             code = int(str(exit_.code))
     return code, errors.getvalue()
+
+
+class At(Callback):
+    """Does something after each step, or after one."""
+
+    def __init__(self, action: Callable[[Loop], Any], step: int | None = None) -> None:
+        self._action, self._step = action, step
+
+    def on_step(self, loop: Loop) -> None:
+        if self._step in (None, loop.step):
+            self._action(loop)

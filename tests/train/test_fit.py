@@ -1,6 +1,8 @@
 """`fit`: a module and samples of one's own, with the trainer's loop."""
 
 import json
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,7 +29,7 @@ from nanotorch.train import (
 from nanotorch.train.cli import main
 from nanotorch.train.supervised import Supervised
 from nanotorch.utils.data import DataLoader, IterableDataset, TensorDataset
-from tests.train.examples import refusal_of
+from tests.train.examples import At, refusal_of
 
 generator = np.random.default_rng(0)
 X = generator.normal(size=(60, 3))
@@ -152,17 +154,6 @@ def test_a_run_leaves_its_record() -> None:
     }
 
 
-class Interrupt(Callback):
-    """Ends the run in the middle, as Ctrl-C does."""
-
-    def __init__(self, step: int) -> None:
-        self.step = step
-
-    def on_step(self, loop: Loop) -> None:
-        if loop.step == self.step:
-            loop.pause("interrupted")
-
-
 @pytest.mark.parametrize("form", ["arrays", "loader"])
 @pytest.mark.parametrize("step", [5, 8, 13])
 def test_a_resumed_fit_is_one_that_was_never_interrupted(form: str, step: int, capsys) -> None:
@@ -179,7 +170,7 @@ def test_a_resumed_fit_is_one_that_was_never_interrupted(form: str, step: int, c
         )  # fmt: skip
 
     whole = one("whole")
-    first = one("cut", Interrupt(step))
+    first = one("cut", At(lambda loop: loop.pause("interrupted"), step))
     assert first.status == "interrupted"
     assert f"to resume: fit(..., resume='{first.directory}')" in capsys.readouterr().out
     again = one("cut", resume=True)
@@ -306,15 +297,7 @@ def test_the_scheduler_makes_a_step_an_epoch_or_a_step() -> None:
 
 
 def test_a_signal_ends_it_after_the_step() -> None:
-    class Press(Callback):
-        def on_step(self, loop: Loop) -> None:
-            if loop.step == 4:
-                import os
-                import signal
-
-                os.kill(os.getpid(), signal.SIGINT)
-
-    run = fitted(callbacks=[Press()])
+    run = fitted(callbacks=[At(lambda loop: os.kill(os.getpid(), signal.SIGINT), 4)])
     assert (run.status, run.results) == ("interrupted", {})
     assert run.predict(X).shape == (60, 1)
 

@@ -21,6 +21,7 @@ from tests.train.examples import (
     CLASSIFICATION,
     MINIMIZATION,
     REGRESSION,
+    At,
     experiment,
     result_of,
     weights,
@@ -69,16 +70,13 @@ def test_an_epoch_ends_with_the_batches_that_are_left() -> None:
 def test_gradients_are_held_in_bounds() -> None:
     seen = []
 
-    class Look(Callback):
-        def on_step(self, loop: Loop) -> None:
-            gradients = [p.grad.numpy() for p in run.model.parameters() if p.grad is not None]
-            seen.append(
-                (gradient_norm(run.model.parameters()), max(map(np.max, map(abs, gradients))))
-            )
+    def look(loop: Loop) -> None:
+        gradients = [p.grad.numpy() for p in run.model.parameters() if p.grad is not None]
+        seen.append((gradient_norm(run.model.parameters()), max(map(np.max, map(abs, gradients)))))
 
     raw = "data.standardize_target=false"
     run = experiment(REGRESSION, "train={epochs: 2, batch_size: 7, clip_norm: 0.5}", raw)
-    looped(run, Look())
+    looped(run, At(look))
     assert [norm for norm, _ in seen] == [pytest.approx(0.5, rel=1e-5)] * 4
     # What is recorded is the norm before.
     lines = [json.loads(line) for line in Path("metrics.jsonl").read_text().splitlines()]
@@ -86,7 +84,7 @@ def test_gradients_are_held_in_bounds() -> None:
 
     seen.clear()
     run = experiment(REGRESSION, "train={epochs: 2, batch_size: 7, clip_value: 0.25}")
-    looped(run, Look())
+    looped(run, At(look))
     assert [largest for _, largest in seen] == [0.25] * 4
 
 
@@ -189,14 +187,11 @@ def test_schedules_are_pytorch_s(schedule: str, text: str) -> None:
     overrides = [length, "optimizer={name: SGD, lr: 0.1}", f"scheduler={schedule}"]
     seen = []
 
-    class Look(Callback):
-        def on_step(self, loop: Loop) -> None:
-            seen.append(task.optimizer.param_groups[0]["lr"])
-
     task = build_experiment(load_config("x.yaml", overrides))
     recorder = Recorder(Path(), tensorboard=False, resumed=None)
     recorder.begin()
-    Loop(task, task.steps, [Look(), *task.callbacks(recorder)]).run()
+    look = At(lambda loop: seen.append(task.optimizer.param_groups[0]["lr"]))
+    Loop(task, task.steps, [look, *task.callbacks(recorder)]).run()
     recorder.close()
     assert seen == pytest.approx(SCHEDULES[schedule])
 
@@ -281,13 +276,12 @@ def test_a_moving_average_of_the_weights() -> None:
     run = experiment(CLASSIFICATION, LAYERS, "averaging={method: ema, decay: 0.5}")
     expected: dict[str, np.ndarray] = {}
 
-    class Follow(Callback):
-        def on_step(self, loop: Loop) -> None:
-            for name, p in run.model.named_parameters():
-                value = p.detach().numpy()
-                expected[name] = (expected[name] + value) / 2 if name in expected else value.copy()
+    def follow(loop: Loop) -> None:
+        for name, p in run.model.named_parameters():
+            value = p.detach().numpy()
+            expected[name] = (expected[name] + value) / 2 if name in expected else value.copy()
 
-    looped(run, Follow())
+    looped(run, At(follow))
     for name, value in expected.items():
         np.testing.assert_allclose(weights(run)[name], value, rtol=1e-5, atol=1e-7)
     own = {name: p.detach().numpy() for name, p in run.model.named_parameters()}

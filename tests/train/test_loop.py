@@ -5,7 +5,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pytest
@@ -21,7 +21,7 @@ from nanotorch.train.loop import (
     StopOnSignal,
 )
 from tests.several import in_threads
-from tests.train.examples import CLASSIFICATION, experiment
+from tests.train.examples import CLASSIFICATION, At, experiment
 
 
 class Counting:
@@ -61,17 +61,6 @@ class Journal(Callback):
         self._note("end", loop)
 
 
-class At(Callback):
-    """Does something after a step."""
-
-    def __init__(self, step: int, action: Callable[[Loop], Any]) -> None:
-        self._step, self._action = step, action
-
-    def on_step(self, loop: Loop) -> None:
-        if loop.step == self._step:
-            self._action(loop)
-
-
 def stop(loop: Loop) -> None:
     loop.stop("enough")
 
@@ -104,7 +93,7 @@ def test_no_steps_are_no_epoch() -> None:
 def test_a_callback_can_stop_the_loop_within_an_epoch() -> None:
     notes: list[str] = []
     task = Counting()
-    loop = Loop(task, 100, [At(5, stop), Journal("x", notes)])
+    loop = Loop(task, 100, [At(stop, 5), Journal("x", notes)])
     loop.run()
     assert (task.taken, loop.stop_reason) == (5, "enough")
     assert notes[-2:] == ["x step 2.5", "x end 2.5"]
@@ -112,7 +101,7 @@ def test_a_callback_can_stop_the_loop_within_an_epoch() -> None:
 
 def test_an_exception_still_ends_every_callback_that_started() -> None:
     notes: list[str] = []
-    loop = Loop(Counting(), 9, [Journal("x", notes), At(2, fail), Journal("y", notes)])
+    loop = Loop(Counting(), 9, [Journal("x", notes), At(fail, 2), Journal("y", notes)])
     with pytest.raises(ValueError, match="as planned"):
         loop.run()
     assert notes[-3:] == ["x step 1.2", "y end 1.2", "x end 1.2"]
@@ -156,7 +145,7 @@ def test_a_paused_loop_goes_on_as_if_nothing_had_been(at: int, steps: int) -> No
     first = Loop(
         Counting(),
         steps,
-        [Journal("x", notes), Counter(), At(at, lambda loop: loop.pause("lunch"))],
+        [Journal("x", notes), Counter(), At(lambda loop: loop.pause("lunch"), at)],
     )
     first.run()
     assert (first.step, first.pause_reason) == (at, "lunch")
@@ -192,7 +181,7 @@ def test_what_is_kept_when_all_have_seen_a_step_can_be_gone_on_from() -> None:
 
 
 def test_a_stopped_loop_stays_stopped() -> None:
-    loop = Loop(Counting(), 9, [At(2, stop)])
+    loop = Loop(Counting(), 9, [At(stop, 2)])
     loop.run()
     again = Loop(Counting(), 9, [])
     again.load_state(loop.state())
@@ -237,14 +226,9 @@ def measuring(every: int = 1) -> Callback:
     return RecordEpochs(Kept().write, lambda: {"validation/loss": 0.25}, every)
 
 
-class Kill(Callback):
-    """Sends this process a signal after a step."""
-
-    def __init__(self, number: signal.Signals) -> None:
-        self._number = number
-
-    def on_step(self, loop: Loop) -> None:
-        os.kill(os.getpid(), self._number)
+def kill(number: signal.Signals) -> Callback:
+    """Sends this process a signal after each step."""
+    return At(lambda loop: os.kill(os.getpid(), number))
 
 
 @pytest.mark.parametrize("loss", [math.nan, math.inf, -math.inf])
@@ -264,7 +248,7 @@ def test_a_loss_that_is_not_finite_stops_the_run(
 def test_a_signal_stops_after_the_step(number: signal.Signals) -> None:
     before = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)]
     stop = StopOnSignal()
-    loop = Loop(Losses((1.0, 1), (1.0, 1)), 9, [stop, Kill(number)])
+    loop = Loop(Losses((1.0, 1), (1.0, 1)), 9, [stop, kill(number)])
     with stop:
         loop.run()
     assert (loop.step, loop.pause_reason, stop.received) == (1, "interrupted", number)
@@ -275,7 +259,7 @@ def test_a_signal_stops_after_the_step(number: signal.Signals) -> None:
 def test_a_second_interrupt_ends_the_run_at_once() -> None:
     stop = StopOnSignal()
     with pytest.raises(KeyboardInterrupt), stop:
-        Loop(Losses((1.0, 1)), 9, [stop, Kill(signal.SIGINT), Kill(signal.SIGINT)]).run()
+        Loop(Losses((1.0, 1)), 9, [stop, kill(signal.SIGINT), kill(signal.SIGINT)]).run()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows kills a process instead of signalling it")
@@ -296,13 +280,10 @@ def test_ignored_signals_stay_ignored() -> None:
     try:
         seen = []
 
-        class Look(Callback):
-            def on_step(self, loop: Loop) -> None:
-                seen.append(signal.getsignal(signal.SIGINT))
-
+        look = At(lambda loop: seen.append(signal.getsignal(signal.SIGINT)))
         stop = StopOnSignal()
         with stop:
-            Loop(Losses((1.0, 1)), 1, [stop, Look()]).run()
+            Loop(Losses((1.0, 1)), 1, [stop, look]).run()
         assert seen == [signal.SIG_IGN]
     finally:
         signal.signal(signal.SIGINT, before)
@@ -372,12 +353,7 @@ def test_a_long_epoch_shows_lines_too(capsys: pytest.CaptureFixture[str]) -> Non
 
 @pytest.mark.parametrize("shown", [ProgressBar, Progress])
 def test_the_last_line_is_where_the_run_stopped(shown: type[Progress], capsys) -> None:
-    class Stop(Callback):
-        def on_step(self, loop: Loop) -> None:
-            if loop.step == 7:
-                loop.stop("enough")
-
-    Loop(Losses((0.5, 1), (0.125, 1)), 400, [shown(200), Stop()]).run()
+    Loop(Losses((0.5, 1), (0.125, 1)), 400, [shown(200), At(stop, 7)]).run()
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith("epoch   4/200, step 7/400: loss 0.5000, ")
 
@@ -402,10 +378,6 @@ def test_the_lines_stand_above_the_bar(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_the_bar_of_a_run_that_fails_is_gone(capsys: pytest.CaptureFixture[str]) -> None:
-    class Broken(Callback):
-        def on_step(self, loop: Loop) -> None:
-            raise ValueError("as planned")
-
     with pytest.raises(ValueError, match="as planned"):
-        Loop(Losses((0.5, 1)), 9, [ProgressBar(9), Broken()]).run()
+        Loop(Losses((0.5, 1)), 9, [ProgressBar(9), At(fail)]).run()
     assert re.search(r"\r +\r$", capsys.readouterr().err)
