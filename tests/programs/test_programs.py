@@ -49,7 +49,7 @@ def test_every_program_is_known() -> None:
     assert programs == set(KNOWN)
 
 
-LONG = ("adversaries", "names", "polynomial", "reinforce", "waves")
+LONG = ("reinforce", "waves")
 
 
 @pytest.mark.parametrize(
