@@ -1,9 +1,13 @@
-"""Many small checks in one test, since to start a test takes longer than most of them."""
+"""Many small checks in one test, since to start a test takes longer than most; other programs."""
 
 import gc
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -11,6 +15,8 @@ import pytest
 import nanotorch as torch
 
 T = TypeVar("T")
+ROOT = Path(__file__).parents[1]
+PYTHON = sys.executable
 
 
 def each(things: Iterable[T], *checks: Callable[[T], Any]) -> None:
@@ -75,3 +81,14 @@ def places(tree: Any) -> list[tuple[Any, Any]]:
             if isinstance(node[key], dict | list):
                 waiting.append(node[key])
     return found
+
+
+def ended(
+    *command: object, cwd: Path = ROOT, input: str | None = None, **variables: str
+) -> tuple[int, str, str]:
+    """The exit code of a program that finds this package, and all that it writes."""
+    done = subprocess.run(
+        [*map(str, command)], cwd=cwd, input=input, capture_output=True, text=True, check=False,
+        env=os.environ | {"PYTHONPATH": str(ROOT)} | variables,
+    )  # fmt: skip
+    return done.returncode, done.stdout, done.stderr

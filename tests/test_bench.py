@@ -5,7 +5,6 @@ Chains of 100,000 operations are left out: a shorter one is the same but for its
 
 import importlib
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 
 import nanotorch
+from tests.several import PYTHON, ended
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -228,17 +228,15 @@ def test_the_cost_of_an_import(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("wrong", [["--only", "("], ["--docs", "here", "--only", "ops"]])
 def test_what_the_command_refuses(wrong: list[str]) -> None:
-    command = [sys.executable, "scripts/bench.py", *wrong]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "--only" in done.stderr.splitlines()[-1]
+    code, _, error = ended(PYTHON, "scripts/bench.py", *wrong)
+    assert code == 2
+    assert "--only" in error.splitlines()[-1]
 
 
 def test_the_command_writes_what_it_measured(tmp_path: Path) -> None:
     file = tmp_path / "figures.json"
-    command = [sys.executable, "scripts/bench.py", "--only", "ops exp", "--json", str(file)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert "one operation on 8 x 8\n  exp, grad" in done.stdout
+    _, shown, _ = ended(PYTHON, "scripts/bench.py", "--only", "ops exp", "--json", file)
+    assert "one operation on 8 x 8\n  exp, grad" in shown
     (found,) = json.loads(file.read_text("utf-8"))["rows"]
     assert found["name"] == "exp, grad"
     assert {"NumPy", "nanotorch"} <= set(found["figures"])

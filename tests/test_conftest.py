@@ -1,13 +1,9 @@
 """The checks around every test are seen to fail on tests that deserve it."""
 
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
-
+from tests.several import PYTHON, ROOT, ended
 
 BODIES = {
     "grad_mode": "torch.set_grad_enabled(False)",
@@ -22,12 +18,9 @@ def test_a_leak_is_seen_and_seeds_are_fixed(tmp_path: Path) -> None:
     tests = [f"def test_{name}():\n    {body}\n" for name, body in BODIES.items()]
     source = "\n\n".join(["import nanotorch as torch\n", *tests])
     (tmp_path / "test_it.py").write_text(source, "utf-8")
-    completed = subprocess.run(
-        [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "."], cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    shown = completed.stdout
-    assert completed.returncode == 1
+    command = (PYTHON, "-m", "pytest", "-v", "-p", "no:cacheprovider", ".")
+    code, shown, _ = ended(*command, cwd=tmp_path)
+    assert code == 1
     assert "test_seeds PASSED" in shown
     assert "test_the_same_seeds PASSED" in shown
     grad_mode, dtype = shown.index("left grad mode"), shown.index("left the default dtype")

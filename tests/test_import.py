@@ -1,10 +1,8 @@
 """`import nanotorch` is cheap: NumPy and the standard library, nothing else."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
+
+from tests.several import PYTHON, ended
 
 # Everything the package may use somewhere, none of which an import of it may load.
 LAZY = ("google.protobuf", "matplotlib", "mpi4py", "safetensors", "tensorboard", "tensorboardX")
@@ -16,15 +14,12 @@ LATER += ("nanotorch.autograd.graph_view", "nanotorch.compile.compiler", "nanoto
 LATER += ("nanotorch.cuda", "nanotorch.ops.fused", "dataclasses", "numpy.typing")
 
 
-def loaded_by(code: str, names: tuple[str, ...] = LAZY) -> list[str]:
-    """Return which of ``names`` are loaded in a fresh interpreter after running ``code``."""
-    program = f"{code}\nimport sys\nprint(*(name for name in {names} if name in sys.modules))"
-    completed = subprocess.run(
-        [sys.executable, "-c", program], cwd=Path(__file__).parent.parent, capture_output=True,
-        text=True, check=False,
-    )  # fmt: skip
-    assert completed.returncode == 0, completed.stderr
-    return completed.stdout.split()
+def loaded_by(source: str, names: tuple[str, ...] = LAZY) -> list[str]:
+    """Return which of ``names`` are loaded in a fresh interpreter after running ``source``."""
+    program = f"{source}\nimport sys\nprint(*(name for name in {names} if name in sys.modules))"
+    code, shown, error = ended(PYTHON, "-c", program)
+    assert code == 0, error
+    return shown.split()
 
 
 def test_import_loads_numpy_alone() -> None:

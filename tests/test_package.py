@@ -5,7 +5,6 @@ import subprocess
 import sys
 import tarfile
 import zipfile
-from collections.abc import Sequence
 from email.parser import Parser
 from pathlib import Path
 
@@ -13,19 +12,12 @@ import pytest
 import yaml
 
 import nanotorch as torch
+from tests.several import PYTHON, ended
 
 ROOT = Path(__file__).parent.parent
 # As pip writes it.
 SCRIPT = f"#!{sys.executable}\nimport sys\nfrom nanotorch.__main__ import main\nsys.exit(main())\n"
 QUIET = ("log.plots=false", "log.tensorboard=false")
-
-
-def outcome(command: Sequence[object], directory: Path, **more: str) -> tuple[int, str, str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), **more}
-    done = subprocess.run(
-        list(map(str, command)), capture_output=True, text=True, cwd=directory, env=environment
-    )
-    return done.returncode, done.stdout, done.stderr
 
 
 def console(directory: Path, *arguments: str) -> tuple[int, str, str]:
@@ -34,7 +26,7 @@ def console(directory: Path, *arguments: str) -> tuple[int, str, str]:
     script.write_text(SCRIPT, "utf-8")
     script.chmod(0o755)
     path = f"{script.parent}{os.pathsep}{os.environ['PATH']}"
-    return outcome([script, *arguments], directory, PATH=path)
+    return ended(script, *arguments, cwd=directory, PATH=path)
 
 
 def test_the_command_says_what_there_is(tmp_path: Path) -> None:
@@ -74,8 +66,8 @@ def test_a_program_is_run_as_by_python(tmp_path: Path) -> None:
     code, shown, error = console(tmp_path, "run", "p.py", "a")
     assert (code, shown) == (1, "tensor([1.]) ['p.py', 'a']\n")
     assert error.count("File ") == 1
-    module = [sys.executable, "-m", "nanotorch", "p.py", "a"]
-    assert outcome(module, tmp_path) == (code, shown, error)
+    module = (PYTHON, "-m", "nanotorch", "p.py", "a")
+    assert ended(*module, cwd=tmp_path) == (code, shown, error)
 
 
 @pytest.mark.slow
@@ -86,7 +78,7 @@ def test_what_is_published_has_everything_and_works_anywhere(tmp_path: Path) -> 
     python, pip = binaries / "python", ("-m", "pip", "--disable-pip-version-check", "-q", "install")
 
     def checked(*command: object, **more: str) -> str:
-        code, shown, error = outcome(command, empty, **{"PYTHONPATH": "", **more})
+        code, shown, error = ended(*command, cwd=empty, **{"PYTHONPATH": "", **more})
         assert code == 0, (shown, error)
         return shown
 

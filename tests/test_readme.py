@@ -1,14 +1,13 @@
 """The README tells the truth: its paths exist, its blocks run and print what is shown."""
 
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from scripts.docs import directory_for_pictures, executed
+from tests.several import PYTHON, ended
 from tests.train.test_cli import on_a_terminal, posix
 
 ROOT = Path(__file__).parent.parent
@@ -56,11 +55,9 @@ def test_the_error_reads_as_shown(tmp_path: Path) -> None:
     lines |= {9: "y.add_(1)", 10: "y.sum().backward()"}
     program = "\n".join(lines.get(number, "") for number in range(1, 11))
     (tmp_path / "train.py").write_text(program, "utf-8")
-    command = [sys.executable, "-m", "nanotorch", "train.py"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment)
-    assert begins in done.stderr
-    assert done.stderr.endswith(rest)
+    _, _, error = ended(PYTHON, "-m", "nanotorch", "train.py", cwd=tmp_path)
+    assert begins in error
+    assert error.endswith(rest)
 
 
 @pytest.mark.slow

@@ -1,18 +1,12 @@
 """Threads: their modes and warnings, and how many compute matrix products."""
 
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 import nanotorch as torch
-from tests.several import in_threads
-
-ROOT = Path(__file__).parents[2]
+from tests.several import PYTHON, ended, in_threads
 
 
 @pytest.mark.parametrize(
@@ -31,11 +25,9 @@ def test_wrong_numbers_as_pytorch(given: object, message: str) -> None:
 
 def run(program: str, **environment: str) -> str:
     """What a program in a process of its own prints."""
-    done = subprocess.run(
-        [sys.executable, "-W", "always", "-c", program], capture_output=True, text=True, check=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-    )  # fmt: skip
-    return done.stdout + done.stderr
+    code, out, error = ended(PYTHON, "-W", "always", "-c", program, **environment)
+    assert code == 0, error
+    return out + error
 
 
 def test_the_limit_holds_where_it_can_be_set() -> None:

@@ -1,16 +1,13 @@
 """`python -m nanotorch x.py` is `python x.py`, but for what `import torch` gives."""
 
-import os
-import signal
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 import nanotorch as torch
+from tests.several import ended
 
-ROOT = Path(__file__).parents[2]
 PLAIN, OURS = [sys.executable], [sys.executable, "-m", "nanotorch"]
 
 TOLD = """
@@ -47,12 +44,7 @@ SCRIPTS = {
 
 def outcome(command: list[str], directory: Path, *more: str) -> tuple[int, str, str]:
     """How a program ends, and all it writes."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(
-        [*command, *more], cwd=directory, env=environment, capture_output=True, text=True,
-        check=False, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )  # fmt: skip
-    return done.returncode, done.stdout, done.stderr
+    return ended(*command, *more, cwd=directory, PYTHONDONTWRITEBYTECODE="1")
 
 
 USUAL = ("told", "error", "interrupt", "pickle")
@@ -93,12 +85,9 @@ def test_other_ways_to_run(arguments: list[str], tmp_path: Path) -> None:
 
 def test_a_program_from_the_input(tmp_path: Path) -> None:
     for command in (PLAIN, OURS):
-        done = subprocess.run(
-            [*command, "-", "a"], input="import sys; print(sys.argv, sys.path[0] == '')",
-            cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True,
-            text=True, check=True,
-        )  # fmt: skip
-        assert (done.stdout, done.stderr) == ("['-', 'a'] True\n", "")
+        program = "import sys; print(sys.argv, sys.path[0] == '')"
+        found = ended(*command, "-", "a", cwd=tmp_path, input=program)
+        assert found == (0, "['-', 'a'] True\n", "")
 
 
 def test_without_a_program(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """`import torchviz` in a program written for PyTorch: the package, or nanotorch's own drawing."""
 
-import subprocess
-import sys
 from pathlib import Path
+
+from tests.several import PYTHON, ended
 
 PROGRAM = """
 import torch
@@ -21,17 +21,15 @@ def make_dot(var, params):
 """
 
 
-def run(directory: Path) -> str:
-    command = [sys.executable, "-m", "nanotorch", "-c", PROGRAM]
-    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=True)
-    return done.stdout
+def run(directory: Path) -> tuple[int, str, str]:
+    return ended(PYTHON, "-m", "nanotorch", "-c", PROGRAM, cwd=directory)
 
 
 def test_where_it_is_not_installed(tmp_path: Path) -> None:
-    assert run(tmp_path) == "picture.svg\n"
+    assert run(tmp_path) == (0, "picture.svg\n", "")
     assert ">w<" in (tmp_path / "picture.svg").read_text("utf-8")
 
 
 def test_where_it_is_installed(tmp_path: Path) -> None:
     (tmp_path / "torchviz.py").write_text(THEIRS, "utf-8")
-    assert run(tmp_path) == "theirs, picture.svg\n"
+    assert run(tmp_path) == (0, "theirs, picture.svg\n", "")

@@ -1,13 +1,12 @@
 """Programs written for PyTorch print with nanotorch what they print with PyTorch."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.several import PYTHON, ended
 
 HERE = Path(__file__).parent
 KNOWN: dict[str, list[str]] = json.loads(
@@ -18,13 +17,9 @@ NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]\d+)?")
 
 def output(name: str) -> list[str]:
     """The lines that a program prints when it is run by nanotorch."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "nanotorch", f"{name}.py"], cwd=HERE,
-        env=os.environ | {"PYTHONPATH": str(HERE.parents[1])}, capture_output=True, text=True,
-        check=False,
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout.splitlines()
+    code, shown, error = ended(PYTHON, "-W", "error", "-m", "nanotorch", f"{name}.py", cwd=HERE)
+    assert (code, error) == (0, "")
+    return shown.splitlines()
 
 
 def assert_alike(actual: str, expected: str) -> None:
