@@ -88,6 +88,7 @@ def test_the_name_of_the_only_column_may_have_blanks() -> None:
          f"t.csv:1:2: the cells are separated by blanks; write data.delimiter: ' ', {SAVE}"),
         ("1.5,1.5,x\n1,2,y\n", f"t.csv:1:1: {NO_HEADER}; write data.header: false"),
         ("1.5,,2\n1,2,3\n", f"t.csv:1:1: {NO_HEADER}; write data.header: false"),
+        ("a,b\n", "t.csv:1:1: needs a header and at least one line of values under it"),
         ("a\n", "t.csv:1:1: needs a header and at least one line of values under it"),
         ("", "t.csv:1:1: needs a header and at least one line of values under it"),
         (b"a\n1\n\xff\n", "t.csv:3:1: is not text in UTF-8 (byte 0xff); save it as UTF-8"),

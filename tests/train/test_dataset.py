@@ -156,6 +156,8 @@ def test_data_that_cannot_be_had(data: str, table: str, message: str) -> None:
         (KIND, "a,kind\n1,bad\n2,good\n3,ugly\n", "x.yaml:4:11: data.target: "
          "column 'kind' has 3 different values; two classes are needed, "
          "or CrossEntropyLoss for more"),
+        (PLAIN, "a,y\n1,u\n2,v\n3,w\n", "x.yaml:4:11: data.target: column 'y' has 3 different "
+         "values; two classes are needed, or CrossEntropyLoss for more"),
         (PLAIN, "a,y\n1,0\n2,1\n3,2\n", "table.csv:4:3: column 'y': "
          "'2' is neither 0 nor 1; CrossEntropyLoss takes more than two classes"),
         (PLAIN, "a,y\n1,1\n2,1\n", "x.yaml:4:11: data.target: all 2 samples are of class 1"),

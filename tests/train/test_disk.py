@@ -91,3 +91,5 @@ def test_errors_name_the_file() -> None:
     message = r"^\[Errno 28\] No space left on device: 'a\.txt'$"
     with pytest.raises(OSError, match=message), naming(Path("a.txt")):
         full(0)
+    with pytest.raises(OSError, match=r"^a sentence$"), naming(Path("a.txt")):
+        raise OSError("a sentence")

@@ -242,6 +242,9 @@ WISHES: dict[str, tuple[str, set[str]]] = {
     "house.yaml 'model.layers[-2]=Tanh'": ("", {"- name: Tanh"}),
     "pet.yaml loss=BCELoss model.layers.3=Sigmoid": ("", {"name: BCELoss", "- name: Sigmoid"}),
     "house.yaml train.batch_size=1000": ("", {"batch_size: 1000"}),
+    "house.yaml data.generator=line": (
+        "data.generator replaces data.csv, data.target, data.categorical\n", {"name: line"}
+    ),
     "pet.yaml loss=CrossEntropyLoss model.layers.-1.out_features=2": (
         "", {"name: CrossEntropyLoss"}
     ),

@@ -110,6 +110,10 @@ REGRESSION_ERRORS = {
     "'SmoothL1Loss' or 'HuberLoss' or 'BCEWithLogitsLoss' or 'BCELoss' or 'CrossEntropyLoss' or "
     "'NLLLoss', "
     "got 3 (an integer)",
+    ("target: y", "target: y\n  features: [a, 1]"): "x.yaml:5:17: data.features[1]: "
+    "expected text, got 1 (an integer); put it in quotes",
+    ("target: y", "generator: 3"): "x.yaml:4:14: data.generator: expected a mapping, "
+    "got 3 (an integer)",
     # Values.
     ("lr: 0.1", "lr: .nan"): "x.yaml:9:28: optimizer.lr: must be a finite number, got nan",
     ("lr: 0.1", "lr: nan"): "x.yaml:9:28: optimizer.lr: must be a finite number, got nan",
