@@ -63,9 +63,11 @@ LOSSES: dict[str, Callable[[Any, Any], Any]] = {
     "finding": lambda m, x: (out := m(x)).sum() + out.nonzero().sum(),
     "freezing": lambda m, x: (m.bias.requires_grad_(not m.bias.requires_grad), m(x).sum())[1],
     "other memory": lambda m, x: (halved(m.weight), m(x).sum())[1],
-    "a graph that is kept": lambda m, x: (out := m(x).sum(), out.backward(retain_graph=True))[0],
+    "a graph that is kept": lambda m, x: (
+        out := m(x).pow(2).sum(), m.zero_grad(), out.backward(retain_graph=True)
+    )[0],
     "a leaf": lambda m, x: m(x) * torch.ones(2, requires_grad=True),
-}
+}  # fmt: skip
 RETURNED = ("a graph that is kept", "a leaf")
 
 
