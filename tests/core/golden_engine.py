@@ -1,9 +1,19 @@
 """Backward passes: `backward`, `autograd.grad`, their options and refusals."""
 
-import warnings
 from typing import Any
 
-from tests.answers import name_of, raised, told, warned
+from tests.answers import name_of, raised, told
+
+
+def gradient_shares_nothing(torch: Any) -> Any:
+    """A leaf's gradient belongs to it: writing to it changes nobody else's."""
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    weight = torch.tensor([1.0, 2.0])
+    (x + y).backward(weight)
+    x.grad.zero_()
+    (x.reshape(2) + y.clone()).backward(weight, retain_graph=True)
+    x.grad.mul_(100)
+    return [x.grad, y.grad, weight]
 
 
 def non_scalar_roots(torch: Any) -> Any:
@@ -128,55 +138,3 @@ def operations_without_derivative(torch: Any) -> Any:
     in_place = [getattr(x * 0.1 + 1.5, name)() for name in ("asinh_", "acosh_")]
     for y in (x // 2, 2 // x, 2 % x, *in_place, (x * 0.1).atanh_()):
         yield from [y, name_of(y.grad_fn), raised(y.sum().backward), x.grad]
-
-
-def former_names(torch: Any) -> Any:
-    """The weights were called `grad_variables` once."""
-    x, weights = torch.ones(2, requires_grad=True), torch.tensor([1.0, 3.0])
-
-    def former() -> None:
-        torch.autograd.backward(x * 2, grad_variables=weights)
-
-    def both() -> None:
-        with warnings.catch_warnings(action="ignore"):
-            torch.autograd.backward(x * 2, weights, grad_variables=weights)
-
-    def not_only_inputs() -> None:
-        torch.autograd.grad((x * 2).sum(), x, only_inputs=False)
-
-    return [warned(former), x.grad, raised(both), warned(not_only_inputs)]
-
-
-def _product_and_sum(torch: Any) -> tuple[Any, Any, Any]:
-    torch.manual_seed(6)
-    x, y = torch.randn(4, 4, requires_grad=True), torch.randn(4, 4, requires_grad=True)
-    return x, y, (x * y).sum()
-
-
-def nodes_by_hand(torch: Any) -> Any:
-    """Calling each node on the gradient of its output is a backward pass."""
-    x, y, loss = _product_and_sum(torch)
-    loss.backward()
-    expected = [x.grad, y.grad]
-    a, b, loss = _product_and_sum(torch)
-    of_sum = loss.grad_fn
-    dz = of_sum(torch.tensor(1.0))
-    of_product = of_sum.next_functions[0][0]
-    da, db = of_product(dz)
-    (of_a, first), (of_b, second) = of_product.next_functions
-    of_a(da)
-    of_b(db)
-    return [
-        expected,
-        torch.equal(a.grad, x.grad) and torch.equal(b.grad, y.grad),
-        [name_of(of_sum), name_of(of_product), name_of(of_a), first, second],
-    ]
-
-
-def rectangular_jacobian_products(torch: Any) -> Any:
-    """The weights have the output's shape, ``v^T J`` the input's."""
-    inp = torch.eye(4, 5, requires_grad=True)
-    out = (inp + 1).pow(2).t()
-    out.backward(torch.ones_like(out), retain_graph=True)
-    first = inp.grad.clone()
-    return [first, raised(out.backward, torch.ones(4, 5))]

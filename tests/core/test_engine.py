@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import nanotorch as torch
-from nanotorch._core.graph import Node
+from nanotorch._core.graph import AccumulateGrad, Node
 from tests.several import uncollected
 
 
@@ -114,6 +114,15 @@ def test_gradients_of_half_precision_add_up() -> None:
     (torch.ones(3000, 2).half() + b).sum().backward()
     assert b.grad.tolist() == [3000, 3000]
     assert torch.ones(3000, 2).half().mean(0).tolist() == [1, 1]
+
+
+def test_an_accumulator_lives_as_long_as_a_graph_holds_it() -> None:
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    first = y.grad_fn.next_functions[0][0]
+    assert isinstance(first, AccumulateGrad)
+    assert (x + 1).grad_fn.next_functions[0][0] is first
+    assert first.variable is x
 
 
 def test_nothing_is_saved_that_no_formula_asks_for() -> None:
@@ -241,22 +250,3 @@ def test_no_gradient_is_added_to_one_whose_elements_share_memory() -> None:
     with pytest.raises(RuntimeError, match="refers to a single memory location"):
         (p * torch.tensor([1.0, 2.0, 3.0])).sum().backward()
     assert p.grad.eq(1).all()
-
-
-def test_a_slice_assignment_costs_a_node_each() -> None:
-    """Which is why joining is the faster way: its backward pass copies each gradient once."""
-    parts = [torch.randn(1, 8, 8, requires_grad=True) for _ in range(50)]
-    joined = torch.cat(parts, dim=0)
-    written = torch.empty(50, 8, 8)
-    for i, part in enumerate(parts):
-        written[i] = part[0]
-    assert len(nodes_behind(joined)) == 1 + 50
-    # For each: the write, the selection of the part, its accumulator.
-    assert len(nodes_behind(written)) == 3 * 50
-
-
-def nodes_behind(tensor: torch.Tensor) -> list[Any]:
-    found = [tensor.grad_fn]
-    for node in found:
-        found += [n for n, _ in node.next_functions if n is not None and n not in found]
-    return found

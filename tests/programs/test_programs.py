@@ -44,7 +44,7 @@ def test_every_program_is_known() -> None:
     assert programs == set(KNOWN)
 
 
-LONG = ("reinforce", "waves")
+LONG = ("adversaries", "names", "polynomial", "reinforce", "waves")
 
 
 @pytest.mark.parametrize(
