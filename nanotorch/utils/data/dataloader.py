@@ -39,7 +39,11 @@ REPORTED = (
     "Length of IterableDataset {} was reported to be {}(when accessing len(dataloader)), but {} "
     "samples have been fetched. "
 )
-REPLICAS = "Each worker has to give its share of the stream: get_worker_info() tells which it is."
+REPLICAS = (
+    "For multiprocessing data-loading, this could be caused by not properly configuring the "
+    "IterableDataset replica at each worker. Please see "
+    "https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for examples."
+)
 NO_DEVICE = (
     "pin_memory_device is deprecated, the current accelerator will be used as the device,ignore "
     "pin_memory_device='{}'."
