@@ -168,16 +168,6 @@ def normals64(uniforms: F64) -> F64:
     return np.concatenate([radius * libm(math.cos, angle), radius * libm(math.sin, angle)], axis=1)
 
 
-def normal_pairs(uniforms: F64) -> F64:
-    """Standard normals by twos: an angle and a radius in, a cosine and a sine out.
-
-    Shape: `uniforms` (P, 2) to (P, 2).
-    """
-    radius = np.sqrt(-2.0 * libm(math.log1p, -uniforms[:, 1]))
-    angle = 2.0 * math.pi * uniforms[:, 0]
-    return np.stack([radius * libm(math.cos, angle), radius * libm(math.sin, angle)], axis=1)
-
-
 # The Mersenne Twister as PyTorch seeds it, draws from it and writes down its state.
 
 
@@ -474,17 +464,6 @@ def _require_bounds(dtype: np.dtype, **bounds: float) -> None:
         require(smallest <= value <= largest, text)
 
 
-def _refuse_range(low: float, high: float, dtype: np.dtype) -> None:
-    """Say what is wrong with a range of uniform numbers."""
-    _require_bounds(dtype, **{"from": low, "to": high})
-    text = "uniform_ expects to return a [from, to) range, but found"
-    require(low <= high, f"{text} from={low:g} > to={high:g}")
-    raise RuntimeError(
-        f"uniform_ expects to-from <= std::numeric_limits<{OF_NUMPY[dtype].char}>::max(), but "
-        f"found to={high:g} and from={low:g} which result in to-from to exceed the limit"
-    )
-
-
 def _integer_range(low: int, high: int | None, dtype: np.dtype) -> tuple[int, int]:
     """The first and the last integer to draw from `[low, high)`, which `dtype` must cover.
 
@@ -611,9 +590,15 @@ class Generator(Twister):
         kind = floating(dtype, "check_uniform_bounds")
         plain = (low, high) == (0.0, 1.0)
         if not plain:
-            smallest, largest = _limits(kind)
-            if not (smallest <= low <= high <= largest and high - low <= largest):
-                _refuse_range(low, high, kind)
+            _require_bounds(kind, **{"from": low, "to": high})
+            text = "uniform_ expects to return a [from, to) range, but found"
+            require(low <= high, f"{text} from={low:g} > to={high:g}")
+            text = (
+                f"uniform_ expects to-from <= std::numeric_limits<{OF_NUMPY[kind].char}>::max(), "
+                f"but found to={high:g} and from={low:g} which result in to-from to exceed the "
+                "limit"
+            )
+            require(high - low <= _limits(kind)[1], text)
         size = _size(shape)
         values = self._uniform(size, kind)
         if not plain or is_short(kind):
@@ -660,8 +645,10 @@ class Generator(Twister):
             return np.empty(0)
         waiting = [] if self._spare is None else [self._spare]
         pairs = (size + 1 - len(waiting)) // 2
-        drawn = normal_pairs(self.uniform64(2 * pairs).reshape(pairs, 2))
-        normals = np.concatenate([waiting, drawn.ravel()])
+        turns, shares = self.uniform64(2 * pairs).reshape(pairs, 2).T
+        radius, angle = np.sqrt(-2.0 * libm(math.log1p, -shares)), 2.0 * math.pi * turns
+        drawn = [radius * libm(math.cos, angle), radius * libm(math.sin, angle)]
+        normals = np.concatenate([waiting, np.stack(drawn, axis=1).ravel()])
         self._spare = float(normals[size]) if len(normals) > size else None
         return normals[:size]
 
