@@ -51,6 +51,7 @@ def of_one(torch: Any) -> Any:
     calls |= {name: getattr(torch.nn.functional, name) for name in activations.split()}
     calls |= {f"** {n}": lambda x, n=n: x**n for n in (0, 1, 2, 3, -1, -2, 0.5, -0.5, 1.5, INF)}
     calls |= {f"{n} **": lambda x, n=n: n**x for n in (0, 1, 2, -1, 0.5)}
+    calls |= {f"** tensor {n}": lambda x, n=n: x ** torch.tensor(n) for n in (0.5, 2.0)}
     calls |= {f"{n} /": lambda x, n=n: n / x for n in (0, 1, INF)}
     calls |= {
         "at least 0": lambda x: x.clamp(min=0), "at most 0": lambda x: x.clamp(max=0),

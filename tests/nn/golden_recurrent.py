@@ -174,6 +174,7 @@ def packing_errors(torch: Any) -> Any:
         raised(pack, x, [4, 2, 1], batch_first=True), raised(pack, x, torch.ones(1, 3).long()),
         raised(pack, x[:0], [1, 1, 1]), raised(pack, x, []),
         raised(rnn.pad_packed_sequence, packed, total_length=2),
+        list(rnn.pad_packed_sequence(packed, total_length=4)[0].shape),
         raised(pad, []), raised(pad, [ones(2, 2), ones(3, 3)]), raised(pad, 3), raised(pad, "ab"),
         raised(pad, [ones(2)], False, 0.0, "up"), raised(pad, [1, 2]),
         raised(rnn.pack_sequence, [ones(2), ones(3)]), raised(rnn.PackedSequence, ones(3)),
