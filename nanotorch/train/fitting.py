@@ -70,7 +70,7 @@ def fit(
     resume: bool | str | Path = False,
     seed: int = 0,
     verbose: bool = True,
-    **settings: Any,
+    **settings: object,
 ) -> RunResult:
     """Train a model of one's own on samples of one's own, with all that the trainer does.
 
