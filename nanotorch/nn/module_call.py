@@ -335,9 +335,9 @@ class ModuleCall:
             elif recording.__class__ is tuple and not self._is_ours:
                 mode.enabled = site = True  # the user's own code
             else:
-                return self.forward(*args, **kwargs)
+                return self.forward(*args, **kwargs) if kwargs else self.forward(*args)
             try:
-                return self.forward(*args, **kwargs)
+                return self.forward(*args, **kwargs) if kwargs else self.forward(*args)
             finally:
                 if mode.enabled is site:
                     mode.enabled = recording
