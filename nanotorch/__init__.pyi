@@ -325,7 +325,7 @@ def bitwise_and(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``input & other``."""
 
 def bitwise_left_shift(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """``input << other``: bits move up; by a negative number, or by all there are, none is left."""
+    """``input << other``; 0 for a negative ``other``, or one of at least the number of bits."""
 
 def bitwise_not(input: Tensor, *, out: Any = ...) -> Tensor:
     """``~input``: logical for bools."""
@@ -334,7 +334,7 @@ def bitwise_or(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``input | other``."""
 
 def bitwise_right_shift(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """``input >> other``: bits move down, and those of the sign move in."""
+    """``input >> other``: copies of the sign bit fill the upper bits."""
 
 def bitwise_xor(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``input ^ other``."""
@@ -602,7 +602,7 @@ def detach(input: Tensor) -> Tensor:
     """`Tensor.detach`: the same values without a history."""
 
 def detach_(self: Any) -> Tensor:
-    """Make this tensor a leaf that requires no grad; returns it. In inference mode, and of what was made there, it leaves everything as it is."""
+    """Make this tensor a leaf that requires no grad; returns it."""
 
 def diag(input: Tensor, diagonal: _int = ..., *, out: Any = ...) -> Tensor:
     """A matrix's diagonal, or the matrix with a vector on its diagonal."""
@@ -1437,7 +1437,7 @@ def prod(
     """The product of all elements, or along one dimension; integers give int64."""
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
-    """The smallest dtype that holds both: of the higher category, or NumPy's within one."""
+    """The dtype that holds both: the one of the higher category, or NumPy's choice within one."""
 
 qint32: dtype
 qint8: dtype
@@ -1710,7 +1710,7 @@ def seed() -> _int:
     """Start an unforeseeable stream in the default generator; returns its seed."""
 
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
-    """The part at ``index`` of one dimension, which goes away."""
+    """The part at ``index`` of one dimension; the result lacks this dimension."""
 
 def set_anomaly_enabled(mode: _bool, check_nan: _bool = ...) -> None:
     """`set_detect_anomaly` by another name."""

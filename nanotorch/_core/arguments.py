@@ -1,4 +1,4 @@
-"""Arguments: those of the wrong kind, refused in PyTorch's words; those that functions declare."""
+"""Checks of arguments, with errors in PyTorch's words; the parameters that functions declare."""
 
 import functools
 import inspect
@@ -13,35 +13,35 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
-# How much freed memory the process keeps for itself; and what it says when there is none.
+# Memory: how much freed memory the process keeps, and the errors when memory runs out.
 
 
-# How NumPy's errors begin for more bytes, or elements, than can be counted.
+# The beginnings of NumPy's errors for a count of bytes or elements that overflows.
 TOO_LARGE = (
     "array is too big",
     "Maximum allowed dimension exceeded",
     "Maximum allowed size exceeded",
     "strides is incompatible with shape of requested array",
 )
-LARGEST = (1 << 25) - (1 << 16)  # bytes; of larger blocks glibc draws no conclusions
+LARGEST = (1 << 25) - (1 << 16)  # bytes; glibc adapts its limits only to blocks below 32 MB
 
 
 def keep_freed_memory() -> None:
-    """Let the memory of large arrays be used again without asking the system for it.
+    """Make the C library keep the memory of freed arrays, so that new arrays reuse it.
 
-    The C library of Linux gives memory back to the system as soon as more is free than twice the
-    largest block that was ever freed, and to get it anew costs a page fault for every 4 kB: in a
-    training step with arrays of megabytes as much time as the arithmetic. A large block, freed
-    without having been touched, costs nothing and raises that limit to 64 MB. Elsewhere it does
-    no harm.
+    The C library of Linux returns memory to the system when the free memory exceeds twice the
+    largest block that was ever freed. New memory costs a page fault for every 4 kB. In a training
+    step with arrays of megabytes, these faults take as much time as the arithmetic. So this
+    function frees one large block, which raises the limit to 64 MB. The block is never touched and
+    costs nothing. On other systems the call does no harm.
     """
     np.empty(LARGEST, np.uint8)
 
 
 def in_pytorchs_words(error: Exception) -> Exception:
-    """The error for an array that is too large, if this is NumPy's; others as they are.
+    """NumPy's error for too large an array, in PyTorch's words; any other error unchanged.
 
-    Programs look for the name of PyTorch's allocator to try again with less.
+    Programs search the text for the name of PyTorch's allocator, then retry with less memory.
     """
     if isinstance(error, MemoryError):
         size = "more" if len(error.args) != 2 else math.prod(error.args[0]) * error.args[1].itemsize
@@ -56,12 +56,12 @@ def in_pytorchs_words(error: Exception) -> Exception:
 
 def refuse_size(error: Exception) -> None:
     """Raise the error in PyTorch's words, if it is NumPy's about too large an array."""
-    if in_pytorchs_words(error) is not error:  # no name for it: its frame would hold it
+    if in_pytorchs_words(error) is not error:  # no variable: it would make a cycle with its frame
         raise in_pytorchs_words(error) from None
 
 
 def allocated(make: Callable[..., Any], *args: Any, **named: Any) -> Any:
-    """What ``make`` makes; it refuses too large an array in PyTorch's words."""
+    """Call ``make``; raise its error for too large an array in PyTorch's words."""
     try:
         return make(*args, **named)
     except (MemoryError, ValueError) as error:
@@ -74,7 +74,7 @@ R = TypeVar("R")
 
 
 def within_memory(function: Callable[P, R]) -> Callable[P, R]:
-    """The function, whose arrays are `allocated`."""
+    """Decorate a function: its errors for too large an array get PyTorch's words."""
 
     @functools.wraps(function)
     def allocating(*args: P.args, **named: P.kwargs) -> R:
@@ -86,7 +86,7 @@ def within_memory(function: Callable[P, R]) -> Callable[P, R]:
 # Tuples with names, which operations of several results return.
 
 
-KINDS: dict[str, type] = {}  # every one of them, as `torch.return_types` shows them
+KINDS: dict[str, type] = {}  # all these types by name, for `torch.return_types`
 
 
 class Named(tuple[Any, ...]):
@@ -94,7 +94,7 @@ class Named(tuple[Any, ...]):
 
     __slots__ = ()
     _names: tuple[str, ...] = ()
-    _given: Any = None  # its namesake for results in tensors that the caller provided
+    _given: Any = None  # the type of the results if the caller gave `out`
 
     def __repr__(self) -> str:
         values = ",\n".join(f"{n}={v!r}" for n, v in zip(self._names, self, strict=True))
@@ -119,8 +119,9 @@ def named_tuple(name: str, *names: str, out: bool = True) -> Any:
 
 # Arguments of the wrong kind, refused in PyTorch's words.
 #
-# What looks at an argument does not know which function was given it, by which name: the stack is
-# asked, once there is something to refuse. A right argument costs one look at its class.
+# A check sees the value alone, not the function and the parameter that the user gave it to. Only
+# when the check fails, `place_of` finds these on the stack. So a valid argument costs one look at
+# its class.
 
 
 GENERATED = "<nanotorch op "  # the file name of an operation's own source
@@ -141,11 +142,11 @@ Place = tuple[str, str, int]  # a function's name, an argument's, its position o
 def place_of(value: Any, likely: str = "") -> Place | None:
     """The operation that was given ``value``, the argument's name there, and its position.
 
-    Of operations that call each other that which was called first is meant. A method's position
-    does not count ``self``.
+    If operations call each other, this is the outermost one. A method's position does not count
+    ``self``.
 
     Args:
-        likely: the argument's name, if there is one of that name; equal numbers are one object.
+        likely: the name to try first, as two arguments with equal numbers may be the same object.
     """
     frame: FrameType | None = sys._getframe(1)
     outer: FrameType | None = None
@@ -197,7 +198,7 @@ OTHER_NAMES = {
 
 
 class Absent:
-    """Stands for an argument until it is known whether it came, shown in signatures as a text."""
+    """The default of an argument, which tells that it was not given; signatures show a text."""
 
     def __init__(self, shown: str) -> None:
         self.shown = shown
@@ -219,11 +220,11 @@ def exported(
 ) -> Callable[..., Any]:
     """The function with further names for its arguments, and with ``out`` if there is a rule.
 
-    The function itself, if that is the same.
+    A function that needs neither is returned unchanged.
 
     Args:
         home: the module that users know it from, where pickle finds it by its ``name``.
-        rule: how it treats ``out``, an `Out`; None if it has no such argument.
+        rule: how the function treats ``out``, an `Out`; None if it has no such argument.
         further: False for no further names.
     """
     code = function.__code__
@@ -273,15 +274,16 @@ def with_others(
     given: Mapping[str, Any],
     defaults: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The arguments of a function, with those that came by names that are not its own.
+    """All arguments of a call, under the function's own names.
 
     Args:
-        named: the latter.
-        given: the former; what is the default counts as not given.
-        defaults: of all arguments.
+        others: the function's further names for its arguments, each with the own name.
+        named: the arguments that came by names that are not the function's own.
+        given: the arguments that came by place or by own name; a default counts as not given.
+        defaults: the default of each argument.
 
     Raises:
-        TypeError: for a name that it does not know, or one for an argument that it was given.
+        TypeError: for an unknown name, or a further name for an argument that was also given.
     """
     found = {key: value for key, value in given.items() if value is not defaults[key]}
     for key, value in own_names(name, others, named).items():
@@ -293,9 +295,9 @@ def with_others(
 
 
 def by_own_names(function: Any, named: Mapping[str, Any], **given: Any) -> Any:
-    """Call a function again that was given arguments by names that are not its own.
+    """Call a function again, with the arguments in ``named`` under the function's own names.
 
-    Methods that are called often ask for them themselves: `exported` takes one more call.
+    Methods that are called often use this: the wrapper of `exported` would cost one more call.
     """
     parameters, others = inspect.signature(function).parameters, other_names(list(given))
     defaults = {key: parameters[key].default for key in given}
@@ -303,7 +305,7 @@ def by_own_names(function: Any, named: Mapping[str, Any], **given: Any) -> Any:
 
 
 def refuse_first(function: Callable[..., Any], args: Sequence[Any]) -> None:
-    """Say so if a function that failed was given something else in the place of its tensor."""
+    """Raise an error if a failed function's first argument should be a tensor and is none."""
     if args and not hasattr(args[0], "_array"):
         first = next(iter(inspect.signature(function).parameters))
         if first == "input":
@@ -331,7 +333,7 @@ def as_method(function: Any) -> Any:
 
 
 def told(place: Place) -> str:
-    """An argument as messages name it; those given by keyword only have no position."""
+    """An argument as messages name it; a keyword-only argument has no position."""
     name, argument, position = place
     return f"{name}(): argument '{argument}'" + (f" (position {position})" if position else "")
 
@@ -424,7 +426,7 @@ def as_int(value: Any) -> int:
 
     Raises:
         TypeError: for anything else, bools included.
-        ValueError: for one that 64 bits do not hold.
+        ValueError: for an integer that exceeds 64 bits.
     """
     number = value
     if value.__class__ is not int:
@@ -440,12 +442,12 @@ def as_ints(value: Any, place: Place | None = None) -> tuple[int, ...]:
     """An argument that is a sequence of integers, or one integer.
 
     Args:
-        place: whose argument it is, one that may come as several; default: see `place_of`.
+        place: the function and the argument, for errors; default: what `place_of` finds.
 
     Raises:
-        TypeError: for anything else; PyTorch lets bools pass behind the first element. Also for
-            one of several that 64 bits do not hold.
-        ValueError: for a single one.
+        TypeError: for anything else, and for an element of a sequence that exceeds 64 bits. As in
+            PyTorch, elements after the first may be bools.
+        ValueError: for a single integer that exceeds 64 bits.
     """
     if value.__class__ is int and -LARGE <= value < LARGE:
         return (value,)
@@ -467,7 +469,7 @@ def as_ints(value: Any, place: Place | None = None) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-# What is read off the code of kernels and formulas.
+# Parameters of kernels and formulas, read from their code objects.
 
 
 EMPTY: Any = Parameter.empty
@@ -485,7 +487,7 @@ WRAPPERS = {f.__code__.co_code for f in (one, two)}
 
 
 def without_wrapper(kernel: Any) -> Any:
-    """The function of NumPy to which a kernel hands its arguments and does no more, or itself."""
+    """NumPy's function, if a kernel only passes its arguments on to it; otherwise the kernel."""
     code = kernel.__code__
     wraps = code.co_code in WRAPPERS and code.co_names[0] == "np" and not code.co_kwonlyargcount
     return getattr(np, code.co_names[1]) if wraps else kernel
@@ -527,7 +529,7 @@ def kernel_parameters(kernel: Any, **further: Argument) -> list[Parameter]:
 
 
 class LazySignature(Signature):
-    """A signature that is put together when it is asked for.
+    """A signature whose parameters are made only when they are read.
 
     Args:
         make: gives its parameters.

@@ -1,4 +1,4 @@
-"""Where in the user's source something was done, and warnings that point there."""
+"""Call sites: lines of the user's source, for errors and warnings that point there."""
 
 import contextlib
 import itertools
@@ -11,19 +11,19 @@ from typing import Any, NamedTuple
 
 from nanotorch._core.grad_mode import mode
 
-# Where in the user's source something was done: a code object and the offset of an instruction,
-# which cost next to nothing to keep. They are read only for a message that tells of them, after
-# PyTorch's text.
+# Sites: every node keeps the site of the user's call that recorded it. A site is a code object and
+# the offset of an instruction, which cost almost nothing to keep. Only an error message, behind
+# PyTorch's text, turns a site into a file and a line.
 
 
 Site = tuple[CodeType, int]
 PACKAGE = __file__.rpartition("_core")[0]  # with the separator
-USERS = PACKAGE + "train" + os.sep  # the training loop calls as a user does
+USERS = PACKAGE + "train" + os.sep  # the trainer counts as a user's program
 WHERE = "\n\nWhere:"
 
 
 class _Ours(dict[str, bool]):
-    """Whether a source file is the framework's own; generated functions name themselves so."""
+    """Whether a source file is the framework's own, by its name; generated code has one, too."""
 
     def __missing__(self, filename: str) -> bool:
         own = filename.startswith((PACKAGE, "<nanotorch")) and not filename.startswith(USERS)
@@ -35,7 +35,7 @@ ours = _Ours()
 
 
 def climb(frame: FrameType | None) -> Site | None:
-    """The innermost call that is not the framework's own, from a frame outwards."""
+    """The site of the innermost user's frame, from ``frame`` outwards."""
     while frame is not None and ours[frame.f_code.co_filename]:
         frame = frame.f_back
     return None if frame is None else (frame.f_code, frame.f_lasti)
@@ -48,7 +48,7 @@ def here() -> Site | None:
 
 
 def wrote(cell: list[Any], name: str) -> None:
-    """Count a write by the operation ``name`` to the memory that ``cell`` stands for."""
+    """Count a write by the operation ``name`` in the version cell of the memory written to."""
     cell[0] = (cell[0] if cell.__class__ is list else cell.version) + 1  # type: ignore[attr-defined]
     cell[1] = (name, here())
 
@@ -63,9 +63,9 @@ def at(site: Site | None) -> str:
 
 
 def shown(path: str) -> str:
-    """A file's path as messages have it: from where the program runs, if it is below there.
+    """A file's path as messages show it: relative to the working directory, if it lies in it.
 
-    The file of a notebook's cell, which is a temporary one, is called as in tracebacks.
+    A notebook's cell is named as in tracebacks, not by its temporary file.
     """
     notebook = sys.modules.get("IPython")
     shell = notebook and notebook.get_ipython()
@@ -75,11 +75,11 @@ def shown(path: str) -> str:
 
 
 def paragraph(*parts: str) -> str:
-    """What follows PyTorch's text: one indented line for each party."""
+    """The part of a message behind PyTorch's text: one indented line for each of ``parts``."""
     return WHERE + "".join(f"\n  {part}" for part in parts) if parts else ""
 
 
-# Where in the user's program something is computed: the line of source, the module of a model.
+# Call sites for users: the line of source, and the module whose call computes there.
 
 
 ENGINE, CALLS = "nanotorch._core.engine", "nanotorch.nn.module_call"
@@ -87,12 +87,12 @@ FUNCTION = 1  # the flag of code whose variables are not in a dict
 
 
 class CallSite(NamedTuple):
-    """A line of the user's source, and in which call of a module it ran.
+    """A line of the user's source, and the module whose call ran it.
 
     Attributes:
-        module: as ``MLP.net.0 (Linear)``: the class of the outermost module, the path from there
-            as in `named_modules`, the class of the innermost; None outside of modules.
-        backward: whether a backward pass was going on: the line is in a hook or a user's function.
+        module: a text such as ``MLP.net.0 (Linear)``: the class of the outermost module, the path
+            from there as in `named_modules`, the class of the innermost; None outside of modules.
+        backward: whether the line ran in a backward pass, in a hook or a user's function.
     """
 
     file: str
@@ -114,9 +114,9 @@ class CallSite(NamedTuple):
 
 
 def call_site_of(frame: FrameType | None) -> tuple[CallSite | None, FrameType | None]:
-    """Where the computation in ``frame`` was asked for, and the user's frame there.
+    """The call site of the computation in ``frame``, and the user's frame there.
 
-    Neither, if it is the backward pass itself that computes, by a formula of an operation.
+    Both are None if the backward pass itself computes, by the formula of an operation.
     """
     user: FrameType | None = None
     modules: list[Any] = []  # the innermost first
@@ -128,7 +128,8 @@ def call_site_of(frame: FrameType | None) -> tuple[CallSite | None, FrameType | 
                 return None, None
             backward = True
         elif owner == CALLS:
-            # No other frame is asked for its locals: as long as it runs, it would keep them.
+            # Read the locals of these frames only: before Python 3.13, the read leaves in the frame
+            # a dict that keeps its values alive until the frame ends.
             called = frame.f_locals.get("self")
             if hasattr(called, "named_modules") and not (modules and modules[-1] is called):
                 modules.append(called)
@@ -150,7 +151,7 @@ def call_site_at(site: Site) -> CallSite:
 
 
 def names_in(frame: FrameType | None) -> dict[int, str]:
-    """Names of tensors by `id`: the variables that a frame sees, and the parts of its modules."""
+    """Names of tensors by `id`: a frame's variables, and the parts of modules among them."""
     return {number: name for number, (name, _) in tensors_in(frame).items()}
 
 
@@ -170,17 +171,18 @@ def tensors_in(frame: FrameType | None) -> dict[int, tuple[str, Any]]:
             with contextlib.suppress(Exception):  # of a module that is half made
                 for name, part in (*value.named_parameters(), *value.named_buffers()):
                     found.setdefault(id(part), (f"{variable}.{name}", part))
-    # Before Python 3.13 this is a copy, and the frame keeps it, and all tensors in it.
+    # Before Python 3.13, `f_locals` is a dict that the frame keeps, and so the tensors in it stay
+    # alive. Clear the dict if nobody else holds it, as the result of `locals()`.
     if type(seen) is dict and frame.f_code.co_flags & FUNCTION and sys.getrefcount(seen) == 3:
-        seen.clear()  # which nobody else holds, as `locals()` would give it
+        seen.clear()
     return found
 
 
 def path_of(modules: list[Any]) -> str:
-    """The names by which one leads to the next; what is not registered stands behind a ``>``."""
+    """The path through nested modules; ``>`` precedes one that its caller has not registered."""
     text, named = type(modules[0]).__name__, False
     for parent, child in itertools.pairwise(modules):
-        # Its own children first: to look through them all takes long in a large model.
+        # Direct children first: `named_modules` walks the whole model.
         known = itertools.chain(parent._modules.items(), parent.named_modules())
         name = next((name for name, module in known if module is child), "")
         named = bool(name)
@@ -189,13 +191,13 @@ def path_of(modules: list[Any]) -> str:
 
 
 def operation(node: Any) -> str:
-    """How a message calls the operation of a node."""
+    """The name of a node's operation in messages."""
     op = getattr(type(node), "op", None)
     return node.name() if op is None else str(op.known_as)
 
 
 def about_operands(operands: dict[str, Any], *more: str) -> str:
-    """The shapes of operands that do not fit, and where they come from.
+    """The part of a message that tells the operands' shapes and which lines made them.
 
     Args:
         operands: tensors by the names of the parameters.
@@ -221,7 +223,7 @@ def about_operands(operands: dict[str, Any], *more: str) -> str:
 
 
 def tell_operands(error: Exception, /, **operands: Any) -> Exception:
-    """Add what `about_operands` says of tensors to an error's text."""
+    """Append the text of `about_operands` to an error."""
     error.args = (str(error) + about_operands(operands),)
     return error
 
@@ -234,12 +236,12 @@ def about_range(holder: str, things: str, count: int, name: str, numbers: Any) -
     )
 
 
-# Warnings, which point at the user's line, so that each line that causes one gets its own.
+# Warnings point at the user's line: so Python shows a warning once for each line that causes it.
 
 
 BETWEEN = ("contextlib", "copy", "pickle")  # Python's modules that call us for the user
-said: set[str] = set()  # by `warn_once`
-always = [False]  # whether that says it again, after `set_warn_always`
+said: set[str] = set()  # the warnings that `warn_once` has given
+always = [False]  # whether `warn_once` repeats them: see `set_warn_always`
 
 
 def warn(
@@ -248,7 +250,7 @@ def warn(
     """Give a warning as if the user's line had given it.
 
     Args:
-        frame: the user's; default: the innermost.
+        frame: the user's frame; default: the innermost one.
     """
     if frame is None:
         frame = sys._getframe(1)
@@ -263,10 +265,10 @@ def warn(
 
 
 def warn_once(text: str, key: str = "") -> None:
-    """Warn, if this has not been said yet: PyTorch says some things but once.
+    """Warn once in a process: PyTorch gives some warnings only once.
 
     Args:
-        key: what stands for all texts of one kind; default: the text.
+        key: one key for all texts that count as the same warning; default: the text.
     """
     if always[0] or (key or text) not in said:
         said.add(key or text)

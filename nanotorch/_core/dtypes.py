@@ -14,18 +14,18 @@ from nanotorch.names.lookup import told
 
 
 class Shown(type):
-    """The type of classes that are shown by what stands in ``_shown``; their subclasses are not."""
+    """A metaclass: a class prints as the text in its ``_shown``; its subclasses print as usual."""
 
     def __repr__(cls) -> str:
         name = vars(cls).get("_shown")
         return type.__repr__(cls) if name is None else f"<class '{name}'>"
 
     def __dir__(cls) -> list[str]:
-        return [name for name in super().__dir__() if hasattr(cls, name)]  # what is in scope
+        return [name for name in super().__dir__() if hasattr(cls, name)]  # no absent names
 
 
 class OfC(Shown):
-    """The same for classes that PyTorch has in C: Python's own errors show them so, too."""
+    """`Shown` for classes that PyTorch writes in C: Python's own errors show the text, too."""
 
     def __new__(cls, name: str, bases: Any, namespace: Any) -> Any:
         return super().__new__(cls, namespace.get("_shown", name), bases, namespace)
@@ -36,7 +36,7 @@ class OfC(Shown):
 
 
 def whole(kind: Any) -> Any:
-    """Let the methods that a class has from its parts show as its own, as in PyTorch they are."""
+    """Let inherited methods show as the class's own: in PyTorch it is one class, not several."""
     for part in kind.__mro__[1:]:
         if part.__module__.startswith("nanotorch"):
             for name, function in vars(part).items():
@@ -103,7 +103,7 @@ bfloat16.itemsize = 2
 
 ALL = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64)
 OF_NUMPY: dict[Any, dtype] = {d._numpy: d for d in (*ALL, bfloat16)}
-# And these are the names in error messages that have C's.
+# Some error messages of PyTorch use the names of C's types instead.
 C_NAMES = {
     "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int",
     "int32": "int", "int64": "long int", "float16": "c10::Half", "float32": "float",
@@ -116,7 +116,7 @@ class OutOfScopeError(NotImplementedError, AttributeError):
 
 
 class AbsentDtype(dtype):
-    """A dtype that programs compare with, that no tensor has, and whose use is an error."""
+    """A dtype that no tensor can have: programs may compare with it; any other use is an error."""
 
     __slots__ = ("is_complex", "is_signed")
     _shown = "torch.dtype"
@@ -195,10 +195,10 @@ def of_array(array: Any) -> dtype:
 
 
 def entered(array: Any) -> Any:
-    """An array that comes from outside, under the one dtype object that tensors have.
+    """An array from outside, with the dtype object that all tensors of this dtype share.
 
-    Equal dtypes of other identity come out of pickles, carry metadata, or have another name in C;
-    NumPy's functions hand them on.
+    The engine compares dtypes by identity. NumPy has equal dtypes that are other objects: from
+    pickles, with metadata, or with another name in C. NumPy's functions pass such a dtype on.
     """
     own = of_array(array)._numpy
     return array if array.dtype is own else array.view(own)
@@ -265,7 +265,7 @@ class Size(tuple[int, ...], metaclass=OfC):
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
-    """The smallest dtype that holds both: of the higher category, or NumPy's within one.
+    """The dtype that holds both: the one of the higher category, or NumPy's choice within one.
 
     Unlike NumPy's rule, an integer never widens a float: int64 with float32 is float32.
     """
@@ -345,7 +345,7 @@ def can_cast(from_: dtype, to: dtype) -> bool:
 
 
 class _Limits:
-    """What the limits of two kinds of dtypes have in common: they are values, told by their dtype.
+    """The base of `iinfo` and `finfo`: objects that cannot change and are equal for one dtype.
 
     Attributes:
         dtype: the name of the dtype.
@@ -443,7 +443,7 @@ class finfo(_Limits):  # noqa: N801 - PyTorch's name
         )
 
 
-# Devices: any of PyTorch's can be named, but tensors live on the CPU only.
+# Devices: programs may name any of PyTorch's devices, but tensors live on the CPU only.
 
 
 TYPES = (
@@ -545,11 +545,11 @@ CPU = device("cpu")
 
 
 def require_cpu(where: Any) -> None:
-    """Refuse to put a tensor anywhere but on the CPU; None stands for it.
+    """Refuse any device but the CPU; None stands for the CPU.
 
     Raises:
-        AssertionError, RuntimeError: PyTorch's, for the device in question.
-        TypeError: for what is no device.
+        AssertionError, RuntimeError: for another device, as PyTorch built for the CPU does.
+        TypeError: for a value that is not a device.
     """
     if where is None or where is CPU:
         return
@@ -561,7 +561,7 @@ def require_cpu(where: Any) -> None:
 
 
 def absent(kind: str) -> Exception:
-    """The error for the use of a type of devices that is not there."""
+    """The error for the use of a type of device that nanotorch lacks."""
     plain = RuntimeError, f"nanotorch runs on the CPU only; there is no device '{kind}'"
     error, text = ABSENT.get(kind, plain)
     return error(text)

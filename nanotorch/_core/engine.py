@@ -35,7 +35,7 @@ from nanotorch._core.graph import (
 from nanotorch._core.sums import sum_over, sum_rows
 from nanotorch._core.tensor import Tensor, wrap
 
-# How a sweep calls the hooks of a node: with Tensors. It checks what they return.
+# How a sweep calls the hooks of a node: it gives them Tensors and checks the results.
 
 
 def lift(g: Any) -> Any:
@@ -44,7 +44,7 @@ def lift(g: Any) -> Any:
 
 
 def lower(g: Any, graph: bool) -> Any:
-    """A gradient as the sweep carries it."""
+    """A hook's result as the sweep carries it: an ndarray, or a Tensor if ``graph``."""
     return g if g is None or graph else g._array
 
 
@@ -131,8 +131,9 @@ def check_replacement(hook: Any, result: Any, before: Tensor | None) -> None:
 
 # The sweep for all cases: hooks, `create_graph`, `inputs=`.
 #
-# A node is ready once all its consumers have run: the nodes whose edges lead to it. Of the ready
-# ones, accumulators run first, then the highest sequence number: PyTorch's order. Nothing recurses.
+# The consumers of a node are the nodes whose edges lead to it. A node is ready once all of its
+# consumers have run. Of the ready nodes, accumulators run first, then the node with the highest
+# sequence number, as in PyTorch. The sweep is a loop: a deep graph needs no deep recursion.
 
 
 ndarray = np.ndarray
@@ -141,11 +142,12 @@ FRAMES, DEEPEST = 8, 2_000
 
 
 class Room:
-    """Raises Python's recursion limit for passes inside of each other, as hooks may start them.
+    """Raises Python's recursion limit for nested passes: a hook may start a pass inside a pass.
 
-    Each pass gets `FRAMES` more: six for itself and two for its user. Beyond `DEEPEST` passes the
-    limit stays, so that an endless recursion cannot overflow C's stack. It goes back when no thread
-    has a nested pass: Python aborts where a thread far beyond the limit handles an error.
+    Each nested pass adds `FRAMES` to the limit: six for the pass and two for the user's code.
+    Beyond `DEEPEST` nested passes the limit stays, so an endless recursion cannot overflow C's
+    stack. The limit is restored only when no thread has a nested pass: Python aborts if a thread
+    handles an error while its stack is far deeper than the limit.
     """
 
     def __init__(self) -> None:
@@ -204,9 +206,10 @@ def fit(g: Any, node: Node, position: int, shape: tuple[int, ...], dtype: Any) -
 
 
 def add(held: list[Any], k: int, g: Any, owned: bool) -> None:
-    """Add ``g`` to the gradient ``held[k]``: in place if ``held[k + 1]`` says that we own it.
+    """Add ``g`` to the gradient ``held[k]``; in place if nobody else holds that array.
 
     Args:
+        held: for each output two items: the gradient, and whether nobody else holds its array.
         owned: whether nobody else holds ``g``.
     """
     before = held[k]
@@ -238,10 +241,10 @@ def count_consumers(roots: Iterable[Node]) -> dict[Any, int]:
 
 
 def leading_to(targets: Iterable[Node], nodes: Iterable[Node]) -> set[Node]:
-    """Those of ``nodes``, all materialized, from which edges lead to one of ``targets``."""
+    """Those of ``nodes``, all materialized, from which a path leads to one of ``targets``."""
     goals = set(targets)
     leading: set[Node] = set()
-    for node in sorted(nodes, key=attrgetter("_sequence")):  # what a node leads to is older
+    for node in sorted(nodes, key=attrgetter("_sequence")):  # edges lead to lower numbers
         for target, _ in node._edges:
             if target in goals or target in leading:
                 leading.add(node)
@@ -252,8 +255,9 @@ def leading_to(targets: Iterable[Node], nodes: Iterable[Node]) -> set[Node]:
 class Ready:
     """The nodes that can run: the highest sequence number first, accumulators before all others.
 
-    Accumulators compare equal, so that the heap decides their order, which users see in hooks. It
-    is the binary heap of C++'s standard library, step for step, as PyTorch's engine has it.
+    Accumulators compare equal, so the algorithm of the heap decides their order, and users see this
+    order in hooks. So this is, step for step, the binary heap of C++'s standard library, which
+    PyTorch's engine uses.
     """
 
     def __init__(self) -> None:
@@ -295,22 +299,22 @@ class Sweep:
     """One backward pass.
 
     Args:
-        roots: where it begins: edges, each with a gradient.
+        roots: the edges where the pass begins, each with a gradient.
         freed: takes the place of saved values once they are used; None keeps them.
-        create_graph: record the computation of gradients, so that they have a graph themselves.
-        captures: edges whose gradients are wanted; only nodes that lead to them run.
-        accumulate: the captured nodes run as well, to add to ``grad``; else `run` returns what
-            arrives at them.
+        create_graph: record the computation of gradients, so that the gradients have a graph, too.
+        captures: the edges of ``inputs=``; only nodes that lead to them run. None: all nodes run.
+        accumulate: whether the nodes of ``captures`` run as well, to add to ``grad``. Otherwise
+            `run` returns the gradients that arrive at them.
 
     Attributes:
         graph: whether formulas run on Tensors.
-        waiting: by node, for each output: the gradient so far, and whether we own its array.
+        waiting: by node, for each output: the gradient so far, and whether nobody else holds it.
         consumers: by node, how many of its consumers have not run.
         needed: the nodes that run; None for all.
         goals: the nodes whose gradients are returned.
-        done: all nodes with a higher sequence number have run.
-        anomalies: what anomaly mode has come across in this pass.
-        depth: how many passes it runs inside of.
+        done: a sequence number: all nodes with a higher one have run.
+        anomalies: the anomalies that anomaly mode has found in this pass.
+        depth: the number of passes around this one.
     """
 
     anomalies: Any = None
@@ -360,9 +364,9 @@ class Sweep:
         """A sweep that continues what `quick_sweep` has begun.
 
         Args:
-            waiting, leaves: the gradients that have arrived at nodes and at leaves; as a list for
-                nodes that may have several outputs.
-            done: all nodes with a higher sequence number have run.
+            waiting, leaves: the gradients that have arrived at nodes and at leaves; a list as of
+                `start_of` for a node that may have several outputs.
+            done: a sequence number: all nodes with a higher one have run.
         """
         self = cls([(root, None)], freed, False)
         found = dict(waiting)
@@ -377,7 +381,10 @@ class Sweep:
         return self
 
     def catch_up(self) -> None:
-        """Accumulate into the leaves that are ready after the nodes that `quick_sweep` has run."""
+        """Pop the nodes that `quick_sweep` has run, and run each accumulator that becomes ready.
+
+        `quick_sweep` itself serves the leaves only at its end.
+        """
         heap, nothing = self.ready.heap, [None, False]
         while heap and heap[0][0] > self.done:
             node = self.ready.pop()
@@ -436,7 +443,7 @@ class Sweep:
         return self.needed is None or node in self.needed or node in self.goals
 
     def computes(self, node: Node) -> bool:
-        """Whether a node computes: one with saved values always does, to check their versions."""
+        """Whether a node has to compute; a node with saved values must, to check their versions."""
         if self.needed is None or node.keeps_values or node.runs_on_nothing:
             return True
         return any(self.used_inputs(node))
@@ -446,7 +453,7 @@ class Sweep:
         return [target is not None and self.uses(target) for target, _ in node._edges]
 
     def used_gradients(self, node: Node, grads: Sequence[Any]) -> Sequence[Any]:
-        """The gradients that a node's hooks get: the used ones, in the shapes of the inputs."""
+        """The gradients for a node's hooks, in the inputs' shapes; None where none is needed."""
         used = self.used_inputs(node)
         if node.together and any(used):
             used = [True] * len(used)
@@ -460,7 +467,12 @@ class Sweep:
         return fitting
 
     def pass_on(self, node: Node, grads: Sequence[Any] | None, arrived: Any) -> None:
-        """Send a node's gradients along its edges; None for a node that did not run."""
+        """Send a node's gradients along its edges, and push the nodes that become ready.
+
+        Args:
+            grads: the gradients of the inputs; None for a node that did not run.
+            arrived: the first gradient that arrived at the node, which it may have passed through.
+        """
         if grads is not None and len(grads) < len(node._edges):
             raise RuntimeError(
                 f"Function {node.name()} returned an incorrect number of gradients (expected "
@@ -489,7 +501,7 @@ class Sweep:
         wanted = node in self.goals
         if wanted and runs:
             self.capture(node, arrived)  # before its hooks, which may replace it
-        # As in PyTorch, the hooks of a root are called even if its gradient is not needed.
+        # As in PyTorch, call the hooks of a root even if its gradient is not needed.
         if hooks is not None and (wanted or runs or node in self.roots):
             owned = False  # a hook may hold it
             arrived = call_tensor_hooks(hooks, arrived, self.graph)
@@ -519,7 +531,7 @@ class Sweep:
         self.pass_on(node, grads, arrived[0])
 
     def visit_watched(self, node: Node, held: list[Any]) -> None:
-        """`visit` in anomaly mode, which reports the call whose gradient fails."""
+        """`visit` in anomaly mode; on an error, report the forward call that made the node."""
         before, anomaly.running = anomaly.running, node if self.graph else None
         try:
             if anomaly.onlooker is None:
@@ -562,9 +574,10 @@ current = _Current()
 # The backward sweep of an ordinary training step.
 #
 # Without hooks and users' functions, nobody can see when a leaf gets its gradient. So this sweep
-# counts no consumers: the node with the highest sequence number runs next, and leaves get their
-# sums at the end. When it meets a hook, a user's function or an error, `Sweep` takes over, in the
-# state that it would have reached by itself.
+# counts no consumers. The node with the highest sequence number always runs next: its consumers
+# have higher numbers, so they have run. Leaves get their sums at the end. When this sweep meets a
+# hook, a user's function or an error, `Sweep` takes over, in the state that a `Sweep` from the
+# start would have reached by then.
 
 
 def quick_sweep(root: Any, number: int, first: Any, freed: FreedValues | None) -> None:
@@ -608,8 +621,9 @@ def quick_sweep(root: Any, number: int, first: Any, freed: FreedValues | None) -
             return
         done = node._sequence
         if node not in waiting:
-            # It has run, and as it was recorded also those that it unfolds into, which are less
-            # than one below. Those that had unfolded before run one by one.
+            # The node has run. A `Recorded` has then also done the work of the nodes that `unfold`
+            # would make of it, whose numbers are less than one below its own. A node that had
+            # materialized before runs alone: the nodes next to it run one by one.
             done = math.nextafter(done, 0) if back is pass_back else done - 1
         sweep = Sweep.from_quick_sweep((root, number), freed, waiting, leaves, done)
     sweep.run()
@@ -619,7 +633,8 @@ def send(
     g: Any, node: Node, position: int, history: Any, waiting: dict[Any, Any],
     todo: list[tuple[int, Any]], leaves: dict[Tensor, Any], watched: list[Any],
 ) -> None:  # fmt: skip
-    """Add the gradient for input ``position`` of ``node`` to what waits where ``history`` leads."""
+    """Send the gradient for input ``position`` of ``node`` to where ``history`` leads: add it to
+    the gradients in ``waiting`` or ``leaves``."""
     if isinstance(history, Tensor):
         target: Any = history
         shape, dtype, number = target._array.shape, target._array.dtype, 0
@@ -652,7 +667,8 @@ def send(
 
 
 def start_of(target: Any, number: int, g: Any) -> list[Any]:
-    """What waits for a node: for each output the gradient so far, and whether we own its array."""
+    """The list of a node in ``waiting``: for each output the gradient so far, and whether nobody
+    else holds its array."""
     held = [None, False] * len(target._outputs)
     held[2 * number] = g
     return held
@@ -662,7 +678,7 @@ def pass_back(
     node: Node, g: Any, waiting: dict[Any, Any], todo: list[tuple[int, Any]],
     leaves: dict[Tensor, Any], watched: list[Any], freed: FreedValues | None,
 ) -> None:  # fmt: skip
-    """The `_back` of nodes that are no `Recorded`."""
+    """The `_back` of every node that is not a `Recorded`."""
     if not node.plain or not node._sequence:
         waiting[node] = g
         watched.append(node)
@@ -697,7 +713,7 @@ def settle(leaves: dict[Tensor, Any]) -> None:
             leaf, g = leaves.popitem()
             if leaf._history is LEAF and leaf._grad is None:
                 array = leaf._array
-                # Two references if nobody else holds it: the local variable's and the call's.
+                # Two references if nobody else holds `g`: from this variable and from the call.
                 if references(g) != 2 or not is_alone(g, array):
                     g = copy_like(g, array)
                 leaf._grad = wrap(g)

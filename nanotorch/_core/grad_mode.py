@@ -1,4 +1,4 @@
-"""Whether operations are recorded: switches per thread, inference mode, transforms."""
+"""Grad mode: whether a thread records operations. Also inference mode and transforms."""
 
 import functools
 import inspect
@@ -12,22 +12,22 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Mode(threading.local):
-    """Per thread: whether operations are recorded; None, which is not, in inference mode.
+    """The mode of one thread: ``enabled`` is true, False, or None in inference mode.
 
-    Its first use in a thread also turns off NumPy's floating-point warnings there: tensors divide
-    by zero and overflow silently, as in PyTorch, and asking NumPy for it around every kernel
+    The first use in a thread also turns off NumPy's floating-point warnings there. Tensors divide
+    by zero and overflow silently, as in PyTorch. To turn the warnings off around every kernel
     would cost as much as a small kernel itself.
     """
 
     def __init__(self) -> None:
-        # Inside one of our own modules, what stands for True is the site of the user's call, as
-        # `call_site` has it, for the nodes that are made there.
+        # While a module of `nanotorch.nn` runs, `enabled` is not True but the site of the user's
+        # call of that module (a `call_site.Site`). The nodes recorded in the module keep this site.
         self.enabled: Any = True
-        self.transforms = 0  # how many of `torch.func` run the function that is being run
+        self.transforms = 0  # how many transforms of `torch.func` enclose the running function
         np.seterr(all="ignore")
 
     def quiet(self) -> None:
-        """See to it that NumPy is silent in this thread, where nothing else asks for the mode."""
+        """Do nothing: the access to the method runs `__init__`, which silences NumPy."""
 
 
 mode = _Mode()
@@ -44,12 +44,12 @@ def is_inference_mode_enabled() -> bool:
 
 
 def _now() -> bool | None:
-    """The mode, to be put back later: a site is that of one call, which may be over by then."""
+    """The mode as a bool or None, to be restored later. A site is no use then: its call is over."""
     return None if mode.enabled is None else bool(mode.enabled)
 
 
 def _set(enabled: bool) -> bool | None:
-    """Switch recording on or off, unless in inference mode; what it was before."""
+    """Switch recording on or off, except in inference mode; return the former mode."""
     before = _now()
     if before is not None:
         mode.enabled = enabled
@@ -57,9 +57,9 @@ def _set(enabled: bool) -> bool | None:
 
 
 class _Switch:
-    """Sets the mode on entry and puts back on exit what stood there; also decorates functions.
+    """Sets the mode on entry and restores the former mode on exit; also decorates functions.
 
-    A decorated generator runs each of its steps under the switch, its consumer does not.
+    Each step of a decorated generator runs in the mode; the code between the steps does not.
     """
 
     target = True
@@ -117,7 +117,7 @@ def _switched_generator(
 
 
 class _Recording(_Switch):
-    """A switch that decorates a function without being called first, too."""
+    """A switch that decorates with parentheses or without: ``@no_grad()`` and ``@no_grad``."""
 
     @overload
     def __new__(cls) -> Self: ...
@@ -139,7 +139,7 @@ class enable_grad(_Recording):  # noqa: N801 - PyTorch's name
 
 
 class set_grad_enabled(_Switch):  # noqa: N801 - PyTorch's name
-    """Turn recording on or off, at once; as a context manager, until its end.
+    """Turn recording on or off at once; as a context manager, until the end of the block.
 
     Args:
         mode: whether operations are recorded from now on.
@@ -158,11 +158,11 @@ class set_grad_enabled(_Switch):  # noqa: N801 - PyTorch's name
         _set(self.target)
 
     def __exit__(self, *exc: object) -> None:
-        # As PyTorch's, it goes back to what was there when it was made, however often it is left.
+        # As in PyTorch, every exit restores the mode from before `__init__`, not from `__enter__`.
         mode.enabled = self._former
 
     def __call__(self, function: F) -> F:
-        mode.enabled = self._former  # decorating is not yet running
+        mode.enabled = self._former  # a decorator acts only on calls; undo `__init__`
         return super().__call__(function)
 
     def _again(self) -> "_Switch":
@@ -199,10 +199,10 @@ class inference_mode(_Switch):  # noqa: N801 - PyTorch's name
         return type(self)(self.mode)
 
 
-# Inference tensors: what is made in inference mode, and must stay out of recorded operations.
+# Inference tensors: tensors made in inference mode. Recorded operations must not save them.
 #
-# An inference tensor differs from others in its version cell alone. Whoever saves a tensor reads
-# its version, so the refusal costs nothing where no inference tensor is.
+# An inference tensor differs from others only in its version cell. A node that saves a tensor reads
+# the tensor's version anyway: the cell refuses there, so ordinary tensors need no check.
 
 
 SAVED = (
@@ -225,8 +225,8 @@ class InferenceCell(list[Any]):
     """The version cell of an inference tensor.
 
     Args:
-        known: it counts versions, and so its tensor may be written to outside the mode, as what
-            `detach` gives there.
+        known: whether the cell counts versions. Then the tensor may be written to outside the
+            mode, as may the result of a `detach` outside the mode.
     """
 
     def __init__(self, known: bool = False) -> None:
@@ -245,7 +245,7 @@ class InferenceCell(list[Any]):
 
 
 def new_cell(version: int = 0) -> list[Any]:
-    """The version cell of a tensor that is made here."""
+    """The version cell of a new tensor: that of an inference tensor in inference mode."""
     return InferenceCell() if mode.enabled is None else [version, None]
 
 
@@ -255,7 +255,7 @@ def is_inference(input: Any) -> bool:
 
 
 def of_inference(*tensors: Any) -> bool:
-    """Whether all of them, but for None, are inference tensors."""
+    """Whether all of the tensors are inference tensors; a None among them does not count."""
     return all(t is None or t._cell.__class__ is InferenceCell for t in tensors)
 
 
@@ -265,7 +265,7 @@ def refuse_write(cell: list[int]) -> None:
         raise RuntimeError(WRITTEN)
 
 
-# What the functions that `torch.func` transforms must not do: differentiate in other ways.
+# Inside a function that `torch.func` transforms, the other ways to differentiate are errors.
 
 
 BACKWARD = (
@@ -284,6 +284,6 @@ RETAIN_GRAD = _INSIDE.format("retain_grad", "")
 
 
 def refuse_inside(text: str) -> None:
-    """Refuse a call inside of such a function."""
+    """Refuse a call inside a function that `torch.func` transforms."""
     if mode.transforms:
         raise RuntimeError(text)

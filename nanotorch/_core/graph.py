@@ -1,4 +1,4 @@
-"""The recorded graph: nodes, the accumulators of leaves, views, and what a write means for them."""
+"""The recorded graph: nodes, accumulators of leaves, views, and how in-place writes change it."""
 
 import gc
 import itertools
@@ -24,8 +24,8 @@ Tensor = Any  # that of the module `tensor`, which imports this one
 
 
 _ids = itertools.count()
-# Counts added hooks and set attributes of modules and optimizers. What was checked at one count
-# still holds at the same count.
+# Counts hooks added and attributes set, on modules and optimizers. While the count is the same, an
+# earlier check of hooks and attributes still holds.
 changes = [0]
 
 
@@ -65,7 +65,7 @@ def add_hook(hooks: HookDict, hook: Callable[..., Any], *, first: bool = False) 
     return handle
 
 
-# Tensors that `detach_` has cut off from their history, although nodes have saved them.
+# Saved tensors that `detach_` has cut off from their history: a backward pass must refuse them.
 
 
 DETACHED = (
@@ -76,10 +76,10 @@ DETACHED_PART = 2.0**-20
 
 
 class DetachedCell(list[Any]):
-    """The version cell of such a tensor: the count of the cell before, plus a fraction.
+    """The version cell of such a tensor: the count of its former cell, plus a fraction.
 
-    The fraction differs from that of versions saved before, so that the comparison of versions,
-    which every node makes anyway, finds them.
+    Nodes have saved versions without this fraction. Every node compares the saved version with the
+    present one anyway, and this comparison finds the difference.
     """
 
     def __init__(self, before: list[Any]) -> None:
@@ -114,8 +114,8 @@ def detached_since(now: float, saved: float) -> bool:
 
 Edge = tuple["Node | None", int]
 NO_EDGE: Edge = (None, 0)
-# The edge to a view that was made under `no_grad`, of a tensor that requires grad: results computed
-# from the view require grad, but no gradient passes. It equals `NO_EDGE`; tell them apart by `is`.
+# The edge to a view made under `no_grad` whose base requires grad. Results computed from the view
+# require grad, but no gradient passes along the edge. It equals `NO_EDGE`: compare by `is`.
 CUT_OFF: Edge = (NO_EDGE[0], 0)
 next_sequence = itertools.count(1).__next__
 
@@ -147,7 +147,7 @@ class Anomaly:
     enabled = False
     check_nan = True
     running: "Node | None" = None  # with `create_graph`: the node that runs
-    onlooker: Any = None  # `explain`: told of nodes that are made and have run, it calls `visit`
+    onlooker: Any = None  # of `explain`: hears of new nodes and, by its `visit`, runs each node
 
 
 anomaly = Anomaly()
@@ -173,7 +173,7 @@ materializing = threading.RLock()
 
 
 class Unusual(Exception):  # noqa: N818 - it is no error, but says which way to go
-    """`quick_sweep` cannot run a node: `Sweep` runs it, or raises the error."""
+    """Raised where `quick_sweep` cannot run a node: `Sweep` runs it, or raises the true error."""
 
 
 class NodeHooks:
@@ -193,12 +193,12 @@ class Node:
 
     Attributes:
         _edges: one edge per differentiable input.
-        _outputs: `(shape, dtype)` of each output; gradients that arrive are brought to these.
+        _outputs: `(shape, dtype)` of each output; every arriving gradient is brought to these.
         _visible_outputs: how many outputs users know of; 0 for all.
-        _saved: what the formulas need; a `FreedValues` once freed.
-        plain: whether no user can see the node run: no hooks, no user's function.
-        multi: whether it may have several outputs.
-        keeps_values: whether it has values that a backward pass frees.
+        _saved: the values that the formulas need; a `FreedValues` once freed.
+        plain: whether no user can see the node run: it has no hooks and no user's function.
+        multi: whether the node may have several outputs.
+        keeps_values: whether the node has values that a backward pass frees.
     """
 
     # Class attributes are the defaults: a new node sets only what differs. The engine's own
@@ -211,14 +211,14 @@ class Node:
     _saved: "tuple[Any, ...] | FreedValues" = ()
     _hooks: NodeHooks | None = None
     _site: Any = None  # the line of the user's source that made it: a `Site`, if that is known
-    # Called when a `Recorded` materializes as this class. `by_name` groups its saved values, one
-    # for each name that formulas ask for; `unfold` replaces it by several nodes.
+    # Called when a `Recorded` materializes as this class. `by_name` groups the saved values: one
+    # item for each name that formulas ask for. `unfold` replaces the node by several nodes.
     by_name: Any = staticmethod(lambda recorded: recorded)
     unfold: Any = None
-    # After a write to a view: the node that leads from the view to its base, while that lives.
+    # Set on the node of a write to a view: the node from that view to its base, while it lives.
     _view_node: "weakref.ref[Node] | None" = None
-    together = False  # whether one formula makes the gradients of all inputs: of a list of tensors
-    # Whether `apply` returns arrays that nobody else holds (or the arriving gradient itself).
+    together = False  # whether the inputs are one list, whose gradients come from one formula
+    # Whether `apply` returns only new arrays, which nobody else holds, or the arriving gradient.
     fresh_gradients = False
     # Whether `apply` is called even if no gradient has arrived.
     runs_on_nothing = False
@@ -227,11 +227,13 @@ class Node:
     keeps_values = True
 
     def apply(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
-        """The gradients of the inputs, for edges that lead somewhere, from those of the outputs.
+        """Compute the gradients of the inputs from those of the outputs.
+
+        The gradient of an input is None if its edge is `NO_EDGE`, which leads nowhere.
 
         Args:
-            grads: one per output, ndarrays, or Tensors if ``graph``; None stands for zero.
-            graph: whether formulas run on Tensors, as ``create_graph`` asks for.
+            grads: one per output: ndarrays, or Tensors if ``graph``; None stands for zero.
+            graph: whether formulas run on Tensors, for ``create_graph`` or under `vmap`.
         """
         raise NotImplementedError
 
@@ -257,7 +259,7 @@ class Node:
         return self._edges
 
     def materialize(self) -> "Node":
-        """The node in the form that users see: see `Recorded`."""
+        """The node in the form that users see, as `Recorded` explains."""
         return self
 
     @property
@@ -296,29 +298,29 @@ class Node:
 
 
 def raise_unusual(*args: Any) -> None:
-    """The `_back` of a node that `quick_sweep` cannot run, as while it materializes."""
+    """The `_back` of a node that `quick_sweep` cannot run, for example while it materializes."""
     raise Unusual
 
 
 class OneOutput:
-    """`_outputs` of a `Recorded` with one output, which has `_shape` and `_dtype` instead."""
+    """A descriptor: `_outputs` of a `Recorded` with one output, from its `_shape` and `_dtype`."""
 
     def __get__(self, node: Any, owner: Any) -> Any:
         return ((node._shape, node._dtype),)
 
 
 class Recorded(Node):
-    """The node of an operation as it is recorded: quick to make, and enough for `quick_sweep`.
+    """A new node, in a form that is quick to make and that `quick_sweep` can run.
 
-    When a user looks at it, or `Sweep` runs it, it materializes: it gets the class of its
-    operation, edges in place of histories, and saved values by name.
+    The node materializes when a user looks at it or `Sweep` runs it. Then it gets the class of its
+    operation, edges in place of histories, and one saved value for each name.
 
     Attributes:
-        _back: makes the gradients of the inputs and sends them along the edges; its attribute
-            `kind` is the class that the node gets.
+        _back: a function that makes the gradients of the inputs and sends them along the edges. Its
+            attribute `kind` is the class that the node gets.
         _edges: the history of each differentiable input: None, the leaf itself, a node, or an edge.
-        _shape, _dtype: of the output; a node with several has `_outputs` instead.
-        _offset: the instruction of the call, if `_site` is the code object alone.
+        _shape, _dtype: those of the output; a node with several outputs has `_outputs` instead.
+        _offset: the offset of the call's instruction, if `_site` is the code object alone.
     """
 
     plain = True
@@ -381,8 +383,8 @@ references = sys.getrefcount
 def accumulate_into(variable: Any, g: Any, owned: bool) -> None:
     """Add a bare gradient to that of a leaf. The caller holds `accumulating`.
 
-    The leaf takes over its first gradient, without a copy, if nobody else holds the array
-    (``owned``) or its memory, and its strides are the leaf's. Otherwise it gets a `copy_like`.
+    The leaf takes over its first gradient without a copy if nobody else holds the array (``owned``)
+    or its memory, and if the strides are the leaf's. Otherwise the leaf gets a `copy_like`.
     """
     held = variable._grad
     array = (variable if held is None else held)._array
@@ -402,7 +404,7 @@ def is_alone(g: Any, array: np.ndarray) -> bool:
     if g.__class__ is not array.__class__ or g.strides != array.strides or g.shape != array.shape:
         return False
     whole = g.base
-    # Three references if nobody else holds it: the view's, the local variable's, the call's.
+    # Three references if nobody else holds `whole`: from `g`, from this variable, from the call.
     return whole is None or (references(whole) == 3 and whole.nbytes == g.nbytes)
 
 
@@ -416,7 +418,7 @@ def copy_like(g: Any, array: np.ndarray) -> np.ndarray:
 
 
 def add_reshaped(variable: Any, grad: Any) -> None:
-    """Add a gradient to that of a leaf of another shape, broadcasting."""
+    """Add a gradient, with broadcasting, to the gradient of a leaf of another shape."""
     if variable._grad is not None:
         variable._grad.add_(grad)
     elif is_dense(variable._array):
@@ -428,10 +430,10 @@ def add_reshaped(variable: Any, grad: Any) -> None:
 
 
 class AccumulateGrad(Node):
-    """The end of the graph at a leaf: adds what arrives to ``variable.grad``.
+    """The node of a leaf, where the graph ends: adds every arriving gradient to ``variable.grad``.
 
-    The leaf holds its accumulator weakly and the accumulator its leaf strongly, so that a graph
-    keeps its leaves and a leaf without a graph is in no reference cycle.
+    The leaf holds its accumulator by a weak reference; the accumulator holds its leaf by a strong
+    one. So a graph keeps its leaves alive, and a leaf without a graph is in no reference cycle.
     """
 
     multi = keeps_values = False
@@ -465,7 +467,7 @@ class AccumulateGrad(Node):
         self.call_post_hooks()
 
     def accumulate_tensor(self, grad: Tensor | None) -> None:
-        """Add a recorded gradient, out of place: its own graph needs the former values."""
+        """Add a recorded gradient, out of place: the graph of gradients needs the former values."""
         variable = self.variable
         if variable.requires_grad:
             self.check_leaf()
@@ -478,7 +480,7 @@ class AccumulateGrad(Node):
         self.call_post_hooks()
 
     def check_leaf(self) -> None:
-        """Refuse a gradient for what is no leaf any more."""
+        """Refuse a gradient for a variable that is no longer a leaf."""
         if not self.variable.is_leaf:
             raise RuntimeError("leaf variable has been moved into the graph interior")
 
@@ -539,7 +541,7 @@ def modified_error(
     )
 
 
-# Why a write to a view, or to memory that it shares, is refused.
+# The refusals of writes to views and to the memory of views, and their reasons.
 
 
 # How a view was made. Of these, only `TRACKED` allows recorded writes to it.
@@ -594,8 +596,8 @@ def refused_write(origin: str, edge: Edge | None, *, indirect: bool) -> RuntimeE
 # Views that share memory, and what an in-place write means for the graph.
 #
 # A tensor and all its views share one version cell. A view knows its base and the steps that lead
-# from the base to it. A write to a view gives its base a new history, a `CopySlices`. All other
-# views take a new history from the base when they are next asked for it (`view_history`).
+# from the base to the view. A write to a view gives the base a new history, a `CopySlices`. Every
+# view then derives a new history from the base when its history is next read (`view_history`).
 
 
 # One step from a base to a view: a function of a Tensor or ndarray, its further arguments, and
@@ -607,14 +609,14 @@ ALLOWED = "To change a leaf without a record of it, write to it under `with torc
 
 
 class View:
-    """What a view knows.
+    """What a tensor that is a view knows of its base.
 
     Attributes:
-        base, steps: the tensor it is a view of, and how to get from there to the view.
-        version: of the memory, when `history` was taken.
-        history: its own; None if there is none, as under `no_grad`.
-        origin: how it was made, such as `TRACKED`.
-        base_array: the base's array when the view was made: `t_` and the like replace that.
+        base, steps: the tensor it is a view of, and the steps from there to the view.
+        version: the version of the memory when `history` was set.
+        history: the view's own history; None if it has none, for example under `no_grad`.
+        origin: how the view was made, for example `TRACKED`.
+        base_array: the base's array when the view was made: `t_` and the like replace the array.
     """
 
     __slots__ = ("base", "base_array", "history", "origin", "steps", "version")
@@ -632,7 +634,7 @@ class View:
         self.base_array = base._array if base_array is None else base_array
 
     def steps_now(self) -> tuple[Step, ...]:
-        """The steps from the base as it is now: first undo what `t_` and the like did to it."""
+        """The steps from the present base: the first ones undo `t_` and the like on the base."""
         past, undone = self.base._past, []
         if past and self.base._array is not self.base_array:
             for array, undo in reversed(past):
@@ -681,8 +683,9 @@ def history_of(tensor: Tensor, *others: Tensor | None, copies: bool = False) -> 
     """The history, for a new node, of an operand whose own is `ASK`.
 
     Args:
-        others: the other operands. An operation on inference tensors alone is not recorded.
-        copies: it is recorded all the same: the operation copies.
+        others: the other operands. An operation whose operands are all inference tensors is not
+            recorded.
+        copies: whether the operation copies: then it is recorded even so.
     """
     if tensor._view is not None:
         return view_history(tensor)
@@ -713,7 +716,7 @@ def version_of(tensor: Tensor) -> Any:
 
 
 def view_history(tensor: Tensor) -> Any:
-    """The history of a view: a new one from its base if their memory was written to since."""
+    """The history of a view: derived anew from the base if the memory was written to since."""
     view, version = tensor._view, tensor._writes[0]
     history = view.history
     if version == view.version and history.__class__ is Recorded:
@@ -757,8 +760,8 @@ def accumulator_edge(leaf: Tensor) -> Edge:
 def keep_accumulators(*tensors: Tensor) -> None:
     """Make the accumulators of leaves whose shape or dtype is about to change.
 
-    Accumulators know the shape and dtype that gradients of existing graphs have. The garbage
-    collector finds these graphs, so that recording need not list them.
+    An accumulator knows the shape and dtype that the gradients of existing graphs have. The garbage
+    collector finds the nodes of these graphs, so recording keeps no list of them.
     """
     leaves = [t for t in tensors if t.requires_grad and t.is_leaf]
     for edges in gc.get_referrers(*leaves) if leaves else ():
@@ -772,12 +775,12 @@ def keep_accumulators(*tensors: Tensor) -> None:
 
 
 def edge_of(tensor: Tensor) -> Edge:
-    """Where the gradient of ``tensor`` goes: up to date for views, an accumulator for leaves."""
+    """The edge that takes the gradient of ``tensor``; for a leaf, the edge to its accumulator."""
     return edge_to(kept_history(tensor))
 
 
 class AsStridedBackward0(Node):
-    """From a view to its base: runs the formulas of all the steps between."""
+    """The node from a view to its base: runs the formulas of all steps between the two."""
 
     plain = True
     multi = keeps_values = False
@@ -816,8 +819,8 @@ class AsStridedBackward0(Node):
 
 
 class CopySlices(Node):
-    """The history of a base after a write to its view: that node for the view's elements, the
-    former history for all others."""
+    """The history of a base after a write to its view. The gradient of the view's elements goes
+    through the node of the write; the gradient of all others goes to the base's former history."""
 
     multi = False
 
@@ -871,7 +874,7 @@ class CopySlices(Node):
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """That of the write's node, where anomaly mode notes the call."""
+        """The metadata of the write's node, where anomaly mode notes the call."""
         saved = self._saved
         return super().metadata if isinstance(saved, FreedValues) else saved[0].metadata
 
@@ -880,9 +883,9 @@ def check_write(tensor: Tensor) -> None:
     """Refuse the in-place writes that PyTorch refuses.
 
     Raises:
-        RuntimeError: for memory that several elements share; with grad mode on, for a leaf that
-            requires grad, a view of one, and views made under `no_grad`, by `split`, `unbind` or
-            by a user's function; for an inference tensor outside inference mode.
+        RuntimeError: for memory that several elements share, and for an inference tensor outside
+            inference mode. With grad mode on, also for a leaf that requires grad, a view of such a
+            leaf, and a view made under `no_grad`, by `split`, `unbind` or by a user's function.
     """
     if mode.enabled:
         refuse_history(tensor)
@@ -893,7 +896,8 @@ def check_memory(tensor: Tensor, expanded: str | None = None) -> None:
     """Refuse a write to an inference tensor, or to memory that several elements share.
 
     Args:
-        expanded: warn of the latter, by this name of a function; if "", accept it.
+        expanded: a function's name: warn in its name of shared memory, instead of an error. If "",
+            accept shared memory.
     """
     if tensor._writes is not None:
         refuse_write(tensor._writes)
@@ -916,7 +920,7 @@ def refuse_history(tensor: Tensor) -> None:
     if view.base._edge is None and tensor.requires_grad:
         raise leaf_write(tensor, "view of a ")
     if tensor._edge is None and tensor.requires_grad:
-        # PyTorch does not ask whether a write to the base has given this view a history.
+        # As PyTorch does, refuse this even if a write to the base has given the view a history.
         raise leaf_write(tensor)
 
 
@@ -929,7 +933,7 @@ def write(tensor: Tensor, values: np.ndarray, name: str, c_names: bool = False) 
     """Store the result of the in-place operation ``name`` and count the write.
 
     Args:
-        c_names: whether the error for a type that does not fit has its name in C.
+        c_names: whether the error for a dtype that does not fit uses the dtype's name in C.
     """
     array = tensor._array
     same = values.shape == array.shape
@@ -953,8 +957,8 @@ def rebase(tensor: Tensor, node: Node, number: int = 0, position: int = 0) -> No
     """Make ``node`` the history of a tensor after a write.
 
     Args:
-        number: which of the node's outputs the tensor is.
-        position: which of the node's edges leads to the tensor's former history.
+        number: the number of the node's output that the tensor is.
+        position: the position of the node's edge to the tensor's former history.
     """
     view = tensor._view
     if view is None:
@@ -983,7 +987,7 @@ def refuse_rebase(tensor: Tensor) -> None:
 
 
 def retain_anew(tensor: Tensor, former: Edge | None) -> None:
-    """Move `retain_grad` of a tensor from its former node to its new one, after a write."""
+    """After a write to a tensor: move its `retain_grad` from its former node to its new node."""
     if former is not None and tensor._edge is not None:
         (old, old_number), (node, number) = former, tensor._edge
         if old is not None and node is not None and old_number in old.own_hooks().retain:

@@ -34,14 +34,14 @@ def normal_dim(dim: int, ndim: int) -> int:
 
 
 def own_dim(dim: int, ndim: int) -> int:
-    """`normal_dim` of what must be there: 0-d tensors have none."""
+    """`normal_dim` of a dimension that must exist: a 0-d tensor has none."""
     if not ndim:
         raise IndexError(f"Dimension specified as {as_int(dim)} but tensor has no dimensions")
     return normal_dim(dim, ndim)
 
 
 def strides_of(array: np.ndarray) -> tuple[int, ...]:
-    """The strides in elements, as PyTorch counts them where there is but one element or none."""
+    """The strides in elements, with PyTorch's values for dimensions of size 0 or 1."""
     if not array.size:  # NumPy gives zeros
         sizes = [max(n, 1) for n in array.shape]
         return tuple(math.prod(sizes[d + 1 :]) for d in range(array.ndim))
@@ -75,7 +75,7 @@ class layout:  # noqa: N801 - PyTorch's name
 
 
 strided = object.__new__(layout)
-# What other kinds of tensors and devices PyTorch's tensors can be of, asked as a property.
+# Properties such as `is_sparse` ask for kinds of tensors and devices that nanotorch lacks.
 KINDS = (
     "is_cuda", "is_ipu", "is_maia", "is_meta", "is_mkldnn", "is_mps", "is_mtia", "is_nested",
     "is_quantized", "is_sparse", "is_sparse_csr", "is_vulkan", "is_xla", "is_xpu",
@@ -208,10 +208,10 @@ for _name in ("is_complex", "is_pinned"):
     setattr(Layout, _name, never)
 
 
-# Copies and pickles of tensors: what lies in the same memory stays together, strides are kept.
+# Copies and pickles of tensors keep strides; tensors that share memory share it afterwards, too.
 
 
-# What the engine keeps in a tensor; everything else is its user's.
+# The engine's attributes of a tensor. The user has set all others.
 OWN = frozenset(
     (
         "_array", "_writes", "_history", "_view", "_grad", "_past", "_accumulator_ref",
@@ -231,7 +231,7 @@ MEMORY = "nanotorch memory"  # in a memo, with the identity of the array that ow
 
 
 def attributes_of(tensor: Any) -> dict[str, Any]:
-    """What its user has set on a tensor."""
+    """The attributes that the user has set on a tensor."""
     return {name: value for name, value in vars(tensor).items() if name not in OWN}
 
 
@@ -243,7 +243,7 @@ def owner_of(array: np.ndarray) -> np.ndarray:
 
 
 def reach(array: np.ndarray) -> int:
-    """How many elements lie from the first to the last in memory, both counted; 0 for none."""
+    """The length, in elements, of the memory from the first element to the last; 0 for none."""
     steps = zip(array.shape, array.strides, strict=True)
     return (1 + sum((n - 1) * step // array.itemsize for n, step in steps)) if array.size else 0
 
@@ -251,13 +251,13 @@ def reach(array: np.ndarray) -> int:
 def whole_memory(array: np.ndarray) -> np.ndarray:
     """All bytes of the memory that ``array`` is a view of."""
     owner = owner_of(array)
-    if reach(owner) != owner.size:  # what NumPy's `as_strided` made: it has no array as its base
+    if reach(owner) != owner.size:  # made by NumPy's `as_strided`: its base is no array
         owner = as_strided(owner, (reach(owner),), (owner.itemsize,))
     return owner.ravel("K").view(np.uint8)
 
 
 def copied(array: np.ndarray, memo: dict[Any, Any]) -> np.ndarray:
-    """A copy of an array together with all the memory it lies in, which is copied once."""
+    """A copy of an array in a copy of its whole memory, which ``memo`` keeps for other views."""
     owner = owner_of(array)
     if owner is not array and reach(owner) != owner.size:
         return like(array)  # no array owns this memory
@@ -279,7 +279,7 @@ def repeats(array: np.ndarray) -> bool:
 
 
 def order_of(array: np.ndarray) -> Literal["C", "K"]:
-    """In which order, for NumPy, something new like ``array`` lies: in its own, if none repeats."""
+    """NumPy's ``order`` for a new array like this one: "K" keeps the order in memory."""
     return "C" if repeats(array) else "K"
 
 
@@ -289,7 +289,8 @@ def like(array: np.ndarray) -> np.ndarray:
 
 
 def deep_copy(tensor: Any, memo: dict[Any, Any]) -> Any:
-    """A copy with a gradient and attributes of its own, and with those that share its memory."""
+    """A deep copy, gradient and attributes included. Copies under one ``memo`` share memory as the
+    originals do."""
     if id(tensor) in memo:
         return memo[id(tensor)]
     if tensor.grad_fn is not None:
@@ -304,7 +305,7 @@ def deep_copy(tensor: Any, memo: dict[Any, Any]) -> Any:
 
 
 def reduced(tensor: Any) -> tuple[Any, ...]:
-    """A tensor for `copy.copy`, which shares its memory, and for pickles, which hold that.
+    """`__reduce_ex__` of a tensor: a `copy.copy` shares the memory, a pickle contains it.
 
     Warns:
         UserWarning: of hooks, which are lost.
@@ -342,7 +343,7 @@ def rebuilt(
     return out
 
 
-# Memory that several elements, or several tensors, share: what may be written to.
+# Writes to memory that several elements or several tensors share, and their refusal.
 
 
 OVERLAP = (
@@ -366,14 +367,14 @@ def check_places(array: np.ndarray) -> None:
 
 
 def refuse_overlap(written: Any, read: Any, same_too: bool = False) -> None:
-    """Refuse an in-place operation on a tensor with another part of the same memory.
+    """Refuse an in-place operation whose operand partly overlaps the tensor that it writes to.
 
-    As in PyTorch, only where both lie densely; the very same elements are no trouble to an
-    elementwise operation.
+    As in PyTorch, the check covers only tensors that are dense in memory. An operand with exactly
+    the same elements is allowed: each element is read before it is written.
 
     Args:
-        written, read: tensors.
-        same_too: refuse the same elements as well.
+        written, read: the tensor that the operation writes to, and an operand.
+        same_too: refuse exactly the same elements as well.
     """
     if read is written and not same_too:
         return
@@ -404,9 +405,9 @@ def is_dense(array: np.ndarray) -> bool:
 
 # The printed form of a tensor: PyTorch's, character for character.
 #
-# All elements of a tensor are written alike (a `_Style`: digits, exponent, width) and stand in
-# columns. Beyond `threshold` elements only the first and last `edgeitems` of each axis are shown,
-# and only those decide the style.
+# All elements of a tensor have one style (a `_Style`: digits, exponent, width) and form columns.
+# A tensor of more than `threshold` elements shows only the first and last `edgeitems` of each axis.
+# Only the elements that are shown decide the style.
 
 
 _FLOAT32 = np.dtype(np.float32)
@@ -480,7 +481,7 @@ class _Style(NamedTuple):
 
 
 def _style(values: np.ndarray) -> _Style:
-    """The style that `values` ask for; zeros, infinities and NaN have no say in it."""
+    """The style that suits `values`; zeros, infinities and NaN do not count."""
     if values.dtype.kind != "f":
         return _Style("", "", max(map(len, map(str, values.ravel().tolist())), default=1))
     values = values[np.isfinite(values) & (values != 0)]
@@ -544,7 +545,7 @@ def _block(array: np.ndarray, indent: int, summarize: bool, style: _Style) -> st
 
 def _close(text: str, suffixes: Sequence[str], indent: int) -> str:
     """Append the suffixes, each on the last line if it fits there and on its own if not."""
-    # One or two columns more than there are: PyTorch breaks lines by this count.
+    # This count exceeds the true columns by one or two: PyTorch breaks lines by it.
     used = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
         breaks = used + len(suffix) + 2 > _options.linewidth
@@ -563,10 +564,10 @@ def format_tensor(
 
     Args:
         array: The elements.
-        default_dtype: The floating-point dtype that goes without saying; so do int64 and bool,
-            unless there is no element to tell them by.
-        suffixes: What stands behind the elements, size and dtype: `"requires_grad=True"`, ...
-        prefix: What stands before, up to the opening parenthesis; it sets the indentation.
+        default_dtype: The floating-point dtype that is not printed. Neither are int64 and bool,
+            unless the tensor is empty, so that no element shows them.
+        suffixes: The texts after the elements, size and dtype: `"requires_grad=True"`, ...
+        prefix: The text up to the opening parenthesis; it sets the indentation.
     """
     implied = [default_dtype]
     if array.size:
@@ -645,7 +646,7 @@ class Exchange:
     def __array_wrap__(
         self, array: np.ndarray, context: Any = None, return_scalar: bool = False
     ) -> Any:
-        """What NumPy's functions of a tensor give: a tensor, of uint8 in place of bool."""
+        """Make a tensor of the result of a NumPy function; a result of bools becomes uint8."""
         if array.dtype.kind == "b":
             array = array.astype(np.uint8)
         return self._lift(dtypes.entered(array))

@@ -56,7 +56,7 @@ class Methods:
     def __ixor__(self, other: Any) -> Tensor: ...
     def __le__(self, other: Any) -> Tensor: ...
     def __lshift__(self, other: Any) -> Tensor:
-        """``input << other``: bits move up; by a negative number, or by all there are, none is left."""
+        """``input << other``; 0 for a negative ``other``, or one of at least the number of bits."""
     def __lt__(self, other: Any) -> Tensor: ...
     def __matmul__(self, other: Any) -> Tensor:
         """`matmul` as the operator `@`."""
@@ -80,7 +80,7 @@ class Methods:
         """``reversed(tensor)``: in reverse along the first dimension."""
     def __rfloordiv__(self, other: Any) -> Tensor: ...
     def __rlshift__(self, other: Any) -> Tensor:
-        """``input << other``: bits move up; by a negative number, or by all there are, none is left."""
+        """``input << other``; 0 for a negative ``other``, or one of at least the number of bits."""
     def __rmatmul__(self, other: Any) -> Tensor:
         """``other @ self``."""
     def __rmod__(self, other: Any) -> Tensor: ...
@@ -90,9 +90,9 @@ class Methods:
         """``input | other``."""
     def __rpow__(self, other: Any) -> Tensor: ...
     def __rrshift__(self, other: Any) -> Tensor:
-        """``input >> other``: bits move down, and those of the sign move in."""
+        """``input >> other``: copies of the sign bit fill the upper bits."""
     def __rshift__(self, other: Any) -> Tensor:
-        """``input >> other``: bits move down, and those of the sign move in."""
+        """``input >> other``: copies of the sign bit fill the upper bits."""
     def __rsub__(self, other: Any) -> Tensor: ...
     def __rtruediv__(self, other: Any) -> Tensor: ...
     def __rxor__(self, other: Any) -> Tensor:
@@ -274,7 +274,7 @@ class Methods:
     def bitwise_and_(self, other: Any) -> Tensor:
         """In-place `bitwise_and`: writes its result into the tensor."""
     def bitwise_left_shift(self, other: Any) -> Tensor:
-        """``input << other``: bits move up; by a negative number, or by all there are, none is left."""
+        """``input << other``; 0 for a negative ``other``, or one of at least the number of bits."""
     def bitwise_left_shift_(self, other: Any) -> Tensor:
         """In-place `bitwise_left_shift`: writes its result into the tensor."""
     def bitwise_not(self) -> Tensor:
@@ -286,7 +286,7 @@ class Methods:
     def bitwise_or_(self, other: Any) -> Tensor:
         """In-place `bitwise_or`: writes its result into the tensor."""
     def bitwise_right_shift(self, other: Any) -> Tensor:
-        """``input >> other``: bits move down, and those of the sign move in."""
+        """``input >> other``: copies of the sign bit fill the upper bits."""
     def bitwise_right_shift_(self, other: Any) -> Tensor:
         """In-place `bitwise_right_shift`: writes its result into the tensor."""
     def bitwise_xor(self, other: Any) -> Tensor:
@@ -968,7 +968,7 @@ class Methods:
     ) -> Tensor:
         """In-place `scatter_reduce`: writes its result into the tensor."""
     def select(self, dim: _int, index: _int) -> Tensor:
-        """The part at ``index`` of one dimension, which goes away."""
+        """The part at ``index`` of one dimension; the result lacks this dimension."""
     def sgn(self) -> Tensor:
         """The sign, as -1, 0 or 1; 0 for what is not a number."""
     def sgn_(self) -> Tensor:
@@ -1129,7 +1129,7 @@ class Methods:
     def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor:
         """Dimension ``dim`` in the shape ``sizes``, one of which may be -1."""
     def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
-        """Windows of ``size`` elements, ``step`` apart, along one dimension; within one: the last."""
+        """Windows of ``size`` elements, ``step`` apart, along one dimension; a new last dimension runs within each window."""
     def uniform_(
         self, *bounds: _float, generator: Generator | None = ..., **named: _float
     ) -> Tensor:
@@ -1166,7 +1166,7 @@ class Methods:
     def view(
         self, *shape: Any, size: Sequence[_int] | None = ..., dtype: dtype | None = ...
     ) -> Tensor:
-        """The same memory in another shape; -1 stands for what is left."""
+        """The same memory in another shape; -1 stands for the size that the others imply."""
     def view_as(self, other: Tensor) -> Tensor:
         """`view` in the shape of ``other``."""
     def where(self, condition: Tensor, other: Any) -> Tensor:

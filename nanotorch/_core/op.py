@@ -75,11 +75,11 @@ from nanotorch._core.tensor import Tensor, hooks, observers, opened, pack_all, w
 
 
 def observe(node: Node, out: Any, arguments: tuple[Any, ...]) -> None:
-    """Do to a new node what this thread has asked for.
+    """Do what observers of new nodes ask for: note the call, pack the saved values.
 
     Args:
-        out: the tensor it belongs to, or several.
-        arguments: those of the operation.
+        out: the tensor that the node belongs to, or several tensors.
+        arguments: the operation's arguments.
     """
     node = node.materialize()
     if anomaly.enabled:
@@ -96,7 +96,7 @@ def observe(node: Node, out: Any, arguments: tuple[Any, ...]) -> None:
         node._saved, node.plain = pack_all(saved, kinds, outs), False
         edge = None if getattr(out, "_view", None) is None else out._view.base._edge
         if edge is not None and isinstance(edge[0], CopySlices) and edge[0]._saved == (node,):
-            edge[0].plain = False  # the history of a base whose view was written to runs the node
+            edge[0].plain = False  # the `CopySlices` runs this node
 
 
 # What the generated functions of operations call: promotion, saved values, and errors.
@@ -112,21 +112,21 @@ def constant(value: Number, kind: np.dtype) -> Tensor:
     if found is None:
         if len(CONSTANTS) > 2000:
             CONSTANTS.clear()
-        held = SINGLE if kind == BFLOAT16 else kind  # which have one char
+        held = SINGLE if kind == BFLOAT16 else kind  # the two have the same `char`
         found = CONSTANTS[key] = wrap(dtypes.array_of_number(value, held))
         found._is_number = True
     return found
 
 
 def number(value: Number, kind: np.dtype) -> Array:
-    """A Python number for a kernel: with an array of 0-d, NumPy's functions take half the time."""
+    """A Python number as a 0-d array, which halves the time of NumPy's functions."""
     return constant(value, kind)._array
 
 
 CONSTANTS: dict[tuple[Number | str, str], Tensor] = {}
 
 
-# The dtype of a result, by the dtypes of tensors, and whether those have no dimensions.
+# A cache of result dtypes. The key holds each tensor's dtype, and whether the tensor is 0-d.
 COMMON: dict[frozenset[tuple[np.dtype, bool]], np.dtype] = {}
 
 
@@ -182,7 +182,7 @@ def promote(
 
 
 def in_dtype(array: Array, wanted: np.dtype) -> Array:
-    """The array, converted if need be; NumPy would turn the dimensions of repeated elements."""
+    """The array in a dtype; unlike `astype`, keeps the order of dimensions of expanded arrays."""
     return array if array.dtype == wanted else cast(array, wanted, order=order_of(array))
 
 
@@ -191,16 +191,16 @@ def not_a_tensor(value: Any, name: str = "") -> TypeError:
     return refused(value, "Tensor", place_of(value, name))
 
 
-# What PyTorch computes for two numbers as well, as if the first were a tensor.
+# Functions that PyTorch accepts with two Python numbers: it makes a tensor of the first.
 OF_NUMBERS = ("add", "floor_divide", "mul", "sub", "true_divide")
 
 
 def of_numbers(a: Number, b: Number) -> np.dtype:
-    """The dtype in which the first of two Python numbers is a tensor beside the second.
+    """The dtype of the tensor that the first of two Python numbers becomes.
 
     Raises:
-        OverflowError: for an integer that no type holds.
-        RuntimeError: for one that only an unsigned type holds, unless the other is a float.
+        OverflowError: for an integer that no dtype can hold.
+        RuntimeError: for an integer that only an unsigned dtype can hold, beside another integer.
     """
     if not (a >= 2**63 or b >= 2**63):
         return dtypes.of_number(a)._numpy
@@ -243,15 +243,17 @@ def again(
     out: Any,
     **given: Any,
 ) -> Any:
-    """Call a function of an operation that was given ``out``, arguments by names that are not its
-    own or in their former order, too few or too many.
+    """Sort out the arguments of an unusual call of an operation, then call the function again.
+
+    Such a call has ``out``, arguments by further names or in their former order, or too few or too
+    many arguments.
 
     Args:
-        called: which of its functions.
-        more: further arguments by place.
-        others: the further names of its arguments.
-        named: arguments by names that are not its own.
-        given: its own arguments, `ABSENT` where a required one is.
+        called: the name of the function among those of the operation.
+        more: the arguments by place beyond the operation's own.
+        others: the further names of the operation's arguments.
+        named: the arguments by names that are not the operation's own.
+        given: the operation's own arguments; `ABSENT` stands for a required one that is missing.
     """
     name, method = called.removeprefix(METHOD), called.startswith(METHOD)
     found = {
@@ -281,7 +283,7 @@ def again(
 
 def explain(o: "Op", operands: Sequence[Any], error: Exception, inplace: bool) -> Exception:
     """An error of a kernel in PyTorch's words, with the origins of tensors that do not fit."""
-    if isinstance(error.__cause__, NoValues):  # NumPy tells it as what it was about to do
+    if isinstance(error.__cause__, NoValues):  # NumPy has wrapped it in an error of its own
         return error.__cause__
     told = in_words(o, operands, in_pytorchs_words(error), inplace)
     named = list(zip(o.inputs, operands, strict=False))
@@ -298,7 +300,7 @@ def in_words(o: "Op", operands: Sequence[Any], error: Exception, inplace: bool) 
     if inplace and isinstance(error, NotImplementedError) and o.cast and not o.variadic:
         into = operands[0].dtype
         kind = dtypes.result_type([x._array if isinstance(x, Tensor) else x for x in operands])
-        if not dtypes.can_cast(kind, into):  # which PyTorch looks at first
+        if not dtypes.can_cast(kind, into):  # PyTorch checks this first
             return RuntimeError(CONVERTED.format(result=kind.char, out=into.char))
     for name, x in zip(o.inputs, operands, strict=True):
         absent = name == o.variadic or (x is None and name in o.optional)
@@ -319,12 +321,12 @@ def in_words(o: "Op", operands: Sequence[Any], error: Exception, inplace: bool) 
 
 
 def unpack_input(kept: tuple[Tensor, int], node: Node, graph: bool) -> Any:
-    """A saved input, if nothing has written to it since, or cut it off from its history."""
+    """A saved input; an error if it was written to or detached in place since it was saved."""
     tensor, version = kept
     now = version_of(tensor)
     if now == version:
         return tensor if graph else tensor._array
-    if detached_since(now, version) and hasattr(node, "op"):  # users' functions may go on
+    if detached_since(now, version) and hasattr(node, "op"):  # allowed in users' functions
         raise RuntimeError(DETACHED)
     if int(now) != int(version):
         edge = tensor._edge if tensor._view is None else edge_of(tensor)
@@ -334,7 +336,7 @@ def unpack_input(kept: tuple[Tensor, int], node: Node, graph: bool) -> Any:
 
 
 def name_of(kept: Any, node: Node) -> str:
-    """Under which name a node keeps a value."""
+    """The name under which a node keeps a value, for messages."""
     recipe = getattr(getattr(type(node), "op", None), "recipe", ())
     saved = node._saved if isinstance(node._saved, tuple) else ()
     names = [name for (name, _), value in zip(recipe, saved, strict=False) if value is kept]
@@ -342,7 +344,7 @@ def name_of(kept: Any, node: Node) -> str:
 
 
 def unpack_out(kept: tuple[Array, list[int], int], node: Node, graph: bool, number: int = 0) -> Any:
-    """A saved output, without a reference to its tensor, which would be a cycle."""
+    """A saved output, made anew from its array: to save the tensor would make a cycle."""
     array, cell, version = kept
     if cell[0] != version:
         of_view = None if node._view_node is None else node._view_node()
@@ -357,7 +359,10 @@ def unpack_out(kept: tuple[Array, list[int], int], node: Node, graph: bool, numb
 
 
 def stand_in(tensor: Tensor) -> Tensor:
-    """A copy of a tensor that is about to be overwritten, with its history, to be saved."""
+    """A copy, with its history, of a tensor that an in-place write is about to overwrite.
+
+    A node saves the copy in place of the tensor.
+    """
     out = wrap(tensor._array.copy())
     if tensor.requires_grad:
         out._come_from(edge_of(tensor))
@@ -365,16 +370,16 @@ def stand_in(tensor: Tensor) -> Tensor:
 
 
 def filled(grads: Sequence[Any], node: Node) -> tuple[Any, ...]:
-    """The gradients of several outputs, zeros where none arrived."""
+    """The gradients of several outputs; zeros for an output whose gradient has not arrived."""
     pairs = zip(grads, node._outputs, strict=True)
     return tuple([np.zeros(*meta) if g is None else g for g, meta in pairs])
 
 
-# Numbers of half precision are computed in single, and the result is rounded once.
+# Half precision: kernels compute in single precision, then round the result once.
 
 
 def widened(*values: Any) -> tuple[Any, ...]:
-    """Arrays or tensors, those of half precision in single."""
+    """Arrays or tensors; those of half precision are converted to single."""
     return tuple([wide(value) for value in values])
 
 
@@ -387,13 +392,13 @@ def wide(value: Any) -> Any:
 
 
 def in_single(*arrays: Array | None) -> tuple[Any, ...]:
-    """Whether all numbers are of half precision, and the arrays, then in single."""
+    """Whether all floats are of half precision, and the arrays, then converted to single."""
     kinds = {a.dtype for a in arrays if a is not None and a.dtype.kind == "f"}
     return (True, *widened(*arrays)) if kinds == {HALF} else (False, *arrays)
 
 
 def in_half(result: Any) -> Any:
-    """The result of a kernel; what of it is in single precision is rounded to half."""
+    """The result of a kernel, with arrays of single precision rounded to half."""
     if isinstance(result, tuple | list):
         return tuple([in_half(part) for part in result])
     return result.astype(HALF) if getattr(result, "dtype", None) == SINGLE else result
@@ -409,7 +414,7 @@ CALLED: tuple[Any, ...] = (
 RUNTIME: dict[str, Any] = {
     "ABSENT": ABSENT,
     "ndarray": np.ndarray,
-    # Arrays, and gradients without dimensions.
+    # Arrays, and NumPy's numbers, which 0-d gradients may be.
     "BARE": frozenset((np.ndarray, np.float16, np.float32, np.float64)),
     "asarray": np.asanyarray,
     "float32": SINGLE,
@@ -436,15 +441,15 @@ RUNTIME: dict[str, Any] = {
 #         return np.tanh(input)
 #
 # The function is the kernel: plain NumPy. A parameter annotated `Array` is an input; every other is
-# static. `op` takes one formula per differentiable input: the gradient of that input from `g`, the
-# gradient of the output. **The names of a formula's parameters say what is kept for it**: `out`, an
-# input, a static argument, `<input>_shape`, or an extra output named in `aux`. A formula runs on
-# ndarrays in an ordinary backward pass and on Tensors when the pass is itself recorded, because
-# operations called with bare arrays go straight to their kernel.
+# static. `op` takes one formula per differentiable input. The formula computes the gradient of that
+# input from `g`, the gradient of the output. **The names of a formula's parameters say what a node
+# saves for the formula**: `out`, an input, a static argument, `<input>_shape`, or an extra output
+# named in `aux`. In an ordinary backward pass a formula runs on ndarrays: an operation called with
+# bare arrays goes straight to its kernel. If the pass is itself recorded, it runs on Tensors.
 #
-# From a declaration come the function, the method, the operators, the in-place method `name_`, and
-# the node class, whose name is PyTorch's. Each is a small function whose source is put together in
-# `op_source`; `help`, tracebacks and debuggers show it.
+# A declaration gives the function, the method, the operators, the in-place method `name_`, and the
+# node class, which has PyTorch's name. `op_source` writes the source of each of these functions;
+# `help`, tracebacks and debuggers show it.
 
 
 Arrays = Sequence[np.ndarray]
@@ -452,11 +457,11 @@ Formula = Callable[..., Any]
 F = TypeVar("F")
 
 OPS: dict[str, "Op"] = {}  # every declared operation, by the name of its kernel
-PUBLIC: dict[str, Callable[..., Any]] = {}  # what `nanotorch` exports of them
+PUBLIC: dict[str, Callable[..., Any]] = {}  # the functions that `nanotorch` exports
 OUT = Argument(annotation=None, default=None, keyword_only=True)
 OPTIONAL = Array | None
 INPUTS = {Array, Arrays, OPTIONAL}  # annotations
-SAVED_AS = {"input": "self", "out": "result"}  # where PyTorch has another name
+SAVED_AS = {"input": "self", "out": "result"}  # our name -> PyTorch's
 SIZES = {"shape": "sym_sizes", "strides": "sym_strides"}
 RESULTS = ("out", "aux")
 OPERANDS = (Tensor, bool, int, float, np.generic)  # what operators accept beside a tensor
@@ -475,7 +480,7 @@ class OpNode(Node):
         if not self.multi and grads[0] is not None:
             return self.apply_recorded(grads[0]) if graph else self.apply_bare(grads[0])
         if all(g is None for g in grads):
-            for name, kind in self.op.recipe:  # which must be as they were, used or not
+            for name, kind in self.op.recipe:  # check versions even if not used
                 if self.op.is_freed(name, kind):
                     self.op.saved_value(self, name)
             return (None,) * len(self.next_functions)
@@ -500,13 +505,12 @@ class OpNode(Node):
 
 
 class Declared:
-    """What functions are generated of: an operation, or a choice among several.
+    """A source of generated functions: one operation, or a choice among several (`overloads`).
 
     Attributes:
-        out: how the public function treats `out=`, if it has that argument.
-        namespace: the globals of the functions; for an operation, `kernel` among them: what stands
-            there is what is called.
-        functions: the functions, by name; those of methods begin with `Tensor.`.
+        out: how the public function treats `out=`; None if it has no such argument.
+        namespace: the globals of the functions. An operation's functions call the `kernel` there.
+        functions: the functions by name; the names of methods begin with `Tensor.`.
     """
 
     namespace: dict[str, Any]
@@ -538,14 +542,15 @@ class Declared:
 
 
 class Op(Declared, Options):
-    """A declaration and what was read off it; what only some calls ask for, when they do.
+    """A declaration, and the facts that are read from its signatures.
 
     Attributes:
-        called: what is called for the kernel.
-        inputs: names of the differentiable and other array parameters, in order.
-        formulas: by input name; the edges of the node are in this order.
+        called: the function that is called as the kernel.
+        inputs: the names of all array parameters, differentiable or not, in order.
+        formulas: the formulas by input name; the node's edges are in this order.
         needs: by input name, the parameters of its formula.
-        recipe: names of what the formulas need, in the order of `Node._saved`.
+        recipe: the names of the values that formulas need, each with its kind, in the order of
+            `Node._saved`.
     """
 
     def __init__(
@@ -597,13 +602,13 @@ class Op(Declared, Options):
         return any(self.is_freed(name, kind) for name, kind in self.recipe)
 
     def is_freed(self, name: str, kind: str | None) -> bool:
-        """Whether what formulas ask for by ``name``, of that kind, is freed once it is used."""
+        """Whether a backward pass frees the saved value of this name and kind."""
         annotated = self.kernel.__annotations__.get(name)
         return kind in ("input", "out", "aux") or getattr(annotated, "keeps_values", False)
 
     @property
     def known_as(self) -> str:
-        """The name by which users know it: that of a private part of an operation is its node's."""
+        """The name that users know; a hidden operation takes it from its node's class."""
         if self.public:
             return self.name
         plain = self.node_name.rpartition("::")[2].rpartition("Backward")[0]
@@ -620,11 +625,11 @@ class Op(Declared, Options):
             for name in needs:
                 if name != "g" and name not in recipe:
                     recipe[name] = self._kind_of(name)
-        # As PyTorch keeps them, which hooks may see: results come last.
+        # PyTorch's order, which hooks on saved tensors see: results come last.
         return sorted(recipe.items(), key=lambda kept: (kept[1] in RESULTS, saved_as(*kept)))
 
     def _kind_of(self, name: str) -> str:
-        """What a formula means by a name."""
+        """The kind of value that a parameter of a formula names."""
         if name == "out" or name in self.results:
             return "out"
         if name in self.inputs:
@@ -652,13 +657,13 @@ class Op(Declared, Options):
                 if kind == "out":
                     return unpack_out(value, node, True, self.number_of(kept))
                 tensor = unpack_input(value, node, True)
-                # A Python number is one tensor for all operations.
+                # All operations share the tensor of a Python number: give the user a copy.
                 return wrap(tensor._array.copy()) if tensor._is_number else tensor
         raise AttributeError(f"'{type(node).__name__}' object has no attribute '_saved_{name}'")
 
 
 def saved_as(name: str, kind: str) -> str:
-    """PyTorch's name, after `_saved_`, for what formulas ask for by ``name``."""
+    """PyTorch's name, after `_saved_`, of the value that formulas call ``name``."""
     if kind in SIZES:
         of = name.removesuffix(f"_{kind}")
         return f"{SAVED_AS.get(of, of)}_{SIZES[kind]}"
@@ -689,7 +694,7 @@ def op(**declared: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 def hidden_op(**declared: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`op` for what is no method and not exported: a part of what users call."""
+    """`op` for an internal operation: neither a method nor exported."""
     return op(method=False, public=False, **declared)
 
 
@@ -711,7 +716,7 @@ def method(function: Any = None, *, public: bool = True, name: str | None = None
 
     def register(f: Any) -> Any:
         known_as = name or f.__name__
-        # What has two names keeps its first; a property shows none.
+        # A function registered under two names keeps the first; a property shows no name.
         own = known_as if isinstance(f, property) else f.__name__
         if own != known_as and vars(Tensor).get(own) is not f:
             named(f, known_as)
@@ -730,7 +735,7 @@ def public(function: F) -> F:
 
 
 def build(o: Op) -> Callable[..., Any]:
-    """Make the op's functions and put them where they belong."""
+    """Make the op's functions, and register the exports, methods and operators among them."""
     OPS[o.name] = o
     namespace = o.namespace = GLOBALS.copy()
     namespace["__name__"], namespace["this_op"] = o.kernel.__module__, o
@@ -754,7 +759,7 @@ def build(o: Op) -> Callable[..., Any]:
 
 
 def new_node(name: str, like: Node) -> Any:
-    """A node of the operation of that name, made at the place where ``like`` was."""
+    """A new node of the named operation, with the call site of the node ``like``."""
     o = OPS[name]
     with completing:
         if "NewNode" not in o.namespace:
@@ -780,7 +785,8 @@ def complete(o: Op) -> None:
         for name in ("plain_back", "careful_back"):
             back = o.namespace[name] = generated(o, name)
             back.kind = kind
-        # Nodes in place without derivative, and those cut off from an input: `Sweep` runs them.
+        # `quick_sweep` leaves two kinds of in-place nodes to `Sweep`: nodes without a derivative,
+        # and nodes with a `CUT_OFF` edge.
         for name, of in (("refused_back", inplace_kind), ("cut_back", kind)):
             unusual = o.namespace[name] = FunctionType(raise_unusual.__code__, globals())
             unusual.kind = of  # type: ignore[attr-defined]
@@ -790,7 +796,7 @@ def complete(o: Op) -> None:
 
 
 def without_derivative(node: OpNode, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
-    """What a node does whose operation cannot be differentiated in place."""
+    """The `apply` of an in-place node whose operation has no derivative in place: an error."""
     name = node.op.name
     if node._name == node.op.node_name:  # nor out of place
         raise RuntimeError(f"derivative for aten::{name}_ is not implemented")
@@ -804,10 +810,10 @@ def node_class(name: str, base: type, **attributes: Any) -> Any:
 
 
 def generated(o: Declared, name: str) -> Any:
-    """A function of an op whose source is put together and compiled when it is first called.
+    """A function of an op that is compiled at its first call.
 
-    Most functions of most ops are never called, and compiling them all would take longer than the
-    rest of the import. The function stays the same object: it is given its code by then.
+    Most functions are never called, and to compile them all would take longer than the rest of the
+    import. The first call sets the code of this function object, so references to it stay valid.
     """
     plain, inplace = name.removeprefix(METHOD), name.endswith("_") and not name.startswith("__")
     known_as = o.inplace_name if inplace else plain
@@ -826,7 +832,7 @@ def generated(o: Declared, name: str) -> Any:
 
 
 def uncompiled(*args: Any, which: tuple[Declared, str], **named: Any) -> Any:
-    """What stands for the code of a function that has not been called yet."""
+    """The code of every generated function until its first call, which compiles the function."""
     return compiled(*which)(*args, **named)
 
 
@@ -838,7 +844,8 @@ def compiled(o: Declared, name: str) -> Any:
     exec(compile(source, filename, "exec"), o.namespace, held)
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     made, function = held[plain], o.functions[name]
-    # In this order another thread may call it at any time.
+    # This order is safe if another thread calls the function meanwhile: old and new code find their
+    # defaults.
     function.__defaults__ = made.__defaults__
     function.__kwdefaults__ = {**(made.__kwdefaults__ or {}), "which": (o, name)}
     function.__code__ = made.__code__.replace(
@@ -849,7 +856,7 @@ def compiled(o: Declared, name: str) -> Any:
 
 
 GLOBALS = {**RUNTIME, "compiled": compiled, "OPERANDS": OPERANDS}
-completing = threading.RLock()  # a finalizer may come in between, and call an operation
+completing = threading.RLock()  # reentrant: a finalizer may call an operation inside
 
 # `2 * x` is `x * 2`, also in the order of its node's edges.
 COMMUTATIVE = ("add", "mul", "and", "or", "xor")

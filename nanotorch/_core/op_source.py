@@ -24,38 +24,40 @@ class Options:
         method, public: whether it is a method of Tensor, and exported by the package.
         inplace: whether there is an in-place form, the method `name_`.
         inplace_node: the class name of its node, where PyTorch has no derivative for this form.
-        overlap: of the in-place form: whether another operand may share the tensor's memory; None:
-            only if both are the very same elements.
-        expanded: of the in-place form, for memory that several elements share: the function's name
-            in PyTorch's warning; "" for no warning; None for an error.
+        overlap: for the in-place form: whether another operand may share the tensor's memory. None
+            allows it only if both tensors have exactly the same elements.
+        expanded: for the in-place form, if several elements of the tensor share memory: None raises
+            an error, a name warns in the name of that function, "" accepts it.
         in_order: the result is contiguous, whatever the strides of the input.
-        c_names: of the in-place form: its error for a result that does not fit has the name of the
+        c_names: for the in-place form: the error for a result of a wrong dtype uses the name of the
             tensor's dtype in C.
         numbers: whether an operand may be a Python number; "other": whether the second may.
         dunder: also the operator `__<dunder>__` and, with two inputs, its reflected form.
         view: the result shares the input's memory; with ``multi``, each of several results does.
-        check: a function that refuses inputs, before they are brought to one dtype.
-        dims: a function of the argument `dim` and the number of dimensions; kernel and formulas get
-            its result, dimensions counted from the front.
+        check: a function that checks the inputs before they are converted to one dtype.
+        dims: a function of the argument `dim` and the number of dimensions. Its result, dimensions
+            counted from the front, replaces `dim` for kernel and formulas.
         aux: names of the outputs after the first. They have no gradient.
         fields: names of the outputs. They are returned as a named tuple.
         results: names of the outputs, if several have a gradient. `g` is then a tuple of their
             gradients, None where none arrived.
-        visible_outputs: how many outputs a node's hooks get gradients of; 0 for all. None stands
-            for those that it does not have.
+        visible_outputs: how many gradients of outputs a node's hooks get; 0 for one each. If this
+            exceeds the number of outputs, None stands for the missing ones.
         joint: one formula, given for every input, returns the gradients of all inputs.
         cast: "promote" brings several inputs to their common dtype and accepts Python numbers;
             "float" also turns integers to the default floating-point dtype.
-        wide: kernel and formulas get half precision in single; the result is rounded once.
-        one_step: formulas do at most one operation, and get half precision as it is.
-        arithmetic: kernel and formulas are arithmetic: 0-d arrays become NumPy's numbers, which
-            are faster.
-        unrounded: operands that keep single precision beside half precision, if they are Python
-            numbers or 0-d.
+        wide: kernel and formulas get single precision for half; the result is rounded once.
+        one_step: formulas do at most one operation, so they get half precision as it is.
+        arithmetic: kernel and formulas use only operators: they get NumPy's numbers for 0-d arrays,
+            which is faster.
+        unrounded: names of operands that, if they are Python numbers or 0-d, keep single precision
+            beside half precision.
         refuse_bool: the error for a bool tensor beside an operand of another dtype.
-        unfold: for an operation that stands for two of PyTorch's: turns its node into theirs, when
-            it materializes, with numbers less than one below its own. Its formulas get arrays only.
-        batch: how `vmap` runs it for all samples at once, where that does not follow from the rest.
+        unfold: for an operation that stands for several of PyTorch's: turns its node into theirs
+            when the node materializes. Their sequence numbers are less than one below the node's
+            own. The formulas of such an operation get arrays only.
+        batch: how `vmap` runs the operation for all samples at once, if the other options do not
+            determine it.
     """
 
     node: str | None = None
@@ -91,12 +93,12 @@ class Options:
 OPTIONS = Options.__annotations__.keys()
 
 
-# The order of arguments that PyTorch had before 2020, as in ``x.add_(-lr, gradient)``.
+# The order of arguments in PyTorch before 2020, for example ``x.add_(-lr, gradient)``.
 #
-# PyTorch still accepts it: numbers, or 0-d tensors, come before the tensors that they scale.
+# PyTorch still accepts this order: a number, or a 0-d tensor, precedes the tensor that it scales.
 
 
-# By function, the arguments that scale its tensors.
+# By function, the arguments that scale tensors.
 SCALES = {
     **dict.fromkeys(("add", "sub"), ("alpha",)),
     **dict.fromkeys(("addcdiv", "addcmul"), ("value",)),
@@ -118,18 +120,18 @@ def former_order(
     method: bool,
     out: bool = False,
 ) -> dict[str, Any]:
-    """The arguments, by name, of a call that gave numbers first.
+    """The arguments, by name, of a call in the former order.
 
-    Warns once in all, for the first function that is called so.
+    Only the first such call in a process warns.
 
     Args:
-        tensors: names of the tensors, the first of which is a method's own.
-        values: what the call gave, in its order.
-        scaled: whether it gave a number by name, too.
-        out: whether the function has that argument.
+        tensors: names of the tensor arguments, the first of which is a method's ``self``.
+        values: the values that the call gave by place.
+        scaled: whether the call also gave a number by name.
+        out: whether the function has the argument ``out``.
 
     Raises:
-        TypeError: that there are too many arguments, if they are not in this order either.
+        TypeError: "too many arguments", if the values do not fit the former order either.
     """
     scales = SCALES[name.removesuffix("_")][: len(values) - len(tensors)]
     first, *others = tensors
@@ -175,7 +177,7 @@ def unpack(o: Op, name: str, kind: str, *, graph: bool) -> list[str]:
 
 
 def unpack_recorded(o: Op, name: str, kind: str, *, careful: bool) -> list[str]:
-    """`unpack` for a `Recorded`, whose versions stand beside the values."""
+    """`unpack` for a `Recorded`, which saves the version after its value, not in a pair with it."""
     if kind == "out":
         lines = [f"if c_{name}[0] != v_{name}: raise Unusual"]
     else:
@@ -204,7 +206,7 @@ def as_the_kernel_saw(
     if careful and kind != "aux" and has_careful(o):
         held, cast = (f"{name}._array", "_cast") if graph else (name, "astype")
         other = "g._array" if graph else "g"
-        # An in-place form may have rounded what was computed in a wider dtype.
+        # An in-place form computes in a wider dtype, then rounds its result to the tensor's.
         lines += [
             f"if {held}.dtype is not {other}.dtype and "
             f"({held}.dtype.kind != 'f' or {held}.itemsize < {other}.itemsize):",
@@ -214,7 +216,7 @@ def as_the_kernel_saw(
 
 
 def has_careful(o: Op) -> bool:
-    """Whether there is a `careful_back` too, for operands of several dtypes or half precision."""
+    """Whether the op also has `careful_back`, for operands of different dtypes or of half."""
     return o.cast is not None and len(o.inputs) > 1
 
 
@@ -260,8 +262,8 @@ def opening(o: Op, *, graph: bool, careful: bool = True, recorded: bool = False)
     return lines
 
 
-# What a `Recorded` saves of a value `x`, by its kind: the value, for a result the version cell
-# `c_x`, and the version `v_x`.
+# The items that a `Recorded` saves for a value `x`, as prefixes of names, by the value's kind: the
+# value, for a result its version cell `c_x`, and the version `v_x`.
 RECORDED_AS = {"input": ("", "v_"), "aux": ("", "v_"), "out": ("", "c_", "v_")}
 
 
@@ -296,15 +298,17 @@ def apply(o: Op, *, graph: bool) -> str:
 def back(o: Op, called: str) -> str:
     """The source of `Recorded._back`: run the formulas and send the gradients along the edges.
 
-    Gradients are added up in `waiting`, and their nodes in the heap `todo`, except the one that is
-    returned; `watched` gets the nodes and leaves that need `Sweep`. See `quick_sweep`.
+    The function adds gradients up in `waiting`. It pushes the nodes that they reach on the heap
+    `todo`, except one, which it returns: this saves a push and a pop. `watched` gets the nodes and
+    leaves that need `Sweep`. See `quick_sweep`.
     """
     call, several = calls(o), len(o.formulas) > 1
     edges = "edges" if o.variadic else f"{', '.join('e_' + n for n in call)},"
     lines = [
         "follow = None",
         f"saved = node._saved; {edges} = node._edges",
-        # After these reads: a thread that materializes the node changes `_back` before the rest.
+        # This check must follow the two reads. Another thread may materialize the node, which
+        # changes `_back` first: if `_back` is still the same, both reads were of the old values.
         f"if node._back is not {called}: raise Unusual",
     ]
     lines += opening(o, graph=False, careful=called == "careful_back", recorded=True)
@@ -345,7 +349,7 @@ def back(o: Op, called: str) -> str:
 
 
 def by_name(o: Op) -> str:
-    """The source of `by_name`: saved values of a `Recorded`, one for each name of the recipe."""
+    """The source of `by_name`, which groups a `Recorded`'s saved items: one tuple for each name."""
     recorded = [places(name, kind) for name, kind in o.recipe]
     values = [
         f"None if {names[0]} is None else ({', '.join(names)})" if len(names) > 1 else names[0]
@@ -375,7 +379,7 @@ def call_arguments(o: Op, inputs: str) -> list[str]:
 
 
 def bare_arrays(o: Op, several: bool) -> list[str]:
-    """The first branch, for bare arrays, as formulas give them; a tensor costs one comparison."""
+    """The first branch, for calls by formulas with bare arrays; tensors pass one comparison."""
     first, *rest = o.inputs
     call = in_kernel = ", ".join(call_arguments(o, "{}"))
     if o.dims:
@@ -408,7 +412,7 @@ def taken(o: Op, inplace: bool) -> tuple[list[str], list[str]]:
     """Take the arrays out of the inputs and bring them to one dtype.
 
     Returns:
-        what comes first, and what belongs into the `try` around the kernel.
+        the lines that come first, and the lines inside the `try` around the kernel.
     """
     inputs = o.inputs
     if o.variadic:
@@ -466,7 +470,7 @@ def taken(o: Op, inplace: bool) -> tuple[list[str], list[str]]:
 
 # The source of an operation's functions, put together from its declaration.
 #
-# For `mul` it reads, in short:
+# The source of `mul`, in short:
 #
 #     def mul(input, other):
 #         if not isinstance(input, Tensor) and not isinstance(other, Tensor):
@@ -490,7 +494,7 @@ def taken(o: Op, inplace: bool) -> tuple[list[str], list[str]]:
 #         waiting[e_input] = x_input
 #         ...
 #
-# `apply_bare` and `apply_recorded` give the gradients only, for the sweep that hooks may watch.
+# `apply_bare` and `apply_recorded` only compute the gradients: `Sweep` itself sends them on.
 
 
 def source(o: Op, called: str) -> str:
@@ -523,7 +527,7 @@ def accepting_more(o: Any, called: str, source: str) -> str:
     by_place: list[str] = []
     by_name: list[str] = []
     asked = ["named", "more"]
-    optional = False  # from the first argument that may come by another name, all are
+    optional = False  # an argument with further names gets a default, and so must all after it
     for name, a in o.arguments.items():
         optional |= name in renamed.values()
         default = f"default_{name}"
@@ -548,7 +552,7 @@ def accepting_more(o: Any, called: str, source: str) -> str:
 
 
 def operator(o: Op, name: str) -> str:
-    """The operation as `a + b` calls it: `NotImplemented` for what is no operand."""
+    """The operator form, for `a + b`: returns `NotImplemented` for an object that is no operand."""
     a, b = o.inputs
     lines = function(o, inplace=False)
     own, other = (b, a) if name == f"__r{o.dunder}__" else (a, b)
@@ -560,7 +564,8 @@ def operator(o: Op, name: str) -> str:
 
 
 def guarded(o: Op, lines: list[str], *, inplace: bool) -> str:
-    """The function; under `vmap`, where an operand has no values, done for all samples at once."""
+    """The function, with a fallback: under `vmap` an operand has no values of its own, the body
+    raises `NoValues`, and `in_batch` runs the operation for all samples at once."""
     head, *body = lines
     return "\n".join(
         [
@@ -583,7 +588,7 @@ def function(o: Op, *, inplace: bool) -> list[str]:
     several = len(o.inputs) > 1 and o.cast is not None
     if inplace:
         lines += ["    " + line for line in tensors_only(o)]
-        if o.formulas:  # an operation without derivative is not recorded, so leaves accept it
+        if o.formulas:  # an operation without derivative is not recorded, so it may change leaves
             lines.append("    if recording: refuse_history(input)")
         lines.append(f"    check_memory(input{'' if o.expanded is None else f', {o.expanded!r}'})")
     elif o.variadic:
@@ -700,7 +705,7 @@ def if_given(o: Op, name: str, otherwise: str) -> str:
 
 
 def before_write(o: Op) -> list[str]:
-    """Before an in-place write: note the former history, copy a saved input that is overwritten."""
+    """The lines before an in-place write: keep the former history, copy an input to be saved."""
     lines = []
     if o.formulas:
         lines.append("if recording:")
@@ -713,7 +718,7 @@ def before_write(o: Op) -> list[str]:
     if o.formulas:
         recorded = " or ".join(f"e_{n} is not None" for n in o.formulas)
         lines.append(f"    if input._view is not None and ({recorded}): refuse_rebase(input)")
-    # Of an operand that shares the memory, save the version before the write.
+    # Read the other operands' versions before the write: they may share the tensor's memory.
     lines += [
         f"    v_{n} = {if_given(o, n, '0')}version_of({n}) if {leads} else 0"
         for n, kind in o.recipe
@@ -723,11 +728,11 @@ def before_write(o: Op) -> list[str]:
         f"if {if_given(o, n, 'False')}{n}._cell is input._cell: "
         f"refuse_overlap(input, {n}, {o.overlap is False})"
         for n in o.inputs[1:]
-        if not o.overlap and n != "value"  # which is one number, read before the write
+        if not o.overlap and n != "value"  # `value` is one number, read before the write
     ]
 
 
-# The line of the user's call; see `call_site`. A call from C has none.
+# Store the site of the user's call in the node; see `call_site`. A call from C has no frame.
 SITE = (
     "        if recording is True:",
     "            try:",
@@ -739,14 +744,14 @@ SITE = (
 )
 
 
-# For operations with a source `src`: the result has the dtype of the tensor it is written into.
+# For operations that write a `src` into a tensor: the result has the dtype of that tensor.
 KEPT_DTYPE = (
     "        if r.dtype.kind != 'f':",
     "            raise RuntimeError('Autograd not support dtype: ' + out.dtype.char)",
 )
 
 
-COPIES = ("clone", "to_copy")  # are recorded for inference tensors as well
+COPIES = ("clone", "to_copy")  # operations that are recorded even for inference tensors
 
 
 def record(o: Op, *, inplace: bool) -> list[str]:
@@ -785,7 +790,7 @@ def record(o: Op, *, inplace: bool) -> list[str]:
         f"    if {'any([e is not None for e in edges])' if o.variadic else some}:",
         *(KEPT_DTYPE if "src" in names and not inplace else ()),
         "        node = new(Recorded)",
-        # The number left out is what `_sequence_nr` says of the nodes that `unfold` adds.
+        # Skip one number: `_sequence_nr` rounds down to it for the nodes that `unfold` adds.
         *(["        next_sequence()"] if o.unfold else []),
         "        node._sequence = next_sequence()",
         *SITE,
@@ -799,8 +804,8 @@ def record(o: Op, *, inplace: bool) -> list[str]:
         lines.append("        node._shape = r.shape; node._dtype = r.dtype")
     if o.recipe:
         lines += ["        " + line for line in save(o, inplace=inplace)]
-        # Whether anything was saved depends on the inputs that need a gradient: of a product, each
-        # operand is saved for the other one.
+        # Whether the node saved any value depends on the inputs that need a gradient. A product
+        # saves each operand for the gradient of the other one.
         kinds = dict(o.recipe)
         users = [n for n in names if any(o.is_freed(m, kinds.get(m)) for m in o.needs[n])]
         needed = [n for needs in o.needs.values() for n in needs if n != "g"]
@@ -830,13 +835,13 @@ def attach(o: Op, *, inplace: bool) -> list[str]:
 
 
 def save(o: Op, *, inplace: bool) -> list[str]:
-    """Save what formulas need; None where the inputs of these formulas need no gradient."""
+    """Save the values that formulas need; None for a value whose formulas will not run."""
     lines, saved = [], []
     for name, kind in o.recipe:
         if kind == "static":
             saved.append(name)
             continue
-        if kind not in RECORDED_AS:  # of an array: its shape or strides
+        if kind not in RECORDED_AS:  # the shape or strides of an array
             n = name.removesuffix(f"_{kind}")
             several = f"tuple([a.{kind} for a in a_{n}])"
             saved.append(several if n == o.variadic else f"a_{n}.{kind}")

@@ -1,4 +1,4 @@
-"""What NumPy is slow at or inexact: `where` of irregular masks, sums of many rows."""
+"""Replacements for slow or inexact functions of NumPy: `where` and sums of many rows."""
 
 import functools
 from collections.abc import Sequence
@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-# `np.where` without branches, which take most of its time where a mask is irregular.
+# `np.where` without branches. With an irregular mask, the branches take most of NumPy's time.
 
 
 BITS = {n: np.dtype(f"int{8 * n}") for n in (2, 4, 8)}  # integers of the sizes of floats
-SMALL = 4096  # elements; below, branches cost less than passes
+SMALL = 4096  # elements; for fewer, `np.where` is faster than several passes
 
 
 def pick(mask: Any, a: Any, b: Any) -> Any:
@@ -45,26 +45,26 @@ def fits(a: Any, b: Any, shape: tuple[int, ...]) -> bool:
 
 # Sums of floating-point numbers: as fast as products with ones, as exact as sums in pairs.
 #
-# NumPy adds a long row of numbers in pairs, but many rows to each other one after the other, so
-# that the rounding errors grow with their number. Here, whatever the shape, a product adds up to
-# `BLOCK` rows, or up to `LONG` numbers of one row; longer sums are sums of such. Half precision is
-# added in single.
+# NumPy adds the numbers of one long row in pairs, but adds many rows one after the other. Then the
+# rounding error grows with the number of rows. Here a product with ones adds up to `BLOCK` rows, or
+# up to `LONG` numbers of one row, and longer sums add these partial sums. Half precision is added
+# in single precision.
 
 
 Array = np.ndarray
 add_all: Any = np.add.reduce
 HALF, SINGLE, DOUBLE = np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)
 OF_BLAS = frozenset((SINGLE, DOUBLE))
-FEW = 32  # what may be added one after the other
-HEIGHT = 64  # of a matrix of which a product adds the rows: for some columns one after the other
-BLOCK = 256  # the same for a product that uses all lanes of its vectors
+FEW = 32  # the most numbers that may be added one after the other
+HEIGHT = 64  # the rows that one product adds; BLAS may add some columns one after the other
+BLOCK = 256  # the rows that one product adds if it uses all lanes of the vector registers
 CACHE = 1 << 24  # bytes
-LONG = 1024  # what an inner product adds, in the lanes of several vectors
+LONG = 1024  # the numbers that one inner product adds, in the lanes of several registers
 ONES: dict[tuple[int, np.dtype], Array] = {}
 
 
 def ones(count: int, kind: np.dtype) -> Array:
-    """A vector of ones, kept; it is not to be written to."""
+    """A cached vector of ones; callers must not write to it."""
     found = ONES.get((count, kind))
     if found is None:
         if len(ONES) > 100:
@@ -112,16 +112,17 @@ def sum_over(values: Array, dims: Sequence[int], keepdim: bool = False) -> Array
 
 
 def sum_groups(values: Array, dims: Sequence[int], count: int) -> Array:
-    """As `sum_over`, with ``count`` elements to each sum, of what lies in memory in order.
+    """`sum_over` for values that lie in memory in order; the dimensions are kept.
 
-    The dimensions are kept.
+    Args:
+        count: the number of elements in each sum.
     """
     row, last = 1, values.ndim - 1
     while last in dims:
         row, last = row * values.shape[last], last - 1
     if count <= FEW * row:  # NumPy adds a row in pairs
         return add_all(values, tuple(dims), None, None, True)
-    sizes: list[int] = []  # of neighbouring dimensions together that are alike
+    sizes: list[int] = []  # neighbouring dimensions that are alike count as one
     added: list[bool] = []  # whether they are summed
     for d, n in enumerate(values.shape):
         if added and n > 1 and added[-1] is (d in dims):
@@ -153,7 +154,7 @@ def sum_rows(matrix: Array) -> Array:
     rest = None
     while rows > HEIGHT and (rows > BLOCK or columns % 8):
         height = height_of(rows)
-        together = rows // height  # so many rows are one that is longer
+        together = rows // height  # view this many rows as one longer row
         whole = together * height
         if rows > whole:
             added = ones(rows - whole, kind).dot(matrix[whole:])
@@ -206,7 +207,7 @@ def sum_columns(matrix: Array) -> Array:
 
 @functools.lru_cache(1024)
 def length_of(columns: int) -> int:
-    """Up to `BLOCK`: that of parts without a rest, or 0 if those would be short."""
+    """The greatest length up to `BLOCK` that divides ``columns``; 0 if it is `FEW` or less."""
     return next((n for n in range(BLOCK, FEW, -1) if not columns % n), 0)
 
 
@@ -226,9 +227,9 @@ def inner_products(a: Array, b: Array) -> Array:
 
 
 def sum_products(a: Array, b: Array, dims: Sequence[int], keepdim: bool = False) -> Array:
-    """The sum of ``a * b``, of one shape, along dimensions: without the products if rows are long.
+    """The sum of ``a * b`` along dimensions; ``a`` and ``b`` have one shape.
 
-    The last dimension is taken first then, by inner products.
+    If rows are long, inner products sum along the last dimension first, without an array ``a * b``.
     """
     if len(dims) == a.ndim and a.flags.c_contiguous and b.flags.c_contiguous:
         row = a.reshape(-1)

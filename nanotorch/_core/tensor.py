@@ -58,9 +58,9 @@ USE_DETACH = (
     "use var_no_grad = var.detach()."
 )
 
-ALONE = 2  # what `getrefcount` counts for an array that only one tensor, or array, holds
+ALONE = 2  # the `getrefcount` of an array that only one tensor, or one array, holds
 new_node = object.__new__
-keep_freed_memory()  # large results come and go in every step
+keep_freed_memory()  # every step makes and frees large results
 
 
 @whole
@@ -74,13 +74,13 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
     _shown = "torch.Tensor"
     # Class attributes are the defaults: a new tensor sets only what differs.
     _array: np.ndarray  # the values; an ndarray always, for 0-d tensors too
-    # The version cell, of how often this memory was written to and by whom last: one for all views
-    # of it, made when it is first shared or written to.
+    # The version cell: how often this memory was written to, and which operation wrote last, where.
+    # All views of the memory have one cell, made at the first view, save or write.
     _writes: list[Any] | None = None
     _history: Any = None  # where it comes from; see `LEAF`
     _view: View | None = None
     _grad: "Tensor | None" = None
-    _past: tuple[tuple[np.ndarray, Step], ...] = ()  # arrays before `t_` and its kin, the ways back
+    _past: tuple[tuple[np.ndarray, Step], ...] = ()  # former arrays, before each `t_` and the like
     _accumulator_ref: "weakref.ref[AccumulateGrad] | None" = None
     _leaf_hooks: HookDict | None = None
     _post_accumulate_hooks: HookDict | None = None
@@ -101,7 +101,7 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """What a function does with tensors of this class: the same, with results of the class."""
+        """Call a function with tensors of this class; by default its results are of the class."""
         overrides = importlib.import_module("nanotorch.overrides")
         return overrides.default(cls, func, types, args, kwargs)
 
@@ -120,11 +120,11 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
     def share_memory_(self) -> "Tensor":
         """Move the values to memory that processes share; returns the tensor.
 
-        What one process writes there, the others see: those that are forked later, and those that
-        get the tensor as an argument, or by a queue of `torch.multiprocessing`.
+        Other processes see the writes of one: processes forked later, and processes that get the
+        tensor as an argument or through a queue of `torch.multiprocessing`.
 
         Raises:
-            RuntimeError: if another tensor has the same memory, in which it would stay behind.
+            RuntimeError: if another tensor has the same memory: it would stay in the old memory.
         """
         sharing = importlib.import_module("nanotorch.multiprocessing")
         if not self.is_shared() and (self._view is not None or getrefcount(self._array) > ALONE):
@@ -203,8 +203,8 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
             self._history = history
 
     def _is_watched(self) -> bool:
-        """Whether a leaf takes more than an ordinary pass does for it: it has hooks, is of
-        inference mode, or has an accumulator of its former shape."""
+        """Whether an ordinary pass cannot serve this leaf: it has hooks, was made in inference
+        mode, or has an accumulator with its former shape."""
         node: Any = None if self._accumulator_ref is None else self._accumulator_ref()
         if node is not None and node._outputs[0][0] != self._array.shape:
             return True
@@ -213,7 +213,7 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
 
     @property
     def _edge(self) -> Edge | None:
-        """The edge to the node that made this tensor, as far as it knows; None for a leaf."""
+        """The edge to the node that made this tensor; may be out of date for a view."""
         history = self._history if self._view is None else self._view.history
         return None if history is None or history is LEAF or history is ASK else edge_to(history)
 
@@ -296,8 +296,8 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
             )
 
     def _new_accumulator(self) -> AccumulateGrad:
-        """The one node that adds to this leaf's gradient, for as long as some graph holds it."""
-        # Not by the attribute, which says to a trace that the values are used.
+        """Make this leaf's accumulator, which lives as long as some graph holds it."""
+        # Read `vars`: a tracer counts a read of the attribute `_array` as a use of the values.
         array, node = vars(self)["_array"], new_node(AccumulateGrad)
         node.variable, node._outputs = self, ((array.shape, array.dtype),)
         self._accumulator_ref = weakref.ref(node)
@@ -330,7 +330,7 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
     def _take_data(self, value: "Tensor") -> None:
         """Set ``data``, after `keep_accumulators`."""
         if value._array.dtype != self._array.dtype:
-            self._accumulator_ref = None  # that of the former type
+            self._accumulator_ref = None  # has the former dtype
         self._array = value._array
         if self.is_inference() is not value.is_inference():
             self._cell = grad_mode.InferenceCell(True) if value.is_inference() else [0, None]
@@ -338,7 +338,7 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
             self._set_flag(True)
 
     def detach(self) -> "Tensor":
-        """A tensor with the same memory and no history; writes to either are seen by both."""
+        """A tensor with the same memory and no history: a write to one changes both."""
         out = wrap(self._array)
         cell = self._writes
         if cell is None:
@@ -349,8 +349,9 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
         return out
 
     def detach_(self) -> "Tensor":
-        """Make this tensor a leaf that requires no grad; returns it. In inference mode, and of what
-        was made there, it leaves everything as it is.
+        """Make this tensor a leaf that requires no grad; returns it.
+
+        It does nothing in inference mode, nor to an inference tensor.
 
         Raises:
             RuntimeError: for a view.
@@ -429,7 +430,7 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
         return add_hook(self._post_accumulate_hooks, hook)
 
     def retain_grad(self) -> None:
-        """Keep the gradient of this tensor in ``grad`` though it is not a leaf.
+        """Keep the gradient of this tensor in ``grad``, although it is not a leaf.
 
         Raises:
             RuntimeError: if the tensor does not require grad.
@@ -469,7 +470,7 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
 
 
 def keep_gradient(of: "weakref.ref[Tensor]", g: Tensor) -> None:
-    """Add a gradient to that of a tensor that retains it, as long as it lives."""
+    """Add a gradient to the ``grad`` of a tensor that retains it, if that tensor still lives."""
     tensor = of()
     if tensor is not None:
         tensor._grad = g.clone() if tensor._grad is None else tensor._grad + g
@@ -510,10 +511,9 @@ def typename(obj: Any) -> str:
     return name if module in ("", "builtins", "__builtin__") else f"{module}.{name}"
 
 
-# What may happen to a node as it is made: its saved values packed by the user's functions.
-#
-# Recording an operation looks only at whether `observers` is empty, so neither this nor anomaly
-# mode costs anything while it is off.
+# Observers of new nodes: `saved_tensors_hooks`, whose functions pack a node's saved values, and
+# anomaly mode. An operation that records a node only checks whether `observers` is empty, so both
+# cost nothing while they are off.
 
 
 PACK_WRITES = (
@@ -522,13 +522,13 @@ PACK_WRITES = (
     "Please open an issue if you need to perform in-place operations on the input to a pack hook."
 )
 
-# One entry for each thread's context of packing, and for everyone else who looks on.
+# One entry for each `with` block of pack functions, in any thread, and for each other observer.
 observers: list[object] = []
 
 
 @contextmanager
 def one_node_each() -> Iterator[None]:
-    """Make a node for every operation in the block, none that stands for several."""
+    """In the block, every operation makes a node of its own; no node stands for several."""
     looking = object()
     observers.append(looking)
     try:
@@ -566,8 +566,8 @@ def pack_all(values: Sequence[Any], kinds: Sequence[str], outputs: Sequence[Any]
 
     Args:
         kinds: for each value, "out" for an output's array with its version, "input" or "aux" for
-            a tensor with its version, and anything else for what is no tensor.
-        outputs: the tensors that entries of kind "out" stand for, in their order.
+            a tensor with its version, and any other text for a value that is no tensor.
+        outputs: the tensors of the values of kind "out", in their order.
     """
     packed = list(values)
     remaining = iter(outputs)
@@ -594,7 +594,7 @@ def pack(tensor: Tensor, of_output: bool) -> PackedValue:
         mode.enabled = before
     if tensor._cell[0] != version:
         raise RuntimeError(PACK_WRITES)
-    # An output leads to its own node, which must not hold itself.
+    # The edge of an output leads to the node that saves it: the node would hold itself.
     edge = NO_EDGE if of_output else edge_of(tensor)
     return PackedValue(value, unpack_hook, of_output, edge, tensor.requires_grad)
 
