@@ -1,4 +1,4 @@
-"""Tensors that stand for one sample of a batch, and how operations are done for all at once."""
+"""`vmap`: a tensor stands for one sample of a batch; operations run for all samples at once."""
 
 import inspect
 import math

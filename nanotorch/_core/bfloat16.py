@@ -1,10 +1,11 @@
-"""Arrays of bfloat16, which NumPy lacks: of float32, rounded to bfloat16 wherever one is stored.
+"""Arrays of bfloat16, a dtype that NumPy lacks.
 
-They have a dtype of NumPy's that no tensor has otherwise, float32 in the other byte order. A kernel
-that is about to compute with one raises `NoValues`, which the functions of operations catch, as
-they do under `vmap`; the operation is then done in float32 and its result rounded, once. Formulas
-compute in float32, too: a gradient is rounded when it is brought to the dtype of where it goes.
-None of this asks other arrays what they are.
+Such an array holds float32 values, rounded to bfloat16 whenever a result is stored. Its mark is a
+NumPy dtype that no other tensor has: float32 in the other byte order. If a kernel calls NumPy with
+such an array, the array raises `NoValues`. The function of the operation catches `NoValues`, as it
+does under `vmap`, runs the operation in float32, and rounds the result once. Formulas compute in
+float32, too: a gradient is rounded when it is converted to the dtype of its target. Operations on
+other arrays need no check for bfloat16.
 """
 
 import sys
@@ -16,16 +17,16 @@ from nanotorch._core.dtypes import BFLOAT16
 
 SINGLE = np.dtype(np.float32)
 HALF_ULP, LAST_BIT, KEPT = np.uint32(0x7FFF), np.uint32(1), np.uint32(0xFFFF0000)
-# Functions of NumPy's that look at memory and not at numbers.
+# NumPy's functions that depend on shapes and memory, not on values.
 ON_MEMORY = frozenset((
     np.transpose, np.moveaxis, np.swapaxes, np.squeeze, np.expand_dims, np.reshape, np.ravel,
     np.broadcast_to, np.diagonal, np.flip, np.split, np.array_split, np.may_share_memory,
     np.shares_memory, np.shape, np.ndim, np.size,
 ))  # fmt: skip
 DTYPE: Any = vars(np.ndarray)["dtype"]
-# What a view of another dtype does; NumPy 2.5 calls `_set_dtype` for it in place of the setter.
+# Makes a view of another dtype; for this NumPy 2.5 calls `_set_dtype` in place of the setter.
 SET_DTYPE: Any = getattr(np.ndarray, "_set_dtype", DTYPE.__set__)
-# The functions of operations that call formulas, among all whose source is made.
+# The generated functions that call formulas.
 GENERATED, OF_FORMULAS = "<nanotorch op", {"plain_back", "careful_back", "apply_bare"}
 
 

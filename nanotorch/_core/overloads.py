@@ -1,4 +1,4 @@
-"""Functions that choose among operations by the arguments they are given, as `pow` and `sum` do.
+"""Functions such as `pow` and `sum` that choose among operations by their arguments.
 
     @overloads(
         {"Tensor input, Tensor other": fmod_tensor, "Tensor input, Number other": fmod_number},

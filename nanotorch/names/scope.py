@@ -1,4 +1,4 @@
-"""What of PyTorch is out of scope, and why; what of it libraries import all the same; where it is.
+"""PyTorch's names that nanotorch lacks, with reasons; stand-ins that libraries import; file homes.
 
 Errors about missing names tell it, and the table of coverage does.
 """
