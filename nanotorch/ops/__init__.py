@@ -31,9 +31,9 @@ from nanotorch.ops import sorting as sorting
 from nanotorch.ops import statistics as statistics
 from nanotorch.ops.arguments import tensor_given
 
-# Families whose first use imports them. None has methods, or functions of the table in `tables`.
+# Families whose first use imports them: none of their functions is a method.
 FAMILIES = {"nanotorch.ops": ("convolution elementwise fused resampling sequences")}
-# What the package has of them; the others are parts of layers.
+# The functions of these families that the package exports; layers use the others.
 LATER = {
     "nanotorch.ops.resampling": (
         "adaptive_avg_pool1d adaptive_max_pool1d affine_grid_generator avg_pool1d"

@@ -21,26 +21,28 @@ NO_ALLCLOSE = "vmap over torch.allclose isn't supported yet; compare the tensors
 
 @hidden_op(input=lambda g, mask: zero_where(g, mask))
 def zero_where(input: Array, mask: Array) -> Array:
-    """``input`` with zeros where ``mask`` is true: what formulas put in place of inf and nan."""
+    """``input`` with zeros where ``mask`` is true: formulas replace inf and nan so."""
     return pick(mask, input.dtype.type(0), input)
 
 
 @hidden_op(input=lambda g, mask: halved_where(g, mask))
 def halved_where(input: Array, mask: Array) -> Array:
-    """``input``, of which half where ``mask`` is true: the gradient of one of two equals."""
+    """``input``, halved where ``mask`` is true: two equal elements share a gradient."""
     return pick(mask, input * input.dtype.type(0.5), input)
 
 
 @hidden_op()
 def vanishing(input: Array) -> Array:
-    """Zeros, which depend on nothing: the gradient of what is flat almost everywhere."""
+    """Zeros without a derivative: the gradient of a function that is flat almost everywhere."""
     return np.zeros_like(input)
 
 
 @hidden_op(input=lambda g: g, to=lambda g, zeros: vanishing(g) if zeros else None, batch=leading)
 def tied(input: Array, to: Array, zeros: bool = True) -> Array:
-    """A gradient that PyTorch's backward computes from ``to`` as well, though it does not change
-    with it: so it requires grad where ``to`` does, and its own gradient by it is zeros or None."""
+    """A gradient that does not depend on ``to``, although PyTorch's backward computes with ``to``.
+
+    The result requires grad if ``to`` does; its derivative by ``to`` is zeros, or None.
+    """
     return input
 
 
@@ -88,7 +90,7 @@ def comparison(function: Callable[..., Any], name: str) -> Any:
 
     def compare(self: Tensor, other: Any) -> Any:
         if name == "__eq__" and isinstance(other, np.ndarray) and other.dtype in dtypes.OF_NUMPY:
-            other = wrap(other)  # the only operator that takes an array for a tensor
+            other = wrap(other)  # only `==` accepts an ndarray
         return function(self, other) if isinstance(other, OPERANDS) else NotImplemented
 
     return method(compare, name=name, public=False)
@@ -172,7 +174,7 @@ def lcm(input: Array, other: Array) -> Array:
 
 @op(cast="promote", inplace=True, dunder="lshift")
 def bitwise_left_shift(input: Array, other: Array) -> Array:
-    """``input << other``: bits move up; by a negative number, or by all there are, none is left."""
+    """``input << other``; 0 for a negative ``other``, or one of at least the number of bits."""
     need_kind("lshift_cpu", input, kinds="iu")
     beyond = (other < 0) | (other >= 8 * input.itemsize)
     return np.where(beyond, input.dtype.type(0), np.left_shift(input, np.where(beyond, 0, other)))
@@ -180,7 +182,7 @@ def bitwise_left_shift(input: Array, other: Array) -> Array:
 
 @op(cast="promote", inplace=True, dunder="rshift")
 def bitwise_right_shift(input: Array, other: Array) -> Array:
-    """``input >> other``: bits move down, and those of the sign move in."""
+    """``input >> other``: copies of the sign bit fill the upper bits."""
     need_kind("rshift_cpu", input, kinds="iu")
     most = 8 * input.itemsize - 1
     beyond = (other < 0) | (other > most)
@@ -271,7 +273,7 @@ def is_tensor(obj: Any) -> bool:
 
 # Elementwise operations, simple before tricky.
 #
-# Kernels may divide by zero and overflow: NumPy's warnings about that are off, see `grad_mode`.
+# Kernels may divide by zero and overflow: `grad_mode` turns NumPy's warnings about these off.
 
 
 LN_2, LN_10 = math.log(2.0), math.log(10.0)
@@ -382,7 +384,7 @@ def true_divide(input: Array, other: Array) -> Array:
     return np.true_divide(input, other)
 
 
-PUBLIC["true_divide"] = true_divide  # whose other name, of an operation that rounds as well, is div
+PUBLIC["true_divide"] = true_divide  # its other name, `div`, is a function that can also round
 
 
 @op(input=lambda g: -g, dunder="neg", inplace=True)
@@ -653,11 +655,12 @@ def frac(input: Array) -> Array:
     return input - np.trunc(input)
 
 
-# The greater and the smaller of two
+# Maximum and minimum of two
 
 
 def share(g: Any, lost: Any, tied: Any) -> Any:
-    """The gradient of one of two that compete: 0 where it lost, half where they are equal."""
+    """The gradient of one operand of `maximum` or `minimum`: 0 where the other operand is the
+    result, half of ``g`` where both are equal."""
     return zero_where(halved_where(g, tied), lost)
 
 
@@ -688,13 +691,13 @@ def power_slope(g: Any, input: Any, exponent: float) -> Any:
     """The gradient of a power."""
     if exponent == 0:
         return vanishing(g)
-    plain = exponent == 2 and not isinstance(input, Tensor)  # the usual one, and the same bits
+    plain = exponent == 2 and not isinstance(input, Tensor)  # fast, and the same bits
     return g * (exponent * (input if plain else pow_number(input, exponent - 1)))
 
 
 @hidden_op(input=power_slope, inplace=True, node="PowBackward0", arithmetic=True)
 def pow_number(input: Array, exponent: float) -> Array:
-    """``input ** exponent`` for a Python number, which PyTorch computes apart."""
+    """``input ** exponent`` for a Python number: PyTorch has an operation of its own for it."""
     kind: str = input.dtype.kind
     if kind != "f" and isinstance(exponent, np.generic):
         exponent = exponent.item()
@@ -730,7 +733,7 @@ NUMBER_POWERS: dict[float, Any] = {
 
 
 @hidden_op(
-    # The result is named only to notice, as PyTorch does, that it was written to.
+    # Formulas name `out` even if unused: then, as in PyTorch, a write to the result is an error.
     input=lambda g, input, exponent, out: zero_where(
         g * (exponent * pow_tensor(input, exponent - 1)), exponent == 0
     ),
@@ -746,9 +749,9 @@ def pow_tensor(input: Array, exponent: Array) -> Array:
 
 
 def real_power(input: Array, exponent: Array) -> Array:
-    """Powers of real numbers: those of -inf and -0.0 by 0.5 are inf and 0.0, other than roots."""
-    # NumPy takes the root where it sees one exponent only. A step that is traced, as `type` alone
-    # tells, is to hold for other values.
+    """Powers of real numbers; the power 0.5 of -inf is inf and of -0.0 is 0.0, unlike the root."""
+    # NumPy computes a square root if there is a single exponent, 0.5. A traced step must be right
+    # for other exponents, too: its arrays are of another type, so it takes the general way below.
     if type(exponent) is np.ndarray:
         if not exponent.ndim:
             if exponent.item() != 0.5:
@@ -768,7 +771,7 @@ def whole_power(input: Array, exponent: Array) -> Array:
     """Powers of integers, rounded towards zero where the exponent is negative."""
     if not exponent.size or exponent.min() >= 0:
         return np.power(input, exponent)
-    units = np.where(exponent % 2, input, 1) * (np.abs(input) == 1)  # all others vanish
+    units = np.where(exponent % 2, input, 1) * (np.abs(input) == 1)  # 1 / n is 0 for any other n
     return np.where(exponent < 0, units, np.power(input, np.maximum(exponent, 0)))
 
 
@@ -810,7 +813,7 @@ def square(input: Any) -> Any:
     return pow_number(input, 2)
 
 
-# Arithmetic with a number that PyTorch records as nodes of their own.
+# Arithmetic with a number for which PyTorch has node classes of its own.
 
 
 @hidden_op(input=lambda g, other: g * other, node="MulBackward1", batch=elementwise, wide=True)
@@ -831,7 +834,7 @@ def plus_number(input: Array, other: float) -> Array:
     return input + input.dtype.type(other)
 
 
-# As PyTorch's composed functions multiply and divide: integers become floating-point
+# Products and quotients in PyTorch's composed functions: integers become floating-point
 
 
 def times(values: Any, number: float) -> Any:

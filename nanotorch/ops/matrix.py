@@ -72,7 +72,7 @@ def check_mm(name: str, a: Array, b: Array) -> None:
 
 
 def across(a: Any, b: Any, strides: tuple[int, ...]) -> Any:
-    """``a @ b``, laid out as the matrix whose ``strides`` are given."""
+    """``a @ b`` in memory order of the matrix whose ``strides`` are given."""
     return t(mm(t(b), t(a))) if strides[0] < strides[1] else mm(a, b)
 
 
@@ -148,7 +148,7 @@ def dot(input: Array, tensor: Array) -> Array:
 
 
 def check_bmm(a: Array, b: Array, kernel: str = "bmm") -> None:
-    """Refuse what has no product, in PyTorch's words, by the name of its kernel for the small."""
+    """Refuse batches that have no product, in PyTorch's words, which name its kernel."""
     for name, m in (("batch1", a), ("batch2", b)):
         if m.ndim != 3:
             raise RuntimeError(f"{name} must be a 3D tensor")
@@ -183,7 +183,7 @@ def bmm(input: Array, mat2: Array) -> Array:
 
 
 def is_repeated(a: Array) -> bool:
-    """Whether the matrices of a batch are one and the same."""
+    """Whether a batch is one matrix repeated, by a stride of 0."""
     return len(a) > 1 and a.strides[0] == 0
 
 
@@ -195,8 +195,8 @@ def is_repeated(a: Array) -> bool:
     wide=True,
 )
 def products_of_samples(input: Array, mat2: Array) -> Array:
-    """`bmm`, quick where one of the batches is a matrix repeated, or columns are multiplied by
-    rows: what gradients of single samples are made of."""
+    """`bmm`, fast if a batch is one matrix repeated, or for products of columns by rows. The
+    gradients of single samples consist of such products."""
     (size, rows, inner), columns = input.shape, mat2.shape[2]
     if input.dtype.kind == "b":
         return product(input, mat2)
@@ -250,15 +250,15 @@ def vectors_by_vectors(call: Call) -> Any:
     batch=lambda call: call.whole("input").select(1, 0),
 )
 def squeeze_fresh(input: Array) -> Array:
-    """A fresh row as a vector: no view in the graph's eyes."""
+    """The row of a new matrix as a vector. Nobody else holds the matrix, so the row is no view."""
     return input[0]
 
 
 def folds(larger: Tensor, smaller: Tensor, mirrored: bool) -> bool:
     """Whether to multiply a batch by a matrix or vector as one large matrix.
 
-    That saves the gradient of the smaller one a copy for each matrix of the batch. Without that
-    gain it is done only where the larger one need not be copied for it.
+    Then the gradient of the smaller operand needs no copy for each matrix of the batch. If the
+    smaller one requires no grad, fold only if the larger operand need not be copied.
     """
     if larger.ndim < 3 or smaller.ndim > 2:
         return False
@@ -319,7 +319,7 @@ def matmul(input: Any, other: Any = ABSENT, **named: Any) -> Any:
     """
     if named:
         return by_own_names(matmul, named, input=input, other=other)
-    if isinstance(input, np.ndarray):  # as formulas call it
+    if isinstance(input, np.ndarray):  # a call by a formula
         return np.matmul(input, other)
     if not (isinstance(input, Tensor) and isinstance(other, Tensor)):
         tensors_given("matmul", input=input, other=other)
@@ -374,12 +374,12 @@ def scaled(value: Any, factor: Number) -> Any:
 
 
 def share(product: Array, alpha: Number) -> Array:
-    """``alpha * product``; as BLAS has it, 0 times anything is 0."""
+    """``alpha * product``; as in BLAS, 0 times nan or inf is 0."""
     return np.zeros_like(product) if alpha == 0 else scaled(product, alpha)
 
 
 def added(out: Array, input: Array, beta: Number) -> Array:
-    """``out + beta * input``, in the memory of ``out``; 0 times anything is 0 here."""
+    """``out + beta * input``, in the memory of ``out``; as in BLAS, 0 times nan or inf is 0."""
     try:
         if beta == 1:
             return np.add(out, input, out)
@@ -463,7 +463,7 @@ def baddbmm(
 
 
 def check_ndims(*asked: tuple[Array, int]) -> None:
-    """Refuse arrays that lack a dimension which is asked for before they are looked at."""
+    """Raise the error of PyTorch's `size(dim)` for arrays that lack the dimension."""
     for a, dim in asked:
         own_dim(dim, a.ndim)
 
@@ -474,16 +474,17 @@ def each(g: Any, count: int) -> Any:
 
 
 def unfold(node: Any) -> None:
-    """Turn the node of a layer into that of `addmm`, behind which stands that of `t`.
+    """Turn the node of `layer` into PyTorch's nodes: `addmm`, and `t` for the weight.
 
-    Where the input is no matrix, `addmm` stands between the nodes of views as a matrix and back.
-    The numbers of the new nodes are fractions, between the node's own and the whole one below.
+    If the input is no matrix, two nodes more: a `view` of the input as a matrix before `addmm`, and
+    an `unsafe_view` back to the input's dimensions after it. The sequence numbers of the new nodes
+    are fractions between the node's own number and the next lower integer.
     """
     bias, input, edge = node._edges
     shape, kind = node._outputs[0]
     matrices = len(shape) == 2
     after = new_node("addmm", node)
-    # An edge that is cut off stays as it is: for what lies behind it, nothing was saved.
+    # A `NO_EDGE` or `CUT_OFF` stays as it is: the node saved nothing for this gradient.
     if edge[0] is not None:
         turned, size = new_node("t", node), edge[0]._outputs[edge[1]][0]
         turned._sequence, turned._outputs = node._sequence - 0.5, ((size[::-1], kind),)
@@ -515,7 +516,7 @@ def unfold(node: Any) -> None:
 
 
 def as_it_was(saved: tuple[Tensor, int], array: Array, step: Any, edge: Edge) -> Tensor:
-    """A view of a saved tensor as `addmm` had it, when the memory was at the saved version."""
+    """The view that `addmm` would have saved: of a saved tensor, at the saved version."""
     source, version = saved
     out = wrap(array)
     before, mode.enabled = mode.enabled, True
@@ -532,7 +533,8 @@ def as_it_was(saved: tuple[Tensor, int], array: Array, step: Any, edge: Edge) ->
 
 @op(
     bias=lambda g: sum_rows(g),
-    # The version of the weight is asked for, but its values are those that it had.
+    # The parameter `weight` makes the node check the weight's version. The values come from
+    # `matrix`, the weight's array at the forward pass.
     input=lambda g, weight, matrix: product(g, matrix),
     weight=lambda g, input: product(g.T, input),
     method=False, public=False, node="AddmmBackward0", unfold=unfold, one_step=True,
@@ -541,7 +543,7 @@ def layer(bias: Array, input: Array, weight: Array, matrix: Any) -> Array:
     """``input @ weight.T + bias`` of matrices that fit.
 
     Args:
-        matrix: the weight's array, which ``weight.data = ...`` may replace.
+        matrix: the weight's array, kept because ``weight.data = ...`` may replace it.
     """
     out = input.dot(matrix.T) if input.shape[1] != 1 else np.multiply(input, matrix.T)
     return np.add(out, bias, out)
@@ -551,12 +553,12 @@ layer_kernel = OPS["layer"].kernel
 
 
 def rows_of(x: Array) -> Array:
-    """As a matrix, whose rows lie along the last dimension."""
+    """An array as a matrix, whose rows are the array's last dimension."""
     return x.reshape(-1, x.shape[-1])
 
 
 def rows_in(x: Array, like: Array) -> Array:
-    """The rows of a matrix along the last dimension, the others as those of ``like``."""
+    """A matrix with the dimensions of ``like`` before its last one: undoes `rows_of`."""
     return x.reshape(*like.shape[:-1], x.shape[1])
 
 
@@ -567,11 +569,11 @@ def rows_in(x: Array, like: Array) -> Array:
     method=False, public=False, node="UnsafeViewBackward0", unfold=unfold, one_step=True,
 )  # fmt: skip
 def layer_of_rows(bias: Array, input: Array, weight: Array, matrix: Any, rows: Any) -> Array:
-    """`layer` of an input of more dimensions, which lies in memory in order.
+    """`layer` for an input with more dimensions, which is contiguous.
 
     Args:
-        rows: the input's array, for the gradient of a weight that has one: PyTorch keeps a view of
-            the input here, and so does not see ``input.data = ...``.
+        rows: the input's array, for the weight's gradient. PyTorch saves a view of the input here,
+            so a later ``input.data = ...`` has no effect on the gradient.
     """
     return rows_in(layer_kernel(bias, rows_of(input), weight, matrix), input)
 
@@ -589,7 +591,8 @@ LINEAR_OUT = Out("linear", strict=True)
 
 
 def linear_of_all(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """`linear` of each sample: not in place, for the bias may differ where the product does not."""
+    """`linear` of each sample. It adds the bias out of place: the samples may share one product
+    and have different biases."""
     given = dict(zip(("input", "weight", "bias"), args, strict=False)) | kwargs
     bias = given.pop("bias", None)
     out = function(**given)
@@ -660,7 +663,7 @@ def check_indices(name: str, indices: Array) -> None:
 
 
 def rows_of_all(call: Call) -> Any:
-    """`embedding_rows` of each sample; of a weight each, with the weights in one long one."""
+    """`embedding_rows` of each sample; if each sample has a weight, all weights form one table."""
     if not call.is_batched("weight"):
         return call.again(indices=call.whole("indices"))
     if call.args["padding_idx"] >= 0 or call.args["scale_grad_by_freq"]:
@@ -702,7 +705,7 @@ def sums_of_rows(rows: Array, at: Array, count: int) -> Array:
     if not 0 < 8 * count <= len(rows) <= rows.size <= CHUNK:
         add_rows(out, at.astype(np.intp, copy=False), rows)
         return out
-    # Many that meet in few places, and fit the cache. Small integers are sorted by counting.
+    # Many rows for few places: sort the rows by place. NumPy sorts 16-bit integers faster.
     order = np.argsort(at.astype(np.uint16) if count <= 1 << 16 else at, kind="stable")
     places = at[order]
     starts = np.flatnonzero(np.concatenate(([True], places[1:] != places[:-1])))
@@ -800,9 +803,9 @@ def bag_sums(
     Args:
         weight: (K, D).
         factors: (N,), or None for ones.
-        indices: arrays (N,): the row of each sample,
-        bags: and the sum it belongs to, not falling.
-        count: of sums.
+        indices: an array (N,), the row of each sample.
+        bags: an array (N,), the sum that each sample belongs to, in ascending order.
+        count: the number of sums.
         scale_grad_by_freq: see `embedding_dense_backward`.
     """
     rows = weight.take(indices, 0)
@@ -820,9 +823,9 @@ def bag_maxima(weight: Array, indices: Any, bags: Any, filled: Any) -> tuple[Arr
 
     Args:
         weight: (K, D).
-        indices: arrays (N,): the row of each sample,
-        bags: and the bag it belongs to, not falling.
-        filled: (bags, 1), whether a bag has any sample; those without give 0.
+        indices: an array (N,), the row of each sample.
+        bags: an array (N,), the bag that each sample belongs to, in ascending order.
+        filled: (bags, 1), whether a bag has any sample; an empty bag gives 0.
     """
     out = np.zeros((len(filled), weight.shape[1]), weight.dtype)
     where = np.zeros(out.shape, np.int64)

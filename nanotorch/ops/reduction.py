@@ -110,7 +110,7 @@ def sum_along(
 
 
 NOT_GIVEN: Any = Absent("<all>")
-NOT_KEPT: Any = 0  # the default of `keepdim`: false, but not the False that a call may give
+NOT_KEPT: Any = 0  # a default for `keepdim` that is false, but tells from a given False
 # The forms of `sum` and `mean`, as `overloads` takes them.
 WHOLE = "Tensor input, *, torch.dtype dtype = None"
 ALONG = "Tensor input, tuple of ints dim, bool keepdim = False, *, torch.dtype dtype = None"
@@ -141,7 +141,7 @@ def count(shape: tuple[int, ...], dim: tuple[int, ...]) -> int:
 
 
 def require_mean_dtype(input: Array, dtype: DType | None) -> None:
-    """A mean of integers needs to be told its dtype."""
+    """Refuse a mean of integers without a ``dtype``."""
     if dtype is None and input.dtype.kind == "f":
         return
     kind = dtypes.of_array(input) if dtype is None else dtypes.as_dtype(dtype)
@@ -161,7 +161,7 @@ def mean_all(input: Array, dtype: DType | None = None) -> Array:
     """The mean of all elements."""
     require_mean_dtype(input, dtype)
     kind = input.dtype if dtype is None else dtypes.as_dtype(dtype)._numpy
-    # Half precision alone would not reach far.
+    # The sum may exceed the range of half precision.
     if kind.itemsize == 2:
         return np.true_divide(sum_whole(input.astype(SINGLE)), input.size).astype(kind)
     return np.true_divide(sum_whole(input.astype(kind, copy=False)), input.size, dtype=kind)
@@ -179,7 +179,7 @@ def mean_along(
     """The mean along dimensions."""
     require_mean_dtype(input, dtype)
     kind = input.dtype if dtype is None else dtypes.as_dtype(dtype)._numpy
-    # Half precision alone would not reach far.
+    # The sum may exceed the range of half precision.
     held = input.astype(SINGLE if kind.itemsize == 2 else kind, copy=False)
     total = sum_over(held, dim, keepdim)
     return np.asarray(np.true_divide(total, count(input.shape, dim))).astype(kind, copy=False)
@@ -203,7 +203,7 @@ def cumsum(input: Array, dim: int, *, dtype: DType | None = None) -> Array:
 
 
 def provide_in_place(name: str) -> None:
-    """`cumsum_` or `cumprod_`, whose ``dtype`` can be none but the tensor's own."""
+    """Make `cumsum_` or `cumprod_`, which accepts no ``dtype`` but the tensor's own."""
     written = inplace_form(name)
 
     def function(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
@@ -215,7 +215,7 @@ def provide_in_place(name: str) -> None:
 
 
 provide_in_place("cumsum")
-STRETCH = 1 << 15  # numbers of double precision that stay near a processor
+STRETCH = 1 << 15  # numbers of double precision that fit a processor's cache
 
 
 def accumulated(function: np.ufunc, input: Array, dim: int, kind: np.dtype) -> Array:
@@ -235,8 +235,9 @@ def accumulated(function: np.ufunc, input: Array, dim: int, kind: np.dtype) -> A
     out = np.empty(source.shape, kind)
     many = max(1, STRETCH // (size * row))
     step = max(4, STRETCH // (many * row) // 4 * 4)
-    # Where NumPy accumulates, each element waits for the one before it: long rows go side by side,
-    # and very short ones lie apart, as the loops inside NumPy run along the last dimension.
+    # In NumPy's `accumulate`, each element waits for the one before it. So many or long rows are
+    # added as whole vectors, side by side. Otherwise very short rows (`apart`) are transposed in
+    # memory, because NumPy's inner loops run along the last dimension.
     side_by_side = many * row >= 512 or size < 16
     apart, last = row < 16 and not side_by_side, np.empty(0)
     for first in range(0, len(source), many):
@@ -261,7 +262,7 @@ def accumulate_rows(function: np.ufunc, held: Array, side_by_side: bool) -> None
         for before, after in itertools.pairwise(held):
             function(before, after, out=after)
         return
-    even = len(held) - len(held) % 4 if function is np.add else 0  # products may overflow in parts
+    even = len(held) - len(held) % 4 if function is np.add else 0  # products could overflow
     if even:
         strips = [held[i:even:4] for i in range(4)]
         for before, strip in itertools.pairwise(strips):
@@ -281,7 +282,7 @@ def reverse_cumsum(input: Array, dim: int) -> Array:
     return np.flip(accumulated(np.add, np.flip(input, dim), dim, input.dtype), dim).copy()
 
 
-# Products. Their formulas name the result only to notice, as PyTorch does, that it was written to.
+# Products. Formulas name `out` even if unused: then, as in PyTorch, a write to `out` is an error.
 
 
 def product_slope(g: Any, input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
@@ -328,7 +329,7 @@ def prod_along(
 @hidden_op(input=lambda g, input: others_slope(g, input), wide=True)
 def others(input: Array) -> Array:
     """For each element, the product of the others along the last dimension."""
-    if input.all():  # a nan is in all products, as PyTorch's division has it
+    if input.all():  # with a nan, all products are nan, as in PyTorch
         return multiply_all(input, -1, None, None, True) / input
     ones = np.ones((*input.shape[:-1], 1), input.dtype)
     before = np.cumprod(np.concatenate([ones, input[..., :-1]], -1), -1)
@@ -412,7 +413,7 @@ def logsumexp(input: Array, dim: Any, keepdim: bool = False) -> Array:
 
 
 def require_float_input(input: Array, name: str = "std and var") -> None:
-    """A variance of integers is not defined."""
+    """Refuse integers, which have no variance."""
     if input.dtype.kind != "f":
         raise NotImplementedError(f"{name} only support floating point and complex dtypes")
 
@@ -421,7 +422,7 @@ NO_FREEDOM = (
     "{}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
     "factor (input numel divided by output numel)."
 )
-MANY = 8192  # elements, from which on a pass more takes longer than a function more
+MANY = 8192  # elements; for more, a further pass costs more than a further call
 PART = 1 << 17  # elements that fit a cache in double precision
 
 
@@ -442,7 +443,7 @@ def spread_and_mean(
         squares -= level
         enough = (squares > level * 1e-6).all()
     if not enough:
-        if input.size <= PART:  # as most are, without a call more
+        if input.size <= PART:  # the usual case, without `in_parts`
             mean, squares = deviations(input.astype(DOUBLE, order="C"), dim)
         else:
             mean, squares = in_parts(deviations, input, dim)
@@ -452,9 +453,9 @@ def spread_and_mean(
 
 
 def in_parts(function: Any, input: Array, dim: tuple[int, ...]) -> Sequence[Array]:
-    """What a function of values in double precision makes of parts that fit a cache, together.
+    """Apply a function to parts of ``input``, converted to double, that fit a cache.
 
-    Its results are added up if they are sums (`powers`), and short; they are joined otherwise.
+    Results of the parts are added if they are sums (`powers`) and short, and joined otherwise.
     """
     if input.size <= PART or (function is deviations and len(dim) == input.ndim):
         return function(input.astype(DOUBLE, order="C"), dim)
@@ -508,7 +509,7 @@ def variance_slope(
     """``2 / (n - correction) * (input - mean)``, for each result's share."""
     n = count(input.shape, dim) - correction
     share, mean = spread(g, tuple(input.shape), dim, keepdim), mean_along(input, dim, True)
-    if overall and n <= 0:  # no number at the mean, infinite elsewhere
+    if overall and n <= 0:  # nan at the mean, infinite elsewhere
         return share * ((1.0 - 1.0 * (input == mean)) * math.inf)
     return share * (2 / n if n else math.inf) * (input - mean)
 
@@ -582,7 +583,7 @@ def shared(g: Any, input: Any, out: Any, dim: tuple[int, ...], keepdim: bool) ->
 
 
 def shared_by_all(g: Any, input: Any, out: Any) -> Any:
-    """As `shared`, over all elements; nans share what a nan received, others get none of a nan."""
+    """`shared` over all elements. If the extremum is nan, only the nans share the gradient."""
     shape, every = tuple(input.shape), tuple(range(input.ndim))
     result = spread(out, shape, every, False)
     at = (input == result) | ((input != input) & (result != result))
@@ -591,7 +592,7 @@ def shared_by_all(g: Any, input: Any, out: Any) -> Any:
 
 
 def require_elements(name: str, input: Array, dim: tuple[int, ...]) -> None:
-    """Nothing is the greatest of no elements."""
+    """Refuse to reduce a dimension without elements: it has no extremum."""
     for d in dim:
         if input.shape[normal_dim(d, input.ndim)] == 0:
             raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
@@ -612,7 +613,7 @@ def amin_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
 
 
 def some_dims(name: str, dim: Dims, input: Any) -> tuple[int, ...]:
-    """The dimensions to reduce, if they have elements; all of them only where there is one."""
+    """The dimensions to reduce; an error if one of them, or the whole input, has no elements."""
     if dim is None or (isinstance(dim, (tuple, list)) and not dim):
         return whole(name, input)
     if 0 in input.shape:
@@ -709,7 +710,7 @@ FIELDS: dict[str, Any] = {"dims": normal_dim, "fields": ("values", "indices")}
 
 
 def chosen(input: Array, indices: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    """The elements at ``indices``, whose dimension ``dim`` is kept as 1, and those."""
+    """The elements at ``indices`` and the indices, which keep dimension ``dim`` with size 1."""
     values = np.take_along_axis(input, indices, dim)
     return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
 
@@ -801,7 +802,7 @@ def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 
 
 def truth(reduce: Any, input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
-    """`any` and `all`: bool, but uint8 for uint8; along no dimension of each element."""
+    """`any` and `all`. The result is bool, but uint8 for uint8. ``dim=()`` tests each element."""
     axes = () if isinstance(dim, (tuple, list)) and not dim else normal_dims(dim, input.ndim)
     out = np.asarray(reduce(input._array, axes, keepdims=keepdim), order="C")
     return wrap(out.astype(np.uint8) if input.dtype == dtypes.uint8 else out)
@@ -834,7 +835,7 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
 def norm_slope(
     g: Any, input: Any, out: Any, ord: float, dim: tuple[int, ...], keepdim: bool
 ) -> Any:
-    """The gradient of a vector norm; zero where the norm is zero; none at all of a count."""
+    """The gradient of a vector norm: zero where the norm is zero, None if the norm is a count."""
     if ord == 0:
         return None
     if not keepdim:
@@ -846,7 +847,7 @@ def norm_slope(
         # Not zeros of all: the second derivative at zero is nan, which comes as such a gradient.
         return input * (g * zero_where(1 / out, out == 0))
     if math.isinf(ord):
-        # Not the result: of half precision that is rounded.
+        # Do not use `out`: in half precision it is rounded.
         size = absolute(input)
         largest = size == (amax if ord > 0 else amin)(size, dim, True)
         share = g / sum_along(largest, dim, True)
@@ -864,7 +865,7 @@ def norm_slope(
 def norm_along(input: Array, ord: float, dim: tuple[int, ...], keepdim: bool) -> Array:
     """``sum(abs(input) ** ord) ** (1 / ord)`` along dimensions."""
     need_kind("linalg.vector_norm", input)
-    if ord and count(input.shape, dim) == 1:  # no power that over- or underflows
+    if ord and count(input.shape, dim) == 1:  # the power could over- or underflow
         return maximum_of_all(np.abs(input), dim, None, None, keepdim)
     if ord == 2:
         return np.sqrt(sum_products(input, input, dim, keepdim))
@@ -877,9 +878,9 @@ def norm_along(input: Array, ord: float, dim: tuple[int, ...], keepdim: bool) ->
         return add_all(size != 0, dim, input.dtype, None, keepdim)
     if ord == 1:
         return sum_over(size, dim, keepdim)
-    # Not the operator: of a single number it would compute other last bits than of an array.
+    # Do not use `**`: for a single number its last bits differ from those for an array.
     total = sum_over(np.power(size, ord, out=...), dim, keepdim)
-    # In single precision already the exponent would not be exact.
+    # Compute in double: in single precision the exponent itself would be inexact.
     return np.power(total, 1 / ord, dtype=DOUBLE, out=...).astype(input.dtype, copy=False)
 
 

@@ -28,7 +28,7 @@ from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import check_width, need_ndim, need_tensors, require
 from nanotorch.ops.creation import alias, contiguous
 
-# Views of a part: one index, a slice, a diagonal, windows. Each has its adjoint: zeros around.
+# Views of a part: one index, a slice, a diagonal, windows. The gradient of each is zero elsewhere.
 
 
 WHOLE: Any = slice(None)
@@ -36,10 +36,10 @@ NO_SLICE = "slice() cannot be applied to a 0-dim tensor."
 
 
 def nothing_at(input: Array, items: tuple[Any, ...]) -> Array:
-    """``input[items]`` for integers and slices that lead to no elements.
+    """``input[items]`` for integers and slices that select no elements.
 
-    NumPy's view begins where ``input`` does. This one begins at the place that is meant, where
-    `resize_` may give it elements.
+    NumPy's empty view begins at the start of ``input``. This view begins at the place that the
+    items select: `resize_` may give it elements there.
     """
     start, shape, strides = address(input), list(input.shape), list(input.strides)
     for d in reversed(range(len(items))):
@@ -61,13 +61,13 @@ def nothing_at(input: Array, items: tuple[Any, ...]) -> Array:
 
 @op(input=lambda g, input_shape, dim, index: select_backward(g, input_shape, dim, index), view=True)
 def select(input: Array, dim: int, index: int) -> Array:
-    """The part at ``index`` of one dimension, which goes away."""
+    """The part at ``index`` of one dimension; the result lacks this dimension."""
     usual = dim == 0 and index.__class__ is int
     at = () if usual else (WHOLE,) * (normal_dim(dim, input.ndim) if input.ndim else as_int(dim))
     try:
         return input[index, ...] if usual else input[(*at, as_int(index), ...)]
     except (IndexError, OverflowError):
-        as_int(index)  # which refuses what 64 bits do not hold
+        as_int(index)  # raises an error for more than 64 bits
         if not input.ndim:
             raise IndexError("select() cannot be applied to a 0-dim tensor.") from None
         raise IndexError(
@@ -118,7 +118,7 @@ def slice_backward(
     batch=lambda call: part(call.whole("input"), (WHOLE, *call.args["items"])),
 )  # fmt: skip
 def part(input: Array, items: tuple[int | slice, ...]) -> Array:
-    """What several selections and slices lead to, in one step where none of them is recorded."""
+    """The part that several indices and slices select, in one step if none of them is recorded."""
     try:
         out = input[(*items, ...)]
     except OverflowError:
@@ -172,7 +172,7 @@ def diagonal_dims(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
 
 
 def diagonal_of(input: Array, offset: int, dim1: int, dim2: int) -> Array:
-    """A diagonal, to which one may write if one may write to ``input``."""
+    """A diagonal as a view, writable if ``input`` is: NumPy's own is always read-only."""
     offset, dims = as_int(offset), diagonal_dims(dim1, dim2, input.ndim)
     offset = min(max(offset, -input.shape[dims[0]]), input.shape[dims[1]])
     out = input.diagonal(offset, *dims)
@@ -268,7 +268,8 @@ def triu(input: Array, diagonal: int = 0) -> Array:
     view=True, public=False,
 )  # fmt: skip
 def unfold(input: Array, dimension: int, size: int, step: int) -> Array:
-    """Windows of ``size`` elements, ``step`` apart, along one dimension; within one: the last.
+    """Windows of ``size`` elements, ``step`` apart, along one dimension; a new last dimension runs
+    within each window.
 
     Raises:
         RuntimeError: for windows larger than the dimension.
@@ -285,8 +286,8 @@ def unfold(input: Array, dimension: int, size: int, step: int) -> Array:
     shape[dim] = (length - size) // step + 1
     shape.append(size)
     strides.append(strides[dim])
-    strides[dim] = min(strides[dim] * step, LARGE - 1)  # of one window it leads nowhere
-    # Not NumPy's `as_strided`, whose views do not tell whose memory they share.
+    strides[dim] = min(strides[dim] * step, LARGE - 1)  # a single window never uses it
+    # Do not use NumPy's `as_strided`: the `base` of its views is not the array that they share.
     if source.__class__ is np.ndarray and source.flags.c_contiguous:
         return np.ndarray(shape, source.dtype, source, 0, strides)
     memory = whole_memory(source)
@@ -298,7 +299,7 @@ def unfold(input: Array, dimension: int, size: int, step: int) -> Array:
 def unfold_backward(
     g: Array, shape: tuple[int, ...], dimension: int, size: int, step: int
 ) -> Array:
-    """Each window added where `unfold` took it."""
+    """Zeros of ``shape``, with each window added at its place: the adjoint of `unfold`."""
     if not shape:
         return g.reshape(-1)[:1].sum().reshape(())
     out = np.zeros(shape, g.dtype)
@@ -392,7 +393,7 @@ def reshape_alias(input: Array, size: tuple[int, ...]) -> Array:
     node="UnsafeViewBackward0", batch=dimensions,
 )  # fmt: skip
 def unsafe_view(input: Array, size: tuple[int, ...]) -> Array:
-    """A fresh tensor, which nobody else sees, in another shape: no view in the graph's eyes."""
+    """A new tensor in another shape. Nobody else holds the tensor, so the result is no view."""
     return seen_as(input, size)
 
 
@@ -400,11 +401,11 @@ def unsafe_view(input: Array, size: tuple[int, ...]) -> Array:
 def view(
     self: Tensor, *shape: Any, size: Sequence[int] | None = None, dtype: DType | None = None
 ) -> Tensor:
-    """The same memory in another shape; -1 stands for what is left.
+    """The same memory in another shape; -1 stands for the size that the others imply.
 
     Args:
-        shape: sizes, or a dtype of equal or other width to read the same bytes as; where either
-            is bfloat16, a copy of them.
+        shape: sizes; or a dtype: the result reads the same bytes as this dtype. If either dtype is
+            bfloat16, the result is a copy.
 
     Raises:
         RuntimeError: if the sizes do not fit the elements or their layout in memory.
