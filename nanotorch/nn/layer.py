@@ -1,4 +1,4 @@
-"""What families of layers share: their options, methods under their own names, sizes."""
+"""Bases of layers: layers that are a function with options; methods by layer; tuples of sizes."""
 
 import inspect
 import linecache
@@ -12,13 +12,13 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.nn.module import Module
 from nanotorch.ops.arguments import tensor_given
 
-FORMER = ("size_average", "reduce")  # options of losses that `reduction` stands for
+FORMER = ("size_average", "reduce")  # former options of losses, replaced by `reduction`
 
 HERE = __name__.rpartition(".")[0]
-OPERATIONS = "nanotorch.ops"  # whose functions take arrays, too
+OPERATIONS = "nanotorch.ops"  # functions of these modules accept arrays, too
 
 
-# Layers that are a function and its options.
+# Layers without parameters: each calls a function with the layer's options.
 
 
 @dataclass_transform(eq_default=False)
@@ -29,23 +29,23 @@ class Layer(Module):
             negative_slope: float = 0.01
             inplace: bool = False
 
-    The options become the arguments of `__init__` and, as attributes of the layer, arguments of the
-    function in `forward`. Those that `__init__` of the base takes are handed to it; tensors are
-    kept as buffers, and `__post_init__`, if there is one, is called in the end.
+    The options become the arguments of `__init__` and attributes of the layer. `forward` passes the
+    attributes to the function. `__init__` passes on the options that the base's `__init__` takes,
+    keeps tensors as buffers, and calls `__post_init__` at the end, if the class has one.
 
     Args:
-        function: what `forward` calls.
-        takes: the arguments of `forward`.
-        gives: the attributes that the function gets, if these are not the options.
-        shown: the options that `repr` shows, those behind a colon without their names; ``inplace``
-            only where it is set, of ``bias`` whether there is one.
-        kw_only: whether the options are given by name only.
+        function: the function that `forward` calls.
+        takes: the names of the arguments of `forward`.
+        gives: the names of the attributes that the function gets; default: all options.
+        shown: the options that `repr` shows. An option after a colon appears without its name. A
+            set ``inplace`` appears, an unset one does not. ``bias`` appears as True or False.
+        kw_only: whether the options are keyword-only.
     """
 
     _takes: ClassVar[Sequence[str]] = ("input",)
     _given: ClassVar[Sequence[str]] = ()
     _shown: ClassVar[Sequence[str]] = ()
-    _options: ClassVar[dict[str, Any]] = {}  # their types by name; those of the base come first
+    _options: ClassVar[dict[str, Any]] = {}  # option name -> type; the base's options come first
     _defaults: ClassVar[dict[str, Any]] = {}
 
     if TYPE_CHECKING:  # `__init_subclass__` makes it
@@ -83,7 +83,7 @@ class Layer(Module):
 
     @classmethod
     def _source_of_init(cls, kw_only: bool) -> str:
-        """The text of `__init__`; nothing where that of the base takes the same."""
+        """The source of `__init__`; "" if the base's `__init__` takes the same options."""
         options = cls._options
         arguments, passed, kept = ["self", "*"] if kw_only else ["self"], [], []
         code = cls.__init__.__code__
@@ -108,7 +108,7 @@ class Layer(Module):
 
     @classmethod
     def _source_of_forward(cls, function: Callable[..., Any]) -> str:
-        """The text of `forward`."""
+        """The source of `forward`."""
         code = inspect.unwrap(function).__code__
         takes, gives = cls._takes, cls._given
         names = (*takes, *gives)
@@ -116,7 +116,7 @@ class Layer(Module):
         given = [*takes]
         for name in gives:
             value = f"self.{name}"
-            if cls._options.get(name) == Tensor | None:  # where `self.weight` looks last
+            if cls._options.get(name) == Tensor | None:  # fast: `self.weight` would look there last
                 value = f"own[{name!r}] if {name!r} in (own := self._buffers) else {value}"
             given.append(value if in_order else f"{name}={value}")
         bare = function.__module__.startswith(OPERATIONS) and takes[0] == "input"
@@ -142,17 +142,17 @@ class Layer(Module):
 
 
 def unusual(layer: Any, **usual: Any) -> str:
-    """The options of a layer that are not the usual ones, as `repr` shows them."""
+    """The options of a layer that differ from the ``usual`` values, as `repr` shows them."""
     held = {name: getattr(layer, name) for name in usual}
     return "".join(f", {name}={held[name]}" for name in usual if held[name] != usual[name])
 
 
 def executed(cls: type, methods: str, function: Any) -> dict[str, Any]:
-    """The methods that a text defines for a class; tracebacks and debuggers show it."""
+    """Execute the source of a class's methods; tracebacks and debuggers show this source."""
     if not methods:
         return {}
     source, filename = f"class {cls.__name__}:\n{methods}", f"<nanotorch layer {cls.__name__}>"
-    # The function is looked up at each call, as in a method that somebody writes.
+    # `forward` looks the function up in its module at each call, as a handwritten method does.
     home = function and sys.modules[function.__module__]
     names = {"__name__": cls.__module__, "layer": cls, "home": home, "tensor_given": tensor_given}
     exec(compile(source, filename, "exec"), names)
@@ -161,17 +161,17 @@ def executed(cls: type, methods: str, function: Any) -> dict[str, Any]:
     return {name: written[name] for name in ("__init__", "forward") if name in written}
 
 
-# Layers of one family share their code; PyTorch's have methods of their own, as messages tell.
+# Layers of one family share methods here. In PyTorch each layer has its own, and errors name it.
 
 
 class OwnNames:
-    """The base of a family: its layers' methods bear the layer's name, though they inherit them.
+    """The base of a family of layers: gives each layer copies of methods, under its own name.
 
-    So it is ``Conv2d.__init__()`` that misses an argument, as in PyTorch, and not the ``__init__``
-    of what convolutions share. Classes of users inherit as always.
+    Then, as in PyTorch, an error about a missing argument names ``Conv2d.__init__()`` and not the
+    ``__init__`` of the base of convolutions. Users' subclasses inherit methods as usual.
 
     Attributes:
-        _own_names: of those methods.
+        _own_names: the names of these methods.
     """
 
     _own_names: tuple[str, ...] = ("__init__", "forward")
@@ -197,9 +197,9 @@ def renamed(function: Any, name: str) -> Any:
     return copy
 
 
-# Sizes by dimension, given as one number or several: `_pair(3)` is `(3, 3)`.
+# Sizes by dimension, from one number or several: `_pair(3)` is `(3, 3)`.
 #
-# PyTorch has these in `nn.modules.utils`, from where programs with layers of their own import them.
+# Programs with their own layers import these functions, which PyTorch has in `nn.modules.utils`.
 
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:

@@ -164,11 +164,11 @@ class Dropout3d(_DropoutNd, function=F.dropout3d):
 # Tables of vectors: `Embedding` and `EmbeddingBag`.
 
 
-NORMS = {"max_norm": None, "norm_type": 2, "scale_grad_by_freq": False}  # `repr` shows others
+NORMS = {"max_norm": None, "norm_type": 2, "scale_grad_by_freq": False}  # `repr` omits these values
 
 
 class _Table(Module):
-    """What both share: the table and its options."""
+    """The base of `Embedding` and `EmbeddingBag`: the table and its options."""
 
     weight: Tensor
 
@@ -216,7 +216,7 @@ class Embedding(_Table):
         num_embeddings: K.
         embedding_dim: D.
         padding_idx: a row that is zeros at first and gets no gradient; may be negative.
-        max_norm: rows that are used and whose norm is greater are scaled down to it.
+        max_norm: each use of a row with a greater norm first scales the row down to this norm.
         norm_type: which norm. Default: 2.
         scale_grad_by_freq: divide a row's gradient by how often it is used. Default: False.
         sparse: must be False.

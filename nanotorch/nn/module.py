@@ -30,12 +30,13 @@ NONE: dict[str, Any] = {}
 
 
 def unassignable(value: Any, where: str, kind: str, asked: str = "expected") -> TypeError:
-    """The error for what is not of the kind that can be registered there."""
+    """The error for a value of a type that cannot be registered there."""
     return TypeError(f"cannot assign '{typename(value)}' {where} ({kind} or None {asked})")
 
 
 class ModuleTree:
-    """Registers what is assigned to it and lists it; the base of `Module`."""
+    """Registers the parameters, buffers and modules assigned to it, and lists them; a base of
+    `Module`."""
 
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
@@ -45,7 +46,7 @@ class ModuleTree:
     # Attributes
 
     def __getattr__(self, name: str) -> Any:
-        # Called for what ordinary look-up does not find, which every use of a parameter is.
+        # Python calls this where ordinary look-up fails: so for every use of a parameter.
         own = self.__dict__
         if name in own.get("_parameters", NONE):
             return own["_parameters"][name]
@@ -89,7 +90,7 @@ class ModuleTree:
                 self._is_ours = False  # it is the user's own from now on
 
     def _forget(self, name: str, keep: str) -> None:
-        """Take ``name`` out of everything that could hold it but ``keep``."""
+        """Remove ``name`` from every dict that could hold it, except the dict ``keep``."""
         self.__dict__.pop(name, None)
         for kind in ("_parameters", "_buffers", "_modules"):
             if kind != keep:
@@ -202,7 +203,7 @@ class ModuleTree:
         Args:
             memo: modules to leave out; those found are added.
             prefix: what every name begins with.
-            remove_duplicate: list a module that has several places once only. Default: True.
+            remove_duplicate: list a module only once even if it has several names. Default: True.
         """
         seen = set() if memo is None else memo
         if self in seen:
@@ -235,7 +236,7 @@ class ModuleTree:
         self, get_members_fn: Callable[[Any], Iterable[tuple[str, Any]]], prefix: str = "",
         recurse: bool = True, remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Any]]:  # fmt: skip
-        """What a function lists of each module of the tree, with dotted names."""
+        """The members that ``get_members_fn`` lists for each module of the tree, by dotted name."""
         seen: set[Any] = set()
         modules: Iterable[tuple[str, Any]] = [(prefix, self)]
         if recurse:
@@ -299,7 +300,7 @@ class ModuleTree:
         Args:
             target: the place; its parent must exist.
             module: the module to put there.
-            strict: there must be one already. Default: False.
+            strict: the place must hold a module already. Default: False.
 
         Raises:
             ValueError: for an empty name, or if ``module`` is no module.
@@ -358,7 +359,7 @@ NO_EXTRA_STATE = (
 
 
 class _IncompatibleKeys(NamedTuple):
-    """What a state dict and a module do not have in common."""
+    """The names that only a state dict has, and those that only a module has."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -382,7 +383,7 @@ class ModuleState(ModuleTree):
     _load_state_dict_pre_hooks_with_module: set[int]
     _load_state_dict_post_hooks: HookDict
 
-    # Out
+    # From the module to a dict
 
     def state_dict(
         self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False
@@ -431,22 +432,22 @@ class ModuleState(ModuleTree):
         return {n: tensor for n, tensor in held.items() if tensor is not None and n not in passing}
 
     def get_extra_state(self) -> Any:
-        """What else to store in the state dict; implemented together with `set_extra_state`.
+        """Further state for the state dict; a subclass overrides this and `set_extra_state`.
 
         Raises:
-            RuntimeError: here, where there is none.
+            RuntimeError: always, in this base class.
         """
         raise RuntimeError(NO_EXTRA_STATE.format(method="Module.get_extra_state()"))
 
     def set_extra_state(self, state: Any) -> None:
-        """Take back what `get_extra_state` gave.
+        """Restore the state that `get_extra_state` returned.
 
         Raises:
-            RuntimeError: here, where there is none.
+            RuntimeError: always, in this base class.
         """
         raise RuntimeError(NO_EXTRA_STATE.format(method="Module.set_extra_state()"))
 
-    # In
+    # From a dict to the module
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
@@ -454,10 +455,10 @@ class ModuleState(ModuleTree):
         """Copy the tensors of a state dict into the parameters and buffers.
 
         Args:
-            state_dict: what `state_dict` gave.
-            strict: its names must be exactly the module's. Default: True.
-            assign: put its tensors in the place of the module's instead of copying; whether they
-                require grad stays as it was. Default: False.
+            state_dict: a result of `state_dict`.
+            strict: the names in it must be exactly the module's. Default: True.
+            assign: replace the module's tensors by those of the dict instead of copying the values.
+                Each new tensor requires grad if the old one did. Default: False.
 
         Returns:
             The missing and the unexpected names.
@@ -544,7 +545,7 @@ class ModuleState(ModuleTree):
     def _take(
         self, name: str, key: str, tensor: Tensor, value: Any, assign: bool, errors: list[str]
     ) -> None:
-        """Copy or assign one tensor of a state dict; what does not work is noted in ``errors``."""
+        """Copy or assign one tensor of a state dict; append any error to ``errors``."""
         if not isinstance(value, Tensor):
             errors.append(
                 f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like '
@@ -598,7 +599,7 @@ class ModuleState(ModuleTree):
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """Call ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys,
-        unexpected_keys, error_msgs)`` before the module takes what is its own.
+        unexpected_keys, error_msgs)`` before the module loads its own parameters and buffers.
         """
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
@@ -626,7 +627,7 @@ def _overrides(module: ModuleState, name: str) -> bool:
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
     """Take ``prefix`` off the names of a state dict that begin with it, in place.
 
-    So that the state of a layer that was wrapped, as by `DataParallel`, fits the layer itself.
+    Then the state of a layer wrapped by `DataParallel` or the like fits the layer itself.
     """
     for key in list(state_dict):
         if key.startswith(prefix):
@@ -664,11 +665,11 @@ class Module(ModuleCall, ModuleState):
             def forward(self, x):
                 return self.out(torch.relu(self.hidden(x)))
 
-    What is assigned as an attribute is registered: `Parameter` objects among the `parameters`,
-    modules among the `children`, `Buffer` objects among the `buffers`.
+    An assignment to an attribute registers the value: a `Parameter` among the `parameters`, a
+    module among the `children`, a `Buffer` among the `buffers`.
 
     Attributes:
-        training: whether the module is in training mode, which `Dropout` and `BatchNorm` ask.
+        training: whether the module is in training mode; `Dropout` and `BatchNorm` depend on it.
     """
 
     training: bool
@@ -685,7 +686,7 @@ class Module(ModuleCall, ModuleState):
             raise TypeError(
                 f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given"
             )
-        own = self.__dict__  # past `__setattr__`, which would look at each of these
+        own = self.__dict__  # bypasses `__setattr__`, which would check each of these
         own["training"] = True
         own["_parameters"], own["_buffers"] = {}, {}
         own["_non_persistent_buffers_set"] = set()
@@ -743,7 +744,7 @@ class Module(ModuleCall, ModuleState):
         return self
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Replace the values of all parameters, their gradients and all buffers by ``fn``'s."""
+        """Replace all parameters, their gradients and all buffers by the results of ``fn``."""
         if recurse:
             for module in self.children():
                 module._apply(fn)

@@ -1,4 +1,4 @@
-"""The base of all optimizers, and whether their steps come before a schedule's."""
+"""`Optimizer`, the base class, and a check that optimizers step before their schedules."""
 
 import functools
 import itertools
@@ -106,8 +106,8 @@ class Optimizer:
             self.add_param_group(group)
 
     def _prepare(self) -> None:
-        """Make what a copy or a restored object does not take over."""
-        own = self.__dict__  # past `__setattr__`, which is slower
+        """Make the attributes that are not copied or pickled: caches and dicts of hooks."""
+        own = self.__dict__  # bypasses `__setattr__`, which is slower
         own["_flats"] = {}
         for kind in HOOKS:
             if kind not in own:
@@ -139,7 +139,7 @@ class Optimizer:
 
         Args:
             param_group: the key ``params`` (a tensor, tensors, or pairs of name and tensor) and
-                options; for the others the defaults hold.
+                options; other options have their defaults.
 
         Raises:
             TypeError, ValueError: see `Optimizer`.
@@ -238,7 +238,8 @@ class Optimizer:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over the options and the state of a `state_dict`.
 
-        The parameters keep their places; floating-point state takes their dtypes, but for ``step``.
+        State goes to parameters by position. Floating-point state is converted to the parameter's
+        dtype, except ``step``.
 
         Raises:
             ValueError: if the groups differ in number or size.
@@ -307,7 +308,7 @@ HOOKS = tuple([name for name in Optimizer.__annotations__ if name.endswith("_hoo
 
 
 def with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
-    """A class's `step` between the hooks of its object; `super().step()` calls them not again."""
+    """Wrap a class's `step`: call the step hooks around it, but not again for `super().step()`."""
 
     @functools.wraps(step)
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
@@ -367,7 +368,7 @@ def fitted(param: Tensor, value: Any, key: Any = None) -> Any:
     return value
 
 
-# For schedulers: whether an optimizer has stepped before them.
+# For schedulers, which warn if the optimizer has not stepped before them.
 
 
 def watch_steps(optimizer: Optimizer) -> None:

@@ -1,4 +1,4 @@
-"""Optimizers that are an update rule: options, state, and a few array operations a parameter."""
+"""Optimizers that apply one update rule, a few array operations, to each parameter."""
 
 import functools
 import math
@@ -30,9 +30,9 @@ def number(option: Any) -> Any:
 
 @functools.lru_cache(maxsize=512)
 def scalar(value: float, dtype: np.dtype) -> np.ndarray:
-    """A number as a 0-d array, with which NumPy computes faster than with a Python number.
+    """A number as a 0-d array: NumPy computes faster with it than with a Python number.
 
-    Beside half precision it keeps its digits in single.
+    For half precision the array is single, so the number keeps its digits.
     """
     return np.array(value, SINGLE if dtype == HALF else dtype)
 
@@ -43,7 +43,7 @@ def scalars(dtype: np.dtype, *values: float) -> list[np.ndarray]:
 
 
 def factor(value: float, dtype: np.dtype) -> np.ndarray:
-    """As `scalar`, of what is added; PyTorch's `add` has its factor in half precision too."""
+    """`scalar` for a factor of PyTorch's `add`, which rounds its factor to half precision, too."""
     return scalar(dtype.type(value), dtype) if dtype == HALF else scalar(value, dtype)
 
 
@@ -55,7 +55,7 @@ def counter(value: float) -> Tensor:
 
 # Options that are out of their range, in PyTorch's words.
 
-# What stands for options that states do not have, where that is not False.
+# Values for options that a loaded state lacks; for any other option False.
 NOT_FALSE = {"foreach": None, "fused": None, "momentum": 0}
 # The greatest values of options that must be at least 0.
 GREATEST = {"rho": 1.0} | dict.fromkeys(
@@ -77,23 +77,23 @@ def check_learning_rate(lr: Any) -> None:
         raise ValueError(f"Invalid learning rate: {lr}")
 
 
-# What the rules have in common.
+# The base of the rules.
 
 
 class Rule(Optimizer):
     """An optimizer whose step is the same few array operations for every parameter.
 
-    A subclass declares its options as the arguments of ``__init__``, which hands on its `locals`,
-    and has the formulas: `_begin`, `_numbers` and `_update`. What is here holds for all of them:
-    the checks of options, the count of steps, ascent, and decay of the weights.
+    A subclass declares its options as the arguments of ``__init__``, which passes its `locals` on.
+    It has the formulas: `_begin`, `_numbers` and `_update`. This base does the rest: it checks
+    options, counts steps, negates gradients for ``maximize``, and decays weights.
 
     Attributes:
         _options: the names of the options in the order of `defaults`.
-        _state: the names of the arrays like the parameter that are kept for it, zeros at first.
-        _later: those options that states from before them do not have.
-        _counters: the state that is one number per parameter.
-        _writes: how often `_update` writes to a parameter, as PyTorch counts it.
-        _decaying: whether there is a weight decay; a group's own is not looked at otherwise.
+        _state: the names of the state arrays of a parameter's shape, which begin as zeros.
+        _later: the options that newer versions of PyTorch added; older saved states lack them.
+        _counters: the names of the state that is one number per parameter.
+        _writes: how often `_update` writes to a parameter, by PyTorch's count.
+        _decaying: whether this optimizer has weight decay at all.
     """
 
     _options: ClassVar[str]
@@ -128,7 +128,7 @@ class Rule(Optimizer):
                         raise ValueError(f"Invalid beta parameter at index {position}: {beta}")
 
     def _begin(self, p: Array, group: Group) -> State:
-        """The state of a parameter before its first step, but for the count."""
+        """The state of a parameter before its first step, without the step count."""
         return zeros(p, *self._state.split())
 
     def _numbers(self, group: Group, t: float, dtype: np.dtype) -> Numbers:
@@ -155,7 +155,7 @@ class Rule(Optimizer):
         loss = None if closure is None else evaluate(closure)
         writer = (f"{type(self).__name__}.step", here())
         for group in self.param_groups:
-            key: Any = None  # of which step and dtype the numbers are
+            key: Any = None  # the step and the dtype that `numbers` are for
             numbers: Numbers = ()
             alike = self._counters == ("step",) and not group.get("capturable")
             flat = flat_of(self, group) if alike else None
@@ -180,7 +180,7 @@ class Rule(Optimizer):
         return loss
 
     def _apply(self, p: Array, g: Array, state: State, group: Group, numbers: Numbers) -> int:
-        """Change a parameter in place, with decay; how often PyTorch writes to it."""
+        """Change a parameter in place, with decay; return how often PyTorch writes to it."""
         decay = number(group.get("weight_decay", 0)) if self._decaying else 0
         decoupled = bool(decay and group.get("decoupled_weight_decay"))
         if group["maximize"]:
@@ -214,7 +214,7 @@ def accumulate(average: Array, g: Array, keep: Array, gain: Array) -> None:
 
 
 def approaching(gain: float, dtype: np.dtype) -> tuple[bool, Array]:
-    """For `approach`: from which side to compute the average, and the share of the difference."""
+    """The ``gain`` for `approach`: whether to start from the average, and a factor."""
     near = gain < 0.5
     return near, scalar(gain if near else 1 - gain, dtype)
 
@@ -287,7 +287,7 @@ class SGD(Rule):
             lr, momentum = group["lr"], group["momentum"]
             if isinstance(lr, Tensor):
                 lr = number(lr)
-            kind = rate = None  # the dtype of which the rate is
+            kind = rate = None  # the learning rate as an array, and its dtype
             plain = not (momentum or group["weight_decay"] or group["maximize"])
             flat = None if plain else flat_of(self, group)
             if flat is not None and (not momentum or "momentum_buffer" in flat.state):
@@ -311,7 +311,7 @@ class SGD(Rule):
 
 
 def direction(p: Array, g: Array, state: dict[str, Any], group: Group) -> Array:
-    """What to step along: the gradient of a parameter with decay and momentum."""
+    """The direction of a parameter's step: its gradient with decay and momentum."""
     dtype, momentum, dampening = p.dtype, group["momentum"], group["dampening"]
     decay = number(group["weight_decay"])
     if group["maximize"]:

@@ -54,20 +54,19 @@ Number = Tensor | np.ndarray[Any, Any] | float
 
 
 class Samples(Protocol[T_co]):
-    """What gives samples by index, as a dataset or a list."""
+    """An object that gives samples by index, such as a dataset or a list."""
 
     def __getitem__(self, index: Any, /) -> T_co: ...
 
 
 class DataLoader(Generic[T_co]):
-    """Goes through a dataset in batches, anew each time it is iterated over.
+    """Iterates over a dataset in batches; each iteration is a new pass.
 
-    The same seed gives the samples in PyTorch's order, and workers PyTorch's seeds. Batches of a
-    `TensorDataset`, and of a `Subset` of one, are cut out of its tensors at once; their values are
-    those of collating sample by sample.
+    The same seed gives the samples in PyTorch's order, and gives workers PyTorch's seeds. A batch
+    of a `TensorDataset`, or of a `Subset` of one, is indexed out of its tensors at once. Its values
+    equal those of samples collated one by one.
 
-    With `state_dict` and `load_state_dict`, another process resumes a pass at the batch at
-    which this one stopped.
+    `state_dict` and `load_state_dict` let another process resume a pass at the next batch.
 
     Args:
         dataset: something with `__getitem__` and `__len__`, or an `IterableDataset`.
@@ -82,7 +81,7 @@ class DataLoader(Generic[T_co]):
             `default_convert`.
         pin_memory, pin_memory_device: accepted for PyTorch's sake; there is no such memory.
         drop_last: leave out the last batch if it is smaller. Default: False.
-        timeout: how many seconds to wait for a worker's batch; 0 is for ever. Default: 0.
+        timeout: how many seconds to wait for a worker's batch; 0 waits without end. Default: 0.
         worker_init_fn: called in each worker with its number, after its random numbers are seeded.
         multiprocessing_context: what starts the workers: a context of `multiprocessing`, or
             ``"fork"``, ``"spawn"``, ``"forkserver"``. Default: Python's default.
@@ -155,7 +154,7 @@ class DataLoader(Generic[T_co]):
         elif batch_size is None and drop_last:
             raise ValueError("batch_size=None option is mutually exclusive with drop_last")
         if sampler is None and streams:
-            sampler = itertools.repeat(None)  # one more sample, as often as one likes
+            sampler = itertools.repeat(None)  # for a stream: each item asks for the next sample
         elif sampler is None and shuffle:
             sampler = RandomSampler(dataset, generator=generator)
         elif sampler is None:
@@ -176,7 +175,7 @@ class DataLoader(Generic[T_co]):
         self.check_worker_number_rationality()
 
     def check_worker_number_rationality(self) -> None:
-        """Warn if there are to be more workers than processors for them."""
+        """Warn of more workers than processors."""
         bound = hasattr(os, "sched_getaffinity")
         processors = len(os.sched_getaffinity(0)) if bound else os.cpu_count() or 0
         if self.num_workers > processors:
@@ -208,7 +207,7 @@ class DataLoader(Generic[T_co]):
         object.__setattr__(self, name, value)
 
     def __len__(self) -> int:
-        """The number of batches; of an `IterableDataset`, as far as its length tells."""
+        """The number of batches; for an `IterableDataset`, as computed from its ``len``."""
         if not self._plan.streams:
             sampler: Any = self.sampler if self.batch_sampler is None else self.batch_sampler
             return len(sampler)
@@ -306,7 +305,7 @@ class DataLoader(Generic[T_co]):
         self, plan: Plan, seed: int, state: dict[str, Any] | None, mid_pass: bool
     ) -> "WorkerBatches":
         """Start workers."""
-        # What only loaders with workers need takes as long to import as NumPy's own parts.
+        # Import here: these modules are slow to import, and only loaders with workers need them.
         import multiprocessing
 
         from nanotorch.utils.data.worker import Job, WorkerBatches, WorkerPool, WorkerTable
@@ -329,7 +328,7 @@ class DataLoader(Generic[T_co]):
         order: Any = self.sampler if self.batch_sampler is None else self.batch_sampler
         indices = iter(order)
         if position.draws:
-            # PyTorch gives its workers this seed, and draws it without workers too.
+            # The workers' seed. As in PyTorch, it is drawn even without workers.
             position.seed = int((self.generator or default_generator).naturals(()).item())
             if self.num_workers:  # with workers, PyTorch asks for the indices a second time
                 indices = iter(order)
@@ -340,7 +339,7 @@ class DataLoader(Generic[T_co]):
         return indices
 
     def _counted(self, batches: Iterator[Any], reported: int) -> Iterator[Any]:
-        """Batches of a stream, with a warning of those beyond the length it told."""
+        """Batches of a stream; warns of each batch beyond the length that its ``len`` gave."""
         for count, batch in enumerate(batches, 1):
             if count > reported:
                 text = REPORTED.format(self.dataset, reported, count)
@@ -348,12 +347,11 @@ class DataLoader(Generic[T_co]):
             yield batch
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the pass stands that was begun last: tensors, numbers, texts, dicts and lists.
+        """The state of the latest pass, as tensors, numbers, texts, dicts and lists.
 
-        It counts the batches that were given. What has a `state_dict` and a `load_state_dict` of
-        its own, a dataset or a sampler, takes part with them. Of the random numbers it holds what
-        the order of the samples depends on, and those of the workers; those of the program itself
-        are for its checkpoint to save.
+        It counts the batches given so far. It includes the state of a dataset or a sampler that has
+        `state_dict` and `load_state_dict`. It includes the states of the random generators of the
+        order and of the workers. The program saves its own random state in its checkpoint.
 
         Raises:
             RuntimeError: for ``in_order=False``.
@@ -374,10 +372,10 @@ class DataLoader(Generic[T_co]):
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Let the next pass be the rest of the one that `state_dict` told of.
+        """Make the next pass the rest of the pass in ``state_dict``.
 
-        If that one was over, the next pass is a new one, as it would have been there. The loader
-        must be made as the other one was.
+        If that pass was over, the next pass is a new one: the one that would have come next there.
+        The loader must have the same arguments as the loader that gave the state.
 
         Raises:
             ValueError: for the state of a loader with another ``num_workers``.
