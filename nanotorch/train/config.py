@@ -1,4 +1,4 @@
-"""What a configuration is made of: places, mistakes, trees; sections, and what reads them."""
+"""The parts of a configuration: places, problems, trees, sections, and the reader of sections."""
 
 import inspect
 import json
@@ -56,7 +56,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Problem:
-    """One mistake: in which value, what is wrong with it, and where that is written."""
+    """One mistake: the path of the value, a message, and the place of the value."""
 
     path: str
     message: str
@@ -65,16 +65,16 @@ class Problem:
 
     def __str__(self) -> str:
         parts = [str(self.place)] if self.place else ["configuration"]
-        # An override's place already spells the path, so that it is not said twice.
+        # The place of an override contains the path: do not repeat it.
         if self.path and f": {self.path}=" not in parts[0]:
             parts.append(self.path)
         return ": ".join([*parts, self.message])
 
 
 class ConfigError(Exception):
-    """A configuration, or the data it names, cannot be used; says everything that is wrong.
+    """The error for a configuration, or for data that it names, with all problems found.
 
-    Whatever reads a configuration, or makes what it describes, may raise it.
+    Code that reads a configuration, or builds the objects in it, may raise this error.
     """
 
     def __init__(self, problems: Iterable[Problem]) -> None:
@@ -140,7 +140,8 @@ class Origins(dict[str, Place]):
         around = path
         while around:
             if place := self.get(around):
-                # An override says its own value, and not what else is in a section it has begun.
+                # The place of an override holds for its own value only, not for the other values of
+                # a section that the override has created.
                 given = place.source.removeprefix(COMMAND_LINE).partition("=")[0]
                 begun, depth = (len(OVERRIDE_STEP.findall(text)) for text in (around, given))
                 if place.rank < COMMANDED or begun >= depth:
@@ -149,12 +150,12 @@ class Origins(dict[str, Place]):
         return self.get("")
 
     def placed(self, problems: Iterable[Problem]) -> list[Problem]:
-        """Return problems that tell where their values were written."""
+        """Return the problems with the places of their values."""
         return [replace(p, place=p.place or self.nearest(p.path)) for p in problems]
 
     @contextmanager
     def told(self) -> Iterator[None]:
-        """Let problems that are found in the block tell where their values were written."""
+        """Add the places of values to the problems of a `ConfigError` in the block."""
         try:
             yield
         except ConfigError as error:
@@ -162,7 +163,7 @@ class Origins(dict[str, Place]):
 
 
 class Noted(list[Problem]):
-    """Problems that are told together: those of each block under `with noted`."""
+    """A list of problems to raise together. Each `with noted` block adds its `ConfigError`."""
 
     def __enter__(self) -> None:
         pass
@@ -188,7 +189,7 @@ def shown_path(path: Path) -> str:
 
 def quoted(value: object) -> str:
     """Return `repr(value)`, cut short; control characters cannot reach the terminal."""
-    # Cutting first keeps a megabyte from being escaped for sixty characters of it.
+    # Cut before `repr`: else it would escape a megabyte of text to show sixty characters.
     text = repr(value[: 2 * LONGEST_QUOTE] if isinstance(value, str) else value)
     return text if len(text) <= LONGEST_QUOTE else text[: LONGEST_QUOTE - 3] + "..."
 
@@ -393,10 +394,10 @@ NAMES = {
 def form(hint: Any) -> tuple[str, Any]:
     """Return the form of a type hint, and its parts.
 
-    A `component` has its registry, a section that is `chosen` by its name the sections, `arguments`
-    what there may be, something `limited` its hint and its check, a `union` its members, a `choice`
-    the values, a `list` the hint of its items, a `tuple` those of each, a `section` its class, and
-    what is `plain` its type.
+    The form decides the parts: of a `component` the registry; of a section `chosen` by its name the
+    sections; of `arguments` their keys; of a `limited` value the hint and the check; of a `union`
+    the members; of a `choice` the values; of a `list` the hint of its items; of a `tuple` the hint
+    of each item; of a `section` the class; of a `plain` value the type.
     """
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Annotated:
@@ -469,11 +470,12 @@ def meant_as(tree: "Tree", hint: Any) -> str:
     return "; remove the quotes" if digits == value else f"; write {digits}"
 
 
-# A tree of plain values into the frozen dataclasses that describe it.
+# The reader turns a tree of plain values into the frozen dataclasses that describe it.
 #
-# What a value may be is said by the type hint of its field and nowhere else: `int`, `float | None`,
+# Only the type hint of a field decides which values are valid: `int`, `float | None`,
 # `tuple[str, ...]`, `Literal["line"]`, `Annotated[int, Range(low=1)]`, another section, or a
-# component with the registry that knows its arguments. The walk never stops at the first mistake.
+# component with the registry that knows its arguments. The reader does not stop at a mistake: it
+# collects them all.
 
 
 Shared = Callable[[str, str], Collection[str]]
@@ -492,7 +494,7 @@ class Section:
     alternatives: ClassVar[Alternatives] = {}
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Yield `(field, message)` for what the fields' types cannot say."""
+        """Yield `(field, message)` for each problem that the fields' types cannot express."""
         about = self.alternatives
         given = [key for key in about if getattr(self, key) is not None]
         if about and not given:
@@ -617,11 +619,11 @@ def without(tree: Tree, keys: Collection[str], rank: int, lost: dict[str, Tree])
 
 
 class NotKnownError(Exception):
-    """A check asks for a value that is wrong itself."""
+    """Raised inside a check that needs a value which is itself invalid."""
 
 
 def partly(hint: type[Section], values: Mapping[str, Any], unknown: Collection[str]) -> Section:
-    """Return a section that raises `NotKnownError` for some of its values, to check the others."""
+    """Return a section whose invalid values raise `NotKnownError`, to check the valid ones."""
 
     def look_up(self: Any, name: str) -> Any:
         if name in unknown:
@@ -636,10 +638,10 @@ def partly(hint: type[Section], values: Mapping[str, Any], unknown: Collection[s
 
 
 class Reader:
-    """Reads trees by hints; what it finds grows as it goes, by the paths of values.
+    """Reads trees by type hints. Its attributes collect the results, by the paths of values.
 
     Args:
-        homes: tells at which paths a key may stand.
+        homes: returns the paths at which a key may stand.
     """
 
     def __init__(self, homes: Callable[[str], Sequence[str]] = lambda key: ()) -> None:

@@ -1,4 +1,4 @@
-"""A configuration file into a checked configuration, and back; what one may say."""
+"""Reads configuration files, checks and writes them; describes their keys to users and editors."""
 
 import ast
 import functools
@@ -62,11 +62,11 @@ from .config import (
 from .metrics import screen
 from .schema import FIT, GENERATORS, AnyConfig, Config, TrainedConfig
 
-# YAML text into a tree, with the command line's overrides applied.
+# YAML text becomes a tree, to which the overrides of the command line are applied.
 #
-# Only the syntax is known here: what the keys mean is in `schema`. The text is read from the
-# parser's events, so that nothing is ever constructed from a tag, the depth is bounded, and
-# every value keeps its line and column.
+# This part knows only the syntax; `schema` gives the keys their meaning. It reads the events of the
+# YAML parser, for three reasons: no tag constructs an object, the depth is bounded, and every value
+# keeps its line and column.
 
 
 DEEPEST = 40
@@ -108,8 +108,9 @@ def parse_yaml(text: str, start: Place, noted: Noted | None = None) -> Tree:
 
     Args:
         text: the document.
-        start: where it begins. One without a line, a command's argument, is the place of all of it.
-        noted: takes what is wrong with the document but leaves a tree; else it is raised, too.
+        start: the place where the document begins. A place without a line, that of an argument of
+            the command, stands for the whole document.
+        noted: collects the problems that still leave a tree; without it, these are raised.
     """
     import yaml
 
@@ -148,7 +149,7 @@ def parse_yaml(text: str, start: Place, noted: Noted | None = None) -> Tree:
 
 
 class Planter:
-    """Turns events of the parser into a tree; `problems` collects the keys that stand twice.
+    """Turns events of the parser into a tree; `problems` collects duplicate keys.
 
     Args:
         events: the events.
@@ -191,7 +192,7 @@ class Planter:
         return tree, size
 
     def _inner(self) -> Iterator[Any]:
-        """Yield the events with which what is in a list or a mapping begins."""
+        """Yield the first event of each value in a list or a mapping."""
         import yaml
 
         while not isinstance(event := next(self._events), yaml.CollectionEndEvent):
@@ -236,13 +237,13 @@ class Planter:
 def with_overrides(tree: Tree, overrides: Sequence[str], noted: Noted) -> Tree:
     """Return `tree` with each `key=value` of the command line put in, later ones last.
 
-    Values are YAML. Relative paths in them are meant from the current directory, as everywhere
-    on a command line.
+    Values are YAML. Relative paths in them begin at the current directory, as in any argument of
+    a command.
 
     Args:
         tree: the configuration.
-        overrides: what to put in.
-        noted: takes what is wrong with some of them.
+        overrides: texts of the form `key=value`.
+        noted: collects the problems of the overrides.
     """
     if "=" in overrides:
         raise usage_error(" ".join(overrides), "write key=value without spaces around the '='")
@@ -276,7 +277,7 @@ def over(before: Tree, tree: Tree) -> Tree:
 
 
 def replaced(tree: Tree, steps: Sequence[Step], value: Tree, done: int = 0) -> Tree:
-    """Return `tree` with `value` at the end of `steps`; what aliases share stays as it was."""
+    """Return a new tree with `value` at `steps`; parts that aliases share do not change."""
     if done == len(steps):
         return over(tree, value)
     step, here = steps[done], path_text(steps[:done])
@@ -297,7 +298,7 @@ def replaced(tree: Tree, steps: Sequence[Step], value: Tree, done: int = 0) -> T
         raise refusal(here, f"is {tree}, not a section", value.place)
     old = tree.entries.get(step, Entry(value.place, Scalar(None, value.place)))
     new = replaced(old.value, steps, value, done + 1)
-    # The key stands where the file has it, unless this very value is what is replaced.
+    # The key keeps its place in the file, unless the override replaces this very value.
     key_place = value.place if done + 1 == len(steps) else old.key_place
     return replace(tree, entries={**tree.entries, step: Entry(key_place, new)})
 
@@ -323,7 +324,7 @@ def read_tree(
         source: its name, for messages.
         noted: takes what is wrong with the files but leaves a tree.
         within: the files that inherit from this one.
-        known: takes the trees of those it inherits from: however many do, each is read once.
+        known: keeps the trees of base files, so that each is read once.
     """
     text = read_config_text(path, source)
     known = {} if known is None else known
@@ -335,7 +336,7 @@ def read_tree(
     names = entries.pop(KEY).value
     inner = (*within, path.resolve())
     result: Tree = replace(tree, entries=entries)
-    # The file itself comes last, and of several bases the later one wins.
+    # A later tree wins over an earlier one: the file itself is the last, after its bases.
     bases: list[Path] = []
     for name in names.items if isinstance(names, Items) else [names]:
         if not isinstance(name, Scalar) or not isinstance(name.value, str) or "\0" in name.value:
@@ -348,7 +349,7 @@ def read_tree(
             raise refusal(KEY, f"{quoted(name.value)} inherits from itself", name.place)
     for file, base in {base.resolve(): base for base in reversed(bases)}.items():
         if file not in known:
-            known[file] = tree  # it counts from now on: its own bases have lower ranks
+            known[file] = tree  # raises `len(known)`, so that the base's bases rank lower
             known[file] = read_tree(base, shown_path(base), noted, inner, known)
         inherited = known[file]
         if not isinstance(inherited, Table):
@@ -370,7 +371,7 @@ def merged(base: Tree, tree: Tree) -> Tree:
     return replace(tree, entries=entries)
 
 
-# Where a key belongs that stands in the wrong section: `lr` in `optimizer`.
+# The sections of each key, to tell the user where a misplaced key, such as `lr`, belongs.
 
 
 MOST_HOMES = 2

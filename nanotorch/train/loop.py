@@ -1,4 +1,4 @@
-"""The training loop: steps, and the events that everything else is attached to."""
+"""The training loop: steps, and events for the callbacks that do everything else."""
 
 import math
 import signal
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class LoopState(TypedDict):
-    """What a resumed run has to know of where the loop was."""
+    """The state of a loop that a resumed run needs."""
 
     epoch: int
     step: int
@@ -42,17 +42,17 @@ class Task(Protocol):
     """What watches the next step, and no other."""
 
     def batches(self, start: int) -> Iterable[Any]:
-        """Return what the steps of one epoch are taken with, without the first `start`."""
+        """Return the batches for the steps of one epoch, without the first `start`."""
 
     def step(self, batch: Any) -> tuple[float, int]:
         """Take one step; return the loss before it and how many samples that is the mean of."""
 
 
 class Callback:
-    """Base of what listens to a loop. The callbacks of an event are called in their order.
+    """Base of the objects that a loop calls at its events, in the order of the loop's `callbacks`.
 
-    `on_end` is called for every callback whose `on_start` was called, last first, however the
-    loop ends: an exception in a step or in another callback does not leave a file open.
+    The loop calls `on_end` of every callback whose `on_start` it has called, the last one first,
+    even after an exception. So a callback can close its files there.
     """
 
     def on_start(self, loop: "Loop") -> None:
@@ -62,16 +62,16 @@ class Callback:
         """After each step."""
 
     def on_epoch(self, loop: "Loop") -> None:
-        """After the last step of each epoch, also of one that the end of the training cuts."""
+        """After the last step of each epoch, even if the training ends within the epoch."""
 
     def on_settled(self, loop: "Loop") -> None:
-        """After all `on_step`, and after all `on_epoch`: a run can resume from what is kept now."""
+        """After all `on_step`, and after all `on_epoch`: a state saved now is complete."""
 
     def on_end(self, loop: "Loop") -> None:
         """After the last event."""
 
     def state(self) -> Any:
-        """Return what has to be known to resume; None if nothing has."""
+        """Return the state that a resumed run needs; None if it needs none."""
 
     def load_state(self, state: Any) -> None:
         """Go on from what `state` returned."""
@@ -126,19 +126,22 @@ class Loop:
         self.stop_reason = reason
 
     def pause(self, reason: str) -> None:
-        """Take no further step after the present one; a resumed run does as if nothing were."""
+        """Take no further step after the present one; a resumed run continues without a gap."""
         self._wish = reason
         if ranks.size() == 1:
             self.pause_reason = reason
 
     @property
     def complete(self) -> bool:
-        """Whether the training is over. What is measured and recorded may depend on this."""
+        """Whether the training is over. Measurements and records may depend on this."""
         return self.step >= self.steps or self.stop_reason is not None
 
     @property
     def done(self) -> bool:
-        """Whether this loop takes no further step. What is recorded must not depend on this."""
+        """Whether this loop takes no further step, as it is over or pauses.
+
+        Records must not depend on this: a paused and resumed run records what a whole run does.
+        """
         ended = self.stop_reason is not None or self.pause_reason is not None
         return ended or self.step >= self.steps
 
@@ -177,11 +180,11 @@ class Loop:
 
     @property
     def last_epoch_is_open(self) -> bool:
-        """Whether all steps are taken, but the end of their epoch has not been told."""
+        """Whether all steps are taken, but the callbacks have not had `on_epoch` for the last."""
         return self.stop_reason is None and self.step >= self.steps and self.position is not None
 
     def run_epoch(self) -> None:
-        """Take the steps of an epoch, or what is left of them, and tell of its end."""
+        """Take the remaining steps of an epoch, then call the callbacks' `on_epoch`."""
         if self.position is None:
             self.epoch, self.position = self.epoch + 1, 0
         if self.step < self.steps:
@@ -204,7 +207,7 @@ class Loop:
             self._settle()
 
     def _heed(self) -> None:
-        """Let all processes pause, or keep their state, after the same step."""
+        """Agree with the other processes, so that all pause, or save, after the same step."""
         wish, late = ranks.highest(PAUSES.index(self._wish), time.monotonic() >= self.save_from)
         self.to_save = bool(late)
         if wish:
@@ -235,7 +238,7 @@ between two equal runs: it is shown, but no part of the record."""
 
 @contextmanager
 def handling(numbers: Iterable[int], handle: Callable[[int, Any], None]) -> Iterator[None]:
-    """Let a function handle signals in the block; what was started with some ignored stays so."""
+    """Let a function handle signals in the block; a signal that was ignored stays ignored."""
     before = {}
     if threading.current_thread() is threading.main_thread():  # the only one that gets any
         kept = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
@@ -250,8 +253,8 @@ def handling(numbers: Iterable[int], handle: Callable[[int, Any], None]) -> Iter
 class StopOnSignal(Callback):
     """Lets Ctrl-C and SIGTERM end the run after the present step; a second one ends it at once.
 
-    Used in a `with` statement. In its block, but not between `on_start` and `on_end`, where there
-    is no step to wait for, the first signal raises `KeyboardInterrupt`.
+    Use it in a `with` statement. Before `on_start` and after `on_end` there is no step to wait for,
+    so there the first signal raises `KeyboardInterrupt`.
     """
 
     def __init__(self) -> None:
@@ -302,9 +305,9 @@ class StopEarly(Callback):
 
     Args:
         monitor: the value's name.
-        mode: whether less of it is better, or more; its name tells if None.
+        mode: "min" if a lower value is better, "max" if a higher one is; None decides by the name.
         patience: how many measurements in a row may be no better than the best.
-        min_delta: by how much a value must be better to count.
+        min_delta: the least difference that counts as better.
     """
 
     def __init__(self, monitor: str, mode: Mode | None, patience: int, min_delta: float) -> None:
@@ -333,7 +336,7 @@ class StopEarly(Callback):
 
 
 def sign_of(monitor: str, mode: Mode | None) -> int:
-    """Return what makes less of a value times this better."""
+    """Return 1 if a lower value is better, -1 if a higher one is."""
     if mode is None:
         mode = "min" if monitor.rpartition("/")[2] in LESS_IS_BETTER else "max"
     return 1 if mode == "min" else -1
@@ -367,7 +370,7 @@ class RecordSteps(Callback):
             self._write(loop.step, loop.epoch, values, speed)
 
     def on_epoch(self, loop: Loop) -> None:
-        self.on_start(loop)  # what is measured between two epochs is no training
+        self.on_start(loop)  # exclude the time of measurements between epochs
 
 
 class RecordEpochs(Callback):

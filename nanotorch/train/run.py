@@ -49,7 +49,7 @@ FINISHED, RUNNING = "finished", "running"
 
 
 class RecordValues(TypedDict):
-    """What there is in `run.json`."""
+    """The values in `run.json`."""
 
     status: str
     id: str
@@ -64,12 +64,14 @@ class RecordValues(TypedDict):
 
 
 class Record:
-    """What `run.json` says. It is written when a run has begun, and when the block ends after that.
+    """The contents of `run.json`.
+
+    `begin` writes the file. The end of the `with` block writes it again if the run has begun.
 
     Args:
-        directory: of the run.
-        values: what it says.
-        seconds: how long the run has taken before it was resumed.
+        directory: the directory of the run.
+        values: the contents at the beginning.
+        seconds: how long the run had taken before it was resumed.
     """
 
     def __init__(self, directory: Path, values: dict[str, Any], seconds: float = 0.0) -> None:
@@ -77,7 +79,7 @@ class Record:
         self._start = time.monotonic() - seconds
 
     def begin(self) -> None:
-        """Write what is known when a run begins."""
+        """Write the values that are known when a run begins."""
         run_directory.write_json(self._path, self.values)
         self._begun = True
 
@@ -104,7 +106,7 @@ class Record:
 
 
 def read_record(directory: Path) -> dict[str, Any]:
-    """Return what a run's record says."""
+    """Return the contents of a run's `run.json`."""
     values = run_directory.read_json(directory / RECORD, RecordValues)
     if values["status"] == FINISHED and not {"steps", "results"} <= values.keys():
         raise CheckpointError(directory / RECORD, "is finished, but lacks steps or results")

@@ -85,7 +85,7 @@ class Average(Callback):
         return self._averaged.module
 
     def finish(self, batches: Iterable[Any]) -> None:
-        """Measure the statistics of batch normalizations anew: a mean of weights has its own."""
+        """Measure the statistics of batch normalizations anew, with the averaged weights."""
         if self.begun and not self._by_steps:
             swa_utils.update_bn(batches, self.model)
 
@@ -189,7 +189,7 @@ class Training(Experiment):
         )
 
     def _warning(self, results: Mapping[str, float], targets: Mapping[str, NDArray[Any]]) -> str:
-        """Return what to try if one answer for all samples were better than the model's.
+        """Return advice if a constant answer is better than the model's answers.
 
         Args:
             results: the metrics.
@@ -224,8 +224,8 @@ class Training(Experiment):
         return ([tensor for batch in group for tensor in batch] for group in groups)
 
     def _begin_pass(self) -> None:
-        # Also where a pass was cut by the end of the training. One that was cut after its last
-        # batch is ended first: a sampler may draw random numbers there, too.
+        # Begin a new pass even if the end of the training cut the last one. If the last one was cut
+        # after its last batch, end it first: a sampler may draw random numbers at the end.
         cut = self.loader.state_dict()["pass"]
         if cut is not None and cut["batches"] == len(self.loader):
             next(iter(self.loader), None)
@@ -258,8 +258,8 @@ class Training(Experiment):
     def callbacks(self, recorder: Recorder) -> Sequence[Callback]:
         log, train, stopping = self.config.log, self.config.train, self.config.early_stopping
         events, write = recorder.events, recorder.write
-        # In this order: the rate is recorded with the step that it was used for, averages are
-        # measured after they were brought up to date, and schedules look at what was measured.
+        # The order matters: the learning rate is recorded before a schedule changes it, averages
+        # are updated before they are measured, and schedules read the new measurements.
         histograms = None
         if events and log.histograms:
             every = max(self.epochs // log.histograms, 1)
@@ -395,8 +395,8 @@ class Supervised(Training):
     def __init__(self, config: schema.TrainedConfig) -> None:
         self.config = config
         self.kind = kind_of(config)
-        # A stream of its own for each purpose: more samples do not change the initial weights,
-        # which are the ones PyTorch gives the same layers after the same `manual_seed`.
+        # Each purpose has its own random stream, so more samples do not change the initial weights.
+        # These are PyTorch's for the same layers after the same `manual_seed`.
         data_stream, shuffling = streams(config.seed, 2)
         try:
             self.dataset = self._read(data_stream)
