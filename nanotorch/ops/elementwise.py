@@ -86,7 +86,8 @@ def ge(input: Array, other: Array) -> Array:
 
 
 def comparison(function: Callable[..., Any], name: str) -> Any:
-    """An operator of `Tensor`: False or True for foreign types, as for any Python object."""
+    """Make a comparison operator of `Tensor`. For other types it returns `NotImplemented`: then
+    ``==`` is False and ``!=`` is True, as for any Python objects."""
 
     def compare(self: Tensor, other: Any) -> Any:
         if name == "__eq__" and isinstance(other, np.ndarray) and other.dtype in dtypes.OF_NUMPY:

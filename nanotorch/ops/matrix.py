@@ -44,7 +44,8 @@ from nanotorch.ops.shape import reshape, squeeze_one, t, transpose, unsafe_view,
 def product(a: Array, b: Array, name: str = "addmm_impl_cpu_") -> Array:
     """The matrix product of two arrays of one dtype."""
     kind = a.dtype
-    # `dot` costs a third of `matmul`, but takes a zero times nan for zero where one is a number.
+    # `dot` takes a third of the time of `matmul`, but computes 0 * nan as 0 if an operand has a
+    # single element. Then the inner size is 1.
     if kind in OF_BLAS and a.ndim == 2 and a.shape[1] != 1:
         return a.dot(b)
     if kind.kind == "b":

@@ -703,8 +703,8 @@ def moved_slope(g: Any, indices: Any, input_shape: tuple[int, ...], dim: int) ->
     return put_along(g, indices, dim, input_shape[dim]) if input_shape else g * 1.0
 
 
-# The declaration of an operation that picks one element along ``dim`` and tells its index; and of
-# what users call so.
+# The declarations of an operation that picks one element along ``dim`` and returns its index, and
+# of the function that users call.
 CHOSEN: dict[str, Any] = {"input": chosen_slope, "aux": ("indices",)}
 FIELDS: dict[str, Any] = {"dims": normal_dim, "fields": ("values", "indices")}
 
@@ -844,7 +844,7 @@ def norm_slope(
     if ord == 1:
         return g * sign(input)
     if ord == 2:
-        # Not zeros of all: the second derivative at zero is nan, which comes as such a gradient.
+        # Mask only `1 / out`: a nan in `g` must pass, as in second derivatives at zero.
         return input * (g * zero_where(1 / out, out == 0))
     if math.isinf(ord):
         # Do not use `out`: in half precision it is rounded.

@@ -364,14 +364,14 @@ Step = str | int
 
 
 def is_null(tree: Tree) -> bool:
-    """Return whether nothing is said."""
+    """Return whether a tree is null, that is, without a value."""
     return isinstance(tree, Scalar) and tree.value is None
 
 
 def in_full(tree: Tree) -> Tree:
-    """Return the mapping that text alone, as in `- ReLU`, is short for.
+    """Return a tree with text alone, such as `- ReLU`, expanded to the mapping it stands for.
 
-    It is what the text has replaced, with another name.
+    If the text has replaced a mapping, the result is that mapping with the text as its new name.
     """
     if not isinstance(tree, Scalar) or not isinstance(tree.value, str):
         return tree
@@ -595,13 +595,13 @@ Fraction = Annotated[float, Range(low=0, high=1)]
 
 
 def without(tree: Tree, keys: Collection[str], rank: int, lost: dict[str, Tree]) -> Any:
-    """Return a tree without some keys that a lower rank has, also of the mappings in its lists.
+    """Return a tree without some keys of a lower rank, also inside the lists of the tree.
 
     Args:
-        tree: has the keys.
-        keys: which.
-        rank: of what makes them obsolete.
-        lost: takes those that are left out, with their values.
+        tree: the tree.
+        keys: the names of the keys.
+        rank: the rank of the value that makes them obsolete; keys of this rank or higher stay.
+        lost: a dict that gets the keys left out, with their values.
     """
     if isinstance(tree, Items):
         return replace(tree, items=[without(item, keys, rank, lost) for item in tree.items])
@@ -686,12 +686,12 @@ class Reader:
         return INVALID
 
     def _renamed(self, tree: Table, shared: Shared, path: str) -> Table:
-        """Return a mapping without what was said of the component that its name has replaced.
+        """Return a mapping without the keys of a component that a new name has replaced.
 
         Args:
-            tree: has a name.
-            shared: returns the keys that mean the same to two names; to a name and itself, all.
-            path: where the mapping stands.
+            tree: a mapping with a `name`.
+            shared: returns the keys that mean the same for two names; for twice one name, its keys.
+            path: the path of the mapping.
         """
         name: Tree | None = tree.entries["name"].value
         names, rank = list[str](), tree.entries["name"].value.place.rank
@@ -711,7 +711,7 @@ class Reader:
         return pruned
 
     def _chosen(self, tree: Table, hint: type[Section], path: str) -> Table:
-        """Return a section without the alternatives that one replaces, and what is about them."""
+        """Return a section with one of its alternatives: without the others and their keys."""
         about, keys, lost = hint.alternatives, section_keys(hint), dict[str, Tree]()
         given = {k: e for k, e in tree.entries.items() if k in about and not is_null(e.value)}
         if not given:
@@ -743,7 +743,7 @@ class Reader:
         if len(members) == 1:
             return self.read(tree, members[0], path)
         if all(form(member)[0] == "section" for member in members):
-            # The value of their first key, a `Literal`, chooses one.
+            # The first key of each section is a `Literal`; its value chooses the section.
             tag = next(iter(section_keys(members[0])))
             choices = [(member, get_args(section_keys(member)[tag].hint)) for member in members]
             by_tag = {choice: member for member, own in choices for choice in own}
@@ -758,7 +758,7 @@ class Reader:
                 found.append(problems)
         if not found:
             return self._expected(tree, hint, path)
-        # Of what is right as a whole, the one with the fewest and innermost mistakes was meant.
+        # Report the member with the fewest and innermost mistakes: it is most likely meant.
         fewest = min(found, key=lambda p: (len(p), -max(len(one.path) for one in p)))
         self.problems += fewest
         return INVALID
@@ -785,9 +785,9 @@ class Reader:
     def _choice(
         self, tree: Table, tag: str, known: tuple[str, ...], path: str, advice: str = ""
     ) -> tuple[Table, str | None, bool]:
-        """Return a mapping, which of `known` its `tag` names, and whether that is right.
+        """Return a mapping, the choice among `known` that its `tag` names, and whether it is valid.
 
-        What belongs to a choice that was meant is checked as well, to tell of all mistakes at once.
+        For a misspelt choice, the likely one is returned, so that its keys are checked, too.
         """
         right = tag in tree.entries
         key = next((key for key in tree.entries if closest(key, [tag], SURE)), None)

@@ -411,7 +411,7 @@ class EveryFewEpochs(Callback):
             self._function(loop.step)
 
 
-# A step as it really runs, for TensorBoard's page of graphs.
+# A trace of one real step, for TensorBoard's page of graphs.
 
 
 TRACED = 2
@@ -419,10 +419,10 @@ TRACED = 2
 
 
 class TraceStep(Callback):
-    """Lets a task's step be shown, one step of all.
+    """Traces one step of the run.
 
     Args:
-        trace: what shows the step.
+        trace: a context manager that traces the step inside it.
     """
 
     def __init__(self, trace: Callable[[Any], AbstractContextManager[None]]) -> None:
@@ -451,9 +451,9 @@ LINES = 10
 
 @contextmanager
 def readable_warnings() -> Iterator[None]:
-    """Show warnings of the block as a line each, above the bar if there is one.
+    """Show each warning of the block as one line, above the progress bar if there is one.
 
-    That a step runs uncompiled is told even where warnings are errors: the training continues.
+    The warning about an uncompiled step never becomes an error: the training continues.
     """
 
     def show(message: Warning | str, *place: object) -> None:
@@ -522,7 +522,7 @@ class Progress(Callback):
 
 
 def shown(loss: float) -> str:
-    """Return four digits, zeros at the end included, so that losses stand below each other."""
+    """Return four digits, with trailing zeros, so that losses align in a column."""
     return f"{loss:#.4g}".rstrip(".")
 
 
@@ -551,7 +551,7 @@ class ProgressBar(Progress):
         assert self._bar is not None
         self._updated = now
         self._bar.set_description_str(f"epoch {loop.epoch}/{self._epochs}", refresh=False)
-        # Numbers of a fixed width, so that the bar does not change its length at every update.
+        # The loss has a fixed width: else the bar would change its length at every update.
         self._bar.set_postfix_str(f"{self._speed(loop)}, loss {loop.loss:<8.3g}", refresh=False)
         self._bar.update(loop.step - self._bar.n)
 

@@ -114,7 +114,7 @@ def read_record(directory: Path) -> dict[str, Any]:
 
 
 def of_a_run(path: Path) -> bool:
-    """Return whether there is a file of that name, and it is one of a run's, or beside runs."""
+    """Return whether a file exists, in a run's directory or as one of those beside runs."""
     if not path.exists():
         return False
     folders = path.resolve().parents[:2]
@@ -140,9 +140,9 @@ def now() -> str:
 
 
 LARGEST_RISE = 1e6
-"""How many times its first size a loss grows before a run that was to make it small has failed."""
+"""A run has failed if its loss exceeds the first loss by this factor."""
 DIAGNOSIS = "the loss,"
-"""What tells of a run that has diverged begins with this."""
+"""The beginning of the message about a run that has diverged."""
 WEIGHTS = "weights.safetensors"
 PROGRAM = "python -m nanotorch.train"
 MORE = "give it a greater train.epochs, or train.steps"
@@ -173,22 +173,22 @@ class History(dict[str, list[float]]):
 
 @dataclass
 class RunResult:
-    """What came of a run."""
+    """The result of a run."""
 
     directory: Path
     """Where its files are; of one whose files were not wanted, where they were."""
     status: str
     """`finished`, `diverged`, or, if it can resume, `interrupted` or `out of time`."""
     results: dict[str, float]
-    """What was measured at the end, such as `test/accuracy`; nothing if it can resume."""
+    """The measurements at the end, such as `test/accuracy`; empty if the run can resume."""
     exit_code: int
-    """What the command line ends with."""
+    """The exit code of the command."""
     restore: Callable[[], Experiment] = field(repr=False)
-    """Returns what was run, with what it has learned."""
+    """Returns the experiment, with its trained weights."""
 
     @cached_property
     def task(self) -> Experiment:
-        """What was run."""
+        """The experiment that was run."""
         return self.restore()
 
     @property
@@ -198,7 +198,7 @@ class RunResult:
 
     @cached_property
     def history(self) -> History:
-        """What was measured after each epoch."""
+        """The values measured after each epoch."""
         return History(self._records)
 
     @cached_property
@@ -206,7 +206,7 @@ class RunResult:
         return run_directory.read_metrics(self.directory)
 
     def _repr_html_(self) -> str:
-        """What came of it, the curve of the loss if there is matplotlib, and all numbers."""
+        """The status and results, the curve of the loss if there is matplotlib, and all numbers."""
         results = [f"{name} {value:.5g}" for name, value in self.results.items()]
         told, place = escape(", ".join([self.status, *results])), escape(str(self.directory))
         curve = curve_picture(self._records) if available() else ""
@@ -214,19 +214,19 @@ class RunResult:
         return f"<p>{told}<br><code>{place}</code></p>{curve}<details>{numbers}</details>"
 
     def predict(self, *inputs: Any) -> torch.Tensor:
-        """Return what the model gives for samples that stand as those of the training did.
+        """Return the model's outputs for samples in the form of the training data.
 
         Args:
-            inputs: an array or a tensor, samples first; several if the model takes several. Of a
-                table they are the features, or cells of its columns as they stand there, such as
-                `[[85, 3, "Berlin"]]`; they are standardized as those of the training, and numbers
-                come back in the units of the target.
+            inputs: an array or a tensor, samples first; several if the model takes several. For a
+                model of a table they are features, or cells as they stand in the table, such as
+                `[[85, 3, "Berlin"]]`. They are standardized as the training data were, and
+                numbers come back in the units of the target.
         """
         return self.task.outputs(*inputs)
 
 
 def build_experiment(loaded: LoadedConfig) -> Experiment:
-    """Return everything that a run needs; nothing has been written when this fails."""
+    """Return the experiment of a configuration; this writes no file, even if it fails."""
     with loaded.origins.told():
         if isinstance(loaded.config, MinimizationConfig):
             return Minimization(loaded.config)
@@ -271,9 +271,9 @@ def train(
 
 
 def audible(loaded: LoadedConfig, verbose: bool) -> tuple[LoadedConfig, bool]:
-    """Join the other processes; return what this one is to run, and whether it is to print.
+    """Join the other processes; return this one's configuration, and whether it prints.
 
-    Progress is shown only where that is wanted, and by rank 0.
+    Only rank 0 shows progress, and only if the user wants it.
     """
     config, log = loaded.config, loaded.config.log
     ranks.join(config.train.reduction if isinstance(config, FitConfig) else "ordered")
@@ -337,7 +337,7 @@ def begin(
 
 
 def is_rehearsal(config: AnyConfig) -> bool:
-    """Return whether a run is only to show that everything works, and leaves nothing behind."""
+    """Return whether a run only checks that everything works, and leaves no files."""
     return isinstance(config, FitConfig) and config.train.fast_dev_run
 
 
@@ -406,7 +406,7 @@ class Run:
             if self.fresh:
                 write_atomically(self.directory / "config.yaml", dump_config(self.loaded).encode())
             root = Path(self._config.log.dir)
-            # A link to the directory would be a second run to TensorBoard, which follows links.
+            # Write a text file, not a link: TensorBoard would follow a link and show a second run.
             latest = f"{Path(os.path.relpath(self.directory, root)).as_posix()}\n"
             with suppress(OSError):  # a convenience, for which no training fails
                 remove_unfinished(root, run_directory.LATEST)
@@ -424,7 +424,7 @@ class Run:
         return self._pause(loop)
 
     def make_loop(self, recorder: Recorder) -> Loop:
-        """Return the loop with everything that listens to it."""
+        """Return the loop with all its callbacks."""
 
         def gather(loop: Loop) -> dict[str, Any]:
             seconds, position = self.record.seconds, recorder.position()
@@ -492,7 +492,7 @@ class Run:
         return self._result(status, dict(report.results), int(diverged))
 
     def _pause(self, loop: Loop) -> RunResult:
-        """End for now; the checkpoint has been written."""
+        """End a run that can resume; its checkpoint is already written."""
         status = loop.pause_reason or INTERRUPTED
         save(self.experiment.state(), self.directory / WEIGHTS)
         self._end(loop, status, {})
@@ -532,7 +532,7 @@ class Run:
         self._say(f"{status} after {steps}, {spent}{more}")
 
 
-# Resuming a run: its next step is the one that would have come.
+# Resuming a run: its next step is the step that the uninterrupted run would have taken.
 
 
 FROM_THE_BEGINNING: dict[str, Any] = {
@@ -612,9 +612,9 @@ def go_on(run: "Run", chosen: Path | None, changed: bool, command: Sequence[str]
     """Run an experiment from where a checkpoint was written.
 
     Args:
-        run: with the record as it was.
-        chosen: the checkpoint; the newest that is sound if None.
-        changed: whether the configuration is another than it was.
+        run: the run, with its record as it was.
+        chosen: the checkpoint; None for the newest one that is sound.
+        changed: whether the configuration has changed.
         command: the command line, for the record.
     """
     directory, experiment, values = run.directory, run.experiment, run.record.values
@@ -641,7 +641,7 @@ def go_on(run: "Run", chosen: Path | None, changed: bool, command: Sequence[str]
         if run.verbose and before != ranks.size():
             message = "sums are rounded in another order, and the shares are other ones"
             print(f"in {ranks.size()} processes, which were {before}: {message}")
-        ranks.highest(0)  # once all have read what is there, the first one may write
+        ranks.highest(0)  # wait: rank 0 may write only after all have read
         if ranks.rank():
             place = stack.enter_context(TemporaryDirectory(prefix="nanotorch-"))
             run.loaded = with_log(run.loaded, dir=place)
@@ -738,7 +738,7 @@ def find(target: str | Path) -> tuple[Path, Path | None]:
 def load_state(experiment: Experiment, state: Any, loop: Mapping[str, Any], source: Path) -> None:
     """Let an experiment continue from its state.
 
-    Loaders and optimizers use what they are given only when they continue: a step is tried first.
+    Loaders and optimizers use their state only when they continue. So a step is tried first.
     """
     try:
         experiment.load_training_state(copy.deepcopy(state))

@@ -104,7 +104,7 @@ class Average(Callback):
         self._averaged.load_state_dict(state)
 
 
-# Training a model: the steps of a training, everything they depend on, and what listens to them.
+# Training a model: its steps, the objects that they need, and the callbacks.
 
 
 FAST_STEPS = 2
@@ -120,7 +120,7 @@ PROMPT, SAMPLE = 20, 120
 
 
 class Training(Experiment):
-    """Fits a model to batches: the steps, all that they depend on, and what listens to them."""
+    """An experiment that fits a model to batches: steps, the objects they need, callbacks."""
 
     config: schema.FitConfig
     model: nn.Module
@@ -139,13 +139,13 @@ class Training(Experiment):
     def _prepare(
         self, size: int, whole: int, width: int = 2, scheduler: LRScheduler | None = None
     ) -> None:
-        """Make what the steps depend on, and what listens to them.
+        """Make the objects that the steps need, and the callbacks.
 
         Args:
-            size: how many samples a batch of the loader has, but for the last.
-            whole: how many batches have so many.
-            width: how many tensors a batch has.
-            scheduler: one that has been made, in place of what the configuration says.
+            size: the number of samples in a batch of the loader, except the last.
+            whole: the number of batches of this size.
+            width: the number of tensors in a batch.
+            scheduler: a finished scheduler, in place of the one in the configuration.
         """
         config, model, train = self.config, self.model, self.config.train
         self._parameters = list(model.parameters())
@@ -193,7 +193,7 @@ class Training(Experiment):
 
         Args:
             results: the metrics.
-            targets: of each part.
+            targets: the targets of each part.
         """
         last, kind = [*targets][-1], self.kind
         if kind is None or not (short := kind.shortfall(results, last, targets[last])):
@@ -205,18 +205,18 @@ class Training(Experiment):
         """Return what to try after a poor result.
 
         Args:
-            fitted: whether the result on the training part is not poor.
-            targets: those of the training part.
+            fitted: whether the result on the training part is good.
+            targets: the targets of the training part.
         """
         if fitted:
             return "only the training part is fitted: try more samples, fewer weights, weight_decay"
         return "train longer, or with another learning rate"
 
     def batches(self, start: int) -> Iterator[list[torch.Tensor]]:
-        """Return the tensors of each step: x and y, once for each batch that it accumulates."""
+        """Return the tensors of each step: x and y of each batch that the step accumulates."""
         if not start:
             self._begin_pass()
-        epoch: Iterator[Any] = iter(self.loader)  # which knows itself how much of it has been taken
+        epoch: Iterator[Any] = iter(self.loader)  # the loader keeps its own position
         size = self.config.train.accumulate
         if size == 1:
             return epoch
@@ -535,9 +535,9 @@ class Supervised(Training):
                 events.writer.add_pr_curve(f"pr/{name}", labels, scores, step)
 
     def _coefficients(self, results: dict[str, float]) -> str:
-        """Return the coefficients of a linear model, beside the best and the true ones if known.
+        """Return a linear model's coefficients, beside the best ones and, if known, the true ones.
 
-        What squares are the least is added to the results.
+        The least mean square error is added to the results.
         """
         layer, *others = self.final_model.children()
         if not isinstance(layer, nn.Linear) or others or layer.out_features != 1:
@@ -572,13 +572,13 @@ class Supervised(Training):
 
 
 def batch_of(numbers: int) -> int:
-    """Return how many samples, of so many numbers each, go into a pass that measures."""
+    """Return how many samples, with this many numbers each, one evaluation pass takes."""
     return min(LARGEST_BATCH, max(1, LARGEST_INPUT // max(1, numbers)))
 
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[nn.Module]:
-    """Let a model be in evaluation mode in the block, and nothing be recorded."""
+    """Put a model in evaluation mode in the block, and record nothing there."""
     training = model.training
     model.eval()
     try:
@@ -589,7 +589,7 @@ def evaluating(model: nn.Module) -> Iterator[nn.Module]:
 
 
 def prepared(x: Any, dataset: Dataset, kind: Kind) -> NDArray[Any]:
-    """Return samples as they stand in the data as inputs of the model."""
+    """Convert samples, in the form of the data file, to inputs of the model."""
     if isinstance(kind, Characters):
         return np.asarray(x)
     cells, columns = np.asarray(x), dataset.preprocessing.columns
@@ -644,7 +644,7 @@ def streams(seed: int, count: int) -> list[torch.Generator]:
 def least_squares(samples: Samples, bias: bool) -> tuple[Array, float]:
     """Return the linear function with the least mean square error on `samples`, and that error.
 
-    The last of its weights is the bias, 0 where there is to be none.
+    The last weight is the bias, which is 0 if `bias` is False.
     """
     x, y = samples.x.astype(np.float64), samples.y.astype(np.float64)
     x = np.hstack([x, np.full((len(x), 1), float(bias))])
