@@ -209,7 +209,7 @@ def add(held: list[Any], k: int, g: Any, owned: bool) -> None:
     """Add ``g`` to the gradient ``held[k]``; in place if nobody else holds that array.
 
     Args:
-        held: for each output two items: the gradient, and whether nobody else holds its array.
+        held: for each output, its gradient so far, and whether nobody else holds that array.
         owned: whether nobody else holds ``g``.
     """
     before = held[k]
@@ -381,10 +381,7 @@ class Sweep:
         return self
 
     def catch_up(self) -> None:
-        """Pop the nodes that `quick_sweep` has run, and run each accumulator that becomes ready.
-
-        `quick_sweep` itself serves the leaves only at its end.
-        """
+        """Pop the nodes that `quick_sweep` has run; run the accumulators that become ready."""
         heap, nothing = self.ready.heap, [None, False]
         while heap and heap[0][0] > self.done:
             node = self.ready.pop()
@@ -467,12 +464,7 @@ class Sweep:
         return fitting
 
     def pass_on(self, node: Node, grads: Sequence[Any] | None, arrived: Any) -> None:
-        """Send a node's gradients along its edges, and push the nodes that become ready.
-
-        Args:
-            grads: the gradients of the inputs; None for a node that did not run.
-            arrived: the first gradient that arrived at the node, which it may have passed through.
-        """
+        """Send a node's gradients along its edges, if it ran; push the nodes that become ready."""
         if grads is not None and len(grads) < len(node._edges):
             raise RuntimeError(
                 f"Function {node.name()} returned an incorrect number of gradients (expected "
@@ -633,8 +625,7 @@ def send(
     g: Any, node: Node, position: int, history: Any, waiting: dict[Any, Any],
     todo: list[tuple[int, Any]], leaves: dict[Tensor, Any], watched: list[Any],
 ) -> None:  # fmt: skip
-    """Send the gradient for input ``position`` of ``node`` to where ``history`` leads: add it to
-    the gradients in ``waiting`` or ``leaves``."""
+    """Add the gradient for input ``position`` of ``node`` to ``waiting`` or ``leaves``."""
     if isinstance(history, Tensor):
         target: Any = history
         shape, dtype, number = target._array.shape, target._array.dtype, 0
@@ -667,8 +658,7 @@ def send(
 
 
 def start_of(target: Any, number: int, g: Any) -> list[Any]:
-    """The list of a node in ``waiting``: for each output the gradient so far, and whether nobody
-    else holds its array."""
+    """A node's list in ``waiting``, with a gradient for one output: see ``held`` of `add`."""
     held = [None, False] * len(target._outputs)
     held[2 * number] = g
     return held

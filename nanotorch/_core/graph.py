@@ -227,9 +227,7 @@ class Node:
     keeps_values = True
 
     def apply(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
-        """Compute the gradients of the inputs from those of the outputs.
-
-        The gradient of an input is None if its edge is `NO_EDGE`, which leads nowhere.
+        """The gradients of the inputs, from those of the outputs; unused for a `NO_EDGE`.
 
         Args:
             grads: one per output: ndarrays, or Tensors if ``graph``; None stands for zero.

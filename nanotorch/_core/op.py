@@ -359,10 +359,7 @@ def unpack_out(kept: tuple[Array, list[int], int], node: Node, graph: bool, numb
 
 
 def stand_in(tensor: Tensor) -> Tensor:
-    """A copy, with its history, of a tensor that an in-place write is about to overwrite.
-
-    A node saves the copy in place of the tensor.
-    """
+    """A copy, with its history, for a node to save: an in-place write will overwrite the tensor."""
     out = wrap(tensor._array.copy())
     if tensor.requires_grad:
         out._come_from(edge_of(tensor))
@@ -844,8 +841,7 @@ def compiled(o: Declared, name: str) -> Any:
     exec(compile(source, filename, "exec"), o.namespace, held)
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     made, function = held[plain], o.functions[name]
-    # This order is safe if another thread calls the function meanwhile: old and new code find their
-    # defaults.
+    # In this order, another thread may call at any time: old and new code find their defaults.
     function.__defaults__ = made.__defaults__
     function.__kwdefaults__ = {**(made.__kwdefaults__ or {}), "which": (o, name)}
     function.__code__ = made.__code__.replace(

@@ -660,8 +660,7 @@ def frac(input: Array) -> Array:
 
 
 def share(g: Any, lost: Any, tied: Any) -> Any:
-    """The gradient of one operand of `maximum` or `minimum`: 0 where the other operand is the
-    result, half of ``g`` where both are equal."""
+    """The gradient of one of two competing operands: 0 where it lost, half where both are equal."""
     return zero_where(halved_where(g, tied), lost)
 
 

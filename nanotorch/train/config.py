@@ -474,8 +474,7 @@ def meant_as(tree: "Tree", hint: Any) -> str:
 #
 # Only the type hint of a field decides which values are valid: `int`, `float | None`,
 # `tuple[str, ...]`, `Literal["line"]`, `Annotated[int, Range(low=1)]`, another section, or a
-# component with the registry that knows its arguments. The reader does not stop at a mistake: it
-# collects them all.
+# component with the registry that knows its arguments. The reader collects all mistakes.
 
 
 Shared = Callable[[str, str], Collection[str]]
