@@ -32,7 +32,7 @@ from nanotorch.ops import statistics as statistics
 from nanotorch.ops.arguments import tensor_given
 
 # Families whose first use imports them: none of their functions is a method.
-FAMILIES = {"nanotorch.ops": ("convolution elementwise fused resampling sequences")}
+FAMILIES = {"nanotorch.ops": "convolution fused resampling sequences"}
 # The functions of these families that the package exports; layers use the others.
 LATER = {
     "nanotorch.ops.resampling": (
