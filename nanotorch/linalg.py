@@ -14,19 +14,19 @@ from nanotorch.ops.arguments import need_ndim, need_one_dtype, require
 from nanotorch.ops.linalg import (
     LinAlgError,
     cholesky_ex,
-    compact_factors,
     counted,
     eigh,
     eigvalsh,
     inv,
     is_vector,
     least_squares,
+    linalg_lu_factor,
+    linalg_qr,
     lstsq_result,
     lu_factor_result,
     matrix_norm,
     norm,
     pinv,
-    qr_factors,
     singular,
     solve,
     solve_triangular,
@@ -115,7 +115,7 @@ def qr(A: Any, mode: str = "reduced") -> Any:
     Raises:
         RuntimeError: for another mode.
     """
-    return qr_factors(A, mode)
+    return linalg_qr(A, mode)
 
 
 def det(A: Any) -> Any:
@@ -130,7 +130,7 @@ def lu_factor(A: Any, *, pivot: bool = True) -> Any:
     Raises:
         RuntimeError: if a pivot is zero.
     """
-    return lu_factor_result(compact_factors(A, pivot))
+    return lu_factor_result(linalg_lu_factor(A, pivot))
 
 
 # How they treat `out=`, the others strictly.

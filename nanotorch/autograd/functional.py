@@ -250,7 +250,7 @@ def gradcheck(
         check_backward(func, arguments, eps, atol, rtol, nondet_tol)
         each = range(len(differentiable(func(*arguments))) if check_undefined_grad else 0)
         # Where no gradient arrives at the outputs, none or zeros must come out.
-        for missing in (each, *([n] for n in each if len(each) > 1)):
+        for missing in (each, *([n] for n in each if len(each) > 1)) if each else ():
             outputs = differentiable(func(*arguments))
             for number in missing:
                 (outputs[number],) = Undefined.apply(outputs[number])

@@ -69,6 +69,8 @@ def stand_in(name: str, origins: Mapping[str, str]) -> ModuleType:
     module: Any = ModuleType(name, "Names that are at home elsewhere, where PyTorch has them.")
     module.__getattr__, module.__dir__ = on_demand(name, origins)
     module.__path__ = []  # others may be in it
+    if origins:
+        module.__all__ = sorted(" ".join(origins.values()).split())
     sys.modules[name] = STAND_INS[name] = module
     if sys.modules.get("torch") is sys.modules.get("nanotorch"):
         sys.modules[name.replace("nano", "", 1)] = module
@@ -132,6 +134,7 @@ class InertModules:
         names = row(place)
         module.__getattr__, shown = on_demand(module.__name__, HOMES.get(place))
         module.__dir__ = lambda: sorted({*shown(), *names})
+        module.__all__ = sorted({*names, *" ".join(HOMES.get(place, {}).values()).split()})
 
 
 sys.meta_path.append(InertModules)

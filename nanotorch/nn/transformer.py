@@ -60,11 +60,13 @@ class NonDynamicallyQuantizableLinear(Linear):
     """A `Linear` under the name by which PyTorch prints the last projection of an attention."""
 
 
-# What fills biases, weights, and the key and value that are learned, by their dimensions.
-FILLS: dict[int, Any] = {
-    1: partial(init.constant_, val=0.0),
-    2: init.xavier_uniform_,
-    3: init.xavier_normal_,
+# What fills the parameters of an attention, by their names.
+FILLS: dict[str, Any] = {
+    **dict.fromkeys(
+        ("in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight"), init.xavier_uniform_
+    ),
+    "in_proj_bias": partial(init.constant_, val=0.0),
+    **dict.fromkeys(("bias_k", "bias_v"), init.xavier_normal_),
 }
 
 
@@ -142,9 +144,11 @@ class MultiheadAttention(Module):
         self._reset_parameters()
 
     def _reset_parameters(self) -> None:
-        for parameter in (*self.parameters(recurse=False), self.out_proj.bias):
-            if parameter is not None:
-                FILLS[parameter.dim()](parameter)
+        for name, fill in FILLS.items():
+            if (parameter := getattr(self, name)) is not None:
+                fill(parameter)
+        if self.out_proj.bias is not None:
+            init.constant_(self.out_proj.bias, 0.0)
 
     def forward(
         self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None,

@@ -127,7 +127,7 @@ def index_add(
     fits = source.shape == shape and (input.ndim or index.size == 1)
     text = "index_add(): source of shape {} does not fit {} indices along dimension {} of {}"
     given = source.shape, index.size, dim, input.shape
-    error = RuntimeError if source.ndim or index.size == 1 else IndexError
+    error = RuntimeError if dim or source.ndim or index.size == 1 else IndexError
     require(fits, text, *given, error=error)
     size = input.shape[dim] if input.ndim else 1
     if ((index < 0) | (index >= size)).any() and (input.size or input.ndim == 1):

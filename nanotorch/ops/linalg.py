@@ -352,7 +352,7 @@ def factors_of_all(call: Call) -> Any:
     A=qr_slope, results=("Q", "R"), fields=("Q", "R"),
     node="LinalgQrBackward0", batch=factors_of_all,
 )  # fmt: skip
-def qr_factors(A: Array, form: str) -> tuple[Array, Array]:
+def linalg_qr(A: Array, form: str) -> tuple[Array, Array]:
     """The kernel of `qr`."""
     check_matrices("linalg.qr", A, square=False)
     require(form in ("reduced", "complete", "r"), "qr(): unknown mode {!r}", form)
@@ -647,13 +647,13 @@ def exchanges(pivots: Array, like: Array) -> Array:
     return P.reshape(*pivots.shape[:-1], m, m)
 
 
-@hidden_op(input=lu_slope, aux=("pivots",), node="LinalgLuFactorExBackward0", batch=leading)
-def compact_factors(input: Array, pivot: bool) -> tuple[Array, Array]:
+@hidden_op(A=lu_slope, aux=("pivots",), node="LinalgLuFactorExBackward0", batch=leading)
+def linalg_lu_factor(A: Array, pivot: bool) -> tuple[Array, Array]:
     """The kernel of `lu_factor`."""
-    need_ndim("lu_factor", input, 2)
-    check_matrices("torch.lu_factor", input, square=False)
+    need_ndim("lu_factor", A, 2)
+    check_matrices("torch.lu_factor", A, square=False)
     require(pivot, "linalg.lu_factor: LU without pivoting is not implemented on the CPU")
-    out, pivots, info = eliminated(input)
+    out, pivots, info = eliminated(A)
     refuse_failed(info, "linalg.lu_factor: {which}U[{step},{step}] is zero", RuntimeError)
     return out, pivots
 

@@ -232,7 +232,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
         kind = given.dtype
         fits = kind.is_floating_point is floating and kind is not dtypes.bool_
         require(fits, "cov(): {} must not be of dtype {}", name, kind)
-        fits = given.numel() == n and not (given._array < 0).any()
+        fits = given.numel() == n and (given._array >= 0).all()
         require(fits, "cov(): {} must be {} numbers, none negative", name, n)
     weights = fweights if aweights is None else aweights
     if fweights is not None and aweights is not None:

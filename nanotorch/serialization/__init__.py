@@ -96,7 +96,11 @@ def stands_at(name: str) -> Any:
         found = getattr(found, part, None) if isinstance(found, type) else None
     # Not what that module has imported, but what stands in for one that is gone, or PyTorch has.
     defined = f"{getattr(found, '__module__', None)}:{getattr(found, '__qualname__', None)}"
-    return found if defined == name or module in STAND_INS else None
+    if defined == name or module in STAND_INS:
+        return found
+    from nanotorch.names.scope import HOMES  # few files need it
+
+    return found if module.partition(".")[2] in HOMES else None
 
 
 def named(name: str, weights_only: bool | None) -> Any:
@@ -734,8 +738,10 @@ def read_arrays(
     file: BinaryIO, header: dict[str, Any], size: int, path: str
 ) -> dict[str, np.ndarray]:
     """The tensors of a file as arrays that cannot be written to."""
-    reached = 0
+    reached, name = 0, ""
     try:
+        for name, entry in header.items():  # noqa: B007 - the error tells it
+            entry["dtype"], entry["shape"], [int(n) for n in entry["data_offsets"]]
         # In the order in which they lie, without a gap.
         for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
             kind, shape, (start, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
@@ -755,7 +761,7 @@ def read_arrays(
     except (TypeError, KeyError, ValueError) as error:
         reason = f"{type(error).__name__}: {short(str(error))}"
         raise RuntimeError(
-            f"{path}: its header is damaged (after byte {reached}: {reason})"
+            f"{path}: its header is damaged ({short(name)}, after byte {reached}: {reason})"
         ) from None
     if reached > size:
         before = file.tell()

@@ -33,12 +33,11 @@ else:  # imported when they are used: the help of a command waits for none of th
     __getattr__, __dir__ = _on_demand(__name__, {
         f"{__name__}.components": "register_callback register_function register_layer "
                                   "register_loss",
-        f"{__name__}.config": "ConfigError",
+        f"{__name__}.config": "ConfigError Section",
         f"{__name__}.fitting": "fit",
         f"{__name__}.load": "LoadedConfig load_config",
         f"{__name__}.loop": "Callback Loop Task",
         f"{__name__}.predict": "load_trained",
-        f"{__name__}.reading": "Section",
         f"{__name__}.run": "History RunResult resume train",
         f"{__name__}.run_directory": "CheckpointError",
         f"{__name__}.schema": "Generator Made register_generator",

@@ -98,8 +98,9 @@ def clip_grads_with_norm_(
         foreach: accepted; PyTorch's choice of implementation.
     """
     with no_grad():
-        factor = ops.clamp(float(max_norm) / (total_norm + TINY), max=1.0)
-        for grad in gradients(parameters):
+        for position, grad in enumerate(gradients(parameters)):
+            if not position:
+                factor = ops.clamp(float(max_norm) / (total_norm + TINY), max=1.0)
             grad.mul_(factor)
 
 

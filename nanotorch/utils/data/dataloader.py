@@ -17,6 +17,7 @@ from nanotorch.utils.data.dataset import (
     Plan,
     Position,
     RandomSampler,
+    Sampler,
     SequentialSampler,
     Sources,
     T_co,
@@ -48,6 +49,14 @@ NO_DEVICE = (
     "pin_memory_device is deprecated, the current accelerator will be used as the device,ignore "
     "pin_memory_device='{}'."
 )
+
+
+class _Endless(Sampler[None]):
+    """Asks a stream for one more sample, as often as one likes."""
+
+    def __iter__(self) -> Iterator[None]:
+        while True:
+            yield None
 
 
 Number = Tensor | np.ndarray[Any, Any] | float
@@ -154,7 +163,7 @@ class DataLoader(Generic[T_co]):
         elif batch_size is None and drop_last:
             raise ValueError("batch_size=None option is mutually exclusive with drop_last")
         if sampler is None and streams:
-            sampler = itertools.repeat(None)  # for a stream: each item asks for the next sample
+            sampler = _Endless()
         elif sampler is None and shuffle:
             sampler = RandomSampler(dataset, generator=generator)
         elif sampler is None:
