@@ -15,7 +15,7 @@ FILES, SLACK = 165, 100
 CODE = {  # lines of code by folder
     "_core/": 6170, "amp/": 160, "autograd/": 2450, "compile/": 3800, "cuda/": 60,
     "distributed/": 1090, "distributions/": 1100, "func/": 690, "learn/": 230, "names/": 850,
-    "nn/": 5490, "ops/": 10290, "optim/": 2040, "program/": 160, "serialization/": 690,
+    "nn/": 5500, "ops/": 10290, "optim/": 2040, "program/": 160, "serialization/": 690,
     "train/": 8200, "utils/": 2240, "*.py": 1070,
 }  # fmt: skip
 
