@@ -175,9 +175,11 @@ def read(given: Mapping[str, Any], directory: str | Path | None) -> FitConfig:
     for name, value in [*given.items(), ("train", train)]:
         if name not in keys:
             train[name] = value
-        elif name in CLASSES and not isinstance(value, str | Mapping | None):
+        elif value is None and name not in ("loss", "optimizer"):
+            continue
+        elif name in CLASSES and not isinstance(value, str | Mapping):
             values[name] = component(name, value)
-        elif value is not None:
+        else:
             value = plain(value) if isinstance(value, Section) else value
             tree = parse_yaml(flow(value), Place(source=PROGRAM))
             values[name] = reader.read(tree, keys[name].hint, name)

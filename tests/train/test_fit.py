@@ -320,6 +320,7 @@ def test_arguments_that_are_wrong() -> None:
     )
     assert "loss: expected nn.MSELoss(), a function" in told(loss=nn.MSELoss)
     assert "; got the class MSELoss" in told(loss=nn.MSELoss)
+    assert "optimizer: expected torch.optim.Adam(model.parameters()), or" in told(optimizer=None)
     assert "loss.name: 'MSELos' is not known; did you mean 'MSELoss'?" in told(loss="MSELos")
     assert "loss: needs reduction='mean'" in told(loss=nn.MSELoss(reduction="sum"))
     assert "expected torch.optim.Adam(model.parameters())" in told(optimizer=torch.optim.Adam)
