@@ -711,6 +711,7 @@ def let_go(entries: list[Entry], escaping: list[Ref]) -> None:
 LIMIT = 8  # of plans of one function
 OVERLAPS = 2  # of arguments and what is in reach: from then on they are looked for first
 FALLBACK = "nanotorch.compile runs `{name}` as it is, uncompiled. {problem}"
+REFUSED = "`{name}` cannot be compiled, and fullgraph=True allows nothing else. {problem}"
 DOUBLE = "gradients of its gradients are asked for"
 GRADIENTS = "the gradients of its results come in other layouts each time"
 NOT_AGAIN = "it would have to be compiled anew at almost every call: {what}"
@@ -897,8 +898,8 @@ class Compiler:
             RuntimeError: if that is not wanted (``fullgraph``), now and at later calls.
         """
         where = enabled, kind = where or surroundings()
-        text = FALLBACK.format(name=self.name, problem=problem)
         function, fullgraph = self.function, self.fullgraph
+        text = (REFUSED if fullgraph else FALLBACK).format(name=self.name, problem=problem)
 
         def uncompiled(args: Any, kwargs: Any) -> Any:
             if (mode.enabled and True) is not enabled or dtypes.default.numpy is not kind:
