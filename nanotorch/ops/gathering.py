@@ -159,7 +159,7 @@ def check_sizes(name: str, array: Array, index: Array, dim: int, src: Array | No
     more, first = "", "Expected"
     if src is not None:
         require(len(sizes) == (src.ndim or 1), text, "src")
-        if any(n > s for n, s in zip(sizes, src.shape, strict=False)):
+        if any(n > s for n, s in zip(sizes, src.shape or (1,), strict=False)):
             large.append(dim)
         more = f" and to be no larger size than src {list(src.shape)}"
     elif name == "gather" and large:

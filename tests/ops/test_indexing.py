@@ -170,3 +170,11 @@ def test_gradients_of_extrema_without_dimensions_are_in_double() -> None:
     (g,) = torch.autograd.grad(most, x, create_graph=True)
     assert g.tolist() == [-0.5]
     assert g.dtype is torch.float64
+
+
+def test_a_source_without_dimensions_has_one_element() -> None:
+    places = torch.zeros(3, dtype=torch.int64)
+    for write in (torch.Tensor.scatter_, torch.Tensor.scatter_add_):
+        with pytest.raises(RuntimeError, match=r"no larger size than src \[\]"):
+            write(torch.ones(3), 0, places, torch.tensor(2.0))
+        assert write(torch.zeros(3), 0, places[:1], torch.tensor(2.0)).tolist() == [2, 0, 0]

@@ -148,7 +148,10 @@ def unfold(
     )
     shape = input._array.shape
     normal_dim(2, len(shape))  # the error for fewer dimensions is an index's, as in PyTorch
-    told = "unfold(): the input must be (N, C, H, W) or (C, H, W), and not empty but for N, not {}"
+    told = (
+        "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero "
+        "dimensions for input, but got: {}"
+    )
     require(len(shape) < 5 and 0 not in shape[-3:], told, list(shape))
     spatial = tuple([n + 2 * p for n, p in zip(shape[-2:], around, strict=True)])
     out = positions(spatial, size, step, between)
