@@ -1,4 +1,4 @@
-"""Anomaly mode: which call made a node, and which operation made a value that is not finite."""
+"""Anomaly mode: finds the call that made a node, and the operation that made nan or infinity."""
 
 import math
 import sys
@@ -81,7 +81,7 @@ class Range(NamedTuple):
 
     @property
     def values(self) -> dict[str, int]:
-        """What of its elements is not finite, and how many are."""
+        """The kinds of elements that are not finite, with their counts."""
         return {name: n for name, n in zip(NAMES, self.count, strict=True) if n}
 
     def __str__(self) -> str:
@@ -131,17 +131,17 @@ class NonFinite(NamedTuple):
 
     @property
     def module(self) -> str | None:
-        """The module whose forward it was called in, as ``MLP.net.0 (Linear)``."""
+        """The module whose forward called it, as ``MLP.net.0 (Linear)``."""
         return self.call_site and self.call_site.module
 
     @property
     def file(self) -> str | None:
-        """The file of the user's line that called it."""
+        """The file of the user's call."""
         return self.call_site and self.call_site.file
 
     @property
     def line(self) -> int | None:
-        """The number of that line."""
+        """The line of the user's call."""
         return self.call_site and self.call_site.line
 
     @property
@@ -183,7 +183,7 @@ Inputs = Iterable[tuple[str, Any]]  # with the names of their parameters
 
 
 class _Thread(threading.local):
-    """Per thread: whether a kernel runs, and what a user's function made in a backward pass."""
+    """Per thread: whether a kernel runs, and what a user's function has made in a backward pass."""
 
     in_kernel = False
     in_backward: NonFinite | None = None
@@ -193,7 +193,7 @@ thread = _Thread()
 
 
 class Watch:
-    """What has been found while the mode was last on, in all threads.
+    """The findings since the mode was last turned on, in all threads.
 
     Attributes:
         times: how often it has been on.
@@ -211,7 +211,7 @@ class Watch:
         self.begin()
 
     def begin(self) -> None:
-        """The mode is turned on."""
+        """Begin anew: the mode is turned on."""
         self.times += 1
         self.firsts: tuple[NonFinite, ...] = ()
         self.forward: tuple[NonFinite, ...] = ()
@@ -220,7 +220,7 @@ class Watch:
         self.warned = FINITE
 
     def is_news(self, phase: str, level: int, made: bool) -> bool:
-        """Whether what has been found is to be remembered."""
+        """Whether to remember a finding."""
         if phase == BACKWARD:
             return all(f.phase != phase for f in self.firsts)
         if self.sweeps_before != self.sweeps:
@@ -229,7 +229,7 @@ class Watch:
         return level > known if made else known < NAN and self.given is None
 
     def note(self, found: NonFinite, user: FrameType | None = None) -> None:
-        """Remember what was found; warn of the first infinity and of the first nan in forward."""
+        """Remember a finding; warn of the first infinity and of the first nan in forward."""
         with self.lock:
             if not self.is_news(found.phase, found.level, found.made):
                 return
@@ -253,10 +253,10 @@ watch = Watch()
 
 
 def switch(on: bool, ops: Iterable[Op]) -> None:
-    """Watch all operations, or none.
+    """Watch all operations, or stop watching.
 
     Args:
-        ops: those declared so far; see `equip` for others.
+        ops: the operations declared so far; `equip` serves later ones.
     """
     watch.on = on
     for o in ops:
@@ -264,7 +264,7 @@ def switch(on: bool, ops: Iterable[Op]) -> None:
 
 
 def equip(o: Op) -> None:
-    """Let the functions of an operation call what the mode asks for."""
+    """Give the functions of an operation the watching kernel if the mode is on."""
 
     def writing(tensor: Any, values: Any, name: str, *how: Any) -> None:
         write(tensor, values, name, *how)
@@ -279,10 +279,10 @@ def equip(o: Op) -> None:
 
 
 def watched(o: Op) -> Callable[..., Any]:
-    """The kernel of an operation, looking at the result. Kernels that it calls are its own affair.
+    """A kernel that checks its result. Checks of the kernels that it calls are off.
 
-    What it was made from is looked at only if the result is not finite, but for kernels that write
-    to their input: then it would be too late.
+    It checks the inputs only if the result is not finite. A kernel that writes to its input checks
+    them first: afterwards would be too late.
     """
     kernel = o.kernel
     overwrites = o.inplace and not o.method and not o.public
@@ -312,12 +312,12 @@ def watched(o: Op) -> Callable[..., Any]:
 
 
 def look(name: str, result: Any, inputs: Inputs, cause: int | None, frame: FrameType) -> None:
-    """Note the operation ``name`` if its result is less finite than what it was made from.
+    """Note the operation ``name`` if its result is less finite than its inputs.
 
     Args:
-        inputs: all arguments; numbers and arrays among them count.
+        inputs: all arguments; only numbers and arrays count.
         cause: the level of the inputs, if they have been overwritten.
-        frame: where it ran.
+        frame: the frame that ran it.
     """
     worst = max(result if isinstance(result, tuple) else (result,), key=level_of)
     listed = [(n, v) for n, v in flat(inputs) if v is not worst]
@@ -346,7 +346,7 @@ def look(name: str, result: Any, inputs: Inputs, cause: int | None, frame: Frame
 
 
 def flat(inputs: Inputs) -> Inputs:
-    """Arrays, tensors and numbers among arguments, those in a list each with its position."""
+    """The arrays, tensors and numbers among arguments; those in a list with their positions."""
     for name, value in inputs:
         if isinstance(value, (list, tuple)):
             for k, v in enumerate(value):
@@ -364,7 +364,7 @@ COMES_FROM = "It was passed to backward(), it came from a hook, or finite gradie
 
 
 class SweepAnomalies:
-    """The first infinity that a backward pass came across, if any, and its first nan."""
+    """The first infinity and the first nan of a backward pass."""
 
     def __init__(self) -> None:
         with watch.lock:
@@ -373,11 +373,11 @@ class SweepAnomalies:
         self.found: tuple[NonFinite, ...] = ()
 
     def look(self, node: Node, grads: Sequence[Any], arrived: Sequence[Any]) -> None:
-        """Note a node that has made, or been given, the first of these.
+        """Note a node that has made or received the first infinity or nan.
 
         Args:
-            grads: its gradients, None for those that are not needed.
-            arrived: those of its outputs.
+            grads: the gradients of its inputs, None for those that are not needed.
+            arrived: the gradients of its outputs.
         """
         inside, thread.in_backward = thread.in_backward, None
         if not level_of(list(grads)):
@@ -388,7 +388,7 @@ class SweepAnomalies:
                 watch.note(found)
 
     def text(self, node: Node) -> str:
-        """All of it, in the order of time, to follow the error of the ``node`` with nan."""
+        """All findings in order of time, to follow the error for the ``node`` that made nan."""
         before = watch.forward if watch.given is None else (watch.given, *watch.forward)
         earlier = watch.sweeps_before != self.sweep - 1
         when = "before an earlier backward pass" if earlier else "in the forward pass"
@@ -402,7 +402,7 @@ class SweepAnomalies:
 
 
 def noted_of(node: Node) -> tuple[CallSite | None, int]:
-    """Where the call stood that made a node, and `Watch.times` then; 0 if the mode was off."""
+    """The stack of the call that made a node, and `Watch.times` then; 0 if the mode was off."""
     call_site, times = writer_of(node).__dict__.get("_noted", (None, 0))
     if call_site is None and node._site is not None:
         call_site = call_site_at(node._site)  # without the module
@@ -417,7 +417,7 @@ def writer_of(node: Node) -> Node:
 
 
 def found_at(node: Node, grads: Sequence[Any], arrived: Sequence[Any]) -> NonFinite:
-    """What is known of gradients that are not finite at a node."""
+    """The findings about gradients at a node that are not finite."""
     writer = writer_of(node)
     op = getattr(type(writer), "op", None)
     given = list(named("grad_output", arrived, []))
@@ -445,7 +445,7 @@ def found_at(node: Node, grads: Sequence[Any], arrived: Sequence[Any]) -> NonFin
 
 
 def named(name: str, values: Sequence[Any], names: Sequence[str]) -> Iterator[tuple[str, Any]]:
-    """The values that are there with their names; without, the ``name`` for all, numbered."""
+    """The values that are not None, with their names; without names, ``name`` and a number."""
     for position, value in enumerate(values):
         if value is None:
             continue
@@ -480,10 +480,10 @@ OURS = (*(PACKAGE + part for part in ("_core", "ops", "autograd")), "<nanotorch"
 
 
 def note_origin(node: Node, out: Any, arguments: Sequence[Any]) -> None:
-    """Keep the stack of the call that makes ``node``, and the node in whose backward that is.
+    """Keep the stack of the call that makes ``node``, and the node whose backward pass makes it.
 
     Args:
-        out, arguments: its results and what they were made from, for who looks on.
+        out, arguments: the results and the arguments of the call, for an onlooker.
     """
     frames = traceback.extract_stack()
     while frames and frames[-1].filename.startswith(OURS):
@@ -499,11 +499,11 @@ def note_origin(node: Node, out: Any, arguments: Sequence[Any]) -> None:
 
 
 def check_gradients(sweep: Any, node: Node, grads: Sequence[Any], arrived: Sequence[Any]) -> None:
-    """Refuse nan among the gradients that a node has made.
+    """Raise an error if a node has made a gradient with nan.
 
     Args:
-        sweep: the backward pass, which keeps what it came across.
-        arrived: the gradients of its outputs, from which it made them.
+        sweep: the backward pass, which keeps the findings.
+        arrived: the gradients of its outputs.
     """
     if sweep.anomalies is None:
         sweep.anomalies = SweepAnomalies()
@@ -517,7 +517,7 @@ def check_gradients(sweep: Any, node: Node, grads: Sequence[Any], arrived: Seque
 
 
 def report(node: Node | None) -> None:
-    """Warn where the forward call of a node that has failed stood, and those it came from."""
+    """Warn with the stack of the call that made a failed node, and of those before it."""
     heading = CAUSED
     thread.in_backward = None
     while node is not None:

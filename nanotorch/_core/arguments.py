@@ -39,7 +39,7 @@ def keep_freed_memory() -> None:
 
 
 def in_pytorchs_words(error: Exception) -> Exception:
-    """NumPy's error for too large an array, in PyTorch's words; any other error unchanged.
+    """NumPy's error for an array that is too large, as PyTorch's; other errors stay as they are.
 
     Programs search the text for the name of PyTorch's allocator, then retry with less memory.
     """
@@ -55,13 +55,13 @@ def in_pytorchs_words(error: Exception) -> Exception:
 
 
 def refuse_size(error: Exception) -> None:
-    """Raise the error in PyTorch's words, if it is NumPy's about too large an array."""
+    """Raise PyTorch's error if ``error`` is NumPy's for an array that is too large."""
     if in_pytorchs_words(error) is not error:  # no variable: it would make a cycle with its frame
         raise in_pytorchs_words(error) from None
 
 
 def allocated(make: Callable[..., Any], *args: Any, **named: Any) -> Any:
-    """Call ``make``; raise its error for too large an array in PyTorch's words."""
+    """Call ``make``; its error for an array that is too large becomes PyTorch's."""
     try:
         return make(*args, **named)
     except (MemoryError, ValueError) as error:
@@ -74,7 +74,7 @@ R = TypeVar("R")
 
 
 def within_memory(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function: its errors for too large an array get PyTorch's words."""
+    """Decorate a function: its errors for arrays that are too large become PyTorch's."""
 
     @functools.wraps(function)
     def allocating(*args: P.args, **named: P.kwargs) -> R:
@@ -90,7 +90,7 @@ KINDS: dict[str, type] = {}  # all these types by name, for `torch.return_types`
 
 
 class Named(tuple[Any, ...]):
-    """A tuple whose elements have names; it is made from a sequence of them."""
+    """A tuple with named elements, made from a sequence."""
 
     __slots__ = ()
     _names: tuple[str, ...] = ()
@@ -102,7 +102,7 @@ class Named(tuple[Any, ...]):
 
 
 def named_tuple(name: str, *names: str, out: bool = True) -> Any:
-    """The type of what the operation ``name`` returns.
+    """The type of the named tuple that the operation ``name`` returns.
 
     Args:
         out: whether the operation has the argument ``out``. Such results have a type of their own.
@@ -129,7 +129,7 @@ OPERATIONS = ("nanotorch._core.", "nanotorch.ops.")
 
 
 def kind_of(value: Any) -> str:
-    """The name of a value's type, with that of NumPy where it is one of NumPy's."""
+    """The name of a value's type; NumPy's types begin with ``numpy.``."""
     kind = type(value)
     if kind.__module__ == "numpy":
         return f"numpy.{kind.__name__}"
@@ -140,13 +140,13 @@ Place = tuple[str, str, int]  # a function's name, an argument's, its position o
 
 
 def place_of(value: Any, likely: str = "") -> Place | None:
-    """The operation that was given ``value``, the argument's name there, and its position.
+    """Find the operation that received ``value``, and the argument's name and position there.
 
     If operations call each other, this is the outermost one. A method's position does not count
     ``self``.
 
     Args:
-        likely: the name to try first, as two arguments with equal numbers may be the same object.
+        likely: the name to try first: two arguments with equal numbers may be one object.
     """
     frame: FrameType | None = sys._getframe(1)
     outer: FrameType | None = None
@@ -182,7 +182,7 @@ def place_of(value: Any, likely: str = "") -> Place | None:
 
 
 def named(function: Any, name: str) -> Any:
-    """Give a function made by another its own name, in its frames too."""
+    """Rename a generated function; its frames and tracebacks show the new name, too."""
     function.__name__ = function.__qualname__ = name
     function.__code__ = function.__code__.replace(co_name=name, co_qualname=name)
     return function
@@ -198,7 +198,7 @@ OTHER_NAMES = {
 
 
 class Absent:
-    """The default of an argument, which tells that it was not given; signatures show a text."""
+    """The default of an argument that was not given; signatures show ``text`` in its place."""
 
     def __init__(self, shown: str) -> None:
         self.shown = shown
@@ -211,21 +211,21 @@ ABSENT = Absent("<required>")
 
 
 def other_names(names: Sequence[str]) -> dict[str, str]:
-    """Which further names a function with these arguments has for them."""
+    """The aliases, such as ``axis`` for ``dim``, that a function with these arguments accepts."""
     return {other: own for other, own in OTHER_NAMES.items() if own in names and other not in names}
 
 
 def exported(
     home: str, name: str, function: Callable[..., Any], rule: Any = None, *, further: bool = True
 ) -> Callable[..., Any]:
-    """The function with further names for its arguments, and with ``out`` if there is a rule.
+    """The function with aliases of its arguments, and with ``out`` if there is a rule.
 
     A function that needs neither is returned unchanged.
 
     Args:
-        home: the module that users know it from, where pickle finds it by its ``name``.
+        home: the public module of the function, where pickle finds it by its ``name``.
         rule: how the function treats ``out``, an `Out`; None if it has no such argument.
-        further: False for no further names.
+        further: whether it accepts aliases.
     """
     code = function.__code__
     names: Sequence[str] = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
@@ -258,7 +258,7 @@ def exported(
 
 
 def own_names(name: str, others: Mapping[str, str], named: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments under a function's own names for them."""
+    """Translate the names of arguments from aliases to a function's own names."""
     own = {others.get(key, key): value for key, value in named.items()}
     if len(own) < len(named):
         names = [others.get(key, key) for key in named]
@@ -277,9 +277,9 @@ def with_others(
     """All arguments of a call, under the function's own names.
 
     Args:
-        others: the function's further names for its arguments, each with the own name.
-        named: the arguments that came by names that are not the function's own.
-        given: the arguments that came by place or by own name; a default counts as not given.
+        others: the aliases, each with the function's own name.
+        named: the arguments given by aliases or unknown names.
+        given: the arguments given by position or own name; a default counts as not given.
         defaults: the default of each argument.
 
     Raises:
@@ -295,7 +295,7 @@ def with_others(
 
 
 def by_own_names(function: Any, named: Mapping[str, Any], **given: Any) -> Any:
-    """Call a function again, with the arguments in ``named`` under the function's own names.
+    """Call a function again, with the aliases in ``named`` translated.
 
     Methods that are called often use this: the wrapper of `exported` would cost one more call.
     """
@@ -305,7 +305,7 @@ def by_own_names(function: Any, named: Mapping[str, Any], **given: Any) -> Any:
 
 
 def refuse_first(function: Callable[..., Any], args: Sequence[Any]) -> None:
-    """Raise an error if a failed function's first argument should be a tensor and is none."""
+    """After a failure: raise PyTorch's error if the first argument is no tensor."""
     if args and not hasattr(args[0], "_array"):
         first = next(iter(inspect.signature(function).parameters))
         if first == "input":
@@ -317,7 +317,7 @@ METHOD = "Tensor."
 
 
 def as_method(function: Any) -> Any:
-    """A copy of a function whose frames tell that it was called as a method of `Tensor`."""
+    """A copy of a function whose frames show that it runs as a method of `Tensor`."""
     code = function.__code__
     copy = FunctionType(
         code.replace(co_qualname=METHOD + code.co_name),
@@ -333,13 +333,13 @@ def as_method(function: Any) -> Any:
 
 
 def told(place: Place) -> str:
-    """An argument as messages name it; a keyword-only argument has no position."""
+    """The text for an argument in messages; a keyword-only argument has no position."""
     name, argument, position = place
     return f"{name}(): argument '{argument}'" + (f" (position {position})" if position else "")
 
 
 def refused(value: Any, wanted: str, place: Place | None = None) -> TypeError:
-    """The error for an argument that is not ``wanted``, which is a phrase as ``tuple of ints``."""
+    """The error for an argument of a wrong type; ``wanted`` is a text such as ``tuple of ints``."""
     place, kind = place or place_of(value), kind_of(value)
     if place is None:
         return TypeError(f"expected {wanted}, not {kind}")
@@ -349,7 +349,7 @@ def refused(value: Any, wanted: str, place: Place | None = None) -> TypeError:
 
 
 def lacking(name: str, *arguments: str) -> TypeError:
-    """The error for required arguments that were not given, in the number that PyTorch has."""
+    """The error for missing arguments, worded in the plural or the singular."""
     several = "" if len(arguments) > 1 else "s"
     told = ", ".join(f'"{argument}"' for argument in arguments)
     return TypeError(
@@ -358,12 +358,12 @@ def lacking(name: str, *arguments: str) -> TypeError:
 
 
 def twice(name: str, argument: str) -> TypeError:
-    """The error for one argument given in two ways."""
+    """The error for an argument that was given twice, by position and by name."""
     return TypeError(f"{name}() got multiple values for argument '{argument}'")
 
 
 def surplus(name: str, least: int, most: int, given: int) -> TypeError:
-    """The error for more arguments by place than a function takes."""
+    """The error for too many positional arguments."""
     takes = f"{most}" if least == most else f"from {least} to {most}"
     several, were = "s" * (most != 1), "was" if given == 1 else "were"
     return TypeError(
@@ -372,7 +372,7 @@ def surplus(name: str, least: int, most: int, given: int) -> TypeError:
 
 
 def require_bool(value: object, place: Place | None) -> None:
-    """Raise `TypeError` unless ``value`` is one of Python's own bools."""
+    """Raise `TypeError` unless ``value`` is True or False."""
     if value is not True and value is not False:
         raise refused(value, "bool", place)
 
@@ -390,14 +390,14 @@ def refused_element(values: Any, position: int, place: Place | None) -> TypeErro
 
 
 def unpacked(values: Any, position: int, place: Place | None, why: str) -> TypeError:
-    """The error for an element of a sequence that cannot be an integer of the argument."""
+    """The error for an element of a sequence that is no valid integer."""
     place = place or place_of(values)
     head = f"{told((*place[:2], 0))} failed" if place else "failed"
     return TypeError(f'{head} to unpack the object at pos {position + 1} with error "{why}"')
 
 
 def combination(name: str, given: Sequence[Any], forms: Sequence[str], **named: Any) -> TypeError:
-    """The error for arguments that fit none of a function's forms, which it lists."""
+    """The error for arguments that fit none of a function's forms; it lists the forms."""
     told = [kind_of(value) for value in given]
     kinds = ", ".join(told + [f"{key}={kind_of(value)}" for key, value in named.items()])
     listed = "".join(f"\n * ({form})" for form in forms)
@@ -408,7 +408,7 @@ def combination(name: str, given: Sequence[Any], forms: Sequence[str], **named: 
 
 
 def integer(value: Any) -> int | None:
-    """A number, 0-d array or tensor as an integer; None for what is not one."""
+    """A number, 0-d array or tensor as an integer; None if the value is no integer."""
     if isinstance(value, bool) or type(value).__name__ == "bool":  # NumPy's as well
         return None
     try:
@@ -422,7 +422,7 @@ OVERFLOW = "Overflow when unpacking long long"
 
 
 def as_int(value: Any) -> int:
-    """An argument that is an integer: Python's, NumPy's, or a 0-d tensor's.
+    """An integer argument as an ``int``: Python's, NumPy's, or a 0-d tensor's.
 
     Raises:
         TypeError: for anything else, bools included.
@@ -439,7 +439,7 @@ def as_int(value: Any) -> int:
 
 
 def as_ints(value: Any, place: Place | None = None) -> tuple[int, ...]:
-    """An argument that is a sequence of integers, or one integer.
+    """An argument that is a sequence of integers, or one integer, as a tuple.
 
     Args:
         place: the function and the argument, for errors; default: what `place_of` finds.
@@ -487,14 +487,14 @@ WRAPPERS = {f.__code__.co_code for f in (one, two)}
 
 
 def without_wrapper(kernel: Any) -> Any:
-    """NumPy's function, if a kernel only passes its arguments on to it; otherwise the kernel."""
+    """The NumPy function behind a kernel that only passes its arguments on; else the kernel."""
     code = kernel.__code__
     wraps = code.co_code in WRAPPERS and code.co_names[0] == "np" and not code.co_kwonlyargcount
     return getattr(np, code.co_names[1]) if wraps else kernel
 
 
 def parameters(formula: Any) -> list[str]:
-    """The names of a formula's parameters; `inspect` would take a tenth of the import for it."""
+    """The names of a formula's parameters; `inspect` would take a tenth of the import time."""
     code = formula.__code__
     return list(code.co_varnames[: code.co_argcount])
 
@@ -522,17 +522,17 @@ def arguments_of(kernel: Any) -> dict[str, Argument]:
 
 
 def kernel_parameters(kernel: Any, **further: Argument) -> list[Parameter]:
-    """The parameters of a kernel, and further ones."""
+    """The parameters of a kernel, with additional ones."""
     kinds = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
     arguments = {**arguments_of(kernel), **further}
     return [Parameter(n, kinds[a.keyword_only], default=a.default) for n, a in arguments.items()]
 
 
 class LazySignature(Signature):
-    """A signature whose parameters are made only when they are read.
+    """A signature that makes its parameters when they are first read.
 
     Args:
-        make: gives its parameters.
+        make: returns the parameters.
     """
 
     __slots__ = ("make",)
@@ -546,5 +546,5 @@ class LazySignature(Signature):
         return MappingProxyType({parameter.name: parameter for parameter in self.make()})
 
     def replace(self, **changes: Any) -> Signature:  # type: ignore[override]
-        """An ordinary signature, some of it changed: that of a bound method, for one."""
+        """An ordinary signature with changes, as Python asks for it for a bound method."""
         return Signature(self.make()).replace(**changes)

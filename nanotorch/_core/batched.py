@@ -51,7 +51,7 @@ class Batch:
     Attributes:
         size: the number of samples.
         randomness: "error", "different" or "same".
-        depth: how many other uses it is inside of, and itself.
+        depth: how many uses of `vmap` are nested here, this one included.
     """
 
     __slots__ = ("depth", "randomness", "size")
@@ -73,10 +73,10 @@ active = _Active()
 
 @contextmanager
 def running(batch: Batch) -> Iterator[None]:
-    """A block in which a function runs for the samples of a batch.
+    """A block in which a function runs on the samples of a batch.
 
     Raises:
-        RuntimeError: where something asks for the values of a sample that can have none.
+        RuntimeError: where something asks for the values of a sample, which has none.
     """
     active.batches.append(batch)
     mode.transforms += 1
@@ -92,7 +92,7 @@ def running(batch: Batch) -> Iterator[None]:
 
 
 class Shadow:
-    """What stands for the array of one sample: its shape and dtype, and no values."""
+    """Takes the place of one sample's array: it has a shape and a dtype, and no values."""
 
     __slots__ = ("whole",)
 
@@ -122,7 +122,7 @@ class Shadow:
 
 
 def no_values(self: Shadow, *args: Any, **kwargs: Any) -> NoReturn:
-    """Refuse whatever needs values."""
+    """Raise the error for a call that needs values."""
     raise NoValues
 
 
@@ -141,7 +141,7 @@ Shadow.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 
 class Unknown(Shadow):
-    """What a reduction of one sample gives: nothing is known of it, not even the shape."""
+    """The result of a reduction of one sample: not even its shape is known."""
 
     __slots__ = ()
     shape = dtype = ndim = size = itemsize = nbytes = strides = flags = property(no_values)
@@ -149,7 +149,7 @@ class Unknown(Shadow):
 
 
 def refusing(text: str, error: type[Exception] = RuntimeError) -> Any:
-    """A method that there cannot be for samples."""
+    """A method that raises ``error``: samples cannot have it."""
 
     def refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
         raise error(text)
@@ -223,20 +223,20 @@ class Batched(Tensor):
 
 
 def batched(whole: Tensor, batch: Batch) -> Tensor:
-    """The sample of a tensor whose first dimension counts samples."""
+    """One sample, from a tensor whose first dimension counts the samples."""
     out = object.__new__(Batched)
     out._whole, out._batch, out._array = whole, batch, Shadow(whole)  # type: ignore[assignment]
     return out
 
 
 def stand_for(sample: Any, other: Any) -> Any:
-    """Let a sample be another one, its view, from now on; returns it."""
+    """Replace a sample in place by another one, a view of it; returns it."""
     sample._whole, sample._array = other._whole, other._array
     return sample
 
 
 def whole_of(tensor: Tensor, batch: Batch) -> Tensor:
-    """The tensor of all samples; one that is the same for all is repeated, without a copy."""
+    """The tensor of all samples; a tensor that all share is repeated, without a copy."""
     if isinstance(tensor, Batched):
         if tensor._batch is batch:
             return tensor._whole
@@ -246,12 +246,12 @@ def whole_of(tensor: Tensor, batch: Batch) -> Tensor:
 
 
 def differing(value: Any, batch: Batch) -> bool:
-    """Whether a value is a sample of the batch."""
+    """Whether a value differs between the samples of the batch."""
     return isinstance(value, Batched) and value._batch is batch
 
 
 def innermost(values: Iterable[Any]) -> Batch | None:
-    """Of the batches that samples among the values are of, the innermost."""
+    """The innermost batch that has samples among the values."""
     found = None
     for value in values:
         if isinstance(value, Batched) and (found is None or value._batch.depth > found.depth):
@@ -260,7 +260,7 @@ def innermost(values: Iterable[Any]) -> Batch | None:
 
 
 def everything(tensor: Tensor) -> np.ndarray:
-    """The values of a tensor, those of all samples where it is one."""
+    """The array of a tensor; for a sample, the array of all samples."""
     while isinstance(tensor, Batched):
         tensor = tensor._whole
     return tensor._array
@@ -270,9 +270,9 @@ def everything(tensor: Tensor) -> np.ndarray:
 
 
 def beneath(tensor: Tensor, batches: Sequence[Batch]) -> Tensor:
-    """The tensor of all samples of several batches, which may still be a sample of inner ones.
+    """The tensor of all samples of several nested batches; it may be a sample of inner batches.
 
-    Its first dimensions count them, the outermost batch's first.
+    Its first dimensions count the samples, the outermost batch first.
     """
     for batch in reversed(batches):
         tensor = whole_of(tensor, batch)
@@ -280,14 +280,14 @@ def beneath(tensor: Tensor, batches: Sequence[Batch]) -> Tensor:
 
 
 def above(whole: Tensor, batches: Sequence[Batch]) -> Tensor:
-    """The sample that `beneath` gives the whole of."""
+    """The sample whose tensor of all samples `beneath` returns: its inverse."""
     for batch in batches:
         whole = sample_of(whole, batch)
     return whole
 
 
 def sample_of(whole: Tensor, batch: Batch) -> Tensor:
-    """The sample of a tensor, which may itself be one of a batch further inside."""
+    """One sample of a tensor, which may itself be a sample of an inner batch."""
     if isinstance(whole, Batched) and whole._batch.depth > batch.depth:
         return batched(sample_of(whole._whole.transpose(0, 1), batch), whole._batch)
     return batched(whole, batch)
@@ -326,13 +326,13 @@ WITH_RULES = ("fill", "index_add", "index_fill", "index_put", "scatter_add")
 
 
 class Call:
-    """An operation that is to be done for all samples of a batch.
+    """A call of an operation for all samples of a batch.
 
     Attributes:
         op: the operation.
         inplace: whether its in-place form was called.
-        args: the arguments by name, as they were given.
-        batch: the innermost of the batches that tensors among them are samples of.
+        args: the arguments by name, as the caller gave them.
+        batch: the innermost batch that has samples among the arguments.
     """
 
     __slots__ = ("args", "batch", "inplace", "op")
@@ -345,26 +345,26 @@ class Call:
         return differing(self.args[name], self.batch)
 
     def whole(self, name: str) -> Any:
-        """A tensor of all samples; what is the same for all is left as it is."""
+        """The tensor of all samples; a value that all share stays as it is."""
         value = self.args[name]
         return value._whole if differing(value, self.batch) else value
 
     def repeated(self, name: str) -> Any:
-        """A tensor of all samples, also where it is the same for all."""
+        """The tensor of all samples; a tensor that all share is repeated."""
         value = self.args[name]
         return whole_of(value, self.batch) if isinstance(value, Tensor) else value
 
     def ndim(self, name: str) -> int:
-        """How many dimensions a sample has; a number has none."""
+        """The number of dimensions of a sample; 0 for a number."""
         value = self.args[name]
         return value._array.ndim if isinstance(value, Tensor) else 0
 
     def tensors(self) -> list[str]:
-        """The names of the inputs that were given a tensor."""
+        """The names of the inputs that are tensors."""
         return [n for n in self.op.inputs if isinstance(self.args[n], Tensor)]
 
     def again(self, **changed: Any) -> Any:
-        """What the same function makes of the arguments, some of them changed."""
+        """Call the function again, with some arguments changed."""
         o, args = self.op, {**self.args, **changed}
         function = o.functions[f"{METHOD}{o.name}_"] if self.inplace else o.functions[o.name]
         by_name = {n: args.pop(n) for n, a in o.arguments.items() if a.keyword_only}
@@ -372,7 +372,7 @@ class Call:
 
 
 def in_batch(o: Op, inplace: bool, *values: Any) -> Any:
-    """Do an operation of which some tensors have no values; its functions call this then.
+    """Run an operation on tensors without values; its generated functions fall back to this.
 
     Args:
         values: all its arguments, in the order of the kernel's parameters.
@@ -400,9 +400,9 @@ OPERANDS = ("input", "other", "exponent")  # what numbers are rounded as
 
 
 def in_single(o: Op, inplace: bool, args: dict[str, Any]) -> Any:
-    """Do an operation on bfloat16 in float32, and round its result.
+    """Run an operation on bfloat16 in float32, and round its result.
 
-    The tensors have arrays of float32 meanwhile, so they are recorded themselves.
+    The tensors hold float32 arrays meanwhile, so the operation records these tensors themselves.
     """
     given = list(leaves([args]))
     # Bare arrays among the static arguments may be written to.
@@ -456,7 +456,7 @@ def in_single(o: Op, inplace: bool, args: dict[str, Any]) -> Any:
 
 
 def cannot_hold(o: Op, batch: Batch) -> RuntimeError:
-    """The error for an operation that would write different values for the samples to one place."""
+    """The error for an in-place operation on memory that all samples share."""
     if o.name in ARITHMETIC:
         return RuntimeError(IN_PLACE.format("inplace arithmetic", "in a vmap"))
     name = f"{o.known_as}_"
@@ -466,7 +466,7 @@ def cannot_hold(o: Op, batch: Batch) -> RuntimeError:
 
 
 def derived(o: Op) -> Rule:
-    """The rule that follows from a declaration."""
+    """The rule of an operation, derived from its declaration."""
     named = set(o.statics)
     single = len(o.inputs) == 1 and not o.variadic
     if single and (named & set(COUNT_DIMS) or (o.view and named & set(ARE_SIZES))):
@@ -480,7 +480,7 @@ def derived(o: Op) -> Rule:
 
 
 def in_line(whole: Tensor, own: int, ndim: int) -> Tensor:
-    """A tensor of samples with ``own`` dimensions, broadcast as if they had ``ndim``."""
+    """Add dimensions of size 1 to samples with ``own`` dimensions, so that they have ``ndim``."""
     if own == ndim:
         return whole
     shape = whole.shape
@@ -488,8 +488,9 @@ def in_line(whole: Tensor, own: int, ndim: int) -> Tensor:
 
 
 def elementwise(call: Call) -> Any:
-    """The inputs broadcast together, or what stands before their matrices: to as many dimensions
-    as the sample with the most has."""
+    """The rule of operations that broadcast their inputs, or the dimensions before their matrices.
+
+    All samples get as many dimensions as the one with the most."""
     names = call.tensors()
     ndim = max([call.ndim(n) for n in names])
     # Kernels that do not convert need not broadcast either: what is the same for all is repeated.
@@ -506,7 +507,7 @@ def elementwise(call: Call) -> Any:
 
 
 def dimensions(call: Call, added: int = 0) -> Any:
-    """Static arguments that count dimensions, or are sizes of all of them, get one more.
+    """Adapt static arguments to one more dimension: positions of dimensions, and whole shapes.
 
     Args:
         added: how many dimensions the result has more than the samples. Of an adjoint, which is
@@ -540,14 +541,14 @@ new_dimension = partial(dimensions, added=1)
 
 
 def shifted(dim: Any, ndim: int) -> Any:
-    """A dimension of a sample, or several, as dimensions of all samples."""
+    """Dimensions of a sample, counted in the tensor of all samples."""
     if isinstance(dim, (tuple, list)):
         return tuple([shifted(d, ndim) for d in dim])
     return normal_dim(dim, ndim) + 1
 
 
 def joined(call: Call) -> Any:
-    """Several tensors and a dimension to join them along."""
+    """The rule of operations that join several tensors along a dimension."""
     o = call.op
     assert o.variadic is not None
     given = call.args[o.variadic]
@@ -559,12 +560,12 @@ def joined(call: Call) -> Any:
 
 
 def leading(call: Call) -> Any:
-    """Operations that work on the last dimensions, whatever stands before them."""
+    """The rule of operations on the last dimensions: they take any dimensions before these."""
     return call.again(**{n: call.repeated(n) for n in call.tensors()})
 
 
 def merged(call: Call) -> Any:
-    """Operations that take what their first dimension counts one by one: the samples as well."""
+    """The rule of operations on each entry of the first dimension: the samples join it."""
     wholes = {n: call.repeated(n) for n in call.tensors()}
     size = call.batch.size
     changed: dict[str, Any] = {n: t.flatten(0, 1) for n, t in wholes.items()}
@@ -575,24 +576,24 @@ def merged(call: Call) -> Any:
 
 
 def apart(whole: Tensor, size: int) -> Tensor:
-    """The samples in a dimension of their own again."""
+    """Undo `merged`: give the samples a dimension of their own again."""
     return whole.unflatten(0, (size, whole.shape[0] // (size or 1)))
 
 
 def per_sample(call: Call) -> Any:
-    """Elementwise losses: of each sample by itself the mean or the sum."""
+    """The rule of elementwise losses: each sample has a mean or a sum of its own."""
     how = call.args["reduction"]
     losses = elementwise(Call(call.op, False, {**call.args, "reduction": "none"}, call.batch))
     return losses if how == "none" else getattr(in_rows(losses), how)(1)
 
 
 def in_rows(whole: Tensor) -> Tensor:
-    """All elements of each sample in one dimension."""
+    """Flatten each sample to one dimension."""
     return whole.reshape(whole.shape[0], math.prod(whole.shape[1:]))
 
 
 def one_by_one(call: Call) -> Any:
-    """A loop over the samples."""
+    """The rule that loops over the samples."""
     o, first = call.op, call.op.inputs[0]
     # An operation with another form takes that one: a write to a sample spoils what others saved.
     collect = not call.inplace or o.public
@@ -612,10 +613,10 @@ def one_by_one(call: Call) -> Any:
 
 
 def for_samples(function: Any, given: Any, batch: Batch, copy: bool = False) -> list[Any]:
-    """What a function makes of its arguments for one sample after the other.
+    """Call a function for one sample after the other, and stack the results.
 
     Args:
-        copy: whether each sample lies in memory of its own.
+        copy: whether to copy each sample to memory of its own.
     """
 
     def one(value: Any, number: int) -> Any:
@@ -627,7 +628,7 @@ def for_samples(function: Any, given: Any, batch: Batch, copy: bool = False) -> 
 
 
 def one_of(value: Any, batch: Batch, number: int) -> Any:
-    """One sample of a value, zeros where there is none; what is the same for all, as it is."""
+    """One sample of a value, or zeros if there are no samples; a shared value as it is."""
     if not differing(value, batch):
         return value
     whole = value._whole
@@ -635,7 +636,7 @@ def one_of(value: Any, batch: Batch, number: int) -> Any:
 
 
 def stacked(samples: Any, size: int) -> Any:
-    """The tensor of all samples; without any, an empty one of what a sample would be like."""
+    """Stack samples to one tensor; without samples, an empty tensor of a sample's shape."""
     first = samples[0]
     if isinstance(first, tuple):
         return type(first)([stacked(column, size) for column in zip(*samples, strict=True)])
@@ -646,12 +647,12 @@ def stacked(samples: Any, size: int) -> Any:
 
 
 def as_samples(result: Any, batch: Batch) -> Any:
-    """A result for all samples, or several, as that of one."""
+    """Turn a result for all samples, or several results, into the result of one sample."""
     return rebuilt(result, lambda v: batched(v, batch) if isinstance(v, Tensor) else v)
 
 
 def leaves(tree: Any) -> Iterator[Any]:
-    """The arguments, also those in sequences."""
+    """The arguments, sequences flattened."""
     for value in tree.values() if isinstance(tree, dict) else tree:
         if isinstance(value, (tuple, list, dict)):
             yield from leaves(value)
@@ -660,7 +661,7 @@ def leaves(tree: Any) -> Iterator[Any]:
 
 
 def rebuilt(tree: Any, change: Callable[[Any], Any]) -> Any:
-    """The same nesting with every argument changed; of an index, its tensors."""
+    """Apply ``change`` to every argument, in nested sequences too, and in an index."""
     if isinstance(tree, dict):
         return {name: rebuilt(value, change) for name, value in tree.items()}
     if isinstance(tree, (tuple, list)):
@@ -689,14 +690,14 @@ NO_RULE = "Batching rule not implemented for aten::{}. We could not generate a f
 
 
 def in_place_of(*args: Any, under_vmap: Any, **kwargs: Any) -> Any:
-    """What stands for the code of a function while `vmap` runs; its globals are the function's."""
+    """The code that replaces a function's own while `vmap` runs; it uses the function's globals."""
     return under_vmap(args, kwargs)
 
 
 def function_in_batch(
     function: Any, rule: FunctionRule, random: bool, args: Any, kwargs: Any
 ) -> Any:
-    """Do what a function's rule says, if it is called for samples."""
+    """Apply a function's rule if an argument is a sample; else call the function."""
     batch = active.batches[-1] if random and active.batches else innermost(leaves((args, kwargs)))
     if batch is None:
         return function(*args, **kwargs)
@@ -704,10 +705,10 @@ def function_in_batch(
 
 
 def under_vmap(rule: FunctionRule, *, random: bool = False) -> Callable[[F], F]:
-    """Say what a function does for samples, where it cannot do what it does for tensors.
+    """Give a function a rule for samples, if it cannot treat them like other tensors.
 
     Args:
-        random: whether it is to be asked also if no argument is a sample.
+        random: whether the rule also applies if no argument is a sample.
     """
 
     def register(function: Any) -> Any:
@@ -725,28 +726,28 @@ def under_vmap(rule: FunctionRule, *, random: bool = False) -> Callable[[F], F]:
 
 
 def follow(copy: F) -> F:
-    """Let a copy of a function that has a rule have it, too."""
+    """Give a copy of a function the function's rule."""
     if "under_vmap" in (getattr(copy, "__kwdefaults__", None) or {}):
         substitutes.add(copy)
     return copy
 
 
 class Substitutes:
-    """Gives the functions their other code for as long as some `vmap` runs, in any thread."""
+    """Switches the functions to their `vmap` code while any thread runs a `vmap`."""
 
     def __init__(self) -> None:
         self.lock, self.running = threading.Lock(), 0
         self.functions: list[tuple[Any, Any]] = []  # with the code that they have otherwise
 
     def add(self, function: Any) -> None:
-        """One more of them; what `vmap` runs may be the first to use the module that has it."""
+        """Add a function. A module may be imported first inside a function that `vmap` runs."""
         with self.lock:
             self.functions.append((function, function.__code__))
             if self.running:
                 function.__code__ = in_place_of.__code__
 
     def count(self, more: int) -> None:
-        """One `vmap` more that runs, or one less."""
+        """Count a `vmap` that begins (+1) or ends (-1)."""
         with self.lock:
             before, self.running = self.running, self.running + more
             if not (before and self.running):
@@ -761,7 +762,7 @@ substitutes = Substitutes()
 
 
 def looped(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """As it is, if it can do without values; else one sample after the other."""
+    """A rule: call the function on samples; if it needs values, loop over the samples."""
     try:
         return function(*args, **kwargs)
     except NoValues:
@@ -772,7 +773,7 @@ def separately(
     function: Any, batch: Batch, args: Any, kwargs: Any, copy: bool = True,
     rule: FunctionRule = looped,
 ) -> Any:  # fmt: skip
-    """One sample after the other, each in memory of its own."""
+    """A rule: loop over the samples, each copied to memory of its own."""
 
     def one(given: Any) -> Any:  # there may be other batches
         return function_in_batch(function, rule, False, *given)
@@ -782,14 +783,14 @@ def separately(
 
 
 def for_each(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """For what is made anew and no different by a tensor's values: memory for every sample."""
+    """A rule for functions that make a tensor from shapes alone: one for each sample."""
     given = rebuilt((args, kwargs), lambda value: one_of(value, batch, 0))
     made = function_in_batch(function, for_each, False, *given).detach()
     return batched(made.expand(batch.size, *made.shape).clone(), batch)
 
 
 def in_place(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """For functions that write to their first tensor and return it."""
+    """A rule for functions that write to their first tensor and return it."""
     tensor = next(value for value in args if isinstance(value, Tensor))
     if not differing(tensor, batch):
         raise RuntimeError(IN_PLACE.format("inplace arithmetic", "in a vmap"))
@@ -798,7 +799,7 @@ def in_place(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
 
 
 def wholes(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """For functions that take any further dimensions in front: on the tensors of all samples."""
+    """A rule for functions that accept further leading dimensions: one call for all samples."""
 
     def whole(value: Any) -> Any:
         return whole_of(value, batch) if isinstance(value, Tensor) else value
@@ -808,7 +809,7 @@ def wholes(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
 
 
 def along(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """For functions of a tensor and ``dim``, of which None stands for all dimensions."""
+    """A rule for functions of a tensor and ``dim``, where None means all dimensions."""
     bound = inspect.signature(function).bind(*args, **kwargs)
     bound.apply_defaults()
     given = bound.arguments
@@ -829,7 +830,7 @@ def along(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
 
 
 def never(text: str) -> FunctionRule:
-    """For functions that there cannot be for samples: the error that says so."""
+    """A rule for functions that samples cannot have: it raises an error."""
 
     def rule(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
         raise RuntimeError(text)

@@ -31,11 +31,11 @@ GENERATED, OF_FORMULAS = "<nanotorch op", {"plain_back", "careful_back", "apply_
 
 
 class NoValues(Exception):  # noqa: N818 - no error where an operation catches it
-    """The values of a tensor were asked for in a form that it does not have them in."""
+    """A kernel asked for values that a tensor does not have in this form."""
 
 
 def rounded(values: Any) -> np.ndarray:
-    """Numbers in float32, rounded to the nearest ones of bfloat16, of two to the even one."""
+    """Round float32 numbers to the nearest bfloat16, ties to even."""
     with np.errstate(over="ignore"):
         single = np.array(values, SINGLE)
     bits = single.view(np.uint32)
@@ -50,7 +50,7 @@ class Bfloat16Array(np.ndarray):
 
     @property
     def dtype(self) -> Any:
-        """The type; a kernel that asks for it is about to make another array of it."""
+        """The dtype. A kernel that reads it is about to make another array of this dtype."""
         if not sys._getframe(1).f_code.co_filename.startswith(GENERATED):  # around the kernel
             refuse_kernels()
         return DTYPE.__get__(self)
@@ -114,13 +114,13 @@ class Bfloat16Array(np.ndarray):
         self[...] = value
 
     def astype(self, dtype: Any, *args: Any, **named: Any) -> Any:
-        """A copy in another type: an ordinary array, but for bfloat16."""
+        """A copy in another dtype: an ordinary array, unless the dtype is bfloat16."""
         refuse_kernels()
         return cast(self, dtype, *args, **named)
 
 
 def in_float32(name: str) -> Any:
-    """A method of arrays that looks at numbers without one of the above."""
+    """A method of arrays that reads the numbers without a call of NumPy's functions."""
 
     def method(self: Bfloat16Array, *args: Any, **named: Any) -> Any:
         refuse_kernels()
@@ -134,7 +134,7 @@ for _name in ("argmax", "argmin", "argsort", "dot", "nonzero", "searchsorted"):
 
 
 def refuse_kernels() -> None:
-    """Raise `NoValues` inside of a kernel, unless it makes a view."""
+    """Raise `NoValues` inside a kernel, unless the kernel makes a view."""
     frame: Any = sys._getframe(2)
     while not frame.f_code.co_filename.startswith(GENERATED):
         if frame.f_back is None or frame.f_code.co_name == "in_batch":
@@ -149,7 +149,7 @@ def refuse_kernels() -> None:
 
 
 def wide(value: Any) -> Any:
-    """An array in float32 that NumPy computes with, and the same of each in a sequence or dict."""
+    """An array as ordinary float32; also each array in a sequence or dict."""
     if isinstance(value, np.ndarray):
         plain = value.view(np.ndarray)
         return plain.astype(SINGLE) if plain.dtype == BFLOAT16 else value
@@ -165,26 +165,28 @@ def bfloat16(values: Any) -> Bfloat16Array:
 
 
 def bits_of(array: np.ndarray) -> np.ndarray:
-    """The numbers as files hold them: the upper halves of those in float32."""
+    """The 16 bits of each number, as files hold them: the upper half of its float32."""
     bits: np.ndarray = (wide(array).view(np.uint32) >> np.uint32(16)).astype(np.uint16)
     return bits
 
 
 def of_bits(bits: np.ndarray) -> Bfloat16Array:
-    """The array that `bits_of` was asked for."""
+    """The array whose bits these are: the inverse of `bits_of`."""
     return bfloat16((bits.astype(np.uint32) << np.uint32(16)).view(SINGLE))
 
 
 def reread(array: np.ndarray, kind: np.dtype) -> np.ndarray:
-    """The bytes of an array of bfloat16 as another type, or those of another as bfloat16; copied,
-    as the memory holds float32."""
+    """Reinterpret the bytes of bfloat16 as another dtype, or the other way round.
+
+    This copies, for the memory holds float32.
+    """
     if kind == BFLOAT16:
         return of_bits(np.ascontiguousarray(array).view(np.uint16))
     return bits_of(array).view(kind)
 
 
 def entered(array: np.ndarray) -> np.ndarray:
-    """A new array of the dtype, rounded; one that is already is left as it is."""
+    """A new array of the dtype, rounded; an array of bfloat16 stays as it is."""
     return array if isinstance(array, Bfloat16Array) else bfloat16(array)
 
 

@@ -36,7 +36,7 @@ class OfC(Shown):
 
 
 def whole(kind: Any) -> Any:
-    """Let inherited methods show as the class's own: in PyTorch it is one class, not several."""
+    """Show inherited methods as the class's own: in PyTorch these classes are one."""
     for part in kind.__mro__[1:]:
         if part.__module__.startswith("nanotorch"):
             for name, function in vars(part).items():
@@ -81,7 +81,11 @@ class dtype(metaclass=OfC):  # noqa: N801 - PyTorch's name
 
 
 def dtype_named(name: str) -> dtype:
-    """The dtype by its name; a `TypeError` or `KeyError` for what is none."""
+    """The dtype of a name.
+
+    Raises:
+        TypeError, KeyError: if there is none.
+    """
     return NAMED.get(name) or OF_NUMPY[np.dtype(name)]
 
 
@@ -282,27 +286,27 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 
 
 def of_number(value: Number | np.generic) -> dtype:
-    """The dtype that a Python number brings to a promotion."""
+    """The dtype of a Python number in type promotion."""
     if isinstance(value, bool):
         return bool_
     return int64 if isinstance(value, int) else default.dtype
 
 
 def refuse_beyond(value: Number) -> None:
-    """Refuse an integer that no type holds, unsigned ones included."""
+    """Refuse an integer that no dtype can hold, not even an unsigned one."""
     if isinstance(value, int) and not -(2**63) <= value < 2**64:
         below = "can't convert negative int to unsigned"
         raise OverflowError("int too big to convert" if value > 0 else below)
 
 
 def array_of_number(value: Number, kind: np.dtype) -> np.ndarray:
-    """A Python number as a 0-d array; integers beyond the ends of the type wrap around."""
+    """A Python number as a 0-d array; an integer out of range wraps around."""
     refuse_beyond(value)
     return np.array(value).astype(kind)
 
 
 def unpromoted(*names: str) -> RuntimeError:
-    """The error for an integer that only an unsigned type holds, beside another dtype."""
+    """The error for an integer that only an unsigned dtype can hold, next to another dtype."""
     return RuntimeError(
         "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
         + " and ".join(names)
@@ -375,7 +379,7 @@ class _Limits:
 
 
 def _checked(name: str, kind: Any) -> dtype:
-    """The argument of `iinfo` and `finfo`."""
+    """Check the argument of `iinfo` and `finfo`."""
     if not isinstance(kind, dtype):
         raise refused(kind, "torch.dtype", (name, "type", 1))
     return kind
@@ -561,7 +565,7 @@ def require_cpu(where: Any) -> None:
 
 
 def absent(kind: str) -> Exception:
-    """The error for the use of a type of device that nanotorch lacks."""
+    """The error for a device of a type that nanotorch lacks."""
     plain = RuntimeError, f"nanotorch runs on the CPU only; there is no device '{kind}'"
     error, text = ABSENT.get(kind, plain)
     return error(text)

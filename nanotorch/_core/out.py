@@ -42,7 +42,7 @@ class Out(NamedTuple):
 
     Attributes:
         name: how messages call the function.
-        strict: refuse every dtype but the result's; else those it cannot be converted to. Several
+        strict: accept the result's dtype only; else any dtype that the result converts to. Several
             results are never converted.
         error: the type of the error.
         dtype: the function has an argument of that name, whose default is then that of ``out``.
@@ -128,7 +128,7 @@ class Out(NamedTuple):
         return out if single else results._given(outs)
 
     def check_asked(self, asked: dtypes.dtype, given: dtypes.dtype) -> None:
-        """Refuse a ``dtype`` beside an ``out`` of another."""
+        """Refuse a ``dtype`` that differs from that of ``out``."""
         if asked is given:
             return
         if self.creates:
@@ -140,7 +140,11 @@ class Out(NamedTuple):
     def check(
         self, out: Tensor, result: np.ndarray, inputs: Iterable[Tensor], single: bool
     ) -> None:
-        """Refuse to write one result, the only one or not, to what cannot take it."""
+        """Refuse an ``out`` that cannot take the result.
+
+        Args:
+            single: whether it is the only result.
+        """
         wanted, given = dtypes.of_array(result), out.dtype
         if wanted is not given and given.name not in self.also:
             if self.strict or not (single or self.each):
@@ -157,7 +161,7 @@ class Out(NamedTuple):
             self.check_memory(out, inputs)  # as it lies before it is given the right shape
 
     def check_memory(self, out: Tensor, inputs: Iterable[Tensor]) -> None:
-        """Refuse memory that several elements share, or inputs."""
+        """Refuse an ``out`` whose elements share memory, or that overlaps an input."""
         check_memory(out, "" if self.expanded else None)
         for place, t in enumerate(inputs):
             if t._cell is out._cell:
@@ -183,18 +187,18 @@ class Out(NamedTuple):
 
 
 def of_one_type(name: str) -> Out:
-    """How an elementwise function treats it whose result has the dtype of its input."""
+    """The rule for elementwise functions whose result has the dtype of the input."""
     return Out(name, strict=True, elementwise=True, overlap="part")
 
 
 def same(wanted: dtypes.dtype, given: dtypes.dtype) -> str:
-    """The text of the refusal of another dtype than the result's."""
+    """The error text for an ``out`` of another dtype than the result's."""
     names = dtypes.C_NAMES[wanted.name], dtypes.C_NAMES[given.name]
     return "Expected out tensor to have dtype {}, but got {} instead".format(*names)
 
 
 def tensors_in(values: Iterable[Any]) -> list[Tensor]:
-    """The tensors among arguments, also within sequences."""
+    """The tensors among arguments, in sequences too."""
     found = []
     for value in values:
         if isinstance(value, Tensor):

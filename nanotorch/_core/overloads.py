@@ -111,7 +111,7 @@ class Overloads(Declared):
         return accepting_more(self, called, "\n".join(lines) + "\n")
 
     def tests(self, form: Form, inplace: bool) -> Iterator[str]:
-        """What has to hold for the form to be the one that is called."""
+        """The conditions under which a call means this form."""
         for n in self.arguments:
             kind, default = form.kinds.get(n), form.defaults.get(n)
             if kind is None:
@@ -124,7 +124,7 @@ class Overloads(Declared):
 
 
 def mismatch(o: Overloads, called: str, *values: Any) -> TypeError:
-    """The error for arguments that fit no form, or that miss some of the only one with them."""
+    """The error for arguments that fit no form, or that lack some of the only form they fit."""
     name, method = called.removeprefix(METHOD), called.startswith(METHOD)
     given = {
         n: value

@@ -189,7 +189,7 @@ Mark = tuple[int, bool, float | None, bytes]
 
 
 class Twister:
-    """A stream of random bits, with PyTorch's seeds and states, and uniform numbers of them."""
+    """A stream of random bits and uniform numbers, with PyTorch's seeds and states."""
 
     _seeder: "np.random.RandomState"
     _bits: "np.random.BitGenerator"
@@ -199,7 +199,7 @@ class Twister:
         self.manual_seed(_DEFAULT_SEED)
 
     def __getattr__(self, name: str) -> Any:
-        """The twister itself, NumPy's, when it is first needed: its import takes a while."""
+        """Make NumPy's twister on first use: its import takes long."""
         if name not in ("_seeder", "_bits", "_address"):
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         # RandomState keeps the seeding of the twister's authors, which is PyTorch's too.
@@ -237,15 +237,15 @@ class Twister:
         return self._seed
 
     def seed(self) -> int:
-        """Start a stream that nobody can foresee; returns its seed."""
+        """Start a stream from a seed of the operating system; returns the seed."""
         return self.manual_seed(int.from_bytes(os.urandom(8))).initial_seed()
 
     def get_state(self) -> Any:
-        """All there is to know about the stream, as 5056 bytes in PyTorch's layout."""
+        """The state of the stream, as 5056 bytes in PyTorch's layout."""
         return written(self._mark())
 
     def _mark(self) -> Mark:
-        """All there is to know about the stream, at little cost."""
+        """The state of the stream in a form that is quick to note; see `written`."""
         # A copy of NumPy's structure, which takes a hundredth of the time of its `state`.
         twister = ctypes.string_at(self._address, 4 * _WORDS + 4)
         return self._seed, self._fresh, self._spare, twister
@@ -279,7 +279,7 @@ class Twister:
         return self
 
     def clone_state(self) -> Self:
-        """A generator of its own that goes on as this one."""
+        """A separate generator in the same state."""
         return type(self)().set_state(Twister.get_state(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -292,7 +292,7 @@ class Twister:
         return raw
 
     def draw64(self, count: int) -> U64:
-        """Outputs by twos, the first as the upper half."""
+        """The next `count` pairs of outputs as 64 bits, the first output as the upper half."""
         raw = self.draw32(2 * count)
         upper = raw[0::2] << _HALF_WORD
         upper |= raw[1::2]
@@ -311,12 +311,12 @@ class Twister:
         return numbers
 
     def _uniform(self, count: int, dtype: np.dtype) -> Array:
-        """Uniform numbers with the bits that this dtype takes."""
+        """Uniform numbers with as many random bits as the dtype takes."""
         return self.uniform64(count) if dtype.itemsize == 8 else self.uniform32(count)
 
 
 def written(mark: Mark) -> U8:
-    """The state of a stream when `Twister._mark` was asked, as 5056 bytes in PyTorch's layout."""
+    """The state that `Twister._mark` has noted, as 5056 bytes in PyTorch's layout."""
     seed, fresh, spare, twister = mark
     key = np.frombuffer(twister, np.uint32)
     position = 0 if fresh else int(key[_WORDS])
@@ -580,7 +580,7 @@ class Generator(Twister):
 
     @property
     def device(self) -> Any:
-        """Where the numbers are drawn: on the CPU."""
+        """Always the CPU."""
         return "cpu"
 
     def uniform(
@@ -653,7 +653,7 @@ class Generator(Twister):
         return normals[:size]
 
     def _normals_in_blocks(self, size: int, dtype: np.dtype[Any]) -> Array:
-        """Blocks of 16, and for a ragged end one more block over the last 16 places."""
+        """Normal numbers in blocks of 16; an incomplete block is drawn anew over the last 16."""
         full = size - size % 16
         # All places are filled with uniform numbers first, except in half precision, which turns
         # block after block into normals.
