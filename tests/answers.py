@@ -6,6 +6,7 @@ PyTorch and `tests/test_golden.py` to nanotorch. Tensors answer by their `repr`;
 exact content, `numbers` their values to be compared up to rounding.
 """
 
+import ast
 import functools
 import hashlib
 import importlib
@@ -13,6 +14,7 @@ import inspect
 import json
 import math
 import re
+import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -28,6 +30,10 @@ QUALIFIED = re.compile(r"\b(?:nano)?torch\.(?:nn|optim|utils|_core|autograd|ops)
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 # What nanotorch tells after PyTorch's text; tests of their own look at it.
 BEYOND = re.compile(r"\n\nWhere:.*", re.DOTALL)
+
+
+class Raised(str):
+    """The type and text of an error."""
 
 
 def files() -> dict[str, Path]:
@@ -74,17 +80,22 @@ def told(value: Any) -> Any:
     return QUALIFIED.sub(r"<\1>", ADDRESS.sub("", BEYOND.sub("", text)))
 
 
-def raised(call: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
-    """The type and text of the error that the call raises."""
+def outcome(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What the call returns, or the type and text of the error that it raises."""
     try:
-        result = call(*args, **kwargs)
+        return call(*args, **kwargs)
     except Exception as error:
         text = BEYOND.sub("", str(error))
         # PyTorch lists all signatures of a function after the first line.
         first = text.partition("\n")[0]
         text = first if first.endswith("expected one of:") else text
-        return f"{type(error).__name__}: {text}"
-    return f"no error, but {told(result)}"
+        return Raised(f"{type(error).__name__}: {text}")
+
+
+def raised(call: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
+    """The type and text of the error that the call raises."""
+    result = outcome(call, *args, **kwargs)
+    return result if type(result) is Raised else f"no error, but {told(result)}"
 
 
 def seen_by(look: Callable[..., Any]) -> Callable[[Case], Case]:
@@ -135,6 +146,44 @@ def tables(
         return case
 
     return table
+
+
+def sessions(names: Callable[[Any], dict[str, Any]]) -> Callable[[str], Case]:
+    """What makes cases of sessions: lines with a title, and below each of them statements.
+
+    The answer is told at once of every statement that is an expression, or of each part of one with
+    commas: what it gives or raises. Inside of loops and functions, ``tell`` tells its arguments.
+
+    Args:
+        names: what the statements know besides ``torch`` and this file, made anew for each session.
+    """
+
+    def session(torch: Any, statements: str) -> list[Any]:
+        answers: list[Any] = []
+
+        def tell(*values: Any) -> None:
+            answers.extend(map(told, values))
+
+        known = {**globals(), "torch": torch, "tell": tell, **names(torch)}
+        for statement in ast.parse(textwrap.dedent(statements)).body:
+            if not isinstance(statement, ast.Expr):
+                exec(compile(ast.Module([statement], []), "<session>", "exec"), known)
+                continue
+            value = statement.value
+            for part in value.elts if isinstance(value, ast.Tuple) else [value]:
+                code = compile(ast.Expression(part), "<session>", "eval")
+                tell(outcome(eval, code, known))
+        return answers
+
+    def group(text: str) -> Case:
+        def case(torch: Any) -> Any:
+            parts = [part.partition("\n") for part in re.split(r"\n(?=\S)", text.strip())]
+            return {title: session(torch, statements) for title, _, statements in parts}
+
+        case.__module__ = names.__module__
+        return case
+
+    return group
 
 
 def bits(tensor: Any) -> str:

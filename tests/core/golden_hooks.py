@@ -1,9 +1,19 @@
-"""Hooks: in what order they are called, what they see, replace and refuse."""
+"""Hooks of tensors, nodes and accumulators: their order, what they see, replace and refuse."""
 
 import random
 from typing import Any
 
-from tests.answers import Log, raised, told
+from tests.answers import Log, raised, sessions, told
+
+
+def _names(torch: Any) -> dict[str, Any]:
+    def leaf(*values: float) -> Any:
+        return torch.tensor(values, requires_grad=True)
+
+    return {"leaf": leaf, "log": Log(), "x": leaf(1.0, 1.0), "grad": torch.autograd.grad}
+
+
+session = sessions(_names)
 
 
 def leaf_hooks_of_cat(torch: Any) -> Any:
@@ -47,269 +57,230 @@ def random_graphs(torch: Any) -> Any:
         yield " ".join(log)
 
 
-def replacing(torch: Any) -> Any:
-    """Hooks of one tensor run in the order of registration, each on what the last returned."""
-    log, x = Log(), torch.tensor([1.0, 2.0], requires_grad=True)
+of_tensors = session("""
+replacing
+    x = leaf(1.0, 2.0)
     y = x * 3
-    y.register_hook(log.hook("first", lambda g: g * 2))
-    y.register_hook(log.hook("second"))
-    y.register_hook(log.hook("third", lambda g: g + 1))
-    x.register_hook(log.hook("leaf", lambda g: -g))
-    y.sum().backward()
-    return [log, x.grad]
-
-
-def removing(torch: Any) -> Any:
-    log, x = Log(), torch.ones(1, requires_grad=True)
-    y = x * 2
-    handle = y.register_hook(log.hook("removed"))
-    y.register_hook(log.hook("kept"))
-    handle.remove()
-    handle.remove()
+    _ = y.register_hook(log.hook("first", lambda g: g * 2)), y.register_hook(log.hook("second"))
+    _ = y.register_hook(log.hook("third", lambda g: g + 1))
+    _ = x.register_hook(log.hook("leaf", lambda g: -g))
+    y.sum().backward(), log, x.grad
+removing
+    y = leaf(1.0) * 2
+    handle, _ = y.register_hook(log.hook("removed")), y.register_hook(log.hook("kept"))
+    handle.remove(), handle.remove()
     with y.register_hook(log.hook("inside")):
         y.backward(retain_graph=True)
-    y.backward()
-    return log
-
-
-def removing_while_running(torch: Any) -> Any:
-    log, x = Log(), torch.ones(1, requires_grad=True)
-    y = x * 2
-    handles: list[Any] = []
-
-    def once(g: Any) -> None:
+    y.backward(), log
+removing while running
+    def once(g):
         log.append("once")
-        handles[0].remove()
-
-    handles.append(y.register_hook(once))
-    y.register_hook(log.name("always"))
-    y.backward(retain_graph=True)
-    y.backward()
-    return log
-
-
-def leaf_hooks_outlive_graphs(torch: Any) -> Any:
-    log, x = Log(), torch.ones(2, requires_grad=True)
+        handle.remove()
+    y = leaf(1.0) * 2
+    handle, _ = y.register_hook(once), y.register_hook(log.name("always"))
+    y.backward(retain_graph=True), y.backward(), log
+leaf hooks outlive graphs
     (x * 2).sum().backward()
-    x.register_hook(log.hook("before any new graph", lambda g: g * 10))
-    (x * 3).sum().backward()
-    (x * 4).sum().backward()
-    return [log, x.grad]
-
-
-def leaf_hook_sees_the_total(torch: Any) -> Any:
-    log, x = Log(), torch.tensor([1.0], requires_grad=True)
-    x.register_hook(log.hook("x"))
-    (x * 2 + x * 3 + x.sin() * 0).sum().backward()
-    return log
-
-
-def refused_results(torch: Any) -> Any:
-    results = {
-        "shape": torch.ones(3), "dtype": torch.ones(2, dtype=torch.float64), "number": 2.0,
-        "string": "no",
-    }  # fmt: skip
-    for result in results.values():
-        x = torch.ones(2, requires_grad=True)
+    _ = x.register_hook(log.hook("before any new graph", lambda g: g * 10))
+    (x * 3).sum().backward(), (x * 4).sum().backward(), log, x.grad
+leaf hook sees the total
+    x = leaf(1.0)
+    _ = x.register_hook(log.hook("x"))
+    (x * 2 + x * 3 + x.sin() * 0).sum().backward(), log
+refused results
+    def hook(g):
+        return result
+    for result in (torch.ones(3), torch.ones(2, dtype=torch.float64), 2.0, "no"):
         y = x * 2
-
-        def hook(g: Any, result: Any = result) -> Any:
-            return result
-
         y.register_hook(hook)
-        yield raised(y.sum().backward)
-
-
-def refused_registrations(torch: Any) -> Any:
-    x = torch.ones(2)
-    y = torch.ones(2, requires_grad=True) * 2
-    return [
-        raised(x.register_hook, print), raised(x.register_post_accumulate_grad_hook, print),
-        raised(y.register_post_accumulate_grad_hook, print), raised(x.retain_grad),
-    ]  # fmt: skip
-
-
-def order_at_one_tensor(torch: Any) -> Any:
-    """Tensor hooks, then `retain_grad`, then the node's prehooks, its formulas, its hooks."""
-    log, x = Log(), torch.ones(1, requires_grad=True)
+        tell(raised(y.sum().backward))
+refused registrations
+    y, plain = x * 2, torch.ones(2)
+    plain.register_hook(print), plain.register_post_accumulate_grad_hook(print)
+    y.register_post_accumulate_grad_hook(print), plain.retain_grad()
+order at one tensor
+    x = leaf(1.0)
     y = x * 2
     y.retain_grad()
-    y.grad_fn.register_prehook(log.name("prehook"))
-    y.grad_fn.register_hook(log.name("hook"))
-    y.register_hook(log.hook("tensor", lambda g: g * 5))
-    x.register_hook(log.name("leaf"))
-    x.register_post_accumulate_grad_hook(log.name("post"))
-    y.backward()
-    return [log, y.grad, x.grad]
-
-
-def post_accumulate(torch: Any) -> Any:
-    log, x = Log(), torch.ones(2, requires_grad=True)
-
-    def step(t: Any) -> None:
+    _ = y.grad_fn.register_prehook(log.name("prehook")), y.grad_fn.register_hook(log.name("hook"))
+    _ = y.register_hook(log.hook("tensor", lambda g: g * 5)), x.register_hook(log.name("leaf"))
+    _ = x.register_post_accumulate_grad_hook(log.name("post"))
+    y.backward(), log, y.grad, x.grad
+post accumulate
+    def step(t):
         log.append(["step", told(t.grad)])
         with torch.no_grad():
             t.sub_(t.grad)
         t.grad = None
-
     handle = x.register_post_accumulate_grad_hook(step)
-    x.register_post_accumulate_grad_hook(lambda t: log.append(["second", told(t.grad)]))
-    (x * 3).sum().backward()
-    handle.remove()
-    (x * 4).sum().backward()
-    torch.autograd.grad((x * 5).sum(), x)
-    return [log, x, x.grad]
-
-
-def post_accumulate_returns(torch: Any) -> Any:
-    x = torch.ones(2, requires_grad=True)
-    x.register_post_accumulate_grad_hook(lambda t: 1)
-    return raised((x * 2).sum().backward)
-
-
-def retaining(torch: Any) -> Any:
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    _ = x.register_post_accumulate_grad_hook(lambda t: log.append(["second", told(t.grad)]))
+    (x * 3).sum().backward(), handle.remove(), (x * 4).sum().backward()
+    _ = grad((x * 5).sum(), x)
+    log, x, x.grad
+post accumulate returns
+    _ = x.register_post_accumulate_grad_hook(lambda t: 1)
+    (x * 2).sum().backward()
+retaining
+    x = leaf(1.0, 2.0)
     y = x * 2
     z = y * y
-    y.retain_grad()
-    y.retain_grad()
-    x.retain_grad()
-    marks = [y.retains_grad, z.retains_grad, x.retains_grad]
-    z.sum().backward(retain_graph=True)
-    first = told(y.grad)
-    z.sum().backward()
-    return [marks, first, y.grad, x.grad]
-
-
-def retaining_sees_what_hooks_return(torch: Any) -> Any:
-    x = torch.ones(1, requires_grad=True)
+    y.retain_grad(), y.retain_grad(), x.retain_grad()
+    y.retains_grad, z.retains_grad, x.retains_grad
+    z.sum().backward(retain_graph=True), y.grad, z.sum().backward(), y.grad, x.grad
+retaining sees what hooks return
+    x = leaf(1.0)
     y = x * 2
-    y.register_hook(lambda g: g * 3)
-    y.retain_grad()
-    y.register_hook(lambda g: g * 5)
-    y.backward()
-    return [y.grad, x.grad]
-
-
-def retaining_the_root(torch: Any) -> Any:
-    x = torch.ones(2, requires_grad=True)
+    _ = y.register_hook(lambda g: g * 3), y.retain_grad(), y.register_hook(lambda g: g * 5)
+    y.backward(), y.grad, x.grad
+retaining the root
     y = (x * x).sum()
-    y.retain_grad()
-    y.backward(torch.tensor(3.0))
-    return [y.grad, x.grad]
-
-
-def retaining_through_a_write(torch: Any) -> Any:
-    x = torch.ones(2, requires_grad=True)
+    y.retain_grad(), y.backward(torch.tensor(3.0)), y.grad, x.grad
+retaining through a write
     y = x * 2
-    y.retain_grad()
-    y.mul_(3)
-    y.sum().backward()
-    return [y.grad, x.grad, y.retains_grad]
-
-
-def hooks_before_and_after_a_write(torch: Any) -> Any:
-    """A hook sees the gradient of the value the tensor had when the hook was registered."""
-    log, x = Log(), torch.ones(2, requires_grad=True)
+    y.retain_grad(), y.mul_(3), y.sum().backward(), y.grad, x.grad, y.retains_grad
+hooks before and after a write
     y = x * 2
-    y.register_hook(log.hook("before"))
-    y.mul_(3)
-    y.register_hook(log.hook("after"))
-    y.sum().backward()
-    return log
-
-
-def hooks_of_outputs(torch: Any) -> Any:
-    """Each output of a node has hooks of its own; those of unused ones are not called."""
-    log, x = Log(), torch.arange(6.0).requires_grad_()
+    _ = y.register_hook(log.hook("before")), y.mul_(3), y.register_hook(log.hook("after"))
+    y.sum().backward(), log
+hooks of outputs
+    x = torch.arange(6.0).requires_grad_()
     a, b, c = x.split(2)
     for name, part in (("a", a), ("b", b), ("c", c)):
         part.register_hook(log.hook(name))
-    (c * 3 + a * 2).sum().backward()
-    return [log, x.grad]
-
-
-def hooks_of_views(torch: Any) -> Any:
-    log, x = Log(), torch.ones(3, requires_grad=True)
+    (c * 3 + a * 2).sum().backward(), log, x.grad
+hooks of views
+    x = leaf(1.0, 1.0, 1.0)
     y = x * 1
     v = y[1:]
-    v.register_hook(log.hook("view"))
-    y.register_hook(log.hook("base"))
-    (v * 2).sum().backward()
-    return [log, x.grad]
-
-
-def hooks_under_grad(torch: Any) -> Any:
-    """`autograd.grad` calls the tensor hooks on its way, and returns what they return."""
-    log, x, w = Log(), torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    _ = v.register_hook(log.hook("view")), y.register_hook(log.hook("base"))
+    (v * 2).sum().backward(), log, x.grad
+hooks under grad
+    w = leaf(1.0, 1.0)
     y = x * w
-    x.register_hook(log.hook("x", lambda g: g * 2))
-    w.register_hook(log.hook("w"))
-    y.register_hook(log.hook("y", lambda g: g * 3))
-    x.register_post_accumulate_grad_hook(log.name("post"))
-    y.grad_fn.register_hook(log.name("node"))
-    y.grad_fn.register_prehook(log.name("prehook"))
-    gx, gy = torch.autograd.grad(y.sum(), [x, y], retain_graph=True)
-    (only_y,) = torch.autograd.grad(y.sum(), [y])
-    return [log, gx, gy, only_y, x.grad, w.grad]
-
-
-def retaining_under_grad(torch: Any) -> Any:
-    x = torch.ones(2, requires_grad=True)
+    _ = x.register_hook(log.hook("x", lambda g: g * 2)), w.register_hook(log.hook("w"))
+    _ = y.register_hook(log.hook("y", lambda g: g * 3))
+    _ = x.register_post_accumulate_grad_hook(log.name("post"))
+    _ = y.grad_fn.register_hook(log.name("node")), y.grad_fn.register_prehook(log.name("prehook"))
+    grad(y.sum(), [x, y], retain_graph=True), grad(y.sum(), [y]), log, x.grad, w.grad
+retaining under grad
     y = x * 2
     z = y * 3
-    y.retain_grad()
-    z.retain_grad()
-    torch.autograd.grad(z.sum(), y)
-    return [y.grad, z.grad]
-
-
-def hooks_with_create_graph(torch: Any) -> Any:
-    """Under `create_graph` the gradient a hook sees is recorded, and so is what it returns."""
-    seen, x = [], torch.tensor([2.0], requires_grad=True)
+    y.retain_grad(), z.retain_grad()
+    _ = grad(z.sum(), y)
+    y.grad, z.grad
+hooks with create graph
+    x = leaf(2.0)
     y = x * x
-
-    def hook(g: Any) -> Any:
-        seen.append(g.requires_grad)
-        return g * x
-
-    y.register_hook(hook)
-    (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)
-    (gg,) = torch.autograd.grad(g.sum(), x)
-    return [seen, g, gg]
-
-
-def hooks_run_without_grad_mode(torch: Any) -> Any:
-    seen, x = [], torch.ones(1, requires_grad=True)
-    y = x * 2
-    y.register_hook(lambda g: seen.append([torch.is_grad_enabled(), g.requires_grad]))
-    y.backward(retain_graph=True)
-    y.backward(create_graph=True)
-    return seen
-
-
-def an_error_in_a_hook(torch: Any) -> Any:
-    x = torch.ones(1, requires_grad=True)
-    y = x * 2
-
-    def hook(g: Any) -> Any:
+    _ = y.register_hook(lambda g: log.append(g.requires_grad) or g * x)
+    (g,) = grad(y.sum(), x, create_graph=True)
+    (gg,) = grad(g.sum(), x)
+    log, g, gg
+hooks run without grad mode
+    y = leaf(1.0) * 2
+    _ = y.register_hook(lambda g: log.append([torch.is_grad_enabled(), g.requires_grad]))
+    y.backward(retain_graph=True), y.backward(create_graph=True), log
+an error in a hook
+    def hook(g):
         raise KeyError("mine")
-
-    handle = y.register_hook(hook)
-    text = raised(lambda: y.backward(retain_graph=True))
-    handle.remove()
-    y.backward()
-    return [text, x.grad, torch.is_grad_enabled()]
-
-
-def keeping_what_a_hook_sees(torch: Any) -> Any:
-    """What a hook kept does not change when more gradients arrive."""
-    kept: list[Any] = []
-    x = torch.ones(2, requires_grad=True)
+    x = leaf(1.0)
     y = x * 2
-    y.register_hook(kept.append)
-    x.register_hook(kept.append)
-    (y * 3).sum().backward(retain_graph=True)
-    first = told(kept)
-    (y * 5).sum().backward()
-    return [first, kept, x.grad]
+    handle = y.register_hook(hook)
+    y.backward(retain_graph=True), handle.remove(), y.backward(), x.grad, torch.is_grad_enabled()
+keeping what a hook sees
+    y, kept = x * 2, []
+    _ = y.register_hook(kept.append), x.register_hook(kept.append)
+    (y * 3).sum().backward(retain_graph=True), kept, (y * 5).sum().backward(), kept, x.grad
+""")
+of_nodes = session("""
+node hooks
+    x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    y = x * w
+    _ = y.grad_fn.register_hook(lambda gs, outs: log.append(["after", told(gs), told(outs)]))
+    _ = y.grad_fn.register_prehook(lambda outs: log.append(["before", told(outs)]))
+    _ = y.register_hook(log.hook("tensor", lambda g: g * 2))
+    y.sum().backward(), log, x.grad, w.grad
+node hooks replace
+    for where in ("before", "after", "both"):
+        x = leaf(1.0, 2.0)
+        y = x * 3
+        if where != "after":
+            y.grad_fn.register_prehook(lambda grads: tuple(g * 10 for g in grads))
+        if where != "before":
+            y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0] + 1, *inputs[1:]))
+            y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0] * 2, *inputs[1:]))
+        y.sum().backward()
+        tell(x.grad)
+node hooks of constants
+    y = x * torch.tensor([5.0, 6.0])
+    _ = y.grad_fn.register_hook(lambda inputs, outputs: log.append(told(inputs)))
+    y.sum().backward(), log
+accumulator hooks
+    y = x * 2
+    accumulator = y.grad_fn.next_functions[0][0]
+    _ = accumulator.register_prehook(lambda gs: log.append(["prehook", told(gs), told(x.grad)]))
+    _ = accumulator.register_hook(lambda *gs: log.append(["hook", told(gs), told(x.grad)]))
+    _ = x.register_hook(log.hook("tensor"))
+    _ = x.register_post_accumulate_grad_hook(lambda t: log.append(["post", told(t.grad)]))
+    y.sum().backward(), log
+""")
+
+
+def replacements_must_fit(torch: Any) -> Any:
+    """What hooks of nodes and of modules return stands where a gradient stood."""
+    ones, two = torch.ones, torch.ones(2)
+
+    def exp(x: Any) -> Any:
+        return (x * 1).exp()
+
+    def double(x: Any) -> Any:
+        return x * 2
+
+    for register, operation, results in (
+        ("register_hook", exp, [(ones(3, 2),), (two.double(),), two, ("a",), (None,)]),
+        ("register_hook", double, [(two, two), 3, (two, None, None), [two, None]]),
+        ("register_prehook", double, [two, (ones(3),), (two.long(),), ("a",), 3, (two, None)]),
+    ):
+        for result in results:
+            y = operation(ones(2, requires_grad=True))
+
+            def hook(*_: Any, result: Any = result) -> Any:
+                return result
+
+            getattr(y.grad_fn, register)(hook)
+            yield raised(y.sum().backward)
+    for register in ("register_full_backward_hook", "register_full_backward_pre_hook"):
+        for result in ((ones(3),), "a", ones(1, 2), (ones(1, 2).double(),)):
+            layer = torch.nn.Linear(2, 2)
+            getattr(layer, register)(lambda *_, result=result: result)
+            yield raised(layer(ones(1, 2, requires_grad=True)).sum().backward)
+
+
+def outputs_that_users_know(torch: Any) -> Any:
+    """Hooks see a gradient for each output that PyTorch's node has, whatever else is kept."""
+    f = torch.nn.functional
+    x = (torch.arange(24.0, dtype=torch.float64).reshape(2, 3, 4) / 10).requires_grad_()
+    gru = torch.nn.GRU(4, 2, dtype=torch.float64)
+    seen: list[Any] = []
+
+    def count(gs: Any) -> Any:
+        return [None if g is None else list(g.shape) for g in gs]
+
+    for operation in (
+        f.gelu, lambda x: gru(x)[0], lambda x: f.group_norm(x, 1), lambda x: f.layer_norm(x, (4,)),
+        lambda x: f.scaled_dot_product_attention(x[None], x[None], x[None]),
+        lambda x: x.sort(1)[0], lambda x: torch.std_mean(x)[1], lambda x: torch.linalg.svd(x)[1],
+    ):  # fmt: skip
+        y = operation(x * 1)
+        for factor in (1, 2):
+
+            def before(gs: Any, factor: int = factor) -> Any:
+                seen.append(["before", count(gs)])
+                return tuple(None if g is None else g * factor for g in gs)
+
+            y.grad_fn.register_prehook(before)
+        y.grad_fn.register_hook(lambda _, gs: seen.append(["after", count(gs)]))
+        seen.append(raised(y.grad_fn, *[None] * 5))
+        (grad,) = torch.autograd.grad((y**3).sum(), x)
+        if y.grad_fn.name() != "StackBackward0":  # of weights that are drawn
+            seen.append(told(grad))
+    return seen

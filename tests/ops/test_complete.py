@@ -26,7 +26,7 @@ from tests.ops.sampling import is_inplace
 
 FOLDED = "it stands for several: tests/ops/test_affine.py"
 # Why an operation has no row and stands in no row's graph.
-NO_DERIVATIVE = "PyTorch has no derivative of it: tests/core/golden_engine.py"
+NO_DERIVATIVE = "PyTorch has no derivative of it: tests/core/golden_graph.py"
 ELSEWHERE = dict.fromkeys(
     [
         "floor_divide", "heaviside", "number_floor_divided", "number_remainder", "scatter_combined",
