@@ -148,11 +148,22 @@ def tables(
     return table
 
 
+class Telling(ast.NodeTransformer):
+    """Has every expression that is a statement told, but for those inside of functions."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        return node
+
+    def visit_Expr(self, node: ast.Expr) -> list[ast.stmt]:
+        parts = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+        return ast.parse("\n".join(f"tell(lambda: {ast.unparse(part)})" for part in parts)).body
+
+
 def sessions(names: Callable[[Any], dict[str, Any]]) -> Callable[[str], Case]:
     """What makes cases of sessions: lines with a title, and below each of them statements.
 
     The answer is told at once of every statement that is an expression, or of each part of one with
-    commas: what it gives or raises. Inside of loops and functions, ``tell`` tells its arguments.
+    commas: what it gives or raises. An expression after ``_ =`` is only evaluated.
 
     Args:
         names: what the statements know besides ``torch`` and this file, made anew for each session.
@@ -160,19 +171,9 @@ def sessions(names: Callable[[Any], dict[str, Any]]) -> Callable[[str], Case]:
 
     def session(torch: Any, statements: str) -> list[Any]:
         answers: list[Any] = []
-
-        def tell(*values: Any) -> None:
-            answers.extend(map(told, values))
-
-        known = {**globals(), "torch": torch, "tell": tell, **names(torch)}
-        for statement in ast.parse(textwrap.dedent(statements)).body:
-            if not isinstance(statement, ast.Expr):
-                exec(compile(ast.Module([statement], []), "<session>", "exec"), known)
-                continue
-            value = statement.value
-            for part in value.elts if isinstance(value, ast.Tuple) else [value]:
-                code = compile(ast.Expression(part), "<session>", "eval")
-                tell(outcome(eval, code, known))
+        tell = {"tell": lambda part: answers.append(told(outcome(part)))}
+        tree = Telling().visit(ast.parse(textwrap.dedent(statements)))
+        exec(compile(tree, "<session>", "exec"), globals() | {"torch": torch} | names(torch) | tell)
         return answers
 
     def group(text: str) -> Case:

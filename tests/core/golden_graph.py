@@ -64,8 +64,8 @@ freed only where saved
         x.max(), x[0], x.expand(3, 2).sum(), x.mean(), x.relu().sum(),
     ]
     for y in results:
-        y.backward()
-        tell(second(y))
+        _ = y.backward()
+        second(y)
     x.grad
 freed in part
     shared, own = x * x, x.sin()
@@ -106,10 +106,9 @@ a second pass where no edge leads anywhere
     with torch.no_grad():
         view = y[:2]
     results = [view * view, view @ view, torch.addcmul(view, view, view), view.exp(), view / view]
-    for result in results:
-        result.sum().backward()
-    [result.requires_grad for result in results], x.grad
-    [raised(lambda: result.sum().backward()) for result in results]
+    for y in results:
+        y.requires_grad, y.sum().backward()
+    x.grad, [raised(y.sum().backward) for y in results]
 names of what is saved
     x = leaf(0.5, 2.0)
     results = [x.exp(), x * x, x.sin(), x.abs(), x.softmax(0), x.atan2(x), x.tanh(), x + 1]
@@ -165,7 +164,7 @@ higher orders
     for y in (x**5, x * x * x * x * x, torch.sin(x), torch.exp(x)):
         for _ in range(5):
             (y,) = grad(y, x, create_graph=True)
-            tell(f"{y.item():.10g}")
+            f"{y.item():.10g}"
 views of grads
     x, y = torch.ones(2, 3, requires_grad=True), torch.ones(2, 3, requires_grad=True)
     x.sum().backward()
@@ -181,7 +180,7 @@ operations without derivative
     x = leaf(1.5, -2.5)
     in_place = [getattr(x * 0.1 + 1.5, name)() for name in ("asinh_", "acosh_")]
     for y in (x // 2, 2 // x, 2 % x, *in_place, (x * 0.1).atanh_()):
-        tell(y, name_of(y.grad_fn), raised(y.sum().backward), x.grad)
+        y, name_of(y.grad_fn), y.sum().backward(), x.grad
 """)
 # Writes of `w` to parts of `y`, some of them twice, by methods, indices and operators.
 WRITES = """
@@ -299,8 +298,8 @@ versions
         lambda: x.view(2, 2).t().add_(1), lambda: x.__iadd__(1),
     ]
     for step in steps:
-        step()
-        tell([t._version for t in (x, view, detached, data, copy)])
+        _ = step()
+        [t._version for t in (x, view, detached, data, copy)]
     x, view
 modified data goes unseen
     x = leaf(1.0, 1.0, 1.0)
@@ -327,8 +326,8 @@ trees
         (torch.zeros(2), lambda y: y.copy_(x)), (torch.zeros(2), lambda y: y.__iadd__(x)),
     ]
     for y, write in steps:
-        write(y)
-        tell(tree(y.grad_fn))
+        _ = write(y)
+        tree(y.grad_fn)
     y = fresh()
     v = y[0]
     v.mul_(3), tree(y.grad_fn), tree(v.grad_fn)
@@ -346,8 +345,8 @@ self writes
     for step in steps:
         x = leaf(1.0, 2.0)
         y = x * 1
-        step(y)
-        tell(y, raised(lambda: y.sum().backward()), x.grad)
+        _ = step(y)
+        y, y.sum().backward(), x.grad
 detaching in place
     y = x * 2
     z = y + 1
