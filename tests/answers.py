@@ -163,7 +163,8 @@ def sessions(names: Callable[[Any], dict[str, Any]]) -> Callable[[str], Case]:
     """What makes cases of sessions: lines with a title, and below each of them statements.
 
     The answer is told at once of every statement that is an expression, or of each part of one with
-    commas: what it gives or raises. An expression after ``_ =`` is only evaluated.
+    commas: what it gives or raises. An expression after ``_ =`` is only evaluated. Each session
+    begins with the seed 0.
 
     Args:
         names: what the statements know besides ``torch`` and this file, made anew for each session.
@@ -171,6 +172,7 @@ def sessions(names: Callable[[Any], dict[str, Any]]) -> Callable[[str], Case]:
 
     def session(torch: Any, statements: str) -> list[Any]:
         answers: list[Any] = []
+        torch.manual_seed(0)
         tell = {"tell": lambda part: answers.append(told(outcome(part)))}
         tree = Telling().visit(ast.parse(textwrap.dedent(statements)))
         exec(compile(tree, "<session>", "exec"), globals() | {"torch": torch} | names(torch) | tell)

@@ -1,5 +1,7 @@
 """Dtypes and numbers: promotion of every pair, names and limits, and what lies beyond these."""
 
+import copy
+import io
 import math
 import pickle
 from typing import Any
@@ -20,7 +22,8 @@ quint4x2|quint8|uint16|uint32|uint64
 def _names(torch: Any) -> dict[str, Any]:
     kinds = [getattr(torch, name) for name in NAMES]
     return {
-        "math": math, "pickle": pickle, "NAMES": NAMES, "FOREIGN": expressions(FOREIGN),
+        "copy": copy, "io": io, "math": math, "pickle": pickle, "kind": torch.bfloat16,
+        "NAMES": NAMES, "FOREIGN": expressions(FOREIGN),
         "kinds": kinds, "vectors": [torch.ones(2).to(kind) for kind in kinds],
         "short": lambda results: [str(r.dtype).removeprefix("torch.") for r in results],
         "table": lambda calls: _table(torch, calls), "f": torch.nn.functional,
@@ -237,6 +240,109 @@ bools beside what no integer holds
     flags = torch.tensor([True, False])
     for n in (2**63, 2**64 - 1, 2**64, 2**65, -(2**63) - 1):
         flags + n, n * flags, flags < n, flags.clamp(max=n), torch.where(flags, flags, n)
+""")
+bfloat16 = session("""
+limits
+    for name in FOREIGN:
+        if name.startswith(("bfloat", "float8", "complex")):
+            info = torch.finfo(getattr(torch, name))
+            repr(info), info.bits, info.eps, info.max, info.min, info.tiny
+    repr(torch.iinfo(torch.uint16)), repr(torch.iinfo(torch.uint32))
+    repr(torch.iinfo(torch.uint64)), torch.iinfo(torch.complex64), torch.finfo(torch.uint16)
+made
+    edges = [1.00390625, 1.01171875, 3e38, 3.4e38, float("inf"), -0.0, 1e-40, 9.2e-41]
+    x = torch.tensor(edges, dtype=kind)
+    torch.tensor([float("nan"), 1.0]).to(kind)
+    x, x.tolist(), x.float(), x.double(), x.half(), x.type(), x.element_size(), x.nbytes
+    torch.tensor(edges).to(kind), torch.tensor(edges).bfloat16(), x.to(kind) is x
+    torch.tensor([257, 2**24 + 1]).to(kind), torch.tensor([True]).to(kind)
+    torch.zeros(2, dtype=kind), torch.full((2,), 1.1, dtype=kind), torch.eye(2, dtype=kind)
+    torch.arange(0, 2, 0.3, dtype=kind), torch.linspace(0, 1, 4, dtype=kind)
+    torch.tensor([], dtype=kind), torch.tensor(2.7, dtype=kind), torch.zeros_like(x)
+    x.numpy()
+    x.view(torch.int16), torch.tensor([16256, 16403], dtype=torch.int16).view(kind)
+    torch.frombuffer(bytearray(b"\\x80\\x3f\\x00\\x40"), dtype=kind)
+drawn
+    torch.rand(40, dtype=kind), torch.randn(20, dtype=kind), torch.randn(5, dtype=kind)
+    torch.empty(33, dtype=kind).uniform_(-1, 1), torch.empty(20, dtype=kind).normal_()
+    torch.nn.functional.dropout(torch.ones(6, dtype=kind))
+    torch.nn.Linear(3, 2, dtype=kind).weight
+promoted
+    x = torch.tensor([1.1, 2.2], dtype=kind)
+    names = ["bool", "uint8", "int64", "float16", "float32", "float64", "bfloat16"]
+    for other in (torch.ones(2, dtype=getattr(torch, name)) for name in names):
+        torch.promote_types(kind, other.dtype), torch.can_cast(kind, other.dtype), x + other
+        other * x, x + other[0], x[0] + other, torch.result_type(x, other)
+    x + 1, 1 - x, x / 3, x + 0.1, x**2, x > 1.1, x == 1.1, -x, x // 2, x % 1
+    torch.ones(2, 2).mm(torch.ones(2, 2, dtype=kind))
+numbers
+    x, number = torch.arange(0.3, 5, 0.07).bfloat16(), torch.tensor(1.1001, dtype=torch.float64)
+    for name in ["add", "sub", "mul", "div", "pow", "remainder", "floor_divide"]:
+        function = getattr(torch, name)
+        for other in (number.item(), number.float(), number):
+            function(x, other), function(other, x), getattr(x.clone(), f"{name}_")(other)
+    for name in ["atan2", "hypot", "eq", "ge", "gt", "le", "lt", "ne", "maximum", "fmod"]:
+        function, other = getattr(torch, name), number.float()
+        function(x, other), function(other, x)
+computed
+    x = torch.linspace(-2, 2, 12, dtype=kind).reshape(3, 4)
+    x.exp(), x.tanh(), x.sum(), x.sum(0), x.mean(1), x.std(), x.softmax(1), x @ x.T
+    x.max(), x.argmax(), x.sort(1), x.topk(2), x.cumsum(1), x.norm(), x.abs().sqrt()
+    torch.cat([x, x]), torch.stack([x, x.float()]), torch.where(x > 0, x, 0)
+    x[1:, ::2], x[torch.tensor([2, 0])], x.T.reshape(-1), x.expand(2, 3, 4)[1], x.clamp(-1, 1)
+    y = x.clone()
+    y[0] = 1.01
+    _ = y[:, 1].mul_(1.01), y.add_(x, alpha=0.1)
+    y, y.stride(), y[1:].storage_offset(), y.masked_fill(x > 0, 3.3), y._version
+    torch.nn.functional.layer_norm(x, (4,)), torch.nn.functional.gelu(x)
+differentiated
+    x = torch.tensor([0.3, -1.7, 2.9], dtype=kind, requires_grad=True)
+    y = (x * 3).exp() + x
+    y, y.grad_fn.name(), x.is_leaf
+    y.sum().backward(), x.grad, (x * x).sum().backward(), x.grad
+    (g,) = torch.autograd.grad((x**3).sum(), x, create_graph=True)
+    g, torch.autograd.grad(g.sum(), x)
+    seen = []
+    _ = x.register_hook(lambda g: seen.append(g))
+    (x.float() * 1.001).sum().backward(), x.grad, seen
+kept
+    t = torch.ones(2, dtype=kind) / 3
+    again, p = pickle.loads(pickle.dumps(t)), torch.nn.Parameter(t)
+    again, again * 3, copy.deepcopy(p), p
+    file = io.BytesIO()
+    _ = torch.save({"a": t, "b": t[1:], "kind": kind}, file)
+    _ = file.seek(0)
+    found = torch.load(file)
+    found["a"].mul_(2), found
+models
+    nn = torch.nn
+    m = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Tanh(), nn.Linear(4, 2)).to(kind)
+    {key: value.dtype for key, value in m.state_dict().items()}
+    x = torch.linspace(-1, 1, 24).reshape(8, 3).to(kind)
+    m(x).dtype, m(x).sum().grad_fn.name()
+    _ = m.float()
+    m[0].weight.dtype, m.bfloat16()[0].weight.dtype
+    for make in (torch.optim.SGD, torch.optim.Adam, torch.optim.Adagrad):
+        p = nn.Parameter(torch.full((3,), 1.0, dtype=kind))
+        optimizer = make([p], lr=0.1)
+        p.grad = torch.full((3,), 0.7, dtype=kind)
+        _ = optimizer.step()
+        p
+    nn.Embedding(3, 2).to(kind)(torch.tensor([1])).dtype
+    nn.LSTM(3, 4).to(kind)(torch.ones(1, 2, 3, dtype=kind))[0].dtype
+    nn.TransformerEncoderLayer(4, 2, 8).to(kind)(torch.ones(2, 1, 4, dtype=kind)).dtype
+    nn.Conv2d(1, 2, 3).to(kind)(torch.ones(1, 1, 5, 5, dtype=kind)).dtype
+compared
+    x, close = torch.ones(2, dtype=kind), torch.testing.assert_close
+    close(x, x * 1.01), raised(lambda: close(x, x * 1.02)).splitlines()[:4]
+neighbours
+    # The next number of bfloat16, which is not that of float32.
+    inf = math.inf
+    x = torch.tensor([1.0, 0.0, -1.0, inf, 3e38, -0.0, 1.0], dtype=kind)
+    y = torch.tensor([2.0, 1.0, -2.0, 0.0, inf, 0.0, 1.0], dtype=kind)
+    x.nextafter(y).tolist(), y.nextafter(x).tolist(), x.nextafter(y).dtype
+    x[0].nextafter(y[0]), x.clone().nextafter_(y[3]).tolist(), x.nextafter(y.float()).dtype
+    torch.nextafter(x[1], x[2]).nextafter(x[0]), (x * float("nan")).nextafter(y).isnan()
 """)
 # Zeros of both signs, infinities, nan and huge numbers: what kind of number comes of them. It
 # tells of each element only what every CPU agrees about: nan, an infinity, a zero and its sign, or
