@@ -41,6 +41,7 @@ nodes are shared
     ]
     name_of(accumulator), accumulator is again, accumulator is third, node is y.grad_fn
     accumulator.variable is x, accumulator.next_functions, y.grad_fn is y.grad_fn
+    (x + 1).grad_fn.next_functions[0][0] is accumulator
 node names
     node = (x * 2).sum().grad_fn
     accumulator = node.next_functions[0][0].next_functions[0][0]
@@ -109,6 +110,8 @@ a second pass where no edge leads anywhere
     for y in results:
         y.requires_grad, y.sum().backward()
     x.grad, [raised(y.sum().backward) for y in results]
+names that no node has
+    raised(getattr, x.exp().grad_fn, "_saved_nothing"), raised(getattr, x.exp().grad_fn, "no_such")
 names of what is saved
     x = leaf(0.5, 2.0)
     results = [x.exp(), x * x, x.sin(), x.abs(), x.softmax(0), x.atan2(x), x.tanh(), x + 1]
@@ -172,6 +175,34 @@ views of grads
     x.grad += 1
     y.t().backward(torch.arange(6.0).reshape(3, 2))
     x.grad, y.grad
+a failed pass leaves the mode as it was
+    y = (x * x).sum()
+    y.backward()
+    with torch.no_grad():
+        second(y), torch.is_grad_enabled()
+    torch.is_grad_enabled()
+the first gradient of a scalar may be written to
+    # What a hook or a user's function does to it stays with this pass.
+    class Tripled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+        @staticmethod
+        def backward(ctx, g):
+            return g.mul_(3)
+    scalar = lambda: torch.tensor(1.0, requires_grad=True)
+    Tripled.apply(scalar()).backward()
+    for root in (scalar(), scalar() * 1):
+        _ = root.register_hook(lambda g: g.mul_(5) and None)
+        root.backward()
+    x = scalar()
+    (x * 1).backward(), x.grad
+gradients of half precision add up
+    b = torch.zeros(2).half().requires_grad_()
+    (torch.ones(3000, 2).half() + b).sum().backward(), b.grad, torch.ones(3000, 2).half().mean(0)
+a gradient whose elements share memory
+    x.grad = torch.ones(1).expand(2)
+    (x * v).sum().backward(), x.grad
 integer and bool leaves
     torch.ones(2, dtype=torch.int64).requires_grad_(), torch.tensor([1, 2], requires_grad=True)
     torch.tensor([True]).requires_grad_(True), setattr(torch.tensor([1]), "requires_grad", True)
@@ -199,6 +230,10 @@ y.copy_(w)
 y[torch.tensor([0]), torch.tensor([1])] = w[:1]
 y[y > 2] = 0.0
 y[1] += w; y[0] *= 2
+y[::2, 1::2].mul_(w[:1])
+y.view(-1)[1:3].mul_(w)
+y.diagonal().mul_(w)
+y.unsqueeze(0)[0][1:].t()[1].mul_(w[:1])
 """
 
 
@@ -238,6 +273,15 @@ views of constants
     u = y[1]
     y.requires_grad, v.requires_grad, u.requires_grad
     name_of(y.grad_fn), name_of(v.grad_fn), name_of(u.grad_fn)
+views of views
+    x = torch.zeros(4, 5, 6)
+    view = x[1:].transpose(0, 2)[2][:, 0]
+    view._base is x, view.fill_(1.0), x.sum(), x._version, view._version
+many writes to one base
+    w, y = torch.arange(1.0, 21.0).requires_grad_(), torch.zeros(20)
+    for k in range(20):
+        y[k] = w[k] * w[k]
+    y.sum().backward(), w.grad
 second order through writes
     y = v * v
     y[0] = w[1] * w[1]

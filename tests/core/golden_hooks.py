@@ -186,6 +186,24 @@ an error in a hook
     y = x * 2
     handle = y.register_hook(hook)
     y.backward(retain_graph=True), handle.remove(), y.backward(), x.grad, torch.is_grad_enabled()
+a hook may register another
+    def first(g):
+        log.append("first")
+        x.register_hook(log.name("late"))
+    _ = x.register_hook(first)
+    (x * 2).sum().backward(), log, (x * 2).sum().backward(), log
+a replaced gradient reaches one branch only
+    for create_graph in (False, True):
+        x, w = leaf(1.0, 1.0), leaf(1.0, 1.0)
+        y = x * 2
+        total = y + w * 3
+        _ = y.register_hook(lambda g: g * 10)
+        total.sum().backward(create_graph=create_graph), x.grad, w.grad
+only nodes that lead to an input run
+    inner = leaf(1.0, 2.0).exp()
+    y = x * 2 + inner
+    _ = inner.grad_fn.register_hook(log.name("exp")), y.grad_fn.register_hook(log.name("add"))
+    grad(y.sum(), x), log
 keeping what a hook sees
     y, kept = x * 2, []
     _ = y.register_hook(kept.append), x.register_hook(kept.append)
