@@ -17,21 +17,37 @@ def behind(step: Any) -> Any:
 
 
 def usual(model: Any, optimizer: Any, loss: Callable[..., Any]) -> Any:
-    """A step that trains a model, and all that it changes."""
+    """A step that trains a model, or adds to its gradients only; all that it changes."""
 
     def step(*arguments: Any) -> Any:
-        optimizer.zero_grad()
+        if optimizer:
+            optimizer.zero_grad()
         value = loss(*arguments)
         value.backward()
-        optimizer.step()
+        if optimizer:
+            optimizer.step()
         return value
 
     def state() -> list[Any]:
-        held = [t for entry in optimizer.state.values() for t in entry.values()]
+        kept = optimizer.state.values() if optimizer else ()
+        held = [t for entry in kept for t in entry.values() if isinstance(t, torch.Tensor)]
         return [*model.parameters(), *model.buffers(), *held]
 
     step.model, step.optimizer = model, optimizer  # type: ignore[attr-defined]
     return step, state
+
+
+def of_leaf(value: Callable[..., Any], *shape: int) -> Any:
+    """A step that differentiates the sum of what is computed of a leaf; the leaf."""
+    w = array(*(shape or (3,))).requires_grad_()
+
+    def step(*arguments: Any) -> Any:
+        w.grad = None
+        total = value(w, *arguments).sum()
+        total.backward()
+        return total, w.grad
+
+    return step, lambda: [w]
 
 
 def bits(tensor: Any) -> Any:
@@ -103,6 +119,28 @@ def compare(
     if compiles:
         assert report.plans, str(report)
     return step
+
+
+def alike(program: Callable[[Any], Any], fullgraph: bool = True, compiles: bool = True) -> None:
+    """See that a program that is given the identity, and `torch.compile`, finds the same.
+
+    Args:
+        program: returns what it finds, and wraps functions in what it is given.
+        fullgraph: of `torch.compile`.
+        compiles: whether what it wraps is to be replayed in the end.
+    """
+    torch.manual_seed(0)
+    expected = flat(program(lambda function: function))
+    functions: list[Any] = []
+
+    def compiled(function: Any) -> Any:
+        functions.append(torch.compile(function, fullgraph=fullgraph))
+        return functions[-1]
+
+    torch.manual_seed(0)
+    found = flat(program(compiled))
+    assert found == expected, difference(found, expected)
+    assert all(bool(function.report().plans) == compiles for function in functions)
 
 
 def difference(a: list[Any], b: list[Any]) -> str:

@@ -3,20 +3,18 @@
 import importlib
 import math
 import operator
+import tracemalloc
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import nanotorch as torch
 from nanotorch import nn, optim
-from nanotorch.compile.tape import holders
 from nanotorch.nn import functional as F
-from tests.compile.beside import array, behind, caught, compare, flat, usual
+from tests.compile.beside import array, behind, caught, compare, flat, of_leaf, usual
 from tests.several import uncollected
-
-# What a replay depends on may change between calls; it then does what the step would do.
 
 SCALE = 2.0
 
@@ -27,9 +25,134 @@ def small() -> Any:
     return usual(model, optimizer, lambda x, y: F.mse_loss(model(x), y))
 
 
+def partial() -> Any:
+    """The optimizer has the first layer only."""
+    model = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 2))
+    optimizer = optim.SGD([*model[0].parameters()], lr=0.1)
+    return usual(model, optimizer, lambda x, y: F.mse_loss(model(x), y))
+
+
 def batch(n: int) -> Any:
     rows = 3 if n % 5 == 4 else 6
     return array(rows, 4, seed=n), array(rows, 2, seed=100 + n)
+
+
+def same(n: int) -> Any:
+    return array(6, 4), array(6, 2)
+
+
+def cut(n: int) -> Any:
+    """Rows of a data set."""
+    at = 4 * n % 20
+    return array(20, 4)[at : at + 4], array(20, 2, seed=1)[at : at + 4]
+
+
+def turned(n: int) -> Any:
+    return array(4, 6, seed=n).T if n % 2 else array(6, 4, seed=n), array(6, 2)
+
+
+def rates(n: int, step: Any) -> None:
+    for group in step.optimizer.param_groups:
+        group["lr"] = 0.1 / (n + 1)
+        if n == 6:
+            group["weight_decay"] = 0.1
+        if n == 9:
+            group["betas"] = (0.5, 0.9)
+
+
+def modes(n: int, step: Any) -> None:
+    step.model.train(n % 4 < 2)
+
+
+def memory_and_flags(n: int, step: Any) -> None:
+    model = step.model
+    if n == 5:
+        model[0].weight.data = model[0].weight.data * 2
+    if n == 8:
+        model[0].bias.requires_grad_(False)
+    if n == 11:
+        model.load_state_dict({k: v * 0.5 for k, v in model.state_dict().items()})
+
+
+def layers_and_groups(n: int, step: Any) -> None:
+    if n == 5:
+        step.model[1] = nn.ReLU()
+    if n == 9:
+        step.optimizer.add_param_group({"params": [*step.model[2].parameters()], "lr": 0.01})
+
+
+def hooks(n: int, step: Any) -> None:
+    if n == 5:
+        step.model[0].register_forward_hook(lambda module, args, out: out * 2)
+    if n == 9:
+        step.model[3].weight.register_hook(lambda g: g * 0.5)
+
+
+def of_a_scale() -> Any:
+    return of_leaf(lambda w: (w * SCALE).sum())
+
+
+def scale(n: int, step: Any) -> None:
+    globals()["SCALE"] = 2.0 if n < 5 else 3.0
+
+
+def unlike() -> Any:
+    """One of the optimizer's parameters requires no gradient."""
+    a, b = torch.tensor([1.0], requires_grad=True), torch.tensor([3.0])
+    optimizer = optim.SGD([a, b], lr=0.1)
+
+    def step() -> None:
+        (a * b).sum().backward()
+        optimizer.step()
+
+    step.b = b  # type: ignore[attr-defined]
+    return step, lambda: [a, b]
+
+
+def gradient_given(n: int, step: Any) -> None:
+    if n in (5, 9):
+        step.b.grad = torch.ones(1)
+    elif n == 7:
+        step.b.grad = None
+
+
+def accumulating() -> Any:
+    model = nn.Linear(4, 2)
+    return usual(model, None, lambda x: model(x).pow(2).mean())
+
+
+def clear(n: int, step: Any) -> None:
+    if n % 4 == 0:
+        step.model.zero_grad()
+
+
+def one(n: int) -> Any:
+    return (array(6, 4, seed=n),)
+
+
+# A step, how often it is called, with what, what happens before a call; the most plans it takes.
+CHANGING: list[tuple[Any, int, Any, Any, int]] = [
+    (small, 12, cut, None, 1),
+    (small, 10, turned, None, 2),
+    (small, 14, batch, rates, 4),
+    (small, 16, lambda n: (array(6, 4, seed=n), array(6, 2)), modes, 2),
+    (small, 15, same, memory_and_flags, 4),
+    (partial, 14, same, layers_and_groups, 3),
+    (small, 14, same, hooks, 3),
+    (of_a_scale, 12, lambda n: (), scale, 2),
+    (unlike, 12, lambda n: (), gradient_given, 4),
+    (accumulating, 16, one, clear, 2),
+]
+
+
+@pytest.mark.parametrize(("make", "calls", "arguments", "change", "plans"), CHANGING)
+def test_what_changes(make: Any, calls: int, arguments: Any, change: Any, plans: int) -> None:
+    def between(n: int, step: Any) -> None:
+        if change:
+            change(n, behind(step))
+
+    step = compare(make, calls=calls, arguments=arguments, between=between)
+    assert len(step.report().plans) <= plans, str(step.report())
 
 
 def test_a_trace_holds_nothing_once_it_is_over() -> None:
@@ -37,320 +160,6 @@ def test_a_trace_holds_nothing_once_it_is_over() -> None:
     with uncollected():
         step = compare(small, calls=16, arguments=batch)
     assert len(step.report().plans) == 2, str(step.report())
-
-
-def test_an_argument_may_lie_where_a_gradient_of_before_lay() -> None:
-    step = compare(small, calls=16, arguments=batch)
-    own = behind(step)
-    kept = [t for state in own.optimizer.state.values() for t in state.values()]
-    lasting = [t._array for t in (*own.model.parameters(), *own.model.buffers(), *kept)]
-    for plan in step.report.__self__.plans:
-        assert plan.known == holders(lasting)
-
-
-def test_many_arguments() -> None:
-    def make() -> Any:
-        model = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3))
-        optimizer = optim.SGD(model.parameters(), lr=0.1)
-
-        def step(*parts: Any) -> Any:
-            optimizer.zero_grad()
-            loss = sum(model(x).pow(2).sum() for x in parts)
-            loss.backward()
-            optimizer.step()
-            return loss
-
-        return step, lambda: [*model.parameters(), *model.buffers()]
-
-    compare(make, arguments=lambda n: tuple([array(5, 4, seed=20 * n + i) for i in range(20)]))
-
-
-def test_batches_cut_from_a_data_set() -> None:
-    x, y = array(20, 4), array(20, 2, seed=1)
-
-    def cut(n: int) -> Any:
-        at = 4 * n % 20
-        return x[at : at + 4], y[at : at + 4]
-
-    compare(small, calls=12, arguments=cut)
-
-
-def test_columns_of_other_strides() -> None:
-    def cut(n: int) -> Any:
-        return array(4, 6, seed=n).T if n % 2 else array(6, 4, seed=n), array(6, 2)
-
-    compare(small, calls=10, arguments=cut)
-
-
-def test_learning_rates_take_effect() -> None:
-    def schedule(n: int, step: Any) -> None:
-        for group in behind(step).optimizer.param_groups:
-            group["lr"] = 0.1 / (n + 1)
-            if n == 6:
-                group["weight_decay"] = 0.1
-            if n == 9:
-                group["betas"] = (0.5, 0.9)
-
-    step = compare(small, calls=14, arguments=batch, between=schedule)
-    assert len(step.report().plans) <= 4
-
-
-def test_training_and_evaluation() -> None:
-    def switch(n: int, step: Any) -> None:
-        behind(step).model.train(n % 4 < 2)
-
-    compare(small, calls=16, arguments=lambda n: (array(6, 4, seed=n), array(6, 2)), between=switch)
-
-
-@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
-def test_evaluation_functions(mode: Any) -> None:
-    def make() -> Any:
-        model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 2)).eval()
-
-        @mode()
-        def evaluate(x: Any) -> Any:
-            return model(x).argmax(1), model(x).max()
-
-        return evaluate, lambda: list(model.parameters())
-
-    compare(make, arguments=lambda n: (array(6, 4, seed=n),))
-
-
-def test_gradients_accumulate() -> None:
-    def make() -> Any:
-        model = nn.Linear(4, 2)
-
-        def step(x: Any) -> Any:
-            loss = model(x).pow(2).mean()
-            loss.backward()
-            return loss
-
-        step.model = model  # type: ignore[attr-defined]
-        return step, lambda: list(model.parameters())
-
-    def clear(n: int, step: Any) -> None:
-        if n % 4 == 0:
-            behind(step).model.zero_grad()
-
-    compare(make, calls=16, arguments=lambda n: (array(6, 4, seed=n),), between=clear)
-
-
-def test_gradients_that_are_zeroed_not_dropped() -> None:
-    def make() -> Any:
-        model = nn.Linear(4, 2)
-        optimizer = optim.SGD(model.parameters(), lr=0.1)
-
-        def step() -> Any:
-            optimizer.zero_grad(set_to_none=False)
-            loss = model(x).pow(2).mean()
-            loss.backward()
-            optimizer.step()
-            return loss
-
-        x = array(5, 4)
-        return step, lambda: list(model.parameters())
-
-    compare(make)
-
-
-def test_clipping_by_hand() -> None:
-    def make() -> Any:
-        model = nn.Linear(4, 2)
-        optimizer, x = optim.SGD(model.parameters(), lr=0.1), array(5, 4)
-
-        def step() -> Any:
-            optimizer.zero_grad()
-            loss = model(x).pow(2).sum() * 10
-            loss.backward()
-            with torch.no_grad():
-                total = torch.sqrt(sum((p.grad**2).sum() for p in model.parameters()))
-                factor = torch.clamp(1.0 / (total + 1e-6), max=1.0)
-                for p in model.parameters():
-                    p.grad.mul_(factor)
-            optimizer.step()
-            return loss, total
-
-        return step, lambda: list(model.parameters())
-
-    compare(make)
-
-
-def test_steps_by_hand() -> None:
-    def make() -> Any:
-        w, b = array(2, 4).requires_grad_(), torch.zeros(2, requires_grad=True)
-        x, y = array(5, 4, seed=1), array(5, 2, seed=2)
-
-        def step() -> Any:
-            loss = ((x @ w.T + b - y) ** 2).mean()
-            loss.backward()
-            with torch.no_grad():
-                for p in (w, b):
-                    p -= 0.1 * p.grad
-                    p.grad = None
-            return loss
-
-        return step, lambda: [w, b]
-
-    compare(make)
-
-
-def test_a_kept_loss_and_a_kept_gradient_stay() -> None:
-    step, state = small()
-    compiled = torch.compile(step, fullgraph=True)
-    x, y = batch(0)
-    losses, grads, seen = [], [], []
-    for _ in range(8):
-        losses.append(compiled(x, y))
-        grads.append([p.grad for p in state() if p.grad is not None])
-        seen.append(flat([losses[-1], *grads[-1]]))
-    assert [flat([loss, *held]) for loss, held in zip(losses, grads, strict=True)] == seen
-
-
-def test_a_gradient_held_as_a_view_or_array_stays() -> None:
-    step, state = small()
-    compiled = torch.compile(step, fullgraph=True)
-    x, y = batch(0)
-    for _ in range(5):
-        compiled(x, y)
-    weight = state()[0]
-    for hold in (lambda g: g[0], lambda g: g.numpy(), lambda g: g.detach(), lambda g: g.T):
-        held = hold(weight.grad)
-        before = held.tolist()
-        compiled(x, y)
-        assert held.tolist() == before
-        compiled(x, y)
-        assert held.tolist() == before
-
-
-def test_a_global_number_that_changes() -> None:
-    def make() -> Any:
-        w = array(3).requires_grad_()
-
-        def step() -> Any:
-            w.grad = None
-            loss = (w * SCALE).sum()
-            loss.backward()
-            return loss
-
-        return step, lambda: [w]
-
-    def change(n: int, step: Any) -> None:
-        globals()["SCALE"] = 2.0 if n < 5 else 3.0
-
-    step = compare(make, calls=12, between=change)
-    assert len(step.report().plans) == 2, str(step.report())
-
-
-def test_a_parameter_whose_memory_or_flag_changes() -> None:
-    def change(n: int, step: Any) -> None:
-        model = behind(step).model
-        if n == 5:
-            model[0].weight.data = model[0].weight.data * 2
-        if n == 8:
-            model[0].bias.requires_grad_(False)
-        if n == 11:
-            model.load_state_dict({k: v * 0.5 for k, v in model.state_dict().items()})
-
-    compare(small, calls=15, arguments=lambda n: (array(6, 4), array(6, 2)), between=change)
-
-
-def test_a_layer_that_is_replaced_and_a_new_group() -> None:
-    def make() -> Any:
-        model = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 2))
-        optimizer = optim.SGD([*model[0].parameters()], lr=0.1)
-        return usual(model, optimizer, lambda x, y: F.mse_loss(model(x), y))
-
-    def change(n: int, step: Any) -> None:
-        own = behind(step)
-        if n == 5:
-            own.model[1] = nn.ReLU()
-        if n == 9:
-            own.optimizer.add_param_group({"params": list(own.model[2].parameters()), "lr": 0.01})
-
-    compare(make, calls=14, arguments=lambda n: (array(6, 4), array(6, 2)), between=change)
-
-
-def test_a_hook_that_is_added() -> None:
-    def change(n: int, step: Any) -> None:
-        own = behind(step)
-        if n == 5:
-            own.model[0].register_forward_hook(lambda module, args, out: out * 2)
-        if n == 9:
-            own.model[3].weight.register_hook(lambda g: g * 0.5)
-
-    compare(small, calls=14, arguments=lambda n: (array(6, 4), array(6, 2)), between=change)
-
-
-def test_a_number_that_differs_each_time_is_given_up() -> None:
-    w = array(3).requires_grad_()
-    step = torch.compile(lambda factor: (w.detach() * factor).sum())
-    warned = caught(lambda: [step(float(n)) for n in range(12)])
-    assert len(warned) == 1
-    assert "anew" in warned[0]
-    assert step(3.0).item() == (w.detach() * 3.0).sum().item()
-
-
-def test_the_loss_of_a_replay_cannot_go_backward_again() -> None:
-    step, _ = small()
-    compiled = torch.compile(step, fullgraph=True)
-    for _ in range(5):
-        loss = compiled(*batch(0))
-    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
-        loss.backward()
-
-
-def test_retained_gradients_and_views_in_place() -> None:
-    def make() -> Any:
-        w, x = array(4, 4).requires_grad_(), array(3, 4, seed=1)
-
-        def step() -> Any:
-            w.grad = None
-            h = x @ w
-            h.retain_grad()
-            g = h * 2
-            g[:, 0] = 0.0
-            g[1].mul_(3.0)
-            loss = g.sum() + h.pow(2).sum()
-            loss.backward()
-            return loss, h.grad
-
-        return step, lambda: [w]
-
-    compare(make)
-
-
-def test_what_is_made_inside() -> None:
-    def make() -> Any:
-        w = array(4).requires_grad_()
-
-        def step() -> Any:
-            w.grad = None
-            scale = torch.tensor([1.0, 2.0, 3.0, 4.0])
-            noise = torch.randn(4) + torch.zeros(4) + torch.arange(4)
-            loss = (w * scale + noise).pow(2).mean()
-            loss.backward()
-            return loss, noise
-
-        return step, lambda: [w]
-
-    compare(make)
-
-
-def test_memory_does_not_grow() -> None:
-    import tracemalloc
-
-    step, _ = small()
-    compiled = torch.compile(step, fullgraph=True)
-    x, y = batch(0)
-    for _ in range(20):
-        compiled(x, y)
-    tracemalloc.start()
-    before = tracemalloc.get_traced_memory()[0]
-    for _ in range(200):
-        compiled(x, y)
-    after = tracemalloc.get_traced_memory()[0]
-    tracemalloc.stop()
-    assert after - before < 4096
 
 
 def test_two_shapes_by_turns_need_no_new_look(monkeypatch: Any) -> None:
@@ -363,14 +172,157 @@ def test_two_shapes_by_turns_need_no_new_look(monkeypatch: Any) -> None:
         if n == 20:
             looks.clear()
 
-    step = compare(small, calls=40, arguments=batch, between=count)
-    assert len(step.report().plans) == 2, str(step.report())
+    compare(small, calls=40, arguments=batch, between=count)
     assert not looks
+
+
+def many_arguments() -> Any:
+    model = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3))
+    optimizer = optim.SGD(model.parameters(), lr=0.1)
+    return usual(model, optimizer, lambda *parts: sum(model(x).pow(2).sum() for x in parts))
+
+
+def gradients_zeroed() -> Any:
+    model, x = nn.Linear(4, 2), array(5, 4)
+    optimizer = optim.SGD(model.parameters(), lr=0.1)
+
+    def step() -> Any:
+        optimizer.zero_grad(set_to_none=False)
+        loss = model(x).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step, lambda: [*model.parameters()]
+
+
+def clipping_by_hand() -> Any:
+    model = nn.Linear(4, 2)
+    optimizer, x = optim.SGD(model.parameters(), lr=0.1), array(5, 4)
+
+    def step() -> Any:
+        optimizer.zero_grad()
+        loss = model(x).pow(2).sum() * 10
+        loss.backward()
+        with torch.no_grad():
+            total = torch.sqrt(sum((p.grad**2).sum() for p in model.parameters()))
+            for p in model.parameters():
+                p.grad.mul_(torch.clamp(1.0 / (total + 1e-6), max=1.0))
+        optimizer.step()
+        return loss, total
+
+    return step, lambda: [*model.parameters()]
+
+
+def steps_by_hand() -> Any:
+    w, b = array(2, 4).requires_grad_(), torch.zeros(2, requires_grad=True)
+    x, y = array(5, 4, seed=1), array(5, 2, seed=2)
+
+    def step() -> Any:
+        loss = ((x @ w.T + b - y) ** 2).mean()
+        loss.backward()
+        with torch.no_grad():
+            for p in (w, b):
+                p -= 0.1 * p.grad
+                p.grad = None
+        return loss
+
+    return step, lambda: [w, b]
+
+
+def retained_gradients_and_views_in_place() -> Any:
+    w, x = array(4, 4).requires_grad_(), array(3, 4, seed=1)
+
+    def step() -> Any:
+        w.grad = None
+        h = x @ w
+        h.retain_grad()
+        g = h * 2
+        g[:, 0] = 0.0
+        g[1].mul_(3.0)
+        loss = g.sum() + h.pow(2).sum()
+        loss.backward()
+        return loss, h.grad
+
+    return step, lambda: [w]
+
+
+def made_inside() -> Any:
+    def value(w: Any) -> Any:
+        scale = torch.tensor([1.0, 2.0, 3.0, 4.0])
+        return w * scale + torch.randn(4) + torch.zeros(4) + torch.arange(4)
+
+    return of_leaf(value, 4)
+
+
+def evaluation(mode: Any) -> Any:
+    model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 2)).eval()
+    x = array(6, 4)
+    return mode()(lambda: (model(x).argmax(1), model(x).max())), lambda: [*model.parameters()]
+
+
+@pytest.mark.parametrize("make", [
+    gradients_zeroed, clipping_by_hand, steps_by_hand, retained_gradients_and_views_in_place,
+    made_inside, lambda: evaluation(torch.no_grad), lambda: evaluation(torch.inference_mode),
+])  # fmt: skip
+def test_steps_of_other_kinds(make: Any) -> None:
+    compare(make)
+
+
+def test_many_arguments() -> None:
+    compare(
+        many_arguments, arguments=lambda n: tuple([array(5, 4, seed=20 * n + i) for i in range(9)])
+    )
+
+
+def test_a_kept_loss_and_kept_gradients_stay() -> None:
+    step, state = small()
+    compiled = torch.compile(step, fullgraph=True)
+    x, y = batch(0)
+    kept, seen = [], []
+    for _ in range(8):
+        kept.append([compiled(x, y), *[p.grad for p in state() if p.grad is not None]])
+        seen.append(flat(kept[-1]))
+    assert [flat(held) for held in kept] == seen
+    weight = state()[0]
+    for hold in (lambda g: g[0], lambda g: g.numpy(), lambda g: g.detach(), lambda g: g.T):
+        held = hold(weight.grad)
+        before = held.tolist()
+        for _ in range(2):
+            compiled(x, y)
+            assert held.tolist() == before
+    tracemalloc.start()
+    for n in range(210):
+        compiled(x, y)
+        if n == 10:
+            size = tracemalloc.get_traced_memory()[0]
+    assert tracemalloc.get_traced_memory()[0] - size < 4096
+    tracemalloc.stop()
+
+
+def test_a_number_that_differs_each_time_is_given_up() -> None:
+    w = array(3).requires_grad_()
+    step = torch.compile(lambda factor: (w.detach() * factor).sum())
+    warned = caught(lambda: [step(float(n)) for n in range(12)])
+    assert len(warned) == 1
+    assert "anew" in warned[0]
+    assert step(3.0).item() == (w.detach() * 3.0).sum().item()
+
+
+def test_the_loss_of_a_replay_cannot_go_backward_again() -> None:
+    compiled = torch.compile(small()[0], fullgraph=True)
+    for _ in range(5):
+        loss = compiled(*batch(0))
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        loss.backward()
 
 
 # Tensors that are the same, share memory or are held by others at some calls only.
 
-BUFFER = torch.ones(2)
+BUFFER, DATA = torch.ones(2), torch.arange(20.0)
+X, Y = torch.ones(2), torch.full((2,), 5.0)
+KINDS = [(X, X), (X, Y), (X, X.detach()), (X, torch.from_numpy(X.numpy()))]
+STARTS = [(0, 0), (1, 0), (2, 0), (0, 4), (1, 4), (3, 0), (2, 1), (5, 1), (7, 1)]
 
 
 def twofold(a: Any, b: Any) -> Any:
@@ -381,40 +333,26 @@ def with_buffer(a: Any) -> Any:
     return a * 2 + BUFFER
 
 
-@pytest.mark.parametrize("aliases", [True, False])
-def test_arguments_that_are_the_same_tensor_only_at_times(aliases: bool) -> None:
-    x, y = torch.ones(2), torch.full((2,), 5.0)
-    step = torch.compile(twofold, fullgraph=True)
-    kinds = [(x, x), (x, y), (x, x.detach()), (x, torch.from_numpy(x.numpy()))]
-    for args in [kinds[0 if aliases else 1]] * 4 + kinds * 3:
-        assert step(*args).tolist() == twofold(*args).tolist()
+def identity(a: Any, b: Any) -> Any:
+    return a.sum() * (2.0 if a is b else 1.0)
+
+
+@pytest.mark.parametrize(
+    ("function", "calls"),
+    [
+        (twofold, [(X, X)] * 4 + KINDS * 3),
+        (twofold, [(X, Y)] * 4 + KINDS * 3),
+        (twofold, [(DATA[a : a + 4], DATA[a + by : a + by + 4]) for a, by in STARTS * 2]),
+        (with_buffer, [(x,) for x in [BUFFER] * 4 + [Y] * 4
+                       + [BUFFER, BUFFER.detach(), BUFFER.view(2), Y]]),
+        (identity, [(X, Y)] * 4 + [(X, X), (Y, X)] * 4),
+    ],
+)  # fmt: skip
+def test_arguments_that_are_or_overlap_others_at_times(function: Any, calls: Any) -> None:
+    step = torch.compile(function, fullgraph=True)
+    for args in calls:
+        assert step(*args).tolist() == function(*args).tolist()
     assert step.report().plans
-
-
-def test_arguments_that_overlap_now_and_then() -> None:
-    data = torch.arange(20.0)
-    step = torch.compile(twofold, fullgraph=True)
-    for at, shift in [(0, 0), (1, 0), (2, 0), (0, 4), (1, 4), (3, 0), (2, 1), (5, 1), (7, 1)] * 2:
-        args = data[at : at + 4], data[at + shift : at + shift + 4]
-        assert step(*args).tolist() == twofold(*args).tolist()
-
-
-def test_an_argument_that_is_a_tensor_in_reach_at_times() -> None:
-    y = torch.full((2,), 5.0)
-    step = torch.compile(with_buffer, fullgraph=True)
-    for x in [BUFFER] * 4 + [y] * 4 + [BUFFER, BUFFER.detach(), BUFFER.view(2), y]:
-        assert step(x).tolist() == with_buffer(x).tolist()
-    assert len(step.report().plans) == 1
-
-
-def test_identity_of_arguments_decides() -> None:
-    def identity(a: Any, b: Any) -> Any:
-        return a.sum() * (2.0 if a is b else 1.0)
-
-    x, y = torch.ones(2), torch.ones(2)
-    step = torch.compile(identity, fullgraph=True)
-    for args in [(x, y)] * 4 + [(x, x), (y, x)] * 4:
-        assert step(*args).item() == identity(*args).item()
 
 
 @pytest.mark.parametrize("leaves", [1, 3])
@@ -434,31 +372,9 @@ def test_a_gradient_that_is_kept_while_its_leaf_lets_go(leaves: int) -> None:
     assert compiled.report().plans
 
 
-def test_a_parameter_that_gets_a_gradient_though_it_requires_none() -> None:
-    def make() -> Any:
-        a, b = torch.tensor([1.0], requires_grad=True), torch.tensor([3.0])
-        optimizer = optim.SGD([a, b], lr=0.1)
-
-        def step() -> None:
-            (a * b).sum().backward()
-            optimizer.step()
-
-        step.b = b  # type: ignore[attr-defined]
-        return step, lambda: [a, b]
-
-    def between(n: int, step: Any) -> None:
-        if n in (5, 9):
-            behind(step).b.grad = torch.ones(1)
-        elif n == 7:
-            behind(step).b.grad = None
-
-    compare(make, calls=12, between=between)
-
-
 # What a step reads by way of Python may be replaced between calls: the next call sees it.
 
 CALLS, CHANGE = 10, 6
-Scene = tuple[Callable[[], Any], Callable[[], Any]]  # a step, and what happens after some calls
 
 
 class Base:
@@ -469,173 +385,104 @@ class Base:
     def helper(self, x: Any) -> Any:
         return x * self.scale
 
-
-def thing() -> tuple[Any, Any]:
-    """A class below `Base`, and an object of it."""
-    kind: Any = type("Thing", (Base,), {})
-    return kind, kind()
+    def boosted(self, x: Any) -> Any:
+        return x * (3.0 if hasattr(self, "boost") else 1.0)
 
 
-def loss(value: Callable[[Any], Any]) -> Callable[[], Any]:
-    """A step that computes something of a leaf and differentiates it."""
-    w = array(3).requires_grad_()
-
-    def step() -> Any:
-        w.grad = None
-        total = value(w).sum()
-        total.backward()
-        return total, w.grad
-
-    return step
+def another_went(o: Any) -> None:
+    del o.other
+    o.boost = 1
 
 
-def asks_whether() -> Scene:
-    _, o = thing()
-    return loss(lambda w: w * (3.0 if hasattr(o, "boost") else 1.0)), lambda: setattr(o, "boost", 1)
+def in_a_class_of_lists(o: Any) -> Any:
+    return o.factors.factor()
 
 
-def asks_whether_after_another_went() -> Scene:
-    _, o = thing()
-    o.other = 1
-
-    def change() -> None:
-        del o.other
-        o.boost = 1
-
-    return loss(lambda w: w * (3.0 if hasattr(o, "boost") else 1.0)), change
+def tries(o: Any) -> Any:
+    try:
+        return o.missing
+    except AttributeError:
+        return 1.0
 
 
-def asks_whether_a_class_has() -> Scene:
-    kind, o = thing()
-    return (
-        loss(lambda w: w * (3.0 if hasattr(o, "boost") else 1.0)),
-        lambda: setattr(kind, "boost", 1),
-    )
+SET: Callable[..., None] = setattr
+# What the step computes of a leaf and an object, and what happens to the object after some calls.
+READ: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any], Any]]] = {
+    "asks whether": (lambda w, o: o.boosted(w), lambda o: SET(o, "boost", 1)),
+    "asks, another went": (lambda w, o: o.boosted(w), another_went),
+    "asks, a class has": (lambda w, o: o.boosted(w), lambda o: SET(type(o), "boost", 1)),
+    "computes the name": (
+        lambda w, o: w * getattr(o, "sc" + "ale"), lambda o: SET(type(o), "scale", 5.0),
+    ),
+    "attrgetter": (
+        lambda w, o: w * operator.attrgetter("si" + "ze")(o), lambda o: SET(o, "size", 5.0),
+    ),
+    "reads the dict": (lambda w, o: w * o.__dict__["size"], lambda o: SET(o, "size", 5.0)),
+    "tries": (lambda w, o: w * tries(o.inner), lambda o: SET(o.inner, "missing", 5.0)),
+    "an instance hides": (lambda w, o: o.helper(w), lambda o: SET(o, "helper", lambda x: x * 5)),
+    "a class hides": (
+        lambda w, o: o.helper(w), lambda o: SET(type(o), "helper", lambda self, x: x * 5),
+    ),
+    "a property hides": (
+        lambda w, o: w * o.size, lambda o: SET(type(o), "size", property(lambda self: 5.0)),
+    ),
+    "another class": (
+        lambda w, o: o.helper(w),
+        lambda o: SET(o, "__class__", type("Other", (Base,), {"scale": 5.0})),
+    ),
+    "in the dict of a module": (
+        lambda w, o: o.model(w.detach()) * o.model.scale * w.sum(),
+        lambda o: vars(o.model).update(scale=5.0),
+    ),
+    "a module's own forward": (
+        lambda w, o: o.model(w.detach()) * w.sum(),
+        lambda o: SET(o.model, "forward", lambda x: x[:2] * 5),
+    ),
+    "in a class of lists": (
+        lambda w, o: w * in_a_class_of_lists(o),
+        lambda o: SET(type(o.factors), "factor", lambda self: 5.0),
+    ),
+    "in a namespace": (lambda w, o: w * o.space.scale, lambda o: SET(o.space, "scale", 5.0)),
+    "code": (
+        lambda w, o: o.inner(w), lambda o: SET(o.inner, "__code__", (lambda x: x * 5).__code__),
+    ),
+    "defaults": (lambda w, o: o.twice(w), lambda o: SET(o.twice, "__defaults__", (5.0,))),
+    "defaults of keywords": (
+        lambda w, o: o.named(w), lambda o: o.named.__kwdefaults__.update(k=5.0),
+    ),
+    "a cell": (lambda w, o: o.closed(w), lambda o: SET(o.closed.__closure__[0],
+                                                       "cell_contents", 5.0)),
+}  # fmt: skip
 
 
-def computes_the_name() -> Scene:
-    kind, o = thing()
-    return loss(lambda w: w * getattr(o, "sc" + "ale")), lambda: setattr(kind, "scale", 5.0)
+def thing() -> Any:
+    """An object with all that the steps read."""
+    o: Any = type("Thing", (Base,), {})()
+    o.other, o.size, o.model = 1, 3.0, nn.Linear(3, 2)
+    o.model.scale, factor = 2.0, 2.0
+    o.factors = type("Factors", (list,), {"factor": lambda self: self[0]})([2.0])
+    o.space = types.SimpleNamespace(scale=2.0)
+    o.inner, o.twice = (lambda x: x * 2), (lambda x, k=2.0: x * k)
+    o.named, o.closed = (lambda x, *, k=2.0: x * k), (lambda x: x * factor)
+    return o
 
 
-def gets_with_an_attrgetter() -> Scene:
-    _, o = thing()
-    o.scale = 3.0
-    return (
-        loss(lambda w: w * operator.attrgetter("sc" + "ale")(o)),
-        lambda: setattr(o, "scale", 5.0),
-    )
+def of_a_thing(name: str) -> Any:
+    value, change = READ[name]
+    o = thing()
+    return of_leaf(lambda w: value(w, o))[0], lambda: change(o)
 
 
-def reads_the_dict() -> Scene:
-    _, o = thing()
-    o.size = 3.0
-    return loss(lambda w: w * o.__dict__["size"]), lambda: setattr(o, "size", 5.0)
-
-
-def tries() -> Scene:
-    def holder() -> None: ...
-
-    def value(w: Any) -> Any:
-        try:
-            return w * holder.scale  # type: ignore[attr-defined]
-        except AttributeError:
-            return w * 1.0
-
-    return loss(value), lambda: setattr(holder, "scale", 5.0)
-
-
-def an_instance_hides() -> Scene:
-    _, o = thing()
-    return loss(lambda w: o.helper(w)), lambda: setattr(o, "helper", lambda x: x * 5)
-
-
-def a_class_hides() -> Scene:
-    kind, o = thing()
-    return loss(lambda w: o.helper(w)), lambda: setattr(kind, "helper", lambda self, x: x * 5)
-
-
-def a_property_hides() -> Scene:
-    kind, o = thing()
-    o.scale = 3.0
-    return loss(lambda w: w * o.scale), lambda: setattr(kind, "scale", property(lambda self: 5.0))
-
-
-def another_class() -> Scene:
-    _, o = thing()
-    other = type("Other", (Base,), {"scale": 5.0})
-    return loss(lambda w: o.helper(w)), lambda: setattr(o, "__class__", other)
-
-
-def in_the_dict_of_a_module() -> Scene:
-    model = nn.Linear(3, 2)
-    model.scale = 2.0  # type: ignore[assignment]
-    return (
-        loss(lambda w: model(w.detach()) * model.scale * w.sum()),
-        lambda: vars(model).update(scale=5.0),
-    )
-
-
-def in_a_class_of_lists() -> Scene:
-    kind: Any = type("Factors", (list,), {"factor": lambda self: self[0]})
-    factors = kind([2.0])
-    return loss(lambda w: w * factors.factor()), lambda: setattr(kind, "factor", lambda self: 5.0)
-
-
-def in_a_namespace() -> Scene:
-    o = types.SimpleNamespace(scale=2.0)
-    return loss(lambda w: w * o.scale), lambda: setattr(o, "scale", 5.0)
-
-
-def code() -> Scene:
-    def inner(x: Any) -> Any:
-        return x * 2
-
-    def change() -> None:
-        inner.__code__ = (lambda x: x * 5).__code__
-
-    return loss(lambda w: inner(w)), change
-
-
-def code_of_the_step() -> Scene:
+def code_of_the_step() -> Any:
     w = array(3)
-
-    def step() -> Any:
-        return (w * 2).sum()
-
-    def other() -> Any:
-        return (w * 5).sum()
-
-    return step, lambda: setattr(step, "__code__", other.__code__)
+    step, other = (lambda: (w * 2).sum()), (lambda: (w * 5).sum())
+    return step, lambda: SET(step, "__code__", other.__code__)
 
 
-def defaults() -> Scene:
-    def inner(x: Any, k: float = 2.0) -> Any:
-        return x * k
-
-    return loss(lambda w: inner(w)), lambda: setattr(inner, "__defaults__", (5.0,))
-
-
-def defaults_of_keywords() -> Scene:
-    def inner(x: Any, *, k: float = 2.0) -> Any:
-        return x * k
-
-    return loss(lambda w: inner(w)), lambda: inner.__kwdefaults__.update(k=5.0)
-
-
-def a_cell() -> Scene:
-    k = 2.0
-
-    def inner(x: Any) -> Any:
-        return x * k
-
-    cells: Any = inner.__closure__
-    return loss(lambda w: inner(w)), lambda: setattr(cells[0], "cell_contents", 5.0)
-
-
-def an_optimizers_own_step() -> Scene:
+def an_optimizers_own_step() -> Any:
     w = array(3).requires_grad_()
     optimizer = optim.SGD([w], lr=0.1)
+    once = optimizer.step
 
     def step() -> Any:
         optimizer.zero_grad()
@@ -644,110 +491,51 @@ def an_optimizers_own_step() -> Scene:
         optimizer.step()
         return total
 
-    def change() -> None:
-        once = optimizer.step
-        optimizer.step = lambda *_: (once(), once())  # type: ignore[method-assign,assignment]
-
-    return step, change
+    return step, lambda: SET(optimizer, "step", lambda *_: (once(), once()))
 
 
-def a_modules_own_forward() -> Scene:
-    model = nn.Linear(3, 2)
-    return (
-        loss(lambda w: model(w.detach()) * w.sum()),
-        lambda: setattr(model, "forward", lambda x: x[:2] * 5),
-    )
+def a_builtin_hidden_by_a_global() -> Any:
+    space: dict[str, Any] = {"__name__": __name__, "w": array(3)}
+    exec(compile("def step():\n    return (w * max(2.0, 1.0)).sum()", __file__, "exec"), space)
+    return space["step"], lambda: space.update(max=min)
 
 
-SCENES = [
-    asks_whether, asks_whether_after_another_went, asks_whether_a_class_has, computes_the_name,
-    gets_with_an_attrgetter, reads_the_dict, tries, an_instance_hides, a_class_hides,
-    a_property_hides, another_class, in_the_dict_of_a_module, in_a_class_of_lists, in_a_namespace,
-    code, code_of_the_step, defaults, defaults_of_keywords, a_cell, an_optimizers_own_step,
-    a_modules_own_forward,
-]  # fmt: skip
-
-
-def outcomes(scene: Scene, compiled: bool, problem: str | None = None) -> list[Any]:
-    """What the calls give."""
-    torch.manual_seed(0)
-    step, change = scene
-    function = torch.compile(step) if compiled else step
-    found = []
-    for n in range(CALLS):
-        if n == CHANGE:
-            change()
-        found.append(flat(function()))
-    if compiled:
-        report = function.report()  # type: ignore[attr-defined]
-        assert report.problem is None or (problem and problem in report.problem), report
-    return found
-
-
-def agree(make: Callable[[], Scene], problem: str | None = None) -> None:
-    """See that the change takes effect, compiled or not."""
-    torch.manual_seed(0)
-    expected = outcomes(make(), compiled=False)
-    assert expected[CHANGE - 1] != expected[CHANGE]
-    torch.manual_seed(0)
-    assert outcomes(make(), True, problem) == expected
-
-
-@pytest.mark.parametrize("make", SCENES)
-def test_what_is_read(make: Callable[[], Scene]) -> None:
-    agree(make)
+def an_attrgetter_of_another_name() -> Any:
+    o, get = thing(), operator.attrgetter("si" + "ze")
+    return of_leaf(lambda w: w * get(o))[0], lambda: SET(o, "size", 5.0)
 
 
 @pytest.mark.filterwarnings("ignore:nanotorch.compile runs")
-def test_an_attrgetter_of_another_name() -> None:
-    _, o = thing()
-    o.scale = 3.0
-    get = operator.attrgetter("sc" + "ale")
-
-    def make() -> Scene:
-        o.scale = 3.0
-        return loss(lambda w: w * get(o)), lambda: setattr(o, "scale", 5.0)
-
-    agree(make, "whose changes cannot be seen")
-
-
-def test_a_global_comes_to_hide_a_builtin() -> None:
-    space: dict[str, Any] = {"__name__": __name__, "w": array(3)}
-    exec(compile("def step():\n    return (w * max(2.0, 1.0)).sum()", __file__, "exec"), space)
-
-    def make() -> Scene:
-        space.pop("max", None)
-        return space["step"], lambda: space.update(max=min)
-
-    agree(make)
-
-
-@pytest.fixture
-def patched() -> Iterator[Callable[[Any, str, Any], None]]:
-    """Replaces attributes, and puts them back."""
-    before: list[tuple[Any, str, Any]] = []
-
-    def patch(owner: Any, name: str, value: Any) -> None:
-        before.append((owner, name, vars(owner)[name]))
-        setattr(owner, name, value)
-
-    yield patch
-    for owner, name, value in reversed(before):
-        setattr(owner, name, value)
+@pytest.mark.parametrize("make", [
+    *READ, code_of_the_step, an_optimizers_own_step, a_builtin_hidden_by_a_global,
+    an_attrgetter_of_another_name,
+])  # fmt: skip
+def test_what_is_read(make: Any) -> None:
+    """The change takes effect, compiled or not."""
+    outcomes = []
+    for compiled in (False, True):
+        torch.manual_seed(0)
+        step, change = of_a_thing(make) if isinstance(make, str) else make()
+        function = torch.compile(step) if compiled else step
+        found: list[Any] = []
+        for n in range(CALLS):
+            if n == CHANGE:
+                change()
+            found.append(flat(function()))
+        outcomes.append(found)
+    assert outcomes[0][CHANGE - 1] != outcomes[0][CHANGE]
+    assert outcomes[0] == outcomes[1]
+    problem = function.report().problem
+    seen = make is not an_attrgetter_of_another_name
+    assert problem is None if seen else "whose changes cannot be seen" in problem
 
 
 def network() -> Callable[[], Any]:
-    """A step of a network."""
     model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
     optimizer, x = optim.SGD(model.parameters(), lr=0.1), array(5, 3)
-
-    def step() -> Any:
-        optimizer.zero_grad()
-        total = F.relu(model(x)).pow(2).sum() * math.sqrt(4.0)
-        total.backward()
-        optimizer.step()
-        return total
-
+    step: Callable[[], Any] = usual(
+        model, optimizer, lambda: F.relu(model(x)).pow(2).sum() * math.sqrt(4.0)
+    )[0]
     return step
 
 
@@ -763,7 +551,7 @@ def network() -> Callable[[], Any]:
     ],
 )
 def test_a_function_of_a_library_is_replaced(
-    owner: Any, name: str, value: Any, patched: Callable[[Any, str, Any], None]
+    owner: Any, name: str, value: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     torch.manual_seed(0)
     plain = network()
@@ -773,20 +561,15 @@ def test_a_function_of_a_library_is_replaced(
         if n == CHANGE:
             before = flat(step())
             assert before == flat(plain())
-            patched(owner, name, value)
+            monkeypatch.setattr(owner, name, value)
         assert flat(step()) == flat(plain()), n
 
 
-def test_what_the_library_calls_itself_is_replaced(patched: Callable[..., None]) -> None:
+def test_what_the_library_calls_itself_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     w = array(3, 3)
-
-    @torch.no_grad()
-    def evaluate() -> Any:
-        return nn.Softplus()(w) * 1
-
-    step = torch.compile(evaluate, fullgraph=True)
+    step = torch.compile(torch.no_grad()(lambda: nn.Softplus()(w) * 1), fullgraph=True)
     for _ in range(CHANGE):
         step()
     inner = importlib.import_module("nanotorch.nn.functional.activation")
-    patched(inner, "softplus", lambda input, *args: input * 5)
+    monkeypatch.setattr(inner, "softplus", lambda input, *args: input * 5)
     assert flat(step()) == flat(w * 5)

@@ -7,10 +7,9 @@ import importlib
 import operator
 import pickle
 import random
+import re
 import time
-import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,7 @@ import pytest
 import nanotorch as torch
 from nanotorch import nn, optim
 from nanotorch.nn import functional as F
-from tests.compile.beside import array, caught, compare, flat, usual
-
-# What cannot be replayed runs as it is, after one warning that names the line.
+from tests.compile.beside import array, behind, caught, compare, flat, of_leaf, usual
 
 SETTINGS = {"factor": 2.0}
 GENERATOR = np.random.default_rng(0)
@@ -98,32 +95,67 @@ def test_the_step_runs_as_it_is(name: str) -> None:
         assert states[0] == states[1]
 
 
-def test_fullgraph_raises_instead() -> None:
+def test_fullgraph_raises_instead_at_every_call() -> None:
     step, _ = scene(LOSSES["branch"])
     compiled = torch.compile(step, fullgraph=True)
     compiled()
-    with pytest.raises(RuntimeError, match=r"test_fallback\.py:\d+: .*depend"):
-        compiled()
+    texts = set()
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match=r"test_fallback\.py:\d+: .*depend") as told:
+            compiled()
+        texts.add(str(told.value))
+    assert len(texts) == 1
 
 
-def test_an_optimizer_of_ones_own_runs_as_it_is() -> None:
-    class Mine(optim.Optimizer):
-        def __init__(self, params: Any) -> None:
-            super().__init__(params, {"lr": 0.1})
-            self.count = 0
+class Mine(optim.Optimizer):
+    def __init__(self, params: Any) -> None:
+        super().__init__(params, {"lr": 0.1})
+        self.count = 0
 
-        def step(self, closure: Any = None) -> None:
-            self.count += 1
-            with torch.no_grad():
-                for p in self.param_groups[0]["params"]:
-                    p -= p.grad * (0.1 / self.count)
+    def step(self, closure: Any = None) -> None:
+        self.count += 1
+        with torch.no_grad():
+            for p in self.param_groups[0]["params"]:
+                p -= p.grad * (0.1 / self.count)
 
-    def make() -> Any:
-        model, x = nn.Linear(4, 2), array(3, 4)
-        return usual(model, Mine(model.parameters()), lambda: model(x).sum())
 
-    with pytest.warns(UserWarning, match="count"):
-        compare(make, compiles=False)
+def trained(make: Callable[[Any], Any]) -> Any:
+    model, x = nn.Linear(4, 2), array(3, 4)
+    return usual(model, make(model.parameters()), lambda: model(x).pow(2).mean())
+
+
+@torch.no_grad()
+def clamp(optimizer: Any, *_: Any) -> None:
+    for p in optimizer.param_groups[0]["params"]:
+        p.clamp_(-0.05, 0.05)
+
+
+def hooked(params: Any) -> Any:
+    optimizer = optim.SGD(params, lr=0.5)
+    optimizer.register_step_post_hook(clamp)
+    return optimizer
+
+
+def hook_later(n: int, step: Any) -> None:
+    if n == 6:
+        behind(step).optimizer.register_step_post_hook(clamp)
+
+
+@pytest.mark.parametrize(
+    ("make", "between", "why"),
+    [
+        (Mine, None, "count"),
+        (hooked, None, "has hooks of its steps"),
+        (lambda params: optim.SGD(params, lr=0.5), hook_later, "has hooks of its steps"),
+        (lambda params: optim.Adam(params, lr=torch.tensor(0.1)), None,
+         "is a tensor, with a precision of its own"),
+    ],
+)  # fmt: skip
+def test_an_optimizer_runs_as_it_is(make: Any, between: Any, why: str) -> None:
+    with pytest.warns(UserWarning, match=why):
+        compare(
+            lambda: trained(make), 10, between=between or (lambda n, step: None), compiles=False
+        )
 
 
 def test_a_wrong_replay_is_noticed(monkeypatch: Any) -> None:
@@ -146,112 +178,12 @@ def test_a_wrong_replay_is_noticed(monkeypatch: Any) -> None:
     assert compiled.report().problem in warned
 
 
-LAST, DONE = None, False
-
-
-def keep(loss: Any) -> Any:
-    global LAST
-    LAST = loss.detach()
-    return loss
-
-
-def test_a_global_that_is_only_assigned_is_assigned_every_time() -> None:
-    step, _ = scene(lambda model, x: keep(model(x).sum()))
-    compiled = torch.compile(step)
-
-    def run() -> None:
-        for _ in range(5):
-            loss = compiled()
-            assert LAST.item() == loss.item()
-
-    (warned,) = caught(run)
-    assert "`LAST` changes" in warned
-
-
-def test_a_global_that_is_set_to_the_same_each_time() -> None:
-    def step() -> Any:
-        global DONE
-        DONE = True
-        return torch.ones(1)
-
-    compiled = torch.compile(step)
-
-    def run() -> None:
-        for _ in range(8):
-            globals()["DONE"] = False
-            compiled()
-            assert DONE
-
-    (warned,) = caught(run)
-    assert "`DONE` changes" in warned
-
-
-@pytest.mark.parametrize("when", ["before", "later"])
-def test_hooks_of_an_optimizers_steps_are_called(when: str) -> None:
-    def losses(compiled: bool) -> list[float]:
-        torch.manual_seed(0)
-        model = torch.nn.Linear(4, 1)
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
-        x = torch.ones(2, 4)
-
-        @torch.no_grad()
-        def clamp(*_: Any) -> None:
-            for p in model.parameters():
-                p.clamp_(-0.05, 0.05)
-
-        def step() -> Any:
-            optimizer.zero_grad()
-            loss = model(x).pow(2).mean()
-            loss.backward()
-            optimizer.step()
-            return loss
-
-        run = torch.compile(step) if compiled else step
-        if when == "before":
-            optimizer.register_step_post_hook(clamp)
-        found = [run().item() for _ in range(6)]
-        if when == "later":
-            optimizer.register_step_post_hook(clamp)
-        return found + [run().item() for _ in range(4)]
-
-    expected = losses(compiled=False)
-    with pytest.warns(UserWarning, match="has hooks of its steps"):
-        assert losses(compiled=True) == expected
-
-
-def test_a_rate_that_is_a_tensor_keeps_its_precision() -> None:
-    def values(compiled: bool) -> list[Any]:
-        p = torch.nn.Parameter(torch.tensor([0.3, 1.7, -0.9]))
-        optimizer = torch.optim.Adam([p], lr=torch.tensor(0.1))
-
-        def step() -> Any:
-            optimizer.zero_grad()
-            loss = (p**2).sum()
-            loss.backward()
-            optimizer.step()
-            return loss
-
-        run = torch.compile(step) if compiled else step
-        return [run().item() for _ in range(8)] + p.tolist()
-
-    expected = values(compiled=False)
-    with pytest.warns(UserWarning, match="is a tensor, with a precision of its own"):
-        assert values(compiled=True) == expected
-
-
 CALLS = 6
+DONE = 0
 
 
-class Scene:
-    """A leaf and what might count the calls."""
-
-    def __init__(self) -> None:
-        self.w = torch.ones(2, requires_grad=True)
-        self.found: list[Any] = []
-
-
-def hook(scene: Scene) -> Any:
-    w, found = scene.w, scene.found
+def hook() -> Any:
+    w, found = torch.ones(2, requires_grad=True), []
     w.register_hook(found.append)
 
     def step() -> None:
@@ -261,8 +193,9 @@ def hook(scene: Scene) -> Any:
     return step, lambda: len(found)
 
 
-def method(scene: Scene) -> Any:
-    record, found = scene.found.append, scene.found
+def method() -> Any:
+    found: list[Any] = []
+    record = found.append
 
     def step() -> Any:
         record(1)
@@ -271,21 +204,7 @@ def method(scene: Scene) -> Any:
     return step, lambda: len(found)
 
 
-def on_function(scene: Scene) -> Any:
-    def counter() -> None: ...
-
-    return counting(counter)
-
-
-def on_tensor(scene: Scene) -> Any:
-    return counting(scene.w)
-
-
-def on_optimizer(scene: Scene) -> Any:
-    return counting(optim.SGD([scene.w], lr=0.1))
-
-
-def counting(holder: Any) -> Any:
+def attribute(holder: Any) -> Any:
     """A step that counts its calls in an attribute."""
     holder.calls = 0
 
@@ -296,36 +215,46 @@ def counting(holder: Any) -> Any:
     return step, lambda: holder.calls
 
 
-@pytest.mark.parametrize("make", [hook, method, on_function, on_tensor, on_optimizer])
+def global_that_is_assigned() -> Any:
+    """It is set to the same each time, and taken back in between."""
+    calls = [0]
+
+    def step() -> Any:
+        global DONE
+        DONE = True
+        return torch.ones(1)
+
+    def count() -> int:
+        calls[0] += globals().pop("DONE")
+        globals()["DONE"] = 0
+        return calls[0]
+
+    return step, count
+
+
+@pytest.mark.parametrize("make", [
+    hook, method, global_that_is_assigned, lambda: attribute(lambda: None),
+    lambda: attribute(torch.ones(2, requires_grad=True)),
+    lambda: attribute(optim.SGD([torch.ones(2, requires_grad=True)], lr=0.1)),
+])  # fmt: skip
 def test_every_call_counts(make: Any) -> None:
-    step, count = make(Scene())
+    step, count = make()
     compiled = torch.compile(step)
-    assert len(caught(lambda: [compiled() for _ in range(CALLS)])) == 1
+    assert len(caught(lambda: [(compiled(), count()) for _ in range(CALLS)])) == 1
     assert count() == CALLS
 
 
 SAY = functools.partial(print, "x", flush=True)
 
 
-def says() -> Any:
-    SAY()
-    return torch.ones(1)
-
-
-def maps() -> Any:
-    list(map(print, ["x"]))
-    return torch.ones(1)
-
-
-def calls_back() -> Any:
+def calls_back() -> None:
     with contextlib.ExitStack() as stack:
         stack.callback(print, "x")
-    return torch.ones(1)
 
 
-@pytest.mark.parametrize("step", [says, maps, calls_back])
-def test_every_call_prints(step: Any, capsys: Any) -> None:
-    compiled = torch.compile(step)
+@pytest.mark.parametrize("say", [SAY, lambda: list(map(print, ["x"])), calls_back])
+def test_every_call_prints(say: Any, capsys: Any) -> None:
+    compiled = torch.compile(lambda: (say(), torch.ones(1))[1])
     assert len(caught(lambda: [compiled() for _ in range(CALLS)])) == 1
     assert capsys.readouterr().out == "x\n" * CALLS
 
@@ -418,31 +347,14 @@ def shared(w: Any, whole: Any, part: Any) -> Any:
 
 
 def of_an_argument(read: Read) -> tuple[Any, Callable[[int], tuple[Any, ...]]]:
-    w = array(3).requires_grad_()
-
-    def step(x: Any) -> Any:
-        w.grad = None
-        loss = read(w, x).sum() + (w * w).sum()
-        loss.backward()
-        return loss, w.grad
-
+    step, _ = of_leaf(lambda w, x: read(w, x).sum() + (w * w).sum())
     return step, lambda n: (array(3, seed=n),)
 
 
 def of_a_variable(read: Read) -> tuple[Any, Callable[[int], tuple[Any, ...]]]:
-    w, x = array(3).requires_grad_(), array(3, seed=5)
-
-    def step() -> Any:
-        w.grad = None
-        loss = read(w, x).sum() + (w * w).sum()
-        loss.backward()
-        return loss, w.grad
-
-    def change(n: int) -> tuple[Any, ...]:
-        x.copy_(array(3, seed=n))
-        return ()
-
-    return step, change
+    x = array(3, seed=5)
+    step, _ = of_leaf(lambda w: read(w, x).sum() + (w * w).sum())
+    return step, lambda n: (x.copy_(array(3, seed=n)), ())[1]
 
 
 @pytest.mark.parametrize("name", READS)
@@ -467,26 +379,19 @@ def test_what_is_read(name: str, scene: Any) -> None:
 
         warned = [text for text in caught(run) if "runs `" in text]
         assert len(warned) <= compiled
-        assert all(f"{Path(__file__).name}:" in text for text in warned), warned
+        assert all(re.search(r"(test_fallback|beside)\.py:\d+: ", text) for text in warned), warned
         outcomes.append(found)
     assert outcomes[0] == outcomes[1]
 
 
-def test_a_kernel_whose_shape_comes_to_be_another() -> None:
+def test_a_kernel_whose_shape_comes_to_be_another(monkeypatch: pytest.MonkeyPatch) -> None:
     """A kernel that nobody knows to be of no fixed shape: the step runs as it is where it is."""
-    recorder: Any = __import__("nanotorch.compile.recorder", fromlist=["OF_NO_FIXED_SHAPE"])
-    known = set(recorder.OF_NO_FIXED_SHAPE)
-    recorder.OF_NO_FIXED_SHAPE.clear()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            step = torch.compile(lambda x: torch.unique(x).sum(), fullgraph=True)
-            rows = [(1, 2, 2), (3, 4, 4), (6, 7, 7), (8, 9, 9), (1, 1, 1), (1, 2, 3), (5, 6, 6)]
-            lists = [[float(part) for part in row] for row in rows]
-            for values in lists * 2:
-                assert step(torch.tensor(values)).item() == sum(set(values))
-    finally:
-        recorder.OF_NO_FIXED_SHAPE |= known
+    recorder = importlib.import_module("nanotorch.compile.recorder")
+    monkeypatch.setattr(recorder, "OF_NO_FIXED_SHAPE", set())
+    step = torch.compile(lambda x: torch.unique(x).sum(), fullgraph=True)
+    rows = [(1, 2, 2), (3, 4, 4), (6, 7, 7), (8, 9, 9), (1, 1, 1), (1, 2, 3), (5, 6, 6)]
+    for row in rows * 2:
+        assert step(torch.tensor(row) * 1.0).item() == sum(set(row))
     assert step.report().plans
 
 
@@ -574,20 +479,6 @@ def test_what_is_recorded_runs_as_it_is_and_the_rest_is_replayed(looked: dict[st
         with torch.no_grad():
             assert f(X, Y).item() == expected
     assert looked["of"] == looks
-
-
-def test_an_error_of_fullgraph_comes_at_every_call() -> None:
-    def step(x: Any) -> Any:
-        return x * x.sum().item()
-
-    f = torch.compile(step, fullgraph=True)
-    f(X)
-    texts = []
-    for _ in range(3):
-        with pytest.raises(RuntimeError, match="depend") as caught_error:
-            f(X)
-        texts.append(str(caught_error.value))
-    assert len(set(texts)) == 1
 
 
 def test_arguments_that_always_lie_in_a_tensor_in_reach(looked: dict[str, int]) -> None:
