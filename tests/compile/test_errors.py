@@ -11,7 +11,7 @@ from nanotorch import nn, optim
 from nanotorch.compile.codegen import Rollback, back, mark
 from nanotorch.compile.tape import OUTSIDE, TEMPORARY, Entry, Ref, Storage
 from nanotorch.nn import functional as F
-from tests.compile.beside import array, flat, snapshot
+from tests.compile.beside import array, flat, of_leaf, snapshot, usual
 
 Scene = tuple[Callable[[], Any], list[Any], Any]  # a step, its tensors, an index
 
@@ -20,31 +20,20 @@ def index() -> Any:
     return torch.tensor([0, 1, 2, 0, 1])
 
 
+def classifying(model: Any, optimizer: Any = None, times: int = 1) -> Scene:
+    x, target = array(5, 3), index()
+    step, _ = usual(model, optimizer, lambda: F.cross_entropy(model(x), target))
+    return lambda: [step() for _ in range(times)], [*model.parameters(), *model.buffers()], target
+
+
 def in_the_loss() -> Scene:
     """After dropout has drawn and the running means have moved."""
     model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Dropout(0.3), nn.Linear(4, 3))
-    optimizer, x, target = optim.SGD(model.parameters(), lr=0.1, momentum=0.9), array(5, 3), index()
-
-    def step() -> Any:
-        optimizer.zero_grad()
-        loss = F.cross_entropy(model(x), target)
-        loss.backward()
-        optimizer.step()
-        return loss
-
-    return step, [*model.parameters(), *model.buffers()], target
+    return classifying(model, optim.SGD(model.parameters(), lr=0.1, momentum=0.9))
 
 
 def in_the_loss_of_accumulated_gradients() -> Scene:
-    model, x, target = nn.Linear(3, 3), array(5, 3), index()
-
-    def step() -> Any:
-        for _ in range(2):
-            loss = F.cross_entropy(model(x), target)
-            loss.backward()
-        return loss
-
-    return step, list(model.parameters()), target
+    return classifying(nn.Linear(3, 3), times=2)
 
 
 def before_the_gradients_are_dropped() -> Scene:
@@ -62,22 +51,11 @@ def before_the_gradients_are_dropped() -> Scene:
 
 
 def after_another_step() -> Scene:
-    a, b, x, target = nn.Linear(3, 3), nn.Linear(3, 3), array(5, 3), index()
-    first = optim.SGD(a.parameters(), lr=0.1, momentum=0.9)
-    second = optim.Adam(b.parameters(), lr=0.1)
-
-    def step() -> Any:
-        first.zero_grad()
-        loss = a(x).pow(2).sum()
-        loss.backward()
-        first.step()
-        second.zero_grad()
-        other = F.cross_entropy(b(a(x).detach()), target)
-        other.backward()
-        second.step()
-        return loss, other
-
-    return step, [*a.parameters(), *b.parameters()], target
+    a, x = nn.Linear(3, 3), array(5, 3)
+    first, _ = usual(a, optim.SGD(a.parameters(), lr=0.1, momentum=0.9), lambda: a(x).pow(2).sum())
+    b = nn.Linear(3, 3)
+    then, tensors, target = classifying(b, optim.Adam(b.parameters(), lr=0.1))
+    return lambda: (first(), then()), [*a.parameters(), *tensors], target
 
 
 def in_an_index_at_the_end() -> Scene:
@@ -93,15 +71,9 @@ def in_an_index_at_the_end() -> Scene:
 
 
 def in_a_gather() -> Scene:
-    w, rows = array(3).requires_grad_(), index()
-
-    def step() -> Any:
-        w.grad = None
-        loss = torch.gather(w, 0, rows).pow(2).sum()
-        loss.backward()
-        return loss
-
-    return step, [w], rows
+    rows = index()
+    step, state = of_leaf(lambda w: torch.gather(w, 0, rows).pow(2))
+    return step, state(), rows
 
 
 SCENES = [
