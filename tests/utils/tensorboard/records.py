@@ -73,3 +73,25 @@ def costs_of(profile: Any) -> dict[str, tuple[int, int]]:
         node.node_name: (node.all_end_rel_micros, node.memory[0].total_bytes)
         for node in device.node_stats
     }
+
+
+def shapes(node: Any) -> list[tuple[int, ...]]:
+    """Return the shapes of the outputs of a node."""
+    found = node.attr["_output_shapes"].list.shape
+    return [tuple(dim.size for dim in shape.dim) for shape in found]
+
+
+def sources(node: Any) -> list[str]:
+    """Return the names of the nodes whose outputs a node takes."""
+    return [name.partition(":")[0] for name in node.input]
+
+
+def behind(nodes: dict[str, Any], name: str) -> set[str]:
+    """Return the names of the nodes that lead to one, which is among them."""
+    found: set[str] = set()
+    queue = [name]
+    while queue:
+        if (next_one := queue.pop()) not in found:
+            found.add(next_one)
+            queue += sources(nodes[next_one])
+    return found
