@@ -13,6 +13,7 @@ KINDS = (
 )  # fmt: skip
 # Options that make them compute in other ways.
 WAYS: list[tuple[str, dict[str, Any]]] = [
+    *((kind, {}) for kind in KINDS),
     ("SGD", {"momentum": 0.9, "dampening": 0.1, "weight_decay": 0.1}),
     ("SGD", {"momentum": 0.9, "nesterov": True, "maximize": True}),
     ("Adam", {"amsgrad": True, "weight_decay": 0.1}),
@@ -25,30 +26,25 @@ WAYS: list[tuple[str, dict[str, Any]]] = [
     ("RMSprop", {"momentum": 0.9, "centered": True}),
     ("Rprop", {"etas": (0.3, 2.0), "step_sizes": (0.01, 0.3)}),
 ]
-SOME_KINDS = pytest.mark.parametrize(
-    "kind",
-    [pytest.param(k, marks=[pytest.mark.slow] * (k not in ("SGD", "Adam", "ASGD"))) for k in KINDS],
-)
-UNCOMPILED = pytest.mark.filterwarnings("ignore:nanotorch.compile runs")
 
 
-def scene(
-    kind: str,
-    inside: bool = False,
-    clip: bool = False,
-    epochs: list[Any] | None = None,
-    times: int = 1,
-    **options: Any,
-) -> Any:
-    """A model whose step trains it; schedulers are appended to ``epochs``."""
+def scene(kind: str, update: Any = None, **options: Any) -> Any:
+    """What makes a model, and a step that trains it.
+
+    Args:
+        update: what the step does with the optimizer, a function that evaluates, and a
+            schedule.
+    """
+
+    def usually(optimizer: Any, evaluate: Any, schedule: Any) -> Any:
+        loss = evaluate()
+        optimizer.step()
+        return loss
 
     def make() -> Any:
-        model = torch.nn.Linear(4, 2)
+        model, x = torch.nn.Linear(4, 2), array(3, 4)
         optimizer = getattr(torch.optim, kind)(model.parameters(), **{"lr": 0.1, **options})
-        scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
-        x = array(3, 4)
-        if epochs is not None:
-            epochs.append(scheduler)
+        schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
 
         def evaluate() -> Any:
             optimizer.zero_grad()
@@ -57,60 +53,58 @@ def scene(
             return loss
 
         def step() -> Any:
-            for _ in range(times):
-                loss = evaluate()
-                if clip:
-                    torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)
-                optimizer.step()
-            return loss
-
-        def with_closure() -> Any:
-            return optimizer.step(evaluate)
-
-        def with_schedule() -> Any:
-            loss = step()
-            scheduler.step()
-            return loss
+            return (update or usually)(optimizer, evaluate, schedule)
 
         def state() -> list[Any]:
             held = [t for entry in optimizer.state.values() for t in entry.values()]
-            averages = [t for t in held if isinstance(t, torch.Tensor)]
-            return [*model.parameters(), *averages]
+            return [*model.parameters(), *(t for t in held if isinstance(t, torch.Tensor))]
 
-        if times == 0:
-            return with_closure, state
-        return with_schedule if inside else step, state
+        return step, state
 
     return make
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_optimizers_are_replayed(kind: str) -> None:
-    compare(scene(kind), calls=12)
-
-
 @pytest.mark.parametrize(("kind", "options"), WAYS)
-def test_options_are_replayed(kind: str, options: dict[str, Any]) -> None:
+def test_optimizers_are_replayed(kind: str, options: dict[str, Any]) -> None:
     compare(scene(kind, **options), calls=12)
 
 
-@UNCOMPILED
-@SOME_KINDS
-def test_two_steps_in_one(kind: str) -> None:
-    compare(scene(kind, times=2), calls=8, compiles=kind != "ASGD")
+def twice(optimizer: Any, evaluate: Any, schedule: Any) -> Any:
+    for _ in range(2):
+        loss = evaluate()
+        optimizer.step()
+    return loss
+
+
+def clipped(optimizer: Any, evaluate: Any, schedule: Any) -> Any:
+    loss = evaluate()
+    torch.nn.utils.clip_grad_norm_(optimizer.param_groups[0]["params"], 0.1)
+    optimizer.step()
+    return loss
+
+
+def scheduled(optimizer: Any, evaluate: Any, schedule: Any) -> Any:
+    loss = twice(optimizer, evaluate, schedule)
+    schedule.step()
+    return loss
+
+
+def closed(optimizer: Any, evaluate: Any, schedule: Any) -> Any:
+    return optimizer.step(evaluate)
+
+
+@pytest.mark.filterwarnings("ignore:nanotorch.compile runs")
+@pytest.mark.parametrize(("kind", "update"), [
+    *(pytest.param(kind, twice, marks=[pytest.mark.slow] * (kind not in ("SGD", "Adam", "ASGD")))
+      for kind in KINDS),
+    ("SGD", clipped), ("Adam", clipped), ("SGD", scheduled), ("Adam", scheduled),
+])  # fmt: skip
+def test_other_steps(kind: str, update: Any) -> None:
+    compare(
+        scene(kind, update), compiles=update is not scheduled and (kind, update) != ("ASGD", twice)
+    )
 
 
 def test_lbfgs_is_not_replayed() -> None:
     with pytest.warns(UserWarning, match=r"test_compiled\.py:\d+: the step of `LBFGS` depends"):
-        compare(scene("LBFGS", times=0), compiles=False)
-
-
-@UNCOMPILED
-@pytest.mark.parametrize("kind", ["SGD", "Adam"])
-def test_a_schedule_inside_a_step_is_not_replayed(kind: str) -> None:
-    compare(scene(kind, inside=True), compiles=False)
-
-
-@pytest.mark.parametrize("kind", ["SGD", "Adam"])
-def test_clipped_gradients_are_replayed(kind: str) -> None:
-    compare(scene(kind, clip=True))
+        compare(scene("LBFGS", closed), compiles=False)
