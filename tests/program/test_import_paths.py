@@ -2,8 +2,6 @@
 
 import importlib
 import pickle
-import subprocess
-import sys
 
 import pytest
 
@@ -63,16 +61,14 @@ PATHS = """
 LINES = [line.split() for line in PATHS.strip().splitlines()]
 
 
-@pytest.mark.parametrize("line", LINES, ids=lambda line: line[0])
-def test_paths_of_modules(line: list[str]) -> None:
-    module = importlib.import_module(f"nanotorch.{line[0]}")
-    for name in line[1:]:
-        assert hasattr(module, name), name
+def test_paths_of_modules() -> None:
+    for place, *names in LINES:
+        module = importlib.import_module(f"nanotorch.{place}")
+        assert [name for name in names if not hasattr(module, name)] == [], place
 
 
 def test_they_are_the_same_things() -> None:
     assert nn.modules.linear.Linear is nn.modules.Linear is nn.Linear
-    assert issubclass(nn.BatchNorm1d, nn.modules.batchnorm._BatchNorm)
     assert importlib.import_module("nanotorch.random") is torch.random
     with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
         _ = nn.modules.linear.Nothing
@@ -80,21 +76,10 @@ def test_they_are_the_same_things() -> None:
         importlib.import_module("nanotorch.nn.modules.nothing")
 
 
-def test_they_are_found_under_the_name_of_pytorch() -> None:
-    asked = "".join(f"from torch.{line[0]} import {', '.join(line[1:])}\n" for line in LINES)
-    program = (
-        f"import nanotorch; torch = nanotorch.as_torch()\n{asked}"
-        "import torch.nn as nn\n"
-        "assert nn.utils.weight_norm is weight_norm and nn.Linear is Linear\n"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)
-
-
 @pytest.mark.parametrize(
     "path",
     [
         "utils.data.sampler RandomSampler",
-        "utils.data.distributed DistributedSampler",
         "amp.grad_scaler GradScaler",
         "torch_version TorchVersion",
         "distributions.normal Normal",

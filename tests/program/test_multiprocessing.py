@@ -52,6 +52,8 @@ def double(x: Any) -> Any:
 
 def test_it_is_pythons_own() -> None:
     assert mp.Process is multiprocessing.Process
+    module = importlib.import_module("nanotorch.multiprocessing.spawn")
+    assert module.ProcessRaisedException is mp.ProcessRaisedException
     assert mp.get_context("spawn").get_start_method() == "spawn"
     with mp.get_context("fork").Pool(1) as pool:
         (y,) = pool.map(double, [torch.tensor([1.0, 2.0])])
@@ -65,25 +67,20 @@ def test_spawn_runs_a_function_in_each_process(tmp_path: Path) -> None:
     assert [(tmp_path / str(k)).read_text() for k in range(2)] == ["2.0", "4.0"]
 
 
-def test_the_traceback_of_a_process_is_told_and_the_others_end() -> None:
+def test_the_traceback_of_a_process_is_told_and_no_file_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    mp.start_processes(double, nprocs=1, start_method="fork")
     with pytest.raises(mp.ProcessRaisedException, match=r"(?s)Process 1 .*no such rank") as caught:
         mp.start_processes(fail, nprocs=2, start_method="fork")
     assert caught.value.error_index == 1
-
-
-def test_one_that_has_failed_before_is_not_waited_for() -> None:
     started = mp.start_processes(fail, nprocs=2, join=False, start_method="fork")
     assert started is not None
-    started.processes[1].join()
+    started.processes[1].join()  # one that has failed before is not waited for
     with pytest.raises(mp.ProcessRaisedException, match="no such rank"):
         started.join()
-
-
-def test_no_file_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    mp.start_processes(double, nprocs=1, start_method="fork")
-    with pytest.raises(mp.ProcessRaisedException):
-        mp.start_processes(fail, nprocs=2, start_method="fork")
+    del started, caught
     gc.collect()
     assert list(tmp_path.iterdir()) == []
 
@@ -145,9 +142,3 @@ def test_what_would_stay_behind_is_refused() -> None:
     with pytest.raises(RuntimeError, match="share its clone"):
         x.share_memory_()
     assert x.clone().share_memory_().tolist() == [1.0, 1.0]
-
-
-def test_the_module_of_spawn() -> None:
-    module = importlib.import_module("nanotorch.multiprocessing.spawn")
-    assert module.spawn is mp.spawn
-    assert module.ProcessRaisedException is mp.ProcessRaisedException
