@@ -63,20 +63,6 @@ def pid_of(index: int) -> int:
     return os.getpid()
 
 
-def test_no_process_outlives_its_pass() -> None:
-    pids = {int(batch) for batch in loader(pid_of)}
-    assert len(pids) == 2
-    assert os.getpid() not in pids
-    assert not any(map(alive, pids))
-
-
-def test_a_loop_that_is_left_early_leaves_no_process() -> None:
-    for batch in loader(pid_of, 2):
-        pids = set(batch.tolist())
-        break
-    assert not any(map(alive, pids))
-
-
 def test_large_batches_nobody_wants_do_not_keep_a_worker_waiting(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -87,6 +73,16 @@ def test_large_batches_nobody_wants_do_not_keep_a_worker_waiting(
     processes = batches.pool.processes  # type: ignore[attr-defined]
     del batches
     assert [process.exitcode for process in processes] == [0, 0]
+
+
+def test_no_process_outlives_its_pass() -> None:
+    pids = {int(batch) for batch in loader(pid_of)}
+    assert len(pids) == 2
+    assert os.getpid() not in pids
+    for batch in loader(pid_of, 2):  # a loop that is left early
+        pids |= set(batch.tolist())
+        break
+    assert not any(map(alive, pids))
 
 
 def test_kept_workers_end_with_the_loader() -> None:
@@ -234,6 +230,14 @@ SCRIPT = """
         def __len__(self):
             return 1000
 
+    from nanotorch.utils.data import worker
+    worker.WATCH = 0.1  # here and, as they import this module, in the workers
+
+    class Stuck(Slow):
+        def __getitem__(self, index):
+            print(os.getpid(), flush=True)
+            time.sleep(600)
+
     def main(**options):
         pids = set()
         try:
@@ -250,7 +254,7 @@ SCRIPT = """
 def started(tmp_path: Path, call: str) -> tuple[subprocess.Popen[str], list[str]]:
     """A program in a group of processes of its own, and the numbers of its workers."""
     script = tmp_path / "script.py"
-    script.write_text(textwrap.dedent(SCRIPT) + f'\nif __name__ == "__main__":\n    {call}\n')
+    script.write_text(f'{textwrap.dedent(SCRIPT)}\nif __name__ == "__main__":\n    {call}\n')
     program = subprocess.Popen(
         [sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         start_new_session=True,
@@ -308,29 +312,10 @@ def test_ctrl_c_while_workers_start(tmp_path: Path, context: str) -> None:
     assert program.returncode == -signal.SIGINT
 
 
-def test_a_program_that_is_killed_leaves_no_workers(tmp_path: Path) -> None:
-    program, pids = started(tmp_path, "main()")
-    program.kill()
-    program.communicate(timeout=LONG)
-    wait_for_the_end_of(pids)
-
-
-WATCHFUL = """
-    from nanotorch.utils.data import worker
-    worker.WATCH = 0.1  # here and, as they import this module, in the workers
-
-    class Stuck(Slow):
-        def __getitem__(self, index):
-            print(os.getpid(), flush=True)
-            time.sleep(600)
-"""
-
-
 @CONTEXTS
 def test_a_program_that_is_killed_leaves_no_worker_that_is_busy(
-    context: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    context: str, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(f"{__name__}.SCRIPT", SCRIPT + WATCHFUL)
     call = f'list(DataLoader(Stuck(), num_workers=1, multiprocessing_context="{context}"))'
     program, pids = started(tmp_path, call)
     assert int(pids[0]) != program.pid
@@ -341,10 +326,7 @@ def test_a_program_that_is_killed_leaves_no_worker_that_is_busy(
 
 
 @CONTEXTS
-def test_workers_wait_for_a_loader_that_takes_its_time(
-    context: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(f"{__name__}.SCRIPT", SCRIPT + WATCHFUL)
+def test_workers_wait_for_a_loader_that_takes_its_time(context: str, tmp_path: Path) -> None:
     options = f'num_workers=1, prefetch_factor=1, multiprocessing_context="{context}"'
     call = f"batches = iter(DataLoader(Slow(), {options})); next(batches); time.sleep(1); " \
         "print(len([next(batches) for _ in range(9)]))"  # fmt: skip
@@ -353,12 +335,17 @@ def test_workers_wait_for_a_loader_that_takes_its_time(
     assert (said, program.returncode, err) == (["9"], 0, "")
 
 
-def test_a_program_that_ends_within_a_loop(tmp_path: Path) -> None:
-    call = "batches = iter(DataLoader(Slow(), num_workers=2)); print(*map(int, (next(batches), " \
-        "next(batches))))"  # fmt: skip
+LEAVING = "batches = iter(DataLoader(Slow(), num_workers=2)); print(*map(int, (next(batches), "
+ENDS = ("main()", True), (f"{LEAVING}next(batches))))", False)
+
+
+@pytest.mark.parametrize(("call", "kill"), ENDS)
+def test_a_program_that_ends_leaves_no_workers(call: str, kill: bool, tmp_path: Path) -> None:
     program, pids = started(tmp_path, call)
+    if kill:
+        program.kill()
     _, err = program.communicate(timeout=LONG)
-    assert (program.returncode, err) == (0, "")
+    assert (program.returncode, err) == (-signal.SIGKILL if kill else 0, "")
     wait_for_the_end_of(pids)
 
 
