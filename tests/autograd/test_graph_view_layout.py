@@ -11,11 +11,8 @@ from nanotorch.autograd.graph_view import (
     Blocks,
     Edge,
     Rows,
-    columns,
     distance,
     lay_out,
-    spread,
-    straight,
 )
 
 Graphs = tuple[list[tuple[float, float]], list[Edge]]
@@ -47,7 +44,7 @@ def random_graph(count: int, density: float, rng: random.Random) -> Graphs:
 
 @settings(max_examples=60)
 @given(graphs())
-def test_nothing_overlaps(graph: Graphs) -> None:
+def test_nothing_overlaps_and_links_lead_down_beside_the_boxes(graph: Graphs) -> None:
     sizes, edges = graph
     layout = lay_out(sizes, edges)
     for place, (width, height) in zip(layout.places, sizes, strict=True):
@@ -61,13 +58,6 @@ def test_nothing_overlaps(graph: Graphs) -> None:
             aside = abs(a.x - b.x) - (a.width + b.width) / 2
             below = abs(a.y - b.y) - (a.height + b.height) / 2
             assert aside >= 20 or below >= 20
-
-
-@settings(max_examples=60)
-@given(graphs())
-def test_links_lead_down_beside_the_boxes(graph: Graphs) -> None:
-    sizes, edges = graph
-    layout = lay_out(sizes, edges)
     for edge, route in zip(edges, layout.routes, strict=True):
         source, target = layout.places[edge.source], layout.places[edge.target]
         ys = [y for _, top, bottom in route.stations for y in (top, bottom)]
@@ -83,37 +73,6 @@ def test_links_lead_down_beside_the_boxes(graph: Graphs) -> None:
                 assert not (down and left < x < right), (edge, number)
             for (_, _, start), (_, end, _) in pairwise(route.stations):
                 assert end <= top + 1e-6 or start >= bottom - 1e-6, "bends beside a box"
-
-
-@settings(max_examples=40)
-@given(graphs())
-def test_rows_and_order(graph: Graphs) -> None:
-    sizes, edges = graph
-    rank = Rows(sizes, edges).rank
-    assert all(rank[e.target] - rank[e.source] >= (1 if e.label is None else 2) for e in edges)
-    assert min(rank) == 0
-    rows = arrange(sizes, edges)
-    assert sorted(i for row in rows.rows for i in row) == list(range(len(rows.rank)))
-    assert all(rows.rank[i] == r for r, row in enumerate(rows.rows) for i in row)
-    for edge, route in zip(edges, rows.routes, strict=True):
-        assert (route[0].above, route[-1].below) == (edge.source, edge.target)
-        assert all(a.below == b.above for a, b in pairwise(route))
-    fewest = rows.crossings()
-    assert fewest == slowly_counted(rows)
-    rows.rows = rows.first_order()
-    assert fewest <= rows.crossings()
-
-
-def slowly_counted(rows: Rows) -> int:
-    place = {item: i for row in rows.rows for i, item in enumerate(row)}
-    total = 0
-    for row in rows.rows:
-        segments = [s for item in row for s in rows.downs[item]]
-        for i, s in enumerate(segments):
-            for t in segments[:i]:
-                above = place[s.above] - place[t.above]
-                total += above * (place[s.below] - place[t.below]) < 0
-    return total
 
 
 def test_crossings_are_removed() -> None:
@@ -134,25 +93,6 @@ def test_crossings_are_removed() -> None:
     assert 0 < after < 0.7 * before
 
 
-@settings(max_examples=40)
-@given(graphs())
-def test_straight_segments_are_straight_and_do_not_cross(graph: Graphs) -> None:
-    rows = arrange(*graph)
-    joined = straight(rows)
-    rows.set_ports(joined)
-    xs = columns(rows, joined)
-    place = {item: i for row in rows.rows for i, item in enumerate(row)}
-    assert len({s.above for s in joined}) == len({s.below for s in joined}) == len(joined)
-    for i, s in enumerate(joined):
-        assert xs[s.above] + s.port_above == pytest.approx(xs[s.below] + s.port_below)
-        for t in joined[:i]:
-            if rows.rank[s.above] == rows.rank[t.above]:
-                assert (place[s.above] < place[t.above]) == (place[s.below] < place[t.below])
-    for row in rows.rows:
-        for a, b in pairwise(row):
-            assert xs[b] - xs[a] >= distance(rows, a, b) - 1e-6
-
-
 def test_blocks_move_to_what_they_are_linked_with() -> None:
     rows = arrange([(10.0, 10.0)] * 4, [Edge(0, 2), Edge(1, 3)])
     blocks = Blocks(rows, [])
@@ -166,16 +106,6 @@ def test_blocks_move_to_what_they_are_linked_with() -> None:
     places = [0.0, gap, 40.0, 40 + gap]
     blocks.adjust(places, [0, 1])
     assert places == [0.0, 40 + gap, 40.0, 40 + gap], "the first had no room, the second had"
-
-
-def test_ports_are_spread_over_a_side() -> None:
-    assert spread([], 100) == []
-    assert spread([False], 100) == [0.0]
-    assert spread([False, False], 100) == [-9.0, 9.0]
-    assert spread([True, False, False], 100) == [0.0, 18.0, 36.0]
-    crowded = spread([False] * 50, 100)
-    assert crowded[0] == pytest.approx(-42)
-    assert crowded[-1] == pytest.approx(42)
 
 
 def test_a_bundle_is_drawn_once() -> None:
