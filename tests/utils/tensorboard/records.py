@@ -1,13 +1,36 @@
 """An event file's records, read without the library that wrote them."""
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from tensorboard.compat.proto.config_pb2 import RunMetadata
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.graph_pb2 import GraphDef
+
+from nanotorch import nn
+from nanotorch.utils.tensorboard import SummaryWriter
+
+
+class Own(nn.Module):
+    """A module of a function, which is given the module and its input, if there is one."""
+
+    def __init__(self, function: Callable[..., Any], **parameters: Any) -> None:
+        super().__init__()
+        self.function = function
+        for name, value in parameters.items():
+            setattr(self, name, nn.Parameter(value))
+
+    def forward(self, x: Any = None) -> Any:
+        return self.function(self) if x is None else self.function(self, x)
+
+
+def drawn(directory: Path, model: nn.Module, *inputs: Any) -> dict[str, Any]:
+    """Return the graphs of a model, as `profiles_of` does."""
+    with SummaryWriter(directory) as writer:
+        writer.add_graph(model, inputs)
+    return profiles_of(directory)
 
 
 def masked_crc32c(data: bytes) -> int:

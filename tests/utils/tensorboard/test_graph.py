@@ -16,8 +16,10 @@ from nanotorch.utils.tensorboard.files import OpStats, run_metadata
 from nanotorch.utils.tensorboard.graph import Scopes, operation
 from tests.autograd.watching import line_of
 from tests.utils.tensorboard.records import (
+    Own,
     behind,
     costs_of,
+    drawn,
     events,
     graph_of,
     nodes_of,
@@ -44,14 +46,10 @@ class Net(nn.Module):
         return hidden * self.scale
 
 
-def graph(directory: Path, model: nn.Module, *inputs: Any) -> Any:
-    with SummaryWriter(directory) as writer:
-        writer.add_graph(model, inputs)
-    return graph_of(directory)
-
-
-def check(graph: Any, model: nn.Module) -> dict[str, Any]:
+def check(directory: Path, model: nn.Module, *inputs: Any) -> dict[str, Any]:
     """Fail unless the graph is one that TensorBoard draws whole; return its nodes by name."""
+    drawn(directory, model, *inputs)
+    graph = graph_of(directory)
     nodes = {node.name: node for node in graph.node}
     assert len(nodes) == len(graph.node), "names are unique"
     for node in graph.node:
@@ -76,7 +74,7 @@ def scopes(nodes: dict[str, Any]) -> set[str]:
 def test_scopes_are_the_modules(tmp_path: Path) -> None:
     """One that is called twice shows both calls; the caller's lines are noted."""
     model = Net()
-    nodes = check(graph(tmp_path, model, torch.rand(2, 2, 2)), model)
+    nodes = check(tmp_path, model, torch.rand(2, 2, 2))
     assert scopes(nodes) == {
         "Net", "Net/first_Linear", "Net/norm_BatchNorm1d", "Net/layers_Sequential",
         "Net/layers_Sequential/0_Linear", "Net/layers_Sequential/1_ReLU",
@@ -93,7 +91,7 @@ def test_scopes_are_the_modules(tmp_path: Path) -> None:
 
 def test_edges_shapes_and_labels(tmp_path: Path) -> None:
     model = nn.Sequential(nn.Linear(3, 5), nn.Tanh())
-    nodes = check(graph(tmp_path, model, torch.rand(2, 3)), model)
+    nodes = check(tmp_path, model, torch.rand(2, 3))
     described = {
         name: (node.op, set(node.input), shapes(node), node.attr["backward"].s.decode())
         for name, node in nodes.items()
@@ -110,7 +108,8 @@ def test_edges_shapes_and_labels(tmp_path: Path) -> None:
 
 
 def test_tensorboard_reads_graph_and_profile(tmp_path: Path) -> None:
-    expected = graph(tmp_path, Net(), torch.rand(2, 2, 2))
+    check(tmp_path, Net(), torch.rand(2, 2, 2))
+    expected = graph_of(tmp_path)
     accumulator = EventAccumulator(str(tmp_path)).Reload()
     assert [node.name for node in accumulator.Graph().node] == [n.name for n in expected.node]
     assert set(accumulator.Tags()["tensors"]) == {"forward", "backward"}
@@ -126,7 +125,7 @@ def test_tensorboard_reads_graph_and_profile(tmp_path: Path) -> None:
 
 def test_a_module_that_hands_on_its_input_is_shown(tmp_path: Path) -> None:
     model = nn.Sequential(nn.Linear(2, 2), nn.Dropout(), nn.Identity())
-    nodes = check(graph(tmp_path, model, torch.rand(1, 2)), model)
+    nodes = check(tmp_path, model, torch.rand(1, 2))
     assert nodes["Sequential/1_Dropout/identity"].op == "Identity"
     assert list(nodes["Sequential/2_Identity/identity"].input) == ["Sequential/1_Dropout/identity"]
     assert list(nodes["output/output"].input) == ["Sequential/2_Identity/identity"]
@@ -137,7 +136,7 @@ def test_frozen_models_and_no_grad(tmp_path: Path, inference: bool) -> None:
     model = Net().requires_grad_(not inference)
     image = torch.rand(2, 2, 2)
     with torch.no_grad():
-        nodes = check(graph(tmp_path, model, image), model)
+        nodes = check(tmp_path, model, image)
     assert "Net/layers_Sequential/0_Linear/weight" in behind(nodes, "output/output")
     assert "input/image" in behind(nodes, "output/output")
     assert not image.requires_grad
@@ -151,7 +150,7 @@ def test_the_model_is_left_as_it_was(tmp_path: Path) -> None:
     before = {name: value.clone() for name, value in model.state_dict().items()}
     training = {name: module.training for name, module in model.named_modules()}
     state = torch.get_rng_state()
-    graph(tmp_path, model, image)
+    check(tmp_path, model, image)
     assert torch.equal(torch.get_rng_state(), state)
     assert {name: m.training for name, m in model.named_modules()} == training
     for name, value in model.state_dict().items():
@@ -188,7 +187,7 @@ class Several(nn.Module):
 def test_nested_inputs_and_outputs(tmp_path: Path) -> None:
     model = Several()
     index, other = torch.tensor([1, 2]), torch.rand(4)
-    nodes = check(graph(tmp_path, model, index, other), model)
+    nodes = check(tmp_path, model, index, other)
     assert nodes["input/index"].attr["T"].type == 9  # DT_INT64
     assert {"output/output_both_0", "output/output_both_1", "output/output_rest"} <= set(nodes)
     assert list(nodes["output/output_rest"].input) == ["input/rest_0"]
@@ -199,36 +198,21 @@ def test_nested_inputs_and_outputs(tmp_path: Path) -> None:
     assert list(nodes["Several/exp"].input) == [f"{split.name}:1"]
 
 
-class WritesToItsInput(nn.Module):
-    def forward(self, x: Any) -> Any:
-        return x.mul_(2.0)
-
-
 def test_a_model_may_write_to_its_input(tmp_path: Path) -> None:
     given = torch.ones(3)
-    nodes = check(graph(tmp_path, WritesToItsInput(), given), WritesToItsInput())
+    nodes = check(tmp_path, Own(lambda _, x: x.mul_(2.0)), given)
     assert torch.equal(given, torch.ones(3))
-    assert list(nodes["WritesToItsInput/mul"].input) == ["input/x"]
-
-
-class Unusual(nn.Module):
-    """An unused parameter, a leaf from outside, results without a graph."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.unused = nn.Parameter(torch.zeros(2))
-        self.leaf = [torch.ones(3, requires_grad=True)]
-
-    def forward(self, x: Any) -> Any:
-        return x * self.leaf[0], x.argmax(), torch.zeros(2)
+    assert list(nodes["Own/mul"].input) == ["input/x"]
 
 
 def test_what_no_module_owns(tmp_path: Path) -> None:
-    model = Unusual()
-    nodes = check(graph(tmp_path, model, torch.rand(3)), model)
-    assert nodes["Unusual/leaf"].op == "Leaf"
-    assert set(nodes["Unusual/mul"].input) == {"input/x", "Unusual/leaf"}
-    assert nodes["Unusual/unused"].op == "Parameter"
+    """An unused parameter, a leaf from outside, results without a graph."""
+    leaf = torch.ones(3, requires_grad=True)
+    model = Own(lambda _, x: (x * leaf, x.argmax(), torch.zeros(2)), unused=torch.zeros(2))
+    nodes = check(tmp_path, model, torch.rand(3))
+    assert nodes["Own/leaf"].op == "Leaf"
+    assert set(nodes["Own/mul"].input) == {"input/x", "Own/leaf"}
+    assert nodes["Own/unused"].op == "Parameter"
     assert [list(nodes[f"output/output_{i}"].input) for i in (1, 2)] == [[], []]
 
 
@@ -239,36 +223,26 @@ def test_names_lose_the_word_that_tensorboard_draws_as_a_dot() -> None:
         assert operation(node) == expected
 
 
-@pytest.mark.parametrize(("count", "last"), [(5, "add_4"), (6, "add[5]"), (40, "add_39")])
+@pytest.mark.parametrize(
+    ("count", "last"), [(5, "add_4"), (6, "add[5]"), (40, "add_39"), (1100, "add_1099")]
+)
 def test_only_loops_are_stacked(tmp_path: Path, count: int, last: str) -> None:
     """TensorBoard stacks nodes from five on whose names differ in the number at their end."""
 
-    class Adds(nn.Module):
-        def forward(self, x: Any) -> Any:
-            for _ in range(count):
-                x = x + 1
-            return x
+    def adds(_: nn.Module, x: Any) -> Any:
+        for _ in range(count):
+            x = x + 1
+        return x
 
-    nodes = check(graph(tmp_path, Adds(), torch.zeros(2)), Adds())
-    assert list(nodes["output/output"].input) == [f"Adds/{last}"]
+    nodes = check(tmp_path, Own(adds), torch.zeros(2))
+    assert list(nodes["output/output"].input) == [f"Own/{last}"]
     assert set(costs_of(profiles_of(tmp_path)["forward"])) == set(nodes)
     assert len(nodes) == count + 2
 
 
 def test_models_without_modules_or_inputs(tmp_path: Path) -> None:
-    class Point(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.x = nn.Parameter(torch.ones(2))
-
-        def forward(self) -> Any:
-            return (self.x**2).sum()
-
-    model = Point()
-    with SummaryWriter(tmp_path) as writer:
-        writer.add_graph(model)
-    nodes = check(graph_of(tmp_path), model)
-    assert set(nodes) == {"Point/x", "Point/pow", "Point/sum", "output/output"}
+    nodes = check(tmp_path, Own(lambda own: (own.x**2).sum(), x=torch.ones(2)))
+    assert set(nodes) == {"Own/x", "Own/pow", "Own/sum", "output/output"}
 
 
 def test_verbose_prints_the_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -302,13 +276,3 @@ def test_the_time_of_a_box_is_the_sum_of_its_operations() -> None:
         start = min(n.all_start_micros for n in inside)
         end = max(n.all_start_micros + n.all_end_rel_micros for n in inside)
         assert end - start == sum(n.all_end_rel_micros for n in inside)
-
-
-def test_a_deep_model_needs_no_recursion(tmp_path: Path) -> None:
-    class Deep(nn.Module):
-        def forward(self, x: Any) -> Any:
-            for _ in range(1100):
-                x = x + 1.0
-            return x
-
-    assert len(check(graph(tmp_path, Deep(), torch.zeros(1)), Deep())) == 1102

@@ -10,9 +10,12 @@ import nanotorch as torch
 from nanotorch import nn
 from nanotorch.utils.tensorboard import SummaryWriter
 from nanotorch.utils.tensorboard.graph import Scopes
+from tests.autograd.golden_function import make
 from tests.utils.tensorboard.records import (
+    Own,
     behind,
     costs_of,
+    drawn,
     nodes_of,
     profiles_of,
     shapes,
@@ -33,16 +36,12 @@ class Residual(nn.Module):
         return self.last(hidden + self.drop(hidden))
 
 
-class Square(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
-        ctx.save_for_backward(x)
-        return x * x
+def squared(ctx: Any, x: Any) -> Any:
+    ctx.save_for_backward(x)
+    return x * x
 
-    @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        (x,) = ctx.saved_tensors
-        return 2 * x * grad_outputs[0]
+
+Square = make(torch, squared, lambda ctx, g: 2 * ctx.saved_tensors[0] * g)
 
 
 def complete(profile: Any) -> dict[str, Any]:
@@ -97,21 +96,20 @@ def first(output: Any) -> Any:
 
 @pytest.mark.parametrize("name", LAYERS)
 def test_both_directions_of_a_model(tmp_path: Path, name: str) -> None:
-    make, shape = LAYERS[name]
-    model = make()
-    with SummaryWriter(tmp_path) as writer:
-        writer.add_graph(model, torch.rand(*shape))
+    build, shape = LAYERS[name]
+    model = build()
+    drawn(tmp_path, model, torch.rand(*shape))
     check_both(tmp_path, model)
     assert all(parameter.grad is None for parameter in model.parameters())
 
 
 @pytest.mark.parametrize("name", LAYERS)
 def test_a_step_is_shown_and_computes_the_same(tmp_path: Path, name: str) -> None:
-    make, shape = LAYERS[name]
+    build, shape = LAYERS[name]
     results = []
     for watched in (False, True):
         torch.manual_seed(0)
-        model, x = make(), torch.rand(*shape)
+        model, x = build(), torch.rand(*shape)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
         def step(model: Any = model, x: Any = x, optimizer: Any = optimizer) -> Any:
@@ -157,20 +155,12 @@ def test_losses_stand_beside_the_model_under_their_names(
 
 
 def test_modules_that_are_called_but_not_held_have_boxes(tmp_path: Path) -> None:
-    class Own(nn.Module):
-        def forward(self, x: Any) -> Any:
-            return nn.Sequential(nn.Tanh())(x)
-
-    with SummaryWriter(tmp_path) as writer:
-        writer.add_graph(Own(), torch.rand(2))
-    assert "Own/Sequential/Tanh/tanh" in nodes_of(profiles_of(tmp_path)["forward"])
+    model = Own(lambda _, x: nn.Sequential(nn.Tanh())(x))
+    assert "Own/Sequential/Tanh/tanh" in nodes_of(drawn(tmp_path, model, torch.rand(2))["forward"])
 
 
 def test_shapes_of_gradients(tmp_path: Path) -> None:
-    model = nn.Linear(3, 2)
-    with SummaryWriter(tmp_path) as writer:
-        writer.add_graph(model, torch.rand(4, 3))
-    nodes = complete(profiles_of(tmp_path)["backward"])
+    nodes = complete(drawn(tmp_path, nn.Linear(3, 2), torch.rand(4, 3))["backward"])
     assert shapes(nodes["gradient/output"]) == [(4, 2)]
     assert shapes(nodes["Linear/addmm_backward"]) == [(2,), (4, 3), (3, 2)]
     assert shapes(nodes["Linear/weight.grad"]) == [(2, 3)]
@@ -179,19 +169,10 @@ def test_shapes_of_gradients(tmp_path: Path) -> None:
 
 
 def test_a_users_function_is_timed(tmp_path: Path) -> None:
-    class Own(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.weight = nn.Parameter(torch.ones(3))
-
-        def forward(self, x: Any) -> Any:
-            return Square.apply(self.weight * x)
-
-    with SummaryWriter(tmp_path) as writer:
-        writer.add_graph(Own(), torch.rand(3))
-    profiles = profiles_of(tmp_path)
-    assert costs_of(profiles["forward"])["Own/square"][0] > 0
-    assert costs_of(profiles["backward"])["Own/square_backward"][0] > 0
+    model = Own(lambda own, x: Square.apply(own.weight * x), weight=torch.ones(3))
+    profiles = drawn(tmp_path, model, torch.rand(3))
+    assert costs_of(profiles["forward"])["Own/mine"][0] > 0
+    assert costs_of(profiles["backward"])["Own/mine_backward"][0] > 0
 
 
 def test_times_are_those_of_the_work(tmp_path: Path) -> None:
@@ -199,26 +180,14 @@ def test_times_are_those_of_the_work(tmp_path: Path) -> None:
     model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2000), nn.Linear(2000, 4))
     measured = []
     for attempt in map(str, range(5)):  # whatever else the machine does meanwhile
-        with SummaryWriter(tmp_path / attempt) as writer:
-            writer.add_graph(model, torch.rand(500, 4))
-        costs = costs_of(profiles_of(tmp_path / attempt)["forward"])
+        costs = costs_of(drawn(tmp_path / attempt, model, torch.rand(500, 4))["forward"])
         measured.append([costs[f"Sequential/{i}_Linear/addmm"][0] for i in (0, 2)])
     small, large = map(min, zip(*measured, strict=True))
     assert large > 3 * small
 
 
 def test_an_operator_of_a_parameter_is_not_counted_to_its_gradient(tmp_path: Path) -> None:
-    weight = nn.Parameter(torch.ones(1))
-
-    class Own(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.weight = weight
-
-        def forward(self, x: Any) -> Any:
-            return self.weight + x
-
-    model, x = Own(), torch.rand(2_000_000)
+    model, x = Own(lambda own, x: own.weight + x, weight=torch.ones(1)), torch.rand(2_000_000)
     with SummaryWriter(tmp_path) as writer, writer.trace_step(model):
         model(x).sum().backward()
     profiles = profiles_of(tmp_path)
@@ -227,20 +196,10 @@ def test_an_operator_of_a_parameter_is_not_counted_to_its_gradient(tmp_path: Pat
 
 
 def test_without_derivative_there_is_only_one_direction(tmp_path: Path) -> None:
-    class NoDerivative(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            return x + 1
-
-    class Own(nn.Module):
-        def forward(self, x: Any) -> Any:
-            return NoDerivative.apply(x)
-
-    with SummaryWriter(tmp_path) as writer:
-        with pytest.warns(UserWarning, match="add_graph shows no backward pass"):
-            writer.add_graph(Own(), torch.rand(2))
-        writer.add_graph(nn.Flatten(), torch.tensor([[1, 2]]))
-    assert set(profiles_of(tmp_path)) == {"forward"}
+    function = make(torch, lambda ctx, x: x + 1)
+    with pytest.warns(UserWarning, match="add_graph shows no backward pass"):
+        drawn(tmp_path, Own(lambda _, x: function.apply(x)), torch.rand(2))
+    assert set(drawn(tmp_path, nn.Flatten(), torch.tensor([[1, 2]]))) == {"forward"}
 
 
 def test_a_step_without_operations_is_told(tmp_path: Path) -> None:
@@ -254,14 +213,9 @@ def test_a_step_without_operations_is_told(tmp_path: Path) -> None:
             model(torch.rand(1, 2))
         with pytest.raises(ZeroDivisionError), writer.trace_step(model):
             raise ZeroDivisionError
-    assert profiles_of(tmp_path) == {}
-    assert not model._forward_pre_hooks
-
-
-def test_a_forward_pass_alone(tmp_path: Path) -> None:
-    model = nn.Linear(2, 2)
-    with SummaryWriter(tmp_path) as writer, writer.trace_step(model, 1):
-        model(torch.rand(1, 2))
+        assert not model._forward_pre_hooks
+        with writer.trace_step(model, 1):
+            model(torch.rand(1, 2))
     assert set(profiles_of(tmp_path)) == {"step_1/forward"}
 
 
