@@ -58,6 +58,7 @@ from nanotorch.ops.random import Generator, default_generator
 from nanotorch.version import TorchVersion as _TorchVersion
 
 _sys.modules["nanotorch.random"] = random  # PyTorch has a module of that name
+_on_demand("nanotorch.random")
 
 __version__: str = _TorchVersion("0.1.0")
 newaxis = None

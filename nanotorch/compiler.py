@@ -6,6 +6,7 @@ from typing import Any as _Any
 from nanotorch.compile import compile as compile
 from nanotorch.names.lookup import on_demand as _on_demand
 
+__path__: list[str] = []  # PyTorch's has modules in it, of which the reason is told
 if not _TYPE_CHECKING:  # so that checkers of types see which names there are
     __getattr__, __dir__ = _on_demand(__name__)
 

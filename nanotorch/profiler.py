@@ -214,7 +214,7 @@ class profile:  # noqa: N801 - PyTorch's name
         return Averages(found.values())
 
     def __getattr__(self, name: str) -> Any:
-        raise missing_attribute(self, "profiler", name)
+        raise missing_attribute(self, "profiler.profile", name)
 
 
 class record_function(ContextDecorator):  # noqa: N801 - PyTorch's name

@@ -2,11 +2,10 @@
 
     python scripts/coverage.py
 
-PyTorch's names are those in `tests/golden/names.json`, the reasons those that errors tell.
+PyTorch's names are those in `names/pytorch.json`, the reasons those that errors tell.
 """
 
 import argparse
-import json
 import sys
 from functools import reduce
 from pathlib import Path
@@ -18,9 +17,8 @@ sys.path.insert(0, str(ROOT))
 import nanotorch as torch  # noqa: E402 - of this checkout
 from nanotorch._core.dtypes import AbsentDtype  # noqa: E402
 from nanotorch.names.lookup import InertModules  # noqa: E402
-from nanotorch.names.scope import HOMES, REASONS, Inert, why_not  # noqa: E402
+from nanotorch.names.scope import HOMES, REASONS, Inert, names_of_pytorch, why_not  # noqa: E402
 
-NAMES = ROOT / "tests" / "golden" / "names.json"
 TARGET = ROOT / "nanotorch" / "COVERAGE.md"
 PLACES = (
     "", "Tensor", "nn", "nn.functional", "nn.init", "nn.utils", "optim", "optim.lr_scheduler",
@@ -63,7 +61,7 @@ def listed(names: list[str]) -> str:
 
 def table() -> str:
     """The whole file."""
-    known: dict[str, list[str]] = json.loads(NAMES.read_text("utf-8"))
+    known = names_of_pytorch()
     places = {place: sorted_names(known, place) for place in PLACES}
     rows = ["| | present | not yet | out of scope |", "| --- | ---: | ---: | ---: |"]
     parts = []

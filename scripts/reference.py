@@ -9,7 +9,6 @@ import argparse
 import ast
 import importlib
 import inspect
-import json
 import os
 import re
 import subprocess
@@ -22,9 +21,10 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from coverage import NAMES, sorted_names  # noqa: E402 - the script beside this one
+from coverage import sorted_names  # noqa: E402 - the script beside this one
 
 import nanotorch as torch  # noqa: E402 - of this checkout
+from nanotorch.names.scope import names_of_pytorch  # noqa: E402
 
 OWN = {  # what is there beside PyTorch's names
     "autograd": "explain graph_text make_dot print_graph",
@@ -174,7 +174,7 @@ def page(place: str) -> str:
     else:
         here = importlib.import_module(".".join(filter(None, ("nanotorch", place))))
     names = OWN.get(place, "").split()
-    known = json.loads(NAMES.read_text("utf-8"))
+    known = names_of_pytorch()
     if place in known:
         names += sorted_names(known, place)["present"]
     parts = [f"# {title(place)}\n", f"{PLACES[place][0].upper()}{PLACES[place][1:]}.\n"]

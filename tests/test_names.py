@@ -3,7 +3,6 @@
 import ast
 import importlib
 import inspect
-import json
 import re
 import runpy
 import subprocess
@@ -18,10 +17,11 @@ import pytest
 import nanotorch as torch
 from nanotorch import autograd, nn
 from nanotorch.names.lookup import OF_TENSORS
-from nanotorch.names.scope import REASONS, why_not
+from nanotorch.names.scope import REASONS, names_of_pytorch, why_not
+from nanotorch.program import counterpart
 
 ROOT = Path(__file__).parents[1]
-KNOWN: dict[str, list[str]] = json.loads((ROOT / "tests/golden/names.json").read_text("utf-8"))
+KNOWN = names_of_pytorch()
 IN_TENSOR_STR = "PyTorch keeps it in `torch._tensor_str`"
 PROGRAMS = "lets `import torch` give nanotorch"
 OWN_VIEW = "shows a graph, for which PyTorch needs other packages"
@@ -50,11 +50,16 @@ def names_at(place: str) -> set[str]:
     }
 
 
-# What is one file shows what it imports too, and its helpers.
-FILES = {"nn.init", "linalg", "optim.swa_utils"}
+# What is one file shows what it imports, too.
+WHOLE = (
+    "", "Generator", "Size", "Tensor", "accelerator", "autograd", "autograd.Function", "backends",
+    "cuda", "device", "distributions", "finfo", "func", "iinfo", "nn", "nn.Module", "nn.Parameter",
+    "nn.functional", "nn.utils", "optim", "optim.Optimizer", "optim.lr_scheduler",
+    "optim.lr_scheduler.LRScheduler", "utils.data",
+)  # fmt: skip
 
 
-@pytest.mark.parametrize("place", sorted(set(KNOWN) - FILES))
+@pytest.mark.parametrize("place", WHOLE)
 def test_every_name_is_pytorchs(place: str) -> None:
     own = OWN.get("Tensor" if place == "nn.Parameter" else place, {})
     assert names_at(place) - set(KNOWN[place]) == set(own)
@@ -64,6 +69,9 @@ def test_a_name_of_our_own_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.Tensor, "clamp_numbers_", torch.Tensor.clamp_, raising=False)
     with pytest.raises(AssertionError):
         test_every_name_is_pytorchs("Tensor")
+
+
+MODULES = ["", *(place for place in KNOWN if place and counterpart(place))]
 
 
 def script() -> Any:
@@ -77,10 +85,19 @@ def test_the_table_is_up_to_date() -> None:
 
 
 def test_every_name_is_present_or_out_of_scope() -> None:
-    places = script().PLACES
-    missing = {place: script().sorted_names(KNOWN, place).get("not yet", []) for place in places}
+    sorted_names = script().sorted_names
+    missing = {place: sorted_names(KNOWN, place).get("not yet", []) for place in MODULES}
     assert {place: names for place, names in missing.items() if names} == {}
-    assert {"nn.functional", "utils.data", "nn.utils"} <= set(places)
+    assert {"nn.functional", "utils.data", "nn.utils"} <= set(MODULES)
+
+
+@pytest.mark.parametrize("place", MODULES)
+def test_a_misspelt_name_is_told_as_such(place: str) -> None:
+    module = counterpart(place) if place else torch
+    misspelt = {wrong for name in KNOWN[place] for wrong in (name[0] + name, name + "_x")}
+    for name in misspelt - set(KNOWN[place]) - set(dir(module)):
+        with pytest.raises(AttributeError, match=rf"^module '\S+' has no attribute '{name}'$"):
+            getattr(module, name)
 
 
 def test_nothing_that_is_there_is_named_as_out_of_scope() -> None:
@@ -88,7 +105,7 @@ def test_nothing_that_is_there_is_named_as_out_of_scope() -> None:
     exact = [name for name in listed if not set(name) & set("\\*+?[")]
     is_nothing = script().is_nothing
     wrong = []
-    for place in sorted(set(KNOWN) - FILES):
+    for place in sorted(KNOWN):
         here: Any = reduce(lambda a, b: getattr(a, b, None), filter(None, place.split(".")), torch)
         for name in KNOWN[place]:
             value = getattr(here, name, None)
@@ -153,9 +170,16 @@ def test_what_is_out_of_scope_is_not_listed() -> None:
 
 
 def test_python_may_ask_what_was_meant() -> None:
-    code = "import nanotorch as torch; torch.zeros(2).chalf"
-    run = subprocess.run([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
-    assert run.stderr.endswith("where memory is short. Did you mean: 'half'?\n")
+    for code, end in (
+        ("torch.zeros(2).chalf", "where memory is short. Did you mean: 'half'?\n"),
+        (
+            "torch.nn.Linaer",
+            "module 'torch.nn' has no attribute 'Linaer'. Did you mean: 'Linear'?\n",
+        ),
+    ):
+        whole = f"import nanotorch as torch; {code}"
+        run = subprocess.run([sys.executable, "-c", whole], stderr=subprocess.PIPE, text=True)
+        assert run.stderr.endswith(end)
 
 
 def test_a_name_that_nobody_has() -> None:

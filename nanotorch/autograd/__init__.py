@@ -19,6 +19,7 @@ from nanotorch.names.lookup import on_demand as _on_demand
 from nanotorch.names.lookup import stand_in as _stand_in
 
 _sys.modules["nanotorch.autograd.grad_mode"] = grad_mode  # PyTorch has a module of that name
+_on_demand("nanotorch.autograd.grad_mode")
 
 if _TYPE_CHECKING:  # the rest is imported when it is used
     from nanotorch.autograd import functional as functional

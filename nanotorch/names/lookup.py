@@ -88,7 +88,7 @@ def missing(module: str, name: str) -> Exception:
     frame = sys._getframe(2)
     if why and frame.f_code.co_code[frame.f_lasti] == IMPORT_FROM:
         return ImportError(f"cannot import name '{name}' from '{shown}'{why}", name=shown)
-    return AttributeError(f"module '{shown}' has no attribute '{name}'{why}", name=name)
+    return AttributeError(f"module '{shown}' has no attribute '{name}'{why}")
 
 
 def no_module(fullname: str) -> ModuleNotFoundError:

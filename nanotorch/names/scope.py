@@ -5,9 +5,11 @@ Errors about missing names tell it, and the table of coverage does.
 
 import functools
 import importlib
+import json
 import re
 from abc import ABCMeta
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 
@@ -37,39 +39,19 @@ REASONS = (
         "torch._utils",
     ),
     Reason(
-        "TorchScript is a language of its own, compiled by PyTorch; nanotorch runs Python as it "
-        "is. Save weights by torch.save, and use torch.compile for training steps",
-        r"""jit Script\w+ script_method torch.\w+Type CompilationUnit AliasDb Argument ArgumentSpec
-        Block Capsule Code CallStack CompleteArgumentSpec ConcreteModuleTypeBuilder
-        DeepCopyMemoTable ErrorReport ExecutionPlan FileCheck FunctionSchema Gradient Graph
-        GraphExecutorState IODescriptor JITException LiteScriptModule LockingLogger LoggerBase
-        Node NoopLogger OperatorInfo StaticModule TracingState Type Use Value BenchmarkConfig
-        BenchmarkExecutionStats ThroughputBenchmark FatalError AggregationType AVG SUM
-        torch.(ModuleDict|ParameterDict) BufferDict import_ir_module\w* parse_ir parse_schema
-        parse_type_comment merge_type_from_type_comment unify_type_list PyTorchFile\w+ Tag
-        \w+StorageContext DeserializationStorageContext BroadcastingList[123] boolean_dispatch
-        assert_int_or_pair""",
-    ),
-    Reason(
         "nanotorch runs on the CPU only. Use torch.device('cpu'), or choose the device by "
         "torch.cuda.is_available()",
-        r"""(torch|Tensor).(mtia|hip|ipu) Tensor.xpu torch.mps vulkan is_vulkan_available cudnn_\w+
-        miopen_\w+ Stream
-        Event StreamObjType AcceleratorError OutOfMemoryError DeviceObjType get_device_module
-        record_stream to_mkldnn mkldnn_\w+ fbgemm_\w+ torch.(cpp|cpu) has_mkl
-        has_openmp has_lapack has_spectral autograd.DeviceType compiled_with_cxx11_abi USE_\w+
-        PRIVATE_OPS profiler_allow_cudagraph\w+ backends.(?!cuda|cudnn|mps)\w+ accelerator.\w+
-        (cuda|mps|xpu).\w+ windows convert_conv[23]d_weight_memory_format
-        nn.utils.memory_format (backends|backends.\w+).(cuda|cudnn|mps|xpu|rnn).?\w* nn.cpp numa
-        cuda.amp.amp_definitely_not_available nn.parallel.(data_parallel|gather|replicate|scatter)
-        nn.parallel.(parallel_apply|comm) utils.(mkldnn|hipify)""",
+        r"""Tensor.(ipu|mtia|xpu) torch.(cpu|mps|mtia) is_vulkan_available cudnn_\w+ miopen_\w+
+        torch.(Stream|Event) AcceleratorError OutOfMemoryError get_device_module record_stream
+        (to_)?mkldnn\w* fbgemm_\w+ has_(mkl|openmp|lapack|spectral) compiled_with_cxx11_abi USE_\w+
+        PRIVATE_OPS profiler_allow_\w+ (accelerator|backends|cuda|mps|xpu).\w+
+        nn.utils.\w*memory_format nn.cpp numa nn.parallel.\w+ utils.hipify""",
     ),
     Reason(
-        "processes of nanotorch share gradients, by torch.nn.parallel.DistributedDataParallel; the "
-        "model is whole in each of them",
-        r"""distributed.\w+ rpc futures Future fork wait RRefType is_distributed
-        prepare_multiprocessing_environment
-        thread_safe_generator InterfaceType sync""",
+        "processes of nanotorch share gradients, by torch.nn.parallel.DistributedDataParallel; "
+        "the model is whole in each of them",
+        r"""distributed.\w+ futures Future fork wait is_distributed
+        prepare_multiprocessing_environment thread_safe_generator""",
     ),
     Reason(
         "all processes take equally many batches, which DistributedSampler gives them, and "
@@ -79,51 +61,31 @@ REASONS = (
     Reason(
         "quantisation serves devices that compute with small integers; nanotorch computes in "
         "float32 and float64",
-        r"""ao quantization quantize\w* dequantize quantized\w* fake_quantize\w* q_\w+ q\w*int\w+
-        QU?Int\w+ int_repr choose_qparams_optimized fused_moving_avg_obs_fake_quant qscheme
-        per_channel_\w+ per_tensor_\w+ empty_quantized nn.qat nn.quantizable nn.intrinsic
-        bits\w+ bit u?int[1-7] scaled_\w*mm\w* grouped_mm scaled_grouped_mm ScalingType
-        SwizzleType""",
+        r"""ao quantization (fake_)?quantize\w* dequantize q_\w+ q\w*int\w+ QU?Int\w+ int_repr
+        choose_qparams_optimized fused_moving_avg_obs_fake_quant qscheme
+        per_(channel|tensor)_\w+ empty_quantized nn.(qat|quantizable|intrinsic) bit(s\w+)?
+        u?int[1-7] scaled_\w*mm\w* grouped_mm ScalingType SwizzleType""",
     ),
     Reason(
         "nanotorch has dense tensors only, as NumPy has. Use a dense tensor, or a mask",
-        r"""torch.sparse sparse_\w+ \w*_sparse_?\w* to_sparse\w* to_dense smm hsmm dsmm hspmm
-        sspaddmm spmm saddmm coalesce is_coalesced indices values (crow|ccol|col|row)_indices
-        dense_dim \w+_indices_copy indices_copy values_copy crow_indices\w* col_indices\w*
-        SparseAdam nested jagged masked to_padded_tensor""",
+        r"""torch.(sparse|nested|jagged|masked) sparse_\w+ \w*_sparse\w* SparseAdam
+        (s|sp|ds|hs|hsp|sadd|sspadd)mm coalesce is_coalesced dense_dim to_dense to_padded_tensor
+        ((crow|ccol|col|row)_)?(indices|values)(_copy)?""",
     ),
     Reason(
         "nanotorch computes in the dtypes of NumPy and in bfloat16. Use float32, or float16 where "
         "memory is short",
-        r"""BFloat16\w+ float8_\w+ float4_\w+ \w*complex32 chalf ComplexHalf\w+""",
+        r"BFloat16\w+ float[48]_\w+ \w*complex32 chalf",
     ),
     Reason(
         "it is a part of PyTorch's own compiler, which works on programs as graphs; nanotorch "
         "runs Python as it is and has torch.compile for training steps",
         r"""fx export compiler.\w+ library package Dispatch\w+ ExcludeDispatchKeyGuard Sym\w+
-        sym_\w+ torch.cond while_loop hash_tensor foreach
-        DisableTorchFunction\w* has_torch_function\w* handle_torch_function is_tensor_like
-        classproperty
-        classes func.debug_unwrap func.functionalize functional_datapipe
-        get_file_path const_data_ptr is_set_to grad_dtype Tensor.module_load
-        set_multithreading_enabled is_multithreading_enabled is_view_replay_enabled
-        enforce_grad_layout_policy NestedIOFunction SavedTensor
-        swap_in_optimizer_params_and_state optim.functional _C _custom_ops _dynamo _functorch
-        _subclasses _inductor
-        factory_kwargs common_types \w+_notes GRID_SAMPLE\w+ EPOCH_DEPRECATION_WARNING
-        slice_inverse""",
-    ),
-    Reason(
-        "it is a kernel behind a function that users call. Use the function of torch.nn.functional "
-        "or the layer of torch.nn",
-        r"""native_\w+ unsafe_\w+ batch_norm_\w+ convolution conv_tbc
-        torch.embedding_bag embedding_renorm_ init_num_threads
-        torch.(rnn_(tanh|relu)|lstm|gru|(alpha_|feature_|feature_alpha_)?dropout_?|norm_except_dim)
-        torch.((batch|layer|group|instance)_norm|embedding|threshold_?|rrelu_?|[cs]elu_?)
-        torch.(hardshrink|kl_div|poisson_nll_loss|(hinge|cosine)_embedding_loss)
-        torch.(margin_ranking_loss|triplet_margin_loss|binary_cross_entropy_with_logits)
-        torch.max_pool[123]d
-        (rnn_tanh|rnn_relu|lstm|gru)_cell geqrf orgqr ormqr cudnn_is_acceptable quasirandom""",
+        sym_\w+ torch.cond while_loop hash_tensor foreach DisableTorchFunction\w*
+        has_torch_function\w* classproperty classes func.(debug_unwrap|functionalize)
+        get_file_path const_data_ptr is_set_to grad_dtype Tensor.module_load optim.functional
+        swap_in_optimizer_params_and_state _(C|custom_ops|dynamo|functorch|subclasses|inductor)
+        factory_kwargs common_types \w+_notes GRID_SAMPLE\w+ slice_inverse""",
     ),
     Reason(
         "nanotorch runs no code that is compiled against PyTorch. Write the function in NumPy, as "
@@ -146,32 +108,24 @@ REASONS = (
     Reason(
         "Python's own tools show where time goes: cProfile, or SummaryWriter.add_graph, which "
         "measures every operation",
-        r"""profiler\w* utils.(benchmark|bottleneck|collect_env|flop_counter) monitor Profiler\w+
-        kineto_available DeviceType""",
+        r"profiler\w* Profiler\w+ utils.(benchmark|bottleneck|collect_env|flop_counter) monitor",
     ),
-    Reason(
-        "PyTorch has deprecated names of dimensions. Use comments or einsum",
-        r"""names names_ refine_names rename rename_ align_as align_to has_names name
-        align_tensors""",
-    ),
+    Reason("PyTorch has deprecated names of dimensions. Use comments or einsum", "Tensor.name"),
     Reason(
         "a tensor's memory is a NumPy array here: `tensor.numpy()` shows it",
-        r"""\w*Storage \w*StorageBase storage\w* typed_storage is_storage
-        set_ data_ptr_ Storage StorageBase""",
+        r"\w*Storage(Base)? storage\w* is_storage set_",
     ),
     Reason(
-        "PyTorch has removed or deprecated it itself. Use what stands in torch.linalg, torch.optim "
-        "or torch.nn under the present name",
-        r"""(torch|Tensor).(eig|lstsq|solve|matrix_rank|qr) symeig volatile
-        reinforce ger_ triangular_solve nn.Container NLLLoss2d legacy_contiguous_format
-        autograd.variable_ Tensor.resize Tensor.resize_as
-        CrossMapLRN2d nuclear_norm frobenius_norm profiler_legacy is_autocast_ipu\w*
-        \w+_autocast_(ipu|xla|gpu|cpu)\w* is_autocast_(xla|cpu)\w*""",
+        "PyTorch has removed or deprecated it itself. Use what stands in torch.linalg, "
+        "torch.optim or torch.nn under the present name",
+        r"""(torch|Tensor).(eig|lstsq|solve|matrix_rank|qr) symeig volatile reinforce
+        triangular_solve nn.Container NLLLoss2d legacy_contiguous_format Tensor.resize(_as)?
+        CrossMapLRN2d (nuclear|frobenius)_norm \w+_autocast_(ipu|xla|gpu|cpu)\w*""",
     ),
     Reason(
         "tensors keep their dtypes here, so that there is nothing to switch. Use "
         "torch.autocast(enabled=False)",
-        r"""autocast_\w+ (set|get|clear)_autocast_\w+ is_autocast_cache_enabled""",
+        r"(\w+_)?autocast_\w+",
     ),
     Reason(
         "forward-mode differentiation as such is not there. Use torch.func.jvp or jacfwd, "
@@ -180,19 +134,8 @@ REASONS = (
     ),
     Reason(
         "data pipes have left PyTorch. Use Dataset, IterableDataset and DataLoader",
-        r"""\w*DataPipe DataChunk datapipes utils.data.graph\w*
-        guaranteed_datapipes_determinism non_deterministic argument_validation
-        runtime_validation\w*""",
-    ),
-    Reason(
-        "it is no name of PyTorch's, but one that its source imports. Import it from where it is "
-        "at home",
-        r"""os sys math re warnings typing typing_extensions inspect glob ctypes functools
-        importlib platform textwrap threading builtins torch np dataclasses copy wraps partial
-        annotations TYPE_CHECKING Any Callable Literal ParamSpec TypeVar TypedDict Optional
-        Self SupportsFloat Sequence Mapping cast overload override ref bisect_right
-        optim.lr_scheduler.(Counter|Optimizer|Tensor|inf|types) autograd.torch DType
-        nn.functional.(Tensor|grad) nn.grad""",
+        r"""\w*DataPipe DataChunk datapipes functional_datapipe guaranteed_\w+ non_deterministic
+        (argument|runtime)_validation\w* utils.data.graph\w*""",
     ),
     Reason(
         "it is how PyTorch itself starts processes. Use Process, spawn and Queue, and "
@@ -201,8 +144,8 @@ REASONS = (
     ),
     Reason(
         "nanotorch computes with real numbers. Use NumPy on tensor.numpy(), numpy.fft for instance",
-        r"""cdouble cfloat torch.complex complex64 complex128 torch.polar view_as_(complex|real) fft
-        i?stft linalg.(eig|eigvals)""",
+        """cdouble cfloat torch.(complex|polar) complex(64|128) view_as_(complex|real) fft i?stft
+        linalg.eig(vals)?""",
     ),
     Reason(
         "PyTorch itself computes little with unsigned integers of more than 8 bits. Use int32 or "
@@ -227,9 +170,7 @@ REASONS = (
     ),
     Reason(
         "few use it. Use SciPy on `tensor.numpy()`: scipy.special has such functions",
-        r"special.(airy_ai|\w*bessel_\w+|\w*polynomial_\w+|zeta) "
-        r"i[01]e? i0_ igammac?_? gammaincc? mvlgamma_? multigammaln polygamma_? entr erfcx "
-        r"(log_)?ndtri? xlog1py",
+        r"special.\w+ i0_? igammac?_? mvlgamma_? polygamma_?",
     ),
     Reason("few use it. Use scatter_reduce along the dimension", r"index_reduce_?"),
     Reason("few use it. Use cdist and triu_indices", r"pdist"),
@@ -252,15 +193,15 @@ REASONS = (
         "few use it. Use NumPy's on `tensor.numpy()`", r"histogramdd torch.gradient unravel_index"
     ),
     Reason(
-        "few networks pool so. Use max_pool, avg_pool or adaptive pooling, and interpolate for the "
-        "way back",
-        r"\w*fractional_max_pool\w+ FractionalMaxPool[23]d lp_pool[123]d LPPool[123]d "
-        r"max_unpool[123]d MaxUnpool[123]d",
+        "few networks pool so. Use max_pool, avg_pool or adaptive pooling, and interpolate for "
+        "the way back",
+        r"""\w*fractional_max_pool\w+ FractionalMaxPool[23]d lp_pool[123]d LPPool[123]d
+        max_unpool[123]d MaxUnpool[123]d""",
     ),
     Reason(
         "few use it. Use cross_entropy of a Linear layer",
-        r"AdaptiveLogSoftmaxWithLoss linear_cross_entropy LinearCrossEntropy\w+ "
-        r"nn.modules.(adaptive|linear_cross_entropy_options)",
+        r"""AdaptiveLogSoftmaxWithLoss linear_cross_entropy\w* LinearCrossEntropy\w+
+        nn.modules.adaptive""",
     ),
     Reason(
         "losses of sequences without alignment need a kernel of their own. Align the labels, and "
@@ -277,11 +218,7 @@ REASONS = (
         "few use it. Use x.unsqueeze(-1) ** torch.arange(n), or numpy.vander",
         r"linalg.vander torch.vander",
     ),
-    Reason(
-        "attention is computed in one way here. Remove the choice",
-        r"nn.attention.(sdpa_kernel|SDPBackend|\w*flash_attention\w*|flex_attention|WARN_\w+|varlen)"
-        r" nn.attention.(bias|experimental)",
-    ),
+    Reason("attention is computed in one way here. Remove the choice", r"nn.attention.\w+"),
     Reason(
         "few programs prune weights. Multiply them by a mask: torch.nn.utils.parametrize helps",
         r"nn.utils.prune",
@@ -317,9 +254,8 @@ REASONS = (
     ),
     Reason(
         "few show it. Use add_image, add_figure, add_histogram, add_pr_curve or add_custom_scalars",
-        r"utils.tensorboard.add_(audio|embedding|mesh|onnx_graph|video|tensor|image_with_boxes) "
-        r"utils.tensorboard.add_((histogram|pr_curve)_raw|custom_scalars_(multiline|margin)chart) "
-        r"utils.tensorboard.(FileWriter|RecordWriter|summary)",
+        r"""utils.tensorboard.(add_(audio|embedding|mesh|onnx_graph|video|tensor|image_with_boxes)|\w+_raw)
+        utils.tensorboard.(\w+chart|FileWriter|RecordWriter|summary)""",
     ),
     Reason("few networks use it. Use LeakyReLU or PReLU", r"nn.RReLU nn.functional.rrelu_?"),
     Reason(
@@ -395,32 +331,26 @@ REASONS = (
     ),
     Reason(
         "few use it. Write it as a function of the distributions that there are",
-        r"""distributions.(AbsTransform|CatTransform|CorrCholesky\w+|Cumulative\w+|ReshapeTransform)
-        distributions.(StackTransform|LowerCholeskyTransform|PositiveDefinite\w+|PowerTransform)
-        distributions.utils.\w+ distributions.constraints.(MixtureSameFamilyConstraint|cat|stack)
-        distributions.constraints.(corr_cholesky|half_open_interval|one_hot|positive_semidefinite)
-        distributions.constraints.(square|symmetric)
-        distributions.(HalfNormal|LogisticNormal|LowRank\w+|\w*Cauchy|Relaxed\w+|Dirichlet)
-        distributions.(InverseGamma|ContinuousBernoulli|OneHot\w+|NegativeBinomial|Binomial|Chi2)
-        distributions.(\w*Pareto|ExponentialFamily|FisherSnedecor|Geometric|Gumbel|Kumaraswamy)
-        distributions.(LKJCholesky|MixtureSameFamily|StudentT|VonMises|Weibull|Wishart)
-        distributions.(binomial|cauchy|chi2|continuous_bernoulli|exp_family|fishersnedecor)
-        distributions.(generalized_pareto|geometric|gumbel|half_\w+|inverse_gamma|kumaraswamy)
-        distributions.(lkj_cholesky|logistic_normal|mixture_\w+|lowrank_\w+|negative_binomial)
-        distributions.(one_hot_\w+|pareto|relaxed_\w+|studentT|von_mises|weibull|dirichlet)
-        distributions.wishart""",
+        r"distributions.\w+",
+    ),
+    Reason(
+        "it is a kernel behind a function that users call. Use the function of "
+        "torch.nn.functional or the layer of torch.nn",
+        r"""native_\w+ unsafe_\w+ batch_norm_\w+ convolution conv_tbc init_num_threads \w+_cell
+        geqrf or[gm]qr quasirandom
+        torch.(rnn_\w+|lstm|gru|\w*dropout_?|\w+_norm|norm_except_dim|embedding\w*|threshold_?|[rs]r?elu_?|kl_div|\w+_loss|\w+_with_logits|max_pool[123]d)""",
+    ),
+    Reason(
+        "TorchScript is a language of its own, compiled by PyTorch; nanotorch runs Python as it "
+        "is. Save weights by torch.save, and use torch.compile for training steps",
+        r"""jit (torch|_C).[A-Z]\w+ torch.(parse_\w+|\w+_type_(comment|list)|import_ir_module\w*)
+        assert_int_or_pair FileCheck ThroughputBenchmark script_method""",
     ),
     Reason(
         "it is how PyTorch works inside. Programs use what stands in the modules around it",
-        r"""OptState InplaceFunction VariableMeta UninitializedTensorMixin nativert contrib
-        nn.backends get_(analytical|numerical)_jacobian\w* allow_mutation_on_saved_tensors
-        node_creation_hook queue_callback region_activation_memory_budget set_\w+_capture_stream
-        nn.backends.thnn set_warn_on_accumulate_\w+ transfer_parametrizations_and_params
-        WeightNorm SpectralNorm\w*
-        distributed.run.\w+ utils._pytree.\w+ utils.(dlpack|hooks|checkpoint).\w+ overrides.\w+
-        utils.(cmake_prefix_path|generate_methods_for_\w+|get_cpp_backtrace|rename_\w+|set_module)
-        utils.(backcompat|bundled_inputs|debug_log|deterministic|model_dump|module_tracker|viz|weak)
-        utils.(serialization|show_pickle|throughput_benchmark)""",
+        r"""autograd.\w+ contrib nativert OptState UninitializedTensorMixin nn.(grad|backends)
+        nn.modules.\w+\.[a-z]\w+ transfer_parametrizations_and_params nn.utils.(rnn|\w+_norm).\w+
+        distributed.run.\w+ overrides.\w+ utils.(?!data|tensorboard)\w+""",
     ),
 )
 SHOWN = ("functional",)  # whose names are those of `torch`
@@ -431,12 +361,23 @@ def _patterns() -> list[tuple[re.Pattern[str], bool, str]]:
     return [(re.compile(name), "." in name, r.why) for r in REASONS for name in r.names.split()]
 
 
+@functools.cache
+def names_of_pytorch() -> dict[str, list[str]]:
+    """PyTorch's public names, by the modules and classes of PyTorch's that nanotorch has, too."""
+    text = Path(__file__).with_name("pytorch.json").read_text("utf-8")
+    return {place: names.split() for place, names in json.loads(text).items()}
+
+
 def why_not(place: str, name: str) -> str | None:
     """Why a name is out of scope; None if it is not.
+
+    Where nanotorch has the place, a name that PyTorch lacks is a misspelt one.
 
     Args:
         place: where it stands, without ``torch``: ``nn.functional``, or nothing.
     """
+    if place in (known := names_of_pytorch()) and name[:1] != "_" and name not in known[place]:
+        return None
     dotted = f"{place or 'torch'}.{name}"
     for pattern, has_place, why in _patterns():
         if pattern.fullmatch(dotted if has_place else name):
@@ -455,7 +396,7 @@ HOMES = {
         "nanotorch.amp": "autocast custom_bwd custom_fwd is_autocast_available is_autocast_enabled"
     },
     "amp.grad_scaler": {"nanotorch.amp": "GradScaler"},
-    "cuda.amp.autocast_mode": {"nanotorch.cuda.amp": "autocast"},
+    "cuda.amp.autocast_mode": {"nanotorch.cuda.amp": "autocast custom_bwd custom_fwd"},
     "cuda.amp.grad_scaler": {"nanotorch.cuda.amp": "GradScaler"},
     "distributed.optim.zero_redundancy_optimizer": {
         "nanotorch.distributed.optim": "ZeroRedundancyOptimizer"

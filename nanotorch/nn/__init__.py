@@ -25,21 +25,30 @@ _FILES = {
         ),
         "transformer": "MultiheadAttention NonDynamicallyQuantizableLinear",
     },
-    "batchnorm": {"normalization": "BatchNorm#d _BatchNorm", "parallel": "SyncBatchNorm"},
-    "container": {"container": "ModuleDict ModuleList ParameterDict ParameterList Sequential"},
-    "conv": {"spatial": "Conv#d ConvTranspose#d _ConvNd _ConvTransposeNd"},
-    "distance": {"loss": "CosineSimilarity PairwiseDistance"},
-    "lazy": {
-        "lazy": (
-            "LazyBatchNorm#d LazyConv#d LazyConvTranspose#d LazyInstanceNorm#d LazyLinear "
-            "LazyModuleMixin UninitializedBuffer UninitializedParameter"
-        ),
+    "batchnorm": {
+        "normalization": "BatchNorm#d _BatchNorm",
+        "parallel": "SyncBatchNorm",
+        "lazy": "LazyBatchNorm#d",
     },
+    "container": {"container": "ModuleDict ModuleList ParameterDict ParameterList Sequential"},
+    "conv": {
+        "spatial": "Conv#d ConvTranspose#d _ConvNd _ConvTransposeNd",
+        "lazy": "LazyConv#d LazyConvTranspose#d",
+    },
+    "distance": {"loss": "CosineSimilarity PairwiseDistance"},
+    "lazy": {"lazy": "LazyModuleMixin UninitializedBuffer UninitializedParameter"},
     "dropout": {"linear": "Dropout Dropout#d _DropoutNd"},
     "flatten": {"container": "Flatten Unflatten"},
     "fold": {"spatial": "Fold Unfold"},
-    "instancenorm": {"normalization": "InstanceNorm#d _InstanceNorm"},
-    "linear": {"linear": "Identity Linear", "transformer": "NonDynamicallyQuantizableLinear"},
+    "instancenorm": {
+        "normalization": "InstanceNorm#d _InstanceNorm",
+        "lazy": "LazyInstanceNorm#d",
+    },
+    "linear": {
+        "linear": "Identity Linear",
+        "lazy": "LazyLinear",
+        "transformer": "NonDynamicallyQuantizableLinear",
+    },
     "loss": {
         "loss": (
             "BCELoss BCEWithLogitsLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss "

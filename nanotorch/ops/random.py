@@ -34,7 +34,6 @@ from nanotorch._core.layout import order_of
 from nanotorch._core.op import Array, method, public
 from nanotorch._core.random import memory_order
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.names.lookup import on_demand
 from nanotorch.ops.arguments import need_tensors, no_form, shape_of
 from nanotorch.ops.creation import Options, empty, leaf, numpy_dtype
 from nanotorch.ops.joining import common_shape
@@ -704,6 +703,3 @@ def multinomial(
         RuntimeError: for weights that are none, or too few of them.
     """
     return wrap(stream(generator).multinomial(input._array, num_samples, replacement))
-
-
-on_demand(__name__)

@@ -28,5 +28,6 @@ for _name in (
     _module, _names = f"{__name__}.{_name.lower()}", "Adam AdamW" if _name == "Adam" else _name
     globals()[_name.lower()] = _stand_in(_module, {f"{__name__}.rules": _names})
 
+_on_demand("nanotorch.optim.optimizer")
 if not _TYPE_CHECKING:  # so that checkers of types see which names there are
     __getattr__, __dir__ = _on_demand("nanotorch.optim")

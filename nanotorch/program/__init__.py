@@ -27,7 +27,6 @@ from nanotorch.version import __version__ as pytorch_version
 PATH, LAST = (str(Path(__file__).with_name(name)) for name in ("path", "last"))
 # Modules that have another name here, by what follows `torch.`.
 ELSEWHERE = {
-    "autograd.grad_mode": "nanotorch._core.grad_mode",
     "distributed.constants": "nanotorch.distributed",
     "distributed.distributed_c10d": "nanotorch.distributed",
     "utils.data._utils": "nanotorch.utils.data",

@@ -1,32 +1,80 @@
-"""Write `tests/golden/names.json`: the public names of PyTorch's modules and classes."""
+"""Write `nanotorch/names/pytorch.json`: the public names of PyTorch's modules and classes.
+
+    python scripts/golden/names.py
+
+The modules are those that nanotorch has, too. What they import from elsewhere does not count.
+"""
 
 import importlib
 import json
+import pkgutil
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import reduce
 from pathlib import Path
+from types import BuiltinFunctionType, ModuleType
+from typing import Any, TypeVar
 
-TARGET = Path(__file__).parents[2] / "tests" / "golden" / "names.json"
-PLACES = [
-    "Tensor", "Generator", "Size", "device", "finfo", "iinfo", "nn", "nn.Module", "nn.Parameter",
-    "nn.functional", "nn.init", "nn.utils", "optim", "optim.Optimizer", "optim.lr_scheduler",
-    "optim.lr_scheduler.LRScheduler", "optim.swa_utils", "autograd", "autograd.Function",
-    "utils.data", "cuda", "accelerator", "backends", "func", "linalg", "distributions",
+ROOT = Path(__file__).parents[2]
+TARGET = ROOT / "nanotorch" / "names" / "pytorch.json"
+CLASSES = [
+    "Generator", "Size", "Tensor", "autograd.Function", "device", "finfo", "iinfo", "nn.Module",
+    "nn.Parameter", "optim.Optimizer", "optim.lr_scheduler.LRScheduler", "profiler.profile",
 ]  # fmt: skip
+sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
+
+
+def modules(package: ModuleType) -> Iterator[ModuleType]:
+    """A module, and those inside it that nanotorch has."""
+    from coverage import is_nothing
+
+    from nanotorch.program import counterpart
+
+    yield package
+    for name in submodules(package):
+        found = counterpart(f"{package.__name__}.{name}".partition(".")[2])
+        with suppress(ModuleNotFoundError):  # `tensorboard`, which its module asks for
+            if found is not None and not is_nothing(found):
+                yield from modules(importlib.import_module(f"{package.__name__}.{name}"))
+
+
+def submodules(package: Any) -> set[str]:
+    """The names of the public modules inside a module or class."""
+    found = pkgutil.iter_modules(getattr(package, "__path__", ()))
+    return {module.name for module in found if module.name[0] != "_"}
+
+
+def is_own(holder: Any, name: str) -> bool:
+    """Whether a module or class does not have a name from elsewhere."""
+    value, listed = getattr(holder, name, None), getattr(holder, "__all__", ())
+    if isinstance(value, ModuleType):
+        return value.__name__ == f"{holder.__name__}.{name}"
+    home = getattr(value, "__module__", None)
+    is_file = isinstance(holder, ModuleType) and not hasattr(holder, "__path__")
+    if name in listed:
+        return True
+    if not isinstance(home, str):  # a number, say
+        return name != "TYPE_CHECKING" and not (is_file and listed)
+    if is_file and not (isinstance(value, BuiltinFunctionType) and "functional" in holder.__name__):
+        return home == holder.__name__ and not isinstance(value, TypeVar)
+    return home.partition(".")[0] in ("torch", "builtins")
+
+
+def names_of(holder: Any) -> list[str]:
+    """The public names of a module or class."""
+    shown = {name for name in dir(holder) if name[0] != "_" and is_own(holder, name)}
+    return sorted(shown | submodules(holder))
 
 
 def main() -> None:
     """Ask PyTorch for all its names."""
     torch = importlib.import_module("torch")
-    importlib.import_module("torch.utils.data")
-    names = {"": [name for name in dir(torch) if name[0] != "_"]}
-    for place in PLACES:
-        found = torch
-        for part in place.split("."):
-            found = getattr(found, part)
-        names[place] = [name for name in dir(found) if name[0] != "_"]
-    lines = [f"{json.dumps(place)}: {json.dumps(known)}" for place, known in names.items()]
-    TARGET.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
-    count = sum(map(len, names.values()))
-    print(f"{TARGET}: {count} names, {TARGET.stat().st_size // 1000} kB")
+    found = {module.__name__.partition(".")[2]: module for module in modules(torch)}
+    found |= {place: reduce(getattr, place.split("."), torch) for place in CLASSES}
+    names = {place: " ".join(names_of(holder)) for place, holder in sorted(found.items())}
+    TARGET.write_text(json.dumps(names, indent=0) + "\n", "utf-8")
+    print(f"{TARGET}: {len(names)} places, {TARGET.stat().st_size // 1000} kB")
 
 
 if __name__ == "__main__":
