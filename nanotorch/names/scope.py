@@ -675,7 +675,10 @@ def value_of(place: str, name: str) -> Any:
     if name not in row(place):
         return None
     mark, home = row(place)[name]
-    return MAKERS[mark](".".join(filter(None, ("torch", place, name))), home)
+    made = MAKERS[mark](".".join(filter(None, ("torch", place, name))), home)
+    if mark and mark in "=~?0":
+        made.__name__ = made.__qualname__ = name
+    return made
 
 
 class Inert(ABCMeta):
