@@ -18,7 +18,7 @@ from nanotorch._core.grad_mode import mode
 
 Site = tuple[CodeType, int]
 PACKAGE = __file__.rpartition("_core")[0]  # with the separator
-USERS = PACKAGE + "train" + os.sep  # the trainer counts as a user's program
+COMMANDS = f"{PACKAGE}train{os.sep}cli.py"  # counts as a user's program
 WHERE = "\n\nWhere:"
 
 
@@ -26,7 +26,7 @@ class _Ours(dict[str, bool]):
     """Whether a source file is the framework's own, by its name; generated code has one, too."""
 
     def __missing__(self, filename: str) -> bool:
-        own = filename.startswith((PACKAGE, "<nanotorch")) and not filename.startswith(USERS)
+        own = filename.startswith((PACKAGE, "<nanotorch")) and filename != COMMANDS
         self[filename] = own
         return own
 

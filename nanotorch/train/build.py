@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import nanotorch as torch
 from nanotorch import nn, optim
-from nanotorch._core.call_site import WHERE, shown
+from nanotorch._core.call_site import COMMANDS, WHERE, shown
 from nanotorch.optim import lr_scheduler
 
 from .components import (
@@ -87,6 +87,7 @@ def build_model(
     example: torch.Tensor,
     outputs: tuple[int, ...],
     reason: str,
+    rival: str = "",
     vocabulary: int | None = None,
 ) -> nn.Sequential:
     """Return the layers, each made for the shape that the one before it gives.
@@ -96,6 +97,7 @@ def build_model(
         example: two samples, as the model gets them.
         outputs: the shape of what it is to give for one sample.
         reason: why that, as in `there is 1 to predict`.
+        rival: the loss for which one more number, or one less, is right.
         vocabulary: how many different values an input has, where inputs are numbered symbols.
     """
     before: Any = example
@@ -128,8 +130,13 @@ def build_model(
         sized = [layer.path for layer in model.layers if "out_features" in layer.arguments]
         blamed = sized and given[:-1] == outputs[:-1]
         path = f"{sized[-1]}.out_features" if blamed else "model.layers"
-        flat = "; add Flatten before the last layers" if len(given) > len(outputs) else ""
-        raise refusal(path, f"the model gives {numbers}, but {reason}{flat}")
+        way = "; add Flatten before the last layers" if len(given) > len(outputs) else ""
+        way = f"; change {path} to {outputs[-1]}" if blamed else way
+        rivals: tuple[str, ...] = ()
+        if blamed and rival and {given, outputs} == {(1,), (2,)}:
+            rivals, way = ("loss.name",), f"{way}, or the loss to {rival}"
+        message = f"the model gives {numbers}, but {reason}{way}"
+        raise ConfigError([Problem(path, message, rivals=rivals)])
     return nn.Sequential(*built)
 
 
@@ -203,7 +210,7 @@ def dry_run(
             return call(x)
     except REFUSALS as error:
         text, _, where = str(error).partition(WHERE)
-        users = where and shown(__file__) not in where  # a line of theirs is told
+        users = where and shown(COMMANDS) not in where  # a line of theirs is told
         message += (str(error) if users else text) or type(error).__name__
     finally:
         module.train()
@@ -419,6 +426,8 @@ class Kind:
 
     targets: Targets = "regression"
     """What targets are to be."""
+    rival = ""
+    """The loss that two classes may have as well."""
 
     def __init__(self, loss: str) -> None:
         self.loss = loss
@@ -431,7 +440,7 @@ class Kind:
         """Return a model for the samples."""
         example = torch.from_numpy(np.concatenate([dataset.parts["train"].x[:1]] * 2))
         symbols = len(dataset.classes or ()) if isinstance(self, Characters) else None
-        return build_model(model, example, *self.outputs(dataset), symbols)
+        return build_model(model, example, *self.outputs(dataset), self.rival, symbols)
 
     def criterion(self, loss: nn.Module) -> nn.Module:
         """Return the loss of a batch's outputs against its targets."""
@@ -490,7 +499,7 @@ class Numbers(Kind):
 class TwoClasses(Kind):
     """A score for each sample: class 1 from 0 on, or from a probability of 0.5 on."""
 
-    targets = "binary"
+    targets, rival = "binary", "CrossEntropyLoss"
 
     def probability(self, outputs: Outputs) -> Array:
         """Return the probability of class 1."""
@@ -511,7 +520,7 @@ class TwoClasses(Kind):
 class ManyClasses(Kind):
     """A score for each class."""
 
-    targets = "classes"
+    targets, rival = "classes", "BCEWithLogitsLoss"
 
     def outputs(self, dataset: Dataset) -> tuple[tuple[int, ...], str]:
         count = len(dataset.classes or ())

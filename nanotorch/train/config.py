@@ -62,6 +62,8 @@ class Problem:
     message: str
     place: Place | None = None
     """None until somebody who knows has said it."""
+    rivals: tuple[str, ...] = ()
+    """The paths of others that may be the wrong value: the one of the highest rank is blamed."""
 
     def __str__(self) -> str:
         parts = [str(self.place)] if self.place else ["configuration"]
@@ -151,7 +153,12 @@ class Origins(dict[str, Place]):
 
     def placed(self, problems: Iterable[Problem]) -> list[Problem]:
         """Return the problems with the places of their values."""
-        return [replace(p, place=p.place or self.nearest(p.path)) for p in problems]
+
+        def rank(path: str) -> int:
+            return place.rank if (place := self.nearest(path)) else 0
+
+        both = [(p, max((p.path, *p.rivals), key=rank)) for p in problems]
+        return [replace(p, path=path, place=p.place or self.nearest(path)) for p, path in both]
 
     @contextmanager
     def told(self) -> Iterator[None]:
@@ -786,7 +793,8 @@ class Reader:
     ) -> tuple[Table, str | None, bool]:
         """Return a mapping, the choice among `known` that its `tag` names, and whether it is valid.
 
-        For a misspelt choice, the likely one is returned, so that its keys are checked, too.
+        For a misspelt choice, the likely one is returned, so that its keys are checked, too. What
+        is written for another experiment would not be right for the likely one.
         """
         right = tag in tree.entries
         key = next((key for key in tree.entries if closest(key, [tag], SURE)), None)
@@ -806,7 +814,8 @@ class Reader:
             return tree, choice, right
         if not isinstance(written, Scalar) or not isinstance(written.value, str):
             return tree, None, False
-        choice = closest(written.value, known, SURE)
+        written_for = written.over if tag != "name" else None
+        choice = None if written_for else closest(written.value, known, SURE)
         entry = Entry(written.place, replace(written, value=choice))
         return replace(tree, entries={**tree.entries, tag: entry}), choice, False
 

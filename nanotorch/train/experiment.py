@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 import nanotorch as torch
 from nanotorch import nn, optim
+from nanotorch._core.call_site import COMMANDS, shown
 from nanotorch.autograd.anomaly_mode import first_nonfinite
 from nanotorch.serialization.files import naming
 from nanotorch.utils.tensorboard import SummaryWriter
@@ -553,7 +554,8 @@ class StopWhenDiverged(Callback):
         try:
             with warnings.catch_warnings(), torch.autograd.set_detect_anomaly(True):
                 warnings.simplefilter("ignore")
-                return self._repeat()
+                lines = self._repeat().split("\n")
+                return "\n".join(line for line in lines if shown(COMMANDS) not in line)
         finally:
             task.load_training_state(now)
 

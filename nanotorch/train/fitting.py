@@ -47,7 +47,7 @@ from .run import (
 )
 from .run_directory import LATEST, CheckpointError
 from .schema import FIT, FitConfig, Log
-from .supervised import KINDS, Training, batch_of, evaluating, streams
+from .supervised import KINDS, Training, batch_of, check_count, evaluating, streams
 
 Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 Metric = Callable[[torch.Tensor, torch.Tensor], torch.Tensor | float]
@@ -292,13 +292,14 @@ def dataset_of(samples: Any, argument: str) -> Any:
     return samples
 
 
-def as_tensor(values: Any, argument: str) -> torch.Tensor:
+def as_tensor(values: Any, argument: str, function: str = PROGRAM) -> torch.Tensor:
     """Return an array as a tensor: whole numbers as int64, all others in the default precision."""
     if isinstance(values, torch.Tensor):
         return values
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":
-        raise refusal(argument, f"expected arrays of numbers, got one of {array.dtype}")
+        message = f"expected arrays of numbers, got one of {array.dtype}"
+        raise refusal(argument, message, Place(source=function))
     dtype = torch.int64 if array.dtype.kind in "iu" else torch.get_default_dtype()
     return torch.as_tensor(array, dtype=dtype)
 
@@ -433,10 +434,11 @@ class Fit(Training):
         return outputs, targets
 
     def outputs(self, *inputs: Any) -> torch.Tensor:
-        tensors = [as_tensor(values, "predict") for values in inputs]
+        check_count(inputs, len(self._example))
+        tensors = [as_tensor(values, "inputs", "predict()") for values in inputs]
         tensors = [
             tensor if isinstance(given, torch.Tensor) else tensor.to(like.dtype)
-            for given, tensor, like in zip(inputs, tensors, self._example, strict=False)
+            for given, tensor, like in zip(inputs, tensors, self._example, strict=True)
         ]
         size = batch_of(tensors[0][:1].numel())
         with evaluating(self.final_model) as model:

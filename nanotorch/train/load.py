@@ -464,8 +464,7 @@ def load_config(
             alone.read(written, Config, "")
             if not alone.problems:
                 place = Place(source=f"{COMMAND_LINE}{' '.join(overrides)}")
-                message = "the file alone is right; this causes the mistakes above"
-                blamed.append(Problem("", message, place))
+                blamed.append(Problem("", CAUSED, place))
         noted += [*reader.problems, *refused(reader.components.values())]
         for data_path, file in reader.files.items():
             with noted:
@@ -492,6 +491,7 @@ def load_config(
     return LoadedConfig(config, reader.places, tuple(reader.notes))
 
 
+CAUSED = "the file alone is right; this causes the mistakes above"
 BARE_NAME = re.compile(r"[A-Za-z0-9_-]{1,100}", re.ASCII)
 
 

@@ -31,7 +31,7 @@ from .commands import as_options, imported
 from .components import REFUSALS
 from .config import SUFFIXES, ConfigError, Place, Problem, did_you_mean, named, raise_all, refusal
 from .experiment import Experiment, Recorder, StopWhenDiverged
-from .load import LoadedConfig, dump_config, load_config, settings_in, settings_of
+from .load import LoadedConfig, dump_config, load_config, settings_in, settings_of, shipped
 from .loop import DIVERGED, INTERRUPTED, OUT_OF_TIME, Loop, StopOnSignal, readable_warnings
 from .metrics import aligned, duration, fitted, screen
 from .minimization import Minimization
@@ -709,7 +709,7 @@ def find(target: str | Path) -> tuple[Path, Path | None]:
             try:
                 path = note.parent / contents(note, LARGEST_NOTE).decode().strip()
             except FileNotFoundError:
-                message = "is missing: there is no run yet; train one with --config FILE"
+                message = f"is missing: there is no run yet; train one: {PROGRAM} --config FILE"
                 raise CheckpointError(note, message) from None
             except UnicodeDecodeError:
                 raise CheckpointError(note, "is not text in UTF-8") from None
@@ -722,12 +722,14 @@ def find(target: str | Path) -> tuple[Path, Path | None]:
         if directory.name == run_directory.CHECKPOINTS:
             directory = directory.parent
         if not path.exists():
+            if str(target) in shipped():
+                raise CheckpointError(path, f"has no run yet; train it: {PROGRAM} --config {path}")
             known = {file.parents[1].name for file in Path("runs").glob("*/*/config.yaml")}
             meant = did_you_mean(str(target), sorted(known))
             raise CheckpointError(path, f"there is no such run{meant}")
         if not (directory / "config.yaml").is_file():
             message = "is not the directory of a run: it has no config.yaml"
-            began = f"; train it with --config {path}" if path.suffix in SUFFIXES else ""
+            began = f"; train it: {PROGRAM} --config {path}" if path.suffix in SUFFIXES else ""
             raise CheckpointError(path, message + began)
     except OSError as error:  # a name may be too long, for one
         raise run_directory.cannot_read(Path(error.filename or target), error) from None

@@ -449,6 +449,7 @@ class Supervised(Training):
         self._prepare(size, len(samples) // size)
 
     def outputs(self, *inputs: Any) -> torch.Tensor:
+        check_count(inputs, 1)
         return torch.from_numpy(self.predict(prepared(inputs[0], self.dataset, self.kind)))
 
     def _loss(self) -> nn.Module:
@@ -586,6 +587,13 @@ def evaluating(model: nn.Module) -> Iterator[nn.Module]:
             yield model
     finally:
         model.train(training)
+
+
+def check_count(inputs: Sequence[Any], count: int) -> None:
+    """Refuse more or fewer inputs than a model takes."""
+    if len(inputs) != count:
+        message = f"predict() takes {count} array{'s' * (count > 1)} of samples"
+        raise TypeError(f"{message}; got {len(inputs)}")
 
 
 def prepared(x: Any, dataset: Dataset, kind: Kind) -> NDArray[Any]:

@@ -23,13 +23,31 @@ from nanotorch.serialization.files import write_atomically
 
 from . import commands, ranks
 from .commands import CommandError
-from .config import did_you_mean, named, quoted, usage_error
+from .config import (
+    COMMANDED,
+    ConfigError,
+    Problem,
+    did_you_mean,
+    named,
+    quoted,
+    raise_all,
+    usage_error,
+)
 from .csv_file import csv_text
-from .load import load_config, run_name, settings_of
+from .load import CAUSED, load_config, run_name, settings_of
 from .loop import INTERRUPTED, sign_of
 from .metrics import aligned, duration, fitted, screen
 from .plots import available, comparison, no_plots, series
-from .run import DIAGNOSIS, FINISHED, NEWEST, RECORD, find, of_a_run, read_record
+from .run import (
+    DIAGNOSIS,
+    FINISHED,
+    NEWEST,
+    RECORD,
+    build_experiment,
+    find,
+    of_a_run,
+    read_record,
+)
 from .run_directory import TABLE, CheckpointError, create_run_directory, read_metrics
 
 # Runs side by side: what each was, what came of it, in a table.
@@ -396,9 +414,6 @@ def parts(text: str) -> Iterator[str]:
 
 def combinations(axes: Sequence[Axis], count: int | None, seed: int) -> list[list[str]]:
     """Return the overrides of each run: all combinations, or `count` different random ones."""
-    for key, times in Counter(axis.key for axis in axes).items():
-        if times > 1:
-            raise usage_error(f"{key}=...", "is given twice")
     if count is None:
         for axis in axes:
             if not axis.values:
@@ -435,14 +450,14 @@ def sweep(options: argparse.Namespace) -> int:
     """Run what the options ask for; return the exit code."""
     pool = workers()
     commands.import_components(options.imports)
+    commands.check_once(options.settings)
     axes = [parse_axis(argument) for argument in options.settings]
     for axis in axes:
         if axis.key in OWN:
             message = "is the sweep's own: each run has a directory in --dir"
             raise usage_error(f"{axis.key}=...", message)
     chosen = combinations(axes, options.random, options.seed)
-    for overrides in chosen:
-        load_config(options.config, overrides)  # every mistake is told before anything runs
+    check(options.config, chosen)
     name = run_name(Path(options.config).stem)
     try:
         directory = create_run_directory(Path(options.dir), f"{name}_sweep")
@@ -468,6 +483,31 @@ def workers() -> Any:
         again = "mpiexec -n 9 python -m mpi4py.futures scripts/sweep.py ..."
         raise usage_error("mpiexec", f"each process would do the whole sweep; write {again}")
     return futures.MPIPoolExecutor(initializer=heed_signals)
+
+
+def check(config: str, chosen: Sequence[list[str]]) -> None:
+    """Refuse a sweep of which a run would end before its first step; tell each mistake once.
+
+    Args:
+        config: the file.
+        chosen: the overrides of each run.
+    """
+    found: dict[str, tuple[Problem, list[str], int]] = {}
+    for overrides in chosen:
+        try:
+            build_experiment(load_config(config, overrides))
+        except ConfigError as error:
+            for problem in [problem for problem in error.problems if problem.message != CAUSED]:
+                _, first, count = found.get(str(problem), (problem, overrides, 0))
+                found[str(problem)] = problem, first, count + 1
+    problems = []
+    for problem, first, count in found.values():
+        commanded = problem.place is not None and problem.place.rank == COMMANDED
+        if not commanded and count < len(chosen):
+            own = f"in {count} of {len(chosen)} runs, such as {' '.join(first)}"
+            problem = replace(problem, message=f"{problem.message} ({own})")
+        problems.append(problem)
+    raise_all(problems)
 
 
 class Processes:

@@ -57,7 +57,7 @@ def test_weights_are_those_of_the_same_layers_after_the_same_seed() -> None:
         (
             "[{name: Linear, out_features: 2}]",
             "x.yaml:6:41: model.layers[0].out_features: the model gives 2 numbers, "
-            "but there is 1 to predict",
+            "but there is 1 to predict; change model.layers[0].out_features to 1",
         ),
         ("[ReLU]", "x.yaml:6:11: model.layers: the model gives 3 numbers, "
          "but there is 1 to predict"),

@@ -193,10 +193,19 @@ ON_THE_COMMAND_LINE = {
     "--config valley.yaml function.start=5,5": "command line: function.start=5,5: expected a list",
     "--config house.yaml --import layers": "command line: --import layers: there is no module "
     "'layers' here or where Python looks",
-    "--resume latest": "error: runs/latest.txt: is missing: there is no run yet; train one with "
-    "--config FILE",
+    "--resume latest": "error: runs/latest.txt: is missing: there is no run yet; train one: "
+    "python -m nanotorch.train --config FILE",
     "--resume house.yaml": "error: house.yaml: is not the directory of a run: it has no "
-    "config.yaml; train it with --config house.yaml",
+    "config.yaml; train it: python -m nanotorch.train --config house.yaml",
+    "--resume two_moons": "error: two_moons: has no run yet; train it: python -m nanotorch.train "
+    "--config two_moons",
+    "--config house.yaml train.epochs=1 train.epochs=2": "command line: train.epochs=1 "
+    "train.epochs=2: the key is given twice; remove one of the two",
+    "--config two_moons experiment=regresion": "command line: experiment=regresion: 'regresion' is "
+    "not known; did you mean 'regression'?",
+    "--config two_moons loss=CrossEntropyLoss": "command line: loss=CrossEntropyLoss: loss.name: "
+    "the model gives 1 number, but there are 2 classes; change model.layers[4].out_features to 2, "
+    "or the loss to BCEWithLogitsLoss",
     "--resume runs/my": "error: runs/my: there is no such run",
 }
 

@@ -364,3 +364,16 @@ def test_arguments_that_are_wrong() -> None:
 
 
 X_ONLY = torch.tensor(X)
+
+
+def test_errors_name_the_line_that_called() -> None:
+    where = rf"in module Sequential.0 \(Linear\) at (\S*{os.sep})?test_fit.py:\d+\n"
+    run = fitted(epochs=1)
+    with pytest.raises(RuntimeError, match=where):
+        run.predict(torch.zeros(3, 2))
+    with pytest.raises(RuntimeError, match=where):
+        fitted(validation=(X[:, :2], Y))
+    with pytest.raises(TypeError, match=r"^predict\(\) takes 1 array of samples; got 0"):
+        run.predict()
+    refused = refusal_of(run.predict)(["a"])
+    assert refused == "predict(): inputs: expected arrays of numbers, got one of <U1"

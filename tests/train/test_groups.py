@@ -163,4 +163,4 @@ def test_a_name_must_be_one() -> None:
     ],
 )  # fmt: skip
 def test_layers_are_tried_on_two_samples(layers: str, message: str) -> None:
-    assert refusal(f"model.layers={layers}").endswith(message)
+    assert message in refusal(f"model.layers={layers}")

@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nanotorch.train import cli, load_config, schema, sweep, train
+from nanotorch.train import cli, commands, load_config, schema, sweep, train
+from nanotorch.train.components import CALLBACKS
 from nanotorch.train.config import ConfigError
 from nanotorch.train.load import settings_in
 from nanotorch.train.sweep import (
@@ -29,17 +30,30 @@ from tests.patience import LONG, wait_until
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
 from tests.train.test_cli import posix
 
+FAILS = """\
+from nanotorch.train import Callback, register_callback
+
+@register_callback
+class Fails(Callback):
+    def on_step(self, loop):
+        if loop.task.optimizer.param_groups[0]["lr"] == 5:
+            raise ValueError("5 is too much")
+"""
 QUIET = "log={tensorboard: true, plots: false, histograms: 0}"
 
 
-def test_some_runs_fail_and_the_others_do_not(capsys: pytest.CaptureFixture[str]) -> None:
-    """Of four runs, two finish, one diverges and one cannot begin."""
+def test_some_runs_fail_and_the_others_do_not(capsys, monkeypatch) -> None:
+    """Of four runs, two finish, one diverges and one is ended by its own module."""
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
     from tensorboard.plugins.hparams import plugin_data_pb2
 
     write_example(Path(), REGRESSION)
-    settings = ["optimizer.lr=0.125,1e-2,1e30,-1", QUIET, "--metric", "validation/acuracy"]
-    code = cli.sweep(["--config", "x.yaml", "--jobs", "2", *settings])
+    Path("fails.py").write_text(FAILS, encoding="utf-8")
+    monkeypatch.setattr(commands, "imported", [])
+    settings = ["optimizer.lr=0.125,1e-2,1e30,5", QUIET, "callbacks=[Fails]"]
+    options = ["--jobs", "2", "--import", "fails.py", "--metric", "validation/acuracy"]
+    code = cli.sweep(["--config", "x.yaml", *options, *settings])
+    del CALLBACKS.registered["Fails"]
     out, err = capsys.readouterr()
     (directory,) = Path("runs/x_sweep").iterdir()
     assert "4 runs, 2 at a time, in runs/x_sweep/" in out
@@ -47,18 +61,18 @@ def test_some_runs_fail_and_the_others_do_not(capsys: pytest.CaptureFixture[str]
     with (directory / "sweep.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert {row["optimizer.lr"] for row in rows[:2]} == {"0.125", "1e-2"}
-    assert [row["optimizer.lr"] for row in rows[2:]] == ["1e30", "-1"]
+    assert [row["optimizer.lr"] for row in rows[2:]] == ["1e30", "5"]
     assert [row["status"] for row in rows[:3]] == ["finished", "finished", "diverged"]
     losses = [float(row["validation/loss"]) for row in rows[:2]]
     assert losses == sorted(losses)
     assert {path.stem for path in directory.glob("*.log")} == {
-        "lr=0.125", "lr=1e-2", "lr=1e30", "lr=-1"
+        "lr=0.125", "lr=1e-2", "lr=1e30", "lr=5"
     }  # fmt: skip
     assert "finished after" in (directory / f"{rows[0]['run']}.log").read_text("utf-8")
     # What failed is told with its reason
     assert code == 2
-    assert "lr=-1 failed with exit code 2: see\n  " in out
-    assert "\n  command line: optimizer.lr=-1: Invalid learning rate: -1.0" in out
+    assert "lr=5 failed: see\n  " in out
+    assert "\n  ValueError: 5 is too much" in out
     assert re.search(r"^lr=1e30 diverged: see\n  .*\.log\n  the loss, at first ", out, re.M)
     assert "--metric: no run has measured it; there are test/loss, " in err
     # TensorBoard has the hyperparameters
@@ -96,7 +110,16 @@ def test_runs_are_named_by_the_settings_in_which_they_differ() -> None:
         (["seed=3:3"], "command line: seed=3:3: has no values"),
         (["optimizer.lr=log(1, 2)"], "say how many runs by --random N"),
         (["log.name=a,b"], "command line: log.name=...: is the sweep's own"),
-        (["seed=0:2", "seed=1"], "command line: seed=...: is given twice"),
+        (["seed=0:2", "seed=1"], "seed=0:2 seed=1: the key is given twice; remove one of the two"),
+        (
+            ["optimizer.lr=a,0.1,-1", "seed=0:2"],
+            "command line: optimizer.lr=a: expected a number, got 'a' (text)\n"
+            "command line: optimizer.lr=-1: Invalid learning rate: -1.0; by default it is 0.001\n",
+        ),
+        (
+            ["data.split.train=0.5,0.7", "seed=0:2"],
+            "add up to 0.8, not 1 (in 2 of 4 runs, such as data.split.train=0.5 seed=0)\n",
+        ),
         (["seed=0", "--dir", "x.yaml"], "--dir x.yaml: cannot make a directory there: Not a dir"),
     ],
 )
@@ -324,8 +347,6 @@ def test_no_run_is_made_twice() -> None:
     assert len({tuple(run) for run in combinations(axes, 6, 0)}) == 6
     with pytest.raises(ConfigError, match="there seem to be only 6 different runs"):
         combinations(axes, 7, 0)
-    with pytest.raises(ConfigError, match=r"command line: a=...: is given twice"):
-        combinations([parse_axis("a=1"), parse_axis("b=1"), parse_axis("a=2")], None, 0)
     with pytest.raises(ConfigError, match="nothing is drawn by 'unifrm'; did you mean 'uniform'"):
         parse_axis("a=unifrm(0, 1)")
 
