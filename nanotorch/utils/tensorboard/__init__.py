@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nanotorch._core.arguments import refused
 from nanotorch._core.call_site import warn
 from nanotorch._core.tensor import Tensor
 from nanotorch.names.lookup import missing_attribute, on_demand
@@ -19,6 +20,7 @@ from nanotorch.utils.tensorboard.files import (
     array_of,
     hparams,
     metadata,
+    naming_arguments,
     number_of,
     pixels_of,
     protos,
@@ -199,6 +201,9 @@ class SummaryWriter:
         """Add a precision-recall curve of binary `labels` and predicted probabilities."""
         rows = (array_of(labels), array_of(predictions))
         factors = None if weights is None else array_of(weights)
+        sizes = [array.size for array in (*rows, factors) if array is not None]
+        if len(set(sizes)) > 1:
+            raise ValueError(f"add_pr_curve() takes as many predictions as labels, got {sizes}")
         curve = protos().summary.pr_curve(tag, *rows, min(num_thresholds, 127), factors)
         self._add_summary(curve, global_step, walltime, tag)
 
@@ -323,6 +328,8 @@ class SummaryWriter:
             ...     loss = criterion(model(x), y)
             ...     loss.backward()
         """
+        if not hasattr(model, "named_modules"):
+            raise refused(model, "Module", ("trace_step", "model", 1))
         with watched_step(model) as traced:
             yield
         if not traced.outputs:
@@ -387,6 +394,11 @@ class SummaryWriter:
 
     def __getattr__(self, name: str) -> Any:
         raise missing_attribute(self, "utils.tensorboard", name)
+
+
+for _name, _method in [*vars(SummaryWriter).items()]:
+    if _name.startswith("add_"):
+        setattr(SummaryWriter, _name, naming_arguments(_method))
 
 
 def scalar(tag: str, value: float, new_style: bool = False, double: bool = False) -> Any:

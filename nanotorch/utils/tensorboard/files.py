@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import importlib
+import inspect
 import itertools
 import os
 import re
@@ -11,7 +12,7 @@ import struct
 import sys
 import time
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from nanotorch._core.arguments import refused
 from nanotorch._core.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -241,6 +243,66 @@ def number_of(value: "Values") -> float:
     return float(array.item())
 
 
+# What the arguments of `SummaryWriter` are to be. They are looked at after an error only, so that
+# right ones cost nothing.
+
+
+def are_numbers(value: Any, count: int | None = None) -> bool:
+    """Whether a value is a tensor or an array of numbers, of as many if that is given."""
+    try:
+        array = array_of(value)
+    except ValueError:  # lists of several lengths
+        return False
+    return array.dtype.kind in "biuf" and count in (None, array.size)
+
+
+def is_table(value: Any, fits: Callable[[Any], bool] = lambda inner: True) -> bool:
+    """Whether a value is a dict from names to values that fit."""
+    named = isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
+    return named and all(map(fits, value.values()))
+
+
+WANTED: Sequence[tuple[str, str, Callable[[Any], bool]]] = (
+    ("tag main_tag text_string dataformats", "str", lambda v: isinstance(v, str)),
+    ("scalar_value global_step walltime max_bins num_thresholds", "a number, or a tensor of one",
+     lambda v: are_numbers(v, 1)),
+    ("values img_tensor labels predictions weights", "numbers", are_numbers),
+    ("tag_scalar_dict metric_dict", "a dict from names to numbers",
+     lambda v: is_table(v, lambda inner: are_numbers(inner, 1))),
+    ("hparam_dict", "a dict from names to values", is_table),
+    ("hparam_domain_discrete", "a dict from names to lists", is_table),
+    ("model", "Module", lambda v: hasattr(v, "named_modules")),
+    ("input_to_model", "Tensor or a sequence of them", lambda v: isinstance(v, Tensor | Sequence)),
+    ("layout", "{category: {chart: [kind, tags]}}", lambda v: False),
+    ("figure", "a figure of matplotlib, or a list of them", lambda v: False),
+)  # fmt: skip
+"""Names of arguments, what these are to be, and what tells whether they are."""
+
+
+def naming_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a method's errors name the argument that is not what it is to be."""
+
+    @functools.wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return method(*args, **kwargs)
+        except (TypeError, ValueError, AttributeError):
+            parameters = inspect.signature(method).parameters
+            given = {**dict(zip(parameters, args, strict=False)), **kwargs}
+            for names, wanted, fits in WANTED:
+                for name in given.keys() & {*names.split()}:
+                    value, position = given[name], [*parameters].index(name)
+                    if value is not parameters[name].default and not fits(value):
+                        error = refused(value, wanted, (method.__name__, name, position))
+                        if wanted.startswith("a number") and are_numbers(value):
+                            shape = array_of(value).shape
+                            error = ValueError(f"{error} of shape {shape}")  # type: ignore[assignment]
+                        raise error from None
+            raise
+
+    return call
+
+
 def metadata(plugin: str, content: bytes = b"") -> Any:
     """Which of TensorBoard's plugins a summary is for."""
     data = protos().SummaryMetadata.PluginData(plugin_name=plugin, content=content)
@@ -270,6 +332,8 @@ def pixels_of(image: "Values", dataformats: str) -> Any:
             raise AssertionError(
                 f"Input should be a 4D numpy array with 3 channels, got shape {pixels.shape}"
             )
+        if "C" in order and pixels.shape[order.index("C")] > 4:
+            raise ValueError(f"expected an image of 1, 3 or 4 channels, got shape {pixels.shape}")
     if pixels.dtype == np.uint8:
         return pixels
     return (pixels.astype(np.float32) * 255).clip(0, 255).astype(np.uint8)

@@ -1,5 +1,6 @@
 """What the writer writes, read back from the file's bytes and by TensorBoard's own reader."""
 
+import contextlib
 import gc
 import os
 import textwrap
@@ -31,14 +32,63 @@ def test_scalars_of_every_kind(tmp_path: Path) -> None:
     with SummaryWriter(tmp_path) as writer:
         for step, value in enumerate(values):
             writer.add_scalar("loss/train set", value, step, walltime=100.0 + step)
-        with pytest.raises(ValueError, match=r"one element.*\(2,\)"):
-            writer.add_scalar("loss", torch.zeros(2))
     assert events(tmp_path)[0].file_version == "brain.Event:2"
     *points, last = load(tmp_path).Scalars("loss/train set")
     assert [point.value for point in points] == [1, 2.5, 1, 3, 4, 5, 1, 7, float("inf")]
     assert np.isnan(last.value)
     assert [point.step for point in points] == list(range(9))
     assert [point.wall_time for point in points] == [100.0 + step for step in range(9)]
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "argument", "wanted"),
+    [
+        ("add_scalar", (3, 1.0), "tag", "str, not int"),
+        ("add_scalar", ("a", torch.zeros(2)), "scalar_value", r"a number, .* shape \(2,\)"),
+        ("add_scalar", ("a", "b"), "scalar_value", "a number, or a tensor of one, not str"),
+        ("add_scalar", ("a", 1.0, "b"), "global_step", "a number, .*, not str"),
+        ("add_scalars", ("a", {"b": "c"}), "tag_scalar_dict", "a dict from names to numbers"),
+        ("add_histogram", ("a", [[1], [2, 3]]), "values", "numbers, not list"),
+        ("add_text", ("a", None), "text_string", "str, not NoneType"),
+        ("add_pr_curve", ("a", [1, 0], ["x", "y"]), "predictions", "numbers, not list"),
+        (
+            "add_custom_scalars",
+            ({"a": {"b": 3}},),
+            "layout",
+            r"\{category: \{chart: ",
+        ),
+        ("add_image", ("a", "x"), "img_tensor", "numbers, not str"),
+        ("add_figure", ("a", 3), "figure", "a figure of matplotlib, or a list of them, not int"),
+        ("add_graph", (3, torch.zeros(1)), "model", "Module, not int"),
+        ("add_graph", (torch.nn.Identity(), 3), "input_to_model", "Tensor or a sequence of them"),
+        ("add_hparams", ({3: 1}, {}), "hparam_dict", "a dict from names to values, not dict"),
+        ("add_hparams", ({}, {}, 3), "hparam_domain_discrete", "a dict from names to lists"),
+        ("trace_step", (3,), "model", "Module, not int"),
+    ],
+)
+def test_the_argument_that_is_wrong_is_named(
+    method: str, arguments: Any, argument: str, wanted: str, tmp_path: Path
+) -> None:
+    text = rf"^{method}\(\): argument '{argument}' \(position \d\) must be {wanted}"
+    with SummaryWriter(tmp_path) as writer, contextlib.ExitStack() as stack:
+        stack.enter_context(pytest.raises((TypeError, ValueError), match=text))
+        stack.enter_context(getattr(writer, method)(*arguments))
+
+
+def test_what_is_written_has_sizes_that_fit(tmp_path: Path) -> None:
+    with SummaryWriter(tmp_path) as writer:
+        with pytest.raises(ValueError, match=r"as many predictions as labels, got \[2, 1\]"):
+            writer.add_pr_curve("a", [0, 1], [0.5])
+        with pytest.raises(ValueError, match=r"1, 3 or 4 channels, got shape \(5, 4, 4\)"):
+            writer.add_image("a", np.zeros((5, 4, 4)))
+
+    def scores(x: torch.Tensor) -> torch.Tensor:
+        raise ValueError("the model's own")
+
+    model = torch.nn.Identity()
+    model.forward = scores  # type: ignore[method-assign]
+    with pytest.raises(ValueError, match="the model's own"):
+        writer.add_graph(model, torch.zeros(1))
 
 
 def test_scalars_in_one_chart_are_runs_in_subdirectories(tmp_path: Path) -> None:
