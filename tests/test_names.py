@@ -54,7 +54,7 @@ def names_at(place: str) -> set[str]:
 WHOLE = (
     "", "Generator", "Size", "Tensor", "accelerator", "autograd", "autograd.Function", "backends",
     "cuda", "device", "distributions", "finfo", "func", "iinfo", "nn", "nn.Module", "nn.Parameter",
-    "nn.functional", "nn.utils", "optim", "optim.Optimizer", "optim.lr_scheduler",
+    "nn.functional", "nn.utils", "optim", "optim.Optimizer",
     "optim.lr_scheduler.LRScheduler", "utils.data",
 )  # fmt: skip
 

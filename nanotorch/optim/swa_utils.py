@@ -13,7 +13,7 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.names.lookup import on_demand
 from nanotorch.nn.module import Module
 from nanotorch.nn.normalization import _BatchNorm
-from nanotorch.optim.lr_scheduler.scheduler import Formula, Rate, per_group
+from nanotorch.optim.lr_scheduler import Formula, Rate, per_group
 from nanotorch.optim.optimizer import Optimizer
 
 Average = Callable[[Tensor, Tensor, Any], Tensor]
