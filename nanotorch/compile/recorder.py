@@ -10,6 +10,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from nanotorch._core.bfloat16 import Bfloat16Array
 from nanotorch._core.call_site import PACKAGE
@@ -38,7 +39,7 @@ from nanotorch.optim.flat_buffer import owner
 Array = np.ndarray
 
 
-class Traced:
+class Traced(NDArrayOperatorsMixin):
     """Stands for an ndarray, also for `isinstance`; see the module."""
 
     __slots__ = ("value",)
@@ -143,93 +144,40 @@ for _name in (
     setattr(Traced, _name, property(operator.attrgetter(f"value.{_name}")))
 
 
-def binary(ufunc: Any) -> tuple[Any, Any, Any]:
-    """An operator, its reflected form and its augmented one."""
-
-    def forward(self: Any, other: Any) -> Any:
-        if getattr(type(other), "__array_ufunc__", True) is None:  # a Tensor's turn
-            return NotImplemented
-        return ufunc(self, other)
-
-    def reflected(self: Any, other: Any) -> Any:
-        return ufunc(other, self)
-
-    def augmented(self: Any, other: Any) -> Any:
-        return ufunc(self, other, out=self)
-
-    return forward, reflected, augmented
+def method(how: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """An array's method, with what becomes of a call of it."""
+    function = getattr(np.ndarray, name)
+    return lambda self, *args, **kwargs: how(self, function, args, kwargs)
 
 
-OPERATORS = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide,
-    "floordiv": np.floor_divide, "mod": np.remainder, "matmul": np.matmul,
-    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
-    "lshift": np.left_shift, "rshift": np.right_shift,
-}  # fmt: skip
-for _name, _ufunc in OPERATORS.items():
-    for _prefix, _function in zip(("", "r", "i"), binary(_ufunc), strict=True):
-        setattr(Traced, f"__{_prefix}{_name}__", _function)
-COMPARISONS = {
-    "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal,
-    "ne": np.not_equal,
-}  # fmt: skip
-for _name, _ufunc in COMPARISONS.items():
-    setattr(Traced, f"__{_name}__", binary(_ufunc)[0])
-for _name, _ufunc in {
-    "neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert,
-}.items():  # fmt: skip
-    setattr(Traced, f"__{_name}__", lambda self, ufunc=_ufunc: ufunc(self))
-
-
-def method(name: str) -> Callable[..., Any]:
+def calls(self: Any, function: Any, args: Any, kwargs: Any) -> Any:
     """A method that gives an array, new or a view."""
-    function = getattr(np.ndarray, name)
-
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return self.recorder.function(function, (self, *args), kwargs)
-
-    return call
+    return self.recorder.function(function, (self, *args), kwargs)
 
 
-for _name in (
-    "__getitem__", "all", "any", "argmax", "argmin", "argsort", "astype", "clip", "conj", "copy",
-    "cumprod", "cumsum", "diagonal", "dot", "flatten", "max", "mean", "min", "prod", "ravel",
-    "repeat", "reshape", "round", "searchsorted", "squeeze", "std", "sum", "swapaxes", "take",
-    "trace", "transpose", "var", "view",
-):  # fmt: skip
-    setattr(Traced, _name, method(_name))
-
-
-def writer(name: str) -> Callable[..., Any]:
+def writes(self: Any, function: Any, args: Any, kwargs: Any) -> Any:
     """A method that writes to the array itself."""
-    function = getattr(np.ndarray, name)
-
-    def call(self: Any, *args: Any, **kwargs: Any) -> None:
-        self.recorder.effect(function, (self, *args), kwargs, self)
-
-    return call
+    return self.recorder.effect(function, (self, *args), kwargs, self)
 
 
-for _name in ("fill", "put", "sort", "partition"):
-    setattr(Traced, _name, writer(_name))
-
-
-def reader(name: str) -> Callable[..., Any]:
+def reads(self: Any, function: Any, args: Any, kwargs: Any) -> Any:
     """A method that gives values to Python."""
-
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        self.recorder.read(name.strip("_"))
-        return getattr(self.value, name)(*args, **kwargs)
-
-    return call
+    self.recorder.read(function.__name__.strip("_"))
+    return function(self.value, *args, **kwargs)
 
 
-for _name in (
-    "tolist", "tobytes", "nonzero", "__bool__", "__int__", "__float__", "__index__", "__complex__",
-    "__contains__", "__format__", "__str__", "__reduce__", "__reduce_ex__", "__copy__",
-    "__deepcopy__", "compress", "choose", "tofile", "dump",
-):  # fmt: skip
-    setattr(Traced, _name, reader(_name))
+METHODS: dict[Any, str] = {
+    calls: """__getitem__ all any argmax argmin argsort astype clip conj copy cumprod cumsum
+    diagonal dot flatten max mean min prod ravel repeat reshape round searchsorted squeeze std sum
+    swapaxes take trace transpose var view""",
+    writes: "fill put sort partition",
+    reads: """tolist tobytes nonzero __bool__ __int__ __float__ __index__ __complex__ __contains__
+    __format__ __str__ __reduce__ __reduce_ex__ __copy__ __deepcopy__ compress choose tofile
+    dump""",
+}
+for _how, _names in METHODS.items():
+    for _name in _names.split():
+        setattr(Traced, _name, method(_how, _name))
 
 
 # Kernels whose arguments hold arrays inside objects: an index of tensors, for example.

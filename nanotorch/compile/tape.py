@@ -366,11 +366,6 @@ OPERATORS: dict[Any, str] = {
     np.add: "{} + {}", np.subtract: "{} - {}", np.multiply: "{} * {}",
     np.true_divide: "{} / {}", np.negative: "-{}",
 }  # fmt: skip
-SCALAR_FUNCTIONS = {
-    np.exp, np.log, np.tanh, np.sqrt, np.sin, np.cos, np.abs, np.log1p, np.expm1, np.maximum,
-    np.minimum, np.reciprocal, np.exp2, np.log2, np.log10, np.tan,
-}  # fmt: skip
-
 PRODUCTS = (np.matmul, np.ndarray.dot)
 # Bytes from which on an operand is overwritten. Below, that saves little memory and much time is
 # lost: a processor waits for what it has just written before it reads it.
@@ -438,9 +433,7 @@ class Layout:
         if entry.kind != "ufunc" or entry.kwargs:
             return False
         small = all(isinstance(a, Ref) and a.array.ndim == 0 for a in entry.args)
-        if entry.fn in PRODUCTS:
-            return True
-        return small and (entry.fn in OPERATORS or entry.fn in SCALAR_FUNCTIONS)
+        return small or entry.fn in PRODUCTS
 
     def place(self) -> None:
         """Give every other temporary a place; those that are not needed any more make room."""
@@ -609,7 +602,6 @@ class Tape:
         """
         self.fold_constants(kept)
         self.drop_repetitions(kept)
-        self.drop_dead(kept)
 
     def fold_constants(self, kept: set[int]) -> None:
         """What is computed from constants alone is a constant, of the value that it had."""
@@ -659,19 +651,3 @@ class Tape:
             for written in entry.outs:
                 versions[written.storage.number] += 1
         self.entries = alive
-
-    def drop_dead(self, kept: set[int]) -> None:
-        """Drop what nobody reads; what may raise or draws numbers stays."""
-        needed = set(kept)
-        alive: list[Entry] = []
-        for entry in reversed(self.entries):
-            outs = [out.storage for out in entry.outs]
-            live = entry.opaque or entry.kind == "draw"
-            if live or any(out.kind != TEMPORARY or out.number in needed for out in outs):
-                alive.append(entry)
-                if entry.fresh:
-                    needed -= {out.number for out in outs} - kept
-                needed |= {ref.storage.number for ref in entry.reads()}
-                if not entry.fresh:
-                    needed |= {out.number for out in outs}
-        self.entries = alive[::-1]
