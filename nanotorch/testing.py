@@ -177,19 +177,10 @@ def scalar_problem(
     """How two numbers differ."""
     if is_close(actual, expected, options, tolerances):
         return None
-    rtol, atol = tolerances
     difference = abs(actual - expected)
     relative = difference / abs(expected) if expected else float("inf")
-    exact = not rtol and not atol
-    return "\n".join(
-        [
-            f"Scalars are not {'equal' if exact else 'close'}!",
-            "",
-            f"Expected {expected} but got {actual}.",
-            f"Absolute difference: {difference}" + ("" if exact else f" (up to {atol} allowed)"),
-            f"Relative difference: {relative}" + ("" if exact else f" (up to {rtol} allowed)"),
-        ]
-    )
+    found = [f"Absolute difference: {difference}", f"Relative difference: {relative}"]
+    return report("Scalars", f"Expected {expected} but got {actual}.", found, tolerances)
 
 
 def mismatch(
@@ -201,22 +192,22 @@ def mismatch(
     with np.errstate(all="ignore"):
         difference = np.abs(actual - expected)
         relative = difference / np.abs(expected)
-    rtol, atol = tolerances
-    exact = not rtol and not atol
-    count = matches.size - int(matches.sum())
-    lines = [
-        f"Tensor-likes are not {'equal' if exact else 'close'}!",
-        "",
-        f"Mismatched elements: {count} / {matches.size} ({count / matches.size:.1%})",
-    ]
-    for name, values, allowed in (("absolute", difference, atol), ("relative", relative, rtol)):
+    count, found = matches.size - int(matches.sum()), []
+    for name, values in (("absolute", difference), ("relative", relative)):
         differing = np.where(matches, 0, values)
         place = tuple(map(int, np.unravel_index(differing.argmax(), differing.shape)))
-        up_to = "" if exact else f" (up to {allowed} allowed)"
-        lines.append(
-            f"Greatest {name} difference: {differing[place].item()} at index {place}{up_to}"
-        )
-    return "\n".join(lines)
+        found.append(f"Greatest {name} difference: {differing[place].item()} at index {place}")
+    first = f"Mismatched elements: {count} / {matches.size} ({count / matches.size:.1%})"
+    return report("Tensor-likes", first, found, tolerances)
+
+
+def report(what: str, first: str, found: list[str], tolerances: tuple[float, float]) -> str:
+    """The absolute and the relative difference that were found, beside what is allowed."""
+    rtol, atol = tolerances
+    exact = not rtol and not atol
+    allowed = ["" if exact else f" (up to {tolerance} allowed)" for tolerance in (atol, rtol)]
+    lines = [difference + up_to for difference, up_to in zip(found, allowed, strict=True)]
+    return "\n".join([f"{what} are not {'equal' if exact else 'close'}!", "", first, *lines])
 
 
 on_demand(__name__)

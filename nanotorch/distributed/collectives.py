@@ -204,9 +204,7 @@ def compare(group: ProcessGroup, name: str, arguments: dict[str, str]) -> None:
     told = text.encode()[: own.size]
     own[: len(told)] = np.frombuffer(told, np.uint8)
     notes = [np.empty_like(own) for _ in range(group.size())]
-    everywhere = dict.fromkeys(range(group.size()), own)
-    steps = group.exchange(group.next_tag(), everywhere, dict(enumerate(notes)))
-    Work(steps, text, group).wait()
+    Work(to_all(group, own, dict(enumerate(notes))), text, group).wait()
     texts = [bytes(note).rstrip(b"\0").decode(errors="replace") for note in notes]
     me, mine = group.ranks[group.rank()], texts[group.rank()]
     for rank, other in zip(group.ranks, texts, strict=True):
@@ -375,8 +373,8 @@ def reduce_scatter(
 ) -> Steps:
     """Let ``output`` of rank k become the sum of all ranks' ``input_list[k]``."""
     check_op(op, output)
-    check_pieces("reduce_scatter", "input_list", group, input_list, output)
-    output[:] = yield from reduced(group, group.next_tag(), dict(enumerate(input_list)), op)
+    sent = by_rank("reduce_scatter", "input_list", group, input_list, output)
+    output[:] = yield from reduced(group, group.next_tag(), sent, op)
 
 
 @collective(writes="output", like=("output", "input", "op"))
@@ -385,18 +383,19 @@ def reduce_scatter_tensor(
 ) -> Steps:
     """Let ``output`` of rank k become the sum of all ranks' k-th pieces of ``input``."""
     check_op(op, output)
-    pieces = np.array_split(input, group.size())
-    check_pieces("reduce_scatter_tensor", "input", group, pieces, output)
-    output[:] = yield from reduced(group, group.next_tag(), dict(enumerate(pieces)), op)
+    sent = by_rank("reduce_scatter_tensor", "input", group, input, output)
+    output[:] = yield from reduced(group, group.next_tag(), sent, op)
 
 
 # Copies.
 
 
-def check_pieces(
-    name: str, argument: str, group: ProcessGroup, pieces: Sequence[Array], one: Array
-) -> None:
-    """Refuse pieces that are not one a rank, or not like an array."""
+def by_rank(
+    name: str, argument: str, group: ProcessGroup, pieces: Any, one: Array
+) -> dict[int, Array]:
+    """The pieces, or those of an array, by their ranks; all are to be like another array."""
+    if isinstance(pieces, Array):
+        pieces = np.array_split(pieces, group.size())
     if len(pieces) != group.size():
         raise RuntimeError(
             f"{name}: {argument} has {len(pieces)} tensors, expected {group.size()}, one a rank"
@@ -407,6 +406,13 @@ def check_pieces(
                 f"{name}: {argument} has {piece.size} elements of {of_array(piece)} for rank {k}, "
                 f"expected {one.size} of {of_array(one)}"
             )
+    return dict(enumerate(pieces))
+
+
+def to_all(group: ProcessGroup, array: Array, received: Mapping[int, Array]) -> Steps:
+    """Send an array to all ranks, and receive theirs."""
+    sent = dict.fromkeys(range(group.size()), array)
+    yield from group.exchange(group.next_tag(), sent, received)
 
 
 @collective(writes="tensor", like=("tensor", "src"))
@@ -422,9 +428,8 @@ def broadcast(
 @collective(writes="tensor_list", like=("tensor",))
 def all_gather(tensor_list: Any, tensor: Any, group: Any = None, async_op: bool = False) -> Steps:
     """Let ``tensor_list[k]`` become the ``tensor`` of rank k, in all ranks."""
-    check_pieces("all_gather", "tensor_list", group, tensor_list, tensor)
-    everywhere = dict.fromkeys(range(group.size()), tensor)
-    yield from group.exchange(group.next_tag(), everywhere, dict(enumerate(tensor_list)))
+    received = by_rank("all_gather", "tensor_list", group, tensor_list, tensor)
+    yield from to_all(group, tensor, received)
 
 
 @collective(writes="output_tensor", like=("input_tensor",))
@@ -432,10 +437,9 @@ def all_gather_into_tensor(
     output_tensor: Any, input_tensor: Any, group: Any = None, async_op: bool = False
 ) -> Steps:
     """Let the k-th piece of ``output_tensor`` become the ``input_tensor`` of rank k."""
-    pieces = np.array_split(output_tensor, group.size())
-    check_pieces("all_gather_into_tensor", "output_tensor", group, pieces, input_tensor)
-    everywhere = dict.fromkeys(range(group.size()), input_tensor)
-    yield from group.exchange(group.next_tag(), everywhere, dict(enumerate(pieces)))
+    name = "all_gather_into_tensor"
+    received = by_rank(name, "output_tensor", group, output_tensor, input_tensor)
+    yield from to_all(group, input_tensor, received)
 
 
 @collective(writes="gather_list", like=("tensor", "dst"))
@@ -472,8 +476,8 @@ def only_at(
         return {}
     if not pieces:
         raise ValueError(f"Argument ``{name}`` must be specified on {role} rank.")
-    check_pieces("gather" if role == "destination" else "scatter", name, group, pieces, one)
-    return dict(enumerate(pieces))
+    function = "gather" if role == "destination" else "scatter"
+    return by_rank(function, name, group, pieces, one)
 
 
 @collective(writes="output")
