@@ -81,19 +81,15 @@ class Bundler:
         waiting: list[Run] = []
         position, entries = 0, self.tape.entries
         while position < len(entries):
-            run, after = self.run_at(position)
-            if run is None:
-                if not self.is_aside(entries[position]) and waiting:
-                    out += self.joined(waiting)
-                    waiting = []
-                (out if not waiting else waiting[-1].aside).append(entries[position])
-                position += 1
-                continue
-            if waiting and not follows(waiting[-1], run):
+            (run, after), entry = self.run_at(position), entries[position]
+            if not (self.is_aside(entry) if run is None else waiting and follows(waiting[-1], run)):
                 out += self.joined(waiting)
                 waiting = []
-            waiting.append(run)
-            position = after
+            if run is None:
+                (waiting[-1].aside if waiting else out).append(entry)
+            else:
+                waiting.append(run)
+            position = max(after, position + 1)
         self.tape.entries = out + self.joined(waiting)
 
     def is_aside(self, entry: Entry) -> bool:
@@ -123,12 +119,11 @@ class Bundler:
                 run.entries.append(entry)
                 run.key.append((entry.fn, names))
             position += 1
-        uses = [
-            use
+        whole = run.entries and all(  # no temporary of the run is used outside
+            start <= use < position
             for number in run.temporaries
             for use in (*self.uses.writers[number], *self.uses.readers[number])
-        ]  # all of which are in the run
-        whole = run.entries and all(start <= n < position for n in uses)
+        )
         return (run, position) if whole else (None, start)
 
     def member_of(self, entry: Entry) -> tuple[Array, int, int, int] | None:

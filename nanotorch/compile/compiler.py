@@ -228,8 +228,12 @@ class Plan:
         self.joint = capture.joint
         if self.joint is not None:
             self.joint.part()
-        escaping = self.escaping()
-        tape.shorten({ref.storage.number for ref in escaping})
+        escaping = [g.ref for g in self.gradients if g.ref is not None]
+        escaping += [result.ref for result in capture.returned.values()]
+        escaping += self.joint.refs if self.joint else []
+        kept = {ref.storage.number for ref in escaping}
+        tape.fold_constants(kept)
+        tape.drop_repetitions(kept)
         if self.joint is None:
             Bundler(tape, self.gradients).join()
         lower(tape)
@@ -266,12 +270,6 @@ class Plan:
             self.arguments.free.clear()
             for slot in capture.slots:
                 slot.forget()
-
-    def escaping(self) -> list[Ref]:
-        """What is seen after the step."""
-        refs = [g.ref for g in self.gradients if g.ref is not None]
-        refs += [result.ref for result in self.capture.returned.values()]
-        return refs + (self.capture.joint.refs if self.capture.joint else [])
 
     def applies(self) -> bool:
         """Whether the plan is still one for the state that it was made in."""

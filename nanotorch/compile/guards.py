@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -552,33 +552,23 @@ class Guards:
 
     def visit(self, value: Any, path: str) -> None:
         """Follow one object."""
-        if isinstance(value, Tensor):
-            self.visit_tensor(value, path)
-        elif isinstance(value, Optimizer):
-            self.visit_optimizer(value, path)
-        elif isinstance(value, Module):
-            self.visit_module(value, path)
-        elif any(value is function for function in LOOKING_UP):
+        if any(value is function for function in LOOKING_UP):
             raise Refused(f"`{path}` looks up attributes by names that the code does not show")
-        elif isinstance(value, NAMES_OF_THINGS) or value is MISSING:
-            if changes_its_owner(value):
-                name = getattr(value, "__name__", "")
-                raise Refused(f"`{path}` is `{name}` of an object that it may change")
-        elif isinstance(value, CONTAINERS):
-            self.visit_container(value, path)
-        elif isinstance(value, FunctionType):
-            self.visit_function(value, path)
-        elif isinstance(value, ModuleType):
-            self.visit_python_module(value, path)
-        elif isinstance(value, type):
-            self.visit_class(value, path)
-        elif isinstance(value, MADE_OF_PARTS):
-            if isinstance(value, functools.partial) and may_have_effects(value.func):
-                raise Refused(f"`{path}` calls `{value.func.__name__}`")
-            for name in ("__self__", "__func__", "func", "args", "keywords", "fget"):
-                self.hold(getattr(value, name, None), path)
-        else:
-            self.visit_object(value, path)
+        if value is not MISSING:
+            next(visit for kind, visit in self.VISITS if isinstance(value, kind))(self, value, path)
+
+    def visit_name(self, value: Any, path: str) -> None:
+        """What has no parts that could change."""
+        if changes_its_owner(value):
+            name = getattr(value, "__name__", "")
+            raise Refused(f"`{path}` is `{name}` of an object that it may change")
+
+    def visit_parts(self, value: Any, path: str) -> None:
+        """What a method, a partial function or a property is made of."""
+        if isinstance(value, functools.partial) and may_have_effects(value.func):
+            raise Refused(f"`{path}` calls `{value.func.__name__}`")
+        for name in ("__self__", "__func__", "func", "args", "keywords", "fget"):
+            self.hold(getattr(value, name, None), path)
 
     def users_attributes(self, own: dict[str, Any], path: str) -> None:
         """What users have put on a tensor, a function or an optimizer, and the step may name."""
@@ -820,6 +810,13 @@ class Guards:
         else:
             self.check("item", own, name, value, counted)
             self.hold(value, path)
+
+    VISITS: ClassVar[tuple[tuple[Any, Callable[..., None]], ...]] = (
+        (Tensor, visit_tensor), (Optimizer, visit_optimizer), (Module, visit_module),
+        (NAMES_OF_THINGS, visit_name), (CONTAINERS, visit_container),
+        (FunctionType, visit_function), (ModuleType, visit_python_module), (type, visit_class),
+        (MADE_OF_PARTS, visit_parts), (object, visit_object),
+    )  # fmt: skip
 
 
 # The arguments of a call: which of them may be others next time, and what memory they share.

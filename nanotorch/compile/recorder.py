@@ -103,7 +103,10 @@ class Traced(NDArrayOperatorsMixin):
         if not own or "__array_interface__" not in caller.co_names:
             raise AttributeError("__array_interface__")
         if "data_ptr" in (caller.co_name, sys._getframe(2).f_code.co_name):
-            self.recorder.located(self.value)
+            # Only tensors from outside lie where they lie in the trace.
+            storage = self.recorder.tape.find(self.value)
+            if storage is None or storage.kind != OUTSIDE:
+                self.recorder.read("data_ptr")
         return self.value.__array_interface__
 
     def item(self, *args: Any) -> Any:
@@ -605,12 +608,6 @@ class Recorder:
         if expression is None:
             expression = Leaf(traced.value, late=True)
         return Symbolic.of(value, expression, self.asked)
-
-    def located(self, array: Array) -> None:
-        """Python is about to see where an array lies; only tensors from outside stay there."""
-        storage = self.tape.find(array)
-        if storage is None or storage.kind != OUTSIDE:
-            self.read("data_ptr")
 
     # Kernels
 

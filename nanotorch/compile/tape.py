@@ -107,11 +107,6 @@ class Entry:
     def __post_init__(self) -> None:
         self.args, self.outs = tuple(self.args), tuple(self.outs)
 
-    @property
-    def name(self) -> str:
-        """How reports call it."""
-        return getattr(self.fn, "__name__", str(self.fn))
-
     def inputs(self) -> list[Ref]:
         """The arrays among the arguments."""
         return refs_in(*self.args, *self.kwargs.values())
@@ -444,18 +439,13 @@ class Layout:
                 number = out.storage.number
                 if out.storage.kind != TEMPORARY or number in elsewhere or number in self.offsets:
                     continue
-                start = self.in_place(entry, out, position)
+                start, size = self.in_place(entry, out, position), aligned(out.storage.base.nbytes)
                 if start is None:
                     taken = [t for t in taken if t[2] >= position]
-                    start = gap(taken, aligned(out.storage.base.nbytes))
-                self.put(number, start, taken)
-
-    def put(self, number: int, start: int, taken: list[tuple[int, int, int]]) -> None:
-        """Give a temporary a place."""
-        stop = start + aligned(self.storages[number].base.nbytes)
-        self.offsets[number] = start
-        self.size = max(self.size, stop)
-        taken.append((start, stop, self.last_use(number)))
+                    start = gap(taken, size)
+                self.offsets[number] = start
+                self.size = max(self.size, start + size)
+                taken.append((start, start + size, self.last_use(number)))
 
     def last_use(self, number: int) -> int:
         """The last entry for which a storage must keep its values."""
@@ -534,8 +524,8 @@ def key_of(entry: Entry, versions: dict[int, int]) -> Any:
     if entry.kind not in ("ufunc", "reduce", "call"):
         return None
     args, kwargs = replaced(entry.args, name), replaced(entry.kwargs, name)
-    key = (entry.kind, entry.name, id(entry.fn), repr(args), repr(sorted(kwargs.items())))
-    return None if "object at 0x" in key[3] + key[4] else key
+    key = (entry.kind, id(entry.fn), repr(args), repr(sorted(kwargs.items())))
+    return None if "object at 0x" in key[2] + key[3] else key
 
 
 def source_of(entry: Entry) -> Ref | None:
@@ -594,17 +584,12 @@ class Tape:
         """An array that an entry has made."""
         return Ref(self.add_storage(owner(array), TEMPORARY), array)
 
-    def shorten(self, kept: set[int]) -> None:
-        """Apply all passes.
+    def fold_constants(self, kept: set[int]) -> None:
+        """What is computed from constants alone is a constant, of the value that it had.
 
         Args:
             kept: the numbers of storages that are seen after the step.
         """
-        self.fold_constants(kept)
-        self.drop_repetitions(kept)
-
-    def fold_constants(self, kept: set[int]) -> None:
-        """What is computed from constants alone is a constant, of the value that it had."""
         uses = Uses(self.entries)
         for position, entry in enumerate(self.entries):
             storage = entry.outs[0].storage
