@@ -51,9 +51,11 @@ def of_a_textbook() -> explain:
 
 def of_a_training_step() -> explain:
     task = build_experiment(load_config("bce_classification", ()))
-    batch = next(iter(task.batches(0)))
+    x, y = next(iter(task.batches(0)))
+    model, criterion = task.model, task.loss
     with explain() as page:
-        task.plain_step(batch)
+        loss = criterion(model(x), y)
+        loss.backward()
     return page
 
 
