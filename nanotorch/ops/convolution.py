@@ -104,61 +104,26 @@ def inside(size: int, stride: int, first: int, out: int) -> tuple[slice, slice]:
 
 
 PART = 700_000  # bytes
-WIDE = 64  # a row is wide enough for a matrix by itself
-LEAST = 128  # columns of a matrix, else
-NARROW, MANY = 12, 8  # rows at most so wide, of so many samples: copied faster with these together
+LEAST = 128  # columns of a matrix
 THIN = 4  # with fewer results at all places of a row, windows as a whole are faster
 FEW = 64  # elements of a window in a group at most, to have a product for each sample
 
 
-class Block:
-    """Memory of zeros ``(*lead, samples, *width)``.
+def place(input: Array, first: int, taps: Any, target: Array) -> None:
+    """Copy rows of the input.
 
     Args:
-        apart: with each sample by itself, where rows are wide.
-
-    Attributes:
-        memory: in the order that is the fastest.
-        array: a view in the order above.
-        apart: whether samples come first in memory.
-        narrow: whether they come last.
-        columns: of a row, of one sample if they are apart.
+        input: ``(N, G, C, rows, *across)``.
+        first: the row of the input that is the first one; it and others may be in the padding.
+        taps: of `Windows`.
+        target: ``(*kernel, G, C, rows, N, *width)``.
     """
-
-    def __init__(
-        self, lead: Ints, samples: int, width: Ints, dtype: Any, apart: bool = False
-    ) -> None:
-        n, dims = len(lead), range(len(lead) + 1, len(lead) + 1 + len(width))
-        self.apart = apart and math.prod(width) >= WIDE
-        self.narrow = not self.apart and samples >= MANY and width[-1] <= NARROW
-        self.columns = math.prod(width) * (1 if self.apart else samples)
-        if self.apart:
-            self.memory = np.zeros((samples, *lead, *width), dtype)
-            self.array = self.memory.transpose(*range(1, n + 1), 0, *dims)
-        elif self.narrow:
-            self.memory = np.zeros((*lead, *width, samples), dtype)
-            self.array = self.memory.transpose(*range(n), dims[-1], *[d - 1 for d in dims])
-        else:
-            self.memory = self.array = np.zeros((*lead, samples, *width), dtype)
-
-    def place(self, input: Array, first: int, taps: Any, target: Array) -> None:
-        """Copy rows of the input.
-
-        Args:
-            input: ``(N, G, C, rows, *across)``.
-            first: the row of the input that is the first one; it and others may be in the padding.
-            taps: of `Windows`.
-            target: `array` as ``(*kernel, G, C, rows, N, *width)``.
-        """
-        k = target.ndim - input.ndim
-        to, of = inside(input.shape[3], 1, first, target.shape[k + 2])
-        source = input[:, :, :, of].transpose(1, 2, 3, 0, *range(4, input.ndim))
-        if self.narrow and len(taps) > 1:
-            source = np.ascontiguousarray(np.moveaxis(source, 3, -1))
-            source = source.transpose(0, 1, 2, -1, *range(3, source.ndim - 1))
-        target = target[(*(slice(None),) * (k + 2), to)]
-        for here, there in taps:
-            target[here] = source[there]
+    k = target.ndim - input.ndim
+    to, of = inside(input.shape[3], 1, first, target.shape[k + 2])
+    source = input[:, :, :, of].transpose(1, 2, 3, 0, *range(4, input.ndim))
+    target = target[(*(slice(None),) * (k + 2), to)]
+    for here, there in taps:
+        target[here] = source[there]
 
 
 def parts(samples: int, each: int, width: int) -> Iterator[slice]:
@@ -174,19 +139,18 @@ def parts(samples: int, each: int, width: int) -> Iterator[slice]:
         yield slice(start, min(start + count, samples))
 
 
-def stacked(block: Block, lines: int, height: int, high: int, step: int) -> Array:
-    """Of a block's rows each ``high`` as one matrix: a view ``(..., height, high * lines, n)``.
+def stacked(block: Array, lines: int, columns: int, height: int, high: int, step: int) -> Array:
+    """Of a block's rows each ``high`` as one matrix: a view ``(G, height, high * lines, columns)``.
 
     Args:
+        block: ``(G, rows, ...)``.
         lines: of a row.
         step: how many rows the first ones of two matrices are apart.
     """
-    memory = block.memory
-    lead = memory.shape[: 3 if block.apart else 2]
-    rows = memory.reshape(*lead, lines, block.columns)
-    *outer, row, line, item = rows.strides
-    shape = (*lead[:-1], height, high * lines, block.columns)
-    return np.ndarray(shape, rows.dtype, rows, 0, (*outer, row * step, line, item))
+    rows = block.reshape(*block.shape[:2], lines, columns)
+    outer, row, line, item = rows.strides
+    shape = (len(rows), height, high * lines, columns)
+    return np.ndarray(shape, rows.dtype, rows, 0, (outer, row * step, line, item))
 
 
 def gathered(
@@ -208,23 +172,19 @@ def gathered(
     rows, kind, k = (height - 1) * step + high, input.dtype, len(kernel)
     matrix = np.ascontiguousarray(weight.swapaxes(2, 3))
     matrix = matrix.reshape(groups, 1, outputs, high * lines)
-    block = None
+    block = np.empty(0)
     bytes_each = kind.itemsize * groups * wide * (rows * lines + height * outputs)
     for part in parts(samples, bytes_each, wide):
         target = out[part]
         count = len(target)
-        if block is None or block.array.shape[-1 - k] != count:
-            block = Block((groups, rows, channels, *kernel), count, tuple(width), kind, True)
-            operand = stacked(block, lines, height, high, step)
-            if not block.apart:
-                result = Block((groups, height, outputs), count, tuple(width), kind)
-                products = result.memory.reshape(groups, height, outputs, result.columns)
-                values = result.array.transpose(3, 0, 2, 1, *range(4, 4 + k))
-            goal = block.array.transpose(*range(3, 3 + k), 0, 2, 1, *range(3 + k, 4 + 2 * k))
-        block.place(input[part], first, taps, goal)
-        if block.apart:
-            products = target.reshape(count, groups, outputs, height, wide).swapaxes(2, 3)
-            values = target
+        if not block.size or block.shape[-1 - k] != count:
+            block = np.zeros((groups, rows, channels, *kernel, count, *width), kind)
+            operand = stacked(block, lines, count * wide, height, high, step)
+            products = np.empty((groups, height, outputs, count * wide), kind)
+            values = products.reshape(groups, height, outputs, count, *width)
+            values = values.transpose(3, 0, 2, 1, *range(4, 4 + k))
+            goal = block.transpose(*range(3, 3 + k), 0, 2, 1, *range(3 + k, 4 + 2 * k))
+        place(input[part], first, taps, goal)
         np.matmul(matrix, operand, products)
         np.add(values, shift, target)
 
@@ -239,19 +199,19 @@ def scattered(input: Array, weight: Array, out: Array, first: int, step: int, ta
     matrix = np.ascontiguousarray(weight.transpose(0, *range(4, 4 + k), 1, 3, 2))
     matrix = matrix.reshape(groups, 1, lines, high * channels)
     multiply: Any = np.multiply if high * channels == 1 else np.matmul
-    block = None
+    block = np.empty(0)
     bytes_each = kind.itemsize * groups * wide * (rows * channels + height * lines)
     for part in parts(samples, bytes_each, wide):
         target = out[part]
         count = len(target)
-        if block is None or block.array.shape[-1 - k] != count:
-            block = Block((groups, rows, channels), count, across, kind)
-            operand = stacked(block, channels, height, high, step)
-            result = Block((groups, height, *kernel, outputs), count, across, kind)
-            products = result.memory.reshape(groups, height, lines, result.columns)
+        if not block.size or block.shape[-1 - k] != count:
+            block = np.zeros((groups, rows, channels, count, *across), kind)
+            operand = stacked(block, channels, count * wide, height, high, step)
+            products = np.empty((groups, height, lines, count * wide), kind)
+            values = products.reshape(groups, height, *kernel, outputs, count, *across)
             order = (*range(2, 2 + k), 3 + k, 0, 2 + k, 1, *range(4 + k, 4 + 2 * k))
-            values = result.array.transpose(order)
-        block.place(input[part], first, [(..., ...)], block.array.swapaxes(1, 2))
+            values = values.transpose(order)
+        place(input[part], first, [(..., ...)], block.swapaxes(1, 2))
         multiply(matrix, operand, products)
         for here, there in taps:
             piece = target[there]
@@ -356,10 +316,9 @@ def correlated_alone(g: Array, input: Array, at: Windows) -> Array:
         if at.single:
             columns = np.ascontiguousarray(some[at.taps[0][1]])
         else:
-            block = Block((*some.shape[1:4], *kernel), len(some), width, g.dtype, True)
-            order = (*range(3, 3 + k), 0, 1, 2, *range(3 + k, 4 + 2 * k))
-            block.place(some, 0, at.taps, block.array.transpose(order))
-            columns = np.moveaxis(block.array, 3 + k, 0)
+            columns = np.zeros((*some.shape[:4], *kernel, *width), g.dtype)
+            order = (*range(4, 4 + k), 1, 2, 3, 0, *range(4 + k, 4 + 2 * k))
+            place(some, 0, at.taps, columns.transpose(order))
         columns = columns.reshape(len(some), groups, lines, wide).swapaxes(2, 3)
         total += np.matmul(values.reshape(len(some), groups, outputs, wide), columns).sum(0)
     return total
@@ -374,22 +333,21 @@ def correlated_rows(g: Array, input: Array, at: Windows) -> Array:
     for phase in range(step):
         high, start = len(range(phase, tall, step)), at.start[0] + phase
         source, first = input[:, :, :, start % step :: step], start // step
-        rows, block = height + high - 1, None
+        rows, block = height + high - 1, np.empty(0)
         bytes_each = kind.itemsize * groups * wide * (rows * lines + height * outputs)
         for part in parts(samples, bytes_each, wide * height):
             some = g[part]
-            if block is None or block.array.shape[-1 - k] != len(some):
-                block = Block((groups, channels, *kernel, rows), len(some), tuple(width), kind)
-                order = (*range(2, 2 + k), 0, 1, *range(2 + k, 4 + 2 * k))
-                target = block.array.transpose(order)
-                memory = block.memory.reshape(groups, lines, rows, block.columns)
+            count, columns = len(some), len(some) * wide
+            if not block.size or block.shape[-1 - k] != count:
+                block = np.zeros((groups, channels, *kernel, rows, count, *width), kind)
+                target = block.transpose(*range(2, 2 + k), 0, 1, *range(2 + k, 4 + 2 * k))
+                memory = block.reshape(groups, lines, rows, columns)
                 of_group, line, row, item = memory.strides
-                size = (high, groups, lines, height * block.columns)
+                size = (high, groups, lines, height * columns)
                 operand = np.ndarray(size, kind, memory, 0, (row, of_group, line, item))
-            block.place(source[part], first, at.taps, target)
-            inner = (*range(4, 4 + k), 0) if block.narrow else (0, *range(4, 4 + k))
-            values = np.ascontiguousarray(some.transpose(1, 3, *inner, 2))
-            values = values.reshape(groups, height * block.columns, outputs)
+            place(source[part], first, at.taps, target)
+            values = np.ascontiguousarray(some.transpose(1, 3, 0, *range(4, 4 + k), 2))
+            values = values.reshape(groups, height * columns, outputs)
             total[phase::step] += np.matmul(operand, values)
     total = total.reshape(tall, groups, channels, *kernel, outputs)
     return total.transpose(1, 3 + k, 2, 0, *range(3, 3 + k))

@@ -9,7 +9,6 @@ import numpy as np
 from nanotorch._core.batched import elementwise, leading
 from nanotorch._core.op import Array, hidden_op, in_half
 from nanotorch._core.sums import HALF, SINGLE, ones
-from nanotorch._core.tensor import Tensor
 from nanotorch.ops.activation import (
     R,
     erf,
@@ -208,51 +207,6 @@ def quarters(gates: Any) -> tuple[Any, Any, Any, Any]:
     return gates[:, :n], gates[:, n : 2 * n], gates[:, 2 * n : 3 * n], gates[:, 3 * n :]
 
 
-@hidden_op(results=("d_gates", "d_hx", "d_cx"), wide=True)
-def sweep_back(
-    g_hidden: Array, g_cells: Array | None, activated: Array, squashed: Array, before: Array,
-    weight: Array, sizes: Sizes, reverse: bool,
-) -> tuple[Array, Array, Array]:  # fmt: skip
-    """What `lstm_slopes` composes, for sequences of one length without projection, bit by bit.
-
-    Args:
-        squashed: tanh(c) after every step.
-        before: c before every step.
-    """
-    width, count = before.shape[1], sizes[0]
-    one = activated.dtype.type(1)
-    i, f, m, o = quarters(activated)
-    d_gates = one - activated
-    d_gates *= activated
-    of_i, of_f, of_m, of_o = quarters(d_gates)
-    of_i *= m
-    of_f *= before
-    np.multiply(m, m, out=of_m)
-    np.subtract(one, of_m, out=of_m)
-    of_m *= i
-    of_o *= squashed
-    to_cells = squashed * squashed
-    np.subtract(one, to_cells, out=to_cells)
-    to_cells *= o
-    back_h, back_c, d_h, d_c = (np.zeros((count, width), weight.dtype) for _ in range(4))
-    for number, (start, stop) in enumerate(rows_in_order(sizes, not reverse)):
-        np.copyto(d_h, g_hidden[start:stop])
-        if number:
-            d_h += back_h
-        np.multiply(d_h, to_cells[start:stop], out=d_c)
-        if g_cells is not None:
-            d_c += g_cells[start:stop]
-        if number:
-            d_c += back_c
-        d = d_gates[start:stop]
-        parts = d.reshape(count, 4, width)
-        parts[:, :3] *= d_c[:, None]
-        parts[:, 3] *= d_h
-        np.matmul(d, weight, out=back_h)
-        np.multiply(d_c, f[start:stop], out=back_c)
-    return d_gates, back_h, back_c
-
-
 def lstm_slopes(
     g: Any, hidden: Any, cells: Any, activated: Any, hx: Any, cx: Any, weight: Any, projection: Any,
     sizes: Sizes, reverse: bool,
@@ -267,48 +221,34 @@ def lstm_slopes(
     hidden = reshape(hidden, (rows, shape[-1]))
     g_hidden = vanishing(hidden) if g_hidden is None else reshape(g_hidden, (rows, shape[-1]))
     squashed, before = tanh(cells), states_before(cells, cx, sizes, reverse)
-    d_projection = None
-    single = isinstance(cells, Tensor) or g_activated is not None or projection is not None
-    if not single and sizes[0] == sizes[-1]:
-        d_gates, d_hx, d_cx = sweep_back(
-            g_hidden, g_cells, activated, squashed, before, weight, sizes, reverse
-        )
-    else:
-        i, f, m, o = quarters(activated)
-        to_cells = o * (1.0 - squashed * squashed)
-        of_i, of_f = m * (i * (1.0 - i)), before * (f * (1.0 - f))
-        of_m, of_o = i * (1.0 - m * m), squashed * (o * (1.0 - o))
-        of_cells = cat_along((of_i, of_f, of_m), 1)
-        own = None
-        if g_activated is not None:  # in the derivative of a derivative
-            bends = (i * (1.0 - i), f * (1.0 - f), 1.0 - m * m, o * (1.0 - o))
-            own = g_activated * cat_along(bends, 1)
-        back_h, back_c, steps, outputs = Returning(), Returning(), [], []
-        for start, stop in rows_in_order(sizes, not reverse):
-            d_h = back_h.added_to(g_hidden[start:stop])
-            outputs.append(d_h)
-            if projection is not None:
-                d_h = mm(d_h, projection)
-            d_c = d_h * to_cells[start:stop]
-            d_c = back_c.added_to(d_c if g_cells is None else d_c + g_cells[start:stop])
-            d = cat_along((by_parts(of_cells[start:stop], d_c), d_h * of_o[start:stop]), 1)
-            if own is not None:
-                d = d + own[start:stop]
-            steps.append(d)
-            back_h.held, back_c.held = mm(d, weight), d_c * f[start:stop]
-        d_gates, d_hx, d_cx = in_time(steps, reverse), back_h.initial(), back_c.initial()
+    i, f, m, o = quarters(activated)
+    to_cells = o * (1.0 - squashed * squashed)
+    of_i, of_f = m * (i * (1.0 - i)), before * (f * (1.0 - f))
+    of_m, of_o = i * (1.0 - m * m), squashed * (o * (1.0 - o))
+    factors = cat_along((of_i, of_f, of_m, of_o), 1)
+    own = None
+    if g_activated is not None:  # in the derivative of a derivative
+        bends = (i * (1.0 - i), f * (1.0 - f), 1.0 - m * m, o * (1.0 - o))
+        own = g_activated * cat_along(bends, 1)
+    back_h, back_c, steps, outputs = Returning(), Returning(), [], []
+    for start, stop in rows_in_order(sizes, not reverse):
+        d_h = back_h.added_to(g_hidden[start:stop])
+        outputs.append(d_h)
         if projection is not None:
-            d_projection = mm(t(in_time(outputs, reverse)), o * squashed)
+            d_h = mm(d_h, projection)
+        d_c = d_h * to_cells[start:stop]
+        d_c = back_c.added_to(d_c if g_cells is None else d_c + g_cells[start:stop])
+        d = factors[start:stop] * cat_along((d_c, d_c, d_c, d_h), 1)
+        if own is not None:
+            d = d + own[start:stop]
+        steps.append(d)
+        back_h.held, back_c.held = mm(d, weight), d_c * f[start:stop]
+    d_gates, d_projection = in_time(steps, reverse), None
+    if projection is not None:
+        d_projection = mm(t(in_time(outputs, reverse)), o * squashed)
     d_weight = mm(t(d_gates), states_before(hidden, hx, sizes, reverse))
     d_gates = reshape(d_gates, (*shape[:-1], activated.shape[1]))
-    return d_gates, d_hx, d_cx, d_weight, d_projection
-
-
-def by_parts(factors: Any, d: Any) -> Any:
-    """Factors of three gates beside each other, each times ``d``."""
-    count, width = d.shape
-    thrice = reshape(factors, (count, 3, width)) * reshape(d, (count, 1, width))
-    return reshape(thrice, (count, 3 * width))
+    return d_gates, back_h.initial(), back_c.initial(), d_weight, d_projection
 
 
 @hidden_op(
@@ -404,7 +344,7 @@ def gru_slopes(
     for start, stop in rows_in_order(sizes, not reverse):
         d_h = back.added_to(g_hidden[start:stop])
         arrived.append(d_h)
-        d = by_parts(factors[start:stop], d_h)
+        d = factors[start:stop] * cat_along((d_h, d_h, d_h), 1)
         if own is not None:
             d = d + own[start:stop]
         steps.append(d)

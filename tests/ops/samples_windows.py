@@ -207,11 +207,6 @@ RECURRENT: Table = {
         s(x(6, 8), x(3, 1), x(3, 2), x(8, 1), x(1, 2), FALLING, True),
         torch=None,
     ),
-    "sweep_back": rows(
-        s(x(4, 2), None, x(4, 8), x(4, 2), x(4, 2), x(8, 2), EVEN, False),
-        s(x(4, 2), x(4, 2), x(4, 8), x(4, 2), x(4, 2), x(8, 2), EVEN, True),
-        torch=None,
-    ),
     "gru_steps": rows(
         s(x(2, 2, 6), x(2, 2), x(6, 2), x(6), EVEN, False),
         s(x(2, 2, 6), x(2, 2), x(6, 2), None, EVEN, True),

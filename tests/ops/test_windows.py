@@ -99,9 +99,8 @@ LIMITS = [
     {},
     {"PART": 1, "LEAST": 1},
     {"PART": 3000, "LEAST": 1},
-    {"WIDE": 1, "THIN": 1},
-    {"NARROW": 0, "THIN": 1, "FEW": 0},
-    {"NARROW": 99, "MANY": 1, "THIN": 1, "FEW": 0},
+    {"THIN": 1},
+    {"THIN": 1, "FEW": 0},
     {"THIN": 99, "FEW": 99},
 ]
 
