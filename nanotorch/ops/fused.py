@@ -2,7 +2,6 @@
 
 import functools
 import math
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,13 +16,10 @@ from nanotorch._core.sums import (
     HALF,
     OF_BLAS,
     SINGLE,
-    inner_products,
     pick,
-    sum_columns,
     sum_of_squares,
     sum_over,
     sum_products,
-    sum_rows,
     sum_whole,
 )
 from nanotorch._core.tensor import Tensor, observers, wrap
@@ -436,76 +432,6 @@ def smooth_l1(input: Array, target: Array, reduction: str, beta: float) -> Array
     return reduced(pick(e < limit, half * e * e / limit, e - half * limit), reduction)
 
 
-# The kernels of layer normalization: the rows of a matrix standardized, and the gradients.
-#
-# A few rows at a time go through all the steps, so that what lies between them stays near the
-# processor; and sums along a row are products with a vector.
-
-
-TOGETHER = 1 << 15  # elements of the rows that are taken at once
-
-
-def pieces(rows: int, columns: int) -> Iterator[slice]:
-    """The rows in parts."""
-    step = max(1, TOGETHER // max(columns, 1))
-    for start in range(0, rows, step):
-        yield slice(start, start + step)
-
-
-def standardize(x: Array, w: Any, b: Any, eps: float) -> tuple[Array, Array, Array]:
-    """``h w + b`` with ``h = (x - mean) r`` and ``r = 1 / √(variance + eps)`` of each row; h; r."""
-    hat, out = np.empty_like(x), np.empty_like(x)
-    scale = np.empty((len(x), 1), x.dtype)
-    count, least = x.dtype.type(x.shape[1]), x.dtype.type(eps)
-    for part in pieces(*x.shape):
-        h, o = hat[part], out[part]
-        mean = sum_columns(x[part])
-        mean /= count
-        np.subtract(x[part], mean[:, None], h)
-        root = inner_products(h, h)
-        root /= count
-        root += least
-        r = np.divide(1, np.sqrt(root, root)[:, None], scale[part])
-        h *= r
-        if w is None:
-            o[...] = h
-        else:
-            np.multiply(h, w, o)
-        if b is not None:
-            o += b
-    return out, hat, scale
-
-
-def slopes_of_rows(
-    g: Array, w: Any, hat: Array, scale: Array, affine: bool
-) -> tuple[Array, Array, Array]:
-    """``r (g w - m(g w) - h m(g w h))`` with ``m`` for the mean of a row; Σ g h and Σ g over rows.
-
-    Args:
-        hat, scale: ``h`` and ``r``.
-        affine: whether the sums are wanted; otherwise they are empty.
-    """
-    slopes = np.empty_like(g)
-    of_weight, of_bias = np.zeros((2, g.shape[1] if affine else 0), g.dtype)
-    count = g.dtype.type(g.shape[1])
-    for part in pieces(*g.shape):
-        of_part, h, s = g[part], hat[part], slopes[part]
-        taken = of_part * h
-        if affine:
-            of_weight += sum_rows(taken)
-            of_bias += sum_rows(of_part)
-        if w is not None:
-            of_part = np.multiply(of_part, w, s)
-        along, level = inner_products(of_part, h), sum_columns(of_part)
-        along /= count
-        level /= count
-        np.multiply(h, along[:, None], taken)
-        taken += level[:, None]
-        np.subtract(of_part, taken, s)
-        s *= scale[part]
-    return slopes, of_weight, of_bias
-
-
 # What batch, group and layer normalization share.
 #
 # Each standardizes groups of elements, `h = (x - mean) r` with `r = 1 / √(variance + eps)`, and
@@ -555,7 +481,7 @@ class Kept:
     Attributes:
         mean, scale: mean and `r` of each group.
         fixed: they were given, and do not depend on the input.
-        centred: `x - mean`; of rows, which have a weight for each element, times `r` already.
+        centred: `x - mean`; of rows, which have a weight for each element, times `r`.
     """
 
     __slots__ = ("centred", "fixed", "mean", "scale")
@@ -682,10 +608,17 @@ def normalization_backward(
             taken += sum_over(sums, rest, True) * share
             of_input -= taken
     else:
-        w = None if weight is None else weight.reshape(-1)
-        of_input, of_weight, of_bias = slopes_of_rows(
-            g, w, kept.centred, kept.scale, plan.affine is not None
-        )
+        hat, count = kept.centred, g.dtype.type(plan.size)
+        taken = g * hat
+        if plan.affine is not None:
+            of_weight, of_bias = (sum_over(v, plan.others, True) for v in (taken, g))
+        of_input = g if weight is None else g * weight.reshape(plan.weight)
+        along = sum_products(of_input, hat, plan.axes, True) / count
+        level = sum_over(of_input, plan.axes, True) / count
+        np.multiply(hat, along, out=taken)
+        taken += level
+        of_input = np.subtract(of_input, taken, out=taken)
+        of_input *= kept.scale
     affine = (0,) if plan.affine is None else plan.affine
     kind = grad.dtype if weight is None else weight.dtype
     wanted = ((grad.shape, grad.dtype), (affine, kind), (affine, kind))
@@ -731,12 +664,15 @@ def normalization(name: str, kernel_name: str, **declared: Any) -> Any:
             kept.scale = reciprocal_root(moments(input, plan, kept), eps)
         w = None if weight is None else weight.reshape(plan.weight)
         b = None if bias is None else bias.reshape(plan.weight)
-        factor = kept.scale if w is None else kept.scale * w
+        factor = kept.scale if w is None or not plan.inner else kept.scale * w
         if kept.fixed:
             out = canonical(input, plan) * factor
             b = -kept.mean * factor if b is None else b - kept.mean * factor
-        else:
+        elif plan.inner:
             out = kept.centred * factor
+        else:
+            kept.centred *= kept.scale
+            out = kept.centred * (1 if w is None else w)
         if b is not None:
             out += b
         return out.reshape(input.shape).astype(input.dtype, copy=False)
@@ -775,22 +711,10 @@ def normalized_of_all(call: Call) -> Any:
     return out
 
 
-@hidden_op(**SLOPES, node="NativeLayerNormBackward0", batch=normalized_of_all, wide=True)
-def normalize_last(
-    input: Array, weight: Array | None, bias: Array | None, plan: Any, eps: float, kept: Kept
-) -> Array:
-    """``(input - mean) / √(variance + eps) * weight + bias`` over the last dimensions.
-
-    Args:
-        plan: of `last_dimensions`.
-        kept: for the gradients.
-    """
-    need_kind("LayerNormKernelImpl", input)
-    x = canonical(input, plan)
-    w = None if weight is None else weight.reshape(-1)
-    b = None if bias is None else bias.reshape(-1)
-    out, kept.centred, kept.scale = standardize(x, w, b, eps)
-    return out.reshape(input.shape).astype(input.dtype, copy=False)
+normalize_last = normalization(
+    "normalize_last", "LayerNormKernelImpl", node="NativeLayerNormBackward0",
+    batch=normalized_of_all, wide=True,
+)  # fmt: skip
 
 
 # Weights as lengths and directions.
