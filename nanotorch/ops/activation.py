@@ -636,9 +636,13 @@ def signbit(input: Array) -> Array:
 # Functions
 
 
-@op(
-    input=lambda g, input, eps: logit_backward(g, input, eps), cast="float", inplace=True, wide=True
-)
+def logit_slope(g: Any, input: Any, eps: float | None) -> Any:
+    """The gradient of `logit`: 0 beyond its limits, or nan where it has none."""
+    low, high, beyond = (0, 1, math.nan) if eps is None else (eps, 1 - eps, 0.0)
+    return where((input >= low) & (input <= high), g / (input * (1 - input)), beyond)
+
+
+@op(input=logit_slope, cast="float", inplace=True, wide=True)
 def logit(input: Array, eps: float | None = None) -> Array:
     """``log(input / (1 - input))``, the inverse of the sigmoid; nan outside [0, 1].
 
@@ -649,19 +653,6 @@ def logit(input: Array, eps: float | None = None) -> Array:
         kind = input.dtype.type
         input = np.clip(input, kind(eps), kind(1 - eps))
     return np.log(input / (1 - input))
-
-
-@hidden_op(
-    g=lambda g, input, eps: logit_backward(g, input, eps),
-    input=lambda g, out, input: g * out * (2 * input - 1) / (input * (1 - input)),
-    batch=elementwise, wide=True,
-)  # fmt: skip
-def logit_backward(g: Array, input: Array, eps: float | None) -> Array:
-    """The gradient of `logit`: 0 beyond its limits, or nan where it has none."""
-    slope = g / (input * (1 - input))
-    if eps is None:
-        return np.where((input < 0) | (input > 1), g.dtype.type(math.nan), slope)
-    return np.where((input >= eps) & (input <= 1 - eps), slope, g.dtype.type(0))
 
 
 @op(
@@ -676,10 +667,8 @@ def logit_backward(g: Array, input: Array, eps: float | None) -> Array:
 )  # fmt: skip
 def sinc(input: Array) -> Array:
     """``sin(π input) / (π input)``, 1 at 0."""
-    wide = input.astype(np.result_type(input, np.float32), copy=False)
-    angle = wide * wide.dtype.type(math.pi)
-    out = np.where(wide == 0, wide.dtype.type(1), np.sin(angle) / angle)
-    return out.astype(input.dtype, copy=False)
+    angle = input * input.dtype.type(math.pi)
+    return np.where(input == 0, input.dtype.type(1), np.sin(angle) / angle)
 
 
 # Quotients of polynomials, highest power first: near the middle, further out, and in the tails.

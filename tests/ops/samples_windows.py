@@ -56,7 +56,6 @@ def indices(name: str) -> Any:
 
 
 POOLING: Table = {
-    "pool_pick": rows(s(x(2, 3, 4), given([[[0, 5], [11, 5]], [[1, 2], [3, 0]]]), 2), torch=None),
     "max_pool1d": rows(
         s(x(2, 2, 6), 2), s(x(2, 7), 3, 2, 1), s(x(1, 2, 6), 2, 2, 0, 2, True), bad(x(2, 2, 6), 7),
         bad(x(2, 2, 6), 2, padding=2), bad(x(6), 2), bad(x(2, 2, 6), 0),
