@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core.random import Twister
+from nanotorch._core.random import Twister, written
 from nanotorch.compile.tape import (
     CONSTANT,
     OPERATORS,
@@ -666,7 +666,7 @@ class Rollback:
             operand: gives the source of a storage's array.
         """
         copies = "".join(f"{operand(storage)}.copy('K'), " for storage in self.saved.values())
-        marks = [f"{name_of(mark, 'f')}({name_of(drawn)}), " for drawn in self.drawn.values()]
+        marks = [f"{name_of(drawn._mark, 'f')}(), " for drawn in self.drawn.values()]
         return f"before = ({copies}), ({''.join(marks)})"
 
     def restore(self, before: Any, found: Mapping[str, Any]) -> None:
@@ -680,7 +680,7 @@ class Rollback:
             slot = storage.kind == SLOT
             np.copyto(found[f"x{storage.number}"] if slot else storage.base, copy)
         for generator, position in zip(self.drawn.values(), marks, strict=True):
-            back(generator, position)
+            Twister.set_state(generator, written(position))
 
     def put_back(self, error: Exception, first: int, starts: list[int]) -> None:
         """As it was before the replay.
@@ -714,13 +714,3 @@ def may_raise(entry: Entry) -> bool:
         return True
     integers = any(ref.array.dtype.kind in "iu" for ref in entry.inputs())
     return integers and entry.kind in ("call", "effect")
-
-
-def mark(generator: Twister) -> Any:
-    """Where a generator is in its stream."""
-    return generator._bits.state, generator._spare, generator._fresh, generator._seed
-
-
-def back(generator: Twister, state: Any) -> None:
-    """Go on from there."""
-    generator._bits.state, generator._spare, generator._fresh, generator._seed = state

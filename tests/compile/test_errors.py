@@ -8,7 +8,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch import nn, optim
-from nanotorch.compile.codegen import Rollback, back, mark
+from nanotorch.compile.codegen import Rollback
 from nanotorch.compile.tape import OUTSIDE, TEMPORARY, Entry, Ref, Storage
 from nanotorch.nn import functional as F
 from tests.compile.beside import array, flat, of_leaf, snapshot, usual
@@ -146,16 +146,6 @@ def test_an_error_after_python_has_changed_something_is_not_had_twice() -> None:
     with pytest.raises(IndexError, match="out of bounds"):
         compiled()
     assert counts["calls"] == 2
-
-
-def test_a_generator_goes_back() -> None:
-    generator = torch.Generator()
-    generator.manual_seed(3)
-    torch.randn(17, generator=generator)  # of which one is left over
-    before = mark(generator)
-    expected = [torch.randn(5, generator=generator).tolist() for _ in range(3)]
-    back(generator, before)
-    assert [torch.randn(5, generator=generator).tolist() for _ in range(3)] == expected
 
 
 def test_what_cannot_be_put_back_is_raised_as_it_is() -> None:
