@@ -236,8 +236,8 @@ def gradcheck(
         raise AssertionError("check_forward_ad or check_backward_ad has to be True")
     if check_forward_ad or check_batched_forward_grad:
         raise NotImplementedError("gradcheck: nanotorch has no forward-mode differentiation")
-    arguments = (inputs,) if isinstance(inputs, Tensor) else tuple(as_list(inputs))
-    points = moved_inputs(arguments)
+    arguments = tuple(as_list(inputs))
+    points = differentiable(arguments)
     if not points:
         raise ValueError("gradcheck expects at least one input tensor to require gradient")
     for position, a in enumerate(arguments):
@@ -290,7 +290,7 @@ def gradgradcheck(
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise AssertionError("check_fwd_over_rev or check_rev_over_rev has to be True")
-    arguments = (inputs,) if isinstance(inputs, Tensor) else tuple(as_list(inputs))
+    arguments = tuple(as_list(inputs))
     if grad_outputs is None:
         outputs = differentiable(func(*arguments))
         weights = [ops.randn_like(out.detach()) for out in outputs]
@@ -304,7 +304,7 @@ def gradgradcheck(
         points, weights = args[: len(arguments)], args[len(arguments) :]
         with enable_grad():
             outputs = differentiable(func(*points))
-        grads = grad(outputs, moved_inputs(points), weights, create_graph=True, allow_unused=True)
+        grads = grad(outputs, differentiable(points), weights, create_graph=True, allow_unused=True)
         return tuple(g for g in grads if g is not None)
 
     return gradcheck(
@@ -319,15 +319,9 @@ def as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, Sequence) else [value]
 
 
-def differentiable(outputs: Any) -> list[Tensor]:
-    """Those of a function's outputs that require grad."""
-    several = [outputs] if isinstance(outputs, Tensor) else as_list(outputs)
-    return [out for out in several if out.requires_grad]
-
-
-def moved_inputs(arguments: Sequence[Any]) -> list[Tensor]:
-    """Those of the arguments with respect to which gradients are checked."""
-    return [a for a in arguments if isinstance(a, Tensor) and a.requires_grad]
+def differentiable(values: Any) -> list[Tensor]:
+    """Those of a function's arguments or outputs that are tensors and require grad."""
+    return [v for v in as_list(values) if isinstance(v, Tensor) and v.requires_grad]
 
 
 def check_backward(
@@ -335,7 +329,7 @@ def check_backward(
     nondet_tol: float,
 ) -> None:  # fmt: skip
     """Compare the Jacobians, and two backward passes with each other."""
-    points = moved_inputs(arguments)
+    points = differentiable(arguments)
     several = as_list(func(*arguments))
     outputs = differentiable(several)
     numerical = differences(func, arguments, several, eps)
@@ -389,7 +383,7 @@ def differences(
     def values() -> list[Tensor]:
         return [out.detach().clone() for out in as_list(func(*arguments))]
 
-    points = moved_inputs(arguments)
+    points = differentiable(arguments)
     jacobians = [
         [np.zeros((p.numel(), out.numel()), out._array.dtype) for p in points] for out in outputs
     ]

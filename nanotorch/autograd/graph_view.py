@@ -462,7 +462,7 @@ def lay_out(sizes: Sequence[tuple[float, float]], edges: Sequence[Edge]) -> Layo
         y = bottoms[-1] + gap
     middle = [(tops[r] + bottoms[r]) / 2 for r in rows.rank]
     places = [Place(xs[i], middle[i], rows.widths[i], rows.heights[i]) for i in range(len(sizes))]
-    routes = trace(rows, edges, xs, tops, bottoms)
+    routes = trace(rows, edges, xs, tops, bottoms, middle)
     width = max((x + w / 2 for x, w in zip(xs, rows.widths, strict=True)), default=0.0)
     return Layout(places, routes, width, bottoms[-1] if bottoms else 0.0)
 
@@ -485,10 +485,9 @@ def entry_of(segment: Segment, xs: Sequence[float]) -> float:
 
 def trace(
     rows: Rows, edges: Sequence[Edge], xs: Sequence[float], tops: Sequence[float],
-    bottoms: Sequence[float],
+    bottoms: Sequence[float], middle: Sequence[float],
 ) -> list[Route]:  # fmt: skip
     """The ways from the bottom of a source, through the rows between, to the top of a target."""
-    middle = [(tops[r] + bottoms[r]) / 2 for r in rows.rank]
     gone: set[int] = set()  # stand-ins that some route passes already
     routes = []
     for edge, segments in zip(edges, rows.routes, strict=True):

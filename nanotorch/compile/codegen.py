@@ -331,7 +331,6 @@ def lower(tape: Tape) -> None:
 
 
 MISS: Any = object()  # what a replay returns when a guard does not hold
-COPY_CALLS = (np.ndarray.astype, np.ndarray.copy, np.array)
 BY_NAME = (np.maximum, np.minimum)  # whose third argument may become an operand
 SIMPLE = (int, bool, type(None), str)
 
@@ -559,32 +558,18 @@ class Calls:
         return f"{self.names.of(entry.fn, 'f')}({', '.join([*args, target, *named])})"
 
     def reduction(self, entry: Entry) -> str:
-        (out,) = entry.outs
-        function = self.names.of(entry.fn, "f")
+        (out,), local = entry.outs, self.is_local(entry.outs[0])
         args = [self.value(a) for a in entry.args]
-        given = dict(entry.kwargs)
-        local = self.is_local(out)
-        target = "None" if local else self.operand(out)
+        args += [f"{name}={self.value(v)}" for name, v in entry.kwargs.items()]
+        args += [] if local else [f"out={self.operand(out)}"]
         left = f"v{out.storage.number} = " if local else ""
-        if entry.fn.__name__ == "reduce" and set(given) <= {"axis", "dtype", "keepdims"}:
-            rest = [self.value(given.get(n, d)) for n, d in (("axis", 0), ("dtype", None))]
-            keep = [self.value(given["keepdims"])] if given.get("keepdims") else []
-            tail = [] if local and not keep else [target]
-            return f"{left}{function}({', '.join([*args, *rest, *tail, *keep])})"
-        named = [f"{name}={self.value(v)}" for name, v in given.items()]
-        named += [] if local else [f"out={target}"]
-        return f"{left}{function}({', '.join([*args, *named])})"
+        return f"{left}{self.names.of(entry.fn, 'f')}({', '.join(args)})"
 
     def effect(self, entry: Entry) -> str:
-        args = entry.args
         if entry.fn is operator.setitem:
-            index = args[1]
-            if type(index) is tuple and len(index) == 1:
-                index = index[0]
+            target, index, value = entry.args
             plain = "..." if index is ... else self.value(index)
-            return f"{self.operand(args[0])}[{plain}] = {self.value(args[2])}"
-        if entry.fn is np.copyto and len(args) == 2 and set(entry.kwargs) <= {"casting"}:
-            return f"{self.operand(args[0])}[...] = {self.value(args[1])}"
+            return f"{self.operand(target)}[{plain}] = {self.value(value)}"
         return self.plain_call(entry)
 
     def plain_call(self, entry: Entry) -> str:
@@ -605,8 +590,6 @@ class Calls:
         reshaped = self.names.of(Reshaped) if checked else ""
         if len(outs) == 1:
             (out,) = outs
-            if entry.fn in COPY_CALLS and not self.is_local(out):
-                return [f"{self.target(out)} = {self.value(entry.args[0])}"]
             if not checked:
                 return [f"{self.target(out)} = {self.plain_call(entry)}"]
             name = f"v{out.storage.number}"

@@ -363,8 +363,7 @@ class Plan:
             "tracing and plan.verified",  # by another step, which this one may be a part of
             *self.argument_guards(),
         ]  # fmt: skip
-        later = self.leaf_checks()
-        tests += check_guards([c for c in self.checks if not (c.counted or c in later)], names)
+        tests += check_guards([check for check in self.checks if not check.counted], names)
         tests.append("changes[0] != seen[0] and not plan.unchanged()")
         lines = [f"if {test}: return MISS" for test in tests]
         return lines + self.option_guards() + self.slot_guards() + self.holder_guards()
@@ -441,25 +440,12 @@ class Plan:
         """See that nobody else holds the gradients of the last step, which are overwritten."""
         if not self.grad_names:
             return []
-        found = "[*map(count, held)]"
-        if len(self.grad_names) == 1:
-            found = "[count({1}), count({2})]".format(*self.grad_names[0])
         # A leaf that let go of its gradient and somebody who holds it count alike.
         theirs = " and ".join(f"{leaf}._grad is {grad}" for leaf, grad, _ in self.grad_names)
         return [
-            f"if (found := {found}) != counted[0] or not ({theirs}):",
-            *[
-                f"    if {test}: return MISS"
-                for test in check_guards(self.leaf_checks(), self.names)
-            ],
+            f"if (found := [*map(count, held)]) != counted[0] or not ({theirs}):",
             "    if found != counted[1] and not plan.alone(): return plan.share()",
         ]
-
-    def leaf_checks(self) -> list[Check]:
-        """Checks that leaves have a gradient: known of those that have that of the last step."""
-        leaves = {id(vars(self.names.objects[leaf])) for leaf, *_ in self.grad_names}
-        found = [c for c in self.checks if c.kind == "grad" and id(c.container) in leaves]
-        return [] if any(check.value for check in found) else found
 
     # Numbers of optimizers
 

@@ -513,8 +513,6 @@ def key_of(entry: Entry, versions: dict[int, int]) -> Any:
         return f"{type(part)} {part!r}"
 
     def name(ref: Ref) -> Any:
-        if ref.storage.kind == CONSTANT and ref.array.size <= 16:
-            return (ref.array.tobytes(), ref.array.shape, ref.array.strides, ref.array.dtype.str)
         return (*ref.key, versions[ref.storage.number])
 
     if entry.opaque or not entry.fresh or len(entry.outs) != 1:

@@ -501,18 +501,12 @@ class WorkerInfo:
     worker_method: str | None = "multiprocessing"
 
 
-class _Current:
-    """The worker that this process is."""
-
-    info: WorkerInfo | None = None
-
-
-current = _Current()
+current: list[WorkerInfo | None] = [None]  # the worker that this process is
 
 
 def get_worker_info() -> WorkerInfo | None:
     """Which worker this is; None outside of the workers of a `DataLoader`."""
-    return current.info
+    return current[0]
 
 
 # Where a pass through a loader stands, so that another process can resume there.

@@ -221,10 +221,10 @@ def work(job: Job, end: socket.socket) -> None:
     sender.start()
     try:
         seed = job.base_seed + job.id
-        current.info = WorkerInfo(job.id, job.count, seed, job.plan.dataset)
+        current[0] = WorkerInfo(job.id, job.count, seed, job.plan.dataset)
         answer(job, seed, inbox, outbox)
     finally:
-        current.info = None
+        current[0] = None
         outbox.put(None)
         sender.join()
 
