@@ -130,12 +130,10 @@ class ProcessContext:
             text = f"\n\n-- Process {index} terminated with the following error:\n{told}"
             return ProcessRaisedException(text, index, process.pid)
         code = process.exitcode
-        if code < 0:
-            name = signal.Signals(-code).name
-            text = f"process {index} terminated with signal {name}"
-            return ProcessExitedException(text, index, process.pid, code, name)
-        text = f"process {index} terminated with exit code {code}"
-        return ProcessExitedException(text, index, process.pid, code)
+        name = signal.Signals(-code).name if code < 0 else None
+        how = f"exit code {code}" if name is None else f"signal {name}"
+        text = f"process {index} terminated with {how}"
+        return ProcessExitedException(text, index, process.pid, code, name)
 
 
 SpawnContext = ProcessContext
