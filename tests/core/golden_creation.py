@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.answers import name_of, tables
+from tests.answers import sessions, tables
 
 KINDS = ("uint8", "int8", "int32", "int64", "float16", "float32", "float64")
 
@@ -19,12 +19,17 @@ def _nested(depth: int) -> Any:
     return value
 
 
+def _reshape(array: np.ndarray, *shape: int) -> None:
+    with warnings.catch_warnings(action="ignore"):  # from NumPy 2.5 on
+        array.shape = shape
+
+
 def _names(torch: Any) -> dict[str, Any]:
     return {
         "np": np, "array": array, "collections": collections, "T": torch.tensor,
-        "nan": float("nan"), "inf": float("inf"), "nested": _nested, "Tensor": torch.Tensor,
-        "Size": torch.Size, "full": torch.full, "arange": torch.arange, "b": torch.bool,
-        "linspace": torch.linspace, "a": np.array([1.0, 2.0, 3.0]),
+        "reshape": _reshape, "nan": float("nan"), "inf": float("inf"), "nested": _nested,
+        "Tensor": torch.Tensor, "Size": torch.Size, "full": torch.full, "arange": torch.arange,
+        "b": torch.bool, "linspace": torch.linspace, "a": np.array([1.0, 2.0, 3.0]),
         "zero": lambda kind: torch.zeros(2, dtype=kind),
         "pair": np.zeros(2, [("a", "i1"), ("b", "f8")]),
         **{kind[0] + kind.lstrip("uintfloa"): getattr(torch, kind) for kind in KINDS},
@@ -122,40 +127,23 @@ torch.where(zero(b), zero(u8), 2**64)|torch.where(zero(b), zero(f16), 70000.0)
 zero(u8).add_(1, alpha=300)|zero(u8).add(1, alpha=300)|zero(u8).sub(1, alpha=-3)
 zero(f32).add(1, alpha=1e40)|zero(i8).add_(T(300))|zero(i64).fill_(2**63)|zero(i64).fill_(2**64)
 """)
-
-
-def reshape_in_place(array: np.ndarray, *shape: int) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # from NumPy 2.5 on
-        array.shape = shape
-
-
-def arrays_keep_their_shape(torch: Any) -> Any:
-    """What is done to an array object itself is nothing to the tensor, nor the other way round."""
-    x = torch.arange(6).reshape(2, 3)
-    out = x.numpy()
-    reshape_in_place(out, 6)
-    x.numpy().setflags(write=False)
-    x.add_(1)
-    given = np.zeros(6)
-    y = torch.from_numpy(given)
-    z = torch.as_tensor(given)
-    reshape_in_place(given, 2, 3)
-    y.t_()
-    z.unsqueeze_(0)
+memory = sessions(_names)("""
+arrays keep their shape
+    # What is done to an array object itself is nothing to the tensor, nor the other way round.
+    x, given = torch.arange(6).reshape(2, 3), np.zeros(6)
+    out, y, z = x.numpy(), torch.from_numpy(given), torch.as_tensor(given)
+    _ = reshape(out, 6), x.numpy().setflags(write=False), x.add_(1), reshape(given, 2, 3)
+    _ = y.t_(), z.unsqueeze_(0)
     given[0, 0] = 5
     y[1] = 7
-    return [x, out.shape, y, z, given.tolist(), x.numpy() is x.numpy(), x._version]
-
-
-def constructed_on_memory(torch: Any) -> Any:
-    x, a = torch.tensor([1.0, 2.0]), np.array([1.0, 2.0], np.float32)
-    y, z = torch.Tensor(x), torch.Tensor(a)
+    x, out.shape, y, z, given.tolist(), x.numpy() is x.numpy(), x._version
+constructed on memory
+    x, a = T([1.0, 2.0]), np.array([1.0, 2.0], np.float32)
+    y, z, leaf = Tensor(x), Tensor(a), T([1.0], requires_grad=True)
     y[0] = 5
     z[0] = 7
-    leaf = torch.tensor([1.0], requires_grad=True)
-    out = torch.Tensor(leaf)
+    out = Tensor(leaf)
     out.sum().backward()
-    kind = type("Mine", (torch.Tensor,), {})
-    names = [name_of(out.grad_fn), type(kind([1.0])).__name__]
-    return [x, x._version, a.tolist(), leaf.grad, names]
+    x, x._version, a.tolist(), leaf.grad, name_of(out.grad_fn)
+    type(type("Mine", (Tensor,), {})([1.0])).__name__
+""")

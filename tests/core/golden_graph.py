@@ -1,4 +1,4 @@
-"""The graph: what nodes save, pass on and free; backward passes; views, and writes in place."""
+"""The graph: what nodes save and free; backward passes, views, writes in place, grad mode."""
 
 from collections.abc import Callable
 from typing import Any
@@ -408,4 +408,65 @@ swapped data
     x.data = torch.tensor([5.0, 6.0])
     (x * x).sum().backward()
     x, x.grad, setattr(x, "data", [1.0]), setattr(x, "data", torch.ones(2, dtype=torch.int64))
+""")
+modes = session("""
+exceptions
+    for manager in (torch.no_grad(), torch.enable_grad(), torch.set_grad_enabled(True)):
+        try:
+            with manager:
+                raise ValueError("inside")
+        except ValueError:
+            torch.is_grad_enabled()
+reused objects
+    guard = torch.no_grad()
+    for _ in range(2):
+        with guard:
+            torch.is_grad_enabled()
+        torch.is_grad_enabled()
+refused modes
+    torch.set_grad_enabled("yes"), torch.set_grad_enabled(), torch.is_grad_enabled()
+decorators
+    def work(a, b=1):
+        "Its documentation."
+        return (a * b).requires_grad
+    off, bare = torch.no_grad()(work), torch.no_grad(work)
+    on, switched = torch.enable_grad()(work), torch.set_grad_enabled(False)(work)
+    off(x), bare(x), on(x), switched(x), torch.is_grad_enabled()
+    with torch.no_grad():
+        off(x, b=3), on(x), torch.is_grad_enabled()
+    off.__name__, off.__doc__
+decorated recursion
+    seen = []
+    @torch.no_grad()
+    def count(n):
+        seen.append(torch.is_grad_enabled())
+        if n:
+            count(n - 1)
+        seen.append(torch.is_grad_enabled())
+    count(3), seen, torch.is_grad_enabled()
+generators that talk
+    # `send`, `throw`, `close` and the returned value pass through the decorator.
+    log = []
+    @torch.no_grad()
+    def steps():
+        try:
+            got = yield "first"
+            log.append([got, torch.is_grad_enabled()])
+            try:
+                yield "second"
+            except KeyError as error:
+                log.append([str(error), torch.is_grad_enabled()])
+                yield "third"
+            return "result"
+        finally:
+            log.append(["closed", torch.is_grad_enabled()])
+    talk, left = steps(), steps()
+    next(talk), talk.send("hello"), talk.throw(KeyError("thrown")), next(talk), next(left)
+    left.close(), log, torch.is_grad_enabled()
+generator errors
+    @torch.no_grad()
+    def steps():
+        yield 1
+        raise ValueError("inside")
+    list(steps()), torch.is_grad_enabled()
 """)

@@ -3,7 +3,7 @@
 import itertools
 from typing import Any
 
-from tests.answers import expressions, raised
+from tests.answers import expressions, raised, sessions
 
 
 def _lies(tensor: Any) -> Any:
@@ -12,47 +12,6 @@ def _lies(tensor: Any) -> Any:
     strides = [stride if n > 1 and tensor.numel() else None for n, stride in pairs]
     flat = raised(tensor.view, -1).startswith("no error")
     return [list(tensor.shape), strides, tensor.is_contiguous(), flat, tensor.flatten().tolist()]
-
-
-def brackets(torch: Any) -> Any:
-    """Indices of every kind, in tensors whose dimensions lie in memory in every order."""
-    base, flags = torch.arange(24).reshape(2, 3, 4), torch.tensor([True, False, True, True])
-    square = torch.tensor([[0, 1], [1, 0], [1, 1]])
-    row, column = torch.tensor([[1, 0, 1]]), torch.tensor([[0], [1]])
-    told = {}
-    for order in itertools.permutations(range(3)):
-        x = base.permute(order)
-        masks = [flags[: n if n < 4 else None] for n in x.shape]
-        keys = {
-            "first": (square,), "second": (slice(None), square), "last": (..., square),
-            "turned": (slice(None), square.t()), "turned in front": (square.t(),),
-            "expanded": (square[:, :1].expand(3, 2),), "two": (row, column),
-            "two behind": (slice(None), row, column), "apart": (column, slice(None), row),
-            "new between": (column, None, row), "new in front": (None, column[:, 0]),
-            "mask": (masks[0],), "second mask": (slice(None), masks[1]),
-            "last mask": (..., masks[2]), "mask of two": (x[..., 0] > 5,),
-            "mask of the last two": (slice(None), x[0] > 5), "all": (column, row, row),
-            "step": (slice(None, None, 2), column[:, 0]),
-            "none of them": (slice(None), column[:0, 0]),
-        }  # fmt: skip
-        told |= {f"{name} {order}": _lies(x[key]) for name, key in keys.items()}
-    return told
-
-
-def brackets_that_repeat(torch: Any) -> Any:
-    i, expanded = torch.tensor([1, 0, 1]), torch.arange(6).reshape(1, 2, 3).expand(2, 2, 3)
-    part = torch.arange(60).reshape(3, 4, 5)[:, ::2, 1:4]
-    return [_lies(x[key]) for x in (expanded, part) for key in ((i % 2,), (slice(None), i % 2))]
-
-
-def new_dimensions(torch: Any) -> Any:
-    x = torch.zeros(2, 3, 4)
-    made = [
-        x.unsqueeze(0), x.unsqueeze(1), x.unsqueeze(3), x[None], x[:, None, :, None],
-        x.transpose(0, 2).unsqueeze(1), x[:1].expand(1, 3, 4), torch.tensor(1.0)[None],
-        torch.zeros(1, 1).expand(1, 3), x.expand(1, 2, 3, 4), x.sum(1, keepdim=True),
-    ]  # fmt: skip
-    return [list(y.stride()) for y in made] + [x[None].stride(0), x.unsqueeze(3).stride(-1)]
 
 
 RESULTS = """
@@ -70,40 +29,68 @@ torch.nn.functional.layer_norm(x.t(), (2,))|torch.nn.functional.logsigmoid(x.t()
 """
 
 
-def results(torch: Any) -> Any:
-    """Operations on a transposed matrix."""
+def _names(torch: Any) -> dict[str, Any]:
+    return {"itertools": itertools, "lies": _lies, "RESULTS": expressions(RESULTS)}
+
+
+layout = sessions(_names)("""
+brackets
+    base, flags = torch.arange(24).reshape(2, 3, 4), torch.tensor([True, False, True, True])
+    square = torch.tensor([[0, 1], [1, 0], [1, 1]])
+    row, column = torch.tensor([[1, 0, 1]]), torch.tensor([[0], [1]])
+    for order in itertools.permutations(range(3)):
+        x = base.permute(order)
+        masks = [flags[: n if n < 4 else None] for n in x.shape]
+        keys = {
+            "first": (square,), "second": (slice(None), square), "last": (..., square),
+            "turned": (slice(None), square.t()), "turned in front": (square.t(),),
+            "expanded": (square[:, :1].expand(3, 2),), "two": (row, column),
+            "two behind": (slice(None), row, column), "apart": (column, slice(None), row),
+            "new between": (column, None, row), "new in front": (None, column[:, 0]),
+            "mask": (masks[0],), "second mask": (slice(None), masks[1]),
+            "last mask": (..., masks[2]), "mask of two": (x[..., 0] > 5,),
+            "mask of the last two": (slice(None), x[0] > 5), "all": (column, row, row),
+            "step": (slice(None, None, 2), column[:, 0]),
+            "none of them": (slice(None), column[:0, 0]),
+        }
+        {f"{name} {order}": lies(x[key]) for name, key in keys.items()}
+brackets that repeat
+    i, expanded = torch.tensor([1, 0, 1]), torch.arange(6).reshape(1, 2, 3).expand(2, 2, 3)
+    part = torch.arange(60).reshape(3, 4, 5)[:, ::2, 1:4]
+    [lies(x[key]) for x in (expanded, part) for key in ((i % 2,), (slice(None), i % 2))]
+new dimensions
+    x = torch.zeros(2, 3, 4)
+    made = [
+        x.unsqueeze(0), x.unsqueeze(1), x.unsqueeze(3), x[None], x[:, None, :, None],
+        x.transpose(0, 2).unsqueeze(1), x[:1].expand(1, 3, 4), torch.tensor(1.0)[None],
+        torch.zeros(1, 1).expand(1, 3), x.expand(1, 2, 3, 4), x.sum(1, keepdim=True),
+    ]
+    [list(y.stride()) for y in made], x[None].stride(0), x.unsqueeze(3).stride(-1)
+results
     x = torch.arange(6.0).reshape(2, 3)
     names = {"torch": torch, "x": x, "i": torch.arange(6).reshape(2, 3), "n": torch.tensor([0])}
-    return {text: _lies(eval(text, names))[1:4] for text in expressions(RESULTS)}
-
-
-def gradients(torch: Any) -> Any:
-    """A leaf's gradient lies as the leaf does, if that has no gaps."""
+    {text: lies(eval(text, names))[1:4] for text in RESULTS}
+gradients
+    # A leaf's gradient lies as the leaf does, if that has no gaps.
     for leaf in (torch.ones(2, 3), torch.ones(3, 2).t(), torch.ones(2, 6)[:, ::2]):
         leaf = leaf.detach().requires_grad_()
         columns = leaf[:, [0, 2]]
         for used in (leaf, (leaf * 2).t().exp(), leaf @ leaf.t(), columns, leaf.expand(2, 2, 3)):
             leaf.grad = None
-            used.sum().backward()
-            yield _lies(leaf.grad)[1:3]
-
-
-def gradients_of_leaves_that_are_views(torch: Any) -> Any:
-    """They lie as a leaf does that fills its memory, else in order."""
+            used.sum().backward(), lies(leaf.grad)[1:3]
+gradients of leaves that are views
+    # They lie as a leaf does that fills its memory, else in order.
     views = {
         "turned": lambda x: x.t(), "with gaps": lambda x: x[:, ::2],
         "with gaps, turned": lambda x: x[:, ::2].t(), "repeated": lambda x: x[:1].expand(4, 6),
         "repeated, turned": lambda x: x[:, :1].expand(4, 6).t(),
         "permuted": lambda x: x.reshape(2, 2, 6).permute(2, 0, 1),
-    }  # fmt: skip
+    }
     uses = [
         lambda w: w.sum(), lambda w: w.exp().sum(), lambda w: w.t().mean(), lambda w: w[0].sum(),
-    ]  # fmt: skip
-    found = {}
+    ]
     for name, view in views.items():
-        found[name] = []
         for use in uses if name != "permuted" else uses[:2]:
             leaf = view(torch.ones(4, 6)).requires_grad_()
-            use(leaf).backward()
-            found[name].append(leaf.grad.stride())
-    return found
+            use(leaf).backward(), leaf.grad.stride()
+""")
