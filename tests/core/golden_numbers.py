@@ -90,6 +90,10 @@ conversions
     x.to(torch.int64), x.int(), x.bool(), x.half(), x.double(), n.to(torch.uint8), n.to(torch.int8)
     n.bool(), n.float(), torch.tensor(1e30, dtype=torch.float64).float()
     torch.tensor(1e300, dtype=torch.float64).float(), torch.tensor([1.5], dtype=torch.float16) * 2
+types of python
+    torch.zeros(2, dtype=float).dtype, torch.tensor([1, 0], dtype=bool).dtype
+    torch.full((2,), 1.5, dtype=int).dtype, torch.ones(2).to(int).dtype
+    torch.zeros_like(torch.ones(2), dtype=float).dtype, torch.zeros(2, dtype="float32")
 that programs compare with
     x = torch.ones(2)
     for name in FOREIGN:

@@ -1,13 +1,11 @@
 """Dtypes, their promotion, sizes and devices."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 
 import nanotorch as torch
 from nanotorch._core import dtypes
+from tests.answers import expressions
 
 
 @pytest.mark.parametrize("kind", ["complex64", "U3", "object", "datetime64[s]"])
@@ -16,31 +14,25 @@ def test_types_without_counterpart(kind: str) -> None:
         dtypes.of_array(np.zeros(2, kind))
 
 
-USES: dict[str, Callable[[Any], Any]] = {
-    "tensor": lambda kind: torch.tensor([1.0], dtype=kind),
-    "as_tensor": lambda kind: torch.as_tensor(np.ones(2), dtype=kind),
-    "zeros": lambda kind: torch.zeros(2, dtype=kind),
-    "arange": lambda kind: torch.arange(2, dtype=kind),
-    "randn": lambda kind: torch.randn(2, dtype=kind),
-    "zeros_like": lambda kind: torch.zeros_like(torch.ones(2), dtype=kind),
-    "new_zeros": lambda kind: torch.ones(2).new_zeros(2, dtype=kind),
-    "to": lambda kind: torch.ones(2).to(kind),
-    "view": lambda kind: torch.ones(2).view(kind),
-    "sum": lambda kind: torch.ones(2).sum(dtype=kind),
-    "Linear": lambda kind: torch.nn.Linear(2, 2, dtype=kind),
-    "set_default_dtype": torch.set_default_dtype,
-}
+USES = """
+torch.tensor([1.0], dtype=kind)|torch.as_tensor(np.ones(2), dtype=kind)|torch.zeros(2, dtype=kind)
+torch.arange(2, dtype=kind)|torch.randn(2, dtype=kind)|torch.zeros_like(torch.ones(2), dtype=kind)
+torch.ones(2).new_zeros(2, dtype=kind)|torch.ones(2).to(kind)|torch.ones(2).view(kind)
+torch.ones(2).sum(dtype=kind)|torch.nn.Linear(2, 2, dtype=kind)|torch.set_default_dtype(kind)
+"""
 
 
-@pytest.mark.parametrize("use", USES)
-def test_dtypes_that_numpy_lacks_are_there_but_no_tensor_has_them(use: str) -> None:
+def test_dtypes_that_numpy_lacks_are_there_but_no_tensor_has_them() -> None:
     text = (
         r"^torch\.float8_e5m2 is out of scope\. Nanotorch computes in the dtypes of NumPy and in "
         r"bfloat16\. Use float32, or"
     )
-    with pytest.raises(NotImplementedError, match=text):
-        USES[use](torch.float8_e5m2)
+    for use in expressions(USES):
+        with pytest.raises(NotImplementedError, match=text):
+            eval(use, {"torch": torch, "np": np, "kind": torch.float8_e5m2})
     assert torch.get_default_dtype() is torch.float32
+    assert not hasattr(torch.float8_e5m2, "_numpy")
+    assert not hasattr(torch.complex64, "char")
 
 
 def test_promotion_is_symmetric_and_associative_within_a_rank() -> None:
@@ -54,43 +46,20 @@ def test_promotion_is_symmetric_and_associative_within_a_rank() -> None:
                 assert left is dtypes.promote_types(a, dtypes.promote_types(b, c))
 
 
-def test_python_types_stand_for_dtypes() -> None:
-    assert torch.zeros(2, dtype=float).dtype is torch.float64
-    assert torch.tensor([1, 0], dtype=bool).dtype is torch.bool
-    assert torch.full((2,), 1.5, dtype=int).dtype is torch.int64
-    assert torch.ones(2).to(int).dtype is torch.int64
-    assert torch.zeros_like(torch.ones(2), dtype=float).dtype is torch.float64
-    with pytest.raises(TypeError, match=r"'dtype' must be torch.dtype, not str"):
-        torch.zeros(2, dtype="float32")
+ON_A_GPU = """
+torch.ones(2, device='cuda')|torch.tensor([1.0], device=torch.device('cuda:0'))
+torch.zeros_like(torch.ones(2), device='cuda')|torch.ones(2).to(device=torch.device('cuda'))
+torch.ones(2).to('cuda')|torch.ones(2).to(0)|torch.ones(2).cuda()|torch.nn.Linear(2, 1).cuda()
+torch.nn.Linear(2, 1).to('cuda')|torch.nn.Linear(2, 1).to(torch.device('cuda'))
+torch.cuda.current_device()|torch.cuda.set_device(0)|torch.cuda.synchronize()
+torch.cuda.get_device_name()
+"""
 
 
-def test_dtypes_that_numpy_lacks_are_none_of_numpys() -> None:
-    assert not hasattr(torch.float8_e5m2, "_numpy")
-    assert not hasattr(torch.complex64, "char")
-
-
-@pytest.mark.parametrize(
-    "use",
-    [
-        lambda: torch.ones(2, device="cuda"),
-        lambda: torch.tensor([1.0], device=torch.device("cuda:0")),
-        lambda: torch.zeros_like(torch.ones(2), device="cuda"),
-        lambda: torch.ones(2).to("cuda"),
-        lambda: torch.ones(2).to(device=torch.device("cuda")),
-        lambda: torch.ones(2).to(0),
-        lambda: torch.ones(2).cuda(),
-        lambda: torch.nn.Linear(2, 1).to("cuda"),
-        lambda: torch.nn.Linear(2, 1).to(torch.device("cuda")),
-        lambda: torch.nn.Linear(2, 1).cuda(),
-        torch.cuda.current_device,
-        lambda: torch.cuda.set_device(0),
-        torch.cuda.synchronize,
-        torch.cuda.get_device_name,
-    ],
-)
-def test_no_gpu(use: Callable[[], Any]) -> None:
-    with pytest.raises(AssertionError, match=r"^Torch not compiled with CUDA enabled$"):
-        use()
+def test_no_gpu() -> None:
+    for use in expressions(ON_A_GPU):
+        with pytest.raises(AssertionError, match=r"^Torch not compiled with CUDA enabled$"):
+            eval(use)
 
 
 def test_no_tensor_elsewhere() -> None:

@@ -1,6 +1,8 @@
 """A dropped loss frees its graph at once: there are no reference cycles to collect."""
 
 import gc
+import re
+import textwrap
 import tracemalloc
 import weakref
 from collections.abc import Callable, Iterator
@@ -48,24 +50,26 @@ def network() -> Any:
     return (torch.tanh(X * W).exp() / (1 + X * X)).sum()
 
 
-def forward() -> list[Any]:
-    return graph_of(network())
+def refused(call: Callable[[], object]) -> None:
+    try:
+        call()
+    except RuntimeError as error:
+        error.__traceback__ = None
 
 
-def after_backward() -> list[Any]:
+# A line with a name, and below it what is done; `found` are the nodes that have to go.
+PROGRAMS = """
+forward
+    found = graph_of(network())
+after backward
     loss = network()
     found = graph_of(loss)
     loss.backward()
-    return found
-
-
-def after_retained_backward() -> list[Any]:
+after retained backward
     loss = network()
     loss.backward(retain_graph=True)
-    return graph_of(loss)
-
-
-def with_hooks() -> list[Any]:
+    found = graph_of(loss)
+with hooks
     y = X * W
     y.retain_grad()
     y.register_hook(lambda g: g * 3)
@@ -76,109 +80,77 @@ def with_hooks() -> list[Any]:
     loss = z.sum()
     found = graph_of(loss, z)
     loss.backward()
-    return found
-
-
-def after_autograd_grad() -> list[Any]:
+after autograd.grad
     loss = network()
     found = graph_of(loss)
     torch.autograd.grad(loss, [X, W])
-    return found
-
-
-def after_create_graph() -> list[Any]:
+after create_graph
     loss = network()
     first = torch.autograd.grad(loss, [X, W], create_graph=True)
     second = torch.autograd.grad(first[0].sum(), [X, W], create_graph=True)
-    return graph_of(loss, *first, *second)
-
-
-def after_double_backward() -> list[Any]:
+    found = graph_of(loss, *first, *second)
+after double backward
     loss = network()
     (g,) = torch.autograd.grad(loss, X, create_graph=True)
     found = graph_of(loss, g)
     g.sum().backward()
-    return found
-
-
-def in_place() -> list[Any]:
+in place
     y = X * W
     y.mul_(W).add_(1).exp_()
     found = graph_of(y)
     y.sum().backward()
-    return found
-
-
-def views() -> list[Any]:
+views
     y = (X * W).reshape(1, 3)
     z = y.t()[1:].sum() + y[0].exp().sum()
     found = graph_of(z, y)
     z.backward()
-    return found
-
-
-def writes_through_views() -> list[Any]:
+writes through views
     y = X * W
     part = y[1:]
     part.mul_(2)
     y[0] = W[0] * 3
     found = graph_of(y, part, y[2])
     (y.sum() + part.sum()).backward()
-    return found
-
-
-def several_outputs() -> list[Any]:
+several outputs
     y = X * W
     a, b, c = y.unbind()
     values, _ = y.reshape(1, 3).max(1)
     loss = a + b.exp() + values.sum()
     found = graph_of(loss, a, b, c, values)
     loss.backward()
-    return found
-
-
-def joined() -> list[Any]:
+joined
     loss = torch.cat([X, W, X * W]).sum() + torch.stack([X, W]).exp().sum()
     found = graph_of(loss)
     loss.backward()
-    return found
-
-
-def a_failed_backward() -> list[Any]:
-    y = X * W
-    z = y.exp()
+a failed backward
+    z = (X * W).exp()
     loss = z.sum()
     z.add_(1)
     found = graph_of(loss)
-    try:
-        loss.backward()
-    except RuntimeError as error:
-        error.__traceback__ = None
-    return found
-
-
-def second_pass_refused() -> list[Any]:
+    refused(loss.backward)
+second pass refused
     loss = network()
     found = graph_of(loss)
     loss.backward()
-    try:
-        loss.backward()
-    except RuntimeError as error:
-        error.__traceback__ = None
-    return found
-
-
-def without_recording() -> list[Any]:
+    refused(loss.backward)
+without recording
     with torch.no_grad():
         y = network()
-    return [weakref.ref(y), weakref.ref(y._array)]
+    found = [weakref.ref(y), weakref.ref(y._array)]
+"""
+WAYS = {
+    title: compile(textwrap.dedent(statements), title, "exec")
+    for part in re.split(r"\n(?=\S)", PROGRAMS.strip())
+    for title, _, statements in [part.partition("\n")]
+}
 
 
-WAYS = [
-    forward, after_backward, after_retained_backward, with_hooks, after_autograd_grad,
-    after_create_graph, after_double_backward, in_place, views, writes_through_views,
-    several_outputs, joined, a_failed_backward, second_pass_refused, without_recording,
-]  # fmt: skip
+def walked(way: str) -> list[weakref.ref[Any]]:
+    """What a program has found, all of whose variables are gone."""
+    names: dict[str, Any] = {}
+    exec(WAYS[way], globals(), names)
+    found: list[weakref.ref[Any]] = names["found"]
+    return found
 
 
 def alive(found: list[weakref.ref[Any]]) -> list[Any]:
@@ -212,10 +184,10 @@ def holds_nothing(step: Callable[[], object], count: int) -> bool:
     return any(growth(step, count) < 6_000 for _ in range(3))
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-def test_a_dropped_graph_dies_at_once(way: Callable[[], list[Any]]) -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_a_dropped_graph_dies_at_once(way: str) -> None:
     X.grad = W.grad = None
-    found = way()
+    found = walked(way)
     assert found
     X.grad = W.grad = None
     assert alive(found) == []
@@ -229,9 +201,9 @@ def test_a_cycle_would_be_seen() -> None:
     assert alive(found)
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-def test_repeated_graphs_hold_no_memory(way: Callable[[], object]) -> None:
-    assert holds_nothing(way, 60)
+@pytest.mark.parametrize("way", WAYS)
+def test_repeated_graphs_hold_no_memory(way: str) -> None:
+    assert holds_nothing(lambda: walked(way), 60)
 
 
 def test_steps_of_training_hold_no_memory() -> None:
