@@ -123,19 +123,20 @@ def test_an_error_of_the_learners_is_told(line: str, told: str, capsys) -> None:
     assert max(map(len, shown.splitlines())) <= 80
 
 
-def test_what_is_asked_for_wrongly(capsys: pytest.CaptureFixture[str]) -> None:
-    total = len(learn.exercises())
-    for arguments in (["0"], ["99", "--solution"]):
-        code, shown = command(capsys, *arguments)
-        assert code == 2
-        assert f"error: there is no exercise {arguments[0]}; there are 1 to {total}\n" in shown
-    code, shown = command(capsys, "--solution")
-    assert code == 2
-    assert "--solution needs a number" in shown
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["0"], f"error: there is no exercise 0; there are 1 to {len(learn.exercises())}\n"),
+        (["99", "--solution"], "error: there is no exercise 99; there are 1 to "),
+        (["--solution"], "--solution needs a number"),
+        (["4"], "Is a directory: 'learn_04.py'" if os.name == "posix" else "Permission denied"),
+    ],
+)
+def test_what_is_asked_for_wrongly(arguments: list[str], told: str, capsys: Any) -> None:
     Path("learn_04.py").mkdir()
-    code, shown = command(capsys, "4")
+    code, shown = command(capsys, *arguments)
     assert code == 2
-    assert "Is a directory: 'learn_04.py'" in shown or "Permission denied" in shown
+    assert told in shown
     assert [path.name for path in Path().iterdir()] == ["learn_04.py"]
 
 
@@ -246,7 +247,7 @@ def test_what_counts_as_the_same(found: object, expected: object, equal: bool) -
     assert learn.same(found, expected) == equal
 
 
-@pytest.mark.parametrize("arguments", ["", "3", "3 --solution"])
+@pytest.mark.parametrize("arguments", ["", "3 --solution"])
 def test_a_reader_may_leave(arguments: str) -> None:
     shown = f"{sys.executable} -m nanotorch.learn {arguments} | head -n 1"
     done = subprocess.run(shown, shell=True, capture_output=True, text=True, check=True)

@@ -144,6 +144,8 @@ def test_resuming_hides_the_steps_that_are_run_again(tmp_path: Path) -> None:
 def test_adding_after_close_opens_a_new_file(tmp_path: Path) -> None:
     writer = SummaryWriter(tmp_path, filename_suffix=".part")
     writer.add_scalar("loss", 1.0, 0)
+    writer.flush()
+    assert len(load(tmp_path).Scalars("loss")) == 1
     writer.close()
     writer.close()
     writer.flush()
