@@ -94,7 +94,7 @@ def training() -> Any:
 def test_the_report() -> None:
     compiled = torch.compile(training())
     assert "not captured" in str(compiled.report())
-    for _ in range(4):
+    for _ in range(8):
         compiled(array(6, 4), LABELS)
     (figures,) = compiled.report().plans
     assert figures.kernels < figures.traced
