@@ -7,7 +7,6 @@ from tests.answers import numbers, raised
 from tests.optim.golden_sgd import feed, trajectory, with_closures
 from tests.optim.golden_state import made
 
-KINDS = ("Adadelta", "Adagrad", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop")
 # One combination of options per optimizer that needs all of its state.
 FULL: dict[str, dict[str, Any]] = {
     "Adadelta": {"rho": 0.8, "weight_decay": 0.1},
@@ -27,67 +26,39 @@ def last(torch: Any, make: Any, steps: int, dtype: Any = None) -> Any:
     return [seen[-1], state, versions]
 
 
-def along(torch: Any, kind: str, steps: int = 12, **choices: Any) -> Any:
-    """All combinations of the choices, the last also in double precision; the defaults."""
-    make = getattr(torch.optim, kind)
-    combinations = [
-        dict(zip(choices, values, strict=True)) for values in itertools.product(*choices.values())
-    ]
-    answers = [last(torch, lambda ps: make(ps, lr=0.05, **given), steps) for given in combinations]
-    given = combinations[-1]
-    double = last(torch, lambda ps: make(ps, lr=0.05, **given), steps, torch.float64)
-    return [*answers, double, last(torch, make, steps)]
+# Of all combinations of the choices, where the trajectories end.
+CHOICES: dict[str, dict[str, Any]] = {
+    "Adadelta": {"rho": (0.9, 0.4), "weight_decay": (0, 0.1), "maximize": (False, True)},
+    "Adagrad": {"lr_decay": (0, 0.1), "weight_decay": (0, 0.1),
+                "initial_accumulator_value": (0, 0.5), "maximize": (False, True)},
+    "Adamax": {"betas": ((0.9, 0.999), (0.3, 0.5)), "weight_decay": (0, 0.1),
+               "maximize": (False, True)},
+    "ASGD": {"lambd": (1e-4, 0.1), "alpha": (0.75, 0.2), "t0": (1e6, 5), "weight_decay": (0, 0.1),
+             "maximize": (True,)},
+    "NAdam": {"betas": ((0.9, 0.999), (0.3, 0.5)), "weight_decay": (0, 0.1),
+              "momentum_decay": (4e-3, 0.1), "decoupled_weight_decay": (False, True),
+              "maximize": (True,)},
+    "RAdam": {"betas": ((0.9, 0.999), (0.3, 0.5), (0.5, 0.8)), "weight_decay": (0, 0.1),
+              "decoupled_weight_decay": (False, True), "maximize": (False, True)},
+    "RMSprop": {"alpha": (0.99, 0.5), "momentum": (0, 0.9), "centered": (False, True),
+                "weight_decay": (0, 0.1), "maximize": (True,)},
+    "Rprop": {"etas": ((0.5, 1.2), (0.3, 1.7)), "step_sizes": ((1e-6, 50), (0.01, 0.05)),
+              "maximize": (False, True)},
+}  # fmt: skip
 
 
-def adadelta(torch: Any) -> Any:
-    return along(torch, "Adadelta", rho=(0.9, 0.4), weight_decay=(0, 0.1), maximize=(False, True))
-
-
-def adagrad(torch: Any) -> Any:
-    return along(
-        torch, "Adagrad", lr_decay=(0, 0.1), weight_decay=(0, 0.1),
-        initial_accumulator_value=(0, 0.5), maximize=(False, True),
-    )  # fmt: skip
-
-
-def adamax(torch: Any) -> Any:
-    betas = ((0.9, 0.999), (0.3, 0.5))
-    return along(torch, "Adamax", betas=betas, weight_decay=(0, 0.1), maximize=(False, True))
-
-
-def asgd(torch: Any) -> Any:
-    return along(
-        torch, "ASGD", lambd=(1e-4, 0.1), alpha=(0.75, 0.2), t0=(1e6, 5), weight_decay=(0, 0.1),
-        maximize=(True,),
-    )  # fmt: skip
-
-
-def nadam(torch: Any) -> Any:
-    return along(
-        torch, "NAdam", betas=((0.9, 0.999), (0.3, 0.5)), weight_decay=(0, 0.1),
-        momentum_decay=(4e-3, 0.1), decoupled_weight_decay=(False, True), maximize=(True,),
-    )  # fmt: skip
-
-
-def radam(torch: Any) -> Any:
-    return along(
-        torch, "RAdam", betas=((0.9, 0.999), (0.3, 0.5), (0.5, 0.8)), weight_decay=(0, 0.1),
-        decoupled_weight_decay=(False, True), maximize=(False, True),
-    )  # fmt: skip
-
-
-def rmsprop(torch: Any) -> Any:
-    return along(
-        torch, "RMSprop", alpha=(0.99, 0.5), momentum=(0, 0.9), centered=(False, True),
-        weight_decay=(0, 0.1), maximize=(True,),
-    )  # fmt: skip
-
-
-def rprop(torch: Any) -> Any:
-    return along(
-        torch, "Rprop", etas=((0.5, 1.2), (0.3, 1.7)), step_sizes=((1e-6, 50), (0.01, 0.05)),
-        maximize=(False, True),
-    )  # fmt: skip
+def trajectories(torch: Any) -> Any:
+    """The last combination also in double precision; the defaults."""
+    answers = {}
+    for kind, choices in CHOICES.items():
+        make = getattr(torch.optim, kind)
+        given = [
+            dict(zip(choices, one, strict=True)) for one in itertools.product(*choices.values())
+        ]
+        ends = [last(torch, lambda ps: make(ps, lr=0.05, **some), 12) for some in given]
+        double = last(torch, lambda ps: make(ps, lr=0.05, **given[-1]), 12, torch.float64)
+        answers[kind] = [*ends, double, last(torch, make, 12)]
+    return answers
 
 
 def rates_as_tensors(torch: Any) -> Any:
@@ -114,7 +85,7 @@ def changed_options(torch: Any) -> Any:
 
 
 def closures(torch: Any) -> Any:
-    return with_closures(torch, *(getattr(torch.optim, kind) for kind in KINDS))
+    return with_closures(torch, *(getattr(torch.optim, kind) for kind in CHOICES))
 
 
 def arguments(torch: Any) -> Any:
@@ -141,14 +112,14 @@ def arguments(torch: Any) -> Any:
     ]  # fmt: skip
     return [
         [raised(getattr(torch.optim, kind), p, **given)
-         for given in [*(rates if kind in KINDS else []), *cases]]
+         for given in [*(rates if kind in CHOICES else []), *cases]]
         for kind, cases in wrong.items()
     ]  # fmt: skip
 
 
 def capturable(torch: Any) -> Any:
     """Only accelerators capture steps."""
-    for kind in (*(k for k in KINDS if k != "Adagrad"), "Adam", "AdamW"):
+    for kind in (*(k for k in CHOICES if k != "Adagrad"), "Adam", "AdamW"):
         p = torch.nn.Parameter(torch.ones(1))
         optimizer = getattr(torch.optim, kind)([p], capturable=True)
         yield raised(optimizer.step)
