@@ -40,46 +40,32 @@ def trajectory(torch: Any, make: Any, steps: int = 6, dtype: Any = None) -> Any:
 
 
 def sgd(torch: Any) -> Any:
-    for momentum, dampening, decay, nesterov, maximize in itertools.product(
-        (0, 0.9), (0, 0.3), (0, 0.1), (False, True), (False, True)
-    ):
-        if nesterov and (dampening or not momentum):
-            continue
-        yield trajectory(
-            torch, lambda ps: torch.optim.SGD(
-                ps, lr=0.1, momentum=momentum, dampening=dampening, weight_decay=decay,
-                nesterov=nesterov, maximize=maximize,
-            ))  # fmt: skip
-
-
-def sgd_double(torch: Any) -> Any:
     make = torch.optim.SGD
-    return [
-        trajectory(torch, lambda ps: make(ps, 0.05), dtype=torch.float64),
-        trajectory(torch, lambda ps: make(ps, 0.05, 0.9, 0.1, 0.01), dtype=torch.float64),
-        trajectory(torch, lambda ps: make(ps, torch.tensor(0.05), 0.9, 0, 0.01, True),
-                   dtype=torch.float64),
-    ]  # fmt: skip
+    names = ("momentum", "dampening", "weight_decay", "nesterov", "maximize")
+    for values in itertools.product((0, 0.9), (0, 0.3), (0, 0.1), (False, True), (False, True)):
+        given = dict(zip(names, values, strict=True))
+        if not given["nesterov"] or (given["momentum"] and not given["dampening"]):
+            yield trajectory(torch, lambda ps: make(ps, lr=0.1, **given))
+    for args in (
+        (0.05,), (0.05, 0.9, 0.1, 0.01), (torch.tensor(0.05), 0.9, 0, 0.01, True)
+    ):  # fmt: skip
+        yield trajectory(torch, lambda ps: make(ps, *args), dtype=torch.float64)
 
 
 def adam(torch: Any) -> Any:
-    for decay, amsgrad, maximize in itertools.product((0, 0.1), (False, True), (False, True)):
-        for kind in (torch.optim.Adam, torch.optim.AdamW):
-            yield trajectory(
-                torch, lambda ps: kind(ps, lr=0.01, weight_decay=decay, amsgrad=amsgrad,
-                                       maximize=maximize))  # fmt: skip
-    betas = (torch.tensor(0.5), torch.tensor(0.75))
-    yield trajectory(torch, lambda ps: torch.optim.Adam(ps, 0.1, betas))
-
-
-def adam_double(torch: Any) -> Any:
     Adam, AdamW = torch.optim.Adam, torch.optim.AdamW
-    makers = (
+    for decay, amsgrad, maximize in itertools.product((0, 0.1), (False, True), (False, True)):
+        given = {"lr": 0.01, "weight_decay": decay, "amsgrad": amsgrad, "maximize": maximize}
+        for kind in (Adam, AdamW):
+            yield trajectory(torch, lambda ps: kind(ps, **given))
+    betas = (torch.tensor(0.5), torch.tensor(0.75))
+    yield trajectory(torch, lambda ps: Adam(ps, 0.1, betas))
+    for make in (
         lambda ps: Adam(ps), lambda ps: AdamW(ps), lambda ps: Adam(ps, 0.1, (0.5, 0.9), 1e-3),
         lambda ps: Adam(ps, 0.1, weight_decay=0.3, decoupled_weight_decay=True),
         lambda ps: AdamW(ps, torch.tensor(0.01), amsgrad=True),
-    )  # fmt: skip
-    return [trajectory(torch, make, 12, torch.float64) for make in makers]
+    ):  # fmt: skip
+        yield trajectory(torch, make, 12, torch.float64)
 
 
 def laid_out(torch: Any, *makes: Callable[[Any], Any]) -> Any:
