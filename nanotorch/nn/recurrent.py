@@ -64,13 +64,14 @@ class RNNBase(OwnNames, Module):
     def __init__(
         self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
         batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
-        proj_size: int = 0, device: Any = None, dtype: Any = None,
+        proj_size: int | None = None, device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__()
         self.mode, self.input_size, self.hidden_size = mode, input_size, hidden_size
         self.num_layers, self.bias, self.batch_first = num_layers, bias, batch_first
         self.dropout, self.bidirectional = float(dropout), bidirectional
-        self.proj_size = proj_size
+        need_value(mode == "LSTM" or proj_size is None, ONLY_LSTM)
+        self.proj_size = proj_size = proj_size or 0
         self._check_arguments(dropout)
         self._all_weights: list[list[str]] = []
         rows, out = GATES[mode] * hidden_size, proj_size or hidden_size
@@ -104,7 +105,6 @@ class RNNBase(OwnNames, Module):
             require(isinstance(value, kind), told, *names, error=TypeError)
         for name in ("input_size", "hidden_size", "num_layers"):
             need_value(getattr(self, name) > 0, "{} must be greater than zero", name)
-        need_value(self.mode == "LSTM" or not self.proj_size, ONLY_LSTM)
         fits = 0 <= self.proj_size < self.hidden_size
         need_value(fits, "proj_size has to be smaller than hidden_size, and at least 0")
 
@@ -316,7 +316,8 @@ class RNN(RNNBase):
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh",
         bias: bool = True, batch_first: bool = False, dropout: float = 0.0,
-        bidirectional: bool = False, proj_size: int = 0, device: Any = None, dtype: Any = None,
+        bidirectional: bool = False, proj_size: int | None = None, device: Any = None,
+        dtype: Any = None,
     ) -> None:  # fmt: skip
         told = "Unknown nonlinearity '{}'. Select from 'tanh' or 'relu'."
         need_value(nonlinearity in ("tanh", "relu"), told, nonlinearity)
@@ -341,7 +342,7 @@ class _Gated(RNNBase):
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
         batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
-        proj_size: int = 0, device: Any = None, dtype: Any = None,
+        proj_size: int | None = None, device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__(
             self._mode, input_size, hidden_size, num_layers, bias, batch_first, dropout,

@@ -40,6 +40,7 @@ from nanotorch.ops.arguments import (
     need_ndim,
     need_one_dtype,
     need_tensors,
+    need_value,
     no_form,
     number_in,
     number_or_infinity,
@@ -851,10 +852,12 @@ def frombuffer(
     except TypeError:
         raise ValueError("object does not implement Python buffer protocol.") from None
     length, size = data.nbytes, dtype.itemsize
+    text = "both buffer length ({}) and count ({}) must not be 0"
+    need_value(length and count, text, length, count)
     fits = not (length - offset) % size if count < 0 else offset + count * size <= length
-    fits = fits and count != 0 and 0 <= offset < length
-    text = "frombuffer(): no {} elements at {} in {} bytes"
-    require(fits, text, count, offset, length, error=ValueError)
+    text = "frombuffer(): {} bytes must hold {} elements of {} bytes after the first {} bytes"
+    wanted = "some whole" if count < 0 else count
+    need_value(fits and 0 <= offset < length, text, length, wanted, size, offset)
     if data.readonly:
         warn_once(READ_ONLY.format("buffer", "buffer"))
     halves = dtype is dtypes.bfloat16

@@ -350,7 +350,11 @@ def cannot_expand(shape: tuple[int, ...], size: tuple[int, ...], kind: np.dtype)
                 f"({shape[d - added]}) at non-singleton dimension {d}.  Target sizes: "
                 f"{list(size)}.  Tensor sizes: {list(shape)}"
             )
-    return RuntimeError(f"cannot expand {list(shape)} to {list(size)}")
+    d = max(d for d in range(added) if size[d] < 0)
+    return RuntimeError(
+        f"The expanded size of the tensor ({size[d]}) isn't allowed in a leading, non-existing "
+        f"dimension {d}"
+    )
 
 
 def aligned(call: Call, name: str) -> Tensor:

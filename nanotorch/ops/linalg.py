@@ -550,6 +550,7 @@ def slogdet(input: Any) -> Any:
 @method
 def logdet(input: Any) -> Any:
     """The logarithm of the determinants; nan of negative ones."""
+    check_matrices("logdet", input._array)
     sign, size = linalg_slogdet(input)
     return where(sign == -1, math.nan, size)
 

@@ -27,6 +27,7 @@ from nanotorch.ops.arguments import (
     need_one_dtype,
     need_tensor_list,
     need_tensors,
+    need_value,
     require,
     tensors_given,
 )
@@ -595,7 +596,10 @@ def planned(equation: str, ndims: tuple[int, ...]) -> tuple[list[Labels], Labels
     for number, (text, ndim) in enumerate(zip(texts, ndims, strict=True)):
         labels = labels_of(text, f"operand {number}")
         rest = ndim - len(labels) + (DOTS in labels)  # of which there are some for dots alone
-        told = "einsum(): {} labels do not fit the {} dimensions of operand {}"
+        told = (
+            "einsum(): the number of subscripts in the equation ({}) does not match the number of "
+            "dimensions ({}) for operand {} and no ellipsis was given"
+        )
         require(rest == 0 or (rest > 0 and DOTS in labels), told, ndim - rest, ndim, number)
         numbers = [str(n) for n in range(rest, 0, -1)]
         inputs.append([x for label in labels for x in (numbers if label == DOTS else [label])])
@@ -606,8 +610,12 @@ def planned(equation: str, ndims: tuple[int, ...]) -> tuple[list[Labels], Labels
     else:  # the dots, then what occurs once, in order
         output = [DOTS, *(letter for letter in LETTERS if every.count(letter) == 1)]
     for label in output:
-        fits = output.count(label) == 1 and (label == DOTS or label in every)
-        require(fits, "einsum(): {} is in the output twice, or in no operand", label)
+        text = "einsum(): output subscript {} " + (
+            "appears more than once in the output"
+            if output.count(label) > 1
+            else "does not appear in the equation for any input operand"
+        )
+        require(output.count(label) == 1 and (label == DOTS or label in every), text, label)
     result = [x for label in output for x in (dotted if label == DOTS else [label])]
     summed = [x for x in (*dotted, *LETTERS) if x in every and x not in result]
     return inputs, result + summed, len(result)
@@ -685,20 +693,29 @@ def einsum(*args: Any) -> Tensor:
         pairs = len(args) // 2
         operands = list(args[: 2 * pairs : 2])
         lists = (*args[1::2], *args[2 * pairs :])
+        known = all(n is ... or 0 <= n < 52 for labels in lists for n in labels)
+        told = "einsum(): subscript in subscript list is not within the valid range [0, 52)"
+        need_value(known, told)
         texts = ["".join([DOTS if n is ... else LETTERS[n] for n in labels]) for labels in lists]
         equation = "->".join([",".join(texts[:pairs]), *texts[pairs:]])
     need_tensor_list(operands, 1)
     inputs, order, kept = planned(equation, tuple([t._array.ndim for t in operands]))
     sizes: dict[str, int] = {}
-    for labels, operand in zip(inputs, operands, strict=True):
+    for number, (labels, operand) in enumerate(zip(inputs, operands, strict=True)):
         own = dict(zip(labels, operand.shape, strict=True))
         for label, n in zip(labels, operand.shape, strict=True):
-            told = "einsum(): {} is {} and {} in one operand"
-            require(n == own[label], told, label, own[label], n)
+            told = (
+                "einsum(): subscript {} is repeated for operand {} but the sizes don't match, "
+                "{} != {}"
+            )
+            require(n == own[label], told, label, number, own[label], n)
             seen = sizes.get(label, 1)
             if seen != 1 and n not in (1, seen):
-                where = f"subscript {label}" if label in LETTERS else "a dimension of the ellipsis"
-                raise RuntimeError(f"einsum(): {where} has size {n} in one operand, {seen} before")
+                where = f"subscript {label}" if label in LETTERS else "dimension of the ellipsis"
+                raise RuntimeError(
+                    f"einsum(): {where} has size {n} for operand {number} which does not broadcast "
+                    f"with previously seen size {seen}"
+                )
             sizes[label] = n if seen == 1 else seen
     parts = [arranged(*pair, order) for pair in zip(operands, inputs, strict=True)]
     result = parts[0]

@@ -59,7 +59,12 @@ def nothing_at(input: Array, items: tuple[Any, ...]) -> Array:
 # One index
 
 
-@op(input=lambda g, input_shape, dim, index: select_backward(g, input_shape, dim, index), view=True)
+@op(
+    input=lambda g, input_shape, dim, index: select_backward(g, input_shape, dim, index), view=True,
+    batch=lambda call: select(
+        call.whole("input"), shifted(call.args["dim"], call.ndim("input")), call.args["index"]
+    ),
+)  # fmt: skip
 def select(input: Array, dim: int, index: int) -> Array:
     """The part at ``index`` of one dimension; the result lacks this dimension."""
     usual = dim == 0 and index.__class__ is int

@@ -399,19 +399,24 @@ def searchsorted(
         RuntimeError: for shapes that do not fit.
     """
     edges, values = arrays_of(sorted_sequence, input)
-    fits = side in (None, "right") or (side == "left" and not right)
-    require(fits, "searchsorted(): side {!r} does not go with right={}", side, right)
-    need_ndim("searchsorted", edges, 1)
-    need_ndim("searchsorted", values, edges.ndim > 1)
-    fits = edges.ndim == 1 or edges.shape[:-1] == values.shape[:-1]
-    require(fits, "searchsorted(): values {} do not fit {}", values.shape, edges.shape)
+    text = "torch.searchsorted(): side can only be 'left' or 'right' but got {}"
+    require(side in (None, "left", "right"), text, side)
+    require(side != "left" or not right, "searchsorted(): side 'left' does not go with right=True")
+    text = (
+        "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions "
+        "of boundaries tensor and input value tensor must match, but we got boundaries tensor {} "
+        "and input value tensor {}"
+    )
+    fits = edges.ndim == 1 or (edges.ndim > 1 and edges.shape[:-1] == values.shape[:-1])
+    require(fits, text, list(edges.shape), list(values.shape))
     if values.size:
         need_kind("searchsorted_out_cpu", values, kinds="fiu")
     if sorter is not None:
         order = sorter._array
         fits = order.shape == edges.shape and order.dtype == np.int64
         fits = fits and order.min(initial=0) >= 0 and order.max(initial=-1) < edges.shape[-1]
-        require(fits, "searchsorted(): sorter must be int64 indices of shape {}", edges.shape)
+        text = "searchsorted(): sorter must be int64 of shape {}, from 0 to {}"
+        require(fits, text, edges.shape, edges.shape[-1] - 1)
         edges = np.take_along_axis(edges, order, -1)
     for which, array in (("input value", values), ("boundary", edges)):
         if not array.flags.c_contiguous:
@@ -483,7 +488,8 @@ def histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> T
         most = np.finfo(values.dtype).max
         low = float(np.minimum(kind(low - 1), np.nextafter(kind(low), -most)))
         high = float(np.maximum(kind(high + 1), np.nextafter(kind(high), most)))
-    require(math.isfinite(low) and math.isfinite(high), "histc(): the range is not finite")
+    fits = math.isfinite(low) and math.isfinite(high)
+    require(fits, "torch.histc: range of [{:g}, {:g}] is not finite", low, high)
     require(high >= low, "torch.histc: max must be larger than min")
     inside = values[(values >= low) & (values <= high)]
     place = ((inside - kind(low)) * bins / kind(high - low)).astype(int)

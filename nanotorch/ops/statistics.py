@@ -22,6 +22,7 @@ from nanotorch.ops.arguments import (
     need_one_dtype,
     no_form,
     require,
+    tensors_given,
 )
 from nanotorch.ops.binary import lerp
 from nanotorch.ops.creation import full_like, linspace, zeros_like
@@ -228,16 +229,19 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     for name, given, floating in (("fweights", fweights, False), ("aweights", aweights, True)):
         if given is None:
             continue
-        need_ndim("cov", given, 0, 1)
-        kind = given.dtype
+        tensors_given("cov", **{name: given})
+        kind, text = given.dtype, "cov(): expected {} to have {} dtype but got {} with {} dtype"
         fits = kind.is_floating_point is floating and kind is not dtypes.bool_
-        require(fits, "cov(): {} must not be of dtype {}", name, kind)
-        fits = given.numel() == n and (given._array >= 0).all()
-        require(fits, "cov(): {} must be {} numbers, none negative", name, n)
+        wanted = "floating point" if floating else "integral"
+        require(fits, text, name, wanted, name, kind.char)
+        text = "cov(): {} must be {} numbers in one dimension, not {}"
+        require(given.ndim < 2 and given.numel() == n, text, name, n, list(given.shape))
+        require((given._array >= 0).all(), "cov(): {} cannot be negative", name)
     weights = fweights if aweights is None else aweights
     if fweights is not None and aweights is not None:
         weights = fweights * aweights
     total = n if weights is None else weights.sum()
+    require(weights is None or total != 0, "cov(): weights sum to zero, can't be normalized")
     mean = sum(rows if weights is None else rows * weights, 1) / total
     degrees = total - correction
     if aweights is not None and correction:
@@ -395,7 +399,8 @@ def histogram(
             ends = points.min(), points.max()
         numbers = [float(n) for n in ends]
         fits = len(numbers) == 2 and -math.inf < numbers[0] <= numbers[1] < math.inf
-        require(fits, "histogram(): the range must be 2 finite numbers in order, not {}", numbers)
+        text = "histogram(): the range{} must be 2 finite numbers in order, not {}"
+        require(fits, text, " of the elements" if range is None else "", numbers)
         low, high = numbers
         if low == high:
             low, high = low - 0.5, high + 0.5

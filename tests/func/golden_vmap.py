@@ -50,6 +50,7 @@ def refused_values(torch: Any) -> Any:
         lambda a: torch.zeros(int(a)), lambda a: 2 in a, lambda a: a.nonzero(),
         lambda a: torch.unique(a), lambda a: torch.allclose(a, a), lambda a: torch.equal(a, a),
         lambda a: a.sum().backward(), lambda a: a.requires_grad_(), lambda a: f"{a}",
+        lambda a: a.select(0, 0),
     ]  # fmt: skip
     rows = [
         lambda a: a[a > 0],

@@ -204,7 +204,8 @@ def errors(torch: Any) -> Any:
         ]  # fmt: skip
     layer = nn.LSTM(3, 4, 2)
     yield from [
-        raised(nn.RNN, 3, 4, nonlinearity="x"), raised(nn.GRU, 3, 4, nonlinearity="tanh"),
+        raised(nn.RNN, 3, 4, nonlinearity="x"), raised(nn.RNN, 3, 4, proj_size=0),
+        raised(nn.GRU, 3, 4, nonlinearity="tanh"),
         raised(layer, ones(2, 5, 3), (ones(2, 5, 4), ones(2, 4, 4))),
         raised(layer, ones(2, 5, 3), (ones(2, 5, 4), ones(2, 4))),
         raised(layer, ones(2, 3), (ones(2, 4), ones(2, 5, 4))),
