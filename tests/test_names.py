@@ -217,9 +217,9 @@ def test_an_import_tells_the_reason() -> None:
 @pytest.mark.parametrize(
     ("module", "reason"),
     [
-        ("signal", ": out of scope. Windows serve .*"),
+        ("signal", ": out of scope. Windows are .*"),
         ("nn.utils.init", ": out of scope. Few use it. Make the layer.*"),
-        ("signal.windows", ": out of scope. Windows serve .*"),
+        ("signal.windows", ": out of scope. Windows are .*"),
         ("nonsense", ""),
     ],
 )
