@@ -225,7 +225,7 @@ class LBFGS(Optimizer):
         for iteration in range(1, group["max_iter"] + 1):
             state["n_iter"] += 1
             g = objective.g
-            if state["n_iter"] == 1:
+            if d is None:  # the first one, or the first one was interrupted
                 d, t = -g, min(1.0, 1.0 / np.abs(g).sum()) * lr
                 memory.forget()
             else:
@@ -245,8 +245,8 @@ class LBFGS(Optimizer):
                 or abs(objective.loss - before_loss) < group["tolerance_change"]
             ):
                 break
-        state.update(d=kept(d), t=kept(t), **memory.kept())
-        state.update(prev_flat_grad=kept(before_g), prev_loss=before_loss)
+        before = {"prev_flat_grad": kept(before_g), "prev_loss": before_loss}
+        state.update(d=kept(d), t=kept(t), **memory.kept(), **before)
 
     def _advance(
         self, group: Group, objective: "Objective", t: Number, d: Array, slope: Number,

@@ -193,11 +193,9 @@ class Rule(Optimizer):
         return self._writes + decoupled
 
     def _start(self, p: Tensor, group: Group) -> State:
-        """The state before the first step."""
-        state: State = self.state[p]
-        state["step"] = counter(0.0)
-        state.update(self._begin(p._array, group))
-        return state
+        """The state before the first step; Ctrl-C leaves all of it, or nothing."""
+        self.state[p] = {"step": counter(0.0), **self._begin(p._array, group)}
+        return self.state[p]
 
 
 def zeros(p: Array, *names: str) -> State:
