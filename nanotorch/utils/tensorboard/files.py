@@ -256,6 +256,11 @@ def are_numbers(value: Any, count: int | None = None) -> bool:
     return array.dtype.kind in "biuf" and count in (None, array.size)
 
 
+def is_number(value: Any) -> bool:
+    """Whether a value is a number, or a tensor or an array of one element."""
+    return are_numbers(value, 1)
+
+
 def is_table(value: Any, fits: Callable[[Any], bool] = lambda inner: True) -> bool:
     """Whether a value is a dict from names to values that fit."""
     named = isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
@@ -265,11 +270,14 @@ def is_table(value: Any, fits: Callable[[Any], bool] = lambda inner: True) -> bo
 WANTED: Sequence[tuple[str, str, Callable[[Any], bool]]] = (
     ("tag main_tag text_string dataformats", "str", lambda v: isinstance(v, str)),
     ("scalar_value global_step walltime max_bins num_thresholds", "a number, or a tensor of one",
-     lambda v: are_numbers(v, 1)),
+     is_number),
     ("values img_tensor labels predictions weights", "numbers", are_numbers),
-    ("tag_scalar_dict metric_dict", "a dict from names to numbers",
-     lambda v: is_table(v, lambda inner: are_numbers(inner, 1))),
-    ("hparam_dict", "a dict from names to values", is_table),
+    ("tag_scalar_dict", "a dict from names to numbers", lambda v: is_table(v, is_number)),
+    # What is no dict at all, `add_hparams` itself refuses.
+    ("metric_dict", "a dict from names to numbers",
+     lambda v: not isinstance(v, dict) or is_table(v, is_number)),
+    ("hparam_dict", "a dict from names to values",
+     lambda v: not isinstance(v, dict) or is_table(v)),
     ("hparam_domain_discrete", "a dict from names to lists", is_table),
     ("model", "Module", lambda v: hasattr(v, "named_modules")),
     ("input_to_model", "Tensor or a sequence of them", lambda v: isinstance(v, Tensor | Sequence)),
