@@ -1,12 +1,8 @@
 """Nothing is left out: every operation is sampled, every row is of an operation."""
 
-import dis
-import itertools
-import types
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
 import pytest
 
 import nanotorch as torch
@@ -197,60 +193,6 @@ def test_further_outputs_that_formulas_use_are_integers(nodes_of_all_rows: list[
         for (name, kind), kept in zip(node.op.recipe, node._saved or (), strict=False):
             if kind == "aux" and kept is not None and node.op.name != "gelu_unit":
                 assert kept[0]._array.dtype.kind in "iub", f"{node.op.name}: {name}"
-
-
-def numpys(function: Any) -> list[str]:
-    """The functions of NumPy that a function uses; types and constants are harmless."""
-    steps = list(dis.get_instructions(function))
-    loads = [
-        after.argval
-        for before, after in itertools.pairwise(steps)
-        if before.opname == "LOAD_GLOBAL" and function.__globals__.get(before.argval) is np
-    ]
-    return [n for n in loads if callable(getattr(np, n)) and not isinstance(getattr(np, n), type)]
-
-
-def numpy_in(function: Any) -> list[str]:
-    """Where a formula, or what it calls of the same module, reaches for NumPy by itself.
-
-    It would do so on arrays and fail on Tensors, or the other way round.
-    """
-    found, waiting, known = [], [function], {function}
-    while waiting:
-        current = waiting.pop()
-        found += [f"{current.__name__} calls np.{name}" for name in numpys(current)]
-        for name in current.__code__.co_names:
-            value = current.__globals__.get(name)
-            helper = isinstance(value, types.FunctionType) and value not in known
-            if helper and value.__module__ == function.__module__ and "kernel" not in vars(value):
-                if value.__name__ in OPS or value.__name__ in PUBLIC:
-                    continue
-                known.add(value)
-                waiting.append(value)
-    return found
-
-
-def test_formulas_do_not_call_numpy() -> None:
-    problems = [
-        f"{o.name}: {problem}"
-        for o in OPS.values()
-        if not o.unfold  # such a node differentiates arrays alone; with a graph it is two others
-        for formula in o.formulas.values()
-        for problem in numpy_in(formula)
-    ]
-    assert problems == []
-
-
-def test_numpy_in_a_formula_is_seen() -> None:
-    def helper(g: Any) -> Any:
-        return np.exp(g) if isinstance(g, np.ndarray) else g
-
-    globals()["helper_of_a_formula"] = helper
-    try:
-        formula = eval("lambda g: helper_of_a_formula(g)", globals())
-        assert numpy_in(formula) == ["helper calls np.exp"]
-    finally:
-        del globals()["helper_of_a_formula"]
 
 
 def test_second_names_are_the_same_functions() -> None:

@@ -1,11 +1,9 @@
-"""Equal dtypes are one object in every tensor, and no code relies on it where it decides."""
+"""Equal dtypes are one object in every tensor, and no operation relies on it."""
 
 import copy
 import io
 import pickle
-import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,13 +17,8 @@ from tests.ops.cases import Case, by_row
 from tests.ops.sampling import Call
 from tests.several import each, in_parts
 
-PACKAGE = Path(torch.__file__).parent
 WORKING = by_row(test_table.WORKING)
 NAMES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
-# In these identity is a short way only: what it misses goes a general way, to the same answer.
-SHORT_WAYS = (
-    "_core/dtypes.py", "_core/engine.py", "_core/op_source.py", "compile/compiler.py",
-)  # fmt: skip
 
 
 class Marked(np.ndarray):
@@ -201,41 +194,3 @@ def check_dtypes(case: Case) -> None:
 @in_parts(WORKING, 50)
 def test_operations_decide_by_dtypes_that_are_equal(names: list[str]) -> None:
     each([case for name in names for case in WORKING[name]], check_dtypes)
-
-
-# Code that compares identities
-
-
-def identities(source: str) -> list[str]:
-    """The lines, also of generated code, that ask for the identity of a dtype."""
-    pattern = re.compile(
-        r"\.(dtype|numpy)\}? is (not )?(?!None\b)|\bis (not )?[\w.{}\[\]]+\.(dtype|numpy)\b"
-        r"|\bis (not )?(HALF|SINGLE|DOUBLE)\b"
-    )
-    return [line.strip() for line in source.splitlines() if pattern.search(line)]
-
-
-def test_no_code_decides_by_the_identity_of_a_dtype() -> None:
-    found = {
-        str(path.relative_to(PACKAGE)): lines
-        for path in sorted(PACKAGE.rglob("*.py"))
-        if (lines := identities(path.read_text("utf-8")))
-    }
-    assert tuple(found) == SHORT_WAYS, found
-
-
-@pytest.mark.parametrize(
-    ("line", "seen"),
-    [
-        ("if a.dtype is b.dtype:", True),
-        ("if a.dtype is not kind:", True),
-        ("if kind is not b._array.dtype:", True),
-        ('f"if {a}.dtype is not {kind}"', True),
-        ("kind is HALF", True),
-        ("if dtype is None or x.dtype is None:", False),
-        ("if dtype is not None: x.dtype", False),
-        ("if a.dtype == b.dtype:", False),
-    ],
-)
-def test_such_code_is_seen(line: str, seen: bool) -> None:
-    assert bool(identities(line)) is seen
