@@ -4,7 +4,7 @@ import importlib
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -17,7 +17,7 @@ from nanotorch._core.op import OPS
 from nanotorch._core.tensor import wrap
 from nanotorch.ops import FAMILIES
 from tests.ops.samples import TABLE
-from tests.ops.sampling import Call, Row, Sample, find, is_inplace
+from tests.ops.sampling import Call, Row, Sample, find, is_inplace, weights_like
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 FLOATS = ("float32", "float64")
@@ -130,6 +130,21 @@ def cases() -> tuple[Case, ...]:
             for number, sample in enumerate(TABLE[name].samples)
         ]
     )
+
+
+def outcome(case: Case, tensors: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """The results for these inputs, and the gradients that there are, for the golden weights."""
+    torch.manual_seed(0)
+    inplace = is_inplace(case.name)
+    # What makes a tensor of an array gets the tensors themselves.
+    call = Call(torch, case.function, case.sample, tensors, lambda t: t, inplace=inplace)
+    outs = [out for out in call() if isinstance(out, torch.Tensor)]
+    ends = [out for out in outs if out.requires_grad]
+    if not (ends and call.leaves):
+        return outs, []
+    weights = [torch.tensor(weights_like(t.shape, "weight", k)).to(t) for k, t in enumerate(ends)]
+    grads = torch.autograd.grad(ends, call.leaves, weights, allow_unused=True)
+    return outs, [g for g in grads if g is not None]
 
 
 def by_row(some: Iterable[Case]) -> dict[str, list[Case]]:

@@ -1,18 +1,15 @@
 """Operations on bfloat16 compute in float32 and round their results, in the whole table."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 import nanotorch as torch
 from nanotorch._core.bfloat16 import Bfloat16Array, rounded
-from tests.ops.samples import TABLE
-from tests.ops.sampling import Call, Row, Sample, find, is_inplace, weights_like
+from tests.ops.cases import Case, by_row, cases, outcome
 
 # PyTorch has no kernels of them for bfloat16 either, or they compute in double precision.
 ELSEWHERE = {
-    "bincount", "histc", "histogram", "logdet", "lu_unpack", "nanquantile", "quantile",
+    "bincount", "float", "histc", "histogram", "logdet", "lu_unpack", "nanquantile", "quantile",
     "nextafter",  # another neighbour
     "info of linalg.cholesky_ex", "from linalg.svd", "from torch.svd", "from linalg.eigh",
 }  # fmt: skip
@@ -20,35 +17,16 @@ ELSEWHERE = {
 IN_STEPS = {
     "corrcoef", "cosine_similarity", "logsumexp", "tanhshrink", "triplet_margin_loss",
 }  # fmt: skip
-ROWS = {n: r for n, r in TABLE.items() if r.torch is not None and n not in ELSEWHERE}
+ROWS = by_row(c for c in cases() if c.row.torch is not None and c.name not in ELSEWHERE)
 BFLOAT16, SINGLE = torch.bfloat16, torch.float32
 
 
-def outcome(
-    name: str, row: Row, sample: Sample, kind: torch.dtype
-) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-    """The results and the gradients, for inputs that bfloat16 holds."""
-    tensors = []
-    for position, described in enumerate(sample.inputs()):
-        array = described.draw(position, "float64")
-        if described.dtype == "float":
-            tensors.append(torch.tensor(rounded(array)).to(kind))
-        else:
-            tensors.append(torch.tensor(array))
-    call_of: Any = row.call
-    function = find(torch, row.torch or name) if call_of is None else None
-    torch.manual_seed(0)
-    call = Call(
-        torch, function or (lambda *args, **kwargs: call_of(torch, *args, **kwargs)), sample,
-        tensors, lambda tensor: tensor, inplace=is_inplace(name),  # type: ignore[arg-type]
-    )  # fmt: skip
-    outs = [out for out in call() if isinstance(out, torch.Tensor)]
-    ends = [out for out in outs if out.requires_grad]
-    if not (ends and call.leaves):
-        return outs, []
-    weights = [torch.tensor(weights_like(t.shape, "weight", k)).to(t) for k, t in enumerate(ends)]
-    grads = torch.autograd.grad(ends, call.leaves, weights, allow_unused=True)
-    return outs, [g for g in grads if g is not None]
+def drawn(case: Case, kind: torch.dtype) -> list[torch.Tensor]:
+    """Inputs that bfloat16 holds."""
+    return [
+        torch.tensor(rounded(a)).to(kind) if i.dtype == "float" else torch.tensor(a)
+        for a, i in zip(case.arrays(), case.sample.inputs(), strict=True)
+    ]
 
 
 def complaint(single: torch.Tensor, found: torch.Tensor, most: float, whole: bool) -> str | None:
@@ -83,17 +61,14 @@ def test_results_and_gradients_are_rounded(most: int | None) -> None:
     """For all samples of every operation, or its first one."""
     wrong = []
     for name, row in ROWS.items():
-        samples = [s for s in row.samples if s.fails is False and "float32" not in str(s)]
-        samples = [s for s in samples if any(i.dtype == "float" for i in s.inputs())]
-        for sample in samples[:most]:
-            if name == "float":
-                continue
-            single = outcome(name, row, sample, SINGLE)
-            half = outcome(name, row, sample, BFLOAT16)
+        some = [c for c in row if c.sample.fails is False and "float32" not in str(c.sample)]
+        some = [c for c in some if any(i.dtype == "float" for i in c.sample.inputs())]
+        for case in some[:most]:
+            single, half = (outcome(case, drawn(case, kind)) for kind in (SINGLE, BFLOAT16))
             for exact, found, whole in zip(single, half, (False, True), strict=True):
                 limit = 500 if name in IN_STEPS else 8 if whole else 4
                 told = [complaint(a, b, limit, whole) for a, b in zip(exact, found, strict=True)]
-                wrong += [f"{name}({sample}): {text}" for text in told if text]
+                wrong += [f"{case}: {text}" for text in told if text]
     assert not wrong
 
 

@@ -13,8 +13,7 @@ import nanotorch as torch
 from nanotorch._core.tensor import wrap
 from nanotorch.utils.data import DataLoader, default_collate, default_convert
 from tests.ops import test_table
-from tests.ops.cases import Case, by_row
-from tests.ops.sampling import Call
+from tests.ops.cases import Case, by_row, outcome
 from tests.several import each, in_parts
 
 WORKING = by_row(test_table.WORKING)
@@ -158,37 +157,21 @@ def test_what_holds_dtypes_comes_out_of_pickles_and_copies() -> None:
         assert all(map(is_own, [*layer.parameters(), *states]))
 
 
-def through_a_pickle(case: Case) -> Call:
-    """The call with every second array out of a pickle: the even ones or the odd ones."""
-    arrays = case.arrays("float32")
-    numbers = iter(range(case.number, case.number + len(arrays)))
-
-    def make(array: np.ndarray) -> torch.Tensor:
-        t = wrap(array)
-        if next(numbers) % 2:
-            t._array = through_pickle(array)  # past the way in, which would renew its dtype
-        return t
-
-    plain = case.call("float32")
-    return Call(torch, plain.function, case.sample, arrays, make, inplace=plain.inplace)
-
-
-def results(call: Call) -> list[np.ndarray]:
-    """What a call gives, and the gradients of its inputs."""
-    torch.manual_seed(0)
-    outs = [t for t in call() if isinstance(t, torch.Tensor)]
-    wanted = [out.sum() for out in outs if out.requires_grad]
-    if wanted:
-        torch.autograd.backward(wanted)
-    grads = [leaf.grad for leaf in call.leaves if leaf.grad is not None]
-    return [t.numpy(force=True) for t in (*outs, *grads)]
+def through_a_pickle(case: Case) -> list[torch.Tensor]:
+    """The inputs, every second array out of a pickle: the even ones or the odd ones."""
+    tensors = [wrap(array) for array in case.arrays("float32")]
+    for t in tensors[(case.number + 1) % 2 :: 2]:
+        t._array = through_pickle(t._array)  # past the way in, which would renew its dtype
+    return tensors
 
 
 def check_dtypes(case: Case) -> None:
-    both = results(through_a_pickle(case)), results(case.call("float32"))
+    plain = [wrap(array) for array in case.arrays("float32")]
+    pairs = (outcome(case, inputs) for inputs in (through_a_pickle(case), plain))
+    both = ([*results, *grads] for results, grads in pairs)
     for ours, expected in zip(*both, strict=True):
-        np.testing.assert_array_equal(ours, expected)
         assert ours.dtype == expected.dtype
+        np.testing.assert_array_equal(ours.numpy(force=True), expected.numpy(force=True))
 
 
 @in_parts(WORKING, 50)

@@ -11,8 +11,8 @@ import pytest
 
 import nanotorch as torch
 from nanotorch.nn import functional as F
-from tests.ops.samples import TABLE
-from tests.ops.sampling import Call, Row, Sample, find, is_inplace, weights_like
+from tests.ops.cases import Case, by_row, cases, outcome
+from tests.ops.sampling import Sample, weights_like
 
 # What lies further apart, as PyTorch's does. Results of several operations that are rounded in
 # between: differences of rounded numbers, products of rounded products; in half precision only is
@@ -36,39 +36,18 @@ LARGE_GRADIENTS = {
 FLOAT_AND_DOUBLE = {
     "linalg.lstsq", "linalg.matrix_rank", "linalg.pinv", "nanquantile", "pinverse", "quantile",
 }  # fmt: skip
-ROWS = {name: row for name, row in TABLE.items() if row.torch is not None}
+ROWS = by_row(case for case in cases() if case.row.torch is not None)
 
 
-def outcome(
-    name: str, row: Row, sample: Sample, kind: str, scale: float
-) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """The results and the gradients, for inputs that half precision holds."""
-    arrays = []
-    for position, described in enumerate(sample.inputs()):
-        array = described.draw(position, "float64")
+def drawn(case: Case, kind: str, scale: float) -> list[torch.Tensor]:
+    """Inputs that half precision holds."""
+    tensors = []
+    for array, described in zip(case.arrays(), case.sample.inputs(), strict=True):
         if described.dtype == "float":
             scaled = scale if described.domain in ("real", "positive") else 1
             array = (array * scaled).astype(np.float16).astype(kind)
-        arrays.append(array)
-    call_of = row.call
-    function = find(torch, row.torch or name) if call_of is None else None
-    torch.manual_seed(0)
-    call = Call(
-        torch,
-        function or (lambda *args, **kwargs: call_of(torch, *args, **kwargs)),  # type: ignore[misc]
-        sample, arrays, torch.tensor, inplace=is_inplace(name),
-    )  # fmt: skip
-    outs = [out for out in call() if isinstance(out, torch.Tensor)]
-    results = [out.numpy(force=True) for out in outs]
-    ends = [out for out in outs if out.requires_grad]
-    grads: list[Any] = []
-    if ends and call.leaves:
-        weights = [
-            torch.tensor(weights_like(out.shape, "weight", k)).to(out.dtype)
-            for k, out in enumerate(ends)
-        ]
-        grads = list(torch.autograd.grad(ends, call.leaves, weights, allow_unused=True))
-    return results, [np.zeros(0) if g is None else g.numpy() for g in grads]
+        tensors.append(torch.tensor(array))
+    return tensors
 
 
 def takes_floats(sample: Sample) -> bool:
@@ -105,20 +84,20 @@ def test_half_precision_is_rounded_once(
     """For all samples of every operation, or its first one."""
     wrong = []
     for name, row in ROWS.items():
-        samples = [s for s in row.samples if s.fails is False and takes_floats(s)]
-        for sample in samples[:most]:
+        for case in [c for c in row if c.sample.fails is False and takes_floats(c.sample)][:most]:
             try:
-                half = outcome(name, row, sample, "float16", scale)
+                half = outcome(case, drawn(case, "float16", scale))
             except RuntimeError as error:
                 if type(error) is RuntimeError and name not in FLOAT_AND_DOUBLE:
                     raise
                 continue
-            single = outcome(name, row, sample, "float32", scale)
+            single = outcome(case, drawn(case, "float32", scale))
             for found, exact, whole in zip(half, single, (False, True), strict=True):
-                units = [apart(a, b, whole) for a, b in zip(found, exact, strict=True)]
+                pairs = zip(found, exact, strict=True)
+                units = [apart(*(t.numpy(force=True) for t in pair), whole) for pair in pairs]
                 exempt = name in (gradients if whole else results)
                 if not exempt and not max(units, default=0) <= (4 if whole else 2):
-                    wrong.append(f"{name}({sample}): {units}")
+                    wrong.append(f"{case}: {units}")
     assert not wrong
 
 
