@@ -6,21 +6,40 @@ from tests.answers import numbers, raised, told
 
 
 def _made(torch: Any) -> dict[str, Any]:
-    """Distributions of several kinds and batches, each with a value that it can have."""
-    d = torch.distributions
-    loc, scale = torch.tensor([0.5, -1.0, 2.0]), torch.tensor([0.3, 1.5, 2.0])
-    table = torch.tensor([[0.2, 0.3, 0.5], [1.0, 1.0, 2.0]])
+    """Distributions of all kinds and several batches, each with a value that it can have."""
+    d, tensor = torch.distributions, torch.tensor
+    loc, scale = tensor([0.5, -1.0, 2.0]), tensor([0.3, 1.5, 2.0])
+    a, b, x = tensor([0.5, 2.0, 30.0]), tensor([1.5, 0.7, 3.0]), tensor([0.2, 0.5, 0.9])
+    table, m = tensor([[0.2, 0.3, 0.5], [1.0, 1.0, 2.0]]), tensor([[2.0, 0.3], [0.3, 1.0]])
+    pair, coins, point = tensor([0.5, -1.0]), tensor([1.0, 0.0, 1.0]), tensor([0.1, 0.2])
+    logistic = [d.SigmoidTransform().inv, d.AffineTransform(1.0, -2.0)]
+    transformed = d.TransformedDistribution
     return {
-        "normal": (d.Normal(0.0, 1.0), torch.tensor(0.3)),
-        "normals": (d.Normal(loc, scale), torch.tensor([0.1, 0.2, 3.0])),
-        "mixed": (d.Normal(loc, 2), torch.tensor([[0.1], [0.7]])),
+        "normal": (d.Normal(0.0, 1.0), tensor(0.3)),
+        "normals": (d.Normal(loc, scale), tensor([0.1, 0.2, 3.0])),
+        "mixed": (d.Normal(loc, 2), tensor([[0.1], [0.7]])),
         "uniform": (d.Uniform(loc, loc + scale), loc + scale / 3),
-        "bernoulli": (d.Bernoulli(torch.tensor([0.2, 0.5, 1.0])), torch.tensor([1.0, 0.0, 1.0])),
-        "logits": (d.Bernoulli(logits=loc), torch.tensor([1.0, 0.0, 1.0])),
-        "categorical": (d.Categorical(table), torch.tensor([2, 0])),
-        "energies": (d.Categorical(logits=table), torch.tensor([[1, 2], [0, 0]])),
-        "single": (d.Categorical(torch.ones(4)), torch.tensor(3)),
-        "independent": (d.Independent(d.Normal(loc, scale), 1), torch.tensor([0.1, 0.2, 3.0])),
+        "bernoulli": (d.Bernoulli(tensor([0.2, 0.5, 1.0])), coins),
+        "logits": (d.Bernoulli(logits=loc), coins),
+        "categorical": (d.Categorical(table), tensor([2, 0])),
+        "energies": (d.Categorical(logits=table), tensor([[1, 2], [0, 0]])),
+        "single": (d.Categorical(torch.ones(4)), tensor(3)),
+        "independent": (d.Independent(d.Normal(loc, scale), 1), tensor([0.1, 0.2, 3.0])),
+        "exponential": (d.Exponential(b), x),
+        "laplace": (d.Laplace(a, b), x),
+        "gamma": (d.Gamma(a, b), x),
+        "gamma of numbers": (d.Gamma(2.0, 3), tensor(0.7)),
+        "beta": (d.Beta(a, b), x),
+        "poisson": (d.Poisson(tensor([0.5, 12.0])), tensor([[2.0, 9.0], [0.0, 20.0]])),
+        "multinomial": (d.Multinomial(4, table), tensor([1.0, 3.0, 0.0])),
+        "multinomial of logits": (d.Multinomial(2, logits=table), coins),
+        "covariance": (d.MultivariateNormal(pair, m), tensor([[0.1, 0.2], [1.0, -3.0]])),
+        "precision": (d.MultivariateNormal(pair, precision_matrix=m), point),
+        "factor": (d.MultivariateNormal(pair, scale_tril=m.tril()), point),
+        "lognormal": (d.LogNormal(a, b), x),
+        "logistic": (transformed(d.Uniform(torch.zeros(2), 1), logistic), tensor([0.3, -4.0])),
+        "squashed": (d.Independent(transformed(d.Normal(a, b), [d.TanhTransform()]), 1), x),
+        "broken": (transformed(d.Normal(pair, 1.0), d.StickBreakingTransform()), table[0]),
     }
 
 
@@ -34,39 +53,41 @@ def _told(torch: Any, call: Any) -> Any:
 
 
 def moments(torch: Any) -> Any:
+    names = ("mean", "variance", "stddev", "mode")
     return {
         name: [
-            repr(p),
-            [p.batch_shape, p.event_shape, repr(p.support), p.has_rsample],
-            [_told(torch, lambda n=n, p=p: getattr(p, n)) for n in ("mean", "variance", "stddev")],
-            _told(torch, lambda p=p: p.mode),
-            _told(torch, lambda p=p: p.entropy()),
-            _told(torch, lambda p=p: p.perplexity()),
+            repr(p), [p.batch_shape, p.event_shape, repr(p.support), p.has_rsample],
+            [_told(torch, lambda n=n, p=p: getattr(p, n)) for n in names],
+            _told(torch, p.entropy), "gamma" in name or _told(torch, p.perplexity),
         ]
         for name, (p, _) in _made(torch).items()
-    }
+    }  # fmt: skip
 
 
 def densities(torch: Any) -> Any:
-    return {
-        name: [
-            _told(torch, lambda p=p, v=v: p.log_prob(v)),
-            _told(torch, lambda p=p, v=v: p.cdf(v)),
-            _told(torch, lambda p=p: p.icdf(torch.tensor(0.3))),
-            _told(torch, lambda p=p: p.enumerate_support()),
+    found = {}
+    for name, (p, v) in _made(torch).items():
+        wider = p.expand((2, *p.batch_shape))
+        found[name] = [
+            *[_told(torch, lambda p=p, v=v: p.log_prob(v)) for p in (p, wider)],
+            _told(torch, p.enumerate_support),
             _told(torch, lambda p=p: p.enumerate_support(expand=False)),
         ]
-        for name, (p, v) in _made(torch).items()
-    }
+        if not p.event_shape and "gamma" not in name:
+            found[name] += [_told(torch, lambda p=p, v=v: p.cdf(v))]
+            found[name] += [_told(torch, lambda p=p: p.icdf(torch.tensor(0.3)))]
+    return found
 
 
 def samples(torch: Any) -> Any:
     found = {}
     for name, (p, _) in _made(torch).items():
+        larger = p.expand((2, *p.batch_shape))
+        found[name] = [repr(larger), larger.batch_shape, larger.event_shape]
         torch.manual_seed(3)
-        drawn = [p.sample(), p.sample((2,)), p.sample(torch.Size([20]))]
+        drawn = [p.sample(), p.sample((2,)), p.sample(torch.Size([20])), larger.sample()]
         drawn += [p.rsample((2, 2))] if p.has_rsample else []
-        found[name] = numbers(drawn)
+        found[name].append(numbers(drawn))
     return found
 
 
@@ -102,15 +123,6 @@ def divergences(torch: Any) -> Any:
         (d.Independent(d.Normal(loc, scale), 1), d.Independent(d.Normal(loc, 1.0), 1)),
     ]
     return [numbers(d.kl_divergence(p, q)) for p, q in pairs]
-
-
-def expanded(torch: Any) -> Any:
-    found = {}
-    for name, (p, _) in _made(torch).items():
-        larger = p.expand((2, *p.batch_shape))
-        torch.manual_seed(2)
-        found[name] = [repr(larger), larger.batch_shape, numbers(larger.sample())]
-    return found
 
 
 def refused(torch: Any) -> Any:

@@ -1,75 +1,15 @@
-"""Gamma, Beta and the like: samples, densities, gradients through both, divergences."""
+"""Gamma, Beta and the like: gradients through samples and densities, divergences."""
 
 import math
 from typing import Any
 
 from tests.answers import numbers, raised
+from tests.distributions.golden_families import _made, _told
 
-
-def _made(torch: Any) -> dict[str, Any]:
-    """Distributions, each with values that they can have."""
-    d = torch.distributions
-    a, b = torch.tensor([0.5, 2.0, 30.0]), torch.tensor([1.5, 0.7, 3.0])
-    x, m = torch.tensor([0.2, 0.5, 0.9]), torch.tensor([[2.0, 0.3], [0.3, 1.0]])
-    table = torch.tensor([[0.2, 0.3, 0.5], [1.0, 1.0, 2.0]])
-    loc = torch.tensor([0.5, -1.0])
-    return {
-        "exponential": (d.Exponential(b), x),
-        "laplace": (d.Laplace(a, b), x),
-        "gamma": (d.Gamma(a, b), x),
-        "gamma of numbers": (d.Gamma(2.0, 3), torch.tensor(0.7)),
-        "beta": (d.Beta(a, b), x),
-        "poisson": (d.Poisson(torch.tensor([0.5, 12.0])), torch.tensor([[2.0, 9.0], [0.0, 20.0]])),
-        "multinomial": (d.Multinomial(4, table), torch.tensor([1.0, 3.0, 0.0])),
-        "multinomial of logits": (d.Multinomial(2, logits=table), torch.tensor([1.0, 0.0, 1.0])),
-        "covariance": (d.MultivariateNormal(loc, m), torch.tensor([[0.1, 0.2], [1.0, -3.0]])),
-        "precision": (d.MultivariateNormal(loc, precision_matrix=m), torch.tensor([0.1, 0.2])),
-        "factor": (d.MultivariateNormal(loc, scale_tril=m.tril()), torch.tensor([0.1, 0.2])),
-    }  # fmt: skip
-
-
-def _told(torch: Any, call: Any) -> Any:
-    try:
-        value = call()
-    except NotImplementedError:
-        return "not implemented"
-    return numbers(value) if isinstance(value, torch.Tensor) else repr(value)
-
-
-def moments_of(torch: Any, made: dict[str, Any]) -> Any:
-    names = ("mean", "variance", "stddev", "mode")
-    for name, (p, _) in made.items():
-        yield name, repr(p), p.batch_shape, p.event_shape, p.has_rsample, repr(p.support)
-        yield [_told(torch, lambda p=p, n=n: getattr(p, n)) for n in names]
-        yield _told(torch, p.entropy)
-
-
-def densities_of(torch: Any, made: dict[str, Any]) -> Any:
-    for name, (p, v) in made.items():
-        yield name, _told(torch, lambda p=p, v=v: p.log_prob(v))
-        if not p.event_shape and "gamma" not in name:
-            yield _told(torch, lambda p=p, v=v: p.cdf(v))
-            yield _told(torch, lambda p=p: p.icdf(torch.tensor(0.3)))
-        wider = p.expand((2, *p.batch_shape))
-        yield wider.batch_shape, wider.event_shape, _told(torch, lambda q=wider, v=v: q.log_prob(v))
-
-
-def samples_of(torch: Any, made: dict[str, Any]) -> Any:
-    for name, (p, _) in made.items():
-        torch.manual_seed(1)
-        yield name, numbers(p.sample((3,))), numbers(p.sample())
-
-
-def moments(torch: Any) -> Any:
-    return moments_of(torch, _made(torch))
-
-
-def densities(torch: Any) -> Any:
-    return densities_of(torch, _made(torch))
-
-
-def samples(torch: Any) -> Any:
-    return samples_of(torch, _made(torch))
+NAMES = (
+    "exponential", "laplace", "gamma", "gamma of numbers", "beta", "poisson", "multinomial",
+    "multinomial of logits", "covariance", "precision", "factor",
+)  # fmt: skip
 
 
 def gradients_of_samples(torch: Any) -> Any:
@@ -105,12 +45,10 @@ def gradients_of_densities(torch: Any) -> Any:
 
 
 def divergences(torch: Any) -> Any:
-    d, made, again = torch.distributions, _made(torch), _made(torch)
-    for name, (p, _) in made.items():
-        yield (
-            name,
-            _told(torch, lambda p=p, q=again[name][0]: 1 + torch.distributions.kl_divergence(p, q)),
-        )
+    made, again = _made(torch), _made(torch)
+    for name in NAMES:
+        pair = made[name][0], again[name][0]
+        yield name, _told(torch, lambda pair=pair: 1 + torch.distributions.kl_divergence(*pair))
     d = torch.distributions
     a, b = torch.tensor([0.5, 2.0, 30.0]), torch.tensor([1.5, 0.7, 3.0])
     for kind in (d.Gamma, d.Beta, d.Laplace):

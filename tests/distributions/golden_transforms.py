@@ -3,43 +3,6 @@
 from typing import Any
 
 from tests.answers import numbers, raised
-from tests.distributions.golden_more import densities_of, moments_of, samples_of
-
-
-def _made(torch: Any) -> dict[str, Any]:
-    """Distributions, each with values that they can have."""
-    d = torch.distributions
-    a, b = torch.tensor([0.5, 2.0, 30.0]), torch.tensor([1.5, 0.7, 3.0])
-    x, loc = torch.tensor([0.2, 0.5, 0.9]), torch.tensor([0.5, -1.0])
-    simplex = torch.tensor([0.2, 0.3, 0.5])
-    return {
-        "lognormal": (d.LogNormal(a, b), x),
-        "logistic": (
-            d.TransformedDistribution(
-                d.Uniform(torch.zeros(2), 1),
-                [d.SigmoidTransform().inv, d.AffineTransform(1.0, -2.0)],
-            ),
-            torch.tensor([0.3, -4.0]),
-        ),
-        "squashed": (
-            d.Independent(d.TransformedDistribution(d.Normal(a, b), [d.TanhTransform()]), 1), x,
-        ),
-        "broken": (
-            d.TransformedDistribution(d.Normal(loc, 1.0), d.StickBreakingTransform()), simplex,
-        ),
-    }  # fmt: skip
-
-
-def moments(torch: Any) -> Any:
-    return moments_of(torch, _made(torch))
-
-
-def densities(torch: Any) -> Any:
-    return densities_of(torch, _made(torch))
-
-
-def samples(torch: Any) -> Any:
-    return samples_of(torch, _made(torch))
 
 
 def transforms(torch: Any) -> Any:
