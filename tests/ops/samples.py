@@ -5,7 +5,7 @@ calls it with PyTorch, the tests with nanotorch.
 """
 
 from tests.ops.samples_elementwise import COMPARISON, CREATION, ELEMENTWISE
-from tests.ops.samples_indexing import INDEXING, PLACING, PLACING_WRITES, SIGN_WRITES, SIGNS, WRITES
+from tests.ops.samples_indexing import INDEXING, PLACING, SIGN_WRITES, SIGNS, WRITES
 from tests.ops.samples_linalg import FACTORS, LINALG, SOLVING
 from tests.ops.samples_nn import ACTIVATIONS, DISTANCES, LOSSES, NN, NORMS
 from tests.ops.samples_reduction import REDUCTION, SORTING, STATISTICS
@@ -18,5 +18,5 @@ TABLE: Table = {
     **CREATION, **ELEMENTWISE, **COMPARISON, **REDUCTION, **SHAPE, **INDEXING, **WRITES, **LINALG,
     **FACTORS, **COMBINING, **NN, **SEQUENCES, **ACTIVATIONS, **NORMS, **DISTANCES, **LOSSES,
     **SORTING, **STATISTICS, **SPECIAL_FUNCTIONS, **SPECIAL_WRITES, **WINDOWS, **SIGNS,
-    **SIGN_WRITES, **PLACING, **PLACING_WRITES, **SOLVING, **MORE_SPECIAL,
+    **SIGN_WRITES, **PLACING, **SOLVING, **MORE_SPECIAL,
 }  # fmt: skip

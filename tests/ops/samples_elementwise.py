@@ -4,9 +4,9 @@ from math import inf, nan
 
 from tests.ops.sampling import (
     Dtype,
-    Row,
     Sample,
     Table,
+    alike,
     at,
     bad,
     binary,
@@ -49,9 +49,10 @@ ELEMENTWISE: Table = {
         bad(x(2), x(2), rounding_mode="round"), bad(ints(2), given([0, 1]), rounding_mode="floor"),
     ),
     "true_divide": rows(s(x(2, 3), pos(3)), s(ints(3), 2)),
-    "neg": unary("real"),
+    **alike("neg square sinh cosh", unary("real")),
     "positive": unary("real", integers=False),
-    "reciprocal": unary("positive", kink(at(*SPECIAL))),
+    **alike("reciprocal sqrt rsqrt log log2 log10", unary("positive", kink(at(*SPECIAL)))),
+    **alike("exp2 atan asinh erf erfc abs sign", unary("real", kink(at(*SPECIAL)))),
     "pow": rows(
         s(x(2, 3), 2), s(x(2, 3), 3), s(x(2, 3), 1), s(x(2, 3), 0), s(x(), 2), s(x(0), 2),
         s(x(2, 3), 4), s(x(2, 3), -1), s(x(2, 3), -2), s(pos(2, 3), 0.5), s(pos(2, 3), -0.5),
@@ -67,39 +68,20 @@ ELEMENTWISE: Table = {
         kink(1, at(*SPECIAL)), kink(-2, at(*SPECIAL)), bad(ints(3), -1),
         s(given([1, -1, 2, 3]), given([-1, -3, -1, 2])), bad(x(3), x(4)), kinks=False,
     ),
-    "square": unary("real"),
-    "sqrt": unary("positive", kink(at(*SPECIAL))),
-    "rsqrt": unary("positive", kink(at(*SPECIAL))),
     "exp": unary("real", kink(at(*SPECIAL, 80.0))),
-    "exp2": unary("real", kink(at(*SPECIAL))),
     "expm1": unary("real", kink(at(*SPECIAL, 1e-6))),
-    "log": unary("positive", kink(at(*SPECIAL))),
-    "log2": unary("positive", kink(at(*SPECIAL))),
-    "log10": unary("positive", kink(at(*SPECIAL))),
     "log1p": unary("positive", kink(at(*SPECIAL, 1e-6))),
-    "sin": unary("wide", kink(at(*SPECIAL))),
-    "cos": unary("wide", kink(at(*SPECIAL))),
+    **alike("sin cos", unary("wide", kink(at(*SPECIAL)))),
     "tan": unary("inside one"),
-    "asin": unary("inside one", kink(at(*SPECIAL)), integers=False),
-    "acos": unary("inside one", kink(at(*SPECIAL)), integers=False),
-    "atan": unary("real", kink(at(*SPECIAL))),
+    **alike("asin acos atanh", unary("inside one", kink(at(*SPECIAL)), integers=False)),
     "atan2": binary(
         "real",
         "real",
         kink(at(0.0, 0.0, -0.0, 1.0, -1.0, inf), at(1.0, 0.0, -1.0, 0.0, inf, inf)),
         kinks=False,
     ),
-    "sinh": unary("real"),
-    "cosh": unary("real"),
-    "asinh": unary("real", kink(at(*SPECIAL))),
     "acosh": unary("above one", kink(at(*SPECIAL)), integers=False),
-    "atanh": unary("inside one", kink(at(*SPECIAL)), integers=False),
-    "erf": unary("real", kink(at(*SPECIAL))),
-    "erfc": unary("real", kink(at(*SPECIAL))),
-    "abs": unary("real", kink(at(*SPECIAL))),
-    "sign": unary("real", kink(at(*SPECIAL))),
-    "floor": unary("wide", kink(at(*SPECIAL, 2.5))),
-    "ceil": unary("wide", kink(at(*SPECIAL, 2.5))),
+    **alike("floor ceil", unary("wide", kink(at(*SPECIAL, 2.5)))),
     "trunc": unary("wide", kink(at(*SPECIAL, -2.5))),
     "round": unary("wide", s(x(4), decimals=1), kink(at(0.5, 1.5, 2.5, -0.5, nan)), integers=False),
     "frac": unary("wide", kink(at(0.0, 2.0, -1.5)), integers=False),
@@ -111,15 +93,13 @@ ELEMENTWISE: Table = {
         s(x(0, 3, grad=False), x(3, grad=False)),
         s(fixed(1.0, -1.0, 0.0, inf), fixed(0.0, 0.0, 0.0, 2.0)), bad(ints(2), given([0, 1])),
     ),
-    "remainder": binary(
-        "wide", "real", s(x(3), 2), s(x(3), -0.75), s(ints(4), given([3, -2, 1, -3])),
-        s(ints(4), 2.5), kink(at(1.0, -1.0, 0.0, inf), at(0.0, inf, 2.0, 2.0)),
-        bad(ints(2), given([0, 1])), integers=False,
-    ),
-    "fmod": binary(
-        "wide", "real", s(x(3), 2), s(x(3), -0.75), s(ints(4), given([3, -2, 1, -3])),
-        s(ints(4), 2.5), kink(at(1.0, -1.0, 0.0, inf), at(0.0, inf, 2.0, 2.0)),
-        bad(ints(2), given([0, 1])), integers=False,
+    **alike(
+        "remainder fmod",
+        binary(
+            "wide", "real", s(x(3), 2), s(x(3), -0.75), s(ints(4), given([3, -2, 1, -3])),
+            s(ints(4), 2.5), kink(at(1.0, -1.0, 0.0, inf), at(0.0, inf, 2.0, 2.0)),
+            bad(ints(2), given([0, 1])), integers=False,
+        ),
     ),
     "number % tensor": rows(
         s(7.5, x(3, grad=False)), s(7, ints(4, domain="positive")),
@@ -131,11 +111,9 @@ ELEMENTWISE: Table = {
         s(-2.5, ints(4, domain="positive")),
         call=lambda torch, a, b: a // b,
     ),
-    "maximum": binary(
-        "real", "real", kink(at(1.0, 0.0, -0.0, nan, 1.0), at(1.0, -0.0, 0.0, 1.0, nan))
-    ),
-    "minimum": binary(
-        "real", "real", kink(at(1.0, 0.0, -0.0, nan, 1.0), at(1.0, -0.0, 0.0, 1.0, nan))
+    **alike(
+        "maximum minimum",
+        binary("real", "real", kink(at(1.0, 0.0, -0.0, nan, 1.0), at(1.0, -0.0, 0.0, 1.0, nan))),
     ),
     "clamp": rows(
         s(x(3, 4), -1, 1), s(x(3, 4), min=0), s(x(3, 4), max=0.5), s(x(), -1, 1), s(x(0), -1, 1),
@@ -165,17 +143,14 @@ F64, F32, F16, INT, I32, BOOL = (
 )
 
 
-def filled() -> Row:
-    """Samples of `zeros` and `ones`: the shape in all its forms, dtypes."""
-    return rows(
-        s(2, 3), s((2, 3)), s([2]), s(()), s(0), s(2, dtype=INT), s(2, dtype=F64),
-        s((1, 2), dtype=BOOL), bad(-1), bad(2, -3), bad("2"), bad(2.5),
-    )  # fmt: skip
-
-
 CREATION: Table = {
-    "zeros": filled(),
-    "ones": filled(),
+    **alike(
+        "zeros ones",
+        rows(
+            s(2, 3), s((2, 3)), s([2]), s(()), s(0), s(2, dtype=INT), s(2, dtype=F64),
+            s((1, 2), dtype=BOOL), bad(-1), bad(2, -3), bad("2"), bad(2.5),
+        ),
+    ),
     "full": rows(
         s((2, 3), 1.5), s((2,), 3), s((2,), True), s((), 2.0), s((2,), 3, dtype=F32),
         s((2,), 2.7, dtype=INT), bad((-1,), 0.0),
@@ -218,43 +193,36 @@ UNUSUAL = at(0.0, -0.0, 1.0, -1.0, inf, -inf, nan)
 OTHER = at(-0.0, 0.0, 1.0, 2.0, inf, inf, nan)
 
 
-def comparing() -> Row:
-    """Samples of a comparison: equal and unordered values, broadcasting, mixed dtypes."""
-    return rows(
-        s(x(3, 4), x(3, 4)), s(x(2, 1, 3), x(4, 1)), s(x(), x(3)), s(x(0, 2), x(2)),
-        s(UNUSUAL, OTHER), s(x(3), 1), s(ints(5), 2), s(ints(5), 1.5),
-        s(ints(6), ints(6, dtype="int32")), s(ints(4), x(4)), s(bools(4), bools(4)),
-        s(given([1, 0, 2], "uint8"), -1), bad(x(2), x(3)),
-    )  # fmt: skip
-
-
-def logic() -> Row:
-    """Samples of a logical operation on truth values and numbers."""
-    return rows(
-        s(bools(3, 4), bools(4)), s(bools(3), bools(2, 1)), s(UNUSUAL, OTHER), s(ints(6), ints(6)),
-        s(ints(6), bools(6)), s(bools(0), bools(0)), s(bools(), bools(3)), bad(bools(2), bools(3)),
-    )  # fmt: skip
-
-
-def bits() -> Row:
-    """Samples of a bitwise operation on integers and truth values."""
-    return rows(
-        s(ints(3, 4), ints(4)), s(ints(4), 3), s(bools(3), bools(3)), s(bools(3), True),
-        s(bools(3), ints(3)), s(ints(4, dtype="uint8"), ints(4, dtype="int8")), s(ints(0), ints(0)),
-        bad(x(3), x(3)), bad(x(3), ints(3)), bad(ints(2), ints(3)),
-    )  # fmt: skip
-
-
-def testing() -> Row:
-    """Samples of a test of each value."""
-    return rows(s(UNUSUAL), s(x(2, 3)), s(x()), s(x(0)), s(ints(3)), s(bools(3)))
-
-
 COMPARISON: Table = {
-    **{name: comparing() for name in ("eq", "ne", "lt", "le", "gt", "ge")},
-    **{name: logic() for name in ("logical_and", "logical_or", "logical_xor")},
-    **{name: bits() for name in ("bitwise_and", "bitwise_or", "bitwise_xor")},
-    **{name: testing() for name in ("isnan", "isinf", "isfinite")},
+    **alike(
+        "eq ne lt le gt ge",
+        rows(
+            s(x(3, 4), x(3, 4)), s(x(2, 1, 3), x(4, 1)), s(x(), x(3)), s(x(0, 2), x(2)),
+            s(UNUSUAL, OTHER), s(x(3), 1), s(ints(5), 2), s(ints(5), 1.5),
+            s(ints(6), ints(6, dtype="int32")), s(ints(4), x(4)), s(bools(4), bools(4)),
+            s(given([1, 0, 2], "uint8"), -1), bad(x(2), x(3)),
+        ),
+    ),
+    **alike(
+        "logical_and logical_or logical_xor",
+        rows(
+            s(bools(3, 4), bools(4)), s(bools(3), bools(2, 1)), s(UNUSUAL, OTHER),
+            s(ints(6), ints(6)), s(ints(6), bools(6)), s(bools(0), bools(0)), s(bools(), bools(3)),
+            bad(bools(2), bools(3)),
+        ),
+    ),
+    **alike(
+        "bitwise_and bitwise_or bitwise_xor",
+        rows(
+            s(ints(3, 4), ints(4)), s(ints(4), 3), s(bools(3), bools(3)), s(bools(3), True),
+            s(bools(3), ints(3)), s(ints(4, dtype="uint8"), ints(4, dtype="int8")),
+            s(ints(0), ints(0)), bad(x(3), x(3)), bad(x(3), ints(3)), bad(ints(2), ints(3)),
+        ),
+    ),
+    **alike(
+        "isnan isinf isfinite",
+        rows(s(UNUSUAL), s(x(2, 3)), s(x()), s(x(0)), s(ints(3)), s(bools(3))),
+    ),
     "logical_not": rows(s(bools(3, 4)), s(UNUSUAL), s(ints(5)), s(bools()), s(bools(0))),
     "bitwise_not": rows(s(ints(4)), s(bools(4)), s(ints(4, dtype="uint8")), s(ints(0)), bad(x(3))),
     "isclose": rows(
@@ -272,6 +240,5 @@ COMPARISON: Table = {
         s(at(1.0, 2.0), at(1.0, 2.0)), s(at(1.0, 2.0), at(1.0, 3.0)), s(at(1.0, nan), at(1.0, nan)),
         s(x(2), x(2, 1)), s(x(0), x(0)), s(ints(3), ints(3)),
     ),
-    "is_floating_point": rows(s(x(2)), s(ints(2))),
     "numel": rows(s(x(2, 3)), s(x()), s(x(0, 4))),
 }  # fmt: skip

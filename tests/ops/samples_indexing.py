@@ -14,6 +14,7 @@ from tests.ops.sampling import (
     Row,
     Sample,
     Table,
+    alike,
     at,
     bad,
     bools,
@@ -205,40 +206,31 @@ for _name in ("asinh_", "acosh_", "atanh_"):
 SPECIAL = (0.0, -0.0, 1.0, -1.0, inf, -inf, nan)
 
 
-def limit(*more: Sample) -> Row:
-    """Samples of a limit on one side."""
-    return rows(
-        s(x(3, 4), 0.25), s(x(3), 1), s(x(), 0.5), s(ints(4), 1), s(ints(4), 0.5), s(bools(3), 1),
-        s(x(2, 3), x(2, 3)), s(x(2, 1, 3), x(4, 1)), s(x(2, 0), x(1)), s(ints(4), x(4)),
-        s(bools(3), bools(3)), kink(at(-1.0, 0.0, 1.0, nan, 2.0), 0.0),
-        kink(at(-1.0, 0.0, 1.0, nan, 2.0), at(0.0, 0.0, 1.0, 1.0, nan)), bad(x(3), x(2)),
-        bad(bools(3), True), bad(x(3), None), *more,
-    )  # fmt: skip
-
-
-def written_limit() -> Row:
-    """Samples of a limit on one side in place."""
-    return rows(
-        s(x(3, 4), 0.25), s(ints(4), 1), s(x(2, 3), x(3)), s(ints(4), ints(4)), bad(x(3), x(2)),
-        bad(bools(3), True),
-    )  # fmt: skip
-
-
 SIGNS: Table = {
-    "clamp_min": limit(),
-    "clamp_max": limit(),
-    "sgn": unary("real", kink(at(*SPECIAL))),
-    "angle": unary("real", kink(at(*SPECIAL))),
-    "isneginf": unary("real", s(fixed(*SPECIAL))),
-    "isposinf": unary("real", s(fixed(*SPECIAL))),
-    "isreal": unary("real", s(fixed(*SPECIAL))),
+    **alike(
+        "clamp_min clamp_max",
+        rows(
+            s(x(3, 4), 0.25), s(x(3), 1), s(x(), 0.5), s(ints(4), 1), s(ints(4), 0.5),
+            s(bools(3), 1), s(x(2, 3), x(2, 3)), s(x(2, 1, 3), x(4, 1)), s(x(2, 0), x(1)),
+            s(ints(4), x(4)), s(bools(3), bools(3)), kink(at(-1.0, 0.0, 1.0, nan, 2.0), 0.0),
+            kink(at(-1.0, 0.0, 1.0, nan, 2.0), at(0.0, 0.0, 1.0, 1.0, nan)), bad(x(3), x(2)),
+            bad(bools(3), True), bad(x(3), None),
+        ),
+    ),
+    **alike("sgn angle", unary("real", kink(at(*SPECIAL)))),
+    **alike("isneginf isposinf isreal", unary("real", s(fixed(*SPECIAL)))),
     "is_signed": rows(s(x(2)), s(ints(2)), s(bools(2)), s(given([1], "uint8")), bad(2)),
     "is_same_size": rows(s(x(2), ints(2)), s(x(2), x(3)), bad(x(2), 2)),
     "detach": rows(s(x(2)), s(ints(2)), bad(2)),
 }  # fmt: skip
 SIGN_WRITES: Table = {
-    "clamp_min_": written_limit(),
-    "clamp_max_": written_limit(),
+    **alike(
+        "clamp_min_ clamp_max_",
+        rows(
+            s(x(3, 4), 0.25), s(ints(4), 1), s(x(2, 3), x(3)), s(ints(4), ints(4)), bad(x(3), x(2)),
+            bad(bools(3), True),
+        ),
+    ),
     "sgn_": rows(s(x(2, 3)), s(ints(3))),
     "square_": rows(s(x(2, 3)), s(ints(3)), bad(bools(3))),
     "cumsum_": rows(
@@ -246,8 +238,9 @@ SIGN_WRITES: Table = {
         s(ints(4), 0, dtype=Dtype("int64")), bad(bools(3), 0), bad(x(3), 2),
         bad(ints(3), 0, dtype=Dtype("float32")),
     ),
-    "swapaxes_": rows(s(x(2, 3), 0, 1), s(x(2, 3, 4), -1, 0), bad(x(2), 0, 3)),
-    "swapdims_": rows(s(x(2, 3), 0, 1), s(x(2, 3, 4), -1, 0), bad(x(2), 0, 3)),
+    **alike(
+        "swapaxes_ swapdims_", rows(s(x(2, 3), 0, 1), s(x(2, 3, 4), -1, 0), bad(x(2), 0, 3))
+    ),
 }  # fmt: skip
 
 
@@ -256,4 +249,3 @@ PLACING: Table = {
         s(2), s(2.5), s(True), s(2, dtype=Dtype("int64")), s(2.5, dtype=Dtype("int64")), bad("a")
     ),
 }
-PLACING_WRITES: Table = {}

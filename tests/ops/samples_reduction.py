@@ -10,6 +10,7 @@ from tests.ops.sampling import (
     Row,
     Sample,
     Table,
+    alike,
     at,
     bad,
     bools,
@@ -108,10 +109,8 @@ REDUCTION: Table = {
         s(at([0.0, 2.0, 3.0], [0.0, 1.0, 0.0], [1.5, 2.5, 3.5]), 1),
         bad(x(2, 3), 2),
     ),
-    "var": spreading(),
-    "std": spreading(),
-    "max": extremum(),
-    "min": extremum(),
+    **alike("var std", spreading()),
+    **alike("max min", extremum()),
     "amax": over_dims(
         kink(at([1.0, 3.0, 3.0], [2.0, 2.0, 2.0]), 1),
         kink(at(1.0, 1.0, 1.0)),
@@ -129,13 +128,17 @@ REDUCTION: Table = {
         integers=False,
         empty=False,
     ),
-    "argmax": position(),
-    "argmin": position(),
-    "all": rows(
-        s(bools(2, 3)), s(bools(0)), s(bools(2, 3), 1), s(x(3)), s(ints(2, 4), 0, True), s(bools())
-    ),
-    "any": rows(
-        s(bools(2, 3)), s(bools(0)), s(bools(2, 3), 1), s(x(3)), s(ints(2, 4), 0, True), s(bools())
+    **alike("argmax argmin", position()),
+    **alike(
+        "all any",
+        rows(
+            s(bools(2, 3)),
+            s(bools(0)),
+            s(bools(2, 3), 1),
+            s(x(3)),
+            s(ints(2, 4), 0, True),
+            s(bools()),
+        ),
     ),
     "count_nonzero": rows(s(ints(2, 6)), s(ints(2, 6), 1), s(x(0))),
     "cumsum": cumulative(s(x(3), 0, dtype=F64), s(ints(3), 0, dtype=F32)),
@@ -176,7 +179,6 @@ REDUCTION: Table = {
 }
 
 
-F64, F32 = Dtype("float64"), Dtype("float32")
 ZEROS = at([0.0, 2.0, 3.0], [0.0, 1.0, 0.0], [1.5, 2.5, 3.5])
 
 
@@ -259,8 +261,7 @@ STATISTICS: Table = {
         kink(at(1.0, nan)), bad(x(0)), bad(x(2, 0), dim=1), bad(x(3), dim=1),
     ),
     "aminmax().max": rows(s(x(2, 3)), call=lambda torch, a: torch.aminmax(a).max),
-    "var_mean": spread_and_mean(),
-    "std_mean": spread_and_mean(),
+    **alike("var_mean std_mean", spread_and_mean()),
     "mean of var_mean": rows(s(x(2, 3), 1), call=lambda torch, a, d: torch.var_mean(a, d)[1]),
     "cov": rows(
         s(x(2, 3)), s(x(2, 3), correction=0), s(x(3, 4), fweights=given([1, 2, 1, 3])),
@@ -285,8 +286,7 @@ STATISTICS: Table = {
         s(at(0.0), 0), bad(x(2, 3), 2),
     ),
     "cumprod_": rows(s(x(2, 3), 1), s(ZEROS, 1), s(ints(3), 0), bad(x(3), 1)),
-    "cummax": running_extremum(),
-    "cummin": running_extremum(),
+    **alike("cummax cummin", running_extremum()),
     "others_slope": rows(s(x(4), pos(4)), s(x(2, 3), pos(2, 3)), torch=None),
     "diff": rows(
         s(x(4)), s(x(2, 3), 2), s(x(3, 2), 1, 0), s(x(2, 3), 1, 0, x(1, 3), x(2, 3)),

@@ -5,9 +5,9 @@ from math import inf, nan
 from tests.ops.sampling import (
     Dtype,
     Input,
-    Row,
     Sample,
     Table,
+    alike,
     at,
     bad,
     bools,
@@ -99,10 +99,8 @@ VIEWS: Table = {
         call=lambda torch, a, *args: a.unfold(*args),
     ),
     "alias": rows(s(x(2)), call=lambda torch, a: a.view_as(a)),
-    "detach": rows(s(x(2, 3)), s(x())),
     "atleast_1d": rows(s(x()), s(x(2))),
-    "atleast_2d": rows(s(x()), s(x(2)), s(x(2, 3))),
-    "atleast_3d": rows(s(x()), s(x(2)), s(x(2, 3))),
+    **alike("atleast_2d atleast_3d", rows(s(x()), s(x(2)), s(x(2, 3)))),
 }  # fmt: skip
 
 JOINS: Table = {
@@ -137,15 +135,16 @@ JOINS: Table = {
     "flip": rows(
         s(x(3), (0,)), s(x(2, 3), (0, 1)), s(x(2, 3), [-1]), s(x(0), (0,)), bad(x(2), (1,))
     ),
-    "fliplr": rows(s(x(2, 3))),
-    "flipud": rows(s(x(2, 3))),
+    **alike("fliplr flipud", rows(s(x(2, 3)))),
     "roll": rows(
         s(x(4), 1), s(x(2, 3), 1), s(x(2, 3), 1, 1), s(x(2, 3), (1, -1), (0, 1)), s(x(0), 1)
     ),
     "rot90": rows(s(x(2, 3)), s(x(2, 3), 2, (0, 1)), s(x(2, 3), -1)),
     "meshgrid": rows(s(x(2), x(3), indexing="ij"), s(x(2), x(3), indexing="xy")),
-    "tril": rows(s(x(3, 3)), s(x(2, 4), 1), s(x(2, 3, 3), -1), s(ints(3, 3)), bad(x(3))),
-    "triu": rows(s(x(3, 3)), s(x(2, 4), 1), s(x(2, 3, 3), -1), s(ints(3, 3)), bad(x(3))),
+    **alike(
+        "tril triu",
+        rows(s(x(3, 3)), s(x(2, 4), 1), s(x(2, 3, 3), -1), s(ints(3, 3)), bad(x(3))),
+    ),
     "diag": rows(s(x(3)), s(x(3, 3)), s(x(3), 1), s(x(2, 3), -1), bad(x(2, 2, 2))),
     "diag_embed": rows(s(x(3)), s(x(2, 3)), s(x(2), 1)),
     "diagflat": rows(s(x(3)), s(x(2, 2))),
@@ -161,16 +160,16 @@ COPIES: Table = {
         s(x(3), F64, copy=True),
     ),
     "type_as": rows(s(x(3), ints(2)), s(ints(3), x(2))),
-    "float": rows(kink(x(3)), s(ints(3)), call=lambda torch, a: a.float()),
-    "double": rows(s(x(3)), s(ints(3)), call=lambda torch, a: a.double()),
-    "half": rows(kink(x(3)), s(ints(3)), call=lambda torch, a: a.half()),
-    "int": rows(s(x(3)), s(bools(3)), call=lambda torch, a: a.int()),
-    "long": rows(s(x(3)), s(bools(3)), call=lambda torch, a: a.long()),
-    "short": rows(s(x(3)), s(bools(3)), call=lambda torch, a: a.short()),
-    "byte": rows(s(ints(6)), s(bools(3)), call=lambda torch, a: a.byte()),
-    "char": rows(s(x(3)), s(bools(3)), call=lambda torch, a: a.char()),
+    **{
+        name: rows(*samples, call=lambda torch, a, n=name: getattr(a, n)())
+        for names, samples in (
+            ("float half", (kink(x(3)), s(ints(3)))), ("double", (s(x(3)), s(ints(3)))),
+            ("int long short char", (s(x(3)), s(bools(3)))), ("byte", (s(ints(6)), s(bools(3)))),
+            ("bool", (s(x(3)), s(ints(6)))),
+        )
+        for name in names.split()
+    },
     "sum_to_size": rows(s(x(2, 3), (1, 3)), s(x(2, 3), 3), s(x(2, 3), (2, 3)), bad(x(2, 3), (2,))),
-    "bool": rows(s(x(3)), s(ints(6)), call=lambda torch, a: a.bool()),
 }  # fmt: skip
 
 SHAPE: Table = {**VIEWS, **JOINS, **COPIES}
@@ -189,14 +188,6 @@ def by_word(word: str) -> list[Sample]:
         s(ints(4), 0, given([0, 2, 0]), ints(3), word),
         s(ints(4), 0, given([0, 2, 0]), ints(3), word, include_self=False),
     ]
-
-
-def corner() -> Row:
-    """Samples of the indices of a triangle."""
-    return rows(
-        s(3, 3), s(2, 4, 1), s(4, 2, -1), s(4, 2, offset=1, dtype=Dtype("int32")), s(2, 3, -5),
-        s(0, 3), bad(-1, 2), bad(2, -1), bad(2, 2, dtype=Dtype("float32")),
-    )  # fmt: skip
 
 
 COMBINING: Table = {
@@ -229,8 +220,13 @@ COMBINING: Table = {
         s(x(2, 3), x(2), x()), s(x(2, 3)), s(ints(1), x(2, 1)), s(x(0, 1), x(2, 2)), s(),
         bad(x(2, 2), x(2, 2, 2)),
     ),
-    "tril_indices": corner(),
-    "triu_indices": corner(),
+    **alike(
+        "tril_indices triu_indices",
+        rows(
+            s(3, 3), s(2, 4, 1), s(4, 2, -1), s(4, 2, offset=1, dtype=Dtype("int32")), s(2, 3, -5),
+            s(0, 3), bad(-1, 2), bad(2, -1), bad(2, 2, dtype=Dtype("float32")),
+        ),
+    ),
     "dist": rows(
         s(x(2, 3), x(2, 3)), s(x(2, 3), x(3), 3), s(x(2, 3), x(2, 3), 1),
         s(x(2, 3), x(2, 3), p=inf), s(Input((2, 3), grad=False), Input((2, 3), grad=False), 0),

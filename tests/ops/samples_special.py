@@ -8,6 +8,7 @@ from tests.ops.sampling import (
     Row,
     Sample,
     Table,
+    alike,
     at,
     bad,
     binary,
@@ -69,8 +70,7 @@ def third(*more: Sample) -> Row:
 
 
 SPECIAL_FUNCTIONS: Table = {
-    "deg2rad": unary("wide"),
-    "rad2deg": unary("wide"),
+    **alike("deg2rad rad2deg", unary("wide")),
     "nan_to_num": rows(
         s(x(2, 3)), s(x()), s(ints(3)), s(bools(3)), kink(at(0.0, -0.0, 1.0, nan)),
         kink(at(*SPECIAL), 1.0, 2.0, -3.0), kink(at(*SPECIAL), posinf=1, neginf=0),
@@ -89,9 +89,7 @@ SPECIAL_FUNCTIONS: Table = {
     "is_nonzero": rows(s(x(1, 1)), s(given([0])), bad(x(2)), bad(x(0))),
     "is_floating_point": rows(s(x(2)), s(ints(2)), bad(2)),
     "is_complex": rows(s(x(2)), bad(2.0)),
-    "hypot": of_floats(kinks=False),
-    "logaddexp": of_floats(kinks=False),
-    "logaddexp2": of_floats(kinks=False),
+    **alike("hypot logaddexp logaddexp2", of_floats(kinks=False)),
     "nextafter": rows(
         kink(x(2, 3), x(3)),
         kink(at(1.0, 0.0, nan, 1.0), at(1.0, -0.0, 1.0, nan)),
@@ -108,18 +106,15 @@ SPECIAL_FUNCTIONS: Table = {
         "real", "real", s(x(3), 2), s(x(3), -0.0), s(ints(3), -1.5), kink(*PAIRS),
         kink(at(*SPECIAL), -1), bad(2, x(3)), kinks=False,
     ),
-    "gcd": of_integers(bad(ints(2), 2)),
-    "lcm": of_integers(bad(ints(2), 2)),
-    "bitwise_left_shift": shift(),
-    "bitwise_right_shift": shift(),
-    "tensor << tensor": rows(
-        s(ints(4), 2), s(2, ints(4, domain="positive")), s(ints(2, 3), ints(3, domain="positive")),
-        bad(x(2), 1), call=lambda torch, a, b: a << b,
-    ),
-    "tensor >> tensor": rows(
-        s(ints(4), 2), s(2, ints(4, domain="positive")), s(ints(2, 3), ints(3, domain="positive")),
-        bad(x(2), 1), call=lambda torch, a, b: a >> b,
-    ),
+    **alike("gcd lcm", of_integers(bad(ints(2), 2))),
+    **alike("bitwise_left_shift bitwise_right_shift", shift()),
+    **{
+        f"tensor {sign} tensor": rows(
+            s(ints(4), 2), s(2, ints(4, domain="positive")),
+            s(ints(2, 3), ints(3, domain="positive")), bad(x(2), 1), call=call,
+        )
+        for sign, call in (("<<", lambda torch, a, b: a << b), (">>", lambda torch, a, b: a >> b))
+    },
     "lerp": rows(
         s(x(2, 3), x(2, 3), 0.25), s(x(2, 3), x(3), 0.75), s(x(3), x(3), 2),
         s(x(2, 3), x(3), x(2, 1)), s(x(), x(), x()), s(x(0), x(0), 0.5),
@@ -140,12 +135,12 @@ SPECIAL_FUNCTIONS: Table = {
 SPECIAL_WRITES: Table = {
     "lerp_": rows(s(x(2, 3), x(3), 0.25), s(x(2, 3), x(3), x(2, 1)), bad(x(2), x(2, 2), 0.5)),
     "copysign_": rows(s(x(2, 3), x(3)), s(x(3), -1), bad(ints(3), 1)),
-    "bitwise_left_shift_": rows(s(ints(3), 1), s(ints(2, 3), ints(3))),
-    "bitwise_right_shift_": rows(s(ints(3), 1), s(ints(2, 3), ints(3))),
+    **alike(
+        "bitwise_left_shift_ bitwise_right_shift_", rows(s(ints(3), 1), s(ints(2, 3), ints(3)))
+    ),
     "heaviside_": rows(s(x(2, 3, grad=False), x(3, grad=False)), bad(ints(2), x(2, grad=False))),
     "nextafter_": rows(kink(x(2, 3), x(3)), bad(ints(2), x(2))),
-    "gcd_": rows(s(ints(2, 3), ints(3))),
-    "lcm_": rows(s(ints(2, 3), ints(3))),
+    **alike("gcd_ lcm_", rows(s(ints(2, 3), ints(3)))),
 }
 
 

@@ -193,6 +193,11 @@ def rows(*samples: Sample, **options: Any) -> Row:
     return Row(samples, **options)
 
 
+def alike(names: str, row: Row) -> Table:
+    """The same samples for several operations."""
+    return dict.fromkeys(names.split(), row)
+
+
 def unary(domain: str = "real", *more: Sample, integers: bool = True, **options: Any) -> Row:
     """Samples of any elementwise function of one tensor: shapes, empty, 0-d, integer dtypes."""
     shapes = [(3, 4), (), (2, 0, 3), (2, 1, 3)]
