@@ -11,13 +11,6 @@ def ramp(torch: Any, *shape: int) -> Any:
     return (torch.arange(count).reshape(shape) - count / 2) / 3
 
 
-def twice(torch: Any, out: Any, x: Any) -> Any:
-    """The gradient of a sum, and that of the sum of its squares."""
-    (g,) = torch.autograd.grad(out.sum(), x, create_graph=True)
-    (g**2).sum().backward()
-    return numbers((g, x.grad))
-
-
 def layers(torch: Any) -> list[Any]:
     nn = torch.nn
     return [
@@ -69,12 +62,3 @@ def refusals(torch: Any) -> Any:
         F.hardtanh(whole), raised(F.prelu, x, 0.5), raised(F.prelu, x, torch.ones(3)),
         raised(F.glu, torch.ones(3)), raised(F.relu_, x),
     ]  # fmt: skip
-
-
-def second_derivatives(torch: Any) -> Any:
-    for layer in layers(torch):
-        layer = layer.double()
-        if type(layer).__name__ == "Hardsigmoid":
-            continue  # PyTorch has no second derivative of it
-        x = ramp(torch, 2, 4, 2).double().requires_grad_()
-        yield twice(torch, layer(x) ** 3, x)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.answers import bits, name_of, numbers, raised, slopes, warned
-from tests.nn.golden_activation import ramp, twice
+from tests.nn.golden_activation import ramp
 
 
 def linear(torch: Any) -> Any:
@@ -91,16 +91,6 @@ def batch_norm_errors(torch: Any) -> Any:
         raised(F.batch_norm, torch.ones(2, 3), torch.ones(3), torch.ones(3), torch.ones(2)),
         raised(F.batch_norm, torch.ones(3), None, None, training=True),
     ]  # fmt: skip
-
-
-def second_derivatives(torch: Any) -> Any:
-    """Gradients of gradients through whole layers."""
-    nn = torch.nn
-    for module in (nn.Linear(2, 3), nn.BatchNorm1d(2), nn.BatchNorm1d(2).eval(), nn.GELU(),
-                   nn.Softplus(), nn.SiLU(), nn.ELU()):  # fmt: skip
-        module = module.double()
-        x = ramp(torch, 4, 2).double().requires_grad_()
-        yield twice(torch, module(x) ** 3, x)
 
 
 def layer_norm(torch: Any) -> Any:

@@ -3,7 +3,6 @@
 from typing import Any
 
 from tests.answers import name_of, numbers, raised, slopes, warned
-from tests.nn.golden_activation import twice
 
 REDUCTIONS = ("none", "mean", "sum")
 
@@ -166,12 +165,10 @@ def refusals(torch: Any) -> Any:
 
 
 def second_derivatives(torch: Any) -> Any:
-    F = torch.nn.functional
-    x, y = values(torch, 4, 3).double(), values(torch, 4, 3, seed=1).double()
-    classes = torch.tensor([0, 2, 1, 1])
-    for loss in (lambda a: F.mse_loss(a, y), lambda a: F.smooth_l1_loss(a, y),
-                 lambda a: F.huber_loss(a, y), lambda a: F.cross_entropy(a, classes),
-                 lambda a: F.binary_cross_entropy_with_logits(a, y.sigmoid()),
-                 lambda a: F.cross_entropy(a, y.softmax(1), label_smoothing=0.1)):  # fmt: skip
-        leaf = x.clone().requires_grad_()
-        yield twice(torch, loss(leaf), leaf)
+    """Of the cross entropy with every option beside every other."""
+    x, w = values(torch, 5, 4).double().requires_grad_(), values(torch, 4, seed=1).double().abs()
+    y, p = torch.tensor([0, 3, 1, 1, 2]), values(torch, 5, 4, seed=2).double().softmax(1)
+    for target, more in ((y, {"ignore_index": 1}), (p, {})):
+        loss = torch.nn.functional.cross_entropy(x, target, w, label_smoothing=0.2, **more)
+        (g,) = torch.autograd.grad(loss, x, create_graph=True)
+        yield numbers([g, *torch.autograd.grad(g.square().sum(), x)])

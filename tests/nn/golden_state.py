@@ -4,13 +4,7 @@ from collections import OrderedDict
 from typing import Any
 
 from tests.answers import bits, raised
-
-
-def net(torch: Any) -> Any:
-    nn = torch.nn
-    return nn.Sequential(
-        nn.Linear(2, 3), nn.Sequential(nn.BatchNorm1d(3), nn.ReLU()), nn.Linear(3, 1, bias=False)
-    )
+from tests.nn.golden_module import net
 
 
 def contents(torch: Any) -> Any:

@@ -31,6 +31,16 @@ def operands(flags: tuple[int, ...] = (1, 1, 1), leading: tuple[int, ...] = (5,)
     return [torch.randn(*s, requires_grad=bool(f)) for s, f in zip(shapes, flags, strict=True)]
 
 
+def alike(
+    use: Callable[[Layer, list[Any]], Any],
+    flags: tuple[int, ...] = (1, 1, 1),
+    leading: tuple[int, ...] = (5,),
+) -> None:
+    """The layer and its composition give the same answer."""
+    one, other = (use(function, operands(flags, leading)) for function in (F.linear, composed))
+    assert one == other
+
+
 def folded(t: Any) -> bool:
     node = t._history
     return type(node) is Recorded and node._back.kind.op.unfold is not None
@@ -54,14 +64,14 @@ def told(node: Any, given: list[Any]) -> Any:
 @pytest.mark.parametrize("leading", LEADING)
 @pytest.mark.parametrize("flags", FLAGS)
 def test_it_looks_like_its_composition(flags: tuple[int, ...], leading: tuple[int, ...]) -> None:
-    answers = []
-    for function in (F.linear, composed):
-        given = operands(flags, leading)
+    def use(function: Layer, given: list[Any]) -> Any:
         out = function(*given)
         assert folded(out) is (function is F.linear)
-        answers.append(told(out.grad_fn, given))
+        shown = told(out.grad_fn, given)
         assert not folded(out)
-    assert answers[0] == answers[1]
+        return shown
+
+    alike(use, flags, leading)
 
 
 def first(out: Any, given: list[Any]) -> list[Any]:
@@ -96,11 +106,10 @@ def twice(out: Any, given: list[Any]) -> list[Any]:
 @pytest.mark.parametrize("leading", LEADING)
 @pytest.mark.parametrize("use", [first, second, hooked, view_written, twice])
 def test_the_same_gradients(use: Any, leading: tuple[int, ...]) -> None:
-    answers = []
-    for function in (F.linear, composed):
-        given = operands(leading=leading)
-        answers.append([(t.tolist(), t.stride()) for t in use(function(*given), given)])
-    assert answers[0] == answers[1]
+    def seen(function: Layer, given: list[Any]) -> Any:
+        return [(t.tolist(), t.stride()) for t in use(function(*given), given)]
+
+    alike(seen, leading=leading)
 
 
 def freed(out: Any, given: list[Any]) -> None:
@@ -119,14 +128,13 @@ def changed(which: int) -> Any:
 @pytest.mark.parametrize("leading", LEADING)
 @pytest.mark.parametrize("use", [freed, changed(0), changed(1)], ids=["freed", "input", "weight"])
 def test_the_same_errors(use: Any, leading: tuple[int, ...]) -> None:
-    answers = []
-    for function in (F.linear, composed):
-        given = operands(leading=leading)
+    def seen(function: Layer, given: list[Any]) -> str:
         with pytest.raises(RuntimeError) as caught:
             use(function(*given), given)
-        answers.append(str(caught.value).split("\n")[0])
         assert all(t.grad is None for t in given) is (use is not freed)
-    assert answers[0] == answers[1]
+        return str(caught.value).split("\n")[0]
+
+    alike(seen, leading=leading)
 
 
 def test_what_is_no_such_layer() -> None:
@@ -149,28 +157,27 @@ def test_what_is_no_such_layer() -> None:
 
 @pytest.mark.parametrize("looked_at", [False, True])
 def test_a_weight_with_other_data_has_been_what_it_was(looked_at: bool) -> None:
-    answers = []
-    for function in (F.linear, composed):
-        given = operands()
+    def seen(function: Layer, given: list[Any]) -> Any:
         out = function(*given)
         kept = out.grad_fn._saved_mat2.tolist() if looked_at else None
         given[1].data = torch.zeros(4, 3)
         if not looked_at:
             kept = out.grad_fn._saved_mat2.tolist()
-        answers.append((kept, [t.tolist() for t in first(out, given)]))
-    assert answers[0] == answers[1]
+        return kept, [t.tolist() for t in first(out, given)]
+
+    alike(seen)
 
 
-def test_an_input_with_other_data() -> None:
+@pytest.mark.parametrize("leading", LEADING)
+def test_an_input_with_other_data(leading: tuple[int, ...]) -> None:
     """A matrix is saved itself; of more dimensions, a view of it, which keeps its values."""
-    for leading in LEADING:
-        answers = []
-        for function in (F.linear, composed):
-            given = operands(leading=leading)
-            out = function(*given)
-            given[0].data = torch.zeros(*leading, 3)
-            answers.append([t.tolist() for t in first(out, given)])
-        assert answers[0] == answers[1]
+
+    def seen(function: Layer, given: list[Any]) -> Any:
+        out = function(*given)
+        given[0].data = torch.zeros(*leading, 3)
+        return [t.tolist() for t in first(out, given)]
+
+    alike(seen, leading=leading)
 
 
 @pytest.mark.parametrize("looked_at", [False, True])
