@@ -1,144 +1,143 @@
-"""`gradcheck` and `gradgradcheck`: what passes, what fails, and with which words."""
+"""Jacobians, Hessians and products with them; `gradcheck` and `gradgradcheck`; `Variable`."""
 
+import functools
 import importlib
 from types import ModuleType
 from typing import Any
 
-from tests.answers import raised, warned
-from tests.autograd.golden_function import make
+from tests.answers import raised, sessions
+from tests.autograd.golden_function import leaf, make
 
 
-def leaf64(torch: Any, *values: float) -> Any:
-    return torch.tensor(values, dtype=torch.float64, requires_grad=True)
+def _names(torch: Any) -> dict[str, Any]:
+    def leaf64(*values: Any) -> Any:
+        return torch.tensor(values, dtype=torch.float64, requires_grad=True)
+
+    def wrong_by(factor: float) -> Any:
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * x
+
+        return make(torch, forward, lambda ctx, g: g * 2 * ctx.saved_tensors[0] * factor).apply
+
+    return {
+        "jacobian": torch.autograd.functional.jacobian, "vjp": torch.autograd.functional.vjp,
+        "hessian": torch.autograd.functional.hessian, "check": torch.autograd.gradcheck,
+        "check2": torch.autograd.gradgradcheck, "variable": torch.autograd.Variable,
+        "leaf": functools.partial(leaf, torch), "make": functools.partial(make, torch),
+        "leaf64": leaf64, "wrong_by": wrong_by, "x": leaf64(1.0, 2.0), "y": leaf64(3.0, 4.0),
+        "m": torch.tensor([[1.0, 2.0], [3.0, 4.0]]), "a": torch.tensor([1.0, 2.0]),
+        "b": torch.tensor([3.0, 4.0, 5.0]), "rows": lambda x: x.exp().sum(1),
+        "cubes": lambda x: x.pow(3).sum(), "mixed": lambda x, y: (x.sum() * y.pow(2)).sum(),
+        "two": lambda x, y: (x.sum() * y, x * 2), "one": torch.tensor(1.0),
+        "F": torch.nn.functional,
+    }  # fmt: skip
 
 
-def square_wrong_by(torch: Any, factor: float) -> Any:
-    def forward(ctx: Any, x: Any) -> Any:
-        ctx.save_for_backward(x)
-        return x * x
+session = sessions(_names)
 
-    return make(torch, forward, lambda ctx, g: g * 2 * ctx.saved_tensors[0] * factor).apply
+derivatives = session("""
+jacobians
+    jacobian(rows, m), jacobian(rows, m).shape, jacobian(lambda x, y: 2 * x + 3 * y, (a, a))
+    jacobian(two, (a, b)), jacobian(rows, (m,)), jacobian(lambda x: (x * 2,), a)
+    jacobian(cubes, a), jacobian(lambda x: x**2, torch.tensor(3.0))
+    jacobian(lambda x, y: x * 2, (a, b)), jacobian(lambda x: torch.tensor([1.0, 2.0]), a)
+    jacobian(lambda x: torch.tensor([1, 2]), a), jacobian(lambda x: x, a)
+    jacobian(rows, m, vectorize=True)
+hessians
+    hessian(cubes, m), hessian(cubes, m).shape
+    hessian(lambda x, y: (2 * x.pow(2) + 3 * y.pow(2)).sum(), (a, a)), hessian(mixed, (a, b))
+    hessian(lambda x: x.sum(), a), hessian(lambda x: torch.tensor(1.0), a)
+    hessian(lambda x: (x**2).sum().reshape(1), a), hessian(cubes, m, vectorize=True)
+results are detached
+    x = leaf(1.0, 2.0)
+    jacobian(lambda x: x**3, x).requires_grad, hessian(cubes, x).requires_grad, x.grad
+what does not fit
+    for f in (jacobian, hessian):
+        f(rows, [m]), f(rows, 3.0), f(cubes, (a, 3.0)), f(lambda x: 3.0, one)
+        f(lambda x: [x], one), f(lambda x: (x, 3.0), one)
+    hessian(lambda x: x**2, a), hessian(lambda x: (x.sum(),), a)
+products
+    vjp(rows, m, torch.ones(2)), vjp(cubes, m), vjp(mixed, (a, b[:2]))[0].shape
+    vjp(two, (a, b), (b, a)), vjp(lambda x: x * 2, a, a, create_graph=True)
+    vjp(lambda x: x**2, leaf(1.0, 2.0), a, create_graph=True)
+    vjp(lambda x: b, a, b), vjp(lambda x, y: x * 2, (a, b), a)
+    vjp(rows, m, torch.ones(3)), vjp(two, (a, b), b)
+    raised(vjp, rows, m).split(":")[0], raised(vjp, lambda x: 3, m).split(":")[0]
+""")
 
-
-def passing(torch: Any) -> Any:
-    check, x, y = torch.autograd.gradcheck, leaf64(torch, 1.0, 2.0), leaf64(torch, 3.0, 4.0)
+checks = session("""
+passing
     constant = torch.tensor([1.0, 2.0], dtype=torch.float64)
-    return [
-        check(lambda x: x**2, x), check(lambda x, y: x * y, (x, y)),
-        check(lambda x, y: (x * y, x + y), [x, y]), check(lambda x, k: x * k, (x, 3.0)),
-        check(lambda x, i: x * i, (x, torch.tensor([1, 2]))),
-        check(lambda x: (x * 2, torch.tensor([1, 2])), x), check(lambda c, x: c * x, (constant, x)),
-        check(lambda x: (torch.ones(2), x * 2), x), check(lambda x: torch.ones(2), x),
-        check(lambda x: x.clone().mul_(2), x), check(lambda x: x * 2, x * 3),
-        check(lambda x: x * 2, leaf64(torch)),
-        check(lambda x: x * 2, torch.tensor(2.0, dtype=torch.float64, requires_grad=True)),
-        check(lambda x: x**2, x, fast_mode=True),
-        check(torch.nn.Linear(2, 3).double(), x.reshape(1, 2)),
-        check(square_wrong_by(torch, 1.0), x),
-    ]  # fmt: skip
-
-
-def failing(torch: Any) -> Any:
-    check, x, y = torch.autograd.gradcheck, leaf64(torch, 1.0, 2.0), leaf64(torch, 3.0, 4.0)
-    wrong = square_wrong_by(torch, 1.01)
-    return [
-        raised(check, wrong, x),
-        check(wrong, x, raise_exception=False),
-        raised(check, lambda x, y: (x + y, x * wrong(y)), (x, y)),
-        raised(check, lambda x: x.detach(), x),
-        raised(check, lambda x: x.sqrt(), leaf64(torch, -1.0)),
-        raised(check, make(torch, lambda ctx, x: x * 2, lambda ctx, g: None).apply, x),
-        raised(
-            check, make(torch, lambda ctx, x: x * 2, lambda ctx, g: g * 0 + 2).apply, x, atol=10
-        ),
-        raised(check, lambda x: 1 / 0, x),
-        raised(check, lambda x: x.mul_(2), x),
-    ]  # fmt: skip
-
-
-def undefined_gradients(torch: Any) -> Any:
-    """Where no gradient arrives, none may be made up."""
-
-    def forward(ctx: Any, x: Any) -> Any:
+    check(lambda x: x**2, x), check(lambda x, y: x * y, (x, y))
+    check(lambda x, y: (x * y, x + y), [x, y]), check(lambda x, k: x * k, (x, 3.0))
+    check(lambda x, i: x * i, (x, torch.tensor([1, 2]))), check(lambda c, x: c * x, (constant, x))
+    check(lambda x: (x * 2, torch.tensor([1, 2])), x), check(lambda x: (torch.ones(2), x * 2), x)
+    check(lambda x: torch.ones(2), x), check(lambda x: x.clone().mul_(2), x)
+    check(lambda x: x * 2, x * 3), check(lambda x: x * 2, leaf64())
+    check(lambda x: x * 2, x[0].detach().requires_grad_()), check(lambda x: x**2, x, fast_mode=True)
+    check(torch.nn.Linear(2, 3).double(), x.reshape(1, 2)), check(wrong_by(1.0), x)
+failing
+    wrong = wrong_by(1.01)
+    check(wrong, x), check(wrong, x, raise_exception=False)
+    check(lambda x, y: (x + y, x * wrong(y)), (x, y)), check(lambda x: x.detach(), x)
+    check(lambda x: x.sqrt(), leaf64(-1.0)), check(lambda x: 1 / 0, x)
+    check(lambda x: x.mul_(2), x), check(make(lambda ctx, x: x * 2, lambda ctx, g: None).apply, x)
+    check(make(lambda ctx, x: x * 2, lambda ctx, g: g * 0 + 2).apply, x, atol=10)
+where no gradient arrives, none may be made up
+    def forward(ctx, x):
         ctx.set_materialize_grads(False)
         return x * 2
-
-    def inventing(ctx: Any, g: Any) -> Any:
+    def inventing(ctx, g):
         return torch.ones(2, dtype=torch.float64) if g is None else g * 2
-
-    check, x = torch.autograd.gradcheck, leaf64(torch, 1.0, 2.0)
-    function = make(torch, forward, inventing).apply
-    failing = make(torch, forward, lambda ctx, g: g * 2).apply
-    return [
-        raised(check, function, x), check(function, x, check_undefined_grad=False),
-        raised(check, failing, x), check(failing, x, check_undefined_grad=False),
-    ]  # fmt: skip
-
-
-def unfit_inputs(torch: Any) -> Any:
-    check, single = torch.autograd.gradcheck, torch.tensor([1.0, 2.0], requires_grad=True)
+    for f in (make(forward, inventing).apply, make(forward, lambda ctx, g: g * 2).apply):
+        check(f, x), check(f, x, check_undefined_grad=False)
+unfit inputs
+    single = leaf(1.0, 2.0)
     wide = torch.ones(1, dtype=torch.float64, requires_grad=True).expand(3)
+    check(lambda x: x**2, torch.ones(2, dtype=torch.float64)), check(lambda x: x, 3)
+    check(lambda x: x * 2, wide), check(lambda x: x, leaf64(1.0), check_backward_ad=False)
+    warned(lambda: check(lambda x: x**2, single, eps=1e-2, atol=1e-1, rtol=1e-1))
+second order
+    check2(lambda x: x**3, x), check2(lambda x, y: x**3 * y, (x, y))
+    check2(lambda x, y: x**3, (x, y)), check2(lambda x: x * 2, x)
+    check2(lambda x: x**3, x, leaf64(1.0, 2.0)), check2(lambda x, y: (x * y, x.exp()), (x, y))
+    check2(lambda x: x**3, x, gen_non_contig_grad_outputs=True)
+    check2(lambda x: x**3, torch.ones(2, dtype=torch.float64))
+outputs that depend on values
+    x = leaf64(0.0, 1.0, 2.0)
+    check(lambda x: x if x[0] > 0 else x[:2], x)
+    check(lambda x: x * 2 if x[0] > 0 else (x * 2)[None], x)
+    check(lambda x: (x * 2, (x if x[0] > 0 else x[:2]).detach()), x)
+    check(lambda x: (x * 2, (x > 0).nonzero()), x), check(lambda x: (x * 2, x.argmax()), x)
+    check(lambda x: x * 2 if x[0] > 0 else (x * 2).float(), x)
+several outputs
+    x = leaf64([3.0, 1.0], [0.5, 2.0])
+    functions = [torch.std_mean, lambda x: torch.var_mean(x, 1), torch.aminmax, torch.linalg.qr]
+    functions += [torch.linalg.slogdet, lambda x: x.unbind(), lambda x: x.split(1)]
+    for f in (*functions, lambda x: torch.linalg.eigh(x @ x.mT)[0]):
+        check(f, x), check2(f, x)
+empty batches
+    x, y = leaf64([1.0, 1.0])[:0], torch.ones(3, 2, dtype=torch.float64, requires_grad=True)
+    picture = torch.ones(0, 2, 3, 3, dtype=torch.float64, requires_grad=True)
+    kernel = torch.ones(3, 2, 2, 2, dtype=torch.float64, requires_grad=True)
+    for f in (check, check2):
+        f(lambda x: x * x, x), f(F.linear, (x, y)), f(F.conv2d, (picture, kernel))
+""")
 
-    def imprecise() -> None:
-        check(lambda x: x**2, single, eps=1e-2, atol=1e-1, rtol=1e-1)
-
-    return [
-        raised(check, lambda x: x**2, torch.ones(2, dtype=torch.float64)),
-        raised(check, lambda x: x, 3), raised(check, lambda x: x * 2, wide), warned(imprecise),
-        raised(check, lambda x: x, leaf64(torch, 1.0), check_backward_ad=False),
-    ]  # fmt: skip
-
-
-def second_order(torch: Any) -> Any:
-    check, x, y = torch.autograd.gradgradcheck, leaf64(torch, 1.0, 2.0), leaf64(torch, 3.0, 4.0)
-    return [
-        check(lambda x: x**3, x), check(lambda x, y: x**3 * y, (x, y)),
-        check(lambda x, y: x**3, (x, y)), check(lambda x: x * 2, x),
-        check(lambda x: x**3, x, leaf64(torch, 1.0, 2.0)),
-        check(lambda x: x**3, x, gen_non_contig_grad_outputs=True),
-        check(lambda x, y: (x * y, x.exp()), (x, y)),
-        raised(check, lambda x: x**3, torch.ones(2, dtype=torch.float64)),
-    ]  # fmt: skip
-
-
-def outputs_that_depend_on_values(torch: Any) -> Any:
-    check, x = torch.autograd.gradcheck, leaf64(torch, 0.0, 1.0, 2.0)
-    functions = [
-        lambda x: x if x[0] > 0 else x[:2], lambda x: x * 2 if x[0] > 0 else (x * 2)[None],
-        lambda x: (x * 2, (x if x[0] > 0 else x[:2]).detach()),
-        lambda x: (x * 2, (x > 0).nonzero()), lambda x: x * 2 if x[0] > 0 else (x * 2).float(),
-        lambda x: (x * 2, x.argmax()),
-    ]  # fmt: skip
-    return [raised(check, f, x) for f in functions]
-
-
-def several_outputs(torch: Any) -> Any:
-    def x() -> Any:
-        return torch.tensor([[3.0, 1.0], [0.5, 2.0]], dtype=torch.float64, requires_grad=True)
-
-    functions = [
-        torch.std_mean, lambda x: torch.var_mean(x, 1), torch.aminmax, torch.linalg.slogdet,
-        torch.linalg.qr, lambda x: x.unbind(), lambda x: x.split(1),
-        lambda x: torch.linalg.eigh(x @ x.mT)[0],
-    ]  # fmt: skip
-    checks = (torch.autograd.gradcheck, torch.autograd.gradgradcheck)
-    return [check(f, x()) for f in functions for check in checks]
-
-
-def empty_batches(torch: Any) -> Any:
-    def leaf(*shape: int) -> Any:
-        return torch.ones(*shape, dtype=torch.float64, requires_grad=True)
-
-    functional = torch.nn.functional
-    return [
-        check(f, tuple([leaf(*shape) for shape in shapes]))
-        for check in (torch.autograd.gradcheck, torch.autograd.gradgradcheck)
-        for f, *shapes in (
-            (lambda x: x * x, (0, 2)),
-            (functional.linear, (0, 2), (3, 2)),
-            (functional.conv2d, (0, 2, 3, 3), (3, 2, 2, 2)),
-        )
-    ]
+variables = session("""
+wrapping
+    leaf_of = variable(a, requires_grad=True)
+    with torch.no_grad():
+        _ = leaf_of.fill_(7)
+    inner = variable(leaf(1.0) * 2)
+    leaf_of, a, leaf_of is a, variable(leaf_of).requires_grad, inner, inner.is_leaf
+    variable(a, True).requires_grad, variable(), isinstance(a, variable)
+    isinstance(3, variable), type(variable(a)) is torch.Tensor
+refusals
+    variable([1.0, 2.0]), variable(torch.tensor([1]), requires_grad=True)
+    warned(lambda: variable(torch.ones(1), volatile=True))
+""")
 
 
 def names_of_functions_and_files(torch: Any) -> Any:
