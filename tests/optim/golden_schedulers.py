@@ -1,9 +1,10 @@
 """Schedulers: rates step by step, closed forms, states, combinations, refusals, warnings."""
 
+import functools
 import types
 from typing import Any
 
-from tests.answers import raised, warned
+from tests.answers import raised, sessions, warned
 
 
 def digits(value: Any) -> str:
@@ -288,65 +289,62 @@ def callables(torch: Any) -> Any:
         yield rates(optimizer)
 
 
-def order_of_calls(torch: Any) -> Any:
-    """Who steps first, and who has replaced `step`."""
-    make = torch.optim.lr_scheduler.StepLR
-    optimizer = optimizer_of(torch)
-    scheduler = make(optimizer, 2)
-    yield from [warned(scheduler.step), warned(scheduler.step)]
-    optimizer = optimizer_of(torch)
-    optimizer.step()  # before anybody looks
-    scheduler = make(optimizer, 2)
-    yield warned(scheduler.step)
-    optimizer = optimizer_of(torch)
-    scheduler, other = make(optimizer, 2), make(optimizer, 3)
-    optimizer.step()
-    yield from [warned(scheduler.step), warned(other.step)]
-    optimizer = optimizer_of(torch)
-    scheduler = make(optimizer, 2)
-    optimizer.step = lambda: None
-    yield from [warned(scheduler.step), warned(scheduler.step)]
-    optimizer = optimizer_of(torch)
+def _names(torch: Any) -> dict[str, Any]:
+    s = torch.optim.lr_scheduler
+    public = {name: value for name, value in vars(s).items() if isinstance(value, type)}
+    return public | {
+        "made": functools.partial(optimizer_of, torch), "types": types,
+        "o": optimizer_of(torch), "SWALR": torch.optim.swa_utils.SWALR,
+    }  # fmt: skip
+
+
+session = sessions(_names)
+
+order_of_calls = session("""
+the scheduler first
+    scheduler = StepLR(o, 2)
+    warned(scheduler.step), warned(scheduler.step)
+before anybody looks
+    o.step()
+    warned(StepLR(o, 2).step)
+two schedulers
+    scheduler, other = StepLR(o, 2), StepLR(o, 3)
+    o.step(), warned(scheduler.step), warned(other.step)
+a step that is replaced
+    scheduler = StepLR(o, 2)
+    o.step = lambda: None
+    warned(scheduler.step), warned(scheduler.step)
+a step that was replaced before
     called = []
-    optimizer.step = types.MethodType(lambda self: called.append(1), optimizer)
-    scheduler = make(optimizer, 2)
-    optimizer.step()
-    yield from [warned(scheduler.step), called]
-    hooked: list[Any] = []
-    optimizer = optimizer_of(torch)
-    optimizer.register_step_post_hook(lambda *_: hooked.append(1))
-    scheduler = make(optimizer, 2)
-    result = optimizer.step(lambda: 3)
-    yield from [hooked, result, warned(scheduler.get_lr), optimizer.step.__name__]
+    o.step = types.MethodType(lambda self: called.append(1), o)
+    scheduler = StepLR(o, 2)
+    o.step(), warned(scheduler.step), called
+hooks
+    hooked = []
+    _ = o.register_step_post_hook(lambda *_: hooked.append(1))
+    scheduler = StepLR(o, 2)
+    o.step(lambda: 3), hooked, warned(scheduler.get_lr), o.step.__name__
+""")
 
-
-def arguments(torch: Any) -> Any:
-    s, swa = torch.optim.lr_scheduler, torch.optim.swa_utils.SWALR
-    o, plain = optimizer_of(torch), optimizer_of(torch, kind="Adagrad")
-    one, two = s.StepLR(o, 2), s.StepLR(optimizer_of(torch), 2)
-    plateau = s.ReduceLROnPlateau(o)
-    over = s.OneCycleLR(o, 0.1, total_steps=1)
-    return [
-        raised(s.StepLR, 3, 2), raised(s.LambdaLR, o, [abs]), raised(s.MultiplicativeLR, o, [abs]),
-        raised(s.MultiplicativeLR, o, 3), raised(s.ConstantLR, o, 1.5), raised(s.ConstantLR, o, -1),
-        raised(s.LinearLR, o, 0), raised(s.LinearLR, o, 0.5, 2), raised(s.LinearLR, o, 1.5),
-        raised(s.CosineAnnealingWarmRestarts, o, 0), raised(s.CosineAnnealingWarmRestarts, o, 1.5),
-        raised(s.CosineAnnealingWarmRestarts, o, 1, 0),
-        raised(s.CosineAnnealingWarmRestarts, o, 1, eta_min="a"),
-        raised(s.CyclicLR, 3, 1, 2), raised(s.CyclicLR, o, [1], 2), raised(s.CyclicLR, o, 1, [2]),
-        raised(s.CyclicLR, o, 1, 2, mode="a"), raised(s.CyclicLR, plain, 1, 2),
-        raised(s.CyclicLR, o, 1, 2, base_momentum=[1]),
-        raised(s.OneCycleLR, 3, 1), raised(s.OneCycleLR, o, 1), raised(s.OneCycleLR, o, 1, 0),
-        raised(s.OneCycleLR, o, 1, 1.5), raised(s.OneCycleLR, o, 1, epochs=3),
-        raised(s.OneCycleLR, o, 1, epochs=0, steps_per_epoch=1),
-        raised(s.OneCycleLR, o, 1, epochs=1, steps_per_epoch=0.5),
-        raised(s.OneCycleLR, o, 1, 2, pct_start=2.0), raised(s.OneCycleLR, o, 1, 2, pct_start=1),
-        raised(s.OneCycleLR, o, 1, 2, anneal_strategy="a"), raised(s.OneCycleLR, plain, 1, 2),
-        raised(s.OneCycleLR, o, [1], 2), warned(over.step), raised(over.step),
-        raised(s.SequentialLR, o, [], []), raised(s.SequentialLR, o, [one], [2]),
-        raised(s.SequentialLR, o, [one, plateau], [2]), raised(s.SequentialLR, o, [3], []),
-        raised(s.SequentialLR, o, [one, two], [2]), raised(s.ChainedScheduler, []),
-        raised(s.ChainedScheduler, [one, two]), raised(s.ChainedScheduler, [plateau]),
-        raised(s.ChainedScheduler, [one, 3]), raised(swa, o, 1, anneal_strategy="a"),
-        raised(swa, o, 1, -1), raised(swa, o, 1, 1.5), raised(swa, 3, 1),
-    ]  # fmt: skip
+arguments = session("""
+of schedulers
+    StepLR(3, 2), LambdaLR(o, [abs]), MultiplicativeLR(o, [abs]), MultiplicativeLR(o, 3)
+    ConstantLR(o, 1.5), ConstantLR(o, -1), LinearLR(o, 0), LinearLR(o, 0.5, 2), LinearLR(o, 1.5)
+    CosineAnnealingWarmRestarts(o, 0), CosineAnnealingWarmRestarts(o, 1.5)
+    CosineAnnealingWarmRestarts(o, 1, 0), CosineAnnealingWarmRestarts(o, 1, eta_min="a")
+    SWALR(o, 1, anneal_strategy="a"), SWALR(o, 1, -1), SWALR(o, 1, 1.5), SWALR(3, 1)
+of cycles
+    plain, over = made("Adagrad"), OneCycleLR(o, 0.1, total_steps=1)
+    CyclicLR(3, 1, 2), CyclicLR(o, [1], 2), CyclicLR(o, 1, [2]), CyclicLR(o, 1, 2, mode="a")
+    CyclicLR(plain, 1, 2), CyclicLR(o, 1, 2, base_momentum=[1]), OneCycleLR(3, 1)
+    OneCycleLR(o, 1), OneCycleLR(o, 1, 0), OneCycleLR(o, 1, 1.5), OneCycleLR(o, 1, epochs=3)
+    OneCycleLR(o, 1, epochs=0, steps_per_epoch=1), OneCycleLR(o, 1, epochs=1, steps_per_epoch=0.5)
+    OneCycleLR(o, 1, 2, pct_start=2.0), OneCycleLR(o, 1, 2, pct_start=1)
+    OneCycleLR(o, 1, 2, anneal_strategy="a"), OneCycleLR(plain, 1, 2), OneCycleLR(o, [1], 2)
+    warned(over.step), over.step()
+of several
+    one, two, plateau = StepLR(o, 2), StepLR(made(), 2), ReduceLROnPlateau(o)
+    SequentialLR(o, [], []), SequentialLR(o, [one], [2]), SequentialLR(o, [one, plateau], [2])
+    SequentialLR(o, [3], []), SequentialLR(o, [one, two], [2]), ChainedScheduler([])
+    ChainedScheduler([one, two]), ChainedScheduler([plateau]), ChainedScheduler([one, 3])
+""")

@@ -1,13 +1,14 @@
 """Optimizers, step by step over their options; arguments, groups, closures, hooks."""
 
 import copy
+import functools
 import itertools
 import pickle
 import sys
 from collections.abc import Callable
 from typing import Any
 
-from tests.answers import numbers, raised, warned
+from tests.answers import numbers, raised, sessions
 
 
 def start(torch: Any, dtype: Any = None) -> list[Any]:
@@ -93,57 +94,72 @@ def layouts(torch: Any) -> Any:
     )  # fmt: skip
 
 
-def arguments(torch: Any) -> Any:
-    SGD, Adam, AdamW = torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW
-    p = [torch.nn.Parameter(torch.ones(1))]
+def _names(torch: Any) -> dict[str, Any]:
+    return {
+        "SGD": torch.optim.SGD, "Adam": torch.optim.Adam, "AdamW": torch.optim.AdamW,
+        "p": [torch.nn.Parameter(torch.ones(1))], "params": start(torch),
+        "feed": functools.partial(feed, torch), "log": [],
+    }  # fmt: skip
+
+
+session = sessions(_names)
+
+use = session("""
+arguments
     leafless = torch.ones(1, requires_grad=True) * 2
-    return [
-        raised(SGD, p, lr=-1), raised(SGD, p, momentum=-1), raised(SGD, p, weight_decay=-1),
-        raised(SGD, p, nesterov=True), raised(SGD, p, momentum=1, dampening=1, nesterov=True),
-        raised(SGD, p, lr=torch.ones(2)), raised(SGD, p, lr="a"), raised(SGD, []),
-        raised(SGD, p[0]), raised(SGD, [1]), raised(SGD, [leafless]),
-        raised(SGD, [torch.nn.Linear]), raised(Adam, p, lr=-1), raised(Adam, p, eps=-1),
-        raised(Adam, p, betas=(1.0, 0.5)), raised(Adam, p, betas=(0.5, -1.0)),
-        raised(Adam, p, weight_decay=-1), raised(Adam, p, betas=(0, 0.5)),
-        raised(Adam, p, lr=torch.ones(2)), raised(AdamW, p, betas=(0.5, torch.tensor(0.5))),
-        raised(AdamW, p, eps=float("nan")), raised(SGD, [{"params": p}, {"params": p}]),
-        raised(SGD, [{"params": set(p)}]),
-        raised(SGD, [("a", p[0]), torch.nn.Parameter(torch.ones(1))]), warned(lambda: SGD(set(p))),
-        warned(lambda: SGD([p[0], p[0]])), raised(torch.optim.Optimizer, p, {}).split("<")[0],
-        raised(SGD, p, fused=True, foreach=True),
-    ]  # fmt: skip
-
-
-def groups(torch: Any) -> Any:
-    a, b, c = start(torch)
-    optimizer = torch.optim.SGD([{"params": [a]}, {"params": b, "lr": 0.5, "note": "mine"}], lr=0.1,
-                                momentum=0.9)  # fmt: skip
-    yield from [optimizer, [sorted(g) for g in optimizer.param_groups]]
-    optimizer.add_param_group({"params": c, "weight_decay": 0.2})
-    yield from [
-        optimizer, raised(optimizer.add_param_group, {"params": [a]}),
-        raised(optimizer.add_param_group, [a]), raised(optimizer.add_param_group, {"params": [1]}),
-        raised(optimizer.add_param_group, {"params": [("n", torch.ones(1, requires_grad=True))]}),
-        [len(g["params"]) for g in optimizer.param_groups],
-    ]  # fmt: skip
+    SGD(p, lr=-1), SGD(p, momentum=-1), SGD(p, weight_decay=-1), SGD(p, nesterov=True)
+    SGD(p, momentum=1, dampening=1, nesterov=True), SGD(p, lr=torch.ones(2)), SGD(p, lr="a")
+    SGD([]), SGD(p[0]), SGD([1]), SGD([leafless]), SGD([torch.nn.Linear]), Adam(p, lr=-1)
+    Adam(p, eps=-1), Adam(p, betas=(1.0, 0.5)), Adam(p, betas=(0.5, -1.0))
+    Adam(p, weight_decay=-1), Adam(p, betas=(0, 0.5)), Adam(p, lr=torch.ones(2))
+    AdamW(p, betas=(0.5, torch.tensor(0.5))), AdamW(p, eps=float("nan"))
+    SGD([{"params": p}, {"params": p}]), SGD([{"params": set(p)}])
+    SGD([("a", p[0]), torch.nn.Parameter(torch.ones(1))]), warned(lambda: SGD(set(p)))
+    warned(lambda: SGD([p[0], p[0]])), raised(torch.optim.Optimizer, p, {}).split("<")[0]
+    SGD(p, fused=True, foreach=True)
+groups
+    (a, b, c), extra = params, torch.ones(1, requires_grad=True)
+    o = SGD([{"params": [a]}, {"params": b, "lr": 0.5, "note": "mine"}], lr=0.1, momentum=0.9)
+    o, [sorted(g) for g in o.param_groups], o.add_param_group({"params": c, "weight_decay": 0.2})
+    o, o.add_param_group({"params": [a]}), o.add_param_group([a])
+    o.add_param_group({"params": [1]}), o.add_param_group({"params": [("n", extra)]})
+    [len(g["params"]) for g in o.param_groups]
     a.grad, b.grad = torch.ones(3, 2), torch.ones(4)
-    optimizer.step()
-    yield from [numbers(a), numbers(b), numbers(c), torch.optim.Adam([a]),
-                torch.optim.AdamW([a], lr=torch.tensor(0.5))]  # fmt: skip
-
-
-def zeroing(torch: Any) -> Any:
-    params = start(torch)
-    optimizer = torch.optim.SGD(params, lr=0.1)
-    feed(torch, params, 0)
+    o.step(), numbers(a), numbers(b), numbers(c), Adam([a]), AdamW([a], lr=torch.tensor(0.5))
+zeroing
+    o = SGD(params, lr=0.1)
+    _ = feed(params, 0)
     kept = params[0].grad
-    optimizer.zero_grad(set_to_none=False)
-    yield from [params[0].grad is kept, kept, params[2].grad]
-    optimizer.zero_grad()
-    (g,) = torch.autograd.grad((params[0] ** 3).sum(), params[0], create_graph=True)
-    params[0].grad = g
-    optimizer.zero_grad(set_to_none=False)
-    yield from [[p.grad for p in params[1:]], params[0].grad]
+    o.zero_grad(set_to_none=False), params[0].grad is kept, kept, params[2].grad, o.zero_grad()
+    (params[0].grad,) = torch.autograd.grad((params[0] ** 3).sum(), params[0], create_graph=True)
+    o.zero_grad(set_to_none=False), [p.grad for p in params[1:]], params[0].grad
+hooks
+    def note(name):
+        return lambda o, args, kwargs: log.append([name, type(o).__name__, len(args), list(kwargs)])
+    o = SGD(params, lr=0.1)
+    _ = feed(params, 0)
+    first, _ = o.register_step_pre_hook(note("pre")), o.register_step_post_hook(note("post"))
+    o.step(), o.step(closure=lambda: 3), o.step(lambda: 3), first.remove()
+    with o.register_step_pre_hook(lambda o, args, _: ((args[0], lambda: "replaced"), {})):
+        o.step()
+    _ = o.register_step_pre_hook(lambda o, args, kwargs: 3)
+    raised(o.step).split("must")[1], log
+hooks of a user's optimizer, whose step knows nothing of hooks
+    class Own(torch.optim.Optimizer):
+        def __init__(self, params, lr=0.1):
+            super().__init__(params, {"lr": lr})
+        @torch.no_grad()
+        def step(self):
+            for group in self.param_groups:
+                for p in group["params"]:
+                    if p.grad is not None:
+                        p.add_(p.grad, alpha=-group["lr"])
+                        self.state[p]["count"] = self.state[p].get("count", 0) + 1
+    o = Own(params, lr=0.1)
+    _ = o.register_step_pre_hook(lambda *_: log.append("pre"))
+    _ = o.register_step_post_hook(lambda *_: log.append("post")), feed(params, 0)
+    o.step(), o, numbers(params[0]), list(o.state_dict()["state"]), log
+""")
 
 
 def with_closures(torch: Any, *makes: Callable[[Any], Any]) -> Any:
@@ -161,56 +177,6 @@ def with_closures(torch: Any, *makes: Callable[[Any], Any]) -> Any:
         with torch.no_grad():
             losses = [optimizer.step(closure) for _ in range(3)]
         yield [numbers(losses), numbers(p), optimizer.step()]
-
-
-def hooks(torch: Any) -> Any:
-    log: list[Any] = []
-    params = start(torch)
-    optimizer = torch.optim.SGD(params, lr=0.1)
-    feed(torch, params, 0)
-    first = optimizer.register_step_pre_hook(
-        lambda o, args, kwargs: log.append(["pre", o is optimizer, len(args), kwargs])
-    )
-    optimizer.register_step_post_hook(
-        lambda o, args, kwargs: log.append(["post", o is optimizer, len(args), list(kwargs)])
-    )
-    optimizer.step()
-    optimizer.step(closure=lambda: 3)
-    optimizer.step(lambda: 3)
-    first.remove()
-    replacing = optimizer.register_step_pre_hook(
-        lambda o, args, kwargs: ((args[0], lambda: "replaced"), {})
-    )
-    answers = [optimizer.step()]
-    replacing.remove()
-    optimizer.register_step_pre_hook(lambda o, args, kwargs: 3)
-    return [log, *answers, raised(optimizer.step).split("must")[1]]
-
-
-def hooks_of_subclasses(torch: Any) -> Any:
-    """A user's optimizer, whose `step` knows nothing of hooks."""
-    log: list[str] = []
-
-    class Own(torch.optim.Optimizer):
-        def __init__(self, params: Any, lr: float = 0.1) -> None:
-            super().__init__(params, {"lr": lr})
-
-        @torch.no_grad()
-        def step(self) -> None:
-            for group in self.param_groups:
-                for p in group["params"]:
-                    if p.grad is not None:
-                        p.add_(p.grad, alpha=-group["lr"])
-                        self.state[p]["count"] = self.state[p].get("count", 0) + 1
-
-    params = start(torch)
-    optimizer = Own(params, lr=0.1)
-    optimizer.register_step_pre_hook(lambda *_: log.append("pre"))
-    optimizer.register_step_post_hook(lambda *_: log.append("post"))
-    feed(torch, params, 0)
-    optimizer.step()
-    yield from [optimizer, numbers(params[0]), list(optimizer.state_dict()["state"])]
-    yield log
 
 
 def required(torch: Any) -> Any:

@@ -1,57 +1,17 @@
 """Datasets, collation and loaders: values, types, refusals."""
 
+import types
 from collections import OrderedDict, UserDict, UserList, namedtuple
 from typing import Any
 
 import numpy as np
 
-from tests.answers import raised, warned
+from tests.answers import raised, sessions
 
 Point = namedtuple("Point", ["x", "y"])
 
 
-def tensor_dataset(torch: Any) -> Any:
-    d = torch.utils.data
-    whole = d.TensorDataset(torch.arange(6.0).reshape(3, 2), torch.arange(3))
-    return [
-        whole[0], whole[-1], whole[1:], len(whole), raised(lambda: whole[7]), whole[[0, 2]],
-        raised(d.TensorDataset, torch.ones(2), torch.ones(3)), whole[torch.tensor([1])],
-        raised(lambda: d.Dataset()[0]), raised(len, d.Dataset()),
-    ]  # fmt: skip
-
-
-def combined_datasets(torch: Any) -> Any:
-    d = torch.utils.data
-    a, b = d.TensorDataset(torch.arange(3)), d.TensorDataset(torch.arange(10, 12))
-    both, part = a + b, d.Subset(a, [2, 0])
-    return [
-        type(both).__name__, len(both), [both[i] for i in range(5)], both[-1], both[-5],
-        raised(lambda: both[-6]), raised(lambda: both[5]), both.cumulative_sizes,
-        [part[i] for i in range(2)], part[[0, 1]], len(part), part.__getitems__([1, 0]),
-        raised(d.ConcatDataset, []),
-        # Pythons go on in words of their own about what is missing.
-        raised(d.IterableDataset).split(" with")[0], "__iter__" in raised(d.IterableDataset),
-        d.Subset(d.Subset(both, [4, 3, 0]), [2, 1])[0],
-    ]  # fmt: skip
-
-
-def own_subset(torch: Any) -> Any:
-    d = torch.utils.data
-
-    class Half(d.Subset):
-        def __getitem__(self, idx: Any) -> Any:
-            return self.dataset[self.indices[idx]][0] / 2
-
-    class Whole(Half):
-        def __getitems__(self, indices: Any) -> Any:
-            return [self[i] for i in indices]
-
-    base = d.TensorDataset(torch.arange(4.0))
-    loaded = list(d.DataLoader(Whole(base, [0, 1, 3]), batch_size=2))
-    return [raised(Half, base, [0, 1]), loaded]
-
-
-def streams(torch: Any) -> Any:
+def _names(torch: Any) -> dict[str, Any]:
     d = torch.utils.data
 
     class Stream(d.IterableDataset):
@@ -65,22 +25,55 @@ def streams(torch: Any) -> Any:
         def __len__(self) -> int:
             return self.n - 2
 
-    refused = raised(d.ConcatDataset, [Stream(2)])
-    loader = d.DataLoader(Sized(5))
-    length = len(loader)
-    return [
-        refused, list(d.DataLoader(Stream(5), batch_size=2)),
-        list(d.DataLoader(Stream(3), batch_size=None)),
-        list(d.DataLoader(Stream(5), batch_size=2, drop_last=True)),
-        length,
-        [w.split(" at ")[0] for w in warned(lambda: list(loader))],
-        len(d.DataLoader(Sized(7), batch_size=2)), raised(len, d.DataLoader(Stream(3))),
-        len(d.DataLoader(Sized(7), batch_size=2, drop_last=True)),
-        len(d.DataLoader(Sized(7), None)),
-        raised(d.DataLoader, Stream(3), shuffle=True), raised(d.DataLoader, Stream(3), sampler=[1]),
-        raised(d.DataLoader, Stream(3), batch_sampler=[1]),
-        list(d.DataLoader(Stream(3), shuffle=False)), list(d.DataLoader(Stream(0), batch_size=2)),
-    ]  # fmt: skip
+    whole = d.TensorDataset(torch.arange(4))
+    public = {name: getattr(d, name) for name in dir(d) if not name.startswith("_")}
+    public = {k: v for k, v in public.items() if not isinstance(v, types.ModuleType)}
+    return public | {"Stream": Stream, "Sized": Sized, "whole": whole, "np": np}
+
+
+session = sessions(_names)
+
+datasets = session("""
+of tensors
+    d = TensorDataset(torch.arange(6.0).reshape(3, 2), torch.arange(3))
+    d[0], d[-1], d[1:], len(d), d[7], d[[0, 2]], TensorDataset(torch.ones(2), torch.ones(3))
+    d[torch.tensor([1])], Dataset()[0], len(Dataset())
+combined
+    a = TensorDataset(torch.arange(3))
+    both, part = a + TensorDataset(torch.arange(10, 12)), Subset(a, [2, 0])
+    type(both).__name__, len(both), [both[i] for i in range(5)], both[-1], both[-5], both[-6]
+    both[5], both.cumulative_sizes, [part[i] for i in range(2)], part[[0, 1]], len(part)
+    part.__getitems__([1, 0]), ConcatDataset([]), Subset(Subset(both, [4, 3, 0]), [2, 1])[0]
+    # Pythons go on in words of their own about what is missing.
+    raised(IterableDataset).split(" with")[0], "__iter__" in raised(IterableDataset)
+a subset of one's own
+    class Half(Subset):
+        def __getitem__(self, idx):
+            return self.dataset[self.indices[idx]][0] / 2
+    class Whole(Half):
+        def __getitems__(self, indices):
+            return [self[i] for i in indices]
+    base = TensorDataset(torch.arange(4.0))
+    Half(base, [0, 1]), list(DataLoader(Whole(base, [0, 1, 3]), batch_size=2))
+streams
+    ConcatDataset([Stream(2)]), list(DataLoader(Stream(5), batch_size=2))
+    list(DataLoader(Stream(3), batch_size=None))
+    list(DataLoader(Stream(5), batch_size=2, drop_last=True))
+    loader = DataLoader(Sized(5))
+    len(loader), [w.split(" at ")[0] for w in warned(lambda: list(loader))]
+    len(DataLoader(Sized(7), batch_size=2)), len(DataLoader(Stream(3)))
+    len(DataLoader(Sized(7), batch_size=2, drop_last=True)), len(DataLoader(Sized(7), None))
+    DataLoader(Stream(3), shuffle=True), DataLoader(Stream(3), sampler=[1])
+    DataLoader(Stream(3), batch_sampler=[1]), list(DataLoader(Stream(3), shuffle=False))
+    list(DataLoader(Stream(0), batch_size=2))
+splits
+    random_split(range(5), [3, 4]), random_split(range(5), [0.5, 0.6])
+    random_split(range(5), [-0.5, 1.5]), warned(lambda: random_split(range(1), [0.5, 0.5]))
+    for fractions in ([0.5, 0.5], [0.3, 0.3, 0.4], [0.1] * 10, [1.0], [0.25, 0.75]):
+        [len(p) for p in random_split(range(11), fractions)]
+    [len(p) for p in random_split(range(5), [5, 0])]
+    type(random_split(range(2), [1, 1])[0]).__name__
+""")
 
 
 def collation(torch: Any) -> Any:
@@ -113,59 +106,36 @@ def conversion(torch: Any) -> Any:
     return [[type(convert(thing)).__name__, convert(thing)] for thing in things]
 
 
-def loader_arguments(torch: Any) -> Any:
-    d = torch.utils.data
-    whole = d.TensorDataset(torch.arange(4))
-    empty = d.TensorDataset(torch.ones(0))
-    loader = d.DataLoader(whole)
-    bad = [
-        {"num_workers": -1}, {"batch_size": 0}, {"batch_size": 2.5}, {"batch_size": True},
-        {"batch_size": None, "drop_last": True}, {"shuffle": True, "sampler": [1]},
-        {"batch_sampler": [[1]], "batch_size": 3}, {"batch_sampler": [[1]], "shuffle": True},
-        {"batch_sampler": [[1]], "sampler": [1]}, {"batch_sampler": [[1]], "drop_last": True},
-        {"prefetch_factor": 3}, {"persistent_workers": True}, {"timeout": -1}, {"drop_last": 1},
-        {"multiprocessing_context": "fork"},
-    ]  # fmt: skip
-    return [
-        *[raised(d.DataLoader, whole, **options) for options in bad],
-        raised(d.DataLoader, empty, shuffle=True), raised(setattr, loader, "batch_size", 2),
-        raised(setattr, loader, "dataset", empty),
-        raised(list, d.DataLoader(whole, 2, sampler=[9])),
-        raised(list, d.DataLoader(d.Subset(whole, [0, 9]), 2)),
-        warned(lambda: list(d.DataLoader(whole, pin_memory=True))), d.get_worker_info(),
-        warned(lambda: list(d.DataLoader(whole, pin_memory=True, pin_memory_device="cuda"))),
-        raised(list, d.DataLoader(whole, 2, sampler=["a"])).split(":")[0],
-        raised(list, d.DataLoader(whole, batch_sampler=[[0, 7]])),
-    ]  # fmt: skip
-
-
-def sampler_arguments(torch: Any) -> Any:
-    d = torch.utils.data
-    return [
-        raised(d.RandomSampler, [1], replacement=1), raised(d.RandomSampler, [1], num_samples=0),
-        raised(d.RandomSampler, [1], num_samples=1.5), raised(d.RandomSampler, []),
-        raised(d.WeightedRandomSampler, [1, 2], 0), raised(d.WeightedRandomSampler, [[1, 2]], 1),
-        raised(d.WeightedRandomSampler, [1, 2], 1, replacement=3),
-        raised(d.WeightedRandomSampler, [1, 2], True), raised(d.BatchSampler, [1], 0, False),
-        raised(d.BatchSampler, [1], 2, 1), raised(d.BatchSampler, [1], True, False),
-        raised(list, d.WeightedRandomSampler([1.0, 2.0], 5, replacement=False)),
-        len(d.RandomSampler(range(5))), len(d.RandomSampler(range(5), num_samples=9)),
-        len(d.WeightedRandomSampler([1, 2], 7)), len(d.SubsetRandomSampler([1, 2])),
-        len(d.SequentialSampler(range(4))), list(d.SequentialSampler(range(4))),
-        [len(d.BatchSampler(range(7), n, drop)) for n in (2, 7, 8) for drop in (False, True)],
-        [list(d.BatchSampler(range(7), n, drop)) for n in (2, 7, 8) for drop in (False, True)],
-        d.WeightedRandomSampler([1, 2], 1).weights, raised(list, d.Sampler()),
-        list(d.BatchSampler(iter("abc"), 2, False)),
-    ]  # fmt: skip
-
-
-def splitting(torch: Any) -> Any:
-    d = torch.utils.data
-    split = d.random_split
-    return [
-        raised(split, range(5), [3, 4]), raised(split, range(5), [0.5, 0.6]),
-        raised(split, range(5), [-0.5, 1.5]), warned(lambda: split(range(1), [0.5, 0.5])),
-        [[len(p) for p in split(range(11), fractions)] for fractions in
-         ([0.5, 0.5], [0.3, 0.3, 0.4], [0.1] * 10, [1.0], [0.25, 0.75])],
-        [len(p) for p in split(range(5), [5, 0])], type(split(range(2), [1, 1])[0]).__name__,
-    ]  # fmt: skip
+arguments = session("""
+of loaders
+    empty, loader = TensorDataset(torch.ones(0)), DataLoader(whole)
+    DataLoader(whole, num_workers=-1), DataLoader(whole, 0), DataLoader(whole, 2.5)
+    DataLoader(whole, True), DataLoader(whole, None, drop_last=True)
+    DataLoader(whole, shuffle=True, sampler=[1]), DataLoader(whole, 3, batch_sampler=[[1]])
+    DataLoader(whole, batch_sampler=[[1]], shuffle=True)
+    DataLoader(whole, batch_sampler=[[1]], sampler=[1])
+    DataLoader(whole, batch_sampler=[[1]], drop_last=True), DataLoader(whole, prefetch_factor=3)
+    DataLoader(whole, persistent_workers=True), DataLoader(whole, timeout=-1)
+    DataLoader(whole, drop_last=1), DataLoader(whole, multiprocessing_context="fork")
+    DataLoader(empty, shuffle=True), setattr(loader, "batch_size", 2)
+    setattr(loader, "dataset", empty), list(DataLoader(whole, 2, sampler=[9]))
+    list(DataLoader(Subset(whole, [0, 9]), 2)), get_worker_info()
+    warned(lambda: list(DataLoader(whole, pin_memory=True)))
+    warned(lambda: list(DataLoader(whole, pin_memory=True, pin_memory_device="cuda")))
+    raised(list, DataLoader(whole, 2, sampler=["a"])).split(":")[0]
+    list(DataLoader(whole, batch_sampler=[[0, 7]]))
+of samplers
+    RandomSampler([1], replacement=1), RandomSampler([1], num_samples=0)
+    RandomSampler([1], num_samples=1.5), RandomSampler([]), WeightedRandomSampler([1, 2], 0)
+    WeightedRandomSampler([[1, 2]], 1), WeightedRandomSampler([1, 2], 1, replacement=3)
+    WeightedRandomSampler([1, 2], True), BatchSampler([1], 0, False), BatchSampler([1], 2, 1)
+    BatchSampler([1], True, False), list(WeightedRandomSampler([1.0, 2.0], 5, replacement=False))
+    len(RandomSampler(range(5))), len(RandomSampler(range(5), num_samples=9))
+    len(WeightedRandomSampler([1, 2], 7)), len(SubsetRandomSampler([1, 2]))
+    len(SequentialSampler(range(4))), list(SequentialSampler(range(4)))
+    for n in (2, 7, 8):
+        for drop in (False, True):
+            len(BatchSampler(range(7), n, drop)), list(BatchSampler(range(7), n, drop))
+    WeightedRandomSampler([1, 2], 1).weights, list(Sampler())
+    list(BatchSampler(iter("abc"), 2, False))
+""")
