@@ -1,5 +1,6 @@
 """Elements by index and by mask: gathered, scattered, chosen, combined."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -63,12 +64,13 @@ def add_rows(out: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:
     """
     if not values.size:
         return
-    if len(rows) <= len(out) < 8 * len(rows) and np.bincount(rows).max() == 1:
+    width, many = values.size // len(rows), len(rows) <= len(out) < 8 * len(rows)
+    if width > 8 and many and np.bincount(rows).max() == 1:
         out[rows] += values
         return
     # `np.add.at` is fast for one dimension only.
     whole = out if out.flags.c_contiguous else np.zeros(out.shape, out.dtype)
-    flat, width = whole.reshape(-1), values.size // len(rows)
+    flat = whole.reshape(-1)
     columns, step = np.arange(width), max(CHUNK // width, 1)
     for start in range(0, len(rows), step):
         some = slice(start, start + step)
@@ -177,6 +179,16 @@ def at(index: Array, dim: int) -> tuple[Array, ...]:
     return tuple(grid)
 
 
+def places_of(index: Array, dim: int, shape: tuple[int, ...]) -> Array:
+    """The numbers, in an array of ``shape``, of the elements that ``index`` means along ``dim``."""
+    places = index * math.prod(shape[dim + 1 :])
+    for d, n in enumerate(index.shape):
+        if d != dim and n > 1:
+            steps = np.arange(n) * math.prod(shape[d + 1 :])
+            places += steps.reshape((n,) + (1,) * (index.ndim - d - 1))
+    return places.reshape(-1)
+
+
 def part(src: Array, shape: tuple[int, ...]) -> Array:
     """The first elements of ``src`` along each dimension."""
     return src if src.shape == shape else src[tuple([slice(n) for n in shape])]
@@ -208,11 +220,9 @@ def added(out: Array, dim: int, index: Array, src: Array) -> Array:
     """Add ``src`` into ``out`` along ``dim``, where ``index`` says."""
     if index.size:
         dim = normal_dim(dim, out.ndim)
-        shape = out.shape or (1,)
-        places = np.ravel_multi_index(at(np.atleast_1d(index), dim), shape)
-        values = np.atleast_1d(part(src, index.shape))
+        places = places_of(index if index.ndim else index.reshape(1), dim, out.shape or (1,))
         whole = out if out.flags.c_contiguous else np.ascontiguousarray(out)
-        add_rows(whole.reshape(-1), places.reshape(-1), values.reshape(-1))
+        np.add.at(whole.reshape(-1), places, part(src, index.shape).reshape(-1))
         if whole is not out:
             out[...] = whole
     return out
@@ -367,8 +377,7 @@ def take(input: Array, index: Array) -> Array:
 def take_backward(g: Array, index: Array, shape: tuple[int, ...]) -> Array:
     """Zeros of ``shape``, to which `take`'s gradient is added where its elements came from."""
     out = np.zeros(shape, g.dtype)
-    flat = index.reshape(-1)
-    add_rows(out.reshape(-1), np.where(flat < 0, flat + out.size, flat), g.reshape(-1))
+    np.add.at(out.reshape(-1), index.reshape(-1), g.reshape(-1))
     return out
 
 
@@ -695,7 +704,7 @@ def scatter_reduce(
     if reduce == "mean":
         need_kind("scatter_gather_tensor_cpu_reduce_mean", out, kinds="fiu")
     flat, shape = out.reshape(-1), out.shape or (1,)
-    places = np.ravel_multi_index(at(np.atleast_1d(index), dim), shape).reshape(-1)
+    places = places_of(np.atleast_1d(index), dim, shape)
     values = np.atleast_1d(part(np.atleast_1d(src), np.atleast_1d(index).shape)).reshape(-1)
     if not include_self:
         # Of the same number twice, an extremum is that.

@@ -16,7 +16,7 @@ from nanotorch._core.op import OPS, Array, hidden_op, op, public
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import need_kind, need_ndim, need_one_dtype, require, tensor_given
 from nanotorch.ops.elementwise import tied
-from nanotorch.ops.gathering import gather
+from nanotorch.ops.gathering import added, gather_backward
 from nanotorch.ops.joining import stack_along
 from nanotorch.ops.matrix import matmul
 from nanotorch.ops.reduction import mean_along, sum_along
@@ -31,13 +31,6 @@ Ints = tuple[int, ...]
 def last(parts: Iterable[Any]) -> tuple[Any, ...]:
     """An index of the last dimensions."""
     return (..., *parts)
-
-
-def planes(indices: Array, dims: int, size: Ints) -> Array:
-    """Numbers within the last dimensions as numbers in the whole array."""
-    lead = indices.shape[: indices.ndim - dims]
-    starts = np.arange(math.prod(lead)) * math.prod(size)
-    return (indices.reshape(len(starts), -1) + starts[:, None]).reshape(-1)
 
 
 # Each element along a dimension as a weighted sum of few others: what enlarges, pads and averages.
@@ -291,21 +284,14 @@ def pooled(input: Array, at: Pooling) -> tuple[Array, Array]:
     return best, numbers.reshape(best.shape)
 
 
-def picked_back(g: Any, indices: Any, size: Ints) -> Any:
-    """The elements at ``indices`` within the last dimensions: the adjoint of `pool_spread`."""
-    lead, shape = tuple(g.shape[: g.ndim - len(size)]), tuple(indices.shape)
-    rows = reshape(indices, (*lead, math.prod(shape[len(lead) :])))
-    return reshape(gather(reshape(g, (*lead, math.prod(size))), len(lead), rows), shape)
-
-
-@hidden_op(g=picked_back, batch=merged)
-def pool_spread(g: Array, indices: Array, size: Ints) -> Array:
+def put_back(g: Any, indices: Any, size: Ints) -> Any:
     """Zeros of the last dimensions ``size``, with ``g`` added at ``indices`` within them."""
-    dims = len(size)
-    out = np.zeros((*g.shape[: g.ndim - dims], *size), g.dtype)
-    if g.size:
-        np.add.at(out.reshape(-1), planes(indices, dims, size), g.reshape(-1))
-    return out
+    lead = tuple(g.shape[: g.ndim - len(size)])
+    planes = math.prod(lead)
+    rows = (planes, math.prod(indices.shape[len(lead) :]))
+    whole = (planes, math.prod(size))
+    out = gather_backward(reshape(g, rows), whole, 1, reshape(indices, rows))
+    return reshape(out, (*lead, *size))
 
 
 def picking(name: str, dims: int, kernel: Any) -> Any:
@@ -316,7 +302,7 @@ def picking(name: str, dims: int, kernel: Any) -> Any:
         return kernel(input, parts)
 
     def slope(g: Any, input: Any, indices: Any) -> Any:
-        return tied(pool_spread(g, indices, tuple(input.shape[-dims:])), input)
+        return tied(put_back(g, indices, tuple(input.shape[-dims:])), input)
 
     return hidden_op(input=slope, aux=("indices",), batch=merged)(named(picked, name))
 
@@ -855,8 +841,7 @@ def sample_spread(
     places = grid.reshape(n, flat.shape[2], len(size))
     for index, weight in all_taps(places, size, options, orders) if flat.size else ():
         each = np.broadcast_to(index[:, None], flat.shape)
-        values = flat * weight[:, None]
-        np.add.at(out.reshape(-1), planes(each, 1, (out[0, 0].size,)), values.reshape(-1))
+        added(out.reshape(n, channels, -1), 2, each, flat * weight[:, None])
     return out
 
 
