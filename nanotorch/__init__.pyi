@@ -829,7 +829,7 @@ def ge(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``input >= other``."""
 
 def ger(input: Tensor, vec2: Tensor, *, out: Any = ...) -> Tensor:
-    """`outer` by another name."""
+    """``out[i, j] = input[i] * vec2[j]``."""
 
 def get_default_device() -> device:
     """The CPU."""
@@ -1229,7 +1229,7 @@ def mm(input: Tensor, mat2: Any, *, out: Any = ...) -> Tensor:
     """The product of two matrices."""
 
 def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """`movedim` by NumPy's name."""
+    """With the dimensions ``source`` moved to ``destination``; the others keep their order."""
 
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """With the dimensions ``source`` moved to ``destination``; the others keep their order."""

@@ -482,7 +482,7 @@ class Methods:
     def ge(self, other: Any) -> Tensor:
         """``input >= other``."""
     def ger(self, vec2: Tensor) -> Tensor:
-        """`outer` by another name."""
+        """``out[i, j] = input[i] * vec2[j]``."""
     def greater(self, other: Any) -> Tensor:
         """``input > other``."""
     def greater_equal(self, other: Any) -> Tensor:
@@ -719,7 +719,7 @@ class Methods:
     def mm(self, mat2: Any) -> Tensor:
         """The product of two matrices."""
     def moveaxis(self, source: Any, destination: Any) -> Tensor:
-        """`movedim` by NumPy's name."""
+        """With the dimensions ``source`` moved to ``destination``; the others keep their order."""
     def movedim(self, source: Any, destination: Any) -> Tensor:
         """With the dimensions ``source`` moved to ``destination``; the others keep their order."""
     def mul(self, other: Any) -> Tensor:

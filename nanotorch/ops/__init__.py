@@ -92,7 +92,7 @@ CREATING = (
 )
 JOINING = ("cat", "column_stack", "dstack", "hstack", "stack", "vstack")
 CONVERTING = (
-    "cholesky_solve", "diff", "ger", "kron", "logsumexp", "max", "mean", "min",
+    "cholesky_solve", "diff", "kron", "logsumexp", "max", "mean", "min",
     "outer", "std", "var",
 )
 # What takes no other dtype than the result's.
@@ -149,7 +149,7 @@ OVERLAPPING = {
     "part any": ("index_add", "index_copy", "scatter", "scatter_add", "scatter_reduce"),
     "any part": ("gather", "take_along_dim"),
     "any": (
-        *JOINING, "aminmax", "cross", "diff", "ger", "index_select", "kron", "kthvalue",
+        *JOINING, "aminmax", "cross", "diff", "index_select", "kron", "kthvalue",
         "masked_select", "max", "min", "nonzero", "outer", "take",
     ),
 }  # fmt: skip
@@ -233,8 +233,8 @@ ALIASES = {
     "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin",
     "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh",
     "clip": "clamp", "concat": "cat", "concatenate": "cat", "divide": "div", "fix": "trunc",
-    "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le", "multiply": "mul",
-    "negative": "neg", "not_equal": "ne", "row_stack": "vstack", "subtract": "sub",
+    "ger": "outer", "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le",
+    "moveaxis": "movedim", "multiply": "mul", "negative": "neg", "not_equal": "ne", "row_stack": "vstack", "subtract": "sub",
     "trapz": "trapezoid",
 }  # fmt: skip
 for _second, _first in ALIASES.items():

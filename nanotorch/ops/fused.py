@@ -236,42 +236,48 @@ def spread_of_all(call: Call) -> Any:
     return g.reshape((-1,) + (1,) * one.ndim) * one
 
 
-@hidden_op(
-    input=lambda g, input, target, weight, reduction, ignore_index: tied(
-        nll_spread(g, target, weight, input.shape, reduction, ignore_index), input
-    ),
-    node="NllLossBackward0",
-    batch=nll_of_all,
-    wide=True,
-)
-def nll(
-    input: Array, target: Array, weight: Array | None, reduction: str, ignore_index: int
-) -> Array:
-    """``-weight[target] * input[target]`` per sample; the mean is over the weights.
+def likelihood(name: str, node: str, **declared: Any) -> Any:
+    """The negative log likelihood, as an operation with a node of its own."""
 
-    Args:
-        input: log-probabilities ``(N, C, ...)``.
-        target: class numbers ``(N, ...)`` in [0, C).
+    def kernel(
+        input: Array, target: Array, weight: Array | None, reduction: str, ignore_index: int
+    ) -> Array:
+        """``-weight[target] * input[target]`` per sample; the mean is over the weights.
 
-    Raises:
-        IndexError: for a class number out of range.
-    """
-    places = alike(input.shape, target, weight, ignore_index)
-    if places is not None:
-        return reduced(-input.take(places), reduction)
-    check_kind(target)
-    counted, classes = target != ignore_index, input.shape[1]
-    wrong = counted & ((target < 0) | (target >= classes))
-    if wrong.any():
-        told = about_range("input", "classes", classes, "target", target[counted])
-        raise IndexError(f"Target {target[wrong].flat[0]} is out of bounds.{told}")
-    weights = class_weights(target, weight, ignore_index, input.dtype)
-    at = np.where(counted, target, 0)[:, None]
-    values = np.where(counted, -np.take_along_axis(input, at, 1)[:, 0] * weights, 0)
-    if reduction == "none":
-        return values
-    total = sum_whole(values)
-    return total / sum_whole(weights) if reduction == "mean" else total
+        Args:
+            input: log-probabilities ``(N, C, ...)``.
+            target: class numbers ``(N, ...)`` in [0, C).
+
+        Raises:
+            IndexError: for a class number out of range.
+        """
+        places = alike(input.shape, target, weight, ignore_index)
+        if places is not None:
+            return reduced(-input.take(places), reduction)
+        check_kind(target)
+        counted, classes = target != ignore_index, input.shape[1]
+        wrong = counted & ((target < 0) | (target >= classes))
+        if wrong.any():
+            told = about_range("input", "classes", classes, "target", target[counted])
+            raise IndexError(f"Target {target[wrong].flat[0]} is out of bounds.{told}")
+        weights = class_weights(target, weight, ignore_index, input.dtype)
+        at = np.where(counted, target, 0)[:, None]
+        values = np.where(counted, -np.take_along_axis(input, at, 1)[:, 0] * weights, 0)
+        if reduction == "none":
+            return values
+        total = sum_whole(values)
+        return total / sum_whole(weights) if reduction == "mean" else total
+
+    def slope(
+        g: Any, input: Any, target: Any, weight: Any, reduction: str, ignore_index: int
+    ) -> Any:
+        return tied(nll_spread(g, target, weight, input.shape, reduction, ignore_index), input)
+
+    return hidden_op(input=slope, node=node, wide=True, **declared)(named(kernel, name))
+
+
+nll = likelihood("nll", "NllLossBackward0", batch=nll_of_all)
+picture_nll = likelihood("picture_nll", "NllLoss2DBackward0")  # of (N, C, H, W)
 
 
 @hidden_op(
@@ -364,23 +370,6 @@ def class_cross_entropy(
     """
     logs = log_softmax_kernel(input, 1)
     return reduced(-logs.take(places), reduction), logs
-
-
-# Negative log likelihood of every pixel, a node of its own.
-
-
-@hidden_op(
-    input=lambda g, input, target, weight, reduction, ignore_index: tied(
-        nll_spread(g, target, weight, input.shape, reduction, ignore_index), input
-    ),
-    node="NllLoss2DBackward0",
-    wide=True,
-)
-def picture_nll(
-    input: Array, target: Array, weight: Array | None, reduction: str, ignore_index: int
-) -> Array:
-    """`nanotorch.ops.loss.nll` of ``(N, C, H, W)``."""
-    return OPS["nll"].kernel(input, target, weight, reduction, ignore_index)
 
 
 # Losses that are squared near zero and absolute beyond, each recorded as one node.

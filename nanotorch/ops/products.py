@@ -67,12 +67,6 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     return reshape(input, (input.numel(), 1)) * vec2
 
 
-@method
-def ger(input: Tensor, vec2: Tensor) -> Tensor:
-    """`outer` by another name."""
-    return outer(input, vec2)
-
-
 @op(
     input=lambda g, other: g * other,
     other=lambda g, input: g * input,

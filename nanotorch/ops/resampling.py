@@ -434,11 +434,12 @@ def windows_of(
 
 
 def max_pool(
-    name: str, dims: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
-    ceil_mode: bool,
+    name: str, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
+    ceil_mode: bool, return_indices: bool,
 ) -> Any:  # fmt: skip
-    """The greatest elements of windows over one, two or three dimensions, and their numbers."""
+    """The greatest elements of windows over one, two or three dimensions; perhaps their numbers."""
     tensor_given(name, input)
+    dims = int(name[-2])
     each = numbers(name, dims, kernel_size, stride, padding, dilation)
     if dims == 1:
         check_elements(input, 1)
@@ -451,8 +452,9 @@ def max_pool(
             check_elements(input, dims)
     shape, planar = input._array.shape, max(dims, 2)
     at = windows_of(name, shape[-planar:], *each, bool(ceil_mode), shape[-planar - 1])
-    values, indices = MAX_POOL[planar](input, at)
-    return (squeeze_one(values, -2), squeeze_one(indices, -2)) if dims == 1 else (values, indices)
+    found = MAX_POOL[planar](input, at)[: 1 + bool(return_indices)]
+    found = tuple([squeeze_one(t, -2) for t in found]) if dims == 1 else found
+    return found if return_indices else found[0]
 
 
 # Means as users call them
@@ -465,11 +467,12 @@ def check_signal(name: str, input: Any) -> None:
 
 
 def mean_pool(
-    name: str, dims: int, input: Any, kernel_size: Any, stride: Any, padding: Any,
-    ceil_mode: bool, count_include_pad: bool, divisor_override: Any,
+    name: str, input: Any, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool,
+    count_include_pad: bool, divisor_override: Any,
 ) -> Any:  # fmt: skip
     """The means of windows over two or three dimensions."""
     tensor_given(name, input)
+    dims = int(name[-2])
     each = numbers(name, dims, kernel_size, stride, padding)
     shape = input._array.shape
     divisor = None if divisor_override is None else as_int(divisor_override)
@@ -495,7 +498,7 @@ def avg_pool1d(
     check_signal(name, input)
     kernel, stride, padding, _ = numbers(name, 1, kernel_size, stride, padding)
     row = unsqueeze(input, -2), (1, *kernel), (1, *stride), (0, *padding)
-    return squeeze_one(mean_pool("avg_pool2d", 2, *row, ceil_mode, count_include_pad, None), -2)
+    return squeeze_one(mean_pool("avg_pool2d", *row, ceil_mode, count_include_pad, None), -2)
 
 
 # Pooling over windows of different sizes, which together make up the input.

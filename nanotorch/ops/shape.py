@@ -701,12 +701,6 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     )
 
 
-@method
-def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """`movedim` by NumPy's name."""
-    return movedim(input, source, destination)
-
-
 # Properties
 
 

@@ -208,10 +208,8 @@ def max_pool1d(
     tensor_given("max_pool1d", input)
     if input._array.dtype.kind != "f" and not return_indices:
         raise unsupported("max_pool1d_impl", input._array)
-    pair: Any = kernels.max_pool(
-        "max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode
-    )
-    return pair if return_indices else pair[0]
+    numbers = kernel_size, stride, padding, dilation
+    return kernels.max_pool("max_pool1d", input, *numbers, ceil_mode, return_indices)
 
 
 def max_pool2d(
@@ -235,10 +233,8 @@ def max_pool2d(
     Raises:
         RuntimeError: for numbers out of range and shapes that do not fit.
     """
-    pair: Any = kernels.max_pool(
-        "max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode
-    )
-    return pair if return_indices else pair[0]
+    numbers = kernel_size, stride, padding, dilation
+    return kernels.max_pool("max_pool2d", input, *numbers, ceil_mode, return_indices)
 
 
 def max_pool3d(
@@ -246,10 +242,8 @@ def max_pool3d(
     dilation: Number = 1, ceil_mode: bool = False, return_indices: bool = False,
 ) -> Tensor:  # fmt: skip
     """The greatest elements of windows over the last three dimensions; see `max_pool2d`."""
-    pair: Any = kernels.max_pool(
-        "max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode
-    )
-    return pair if return_indices else pair[0]
+    numbers = kernel_size, stride, padding, dilation
+    return kernels.max_pool("max_pool3d", input, *numbers, ceil_mode, return_indices)
 
 
 # Means
@@ -265,10 +259,8 @@ def avg_pool2d(
         count_include_pad: whether padding counts as elements that are zero.
         divisor_override: by what sums are divided instead of the number of elements.
     """
-    return kernels.mean_pool(
-        "avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad,
-        divisor_override,
-    )  # fmt: skip
+    how = ceil_mode, count_include_pad, divisor_override
+    return kernels.mean_pool("avg_pool2d", input, kernel_size, stride, padding, *how)
 
 
 def avg_pool3d(
@@ -276,10 +268,8 @@ def avg_pool3d(
     ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
 ) -> Tensor:  # fmt: skip
     """The mean of each window over the last three dimensions; see `avg_pool2d`."""
-    return kernels.mean_pool(
-        "avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad,
-        divisor_override,
-    )  # fmt: skip
+    how = ceil_mode, count_include_pad, divisor_override
+    return kernels.mean_pool("avg_pool3d", input, kernel_size, stride, padding, *how)
 
 
 avg_pool2d = with_out(__name__, "avg_pool2d", avg_pool2d, Out("avg_pool2d", strict=True))
