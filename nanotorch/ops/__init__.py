@@ -234,8 +234,8 @@ ALIASES = {
     "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh",
     "clip": "clamp", "concat": "cat", "concatenate": "cat", "divide": "div", "fix": "trunc",
     "ger": "outer", "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le",
-    "moveaxis": "movedim", "multiply": "mul", "negative": "neg", "not_equal": "ne", "row_stack": "vstack", "subtract": "sub",
-    "trapz": "trapezoid",
+    "moveaxis": "movedim", "multiply": "mul", "negative": "neg", "not_equal": "ne",
+    "row_stack": "vstack", "subtract": "sub", "trapz": "trapezoid",
 }  # fmt: skip
 for _second, _first in ALIASES.items():
     for _old, _new in ((_first, _second), (f"{_first}_", f"{_second}_")):
