@@ -23,7 +23,6 @@ from nanotorch.compile.tape import (
     Storage,
     Tape,
     Uses,
-    moved,
     owned,
     replaced,
     substitute,
@@ -237,12 +236,7 @@ class Bundler:
             at = (run.place[0] - runs[0].place[0]) // run.dtype.itemsize
             part = whole[at : at + before.array.size].reshape(before.array.shape)
             after = Ref(storage, part)
-            for other in self.tape.entries:
-                other.outs = tuple(
-                    [moved(r, before, after) if r.storage is before.storage else r
-                     for r in other.outs]
-                )  # fmt: skip
-            substitute(self.tape.entries, before, after)
+            substitute(self.tape.entries, before, after, written=True)
             gradient.ref.storage, gradient.ref.array = storage, part
         return Ref(storage, whole)
 

@@ -83,17 +83,9 @@ class Traced(NDArrayOperatorsMixin):
     def __setitem__(self, index: Any, value: Any) -> None:
         self.recorder.effect(operator.setitem, (self, index, value), {}, self)
 
-    # NumPy's operator computes some powers in other ways than its function does.
-
     def __pow__(self, other: Any) -> Any:
+        # NumPy's operator computes some powers in other ways than its function does.
         return self.recorder.function(operator.pow, (self, other), {})
-
-    def __rpow__(self, other: Any) -> Any:
-        return self.recorder.function(operator.pow, (other, self), {})
-
-    def __ipow__(self, other: Any) -> Any:
-        self.recorder.effect(operator.ipow, (self, other), {}, self)
-        return self
 
     @property
     def __array_interface__(self) -> Any:
@@ -120,14 +112,6 @@ class Traced(NDArrayOperatorsMixin):
     @property
     def T(self) -> Any:
         return self.transpose()
-
-    @property
-    def flat(self) -> Any:
-        self.recorder.read("flat")
-        return self.value.flat
-
-    def __repr__(self) -> str:
-        return f"Traced({self.value!r})"
 
 
 def real(value: Any) -> Any:

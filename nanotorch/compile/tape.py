@@ -44,9 +44,6 @@ class Storage:
         self.base, self.kind, self.number = base, kind, number
         self.expression: Any = None
 
-    def __repr__(self) -> str:
-        return f"<{self.kind} {self.number}: {self.base.dtype}{list(self.base.shape)}>"
-
 
 class Ref:
     """An array of a step: a view of a storage."""
@@ -321,16 +318,14 @@ class Uses:
 def moved(ref: Ref, before: Ref, after: Ref) -> Ref:
     """A view of ``before`` as the same view of ``after``, which lies in memory alike."""
     shift = address(ref.array) - address(before.array)
-    base, flat = after.storage.base, after.storage.base.ravel("K")
-    if address(flat) != address(base):
-        raise ValueError("an array that does not own its memory from its first element on")
+    base, flat = after.storage.base, after.storage.base.ravel("K")  # which is a view: see `owned`
     at = address(after.array) - address(base) + shift
     shape, strides = ref.array.shape, ref.array.strides
     return Ref(after.storage, np.ndarray(shape, ref.array.dtype, flat.view(np.uint8), at, strides))
 
 
-def substitute(entries: list[Entry], before: Ref, after: Ref) -> None:
-    """Let everything that reads ``before`` read ``after``."""
+def substitute(entries: list[Entry], before: Ref, after: Ref, written: bool = False) -> None:
+    """Let everything that reads ``before`` read ``after``, and, if asked, what writes it, too."""
 
     def change(ref: Ref) -> Ref:
         return moved(ref, before, after) if ref.storage is before.storage else ref
@@ -339,6 +334,8 @@ def substitute(entries: list[Entry], before: Ref, after: Ref) -> None:
         if any(ref.storage is before.storage for ref in entry.inputs()):
             entry.args = replaced(entry.args, change)
             entry.kwargs = replaced(entry.kwargs, change)
+        if written:
+            entry.outs = tuple(map(change, entry.outs))
 
 
 def alike(a: Ref, b: Ref) -> bool:
