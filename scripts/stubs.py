@@ -5,7 +5,8 @@
 Type checkers and editors cannot follow the declarations of operations. The stubs tell them each
 name, its arguments and the type of its result. They are made from the package itself:
 `nanotorch/__init__.pyi`, `nanotorch/return_types.pyi` and `nanotorch/_core/methods.pyi`, whose
-class is a base of `Tensor` for type checkers; and one for each module that is not there as a file.
+class is a base of `Tensor` for type checkers; one for each module that is not there as a file; and
+`nanotorch/train/settings.pyi`, with the keys that `nanotorch.train.fit` takes.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import inspect
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -249,6 +251,39 @@ def homes_stub(place: str) -> str:
     return about + "\n".join(lines) + "\n"
 
 
+def settings_stub() -> str:
+    """The keys that `nanotorch.train.fit` takes of a configuration, with their types."""
+    from nanotorch.train import fit, schema  # here: else it would be a name of `nanotorch`
+    from nanotorch.train.config import form, section_keys
+
+    classes = list[str]()
+
+    def kind(hint: Any) -> str:
+        match form(hint):
+            case "limited", (inner, _):
+                return kind(inner)
+            case "union", members:
+                return " | ".join(map(kind, members))
+            case "choice", values:
+                return f"Literal[{', '.join(map(repr, values))}]"
+            case "section", section:
+                keys = f"{section.__name__}Keys"
+                declare(keys, section_keys(section))
+                return f"{keys} | schema.{section.__name__}"
+        return str(hint.__name__).replace("NoneType", "None")
+
+    def declare(name: str, keys: Mapping[str, Any]) -> None:
+        lines = [f"    {key}: {kind(about.hint)}" for key, about in keys.items()]
+        classes.append("\n".join([f"class {name}(TypedDict, total=False):", *lines]))
+
+    given = {*inspect.signature(fit).parameters, "experiment", "train"}
+    keys = {**section_keys(schema.Train), **section_keys(schema.FitConfig)}
+    declare("Settings", {name: key for name, key in keys.items() if name not in given})
+    about = HEAD.format(about=settings_stub.__doc__).partition("from ")[0]
+    imports = "from typing import Literal, TypedDict\n\nfrom nanotorch.train import schema\n"
+    return "\n".join([about, imports, *classes])
+
+
 def stubs() -> dict[Path, str]:
     """The stubs by their files."""
     files = {place: PACKAGE / f"{place.replace('.', '/')}.pyi" for place in HOMES}
@@ -260,6 +295,7 @@ def stubs() -> dict[Path, str]:
         PACKAGE / "__init__.pyi": text("What `nanotorch` has.", module_stub(nanotorch)),
         PACKAGE / "return_types.pyi": text("Tuples with names.", module_stub(return_types)),
         PACKAGE / "_core/methods.pyi": text("Methods of tensors.", methods_stub()),
+        PACKAGE / "train/settings.pyi": settings_stub(),
     }
 
 

@@ -128,6 +128,11 @@ part, _ = random_split(Squares(), [60, 4])
 yaml = train("two_moons", "train.epochs=1", verbose=False)
 print(resume(yaml.directory).status, load_trained(yaml.directory).model)
 '''
+WRONG = {
+    "epoch=1": 'Unexpected keyword argument "epoch" for "fit"; did you mean "epochs"?',
+    "epochs=1, batch_size='a'": 'expected "int | None"',
+    "epochs=1, early_stopping={'patienc': 1}": 'expected "EarlyStoppingKeys | EarlyStopping',
+}
 TYPED = (
     "run", "losses", "best", "outputs", "other", "loader", "x", "y", "loss", "rows", "shape",
     "slope", "pooled", "larger", "compiled(x)", "part", "yaml", "model.hidden(x)", "small(x)",
@@ -226,6 +231,12 @@ def test_a_program_that_trains_is_typed_throughout(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
     assert len(revealed) == len(TYPED)
     assert not [kind for kind in revealed if "Any" in kind]
+    for wrong, error in WRONG.items():
+        program.write_text(
+            f"{USER}fit(model, loader, loss=F.mse_loss, optimizer='SGD', {wrong})", "utf-8"
+        )
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+        assert [error in line for line in done.stdout.splitlines() if "error" in line] == [True]
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
@@ -49,6 +49,9 @@ from .run_directory import LATEST, CheckpointError
 from .schema import FIT, FitConfig, Log
 from .supervised import KINDS, Training, batch_of, check_count, evaluating, streams
 
+if TYPE_CHECKING:
+    from .settings import Settings
+
 Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 Metric = Callable[[torch.Tensor, torch.Tensor], torch.Tensor | float]
 Samples = Sequence[ArrayLike | torch.Tensor] | Dataset[Any] | DataLoader[Any]
@@ -70,7 +73,7 @@ def fit(
     resume: bool | str | Path = False,
     seed: int = 0,
     verbose: bool = True,
-    **settings: object,
+    **settings: "Unpack[Settings]",
 ) -> RunResult:
     """Train a model of one's own on samples of one's own, with all that the trainer does.
 
