@@ -5,9 +5,9 @@ import errno
 import math
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,31 +53,6 @@ FILLED: Mapping[str, Callable[..., Array]] = {"mean": np.nanmean, "median": np.n
 """What may take the place of missing numbers."""
 
 
-class ColumnRecord(TypedDict):
-    """A column as JSON has it."""
-
-    name: str
-    categories: list[str] | None
-
-
-class PreprocessingRecord(TypedDict):
-    """What there is in `preprocessing.json`."""
-
-    features: list[str]
-    columns: list[ColumnRecord]
-    shape: list[int]
-    mean: list[float]
-    scale: list[float]
-    fill: list[float]
-    target: str
-    target_mean: NotRequired[float]
-    target_scale: NotRequired[float]
-    classes: list[str] | None
-    delimiter: str
-    header: bool
-    missing: bool
-
-
 @dataclass(frozen=True)
 class Column:
     """One column of a table, and the features it becomes."""
@@ -117,7 +92,13 @@ class Column:
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """From the rows of a table, or arrays, to inputs: (value - mean) / scale."""
+    """From the rows of a table, or arrays, to inputs: (value - mean) / scale.
+
+    `preprocessing.json` has these fields, by their names.
+    """
+
+    later: ClassVar = ("target_mean", "target_scale")
+    """What older files lack."""
 
     columns: Sequence[Column] = ()
     """Those of the table; none for arrays."""
@@ -220,7 +201,7 @@ class Preprocessing:
         return {**vars(self), **arrays, "columns": columns, "shape": shape}
 
     @classmethod
-    def from_record(cls, record: PreprocessingRecord) -> "Preprocessing":
+    def from_record(cls, record: Mapping[str, Any]) -> "Preprocessing":
         """Return what `record` gave.
 
         Raises:
@@ -246,8 +227,7 @@ class Preprocessing:
             raise ValueError(f"the delimiter cannot be {quoted(delimiter)}")
         if classes is not None and (len(set(classes)) < len(classes) or not classes):
             raise ValueError("the classes must be different from each other")
-        known = PreprocessingRecord.__annotations__
-        found: dict[str, Any] = {name: v for name, v in record.items() if name in known}
+        found = {own.name: record[own.name] for own in fields(cls) if own.name in record}
         arrays = {"mean": mean, "scale": scale, "fill": fill}
         return cls(**{**found, **arrays, "columns": columns, "shape": shape})
 

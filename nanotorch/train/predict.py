@@ -20,7 +20,7 @@ from .build import Characters, Kind, Outputs
 from .commands import import_components
 from .config import Place, named, refusal, usage_error
 from .csv_file import csv_text, read_csv
-from .dataset import Column, Dataset, Preprocessing, PreprocessingRecord, Samples, opened_arrays
+from .dataset import Column, Dataset, Preprocessing, Samples, opened_arrays
 from .loop import DIVERGED
 from .metrics import Array, fitted, number
 from .run import FINISHED, RUNNING, WEIGHTS, find, load_own_config, of_a_run, read_record
@@ -126,7 +126,7 @@ def load_trained(target: str | Path) -> Trained:
     if not isinstance(config, TrainedConfig):
         raise CheckpointError(directory, "is the run of a minimization, which has no model")
     path = directory / "preprocessing.json"
-    record = read_json(path, PreprocessingRecord)
+    record = read_json(path, Preprocessing)
     try:
         kind, preprocessing = kind_of(config), Preprocessing.from_record(record)
     except ValueError as error:

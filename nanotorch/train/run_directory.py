@@ -8,6 +8,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
 from datetime import datetime
 from pathlib import Path
 from types import UnionType
@@ -194,24 +195,31 @@ def is_deep(value: Any, most: int = DEEPEST_JSON) -> bool:
     return not most or (isinstance(value, dict | list) and any(is_deep(v, most - 1) for v in inner))
 
 
+LISTS: Mapping[Any, Any] = dict.fromkeys((Sequence, tuple, np.ndarray), list)
+"""What JSON has lists for."""
+
+
 def misfit(value: Any, hint: Any, where: str = "") -> str | None:
     """Return what is wrong with a value that a type hint describes; None if nothing is.
 
-    A `TypedDict` says which members there must be; there may be others.
+    A `TypedDict` says which members there must be, and so does a dataclass, but for those that it
+    has had only `later`; there may be others.
     """
-    typed, arguments = is_typeddict(hint), get_args(hint)
-    kind = dict if typed else get_origin(hint)
+    typed, arguments = is_typeddict(hint) or is_dataclass(hint), get_args(hint)
+    kind = dict if typed else LISTS.get(get_origin(hint), get_origin(hint))
     if kind in (Union, UnionType):
         found = [misfit(value, member, where) for member in arguments]
         return None if None in found else found[0]
     if kind in (dict, list):
         if not isinstance(value, kind):
             return wrong(where, "an object" if kind is dict else "a list", value)
-        hints = get_type_hints(hint) if typed else {}
-        if typed and (lacking := hint.__required_keys__ - value.keys()):
+        hints, later = get_type_hints(hint) if typed else {}, getattr(hint, "later", ())
+        needed = getattr(hint, "__required_keys__", hints.keys() - {"later", *later})
+        if typed and (lacking := needed - value.keys()):
             return f"lacks {', '.join(sorted(f'{where}{key}' for key in lacking))}"
         for key, inner in value.items() if kind is dict else enumerate(value):
-            wanted = hints.get(str(key), Any) if typed else arguments[-1]
+            wanted = hints.get(str(key), Any) if typed else arguments[kind is dict]
+            wanted = float if get_origin(hint) is np.ndarray else wanted
             if problem := misfit(inner, wanted, f"{where}{key}."):
                 return problem
         return None
