@@ -340,8 +340,17 @@ class Experiment(Task, Protocol):
     training_step: TrainingStep
     """What one of them does."""
 
-    def plain_step(self, batch: Any) -> None:
+    def plain_step(self, batch: Sequence[Any]) -> None:
         """Take one step as it is written, uncompiled."""
+        self.training_step.plain(*batch)
+
+    def taken(self, batch: Sequence[Any], usual: bool = True) -> Any:
+        """Return what a step gives, compiled if it is a usual one and nothing watches it."""
+        if self.trace is None:
+            return (self.training_step.call if usual else self.training_step.plain)(*batch)
+        watching, self.trace = self.trace(self.graph()[0]), None
+        with watching:
+            return self.training_step.plain(*batch)
 
     def endless(self, start: int) -> Iterator[Any]:
         """Yield what steps are taken with, epoch after epoch, without the first `start`."""

@@ -1,5 +1,6 @@
 """Function minimization: the point itself is what is learned."""
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -64,15 +65,10 @@ class Minimization(Experiment):
         """The value of each point before the latest step, where there are several."""
 
     def batches(self, start: int) -> Iterable[Any]:
-        return range(start, self.steps)
+        return itertools.repeat((), self.steps - start)
 
     def step(self, batch: Any) -> tuple[float, int]:
-        if self.trace is None:
-            value = self.training_step.call()
-        else:
-            watching, self.trace = self.trace(self._module), None
-            with watching:
-                value = self.training_step.plain()
+        value = self.taken(batch)
         if value.dim() == 0:
             return value.item(), 1
         self.values = value.detach().numpy().copy()
@@ -88,9 +84,6 @@ class Minimization(Experiment):
         """Return the points as they are, shape (points, dimensions)."""
         x: NDArray[np.float32] = self.x.detach().numpy()
         return x[None] if x.ndim == 1 else x.T
-
-    def plain_step(self, batch: Any) -> None:
-        self.training_step.plain()
 
     def describe(self) -> str:
         function = self.config.function

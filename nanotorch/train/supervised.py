@@ -235,19 +235,10 @@ class Training(Experiment):
         full = len(batch) == self._tensors and len(batch[-1]) == self._batch_size
         width = self._width
         samples = self._samples if full else sum(len(y) for y in batch[width - 1 :: width])
-        if self.trace is not None:
-            watching, self.trace = self.trace(self.model), None
-            with watching:
-                result = self.training_step.plain(*batch)
-        else:
-            take = self.training_step
-            result = take.call(*batch) if full else take.plain(*batch)
+        result = self.taken(batch, full)
         if self._clipped:
             result, self._norm = result
         return result.item() * self.unit, samples
-
-    def plain_step(self, batch: list[torch.Tensor]) -> None:
-        self.training_step.plain(*batch)
 
     def details(self) -> dict[str, float]:
         """Return the learning rate and the norm of the gradients of the latest step."""
