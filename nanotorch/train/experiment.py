@@ -223,11 +223,6 @@ def short(component: Component) -> str:
     return component.name + (f"({', '.join(shown)})" if shown else "")
 
 
-def sizes(directory: Path) -> dict[str, int]:
-    """Return how long each file of events in a directory is."""
-    return {path.name: path.stat().st_size for path in directory.glob(EVENTS)}
-
-
 def cut_back(directory: Path, sizes: Mapping[str, int]) -> None:
     """Undo what was added to the files of events since they had the given sizes.
 
@@ -299,7 +294,8 @@ class Recorder:
             os.fsync(self._file.fileno())
         if self.events is not None:
             self.events.flush()
-        return {"metrics": self._path.stat().st_size, "events": sizes(self._path.parent)}
+        events = {path.name: path.stat().st_size for path in self._path.parent.glob(EVENTS)}
+        return {"metrics": self._path.stat().st_size, "events": events}
 
     def close(self) -> None:
         """Bring everything to the disk."""

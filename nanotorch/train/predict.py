@@ -183,9 +183,7 @@ def predict(options: argparse.Namespace) -> int:
     if not (shown := options.output in (None, "-")):
         check_output(options.output, options.input)
     rows, targets = trained.samples(Path(options.input))
-    preprocessing = trained.dataset.preprocessing
-    outputs = scores(preprocessing.inputs(rows))
-    outputs = preprocessing.own_units(outputs)
+    outputs = trained.predict(rows).numpy()
     columns = trained.kind.predictions(outputs, trained.dataset)
     values = zip(*(map(cell, column.tolist()) for column in columns.values()), strict=True)
     text = csv_text([columns, *values])

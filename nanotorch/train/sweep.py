@@ -492,22 +492,22 @@ def check(config: str, chosen: Sequence[list[str]]) -> None:
         config: the file.
         chosen: the overrides of each run.
     """
-    found: dict[str, tuple[Problem, list[str], int]] = {}
+    found: dict[Problem, list[list[str]]] = {}
     for overrides in chosen:
         try:
             build_experiment(load_config(config, overrides))
         except ConfigError as error:
-            for problem in [problem for problem in error.problems if problem.message != CAUSED]:
-                _, first, count = found.get(str(problem), (problem, overrides, 0))
-                found[str(problem)] = problem, first, count + 1
-    problems = []
-    for problem, first, count in found.values():
+            for problem in error.problems:
+                found.setdefault(problem, []).append(overrides)
+    told = []
+    for problem, runs in found.items():
         commanded = problem.place is not None and problem.place.rank == COMMANDED
-        if not commanded and count < len(chosen):
-            own = f"in {count} of {len(chosen)} runs, such as {' '.join(first)}"
-            problem = replace(problem, message=f"{problem.message} ({own})")
-        problems.append(problem)
-    raise_all(problems)
+        if not commanded and len(runs) < len(chosen):
+            own = f"in {len(runs)} of {len(chosen)} runs, such as {' '.join(runs[0])}"
+            told.append(replace(problem, message=f"{problem.message} ({own})"))
+        else:
+            told.append(problem)
+    raise_all(problem for problem in told if not problem.message.startswith(CAUSED))
 
 
 class Processes:
