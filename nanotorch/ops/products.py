@@ -705,7 +705,7 @@ def einsum(*args: Any) -> Tensor:
             require(n == own[label], told, label, number, own[label], n)
             seen = sizes.get(label, 1)
             if seen != 1 and n not in (1, seen):
-                where = f"subscript {label}" if label in LETTERS else "dimension of the ellipsis"
+                where = f"subscript {label}" if label in LETTERS else "a dimension of the ellipsis"
                 raise RuntimeError(
                     f"einsum(): {where} has size {n} for operand {number} which does not broadcast "
                     f"with previously seen size {seen}"
