@@ -97,10 +97,7 @@ REASONS = (
         "a pass over a DataLoader is a plain iterator. Use iter(loader) and next",
         r"utils.data.(dataloader._\w+|_DatasetKind|backward_compatibility)",
     ),
-    Reason(
-        "it is made for compilers. Use the function without `_copy`, and `clone()`",
-        r"\w+_copy",
-    ),
+    Reason("it is made for compilers. Leave `_copy` out, and use `clone()`", r"\w+_copy"),
     Reason("programs from the internet are not run by a name", r"hub.\w+ utils.model_zoo"),
     Reason(
         "Python's own tools show where time goes: cProfile, or SummaryWriter.add_graph, which "
@@ -108,10 +105,7 @@ REASONS = (
         r"profiler\w* Profiler\w+ utils.(benchmark|bottleneck|collect_env|flop_counter) monitor",
     ),
     Reason("PyTorch has deprecated names of dimensions. Use comments or einsum", "Tensor.name"),
-    Reason(
-        "a tensor's memory is the array `tensor.numpy()`",
-        r"\w*Storage(Base)? storage\w* is_storage set_",
-    ),
+    Reason("use the array `tensor.numpy()`", r"\w*Storage(Base)? storage\w* is_storage set_"),
     Reason(
         "PyTorch has removed or deprecated it itself. Use what stands in torch.linalg, "
         "torch.optim or torch.nn under the present name",
@@ -123,13 +117,9 @@ REASONS = (
     Reason("Use torch.func.jvp or jacfwd, which give its results", "autograd.forward_ad"),
     Reason(
         "data pipes have left PyTorch. Use Dataset, IterableDataset and DataLoader",
-        r"""\w*DataPipe DataChunk datapipes functional_datapipe guaranteed_\w+ non_deterministic
-        \w+_validation\w* utils.data.graph\w*""",
+        r"(?i)\w*datapipes?\w* DataChunk non_deterministic \w+_validation\w* utils.data.graph\w*",
     ),
-    Reason(
-        "it is how PyTorch starts processes. Use Process, spawn and Queue",
-        r"multiprocessing.\w+",
-    ),
+    Reason("it is how PyTorch starts processes. Use Process and spawn", r"multiprocessing.\w+"),
     Reason(
         "nanotorch computes with real numbers. Use NumPy on tensor.numpy(), numpy.fft for instance",
         """cdouble cfloat torch.(complex|polar) complex(64|128) view_as_(complex|real) fft i?stft
@@ -140,15 +130,12 @@ REASONS = (
     Reason("sums of segments are there as scatter_reduce and index_add", "segment_reduce"),
     Reason("NumPy maps files. Use torch.from_numpy(numpy.memmap(...))", "from_file"),
     Reason("windows are for signals. Use NumPy's, as numpy.hanning(n)", r"torch.signal \w+_window"),
-    Reason(
-        "few use it. Use scipy.special on `tensor.numpy()`",
-        r"special.\w+ (i0|igammac?|mvlgamma|polygamma)_?",
-    ),
+    Reason("few use it. Use scipy.special", r"special.\w+ (i0|igammac?|mvlgamma|polygamma)_?"),
     Reason("few use it. Use scatter_reduce along the dimension", "index_reduce_?"),
     Reason("few use it. Use cdist and triu_indices", "pdist"),
     Reason(
         "few use it. Write to a copy: x[index] = value, or x.copy_(x > y)",
-        r"""(torch|Tensor).(index_fill_?|put_?|map_|(eq|ge|gt|le|lt|ne|not\w+|greater\w*|less\w*)_)""",
+        r"(torch|Tensor).(index_fill_?|put_?|map_|(eq|ge|gt|le|lt|ne)_) (not|greater|less)\w*_",
     ),
     Reason(
         "few use it. Use unique, sort, tensor_split, outer, mv, sub, full_like or as_strided",
@@ -166,10 +153,7 @@ REASONS = (
         "few networks pool so. Use max_pool, avg_pool, adaptive pooling or interpolate",
         r"(?i)(fractional_?max_?|lp_?|max_?un)pool\w+",
     ),
-    Reason(
-        "few use it. Use cross_entropy of a Linear layer",
-        r"AdaptiveLogSoftmaxWithLoss (?i)linear_?cross_?entropy\w* nn.modules.adaptive",
-    ),
+    Reason("few use it. Use cross_entropy", r"(?i)(adaptive(log\w+)?|linear_?cross_?entropy\w*)"),
     Reason("few use it. Align the labels, and use cross_entropy", "ctc_loss CTCLoss"),
     Reason("few use it. Use x[:, None] ** torch.arange(n)", "(linalg|torch).vander"),
     Reason(
@@ -180,35 +164,23 @@ REASONS = (
     Reason("attention is computed in one way here. Remove the choice", r"nn.attention.\w+"),
     Reason("few prune weights. Multiply them by a mask in a parametrization", "nn.utils.prune"),
     Reason("Use weight_norm or spectral_norm of torch.nn.utils", "nn.utils.parametrizations"),
-    Reason(
-        "few use it. Compute the weights of one layer by hand",
-        r"fuse_\w+_bn_\w+ nn.utils.fusion",
-    ),
+    Reason("few use it. Compute the weights by hand", r"fuse_\w+_bn_\w+ nn.utils.fusion"),
     Reason("few use it. Make the layer, and overwrite its values", "skip_init nn.utils.init"),
-    Reason(
-        "few use it. Write to a view of `clone()`",
-        "(torch|Tensor).(as_strided|diagonal|select|slice)_scatter",
-    ),
+    Reason("few use it. Write to a view of `clone()`", r"\w+_scatter"),
     Reason("few use it. Use nonzero, and torch.nn.functional.pad", "nonzero_static"),
     Reason("few use it. Use apply_ or map_, or NumPy's frompyfunc", "map2_"),
     Reason("real numbers are their own conjugates. Leave it out", "conj_physical_? is_conj is_neg"),
     Reason("few use it. Use empty, permute, or as_strided", "(new_)?empty_strided empty_permuted"),
-    Reason(
-        "few use it. Use numpy.random",
-        "torch.(binomial|poisson) (cauchy|geometric|log_normal)_",
-    ),
+    Reason("use numpy.random", "torch.(binomial|poisson) (cauchy|geometric|log_normal)_"),
     Reason("einops has it for all tensors. Use permute and reshape", "func.rearrange"),
     Reason(
         "few show it. Use add_image, add_figure, add_histogram, add_pr_curve or add_custom_scalars",
-        r"""utils.tensorboard.(add_(audio|embedding|mesh|onnx_graph|video|tensor|image_with_boxes)|\w+_raw)
-        utils.tensorboard.(\w+chart|FileWriter|RecordWriter|summary)""",
+        r"""utils.tensorboard.(\w+chart|\w+_raw|FileWriter|RecordWriter|summary)
+        utils.tensorboard.add_(audio|embedding|mesh|onnx_graph|video|tensor|image_with_boxes)""",
     ),
     Reason("few networks use it. Use LeakyReLU or PReLU", "nn.RReLU nn.functional.rrelu_?"),
     Reason("few networks use it. Use Dropout", r"(?i)nn(.functional)?.\w*alpha_?dropout"),
-    Reason(
-        "few use it. Use cross_entropy or binary_cross_entropy_with_logits",
-        r"(?i)multi\w*margin_?loss",
-    ),
+    Reason("few networks use it. Use cross_entropy", r"(?i)multi\w*margin_?loss"),
     Reason(
         "few networks use it. Use ELU, torch.where, Softmax(-3), or softplus(-target * input)",
         """(?i)(celu_?|(hard|soft)shrink|softmax2d|soft_?margin_?loss)
@@ -223,10 +195,7 @@ REASONS = (
     Reason("few use it. Write an IterableDataset with itertools.chain", "ChainDataset"),
     Reason("few use it. Give the tensors themselves", "(get_gradient_edge|GradientEdge)"),
     Reason("few use it. Use no saved_tensors_hooks there", "disable_saved_tensors_hooks"),
-    Reason(
-        "few use it. Make layers with track_running_stats=False",
-        "func.replace_all_batch_norm_modules_",
-    ),
+    Reason("few use it. Use track_running_stats=False", "func.replace_all_batch_norm_modules_"),
     Reason("few use it. Use torch.func.jvp for each vector", "func.linearize"),
     Reason("few use it. Use torch.func.jvp, or vjp of a gradient", r"autograd.functional.\w+"),
     Reason("few use it. Register the hook on each module", r"register_module_\w+"),
@@ -235,20 +204,13 @@ REASONS = (
     Reason("few use it. Call step() of the class", r"optim\.[a-z]+\.(?!lr_)[a-z_]+"),
     Reason("few use it. Give return_indices=True", r"\w+_with_indices"),
     Reason("few use it. Use torch.nn.MultiheadAttention", "multi_head_attention_forward"),
-    Reason(
-        "few use it. Call checkpoint for each part",
-        r"""checkpoint_sequential (set|create_selective)_checkpoint_\w+ CheckpointPolicy
-        SelectiveCheckpointContext""",
-    ),
+    Reason("few use it. Call checkpoint for each part", r"utils.checkpoint.\w+"),
     Reason("few use it. Use logsumexp of parts, or cumsum of exp", "logcumsumexp"),
     Reason("few use it. Use torch.rand, or assert_close", "testing.(make_tensor|assert_allclose)"),
     Reason("few use it. Write to `tensor.data`", "utils.swap_tensors"),
     Reason("no function that is here returns it", r"return_types.\w+"),
     Reason("files of torch.save are safetensors, without options", r"serialization.\w+"),
-    Reason(
-        "all is deterministic, and nothing runs side by side. Leave it out",
-        "[gs]et_(num_interop_threads|deterministic_debug_mode) set_flush_denormal",
-    ),
+    Reason("nothing to set. Leave it out", r"[gs]et_(num_interop|deterministic_debug|flush)_\w+"),
     Reason("it is for models larger than NumPy trains. Use AdamW", "optim.(Adafactor|Muon)"),
     Reason("it is for named dimensions. Use permute and reshape", "Tensor.index"),
     Reason("few use it. Write it as a function of those that there are", r"distributions.\w+"),
@@ -257,7 +219,8 @@ REASONS = (
         "torch.nn.functional or the layer of torch.nn",
         r"""native_\w+ unsafe_\w+ batch_norm_\w+ convolution conv_tbc init_num_threads \w+_cell
         geqrf or[gm]qr quasirandom
-        torch.(rnn_\w+|lstm|gru|\w*dropout_?|\w+_norm|norm_except_dim|embedding\w*|threshold_?|[rs]r?elu_?|kl_div|\w+_loss|\w+_with_logits|max_pool[123]d)""",
+        torch.(rnn_\w+|lstm|gru|\w*dropout_?|\w+_norm|norm_except_dim|embedding\w*)
+        torch.(threshold_?|[rs]r?elu_?|kl_div|\w+_loss|\w+_with_logits|max_pool[123]d)""",
     ),
     Reason(
         "TorchScript is a language of its own, compiled by PyTorch; nanotorch runs Python as it "
@@ -273,7 +236,6 @@ REASONS = (
         utils.(?!data|tensorboard)\w+""",
     ),
 )
-SHOWN = ("functional",)  # whose names are those of `torch`
 
 
 @functools.cache
@@ -305,8 +267,8 @@ def why_not(place: str, name: str) -> str | None:
     above, _, own = place.rpartition(".")
     if not place:
         return None
-    # A module may be out of scope; and modules of a package show its names, too.
-    return why_not(above, own) or (why_not(above, name) if above or own in SHOWN else None)
+    # A module may be out of scope; and modules of a package show its names, as `functional` does.
+    return why_not(above, own) or (why_not(above, name) if above or own == "functional" else None)
 
 
 # Modules of PyTorch's whose names nanotorch has in other modules, which are told first.

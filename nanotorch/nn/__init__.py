@@ -25,30 +25,16 @@ _FILES = {
         ),
         "transformer": "MultiheadAttention NonDynamicallyQuantizableLinear",
     },
-    "batchnorm": {
-        "normalization": "BatchNorm#d _BatchNorm",
-        "parallel": "SyncBatchNorm",
-        "lazy": "LazyBatchNorm#d",
-    },
+    "batchnorm": {"normalization": "BatchNorm#d _BatchNorm", "parallel": "SyncBatchNorm"},
     "container": {"container": "ModuleDict ModuleList ParameterDict ParameterList Sequential"},
-    "conv": {
-        "spatial": "Conv#d ConvTranspose#d _ConvNd _ConvTransposeNd",
-        "lazy": "LazyConv#d LazyConvTranspose#d",
-    },
+    "conv": {"spatial": "Conv#d ConvTranspose#d _ConvNd _ConvTransposeNd"},
     "distance": {"loss": "CosineSimilarity PairwiseDistance"},
     "lazy": {"lazy": "LazyModuleMixin UninitializedBuffer UninitializedParameter"},
     "dropout": {"linear": "Dropout Dropout#d _DropoutNd"},
     "flatten": {"container": "Flatten Unflatten"},
     "fold": {"spatial": "Fold Unfold"},
-    "instancenorm": {
-        "normalization": "InstanceNorm#d _InstanceNorm",
-        "lazy": "LazyInstanceNorm#d",
-    },
-    "linear": {
-        "linear": "Identity Linear",
-        "lazy": "LazyLinear",
-        "transformer": "NonDynamicallyQuantizableLinear",
-    },
+    "instancenorm": {"normalization": "InstanceNorm#d _InstanceNorm"},
+    "linear": {"linear": "Identity Linear", "transformer": "NonDynamicallyQuantizableLinear"},
     "loss": {
         "loss": (
             "BCELoss BCEWithLogitsLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss "
@@ -88,6 +74,7 @@ _FILES = {
         "module": "consume_prefix_in_state_dict_if_present",
     },
 }
+_LAZY = ("BatchNorm", "Conv", "ConvTranspose", "InstanceNorm", "Linear")  # have such forms, too
 _NO_LAYERS = ("LazyModuleMixin", "NonDynamicallyQuantizableLinear")
 _DIMS = (r"(\w+)#d", r"\g<1>1d \g<1>2d \g<1>3d")
 # The names of all layers, by the module that defines them.
@@ -95,6 +82,9 @@ _LAYERS: dict[str, str] = _defaultdict(str, {"nanotorch.nn.parallel": "DataParal
 modules: _Any = _stand_in("nanotorch.nn.modules", {})
 for _file, _homes in _FILES.items():
     _origins = {f"nanotorch.nn.{_home}": _sub(*_DIMS, _names) for _home, _names in _homes.items()}
+    _forms = [n for n in " ".join(_origins.values()).split() if n.rstrip("123d") in _LAZY]
+    if _forms:
+        _origins["nanotorch.nn.lazy"] = " ".join(f"Lazy{_name}" for _name in _forms)
     setattr(modules, _file, _stand_in(f"nanotorch.nn.modules.{_file}", _origins))
     for _origin, _names in _origins.items():
         for _name in _names.split():

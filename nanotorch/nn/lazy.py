@@ -8,25 +8,10 @@ from typing import Any
 
 from nanotorch import ops
 from nanotorch._core.tensor import Tensor
+from nanotorch.nn import normalization, spatial
 from nanotorch.nn.linear import Linear
 from nanotorch.nn.module import Module
-from nanotorch.nn.normalization import (
-    BatchNorm1d,
-    BatchNorm2d,
-    BatchNorm3d,
-    InstanceNorm1d,
-    InstanceNorm2d,
-    InstanceNorm3d,
-)
 from nanotorch.nn.parameter import Parameter
-from nanotorch.nn.spatial import (
-    Conv1d,
-    Conv2d,
-    Conv3d,
-    ConvTranspose1d,
-    ConvTranspose2d,
-    ConvTranspose3d,
-)
 
 NO_SHAPE = (
     "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
@@ -200,16 +185,28 @@ def lazy(layer: type[Module], size_name: str, *ndims: int, **defaults: Any) -> A
     return type(name, (LazyModuleMixin, layer), members | own)
 
 
+def of_dims(home: Any, name: str, size_name: str, *more: int, **defaults: Any) -> Any:
+    """The lazy forms of layers of 1, 2 and 3 dimensions.
+
+    Args:
+        more: how many dimensions more the input may have.
+    """
+    return [
+        lazy(getattr(home, f"{name}{d}d"), size_name, *(d + n for n in more), **defaults)
+        for d in (1, 2, 3)
+    ]
+
+
 LazyLinear = lazy(Linear, "in_features")
-LazyConv1d, LazyConvTranspose1d = (lazy(c, "in_channels", 2, 3) for c in (Conv1d, ConvTranspose1d))
-LazyConv2d, LazyConvTranspose2d = (lazy(c, "in_channels", 3, 4) for c in (Conv2d, ConvTranspose2d))
-LazyConv3d, LazyConvTranspose3d = (lazy(c, "in_channels", 4, 5) for c in (Conv3d, ConvTranspose3d))
-LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d = (
-    lazy(layer, "num_features") for layer in (BatchNorm1d, BatchNorm2d, BatchNorm3d)
+LazyConv1d, LazyConv2d, LazyConv3d = of_dims(spatial, "Conv", "in_channels", 1, 2)
+LazyConvTranspose1d, LazyConvTranspose2d, LazyConvTranspose3d = of_dims(
+    spatial, "ConvTranspose", "in_channels", 1, 2
 )
-LazyInstanceNorm1d, LazyInstanceNorm2d, LazyInstanceNorm3d = (
-    lazy(layer, "num_features", affine=True, track_running_stats=True)
-    for layer in (InstanceNorm1d, InstanceNorm2d, InstanceNorm3d)
+LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d = of_dims(
+    normalization, "BatchNorm", "num_features"
+)
+LazyInstanceNorm1d, LazyInstanceNorm2d, LazyInstanceNorm3d = of_dims(
+    normalization, "InstanceNorm", "num_features", affine=True, track_running_stats=True
 )
 __all__ = [
     *("LazyLinear", "UninitializedBuffer", "UninitializedParameter"),
