@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 from typing import NoReturn as _NoReturn
 
-from nanotorch._core.arguments import named as _named
 from nanotorch._core.dtypes import absent as _absent
 from nanotorch.names.lookup import on_demand as _on_demand
 
@@ -52,5 +51,5 @@ manual_seed_all = manual_seed
 set_device = synchronize = get_device_name = current_device
 for _name, _other in list(globals().items()):  # each is a function of its own name
     if isinstance(_other, _FunctionType) and _other.__name__ != _name and _name[0] != "_":
-        _own = _FunctionType(_other.__code__, globals(), _name, _other.__defaults__)
-        globals()[_name] = _named(_own, _name)
+        _code = _other.__code__.replace(co_name=_name, co_qualname=_name)
+        globals()[_name] = _FunctionType(_code, globals(), None, _other.__defaults__)

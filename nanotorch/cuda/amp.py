@@ -28,24 +28,15 @@ class autocast(amp.autocast):  # noqa: N801 - PyTorch's name
 
 
 class GradScaler(amp.GradScaler):
-    """See `nanotorch.amp.GradScaler`.
+    """See `nanotorch.amp.GradScaler`, whose arguments but for the device it takes.
 
     Warns:
         FutureWarning: always.
     """
 
-    def __init__(
-        self,
-        init_scale: float = 65536.0,
-        growth_factor: float = 2.0,
-        backoff_factor: float = 0.5,
-        growth_interval: int = 2000,
-        enabled: bool = True,
-    ) -> None:
+    def __init__(self, *args: Any, **named: Any) -> None:
         warn(FORMER.format("GradScaler", "'cuda', args..."), FutureWarning)
-        super().__init__(
-            "cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled
-        )
+        super().__init__("cuda", *args, **named)
 
 
 def custom_fwd(fwd: Callable[..., Any] | None = None, *, cast_inputs: DType | None = None) -> Any:
