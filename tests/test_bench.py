@@ -22,7 +22,6 @@ anatomy, fresh, measuring, table, targets, workloads = (
     for name in ("anatomy", "fresh", "measuring", "table", "targets", "workloads")
 )
 Parts = importlib.import_module("benchmarks.libraries").Parts
-Trainable = importlib.import_module("benchmarks.numpy_by_hand").Trainable
 
 SHORT = [w for w in workloads.WORKLOADS if w.operations <= 1000]
 OWN = (workloads.NUMPY, workloads.NANOTORCH, workloads.COMPILED)
@@ -61,19 +60,6 @@ def test_all_candidates_have_the_same_losses(workload: Any) -> None:
 def test_the_loss_falls(workload: Any) -> None:
     losses, _ = measuring.losses(workload.by_hand(), workload.steps)
     assert losses[-1] < losses[0]
-
-
-def test_by_hand_updates_as_sgd_with_momentum_does() -> None:
-    start, gradients = np.array([1.0, -2.0], np.float32), np.array([[3, 4], [5, -6]], np.float32)
-    trainable = Trainable([start], 0.1)
-    x = nanotorch.tensor(start, requires_grad=True)
-    optimizer = nanotorch.optim.SGD([x], lr=0.1, momentum=0.9)
-    for gradient in gradients:
-        trainable.gradients[0][:] = gradient
-        trainable.update()
-        x.grad = nanotorch.tensor(gradient)
-        optimizer.step()
-    np.testing.assert_allclose(trainable.parameters[0], x.detach().numpy(), rtol=1e-6)
 
 
 class TestNobodyWinsByComputingSomethingElse:
@@ -125,19 +111,18 @@ class TestTables:
         about = {"command": "python bench.py", "machine": "1 x abacus", "versions": "Python 3"}
         return table.markdown(self.rows, self.names, about)
 
-    def test_ratios_are_of_medians_to_nanotorch(self) -> None:
-        text = table.ratios(self.rows, self.names)
+    @pytest.mark.parametrize(
+        ("shown", "expected"),
+        [
+            (table.ratios, "funcmin 30.0 µs 0.10 7.50"),  # of medians to nanotorch
+            (table.times, "funcmin 30.0 µs / 20.0 µs 3.00 µs / 2.00 µs 225 µs / 150 µs"),
+        ],
+    )
+    def test_rows(self, shown: Any, expected: str) -> None:
+        text = shown(self.rows, self.names)
         (line,) = [line for line in text.splitlines() if "funcmin" in line]
-        assert line.split() == ["funcmin", "30.0", "µs", "0.10", "7.50"]
-
-    def test_candidates_without_figures_have_no_column(self) -> None:
-        assert "compiled" not in table.ratios(self.rows, self.names)
-
-    def test_medians_and_minima(self) -> None:
-        text = table.times(self.rows, self.names)
-        (line,) = [line for line in text.splitlines() if "funcmin" in line]
-        figures = "30.0 µs / 20.0 µs 3.00 µs / 2.00 µs 225 µs / 150 µs"
-        assert " ".join(line.split()) == f"funcmin {figures}"
+        assert " ".join(line.split()) == expected
+        assert "compiled" not in text  # which has no figures
 
     def test_the_docs_show_training_and_a_few_operations(self) -> None:
         text = self.markdown()

@@ -129,27 +129,54 @@ def test_names_are_told_apart() -> None:
     assert sorted_names({"nope": ["x"]}, "nope") == {"not yet": ["x"]}
 
 
-def test_a_name_out_of_scope() -> None:
-    message = r"^module 'torch' has no attribute '_inductor': out of scope\. It is a part of Py"
-    with pytest.raises(AttributeError, match=message) as caught:
-        _ = torch._inductor
-    assert caught.value.name == "_inductor"
+OF_TENSOR = "^'Tensor' object has no attribute"
+OUT = "out of scope"
+FILES_WITH_REASONS = {
+    "distributions.transforms": "PowerTransform", "distributions.constraints": "corr_cholesky",
+    "utils.data.dataset": "ChainDataset", "functional": "stft", "return_types": "mode",
+    "nn.modules.activation": "Threshold", "serialization": "register_package",
+}  # fmt: skip
+MODULES_WITH_REASONS = {
+    "signal": rf": {OUT}\. Windows are .*", "signal.windows": rf": {OUT}\. Windows are .*",
+    "nn.utils.init": rf": {OUT}\. Few use it\. Make the layer.*", "nonsense": "",
+}  # fmt: skip
+# A program; the error; what it says, and the name that it tells Python.
+REFUSED: list[tuple[str, type[Exception], str, str]] = [
+    ("torch._inductor", AttributeError,
+     rf"^module 'torch' has no attribute '_inductor': {OUT}\. It is a part of Py", "_inductor"),
+    ("torch.jti", AttributeError, "^module 'torch' has no attribute 'jti'$", "jti"),
+    ("torch.nn.__nope__", AttributeError,
+     "^module 'torch.nn' has no attribute '__nope__'$", "__nope__"),
+    ("torch.zeros(2).to_sparse()", AttributeError, f"{OF_TENSOR} 'to_sparse': {OUT}", "to_sparse"),
+    ("torch.zeros(2).nope()", AttributeError, f"{OF_TENSOR} 'nope'$", "nope"),
+    ("torch.Tensor.to_sparse", AttributeError, "^type object 'Tensor' .* 'to_sparse': ",
+     "to_sparse"),
+    ("from nanotorch import signal", ImportError, f"name 'signal' from 'torch': {OUT}", "torch"),
+    ("from nanotorch import jti", ImportError, "name 'jti' from 'nanotorch'", "nanotorch"),
+    ("import nanotorch.utils.data.sampler as p; p.Zip", AttributeError, " has no .* 'Zip'$", "Zip"),
+    *((f"import nanotorch.{place} as p; p.{name}", AttributeError,
+       rf"^module 'torch.{place}' has no .* '{name}': {OUT}\. .*$", name)
+      for place, name in FILES_WITH_REASONS.items()),
+    *((f"import nanotorch.{module}", ModuleNotFoundError,
+       f"^No module named 'nanotorch.{module.removesuffix('.windows')}'{reason}$",
+       f"nanotorch.{module.removesuffix('.windows')}") for module, reason in MODULES_WITH_REASONS.items()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("program", "kind", "text", "name"), REFUSED)
+def test_what_is_not_there_tells_the_reason(
+    program: str, kind: type[Any], text: str, name: str
+) -> None:
+    with pytest.raises(kind, match=text) as caught:
+        exec(program, {"torch": torch})
+    assert caught.value.name == name
+
+
+def test_what_is_not_there_is_missing() -> None:
     assert not hasattr(torch, "_inductor")
     assert getattr(torch.nn.utils, "init", None) is None
-
-
-def test_a_method_out_of_scope() -> None:
-    with pytest.raises(AttributeError, match=r"^'Tensor' object has no attribute 'to_sparse': out"):
-        torch.zeros(2).to_sparse()
-    with pytest.raises(AttributeError, match=r"^'Tensor' object has no attribute 'nope'$"):
-        torch.zeros(2).nope()
     assert not hasattr(torch.nn.Parameter(torch.zeros(2)), "is_quantized_by")
-    tensor = torch.zeros(2)
-    tensor.name = "mine"  # users may keep what they like
-    assert tensor.name == "mine"
     assert not hasattr(torch.Tensor, "to_sparse")
-    with pytest.raises(AttributeError, match=r"^type object 'Tensor' has no .* 'to_sparse': "):
-        _ = torch.Tensor.to_sparse
 
 
 def test_tensors_lack_what_is_out_of_scope() -> None:
@@ -182,55 +209,6 @@ def test_python_may_ask_what_was_meant() -> None:
         assert run.stderr.endswith(end)
 
 
-def test_a_name_that_nobody_has() -> None:
-    with pytest.raises(AttributeError, match=r"^module 'torch' has no attribute 'jti'$"):
-        _ = torch.jti
-
-
-@pytest.mark.parametrize(
-    ("place", "name"),
-    [
-        ("distributions.transforms", "PowerTransform"),
-        ("distributions.constraints", "corr_cholesky"),
-        ("utils.data.dataset", "ChainDataset"),
-        ("utils.data.sampler", "Zip"),
-        ("functional", "stft"),
-        ("nn.modules.activation", "Threshold"),
-        ("return_types", "mode"),
-        ("serialization", "register_package"),
-    ],
-)
-def test_files_of_a_package_tell_the_reason(place: str, name: str) -> None:
-    module = importlib.import_module(f"nanotorch.{place}")
-    why = "" if name == "Zip" else ": out of scope. .*"
-    with pytest.raises(AttributeError, match=rf"^module 'torch.{place}' has no .* '{name}'{why}$"):
-        getattr(module, name)
-
-
-def test_an_import_tells_the_reason() -> None:
-    with pytest.raises(ImportError, match=r"cannot import name 'signal' from 'torch': out of"):
-        from nanotorch import signal  # noqa: F401
-    with pytest.raises(ImportError, match="cannot import name 'jti' from 'nanotorch'"):
-        from nanotorch import jti  # noqa: F401
-
-
-@pytest.mark.parametrize(
-    ("module", "reason"),
-    [
-        ("signal", ": out of scope. Windows are .*"),
-        ("nn.utils.init", ": out of scope. Few use it. Make the layer.*"),
-        ("signal.windows", ": out of scope. Windows are .*"),
-        ("nonsense", ""),
-    ],
-)
-def test_an_import_of_a_module_tells_the_reason(module: str, reason: str) -> None:
-    missing = module.removesuffix(".windows")
-    message = f"^No module named 'nanotorch.{missing}'{reason}$"
-    with pytest.raises(ModuleNotFoundError, match=message) as caught:
-        importlib.import_module(f"nanotorch.{module}")
-    assert caught.value.name == f"nanotorch.{missing}"
-
-
 def test_names_are_imported_when_they_are_used() -> None:
     code = "import nanotorch, sys; assert 'nanotorch.serialization' not in sys.modules"
     code += "; from nanotorch import save; assert nanotorch.save is nanotorch.serialization.save"
@@ -259,11 +237,6 @@ def test_every_reason_can_be_told() -> None:
         assert reason.why == reason.why.strip()
         assert not reason.why.endswith(".")
         assert reason.names.split()
-
-
-def test_special_names_are_left_to_python() -> None:
-    with pytest.raises(AttributeError, match=r"^module 'torch.nn' has no attribute '__file__'$"):
-        nn.__getattr__("__file__")
 
 
 LAZY = [autograd, nn, nn.utils]
