@@ -136,7 +136,7 @@ FILES_WITH_REASONS = {
     "utils.data.dataset": "ChainDataset", "functional": "stft", "return_types": "mode",
     "nn.modules.activation": "Threshold", "serialization": "register_package",
 }  # fmt: skip
-MODULES_WITH_REASONS = {
+NO_MODULES = {
     "signal": rf": {OUT}\. Windows are .*", "signal.windows": rf": {OUT}\. Windows are .*",
     "nn.utils.init": rf": {OUT}\. Few use it\. Make the layer.*", "nonsense": "",
 }  # fmt: skip
@@ -159,7 +159,7 @@ REFUSED: list[tuple[str, type[Exception], str, str]] = [
       for place, name in FILES_WITH_REASONS.items()),
     *((f"import nanotorch.{module}", ModuleNotFoundError,
        f"^No module named 'nanotorch.{module.removesuffix('.windows')}'{reason}$",
-       f"nanotorch.{module.removesuffix('.windows')}") for module, reason in MODULES_WITH_REASONS.items()),
+       f"nanotorch.{module.removesuffix('.windows')}") for module, reason in NO_MODULES.items()),
 ]  # fmt: skip
 
 
