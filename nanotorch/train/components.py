@@ -712,9 +712,9 @@ class Parser:
         raise self._error(node, "is not arithmetic")
 
     def _binary(self, apply: Callable[..., Any], left: Part, right: Part, node: ast.expr) -> Part:
+        if callable(left) and callable(right):
+            return lambda x: apply(left(x), right(x))
         if callable(left):
-            if callable(right):
-                return lambda x: apply(left(x), right(x))
             return lambda x: apply(left(x), right)
         if callable(right):
             return lambda x: apply(left, right(x))

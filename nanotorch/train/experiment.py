@@ -361,8 +361,8 @@ class Experiment(Task, Protocol):
         """Return the files whose content the result depends on."""
         return ()
 
-    def callbacks(self, recorder: Recorder) -> Sequence[Callback]:
-        """Return what measures, records and shows progress."""
+    def callbacks(self, recorder: Recorder) -> Sequence[Callback | None]:
+        """Return what measures, records and shows progress; None for what is not wanted."""
 
     def graph(self) -> Graph:
         """Return a model and the inputs that show its graph."""

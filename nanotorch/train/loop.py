@@ -83,16 +83,16 @@ class Loop:
     Args:
         task: what to repeat.
         steps: how often.
-        callbacks: what listens.
+        callbacks: what listens; None stands for nothing.
     """
 
-    def __init__(self, task: Task, steps: int, callbacks: Sequence[Callback]) -> None:
+    def __init__(self, task: Task, steps: int, callbacks: Sequence[Callback | None]) -> None:
         self.task = task
         self.steps = steps
-        self.callbacks = callbacks
+        self.callbacks: Sequence[Callback] = [c for c in callbacks if c is not None]
         # Callbacks that do not override an event are skipped.
         self._on_step, self._on_settled = (
-            [getattr(c, name) for c in callbacks if getattr(type(c), name) != nothing]
+            [getattr(c, name) for c in self.callbacks if getattr(type(c), name) != nothing]
             for name, nothing in vars(Callback).items()
             if name in ("on_step", "on_settled")
         )

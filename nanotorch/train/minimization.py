@@ -96,9 +96,9 @@ class Minimization(Experiment):
             f"{self.config.optimizer.name}, {self.steps} iterations{said}"
         )
 
-    def callbacks(self, recorder: Recorder) -> Sequence[Callback]:
+    def callbacks(self, recorder: Recorder) -> Sequence[Callback | None]:
         log, stop, events = self.config.log, self.config.function.stop, recorder.events
-        listening: list[Callback | None] = [
+        return [
             # First, so that the last point is recorded.
             StopWhenGoodEnough(self, stop) if stop else None,
             RecordPoints(self, recorder.write, log.every),
@@ -107,7 +107,6 @@ class Minimization(Experiment):
             TraceStep(events.step) if events else None,
             *self._listening,
         ]
-        return [callback for callback in listening if callback is not None]
 
     def graph(self) -> tuple[nn.Module, torch.Tensor]:
         return self._module, self.x.detach().clone()

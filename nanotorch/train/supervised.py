@@ -246,7 +246,7 @@ class Training(Experiment):
         rate = self.optimizer.param_groups[0]["lr"]
         return {"train/lr": float(rate), "train/gradient_norm": norm}
 
-    def callbacks(self, recorder: Recorder) -> Sequence[Callback]:
+    def callbacks(self, recorder: Recorder) -> Sequence[Callback | None]:
         log, train, stopping = self.config.log, self.config.train, self.config.early_stopping
         events, write = recorder.events, recorder.write
         # The order matters: the learning rate is recorded before a schedule changes it, averages
@@ -257,7 +257,7 @@ class Training(Experiment):
             shown = events.histograms
             histograms = EveryFewEpochs(lambda step: shown(step, self.tensors()), every)
         shown_by = ProgressBar if sys.stderr.isatty() else Progress
-        listening: list[Callback | None] = [
+        return [
             StopInTime(train.time_limit) if train.time_limit is not None else None,
             RecordSteps(write, log.every, self.details),
             self._average,
@@ -271,7 +271,6 @@ class Training(Experiment):
             shown_by(self.epochs, train.validate_every) if log.progress else None,
             *self._listening,
         ]
-        return [callback for callback in listening if callback is not None]
 
     def _validated(self) -> dict[str, float]:
         found = self.measure("validation")
@@ -497,7 +496,7 @@ class Supervised(Training):
     def graph(self) -> tuple[nn.Module, torch.Tensor]:
         return self.model, torch.from_numpy(self.dataset.parts["train"].x[:2])
 
-    def callbacks(self, recorder: Recorder) -> Sequence[Callback]:
+    def callbacks(self, recorder: Recorder) -> Sequence[Callback | None]:
         callbacks = super().callbacks(recorder)
         if not isinstance(kind := self.kind, Characters):
             return callbacks
