@@ -223,6 +223,11 @@ def short(component: Component) -> str:
     return component.name + (f"({', '.join(shown)})" if shown else "")
 
 
+def sizes(directory: Path) -> dict[str, int]:
+    """Return how long each file of events in a directory is."""
+    return {path.name: path.stat().st_size for path in directory.glob(EVENTS)}
+
+
 def cut_back(directory: Path, sizes: Mapping[str, int]) -> None:
     """Undo what was added to the files of events since they had the given sizes.
 
@@ -294,8 +299,7 @@ class Recorder:
             os.fsync(self._file.fileno())
         if self.events is not None:
             self.events.flush()
-        events = {path.name: path.stat().st_size for path in self._path.parent.glob(EVENTS)}
-        return {"metrics": self._path.stat().st_size, "events": events}
+        return {"metrics": self._path.stat().st_size, "events": sizes(self._path.parent)}
 
     def close(self) -> None:
         """Bring everything to the disk."""

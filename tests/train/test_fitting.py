@@ -209,7 +209,7 @@ def test_a_plateau_lowers_the_rate() -> None:
     [
         ("scheduler={name: StepLR}", "scheduler.step_size: missing"),
         ("scheduler=StepLr", "'StepLr' is not known; did you mean 'StepLR'?"),
-        ("loss=CTCLoss", "'CTCLoss' is out of scope. Losses of sequences without alignment need"),
+        ("loss=CTCLoss", "'CTCLoss' is out of scope. Few use it"),
         ("optimizer.name=Muon", "'Muon' is out of scope. It is for models larger than NumPy"),
         ("scheduler={name: StepLR, step_size: 1, warmup: -1}", "must be at least 0, got -1"),
         ("scheduler={name: StepLR, step_size: 0}", "step_size: must be at least 1, got 0"),
