@@ -38,6 +38,8 @@ devices
     torch.set_default_device("cpu"), torch.get_default_device(), torch.zeros(2).device
     torch.set_default_device(None), torch.is_warn_always_enabled(), torch.cuda.is_available()
     torch.cuda.device_count(), torch.set_default_device("nope")
+    for name in ("is_initialized", "memory_allocated", "set_device", "seed"):
+        getattr(torch.cuda, name).__name__, getattr(torch.cuda, name).__qualname__
 the default tensor type
     for kind in ("torch.DoubleTensor", torch.FloatTensor, "torch.DoubleTensor"):
         torch.set_default_tensor_type(kind), torch.tensor(1.0).dtype
@@ -56,7 +58,7 @@ one device
 compiling
     torch.compiler.is_compiling(), torch.compiler.is_dynamo_compiling()
     torch.compiler.is_exporting(), callable(torch.compiler.compile)
-    raised(getattr, torch.compiler, "zork").split(":")[0]
+    torch.compiler.zork, torch.serialization.loda
 """)
 
 tensors = session("""
