@@ -27,6 +27,7 @@ from nanotorch.ops.activation import log_sigmoid, sigmoid
 from nanotorch.ops.arguments import need_kind, require
 from nanotorch.ops.binary import clamp, clamp_min
 from nanotorch.ops.elementwise import add, log, mul, rsqrt, tied
+from nanotorch.ops.joining import expand_to
 from nanotorch.ops.reduction import mean_along, sum_along, vector_norm
 from nanotorch.ops.shape import reshape
 
@@ -432,6 +433,9 @@ def smooth_l1(input: Array, target: Array, reduction: str, beta: float) -> Array
 # They are computed together, and once, though the node asks for them one by one.
 
 
+NONE = np.zeros(0, np.float32)
+
+
 class Plan(NamedTuple):
     """Which elements are standardized together, of the input in another shape.
 
@@ -504,57 +508,99 @@ def reciprocal_root(variance: Array, eps: float) -> Array:
 
 def slopes(g: Any, input: Any, weight: Any, plan: Plan, eps: float, kept: Kept) -> Any:
     """The gradients of input, weight and bias; a formula."""
-    if not isinstance(g, Tensor):
-        return slopes_of_arrays(g, input, weight, plan, kept)
-    kind = g.dtype if weight is None else weight.dtype
-    x, g = (reshape(t.float() if t.itemsize == 2 else t, plan.shape) for t in (input, g))
+    return normalization_backward(g, input, weight, plan, eps, kept)
+
+
+SLOPES: dict[str, Any] = {**dict.fromkeys(("input", "weight", "bias"), slopes), "joint": True}
+
+
+def like(values: Array, x: Any) -> Any:
+    """An array as what ``x`` is: a Tensor or an ndarray."""
+    return wrap(values) if isinstance(x, Tensor) else values
+
+
+def second_slopes(
+    g: Any, grad: Any, input: Any, weight: Any, plan: Plan, eps: float, kept: Kept
+) -> tuple[Any, Any, Any]:
+    """The gradients of `normalization_backward`, where `a`, `b`, `c` arrive.
+
+    They are those of `a · r P(g w) + b · Σ g h + c · Σ g`: by `g` `w r P(a) + b h + c`, by `w`
+    `Σ g r P(a)`, by `x` `r P(t) - r h m(a r P(g w))` with `t = g b - r (a m(g w h) + g w m(a h))`.
+    """
+    w = None if weight is None else reshape(weight, plan.weight)
+    x, grad = reshape(input, plan.shape), reshape(grad, plan.shape)
+    a, b, by_grad = (
+        0.0 if v is None else reshape(v, shape)
+        for v, shape in zip(g, (plan.shape, plan.weight, plan.weight), strict=True)
+    )
 
     def m(v: Any) -> Any:
         return mean_along(v, plan.axes, True)
 
     if kept.fixed:
-        scale = wrap(kept.scale)
-        hat = (x - wrap(kept.mean)) * scale
+        scale = like(kept.scale, x)
+        hat = (x - like(kept.mean, x)) * scale
     else:
         centred = x - m(x)
         scale = rsqrt(m(centred * centred) + eps)
         hat = centred * scale
-    v = g if weight is None else g * reshape(weight, plan.weight)
-    of_input = v * scale if kept.fixed else (v - m(v) - hat * m(v * hat)) * scale
-    of_input = reshape(of_input, input.shape).to(input.dtype)
-    if plan.affine is None:
-        return of_input, None, None
-    sums = [reshape(sum_along(t, plan.others, False), plan.affine) for t in (g * hat, g)]
-    return of_input, *[t.to(kind) for t in sums]
+
+    def p(v: Any) -> Any:  # r P(v)
+        return (v if kept.fixed else v - m(v) - hat * m(v * hat)) * scale
+
+    by_input = by_weight = None
+    if g[1] is not None:
+        by_grad = b * hat + by_grad
+    if g[0] is not None:
+        turned = p(a)
+        by_grad = by_grad + (turned if w is None else turned * w)
+        if plan.affine is not None:
+            by_weight = reshape(sum_along(grad * turned, plan.others, False), plan.affine)
+    if g[0] is not None or g[1] is not None:  # the gradient of the bias does not depend on it
+        by_input = grad * b
+        if kept.fixed:
+            by_input = by_input * scale
+        else:
+            gw = grad if w is None else grad * w
+            t = by_input - scale * (a * m(gw * hat) + gw * m(a * hat))
+            by_input = p(t) - scale * hat * m(a * p(gw))
+        by_input = reshape(by_input, input.shape)
+    return reshape(expand_to(by_grad, plan.shape), input.shape), by_input, by_weight
 
 
-def slopes_of_arrays(
-    grad: Array, input: Array, weight: Array | None, plan: Plan, kept: Kept
-) -> tuple[Any, ...]:
-    """`slopes` of arrays."""
-    g, sums = canonical(grad, plan), []
+@hidden_op(
+    **dict.fromkeys(("grad", "input", "weight"), second_slopes),
+    joint=True,
+    results=("of_input", "of_weight", "of_bias"),
+)
+def normalization_backward(
+    grad: Array, input: Array, weight: Array | None, plan: Plan, eps: float, kept: Kept
+) -> tuple[Array, ...]:
+    """The gradients of input, weight and bias."""
+    g = canonical(grad, plan)
+    of_weight = of_bias = NONE
     if plan.inner:  # a weight belongs to several elements, or a group to several channels
         w = None if weight is None else weight.reshape(plan.weight)
         centred = canonical(input, plan) - kept.mean if kept.centred is None else kept.centred
         # All that is needed are the sums of `g` and `g h` over these elements.
-        level = sum_over(g, plan.inner, True)
-        along = sum_products(g, centred, plan.inner, True) * kept.scale
+        sums = sum_over(g, plan.inner, True)
+        alike = sum_products(g, centred, plan.inner, True) * kept.scale
         if plan.affine is not None:
-            sums = [sum_over(v, plan.others, True) for v in (along, level)]
+            of_weight, of_bias = (sum_over(v, plan.others, True) for v in (alike, sums))
         of_input = g * (kept.scale if w is None else kept.scale * w)
         if not kept.fixed:
             if w is not None:
-                along, level = along * w, level * w
+                sums, alike = sums * w, alike * w
             rest = tuple(d for d in plan.axes if d not in plan.inner)
             share = kept.scale / g.dtype.type(plan.size)
-            taken = centred * (sum_over(along, rest, True) * (share * kept.scale))
-            taken += sum_over(level, rest, True) * share
+            taken = centred * (sum_over(alike, rest, True) * (share * kept.scale))
+            taken += sum_over(sums, rest, True) * share
             of_input -= taken
     else:
         hat, count = kept.centred, g.dtype.type(plan.size)
         taken = g * hat
         if plan.affine is not None:
-            sums = [sum_over(v, plan.others, True) for v in (taken, g)]
+            of_weight, of_bias = (sum_over(v, plan.others, True) for v in (taken, g))
         of_input = g if weight is None else g * weight.reshape(plan.weight)
         along = sum_products(of_input, hat, plan.axes, True) / count
         level = sum_over(of_input, plan.axes, True) / count
@@ -562,14 +608,13 @@ def slopes_of_arrays(
         taken += level
         of_input = np.subtract(of_input, taken, out=taken)
         of_input *= kept.scale
-    of_input = of_input.reshape(grad.shape).astype(grad.dtype, copy=False)
-    if plan.affine is None:
-        return of_input, None, None
+    affine = (0,) if plan.affine is None else plan.affine
     kind = grad.dtype if weight is None else weight.dtype
-    return of_input, *[t.reshape(plan.affine).astype(kind, copy=False) for t in sums]
-
-
-SLOPES: dict[str, Any] = {**dict.fromkeys(("input", "weight", "bias"), slopes), "joint": True}
+    wanted = ((grad.shape, grad.dtype), (affine, kind), (affine, kind))
+    return tuple(
+        result.reshape(shape).astype(kind, copy=False)
+        for result, (shape, kind) in zip((of_input, of_weight, of_bias), wanted, strict=True)
+    )
 
 
 # Normalization of channels, over the batch or over groups of channels, each as one node.

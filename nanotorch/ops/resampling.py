@@ -13,14 +13,13 @@ from nanotorch._core.arguments import as_int, as_ints, named, within_memory
 from nanotorch._core.batched import Call, apart, merged
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import OPS, Array, hidden_op, op, public
-from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import need_kind, need_ndim, need_one_dtype, require, tensor_given
 from nanotorch.ops.elementwise import tied
 from nanotorch.ops.gathering import added, gather_backward
 from nanotorch.ops.joining import stack_along
-from nanotorch.ops.matrix import matmul
 from nanotorch.ops.reduction import mean_along, sum_along
-from nanotorch.ops.shape import reshape, squeeze_one, transpose, unsqueeze
+from nanotorch.ops.shape import reshape, squeeze_one, unsqueeze
 
 # The last dimensions.
 
@@ -897,22 +896,21 @@ def base(size: Sequence[int], align_corners: bool, kind: np.dtype) -> Array:
     return np.stack([*places, np.ones(size, kind)], -1).reshape(-1, len(size) + 1)
 
 
-def grid_slope(g: Any, size: Sequence[int], align_corners: bool) -> Any:
-    """The adjoint of `affine_grid_generator`."""
-    array = g._array if isinstance(g, Tensor) else g
-    places: Any = base(size[2:], align_corners, array.dtype)
-    rows = reshape(g, (size[0], len(places), len(size) - 2))
-    return matmul(transpose(rows, 1, 2), wrap(places) if isinstance(g, Tensor) else places)
+def grids_of_all(call: Call, name: str) -> Any:
+    """`affine_grid_generator` of each sample, or its adjoint; all in one batch."""
+    whole, (count, *sizes) = call.whole(name), call.args["size"]
+    total = call.batch.size * count
+    return apart(
+        call.again(**{name: whole.flatten(0, 1), "size": (total, *sizes)}), call.batch.size
+    )
 
 
-def grids_of_all(call: Call) -> Any:
-    """`affine_grid_generator` of each sample; all in one batch."""
-    theta, (count, *sizes) = call.whole("theta"), call.args["size"]
-    samples = call.batch.size
-    return apart(call.again(theta=theta.flatten(0, 1), size=(samples * count, *sizes)), samples)
-
-
-@op(theta=grid_slope, method=False, batch=grids_of_all, wide=True)
+@op(
+    theta=lambda g, size, align_corners: affine_grid_backward(g, size, align_corners),
+    method=False,
+    batch=lambda call: grids_of_all(call, "theta"),
+    wide=True,
+)
 def affine_grid_generator(theta: Array, size: Sequence[int], align_corners: bool) -> Array:
     """The places ``(N, H, W, 2)`` to which the maps ``theta`` take those of a picture.
 
@@ -931,3 +929,15 @@ def affine_grid_generator(theta: Array, size: Sequence[int], align_corners: bool
     fits = moved.size == math.prod(shape)
     require(fits, "shape '{}' is invalid for input of size {}", shape, moved.size)
     return moved.reshape(shape)
+
+
+@hidden_op(
+    g=lambda g, size, align_corners: affine_grid_generator(g, size, align_corners),
+    batch=lambda call: grids_of_all(call, "g"),
+    wide=True,
+)
+def affine_grid_backward(g: Array, size: Sequence[int], align_corners: bool) -> Array:
+    """The adjoint of `affine_grid_generator`."""
+    n, _, *spatial = size
+    places = base(spatial, align_corners, g.dtype)
+    return np.matmul(g.reshape(n, len(places), len(spatial)).swapaxes(1, 2), places)

@@ -84,11 +84,6 @@ def carried(state: Any, count: int, initial: Any) -> Any:
 
 def states_before(states: Any, initial: Any, sizes: Sizes, reverse: bool) -> Any:
     """For each row of ``states`` the state that the step started from."""
-    first, total = len(initial), len(states)
-    if sizes[0] == sizes[-1]:
-        if reverse:
-            return cat_along((states[first:], initial), 0)
-        return cat_along((initial, states[: total - first]), 0)
     parts, last = [], initial[:0]
     for start, stop in rows_in_order(sizes, reverse):
         parts.append(carried(last, stop - start, initial))
