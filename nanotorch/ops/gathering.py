@@ -189,8 +189,9 @@ def places_of(index: Array, dim: int, shape: tuple[int, ...]) -> Array:
     return places.reshape(-1)
 
 
-def part(src: Array, shape: tuple[int, ...]) -> Array:
-    """The first elements of ``src`` along each dimension."""
+def part(src: Array, index: Array) -> Array:
+    """The first elements of ``src`` along each dimension: one for each of ``index``."""
+    src, shape = src.reshape(src.shape or (1,)), index.shape or (1,)
     return src if src.shape == shape else src[tuple([slice(n) for n in shape])]
 
 
@@ -222,7 +223,7 @@ def added(out: Array, dim: int, index: Array, src: Array) -> Array:
         dim = normal_dim(dim, out.ndim)
         places = places_of(index if index.ndim else index.reshape(1), dim, out.shape or (1,))
         whole = out if out.flags.c_contiguous else np.ascontiguousarray(out)
-        np.add.at(whole.reshape(-1), places, part(src, index.shape).reshape(-1))
+        np.add.at(whole.reshape(-1), places, part(src, index).reshape(-1))
         if whole is not out:
             out[...] = whole
     return out
@@ -233,11 +234,8 @@ def put_along(input: Array, dim: int, index: Array, src: Array | None, value: An
     dim = check_index("scatter", input, index, dim, src)
     if index.size:
         target = input if input.ndim else input.reshape(1)
-        if src is None:
-            value = number_in(value, input.dtype)
-        else:
-            value = np.atleast_1d(part(np.atleast_1d(src), np.atleast_1d(index).shape))
-        target[at(np.atleast_1d(index), dim)] = value
+        new = number_in(value, input.dtype) if src is None else part(src, index)
+        target[at(np.atleast_1d(index), dim)] = new
     return input
 
 
@@ -268,7 +266,7 @@ def scatter_combined(input: Array, dim: int, index: Array, src: Array, reduce: s
     """Add or multiply ``src``, which is 0-d for a number, where ``index`` says."""
     require(reduce in ("add", "multiply"), "reduce argument must be either add or multiply.")
     dim = check_index("scatter", input, index, dim, src if src.ndim else None)
-    values = part(src, index.shape) if src.ndim else np.broadcast_to(src, index.shape)
+    values = part(src, index) if src.ndim else np.broadcast_to(src, index.shape)
     function = np.add if reduce == "add" else np.multiply
     function.at(input, at(index, dim), values.astype(input.dtype))
     return input
@@ -326,8 +324,7 @@ def scatter_(
 def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
     """``out[i, index[i, j, k], k] += src[i, j, k]`` (for ``dim=1``), beginning with ``input``."""
     check_index("scatter", input, index, dim, src)
-    index = index.reshape(index.shape or (1,))  # a single one may take the first of several
-    return added(input, dim, index, src.reshape(src.shape or (1,)))
+    return added(input, dim, index, src)
 
 
 @method
@@ -705,7 +702,7 @@ def scatter_reduce(
         need_kind("scatter_gather_tensor_cpu_reduce_mean", out, kinds="fiu")
     flat, shape = out.reshape(-1), out.shape or (1,)
     places = places_of(np.atleast_1d(index), dim, shape)
-    values = np.atleast_1d(part(np.atleast_1d(src), np.atleast_1d(index).shape)).reshape(-1)
+    values = part(src, index).reshape(-1)
     if not include_self:
         # Of the same number twice, an extremum is that.
         flat[places] = values if combine.identity is None else combine.identity

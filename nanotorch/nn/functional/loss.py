@@ -143,7 +143,7 @@ def mse_loss(
         difference = input - target
         return weighted(difference * difference, weight, given, reduction)
     if input._array.dtype.kind != "f" and target._array.dtype.kind != "f":
-        raise NotImplementedError(f"\"mse_cpu\" not implemented for '{input.dtype.char}'")
+        raise unsupported("mse_cpu", input._array)
     return kernels.squared_error(input, target, reduction)
 
 
