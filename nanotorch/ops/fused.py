@@ -758,15 +758,10 @@ def mean_of_neighbours(input: Array, size: int, before: int) -> Array:
     """For each channel of (N, C, ...) the mean over ``size`` channels, ``before`` of them before
     it; what is missing at the ends counts as 0.
     """
-    count = input.shape[1]
-    terms = input / input.dtype.type(size)
-    out = terms.copy("K")
-    for shift in range(-before, size - before):
-        n = count - abs(shift)
-        if shift == 0 or n <= 0:
-            continue
-        to, of = (
-            (slice(-shift, None), slice(0, n)) if shift < 0 else (slice(0, n), slice(shift, None))
-        )
-        out[:, to] += terms[:, of]
+    n, count, *rest = input.shape
+    around = np.zeros((n, count + size - 1, *rest), input.dtype)
+    np.divide(input, input.dtype.type(size), out=around[:, before : before + count])
+    out = np.zeros_like(input)
+    for k in range(size):
+        out += around[:, k : k + count]
     return out
