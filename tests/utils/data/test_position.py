@@ -196,7 +196,7 @@ def test_the_rest_of_a_pass_is_the_same(name: str) -> None:
     check(LOADERS[name], stride=1)
 
 
-OFTEN = ("noisy", "stateful", "kept stream")
+OFTEN = ("stateful", "kept stream")
 
 
 @needs_fork
