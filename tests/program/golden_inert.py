@@ -4,7 +4,7 @@ import importlib
 from typing import Any
 
 from nanotorch.names.scope import TABLE, row
-from tests.answers import raised
+from tests.answers import sessions
 
 
 def every_name_is_pytorchs(torch: Any) -> Any:
@@ -21,7 +21,7 @@ def every_name_is_pytorchs(torch: Any) -> Any:
     return missing
 
 
-def decorators(torch: Any) -> Any:
+def _names(torch: Any) -> dict[str, Any]:
     @torch.jit.script
     def twice(x: int) -> int:
         return x * 2
@@ -38,47 +38,37 @@ def decorators(torch: Any) -> Any:
     def same(x: int) -> int:
         return x
 
-    layer = torch.nn.Linear(2, 1)
-    traced = torch.jit.trace(layer, torch.ones(1, 2))
-    return [
-        twice(2), thrice(2), none(2), same(2), torch.jit.annotate(int, 3), torch.jit.is_scripting(),
-        torch.jit.is_tracing(), torch.equal(traced(torch.ones(1, 2)), layer(torch.ones(1, 2))),
-        torch.compiler.allow_in_graph(len)([1]), torch._dynamo.is_compiling(),
-        isinstance(layer, torch.jit.ScriptModule), isinstance(layer, torch.fx.GraphModule),
-        torch.jit.script(obj=layer) is not None, torch.compiler.allow_in_graph(fn=len)([1]),
-        torch._assert(True, "x"), raised(torch._assert, 1 > 2, "too large"),
-        isinstance(3, torch.SymInt), torch.onnx.is_in_onnx_export(),
-    ]  # fmt: skip
+    return {
+        "layer": torch.nn.Linear(2, 1), "one": torch.ones(1, 2), "twice": twice, "thrice": thrice,
+        "none": none, "same": same,
+    }  # fmt: skip
 
 
-def questions(torch: Any) -> Any:
-    return [
-        torch.cuda.get_rng_state_all(), torch.cuda.set_rng_state_all([]),
-        torch.cuda.memory_reserved(), dict(torch.cuda.memory_stats()), torch.cuda.seed_all(),
-        raised(torch.cuda.mem_get_info).split(":")[0].replace("NotImplemented", "Runtime"),
-        torch.xpu.get_rng_state_all(), torch.xpu.memory_allocated(), torch.xpu.is_bf16_supported(),
-        torch.mps.is_available(), torch.mps.device_count(), torch.mps.manual_seed(1),
-        torch.mtia.is_available(), torch.accelerator.empty_cache(),
-        torch._C._log_api_usage_once("x"), torch._C._get_tracing_state(),
-    ]  # fmt: skip
-
-
-def backends(torch: Any) -> Any:
+used = sessions(_names)("""
+decorators
+    twice(2), thrice(2), none(2), same(2), torch.jit.annotate(int, 3), torch.jit.is_scripting()
+    torch.jit.is_tracing(), torch.equal(torch.jit.trace(layer, one)(one), layer(one))
+    torch.compiler.allow_in_graph(len)([1]), torch._dynamo.is_compiling()
+    isinstance(layer, torch.jit.ScriptModule), isinstance(layer, torch.fx.GraphModule)
+    torch.jit.script(obj=layer) is not None, torch.compiler.allow_in_graph(fn=len)([1])
+    torch._assert(True, "x"), torch._assert(1 > 2, "too large")
+    isinstance(3, torch.SymInt), torch.onnx.is_in_onnx_export()
+questions
+    torch.cuda.get_rng_state_all(), torch.cuda.set_rng_state_all([])
+    torch.cuda.memory_reserved(), dict(torch.cuda.memory_stats()), torch.cuda.seed_all()
+    raised(torch.cuda.mem_get_info).split(":")[0].replace("NotImplemented", "Runtime")
+    torch.xpu.get_rng_state_all(), torch.xpu.memory_allocated(), torch.xpu.is_bf16_supported()
+    torch.mps.is_available(), torch.mps.device_count(), torch.mps.manual_seed(1)
+    torch.mtia.is_available(), torch.accelerator.empty_cache()
+    torch._C._log_api_usage_once("x"), torch._C._get_tracing_state()
+backends
     backend, ops = torch.distributed.Backend, torch.distributed.ReduceOp
-    return [
-        backend.NCCL, backend("GLOO"), type(backend("mpi")).__name__, backend.UNDEFINED,
-        isinstance(ops.SUM, ops.RedOpType), "cpu" in backend.default_device_backend_map,
-    ]  # fmt: skip
-
-
-def schedules(torch: Any) -> Any:
-    schedule = torch.profiler.schedule
-    plans = [
-        {"wait": 1, "warmup": 1, "active": 2, "repeat": 1, "skip_first": 1},
-        {"wait": 0, "warmup": 1, "active": 2}, {"wait": 2, "warmup": 0, "active": 1},
-    ]  # fmt: skip
-    return [
-        [[schedule(**plan)(step).name for step in range(9)] for plan in plans],
-        raised(schedule, wait=-1, warmup=0, active=1),
-        raised(schedule, wait=1, warmup=0, active=0),
-    ]
+    backend.NCCL, backend("GLOO"), type(backend("mpi")).__name__, backend.UNDEFINED
+    isinstance(ops.SUM, ops.RedOpType), "cpu" in backend.default_device_backend_map
+schedules
+    def plan(**options):
+        return [torch.profiler.schedule(**options)(step).name for step in range(9)]
+    plan(wait=1, warmup=1, active=2, repeat=1, skip_first=1), plan(wait=0, warmup=1, active=2)
+    plan(wait=2, warmup=0, active=1), plan(wait=-1, warmup=0, active=1)
+    plan(wait=1, warmup=0, active=0)
+""")
