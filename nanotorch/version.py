@@ -14,13 +14,10 @@ def comparison(name: str) -> Any:
     def compare(self: str, other: Any) -> Any:
         from packaging.version import InvalidVersion, Version  # few programs compare
 
-        if not isinstance(other, str):
-            if isinstance(other, Version):
-                other = str(other)
-            elif hasattr(other, "__iter__"):
-                other = ".".join(str(part) for part in other)
-            else:
+        if not isinstance(other, (str, Version)):
+            if not hasattr(other, "__iter__"):
                 return NotImplemented
+            other = ".".join(str(part) for part in other)
         try:
             return getattr(Version(str(self)), name)(Version(str(other)))
         except InvalidVersion:

@@ -63,8 +63,7 @@ class Bundler:
     """Finds and joins the runs of a tape."""
 
     def __init__(self, tape: Tape, gradients: list[Gradient]) -> None:
-        self.tape, self.gradients = tape, gradients
-        self.uses = Uses(tape.entries)
+        self.tape, self.uses = tape, Uses(tape.entries)
         self.grads = {g.ref.storage.number: g for g in gradients if g.ref is not None}
         self.members: dict[int, tuple[Array, int, int, int]] = {}
         for storage in tape.storages:

@@ -373,7 +373,7 @@ def reduce_scatter(
 ) -> Steps:
     """Let ``output`` of rank k become the sum of all ranks' ``input_list[k]``."""
     check_op(op, output)
-    sent = by_rank("reduce_scatter", "input_list", group, input_list, output)
+    sent = by_rank("input_list", group, input_list, output)
     output[:] = yield from reduced(group, group.next_tag(), sent, op)
 
 
@@ -383,27 +383,23 @@ def reduce_scatter_tensor(
 ) -> Steps:
     """Let ``output`` of rank k become the sum of all ranks' k-th pieces of ``input``."""
     check_op(op, output)
-    sent = by_rank("reduce_scatter_tensor", "input", group, input, output)
+    sent = by_rank("input", group, input, output)
     output[:] = yield from reduced(group, group.next_tag(), sent, op)
 
 
 # Copies.
 
 
-def by_rank(
-    name: str, argument: str, group: ProcessGroup, pieces: Any, one: Array
-) -> dict[int, Array]:
+def by_rank(name: str, group: ProcessGroup, pieces: Any, one: Array) -> dict[int, Array]:
     """The pieces, or those of an array, by their ranks; all are to be like another array."""
     if isinstance(pieces, Array):
         pieces = np.array_split(pieces, group.size())
     if len(pieces) != group.size():
-        raise RuntimeError(
-            f"{name}: {argument} has {len(pieces)} tensors, expected {group.size()}, one a rank"
-        )
+        raise RuntimeError(f"{name} has {len(pieces)} tensors, expected {group.size()}, one a rank")
     for k, piece in enumerate(pieces):
         if (piece.size, piece.dtype) != (one.size, one.dtype):
             raise RuntimeError(
-                f"{name}: {argument} has {piece.size} elements of {of_array(piece)} for rank {k}, "
+                f"{name} has {piece.size} elements of {of_array(piece)} for rank {k}, "
                 f"expected {one.size} of {of_array(one)}"
             )
     return dict(enumerate(pieces))
@@ -428,8 +424,7 @@ def broadcast(
 @collective(writes="tensor_list", like=("tensor",))
 def all_gather(tensor_list: Any, tensor: Any, group: Any = None, async_op: bool = False) -> Steps:
     """Let ``tensor_list[k]`` become the ``tensor`` of rank k, in all ranks."""
-    received = by_rank("all_gather", "tensor_list", group, tensor_list, tensor)
-    yield from to_all(group, tensor, received)
+    yield from to_all(group, tensor, by_rank("tensor_list", group, tensor_list, tensor))
 
 
 @collective(writes="output_tensor", like=("input_tensor",))
@@ -437,8 +432,7 @@ def all_gather_into_tensor(
     output_tensor: Any, input_tensor: Any, group: Any = None, async_op: bool = False
 ) -> Steps:
     """Let the k-th piece of ``output_tensor`` become the ``input_tensor`` of rank k."""
-    name = "all_gather_into_tensor"
-    received = by_rank(name, "output_tensor", group, output_tensor, input_tensor)
+    received = by_rank("output_tensor", group, output_tensor, input_tensor)
     yield from to_all(group, input_tensor, received)
 
 
@@ -476,8 +470,7 @@ def only_at(
         return {}
     if not pieces:
         raise ValueError(f"Argument ``{name}`` must be specified on {role} rank.")
-    function = "gather" if role == "destination" else "scatter"
-    return by_rank(function, name, group, pieces, one)
+    return by_rank(name, group, pieces, one)
 
 
 @collective(writes="output")

@@ -148,6 +148,11 @@ class ProcessGroup:
         self._count += 1
         return 2 * (self._count % 16_000) + 1  # MPI promises numbers up to 32,767
 
+    def say_farewell(self) -> list[Any]:
+        """Tell the other ranks that this process ends; return what is to be kept until then."""
+        others = (k for k in range(self.size()) if k != self._rank)
+        return [self.comm.Isend(np.array([self.begun]), k, FAREWELL) for k in others]
+
     def shared_memory(self, size: int) -> tuple[Array, Callable[[], None]] | None:
         """So many bytes that all ranks see, who all call this, and what orders their accesses.
 
@@ -486,11 +491,7 @@ def connected(rank: int, size: int) -> Any:
         error = sys.exc_info()[1]
         failed = error is not None and getattr(error, "code", 1) not in (None, 0)
         if not failed and not MPI.Is_finalized():
-            _kept = [  # until the others have been told that this process ends
-                made.comm.Isend(np.array([made.begun]), k, FAREWELL)
-                for made in ProcessGroup.alive if made.comm is not None
-                for k in range(made.size()) if k != made.rank()
-            ]  # fmt: skip
+            _kept = [made.say_farewell() for made in ProcessGroup.alive if made.comm is not None]
             MPI.Finalize()  # which waits for the others, who would wait for one that has failed
 
     multiprocessing.util.Finalize(None, leave, exitpriority=0)
