@@ -39,7 +39,6 @@ from nanotorch.optim.flat_buffer import aligned, place_of
 Array = np.ndarray
 CHUNK = 1 << 18  # bytes of each operand
 LONG = 1 << 22  # bytes from which on pieces pay
-Place = tuple[int, int]  # offset and size of a member
 
 
 class Run:
@@ -51,7 +50,7 @@ class Run:
         aside: calls between those of the run that have nothing to do with it.
     """
 
-    def __init__(self, block: Array, span: int, place: Place, dtype: np.dtype) -> None:
+    def __init__(self, block: Array, span: int, place: tuple[int, int], dtype: np.dtype) -> None:
         self.block, self.span, self.place, self.dtype = block, span, place, dtype
         self.entries: list[Entry] = []
         self.key: list[Any] = []
@@ -263,7 +262,7 @@ def in_pieces(entries: list[Entry], tape: Tape) -> Entry:
     inputs = [
         ref for entry in entries for ref in entry.inputs() if ref.storage.number not in scratch
     ]
-    pieces = Pieces(entries, scratch, size, step)
+    pieces: Any = Pieces(entries, scratch, size, step)
     return Entry("pieces", pieces, inputs, {}, outs, False)
 
 
@@ -274,13 +273,8 @@ class Pieces:
         scratch: by number of the storage: what stands for a temporary in every piece.
     """
 
-    __name__ = "pieces"
-
     def __init__(self, entries: list[Entry], scratch: dict[int, Ref], size: int, step: int) -> None:
         self.entries, self.scratch, self.size, self.step = entries, scratch, size, step
-
-    def __call__(self) -> None:
-        """Only a name for a tape's entry."""
 
 
 # Faster calls for the same bits.

@@ -76,9 +76,6 @@ DRAWS = (
 )  # fmt: skip
 
 
-NOT_KNOWN = "the step of `{}` depends on the values of tensors, or may do so"
-
-
 class ArrayAttribute:
     """`Tensor._array` during a trace."""
 
@@ -289,7 +286,8 @@ def counted(step: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:
         if not recorder.mine:
             return step(self, closure)
         if type(self) not in KNOWN_OPTIMIZERS:
-            recorder.refuse(NOT_KNOWN.format(type(self).__name__))
+            name = type(self).__name__
+            recorder.refuse(f"the step of `{name}` depends on the values of tensors, or may do so")
             return step(self, closure)
         loss = evaluate(closure)
         changes = Changes()
