@@ -590,11 +590,14 @@ def planned(equation: str, ndims: tuple[int, ...]) -> tuple[list[Labels], Labels
     for number, (text, ndim) in enumerate(zip(texts, ndims, strict=True)):
         labels = labels_of(text, f"operand {number}")
         rest = ndim - len(labels) + (DOTS in labels)  # of which there are some for dots alone
+        wrong, end = "does not match", " and no ellipsis was given"
+        if DOTS in labels:
+            wrong, end = "is more than", ""
         told = (
-            "einsum(): the number of subscripts in the equation ({}) does not match the number of "
-            "dimensions ({}) for operand {} and no ellipsis was given"
+            f"einsum(): the number of subscripts in the equation ({ndim - rest}) {wrong} the number "
+            f"of dimensions ({ndim}) for operand {number}{end}"
         )
-        require(rest == 0 or (rest > 0 and DOTS in labels), told, ndim - rest, ndim, number)
+        require(rest == 0 or (rest > 0 and DOTS in labels), told)
         numbers = [str(n) for n in range(rest, 0, -1)]
         inputs.append([x for label in labels for x in (numbers if label == DOTS else [label])])
         dotted = max(dotted, numbers, key=len)
