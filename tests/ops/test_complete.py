@@ -20,63 +20,43 @@ from tests.ops.checks import (
 from tests.ops.samples import TABLE
 from tests.ops.sampling import is_inplace
 
-FOLDED = "it stands for several: tests/ops/test_affine.py"
+
+def told(reasons: dict[str, str]) -> dict[str, str]:
+    """The reason of each name."""
+    return {name: why for why, names in reasons.items() for name in names.split()}
+
+
 # Why an operation has no row and stands in no row's graph.
-NO_DERIVATIVE = "PyTorch has no derivative of it: tests/core/golden_graph.py"
-ELSEWHERE = dict.fromkeys(
-    [
-        "floor_divide", "heaviside", "number_floor_divided", "number_remainder", "scatter_combined",
-        "scatter_combined_in_place", "_unique2_values", "unique_consecutive_values",
-        "unique_dim_values",
-    ],
-    NO_DERIVATIVE,
-) | dict.fromkeys(("layer", "layer_of_rows", "class_cross_entropy"), FOLDED)  # fmt: skip
+ELSEWHERE = told({
+    "PyTorch has no derivative of it: tests/core/golden_graph.py": """
+        floor_divide heaviside number_floor_divided number_remainder scatter_combined
+        scatter_combined_in_place _unique2_values unique_consecutive_values unique_dim_values""",
+    "it stands for several: tests/ops/test_affine.py": "layer layer_of_rows class_cross_entropy",
+})  # fmt: skip
 
 # Why an exported function or a method has no row.
-RANDOM = "random: tested against PyTorch's stream of numbers"
-STATE = "acts on the state of a generator or of a tensor, not on values"
-NUMPY = "takes NumPy's arrays"
-NO_VALUES = "its values are undefined"
-NO_FUNCTION = "not an operation"
-DEPRECATED = "given with its warning in `tests/core/golden_mistakes.py`"
-SECOND_NAME = "a second name of what is sampled by its first"
-ITSELF = "gives the tensor itself, or an error, since no number is complex"
-NOT_SAMPLED: dict[str, str] = {
-    **dict.fromkeys(
-        [
-            "bernoulli", "multinomial", "normal", "rand", "rand_like", "randint", "randint_like",
-            "randn", "randn_like", "randperm", "bernoulli_", "exponential_",
-            "normal_", "random_", "uniform_",
-        ],
-        RANDOM,
+NOT_SAMPLED = told({
+    "random: tested against PyTorch's stream of numbers": """
+        bernoulli multinomial normal rand rand_like randint randint_like randn randn_like randperm
+        bernoulli_ exponential_ normal_ random_ uniform_""",
+    "acts on the state of a generator or of a tensor, not on values": """
+        get_rng_state initial_seed manual_seed seed set_rng_state detach_ requires_grad_ resize_
+        resize_as_ share_memory_""",
+    "takes NumPy's arrays": "asarray from_dlpack from_numpy frombuffer to_dlpack",
+    "its values are undefined": "empty empty_like",
+    "not an operation": """
+        can_cast contiguous_format get_device is_tensor memory_format preserve_format
+        UntypedStorage layout strided""",
+    "gives the tensor itself, or an error, since no number is complex":
+        "conj real resolve_conj resolve_neg imag",
+    "given with its warning in `tests/core/golden_mistakes.py`": "range",
+    "a second name of what is sampled by its first": " ".join(
+        name
+        for second in ALIASES
+        for name in (second, f"{second}_")
+        if hasattr(torch.Tensor, name) and name not in TABLE
     ),
-    **dict.fromkeys(
-        ["get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"], STATE
-    ),
-    **dict.fromkeys(["detach_", "requires_grad_", "resize_", "resize_as_", "share_memory_"], STATE),
-    **dict.fromkeys(["asarray", "from_dlpack", "from_numpy", "frombuffer", "to_dlpack"], NUMPY),
-    **dict.fromkeys(["empty", "empty_like"], NO_VALUES),
-    **dict.fromkeys(
-        [
-            "can_cast", "contiguous_format", "get_device", "is_tensor", "memory_format",
-            "preserve_format",
-        ],
-        NO_FUNCTION,
-    ),
-    **dict.fromkeys(["UntypedStorage", "layout", "strided"], NO_FUNCTION),
-    **dict.fromkeys(["conj", "real", "resolve_conj", "resolve_neg"], ITSELF),
-    "range": DEPRECATED,
-    "imag": ITSELF,
-    **dict.fromkeys(
-        [
-            name
-            for second in ALIASES
-            for name in (second, f"{second}_")
-            if hasattr(torch.Tensor, name) and name not in TABLE
-        ],
-        SECOND_NAME,
-    ),
-}  # fmt: skip
+})  # fmt: skip
 
 
 def working(golden: dict[str, Answer]) -> Iterator[Case]:

@@ -55,18 +55,6 @@ def test_reshape_is_a_view_where_numpy_needs_no_copy(
         assert out._is_view()
 
 
-@given(SHAPES, st.data())
-def test_the_gradient_of_expand_is_its_adjoint(shape: tuple[int, ...], data: st.DataObject) -> None:
-    lead = data.draw(st.lists(st.integers(0, 3), max_size=2))
-    sizes = lead + [data.draw(st.integers(0, 3)) if n == 1 else n for n in shape]
-    x = wrap(counted(shape)).requires_grad_()
-    out = x.expand(sizes)
-    np.testing.assert_array_equal(out.detach().numpy(), np.broadcast_to(x.detach().numpy(), sizes))
-    (g,) = torch.autograd.grad(out, x, torch.ones(sizes, dtype=torch.float64))
-    copies = int(np.prod(sizes)) // max(int(np.prod(shape)), 1)
-    assert (g.numpy() == copies).all()
-
-
 def test_expanded_memory_is_shared_and_may_not_be_written_to() -> None:
     x = torch.zeros(3, 1)
     out = x.expand(3, 4)
