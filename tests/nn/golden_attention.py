@@ -60,6 +60,7 @@ def errors_of_products(torch: Any) -> Any:
         raised(attention, q, k[:, :2], v[:, :2]), raised(attention, q.long(), k.long(), v.long()),
         raised(attention, q, k[:, :3], v[:, :3], enable_gqa=True), raised(attention, [1], k, v),
         raised(attention, q.double(), k, v), raised(attention, q, k, v, scale="a"),
+        raised(attention, q, k, v, zeros(5, 1, 1, 3, 5)),
     ]  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.answers import bits, digests, numbers, raised, warned
+from tests.answers import bits, numbers, raised, warned
 
 
 def fills(torch: Any) -> Any:
@@ -60,19 +60,3 @@ def refusals(torch: Any) -> Any:
         warned(lambda: init.trunc_normal_(torch.empty(3), mean=9.0)),
         raised(init.uniform_, torch.empty(3), 2, 1), raised(init.normal_, torch.empty(3), 0, -1),
     ]  # fmt: skip
-
-
-def whole_models(torch: Any) -> Any:
-    nn = torch.nn
-    torch.manual_seed(0)
-    model = nn.Sequential(
-        nn.Linear(784, 256), nn.BatchNorm1d(256), nn.ReLU(), nn.Linear(256, 128), nn.Tanh(),
-        nn.Linear(128, 10, bias=False), nn.Linear(2, 3, dtype=torch.float64),
-    )  # fmt: skip
-    first = digests(model)
-    torch.manual_seed(1234)
-    for layer in model:
-        if hasattr(layer, "reset_parameters"):
-            layer.reset_parameters()
-    again = digests(model)
-    return [first, again, torch.rand(2)]

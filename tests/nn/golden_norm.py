@@ -54,13 +54,6 @@ def second_derivatives(torch: Any) -> Any:
             yield [numbers(first), numbers(second)]
 
 
-def half_precision(torch: Any) -> Any:
-    nn = torch.nn
-    x = wave(torch, 2, 4, 3).half()
-    return [numbers(layer.half()(x)) for layer in
-            (nn.LayerNorm(3), nn.GroupNorm(2, 4), nn.RMSNorm(3))]  # fmt: skip
-
-
 def refusals(torch: Any) -> Any:
     nn, F = torch.nn, torch.nn.functional
     x = wave(torch, 2, 4, 3)
