@@ -182,15 +182,6 @@ REDUCTION: Table = {
 ZEROS = at([0.0, 2.0, 3.0], [0.0, 1.0, 0.0], [1.5, 2.5, 3.5])
 
 
-def spread_and_mean() -> Row:
-    """Samples of `var_mean` and `std_mean`."""
-    return rows(
-        s(x(2, 3)), s(x(2, 3, 4), 1), s(x(2, 3, 4), (0, 2), keepdim=True), s(x(2, 3), 1, False),
-        s(x(2, 3), False), s(x(2, 4), dim=1, correction=2), s(x(2, 4), dim=None, correction=0),
-        kink(x()), bad(ints(3)), bad(x(2, 3), 2),
-    )  # fmt: skip
-
-
 def counted(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """The counts and the edges of a histogram, which has no gradient."""
 
@@ -236,15 +227,6 @@ def share(*more: Sample) -> Row:
     )
 
 
-def running_extremum() -> Row:
-    """Samples of `cummax` and `cummin`."""
-    return rows(
-        s(x(5), 0), s(x(2, 3, 4), 1), s(x(2, 3), -1), s(x(), 0), s(x(0), 0), s(ints(6), 0),
-        s(bools(5), 0), s(given([1, 2, 2, 0, 2]), 0), kink(at(1.0, nan, 2.0, nan, 3.0), 0),
-        kink(at(1.0, 1.0, 2.0, 0.0, 2.0, 0.0), 0), bad(x(3), 1),
-    )  # fmt: skip
-
-
 STATISTICS: Table = {
     "nansum": rows(
         s(x(2, 3)), s(x(2, 3), 1), s(x(2, 3, 4), (0, 2), True), s(x()), s(x(0)), s(ints(3)),
@@ -261,7 +243,14 @@ STATISTICS: Table = {
         kink(at(1.0, nan)), bad(x(0)), bad(x(2, 0), dim=1), bad(x(3), dim=1),
     ),
     "aminmax().max": rows(s(x(2, 3)), call=lambda torch, a: torch.aminmax(a).max),
-    **alike("var_mean std_mean", spread_and_mean()),
+    **alike(
+        "var_mean std_mean",
+        rows(
+            s(x(2, 3)), s(x(2, 3, 4), 1), s(x(2, 3, 4), (0, 2), keepdim=True), s(x(2, 3), 1, False),
+            s(x(2, 3), False), s(x(2, 4), dim=1, correction=2), s(x(2, 4), dim=None, correction=0),
+            kink(x()), bad(ints(3)), bad(x(2, 3), 2),
+        ),
+    ),
     "mean of var_mean": rows(s(x(2, 3), 1), call=lambda torch, a, d: torch.var_mean(a, d)[1]),
     "cov": rows(
         s(x(2, 3)), s(x(2, 3), correction=0), s(x(3, 4), fweights=given([1, 2, 1, 3])),
@@ -286,7 +275,14 @@ STATISTICS: Table = {
         s(at(0.0), 0), bad(x(2, 3), 2),
     ),
     "cumprod_": rows(s(x(2, 3), 1), s(ZEROS, 1), s(ints(3), 0), bad(x(3), 1)),
-    **alike("cummax cummin", running_extremum()),
+    **alike(
+        "cummax cummin",
+        rows(
+            s(x(5), 0), s(x(2, 3, 4), 1), s(x(2, 3), -1), s(x(), 0), s(x(0), 0), s(ints(6), 0),
+            s(bools(5), 0), s(given([1, 2, 2, 0, 2]), 0), kink(at(1.0, nan, 2.0, nan, 3.0), 0),
+            kink(at(1.0, 1.0, 2.0, 0.0, 2.0, 0.0), 0), bad(x(3), 1),
+        ),
+    ),
     "others_slope": rows(s(x(4), pos(4)), s(x(2, 3), pos(2, 3)), torch=None),
     "diff": rows(
         s(x(4)), s(x(2, 3), 2), s(x(3, 2), 1, 0), s(x(2, 3), 1, 0, x(1, 3), x(2, 3)),
@@ -317,17 +313,6 @@ WITH_NAN = (nan, 1.0, inf, nan, -1.0)
 NUMBERS = given([[3, 1, 2], [1, 1, 0], [3, 1, 2]])
 
 
-def middle() -> Row:
-    """Samples of `median`."""
-    return rows(
-        s(x(5)), s(x(2, 3)), s(x()), s(fixed()), s(ints(2, 2)), s(x(2, 3), 1), s(x(2, 4), 1),
-        s(x(2, 3), 0, True), s(x(2, 3), dim=-2, keepdim=True), s(x(), 0), s(x(0, 2), 1),
-        s(given([4, 1, 3]), 0), kink(at(1.0, 1.0, 1.0, 2.0)), kink(at(1.0, nan, 3.0)),
-        kink(at(nan, nan)), kink(at([1.0, nan, 3.0], [1.0, 2.0, 3.0], [nan, nan, 0.5]), 1),
-        kink(at(nan, nan), 0), bad(bools(3)), bad(x(0), 0), bad(x(2, 3), 2),
-    )  # fmt: skip
-
-
 SORTING: Table = {
     "sort": rows(
         s(x(5)), s(x(2, 3, 4), 1), s(x(2, 3), 0, True), s(x(2, 3), stable=True),
@@ -353,7 +338,13 @@ SORTING: Table = {
         s(given([4, 1, 3, 0]), 4), kink(at(nan, 1.0, inf, 2.0, -1.0), 5), bad(x(2, 3), 4),
         bad(x(3), 0), bad(x(), 2), bad(x(0), 1), bad(bools(3), 1),
     ),
-    "median": middle(),
+    "median": rows(
+        s(x(5)), s(x(2, 3)), s(x()), s(fixed()), s(ints(2, 2)), s(x(2, 3), 1), s(x(2, 4), 1),
+        s(x(2, 3), 0, True), s(x(2, 3), dim=-2, keepdim=True), s(x(), 0), s(x(0, 2), 1),
+        s(given([4, 1, 3]), 0), kink(at(1.0, 1.0, 1.0, 2.0)), kink(at(1.0, nan, 3.0)),
+        kink(at(nan, nan)), kink(at([1.0, nan, 3.0], [1.0, 2.0, 3.0], [nan, nan, 0.5]), 1),
+        kink(at(nan, nan), 0), bad(bools(3)), bad(x(0), 0), bad(x(2, 3), 2),
+    ),
     "unique": rows(
         s(Input((2, 3), grad=False)), s(NUMBERS), s(NUMBERS, return_inverse=True),
         s(NUMBERS, return_counts=True), s(NUMBERS, True, True, True),

@@ -73,13 +73,8 @@ def test_convolution_is_what_it_says(s: dict[str, Any]) -> None:
 @settings(max_examples=200, derandomize=True)
 @given(situations())
 def test_adjoints(s: dict[str, Any]) -> None:
+    """Channels by themselves have ways of their own: a turned kernel, inner products."""
     check_adjoints(s)
-
-
-@settings(max_examples=100, derandomize=True)
-@given(situations())
-def test_adjoints_of_channels_by_themselves(s: dict[str, Any]) -> None:
-    """They have ways of their own: a convolution with the turned kernel, inner products."""
     check_adjoints({**s, "each": (1, 1)})
 
 
