@@ -60,42 +60,36 @@ def reprs(torch: Any) -> Any:
     ]  # fmt: skip
 
 
-def signals(torch: Any) -> Any:
+def computed(torch: Any) -> Any:
     nn = torch.nn
-    layers = [
-        nn.MaxPool1d(2), nn.MaxPool1d(3, 1, 1, 2), nn.AvgPool1d(2), nn.AvgPool1d(3, 2, 1, True),
-        nn.AdaptiveAvgPool1d(4), nn.AdaptiveMaxPool1d(4), nn.ZeroPad1d(1), nn.ConstantPad1d(1, 2.0),
-        nn.ReflectionPad1d(2), nn.ReplicationPad1d((1, 2)), nn.CircularPad1d(3),
-        nn.Upsample(scale_factor=2), nn.Upsample(4, mode="linear"),
-    ]  # fmt: skip
-    x = ramp(torch, 2, 3, 7).sin()
-    return [answer(layer, x) for layer in layers]
-
-
-def pictures(torch: Any) -> Any:
-    nn = torch.nn
-    layers = [
-        nn.MaxPool2d(2), nn.MaxPool2d(3, 2, 1), nn.AvgPool2d(2), nn.AvgPool2d(3, 1, 1, True, False),
-        nn.AdaptiveAvgPool2d((2, 3)), nn.AdaptiveAvgPool2d(1), nn.AdaptiveMaxPool2d((None, 2)),
-        nn.ZeroPad2d(1), nn.ConstantPad2d((1, 0, 2, 1), 2.0), nn.ReflectionPad2d(2),
-        nn.ReplicationPad2d((1, 2, 0, 1)), nn.CircularPad2d(2), nn.Unfold(2, 1, 1),
-        nn.PixelShuffle(2), nn.UpsamplingNearest2d(scale_factor=2),
-        nn.UpsamplingBilinear2d(scale_factor=2), nn.Upsample(7, mode="bicubic"),
-    ]  # fmt: skip
-    x = ramp(torch, 2, 4, 5, 6).sin()
-    more = [(nn.Fold((3, 4), 2), ramp(torch, 1, 8, 6)), (nn.PixelUnshuffle(2), x[:, :, :4])]
-    return [answer(layer, x) for layer in layers] + [answer(*pair) for pair in more]
-
-
-def volumes(torch: Any) -> Any:
-    nn = torch.nn
-    layers = [
-        nn.MaxPool3d(2), nn.AvgPool3d(2, 1), nn.AdaptiveAvgPool3d(2), nn.AdaptiveMaxPool3d(2),
-        nn.ZeroPad3d(1), nn.ConstantPad3d(1, 2.0), nn.ReflectionPad3d(1), nn.ReplicationPad3d(1),
-        nn.CircularPad3d(1), nn.Upsample(4, mode="trilinear"), nn.Upsample(4),
-    ]  # fmt: skip
-    x = ramp(torch, 1, 2, 3, 2, 3).sin()
-    return [answer(layer, x) for layer in layers]
+    signal, picture, volume = (ramp(torch, *shape).sin() for shape in
+                               ((2, 3, 7), (2, 4, 5, 6), (1, 2, 3, 2, 3)))  # fmt: skip
+    layers = {
+        signal: [
+            nn.MaxPool1d(2), nn.MaxPool1d(3, 1, 1, 2), nn.AvgPool1d(2), nn.AvgPool1d(3, 2, 1, True),
+            nn.AdaptiveAvgPool1d(4), nn.AdaptiveMaxPool1d(4), nn.ZeroPad1d(1),
+            nn.ConstantPad1d(1, 2.0), nn.ReflectionPad1d(2), nn.ReplicationPad1d((1, 2)),
+            nn.CircularPad1d(3), nn.Upsample(scale_factor=2), nn.Upsample(4, mode="linear"),
+        ],
+        picture: [
+            nn.MaxPool2d(2), nn.MaxPool2d(3, 2, 1), nn.AvgPool2d(2),
+            nn.AvgPool2d(3, 1, 1, True, False), nn.AdaptiveAvgPool2d((2, 3)),
+            nn.AdaptiveAvgPool2d(1), nn.AdaptiveMaxPool2d((None, 2)), nn.ZeroPad2d(1),
+            nn.ConstantPad2d((1, 0, 2, 1), 2.0), nn.ReflectionPad2d(2),
+            nn.ReplicationPad2d((1, 2, 0, 1)), nn.CircularPad2d(2), nn.Unfold(2, 1, 1),
+            nn.PixelShuffle(2), nn.UpsamplingNearest2d(scale_factor=2),
+            nn.UpsamplingBilinear2d(scale_factor=2), nn.Upsample(7, mode="bicubic"),
+        ],
+        ramp(torch, 1, 8, 6): [nn.Fold((3, 4), 2)],
+        picture[:, :, :4]: [nn.PixelUnshuffle(2)],
+        volume: [
+            nn.MaxPool3d(2), nn.AvgPool3d(2, 1), nn.AdaptiveAvgPool3d(2), nn.AdaptiveMaxPool3d(2),
+            nn.ZeroPad3d(1), nn.ConstantPad3d(1, 2.0), nn.ReflectionPad3d(1),
+            nn.ReplicationPad3d(1), nn.CircularPad3d(1), nn.Upsample(4, mode="trilinear"),
+            nn.Upsample(4),
+        ],
+    }  # fmt: skip
+    return [answer(layer, x) for x, some in layers.items() for layer in some]
 
 
 def output_sizes(torch: Any) -> Any:
@@ -125,9 +119,7 @@ def wrong_layers(torch: Any) -> Any:
 
 def former_names(torch: Any) -> Any:
     F, x = torch.nn.functional, ramp(torch, 1, 1, 2, 3)
-    return [
-        warned(lambda: F.upsample(x, 4)),
-    ]  # fmt: skip
+    return [warned(lambda: F.upsample(x, 4))]
 
 
 def infinite_and_missing(torch: Any) -> Any:
