@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,18 @@ def result_of(text: str, *overrides: str) -> RunResult:
 
 def weights(run: Supervised) -> dict[str, np.ndarray]:
     return {name: tensor.detach().numpy().copy() for name, tensor in run.state().items()}
+
+
+def record_of(directory: Path | None = None) -> dict[str, Any]:
+    """What `run.json` says, of the only run if none is named."""
+    (path,) = [directory] if directory else Path("runs/x").iterdir()
+    return json.loads((path / "run.json").read_text("utf-8"))
+
+
+def metrics_of(directory: Path) -> list[dict[str, Any]]:
+    """The lines of `metrics.jsonl`."""
+    lines = (directory / "metrics.jsonl").read_text("utf-8").splitlines()
+    return [json.loads(line) for line in lines]
 
 
 def refusal_of(call: Callable[..., Any], kind: type[Exception] = ConfigError) -> Callable[..., str]:

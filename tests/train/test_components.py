@@ -1,33 +1,40 @@
-"""Components come from the framework: names exist, signatures are understood, errors are placed."""
+"""Components come from the framework and from programs: names, signatures, placed errors."""
 
 from inspect import Parameter
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 import nanotorch as torch
+from nanotorch import nn
+from nanotorch import train as trainer
+from nanotorch.train.cli import main
 from nanotorch.train.components import (
+    CALLBACKS,
     FUNCTIONS,
     LAYERS,
+    LOSS_FACTS,
     LOSSES,
     OPTIMIZERS,
     Components,
     ExpressionError,
     parse_expression,
 )
-from nanotorch.train.config import Component, ConfigError, described
+from nanotorch.train.config import Component, described
 from nanotorch.train.load import dump_config, load_config
 from tests.several import each
-from tests.train.examples import REGRESSION, write_example
+from tests.train.examples import (
+    CLASSIFICATION,
+    MINIMIZATION,
+    REGRESSION,
+    experiment,
+    refusal_of,
+    write_example,
+)
 
 ALL = {name: registry for registry in (LAYERS, LOSSES, OPTIMIZERS) for name in registry.names}
-
-
-def test_all_plain_optimizers_are_known() -> None:
-    assert {"SGD", "Adam", "AdamW", "LBFGS"} <= set(OPTIMIZERS.names)
-    assert not {"Optimizer", "SparseAdam"} & set(OPTIMIZERS.names)
 
 
 # For arguments without a default; any other number is 2, which suits a size of anything.
@@ -88,44 +95,6 @@ def test_every_argument_is_configurable_by_a_type() -> None:
     each(ALL, check_types)
 
 
-def test_layers_take_one_input() -> None:
-    assert {"Linear", "ReLU", "Flatten", "LayerNorm", "Positions"} <= set(LAYERS.names)
-    assert not {"Bilinear", "Sequential", "Module", "MSELoss"} & set(LAYERS.names)
-
-
-@pytest.mark.parametrize(
-    ("registry", "name", "expected"),
-    [
-        (OPTIMIZERS, "SGD", {"lr": float, "momentum": float, "nesterov": bool}),
-        (OPTIMIZERS, "Adam", {"betas": tuple[float, float], "amsgrad": bool}),
-        (LAYERS, "Dropout", {"p": float}),
-        (LAYERS, "Linear", {"bias": bool}),
-        (LOSSES, "HuberLoss", {"delta": float, "reduction": str}),
-    ],
-)
-def test_types_come_from_signatures(
-    registry: Components, name: str, expected: dict[str, Any]
-) -> None:
-    keys = registry.keys(name)
-    assert {argument: keys[argument].hint for argument in expected} == expected
-
-
-@pytest.mark.parametrize("name", OPTIMIZERS.names)
-def test_what_the_trainer_provides_is_not_configurable(name: str) -> None:
-    assert "params" not in OPTIMIZERS.keys(name)
-
-
-def test_hints_keep_what_a_file_can_express() -> None:
-    assert LAYERS.plain_hint(float | torch.Tensor, 1.0) is float
-    assert LAYERS.plain_hint(None, 0.5) is float
-    assert LAYERS.plain_hint(torch.dtype | None, None) is None
-    assert set(get_args(LAYERS.plain_hint(torch.Tensor | None, None))) == {
-        type(None),
-        float,
-        tuple[float, ...],
-    }
-
-
 def test_numbers_become_tensors_where_the_component_wants_them() -> None:
     component = Component("BCEWithLogitsLoss", {"reduction": "mean", "pos_weight": 3.0})
     loss = LOSSES.build(component)
@@ -140,14 +109,6 @@ def test_null_is_handed_over_where_it_is_not_the_default() -> None:
     layer = loaded.config.model.layers[0]
     assert layer.build(num_features=2).momentum is None
     assert "momentum: null  " in dump_config(loaded)
-
-
-def build_optimizer(text: str) -> Any:
-    write_example(Path(), REGRESSION.replace("{name: SGD, lr: 0.1}", text))
-    loaded = load_config("x.yaml")
-    parameters = [torch.zeros(2, requires_grad=True)]
-    with loaded.origins.told():
-        return loaded.config.optimizer.build(parameters)
 
 
 @pytest.mark.parametrize(
@@ -167,9 +128,7 @@ def build_optimizer(text: str) -> Any:
     ],
 )  # fmt: skip
 def test_what_a_constructor_refuses_is_placed_at_its_cause(text: str, message: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        build_optimizer(text)
-    assert str(caught.value) == message
+    assert refusal_of(experiment)(REGRESSION.replace("{name: SGD, lr: 0.1}", text)) == message
 
 
 # Expressions compute what Python would, and nothing but arithmetic gets through.
@@ -323,3 +282,54 @@ def test_a_start_where_nothing_can_begin(text: str, start: list[float], message:
 def test_odd_literals_do_not_warn() -> None:
     with pytest.raises(ExpressionError):
         parse_expression("0or x[0]")
+
+
+class Quartic(nn.Module):
+    """Fourth powers of errors."""
+
+    def forward(self, input: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        return ((input - target) ** 4).mean()
+
+
+def test_a_loss_of_one_s_own() -> None:
+    assert trainer.register_loss(Quartic, "regression") is Quartic
+    try:
+        write_example(Path(), REGRESSION)
+        assert main(["--config", "x.yaml", "loss=Quartic", "optimizer.lr=1e-12"]) == 0
+        with pytest.raises(ValueError, match="expected 'regression' or 'classification', got 'x'"):
+            trainer.register_loss(Quartic, "x")  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="known already"):
+            trainer.register_loss(Quartic, "regression")
+    finally:
+        del LOSSES.registered["Quartic"]
+        del LOSS_FACTS["Quartic"]
+
+
+class Counting(trainer.Callback):
+    """Counts steps."""
+
+    made: ClassVar[list["Counting"]] = []
+
+    def __init__(self, start: int = 0) -> None:
+        if start < 0:
+            raise ValueError("start must not be negative")
+        self.steps = start
+        self.made.append(self)
+
+    def on_step(self, loop: trainer.Loop) -> None:
+        self.steps += 1
+
+
+@pytest.mark.parametrize("text", [CLASSIFICATION, MINIMIZATION])
+def test_a_callback_of_one_s_own(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    trainer.register_callback(Counting)
+    try:
+        write_example(Path(), text)
+        assert main(["--config", "x.yaml", "callbacks=[{name: Counting, start: 100}]"]) == 0
+        assert Counting.made[-1].steps == 100 + (5 if text == CLASSIFICATION else 3)
+        assert main(["--config", "x.yaml", "callbacks=[{name: Counting, start: -1}]"]) == 2
+        assert "callbacks[0].start: start must not be negative" in capsys.readouterr().err
+    finally:
+        del CALLBACKS.registered["Counting"]
+    assert main(["--config", "x.yaml", "callbacks=[Counting]"]) == 2
+    assert "'Counting' is not known" in capsys.readouterr().err

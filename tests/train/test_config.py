@@ -163,19 +163,14 @@ REFUSED = {
     "a: !!float 1": "x.yaml:1:4: the tag 'tag:yaml.org,2002:float' is not allowed; remove it",
     "!!python/object/apply:os.getcwd []": "x.yaml:1:1: the tag "
     "'tag:yaml.org,2002:python/object/apply:os.getcwd' is not allowed; remove it",
-    "[" * 10_000: "x.yaml:1:41: nested more than 40 deep",
-    "- " * 10_000: "x.yaml:1:81: nested more than 40 deep",
+    "[" * 2000: "x.yaml:1:41: nested more than 40 deep",
+    "- " * 2000: "x.yaml:1:81: nested more than 40 deep",
 }
 
 
 @pytest.mark.parametrize("text", REFUSED, ids=lambda text: text[:20])
 def test_what_is_no_configuration_is_refused(text: str) -> None:
     assert refusal(text) == REFUSED[text]
-
-
-def test_a_name_that_is_none() -> None:
-    with pytest.raises(ConfigError, match="is not a file name"):
-        read_config_text(Path("a\0b"), "a")
 
 
 def test_a_file_that_is_not_utf_8() -> None:
@@ -241,9 +236,3 @@ def test_wrong_overrides(override: str, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         overridden(parse_yaml(TREE, START), [override])
     assert str(caught.value) == message
-
-
-def test_all_wrong_overrides_are_reported() -> None:
-    with pytest.raises(ConfigError) as caught:
-        overridden(parse_yaml(TREE, START), ["x", "a=2", "y"])
-    assert len(caught.value.problems) == 2

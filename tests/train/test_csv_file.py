@@ -13,7 +13,6 @@ from nanotorch.train.csv_file import (
     NO_HEADER,
     CsvFile,
     carefully_read,
-    cell_starts,
     read_csv,
 )
 from tests.train.examples import refusal_of
@@ -103,11 +102,6 @@ def test_every_cell_that_is_no_number_is_named() -> None:
         "t.csv:3:1: column 'a': 'x' is not a number",
         "t.csv:5:1: column 'a': 'y' is not a number",
     ]
-
-
-def test_where_a_cell_starts() -> None:
-    text = 'a,"b,""c",d'
-    assert list(cell_starts(text, ",")) == [0, 2, 10]
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
@@ -221,13 +215,13 @@ def read_as(table: CsvFile, column: str, missing: bool) -> bytes | str:
 
 
 def test_numbers_names_and_holes_are_read_quickly() -> None:
-    blocks = "".join(f'{i},{i / 7!r},"town, {i % 3}",{"" if i % 5 else i}\n' for i in range(50_000))
+    blocks = "".join(f'{i},{i / 7!r},"town, {i % 3}",{"" if i % 5 else i}\n' for i in range(10_000))
     table = read_csv(write(f'"a",b,c,d\n{blocks}'), named=["a"])
     assert (set(table.floats), set(table.words)) == ({"b", "d"}, {"a", "c"})
-    assert table.texts("a") == [str(i) for i in range(50_000)]
-    assert table.numbers("b").tolist() == [i / 7 for i in range(50_000)]
+    assert table.texts("a") == [str(i) for i in range(10_000)]
+    assert table.numbers("b").tolist() == [i / 7 for i in range(10_000)]
     assert table.texts("c")[:4] == ["town, 0", "town, 1", "town, 2", "town, 0"]
-    assert np.isnan(table.numbers("d", missing=True)).sum() == 40_000
-    assert table.without(["d"]).numbers("d").tolist() == [*range(0, 50_000, 5)]
-    with pytest.raises(ConfigError, match=r"t\.csv:3:\d+: column 'd': is empty, like 39999 more"):
+    assert np.isnan(table.numbers("d", missing=True)).sum() == 8_000
+    assert table.without(["d"]).numbers("d").tolist() == [*range(0, 10_000, 5)]
+    with pytest.raises(ConfigError, match=r"t\.csv:3:\d+: column 'd': is empty, like 7999 more"):
         table.numbers("d")

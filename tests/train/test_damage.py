@@ -1,4 +1,4 @@
-"""Run directories in which something is wrong: one clear answer each, and nothing is written."""
+"""Files in which something is wrong: one clear answer each, and nothing is written."""
 
 import contextlib
 import copy
@@ -18,8 +18,15 @@ import pytest
 import nanotorch as torch
 from nanotorch.train import cli, load_config, train
 from tests.several import places
-from tests.train.examples import REGRESSION, outcome, write_example
-from tests.train.test_fuzz import VALUES
+from tests.train.examples import (
+    CLASSIFICATION,
+    REGRESSION,
+    TABLE,
+    outcome,
+    record_of,
+    write_example,
+)
+from tests.train.test_fuzz import TEXT, VALUES
 
 JSON = ("run.json", "preprocessing.json", "metrics.jsonl")
 NEWEST = "checkpoints/step-00000007.safetensors"
@@ -47,7 +54,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         run = place / train(load_config(path, WITH_STATES)).directory
     finally:
         os.chdir(before)
-    record = json.loads((run / "run.json").read_bytes())
+    record = record_of(run)
     (run / "run.json").write_text(json.dumps(record | {"status": "running"}), "utf-8")
     (run / "checkpoints/step-00000008.safetensors").unlink()
     return run
@@ -257,7 +264,7 @@ def test_a_momentum_that_is_lost_is_refused(name: str) -> None:
     path = write_example(Path())
     more = [f"optimizer={{name: {name}, lr: 0.1, momentum: 0.9}}", "checkpoint.seconds=0"]
     run = train(load_config(path, more)).directory
-    record = json.loads((run / "run.json").read_bytes())
+    record = record_of(run)
     (run / "run.json").write_text(json.dumps(record | {"status": "running"}), "utf-8")
     (run / "checkpoints/step-00000008.safetensors").unlink()
     keys: tuple[Any, ...] = ("task", "optimizer", "state", "state", 1)
@@ -355,3 +362,93 @@ def test_damaged_runs_of_all_kinds(seed: int, runs: int, whole: Path) -> None:
             raise AssertionError(f"{command} {kept}: {error!r}") from error
         shutil.rmtree(run)
     assert 0.1 < codes.count(0) / runs < 0.9
+
+
+CSV = REGRESSION.replace("table.csv", "{}")
+PART_TABLE = REGRESSION.replace("target: y", "target: y\n  parts: {{validation: {}}}")
+NPZ = REGRESSION.replace("csv: table.csv", "npz: {}\n  inputs: x")
+NPY = REGRESSION.replace("csv: table.csv\n  target: y", "npy: {{x: {}, y: y.npy}}")
+CHARACTERS = TEXT.replace("t.txt", "{}")
+INHERIT = "inherit: [{}]\n" + CLASSIFICATION.replace("{", "{{").replace("}", "}}")
+
+
+def checked(text: str) -> Callable[[str], tuple[int, str]]:
+    """What checks a configuration that names a file."""
+
+    def check(name: str) -> tuple[int, str]:
+        Path("x.yaml").write_text(text.replace("{}", name).replace("{{", "{").replace("}}", "}"))
+        return outcome(["--config", "x.yaml", "--check"])
+
+    return check
+
+
+def predicted_from(name: str) -> tuple[int, str]:
+    write_example(Path())
+    assert outcome(["--config", "x.yaml"])[0] == 0
+    return outcome(["latest", name], cli.predict)
+
+
+WAYS: dict[str, Callable[[str], tuple[int, str]]] = {
+    "a configuration": lambda name: outcome(["--config", name, "--check"]),
+    "an override": lambda name: (
+        write_example(Path()),
+        outcome(["--config", "x.yaml", f"data.csv={name}", "--check"]),
+    )[1],
+    "a base": checked(INHERIT),
+    "a table": checked(CSV),
+    "a table of a part": checked(PART_TABLE),
+    "an archive": checked(NPZ),
+    "an array": checked(NPY),
+    "a text": checked(CHARACTERS),
+    "a module": lambda name: outcome(["--config", "x.yaml", "--check", "--import", name]),
+    "a run to resume": lambda name: outcome(["--resume", name]),
+    "runs to compare": lambda name: outcome([name], cli.compare),
+    "a run to predict with": lambda name: outcome([name, "table.csv"], cli.predict),
+    "a sweep's configuration": lambda name: outcome(["--config", name, "seed=1"], cli.sweep),
+    "samples": predicted_from,
+    "arrays of samples": predicted_from,
+}
+INSIDE = ("a base", "a table", "a table of a part", "an archive", "an array", "a text")
+"""Where names stand in text in UTF-8."""
+SUFFIXES = {
+    "an archive": ".npz", "an array": ".npy", "arrays of samples": ".npz", "a module": ".py",
+}  # fmt: skip
+
+
+def refused(way: str, name: str) -> None:
+    with no_hanging():
+        code, errors = WAYS[way](name)
+    assert code == 2, errors
+    assert "Traceback" not in errors
+    assert 0 < errors.count("\n") <= 3
+    assert len(errors) < 1500
+
+
+@posix
+@pytest.mark.parametrize("way", WAYS)
+def test_whatever_is_there(way: str) -> None:
+    write_example(Path())
+    suffix = SUFFIXES.get(way, ".csv")
+    for number, (kind, make) in enumerate(KINDS.items()):
+        if way == "a module" and kind in ("an empty file", "a terabyte of nothing"):
+            continue  # which are programs
+        make(Path(f"file{number}{suffix}"))
+        refused(way, f"file{number}{suffix}")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_names_of_no_file(way: str) -> None:
+    write_example(Path())
+    suffix = SUFFIXES.get(way, ".csv")
+    for name in (
+        "x" * 5000 + suffix,
+        "d/" * 2500 + suffix,
+        "table.csv/x" + suffix,
+        "none" + suffix,
+    ):
+        refused(way, name)
+    if way not in INSIDE:
+        refused(way, f"x\ny{suffix}")
+        refused(way, f"a\0b{suffix}")
+        refused(way, f"\udcff{suffix}")
+    assert Path("table.csv").read_text("utf-8") == TABLE

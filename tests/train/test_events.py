@@ -1,6 +1,5 @@
 """A run in TensorBoard, also a killed one."""
 
-import json
 import re
 import shlex
 import signal
@@ -30,7 +29,14 @@ from nanotorch.train.experiment import TensorBoardEvents, cut_back, sizes
 from nanotorch.train.run_directory import step_of
 from tests.patience import wait_until
 from tests.tolerances import rounding
-from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, result_of, write_example
+from tests.train.examples import (
+    CLASSIFICATION,
+    MINIMIZATION,
+    REGRESSION,
+    metrics_of,
+    result_of,
+    write_example,
+)
 from tests.train.test_build import TEXT
 from tests.train.test_cli import ENVIRONMENT, SCRIPT, posix, start
 
@@ -59,19 +65,6 @@ def test_each_record_of_steps_has_rate_norm_and_speed() -> None:
         assert all(event.value > 0 for event in events.Scalars(tag))
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (CLASSIFICATION, ["accuracy: accuracy/validation"]),
-        (REGRESSION, []),
-    ],
-)
-def test_losses_are_drawn_in_one_chart(text: str, expected: list[str]) -> None:
-    events = shown(text, "train={epochs: 2, batch_size: 8}")
-    loss, rate = "loss: loss/train loss/validation", "learning rate: lr"
-    assert charts(events) == [loss, *expected, rate]
-
-
 def test_a_minimization_shows_coordinates_gradient_and_rate() -> None:
     events = shown(MINIMIZATION)
     tags = ["value: objective/value", "coordinates: objective/x"]
@@ -95,10 +88,20 @@ def charts(events: EventAccumulator) -> list[str]:
     return [f"{chart.title}: {' '.join(chart.multiline.tag)}" for chart in found]
 
 
-@pytest.mark.parametrize("text", [CLASSIFICATION, MANY, REGRESSION, MINIMIZATION])
-def test_no_curve_is_a_point(text: str) -> None:
+ACCURACY = ["accuracy: accuracy/validation"]
+
+
+@pytest.mark.parametrize(
+    ("text", "more"),
+    [(CLASSIFICATION, ACCURACY), (MANY, ACCURACY), (REGRESSION, []), (MINIMIZATION, None)],
+)
+def test_no_curve_is_a_point_and_losses_are_drawn_in_one_chart(
+    text: str, more: list[str] | None
+) -> None:
     train = [] if text == MINIMIZATION else ["train={epochs: 2, batch_size: 8}"]
     events = shown(text, *train)
+    if more is not None:
+        assert charts(events) == ["loss: loss/train loss/validation", *more, "learning rate: lr"]
     assert all(len(events.Scalars(tag)) > 1 for tag in events.Tags()["scalars"])
     assert not [tag for tag in events.Tags()["scalars"] if "test" in tag or "final" in tag]
     (event,) = events.Tensors("results/text_summary")
@@ -274,7 +277,7 @@ def test_a_killed_run_is_readable_to_its_last_checkpoint() -> None:
     resume(directory, f"train.steps={newest + 50}")
     events = accumulated(directory)
     assert [event.step for event in events.Scalars("loss/train")] == list(range(1, newest + 51))
-    lines = [json.loads(line) for line in (directory / "metrics.jsonl").read_text().splitlines()]
+    lines = metrics_of(directory)
     expected = [line["train/loss"] for line in lines if "train/loss" in line]
     values = [event.value for event in events.Scalars("loss/train")]
     np.testing.assert_allclose(values, expected, rtol=1e-6)

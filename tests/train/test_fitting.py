@@ -1,337 +1,367 @@
-"""What a step may be besides a batch: several batches, bounded gradients, other rates, averages."""
+"""`fit`: a module and samples of one's own, with the trainer's loop."""
 
-import json
-import re
+import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import nanotorch as torch
+import nanotorch.nn.functional as F
 from nanotorch import nn
-from nanotorch.train import load_config
-from nanotorch.train.config import ConfigError
-from nanotorch.train.experiment import Recorder
-from nanotorch.train.loop import Callback, Loop
-from nanotorch.train.run import build_experiment
-from nanotorch.train.step import gradient_norm
+from nanotorch.optim.lr_scheduler import OneCycleLR, StepLR
+from nanotorch.serialization import load
+from nanotorch.train import (
+    Callback,
+    CheckpointError,
+    Loop,
+    RunResult,
+    fit,
+    load_config,
+    resume,
+    train,
+)
+from nanotorch.train.cli import main
 from nanotorch.train.supervised import Supervised
-from tests.train.examples import (
-    CLASSIFICATION,
-    MINIMIZATION,
-    REGRESSION,
-    At,
-    experiment,
-    result_of,
-    weights,
-    write_example,
-)
+from nanotorch.utils.data import DataLoader, IterableDataset, TensorDataset
+from tests.train.examples import At, record_of, refusal_of
 
-LAYERS = (
-    "model.layers=[{name: Linear, out_features: 5}, BatchNorm1d, ReLU, {name: Linear, "
-    "out_features: 1}]"
-)
+generator = np.random.default_rng(0)
+X = generator.normal(size=(60, 3))
+Y = (X @ [[1.0], [-2.0], [0.5]] + 0.1 * generator.normal(size=(60, 1))).round(3)
+CLASSES = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0)
+QUIET: dict[str, Any] = {"verbose": False, "epochs": 3, "batch_size": 8}
 
 
-def looped(run: Supervised, *more: Callback) -> Loop:
-    recorder = Recorder(Path(), tensorboard=False, resumed=None)
-    recorder.begin()
-    loop = Loop(run, run.steps, [*run.callbacks(recorder), *more])
-    loop.run()
-    recorder.close()
-    return loop
+def network(outputs: int = 1, dropout: float = 0.3) -> nn.Sequential:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Dropout(dropout), nn.Linear(8, outputs))
 
 
-def records(directory: Path, name: str) -> list[Any]:
-    lines = [json.loads(line) for line in (directory / "metrics.jsonl").read_text().splitlines()]
-    return [line[name] for line in lines if name in line]
+def fitted(data: Any = None, model: Any = None, **more: Any) -> RunResult:
+    """The example, with what a test is about."""
+    model = model or network()
+    settings = {"loss": nn.MSELoss(), "optimizer": {"name": "Adam", "lr": 0.01}, **QUIET, **more}
+    return fit(model, (X, Y) if data is None else data, **settings)
 
 
-@pytest.mark.parametrize("size", [4, 5])
-def test_accumulated_batches_count_each_sample_alike(size: int) -> None:
-    """Of 14 samples, batches of 4 or 5 make an epoch of one step, the last batch being smaller."""
-    parts = experiment(REGRESSION, f"train={{epochs: 3, batch_size: {size}, accumulate: 9}}")
-    whole = experiment(REGRESSION, "train={epochs: 3, batch_size: null}")
-    for run in (parts, whole):
-        assert run.steps == 3
-        looped(run)
-    for name, value in weights(whole).items():
-        np.testing.assert_allclose(weights(parts)[name], value, rtol=1e-5)
+def weights(run: RunResult) -> dict[str, np.ndarray]:
+    return {name: value.numpy().copy() for name, value in run.model.state_dict().items()}
 
 
-def test_an_epoch_ends_with_the_batches_that_are_left() -> None:
-    run = experiment(REGRESSION, "train={epochs: 2, batch_size: 3, accumulate: 2}")
-    sizes = [[len(tensor) for tensor in batch[::2]] for batch in run.batches(0)]
-    assert sizes == [[3, 3], [3, 3], [2]]
-    assert run.steps == 6
+def same(one: RunResult, other: RunResult) -> bool:
+    found = weights(other)
+    return all(np.array_equal(value, found[name]) for name, value in weights(one).items())
 
 
-def test_gradients_are_held_in_bounds() -> None:
-    seen = []
+@pytest.mark.parametrize("kind", ["regression", "classification"])
+def test_numbers_are_those_of_the_same_configuration(kind: str) -> None:
+    np.savez("all.npz", x=X, y=CLASSES if kind == "classification" else Y[:, 0])
+    loss, outputs = ("CrossEntropyLoss", 3) if kind == "classification" else ("MSELoss", 1)
+    layers = [{"name": "Linear", "out_features": 8}, "Tanh", "Dropout"]
+    layers += [{"name": "Linear", "out_features": outputs}]
+    data: dict[str, Any] = {"npz": "all.npz", "inputs": "x", "target": "y"}
+    if kind == "regression":
+        data["standardize_target"] = False  # which is about a target of a configuration
+    settings: dict[str, Any] = {
+        "epochs": 4, "batch_size": 16, "clip_norm": 1.0, "accumulate": 2
+    }  # fmt: skip
+    told = {
+        "experiment": kind, "seed": 3, "data": data, "model": {"layers": layers}, "loss": loss,
+        "optimizer": {"name": "AdamW", "lr": 0.02}, "scheduler": {"name": "StepLR", "step_size": 2},
+        "averaging": {"decay": 0.5}, "train": settings, "log": {"plots": False},
+    }  # fmt: skip
+    config = load_config(told).config
+    parts = {name: (part.x, part.y) for name, part in Supervised(config).dataset.parts.items()}
+    settings = settings | {"seed": 3, "averaging": {"decay": 0.5}, "verbose": False}
+    settings |= {"validation": parts["validation"], "test": parts["test"]}
+    expected = train(told, verbose=False)
+    torch.manual_seed(3)
+    model = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Dropout(), nn.Linear(8, outputs))
+    adam = torch.optim.AdamW(model.parameters(), lr=0.02)
+    given: dict[str, Any] = {"optimizer": adam, "scheduler": StepLR(adam, 2)}
+    run = fit(model, parts["train"], loss=getattr(nn, loss)(), **given, **settings)
+    assert run.results == expected.results
+    assert run.history == expected.history
+    assert same(run, expected)
 
-    def look(loop: Loop) -> None:
-        gradients = [p.grad.numpy() for p in run.model.parameters() if p.grad is not None]
-        seen.append((gradient_norm(run.model.parameters()), max(map(np.max, map(abs, gradients)))))
-
-    raw = "data.standardize_target=false"
-    run = experiment(REGRESSION, "train={epochs: 2, batch_size: 7, clip_norm: 0.5}", raw)
-    looped(run, At(look))
-    assert [norm for norm, _ in seen] == [pytest.approx(0.5, rel=1e-5)] * 4
-    # What is recorded is the norm before.
-    lines = [json.loads(line) for line in Path("metrics.jsonl").read_text().splitlines()]
-    assert min(line["train/gradient_norm"] for line in lines if "train/loss" in line) > 10
-
-    seen.clear()
-    run = experiment(REGRESSION, "train={epochs: 2, batch_size: 7, clip_value: 0.25}")
-    looped(run, At(look))
-    assert [largest for _, largest in seen] == [0.25] * 4
-
-
-def test_bounded_steps_are_pytorch_s_clip_grad_norm() -> None:
-    run = experiment(CLASSIFICATION, "train={steps: 1, batch_size: 8, clip_norm: 0.01}",
-                     "optimizer={name: SGD, lr: 1}")  # fmt: skip
-    other = experiment(CLASSIFICATION, "optimizer={name: SGD, lr: 1}")
-    x, y = next(other.batches(0))
-    other.loss(other.model(x), y).backward()
-    nn.utils.clip_grad_norm_(other.model.parameters(), 0.01)
-    other.optimizer.step()
-    looped(run)
-    np.testing.assert_equal(weights(run), weights(other))
-
-
-def test_a_step_of_lbfgs_is_the_one_written_by_hand() -> None:
-    optimizer = "optimizer={name: LBFGS, lr: 0.5, max_iter: 4}"
-    run = experiment(
-        CLASSIFICATION, "train={epochs: 3, batch_size: null, shuffle: false}", optimizer
-    )
-    other = experiment(CLASSIFICATION, "train={epochs: 3, batch_size: null}", optimizer)
-    x, y = next(run.batches(0))
-
-    def closure() -> torch.Tensor:
-        other.optimizer.zero_grad()
-        loss: torch.Tensor = other.loss(other.model(x), y)
-        loss.backward()
-        return loss
-
-    before = [other.optimizer.step(closure) for _ in range(3)]
-    assert looped(run).loss == before[-1].item()
-    np.testing.assert_equal(weights(run), weights(other))
+    torch.manual_seed(3)
+    model = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Dropout(), nn.Linear(8, outputs))
+    named = {key: told[key] for key in ("loss", "optimizer", "scheduler")}
+    assert fit(model, parts["train"], **named, **settings).results == expected.results
 
 
-@pytest.mark.parametrize("size", [4, 5])
-def test_lbfgs_searches_over_accumulated_batches(size: int) -> None:
-    """The 14 samples are one batch, or several: each evaluation goes through all of them."""
-    optimizer = "optimizer={name: LBFGS, line_search_fn: strong_wolfe, max_iter: 3}"
-    train_ = f"train={{epochs: 2, batch_size: {size}, accumulate: 9}}"
-    parts = experiment(REGRESSION, train_, optimizer)
-    whole = experiment(REGRESSION, "train={epochs: 2, batch_size: null}", optimizer)
-    for run in (parts, whole):
-        looped(run)
-    for name, value in weights(whole).items():
-        np.testing.assert_allclose(weights(parts)[name], value, rtol=1e-3)
+@pytest.mark.parametrize("form", ["tensors", "dataset", "loader", "list", "several inputs"])
+def test_forms_of_samples(form: str) -> None:
+    x, y = torch.tensor(X, dtype=torch.float32), torch.tensor(Y, dtype=torch.float32)
+    stream = np.random.SeedSequence(0).generate_state(2)[1]
+    shuffling = torch.Generator().manual_seed(int(stream))
+    loader = DataLoader(TensorDataset(x, y), 8, shuffle=True, generator=shuffling)
+    model: Any = network()
+    data: Any = {
+        "tensors": (x, y), "dataset": TensorDataset(x, y), "loader": loader, "list": [X, Y],
+        "several inputs": (x[:, :2], x[:, 2:], y),
+    }[form]  # fmt: skip
+    if form == "several inputs":
+        model = Joined(model)
+    more = {"batch_size": 32} if form == "loader" else {}
+    run = fitted(data, model, **more)
+    plain = fitted()
+    found, expected = (list(weights(each).values()) for each in (run, plain))
+    assert all(map(np.array_equal, found, expected))
+    assert run.results == pytest.approx(plain.results, rel=1e-6)
+    inputs = (X[:, :2], X[:, 2:]) if form == "several inputs" else (X,)
+    assert torch.equal(run.predict(*inputs), plain.predict(X))
 
 
-def test_lbfgs_reaches_the_closed_form_in_a_few_steps() -> None:
-    optimizer = "optimizer={name: LBFGS, line_search_fn: strong_wolfe}"
-    result = result_of(REGRESSION, "train={epochs: 4, batch_size: null}", optimizer)
-    best = result.results["train/least_squares_loss"]
-    assert result.results["train/loss"] == pytest.approx(best, abs=1e-6)
-    record = json.loads((result.directory / "run.json").read_text())
-    assert record["step"] == {
-        "compiled": False,
-        "reason": "LBFGS decides during a step how many losses it needs",
+class Joined(nn.Module):
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+        return self.inner(torch.cat([first, second], 1))
+
+
+def test_without_a_directory_nothing_is_left_behind(capsys: pytest.CaptureFixture[str]) -> None:
+    run = fitted(validation=0.25)
+    assert capsys.readouterr() == ("", "")
+    assert list(Path().iterdir()) == []
+    assert not run.directory.exists()
+    assert run.history["epoch"] == [1, 2, 3]
+    assert run.history["validation/loss"][-1] == run.results["validation/loss"]
+    assert (run.status, run.model.training) == ("finished", False)
+
+
+def test_a_run_leaves_its_record() -> None:
+    run = fitted(validation=(X[:5], Y[:5]), directory="runs/mine", log={"plots": False})
+    assert run.directory.parent == Path("runs/mine")
+    assert Path("runs/mine/latest.txt").read_text("utf-8").strip() == run.directory.name
+    told = record_of(run.directory)
+    assert (told["status"], told["steps"]) == ("finished", 24)
+    kept = load(run.directory / "weights.safetensors")
+    assert all(np.array_equal(kept[name].numpy(), value) for name, value in weights(run).items())
+    events = EventAccumulator(str(run.directory))
+    events.Reload()
+    assert events.Tags()["graph"]
+    assert len(events.Scalars("loss/validation")) == 3
+    assert {path.name for path in (run.directory / "checkpoints").iterdir()} >= {
+        "step-00000024.safetensors"
     }
 
 
-def test_the_profile_of_lbfgs_is_that_of_its_losses(capsys: pytest.CaptureFixture[str]) -> None:
-    result_of(
-        REGRESSION,
-        "train={epochs: 4, batch_size: null}",
-        "optimizer={name: LBFGS}",
-        "log.profile=2",
+@pytest.mark.parametrize("form", ["arrays", "loader"])
+@pytest.mark.parametrize("step", [5, 8, 13])
+def test_a_resumed_fit_is_one_that_was_never_interrupted(form: str, step: int, capsys) -> None:
+    def one(directory: str, *callbacks: Callback, **more: Any) -> RunResult:
+        x, y = torch.tensor(X, dtype=torch.float32), torch.tensor(Y, dtype=torch.float32)
+        model = network()
+        sgd = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+        loader = DataLoader(TensorDataset(x, y), 8, shuffle=True, drop_last=True)
+        own = {"batch_size": 8} if form == "arrays" else {}
+        return fit(
+            model, (x, y) if form == "arrays" else loader, loss=F.mse_loss, optimizer=sgd,
+            scheduler=OneCycleLR(sgd, 0.2, total_steps=24), epochs=3, validation=(X, Y),
+            callbacks=callbacks, directory=directory, log={"plots": False}, **own, **more,
+        )  # fmt: skip
+
+    whole = one("whole")
+    first = one("cut", At(lambda loop: loop.pause("interrupted"), step))
+    assert first.status == "interrupted"
+    assert f"to resume: fit(..., resume='{first.directory}')" in capsys.readouterr().out
+    again = one("cut", resume=True)
+    assert again.directory == first.directory
+    assert same(again, whole)
+    assert (again.results, again.history) == (whole.results, whole.history)
+    metrics = [run.directory / "metrics.jsonl" for run in (whole, again)]
+    assert metrics[0].read_bytes() == metrics[1].read_bytes()
+
+
+def test_a_finished_fit_is_not_trained_again(capsys: pytest.CaptureFixture[str]) -> None:
+    first = fitted(directory="runs", resume=True)
+    again = fitted(directory="runs", resume=True, verbose=True)
+    assert "nothing is left to do" in capsys.readouterr().out
+    assert again.directory == first.directory
+    assert same(again, first)
+    assert (again.results, again.history) == (first.results, first.history)
+    assert fitted(directory="runs").directory != first.directory
+
+
+@pytest.mark.parametrize("batch_size", [7, 10, 60])
+def test_a_finished_fit_goes_on_as_if_it_had_not_ended(batch_size: int) -> None:
+    """Also where its last batch is a whole one: 60 samples."""
+    first = fitted(directory="runs", epochs=2, batch_size=batch_size)
+    longer = fitted(directory="runs", resume=True, epochs=4, batch_size=batch_size)
+    assert longer.directory == first.directory
+    assert same(longer, fitted(epochs=4, batch_size=batch_size))
+
+
+def test_what_cannot_be_resumed(capsys: pytest.CaptureFixture[str]) -> None:
+    told = refusal_of(fitted, CheckpointError)
+    run = fitted(directory="runs")
+    message = told(data=(X[:50], Y[:50]), directory="runs", resume=True)
+    assert 'data was "60 samples", and is "50 samples" now; begin a new run' in message
+    assert "train.batch_size was 8, and is 9" in told(batch_size=9, directory="runs", resume=True)
+    assert "optimizer.name was Adam" in told(
+        optimizer="SGD", resume=run.directory, directory="runs"
     )
-    table = capsys.readouterr().out
-    assert "0 (Linear)" in table
-    assert "loss (MSELoss)" in table
-    assert "LBFGS.step" not in table
+    assert refusal_of(fitted)(resume=True) == (
+        "fit(): resume: needs `directory`, where the run to resume is"
+    )
+    said = refusal_of(resume, CheckpointError)(run.directory)
+    assert "a program's run: call `fit` again, with resume=True" in said
+    assert main(["--resume", str(run.directory)]) == 2
+    assert "call `fit` again" in capsys.readouterr().err
 
 
-def test_the_rate_is_recorded_with_the_step_it_was_used_for() -> None:
-    found = result_of(
-        CLASSIFICATION, "train={epochs: 3, batch_size: 14}", "optimizer={name: SGD, lr: 0.1}",
-        "scheduler={name: ExponentialLR, gamma: 0.5}",
+def test_metrics_of_ones_own_are_measured_and_watched() -> None:
+    def largest(outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        return (outputs - targets).abs().max()
+
+    stopping = {"monitor": "validation/largest", "mode": "max", "patience": 1}
+    run = fitted(
+        loss=F.l1_loss, metrics={"largest": largest}, validation=0.2, early_stopping=stopping,
+        epochs=50,
     )  # fmt: skip
-    rates = records(found.directory, "train/lr")
-    assert rates == pytest.approx([0.1, 0.1, 0.05, 0.05, 0.025, 0.025])
+    assert len(run.history["epoch"]) < 50
+    assert {"train/largest", "validation/largest", "validation/mae"} <= run.results.keys()
 
 
-SCHEDULES = {
-    "{name: StepLR, step_size: 2, gamma: 0.1}": [0.1, 0.1, 0.01, 0.01, 0.001, 0.001],
-    "{name: MultiStepLR, milestones: [1, 4]}": [0.1, 0.01, 0.01, 0.01, 0.001, 0.001],
-    # To zero at the end of the training, whose length need not be repeated.
-    "CosineAnnealingLR": [0.1 * (1 + np.cos(np.pi * k / 6)) / 2 for k in range(6)],
-    "{name: PolynomialLR, power: 1}": [0.1 * (1 - k / 6) for k in range(6)],
-    "{name: PolynomialLR, power: 1, warmup: 2}": [0.1 / 3, 0.2 / 3, 0.1, 0.075, 0.05, 0.025],
-    "{name: LinearLR, start_factor: 0.5, total_iters: 5, interval: step}": [
-        0.05, 0.06, 0.07, 0.08, 0.09, 0.1,
-    ],
-}  # fmt: skip
+def test_classes_are_measured_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    run = fitted((X, CLASSES), network(3, 0.0), loss=F.cross_entropy, optimizer="Adam",
+                 epochs=40, verbose=True)  # fmt: skip
+    assert run.results["train/accuracy"] > 0.7
+    assert "\\ predicted   0   1   2" in capsys.readouterr().out
+    assert run.predict(X).argmax(1).shape == (60,)
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize("text", [CLASSIFICATION, MINIMIZATION])
-def test_schedules_are_pytorch_s(schedule: str, text: str) -> None:
-    length = "function.iterations=6" if text == MINIMIZATION else "train={epochs: 6}"
-    write_example(Path(), text)
-    overrides = [length, "optimizer={name: SGD, lr: 0.1}", f"scheduler={schedule}"]
-    seen = []
-
-    task = build_experiment(load_config("x.yaml", overrides))
-    recorder = Recorder(Path(), tensorboard=False, resumed=None)
-    recorder.begin()
-    look = At(lambda loop: seen.append(task.optimizer.param_groups[0]["lr"]))
-    Loop(task, task.steps, [look, *task.callbacks(recorder)]).run()
-    recorder.close()
-    assert seen == pytest.approx(SCHEDULES[schedule])
+@pytest.mark.parametrize(("scale", "remedy"), [(1e5, "train on (y - mean) /"), (1, "train longer")])
+def test_a_fit_worse_than_the_mean_says_so(scale: float, remedy: str, capsys) -> None:
+    x = torch.linspace(0, 1, 32).unsqueeze(1)
+    y = scale * (x + 1)
+    fit(nn.Linear(1, 1), (x, y), loss="MSELoss", optimizer={"name": "SGD", "lr": 1e-9}, epochs=1)
+    last = capsys.readouterr().out.partition("\nwarning: ")[2]
+    assert last.startswith("train R2 -")
+    assert remedy in last
 
 
-def test_a_plateau_lowers_the_rate() -> None:
-    plateau = "scheduler={name: ReduceLROnPlateau, patience: 1, factor: 0.5, threshold: 0.9}"
-    optimizer = "optimizer={name: SGD, lr: 1e-4}"
-    result = result_of(REGRESSION, plateau, "train={epochs: 6, batch_size: null}", optimizer)
-    rates = records(result.directory, "train/lr")
-    assert rates == pytest.approx([1e-4, 1e-4, 1e-4, 5e-5, 5e-5, 2.5e-5])
+def test_numbers_that_are_not_finite(capsys: pytest.CaptureFixture[str]) -> None:
+    bad = X.copy()
+    bad[7, 1] = np.nan
+    told = refusal_of(fit)(network(), (bad, Y), loss="MSELoss", optimizer="SGD", epochs=1)
+    assert told == "fit(): data: x is nan at [7, 1]; leave it out, or fill it"
+    samples = TensorDataset(torch.tensor(bad).float(), torch.tensor(Y).float())
+    assert fitted(samples, verbose=True, batch_size=60).status == "diverged"
+    assert "\nthe loss, nan before the first step, is so whatever" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("override", "message"),
-    [
-        ("scheduler={name: StepLR}", "scheduler.step_size: missing"),
-        ("scheduler=StepLr", "'StepLr' is not known; did you mean 'StepLR'?"),
-        ("loss=CTCLoss", "'CTCLoss' is out of scope. Few use it"),
-        ("optimizer.name=Muon", "'Muon' is out of scope. It is for models larger than NumPy"),
-        ("scheduler={name: StepLR, step_size: 1, warmup: -1}", "must be at least 0, got -1"),
-        ("scheduler={name: StepLR, step_size: 0}", "step_size: must be at least 1, got 0"),
-        ("scheduler={name: CosineAnnealingLR, T_max: 0}", "scheduler.T_max: must be at least 1"),
-        ("scheduler={name: StepLR, step_size: 1, gamma: -1}",
-         ": makes the learning rate -0.1 after epoch 1"),
-        ("scheduler={name: OneCycleLR, max_lr: 1, total_steps: 2}",
-         ": fails after step 3: Tried to step 3 times."),
-        ("scheduler={name: ReduceLROnPlateau, warmup: 1}", "cannot go before ReduceLROnPlateau"),
-        ("scheduler={name: ReduceLROnPlateau, factor: 2}", "Factor should be < 1.0."),
-        ("early_stopping={monitor: validation/los}", "'validation/los' is not measured in training;"
-         " did you mean 'validation/loss'?"),
-        ("checkpoint.monitor=loss", "'loss' is not measured in training"),
-        ("train={epochs: 1, clip_norm: 0}", "must be greater than 0, got 0"),
-        ("optimizer={name: LBFGS, line_search_fn: wolfe}",
-         "optimizer.line_search_fn: 'wolfe' is not known; known here: strong_wolfe"),
-        ("optimizer={name: LBFGS, groups: []}", "optimizer.groups: unknown key"),
-    ],
-)  # fmt: skip
-def test_mistakes(override: str, message: str) -> None:
-    with pytest.raises(ConfigError, match=re.escape(message)):
-        experiment(REGRESSION, override)
+def test_bfloat16_is_refused() -> None:
+    x, model = torch.tensor(X).float(), network()
+    told = refusal_of(fit)(model, (x.bfloat16(), Y), loss="MSELoss", optimizer="SGD", epochs=1)
+    assert told.startswith("fit(): data: is in bfloat16, in which the trainer does not count")
+    told = refusal_of(fit)(model.bfloat16(), (x, Y), loss="MSELoss", optimizer="SGD", epochs=1)
+    assert told.endswith(
+        "model: is in bfloat16, in which the trainer does not count; convert it by float()"
+    )
 
 
-def test_mistakes_of_data_optimizer_and_schedule_are_told_at_once() -> None:
-    mistakes = ["data.target=z", "optimizer={name: Adam, betas: [0.9, 2], lr: -1}",
-                "scheduler={name: LinearLR, start_factor: 7}"]  # fmt: skip
-    with pytest.raises(ConfigError) as caught:
-        experiment(REGRESSION, *mistakes)
-    paths = [problem.path for problem in caught.value.problems]
-    assert paths == ["data.target", "optimizer.lr", "optimizer.betas", "scheduler.start_factor"]
-    with pytest.raises(ConfigError) as caught:
-        experiment(REGRESSION, "model.freeze=[a, b]", "optimizer.lr=-1")
-    assert [problem.path for problem in caught.value.problems] == [
-        "model.freeze[0]", "model.freeze[1]", "optimizer.lr"
-    ]  # fmt: skip
-    layers = "model.layers=[{name: Dropout, p: 7}, {name: Dropout, p: 8}]"
-    with pytest.raises(ConfigError) as caught:
-        experiment(REGRESSION, layers, "optimizer.lr=-1")
-    assert [problem.path for problem in caught.value.problems] == [
-        "model.layers[0].p", "model.layers[1].p", "optimizer.lr"
-    ]  # fmt: skip
-    with pytest.raises(ConfigError) as caught:
-        experiment(REGRESSION, "checkpoint.monitor=x", "early_stopping.monitor=y")
-    assert len(caught.value.problems) == 2
+def test_whole_numbers_are_predicted_as_the_model_takes_them() -> None:
+    run = fitted()
+    assert torch.equal(run.predict([[1, 2, 3]]), run.predict([[1.0, 2.0, 3.0]]))
+    told = refusal_of(fit)(network(), (X.astype(int), Y), loss="MSELoss", optimizer="SGD", epochs=1)
+    assert "of shape (2, 3), whole numbers (.astype(float) makes others): mat1 and" in told
 
 
-def test_training_ends_early() -> None:
-    result = result_of(REGRESSION, "early_stopping={patience: 3, min_delta: 1e9}",
-                       "train={epochs: 50, batch_size: null}")  # fmt: skip
-    assert (result.status, result.exit_code) == ("finished", 0)
-    assert len(records(result.directory, "validation/loss")) == 4
+def test_the_scheduler_makes_a_step_an_epoch_or_a_step() -> None:
+    rates = []
 
-
-def test_what_grows_is_better_for_some_metrics(capsys: pytest.CaptureFixture[str]) -> None:
-    stopping = "early_stopping={monitor: validation/accuracy, patience: 2}"
-    result_of(CLASSIFICATION, stopping, "optimizer.lr=1e-9", "train={epochs: 50}")
-    pattern = r"finished after 3 steps, .*: validation/accuracy has not been better than [\d.]+ " \
-              r"since epoch 1"  # fmt: skip
-    assert re.search(pattern, capsys.readouterr().out)
-
-
-def test_a_moving_average_of_the_weights() -> None:
-    run = experiment(CLASSIFICATION, LAYERS, "averaging={method: ema, decay: 0.5}")
-    expected: dict[str, np.ndarray] = {}
-
-    def follow(loop: Loop) -> None:
-        for name, p in run.model.named_parameters():
-            value = p.detach().numpy()
-            expected[name] = (expected[name] + value) / 2 if name in expected else value.copy()
-
-    looped(run, At(follow))
-    for name, value in expected.items():
-        np.testing.assert_allclose(weights(run)[name], value, rtol=1e-5, atol=1e-7)
-    own = {name: p.detach().numpy() for name, p in run.model.named_parameters()}
-    assert any((own[name] != weights(run)[name]).any() for name in own)
-    assert run.final_model is not run.model
-
-
-def test_the_mean_of_the_weights_of_epochs() -> None:
-    run = experiment(CLASSIFICATION, "averaging={method: swa, start: 1}", "train={epochs: 4}")
-    seen: list[np.ndarray] = []
-
-    class Follow(Callback):
+    class Rates(Callback):
         def on_epoch(self, loop: Loop) -> None:
-            if loop.epoch > 1:
-                seen.append(run.model[0].weight.detach().numpy().copy())
+            rates.append(adam.param_groups[0]["lr"])
 
-    looped(run, Follow())
-    assert len(seen) == 3
-    np.testing.assert_allclose(weights(run)["0.weight"], np.mean(seen, axis=0), rtol=1e-5)
-
-
-def test_two_steps_are_enough_to_see_that_everything_works(monkeypatch, capsys) -> None:
-    drawn = []
-    monkeypatch.setattr("nanotorch.train.run.draw", lambda place, _: drawn.append(place) or ())
-    result = result_of(CLASSIFICATION, "train={epochs: 500, fast_dev_run: true}", "log.plots=true")
-    assert result.status == "finished"
-    assert "finished after 2 steps" in capsys.readouterr().out
-    assert drawn == [result.directory / "plots"]
-    # Nothing is left behind.
-    assert not result.directory.exists()
-    assert sorted(path.name for path in Path().iterdir()) == ["table.csv", "x.yaml"]
+    model = network()
+    adam = torch.optim.Adam(model.parameters(), lr=1.0)
+    fitted(model=model, optimizer=adam, scheduler=StepLR(adam, 1, 0.5), callbacks=[Rates()])
+    assert rates == [0.5, 0.25, 0.125]
 
 
-def test_a_few_batches_can_be_learned_by_heart() -> None:
-    run = experiment(CLASSIFICATION, "train={epochs: 9, batch_size: 5, overfit_batches: 2}")
-    assert run.steps == 18
-    assert len(run.dataset.parts["train"]) == 10  # what is reported is what was trained on
-    assert len(run.dataset.parts["validation"]) == 6
-    first, second = ([x.tolist() for x, _ in run.batches(0)] for _ in range(2))
-    assert first == second == [run.dataset.parts["train"].x[:5].tolist(),
-                               run.dataset.parts["train"].x[5:10].tolist()]  # fmt: skip
+def test_a_signal_ends_it_after_the_step() -> None:
+    run = fitted(callbacks=[At(lambda loop: os.kill(os.getpid(), signal.SIGINT), 4)])
+    assert (run.status, run.results) == ("interrupted", {})
+    assert run.predict(X).shape == (60, 1)
 
 
-def test_a_mean_of_weights_has_statistics_of_its_own() -> None:
-    run = experiment(CLASSIFICATION, LAYERS, "averaging={method: swa}", "train={epochs: 4}")
-    looped(run)
-    run.finish()
-    layer = run.final_model[1]  # type: ignore[index]
-    with torch.no_grad():
-        x = run.final_model[0](torch.from_numpy(run.dataset.parts["train"].x))  # type: ignore[index]
-    np.testing.assert_allclose(layer.running_mean.numpy(), x.mean(0).numpy(), rtol=1e-4, atol=1e-6)
-    assert (layer.running_mean != run.model[1].running_mean).any()
-    assert run.final_model.training
+class Endless(IterableDataset[Any]):
+    def __iter__(self) -> Iterator[Any]:
+        yield from ()
+
+
+def test_arguments_that_are_wrong() -> None:
+    told = refusal_of(fitted)
+    assert (
+        told(model=nn.Linear)
+        == "fit(): model: expected a module, such as nn.Linear(4, 1); got the class Linear"
+    )
+    assert "loss: expected nn.MSELoss(), a function" in told(loss=nn.MSELoss)
+    assert "; got the class MSELoss" in told(loss=nn.MSELoss)
+    assert "optimizer: expected torch.optim.Adam(model.parameters()), or" in told(optimizer=None)
+    assert "loss.name: 'MSELos' is not known; did you mean 'MSELoss'?" in told(loss="MSELos")
+    assert "loss: needs reduction='mean'" in told(loss=nn.MSELoss(reduction="sum"))
+    assert "expected torch.optim.Adam(model.parameters())" in told(optimizer=torch.optim.Adam)
+    assert "optimizer.name: 'Adm' is not known" in told(optimizer="Adm")
+    assert told(optimizer={"name": "Adam", "lr": -1}).startswith("fit(): optimizer")
+    other = torch.optim.SGD(network().parameters(), lr=1)
+    assert told(optimizer=other) == "fit(): optimizer: moves none of the model's parameters"
+    assert "scheduler: is of another optimizer" in told(scheduler=StepLR(other, 1))
+    assert "scheduler: expected StepLR(optimizer, 10)" in told(scheduler=3)
+    assert told(epochs=0) == "fit(): epochs: must be at least 1, got 0"
+    assert "epochs" in told(epochs=None)
+    assert told(epoch=3) == "fit(): epoch: unknown key; did you mean 'epochs'?"
+    assert "early_stopping.patiense: unknown key; did you mean 'patience'?" in told(
+        early_stopping={"patiense": 3}
+    )
+    assert "callbacks[0]: expected a nanotorch.train.Callback; got the class Rates" in told(
+        callbacks=[type("Rates", (), {})]
+    )
+    assert "callbacks: expected a list; got int" in told(callbacks=3)
+    assert "metrics.mae: expected a function of outputs" in told(metrics={"mae": 3})
+    assert "log: leave out 'dir' and 'name'" in told(log={"dir": "x"})
+    assert "validation: 0.001 of 60 samples leaves one part without any" in told(validation=0.001)
+    loader = DataLoader(TensorDataset(torch.ones(4, 3), torch.ones(4, 1)))
+    assert told(loader, batch_size=8).startswith("fit(): batch_size: leave it out: the DataLoader")
+    assert "validation: a fraction cannot be taken of a DataLoader" in told(
+        loader, validation=0.5, batch_size=32
+    )
+    assert "model: does not take what comes in, of shape (2, 2): addmm: mat1" in told((X[:, :2], Y))
+    message = told((X, Y[:, 0]))
+    assert "loss: of outputs of shape (2, 1) and targets of (2,): every output would be" in message
+    expected = "data: expected a tuple (x, y), a Dataset or a DataLoader"
+    assert f"{expected}, got one array of shape (60, 3), without targets" in told(X_ONLY)
+    assert f"{expected}, with as many x as y; got arrays of (60, 3), (5, 1)" in told((X, Y[:5]))
+    assert f"{expected}, got str" in told("x.csv")
+    assert "expected arrays of numbers, got one of <U1" in told((X, ["a"] * 60))
+    assert "the Endless does not know its length" in told(Endless())
+    dicts: Any = [{"x": torch.ones(3), "y": torch.ones(1)}] * 4
+    assert "expected batches (x, y) of tensors, samples first; got dict" in told(dicts)
+    assert "model: has no parameters to learn" in told(model=nn.Flatten())
+    assert not list(Path().iterdir())
+
+
+X_ONLY = torch.tensor(X)
+
+
+def test_errors_name_the_line_that_called() -> None:
+    where = rf"in module Sequential.0 \(Linear\) at (\S*{os.sep})?test_fitting.py:\d+\n"
+    run = fitted(epochs=1)
+    with pytest.raises(RuntimeError, match=where):
+        run.predict(torch.zeros(3, 2))
+    with pytest.raises(RuntimeError, match=where):
+        fitted(validation=(X[:, :2], Y))
+    with pytest.raises(TypeError, match=r"^predict\(\) takes 1 array of samples; got 0"):
+        run.predict()
+    refused = refusal_of(run.predict)(["a"])
+    assert refused == "predict(): inputs: expected arrays of numbers, got one of <U1"

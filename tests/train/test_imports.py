@@ -1,4 +1,4 @@
-"""`--import`: the user's modules, in trainings, sweeps and predictions."""
+"""--import: the user's modules, in trainings, sweeps and predictions."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Configurations as a whole: every mistake is named, with its place, and all of them at once."""
+"""Configurations: every mistake is named, with its place, and all of them at once."""
 
 import functools
 import json
@@ -9,6 +9,7 @@ from typing import Any, get_args
 import jsonschema
 import pytest
 
+from nanotorch.train import load as inherit
 from nanotorch.train.cli import main
 from nanotorch.train.components import FUNCTIONS, REGISTRIES
 from nanotorch.train.config import MOST_PROBLEMS, ConfigError, Place, Scalar, Section
@@ -16,7 +17,6 @@ from nanotorch.train.load import (
     catalogue,
     dump_config,
     field_sentences,
-    flow,
     kinds,
     load_config,
     parse_yaml,
@@ -33,6 +33,7 @@ from nanotorch.train.schema import (
     Line,
     Moons,
     Split,
+    SupervisedConfig,
 )
 from tests.train.examples import (
     CLASSIFICATION,
@@ -163,11 +164,6 @@ REGRESSION_ERRORS = {
 }
 
 
-@pytest.mark.parametrize("edit", REGRESSION_ERRORS, ids=lambda edit: edit[1].strip()[:40])
-def test_mistakes_of_a_regression(edit: tuple[str, str]) -> None:
-    assert refusal(edited(REGRESSION, *edit)) == REGRESSION_ERRORS[edit]
-
-
 CLASSIFICATION_ERRORS = {
     ("moons", "line"): "x.yaml:3:21: data.generator.name: 'line' makes no classes; "
     "known here: moons, circles, spiral, blobs, xor",
@@ -224,11 +220,6 @@ def test_overrides_that_mean_nothing(override: str, message: str) -> None:
     assert message in refusal(CLASSIFICATION, override)
 
 
-@pytest.mark.parametrize("edit", CLASSIFICATION_ERRORS, ids=lambda edit: edit[1].strip()[:40])
-def test_mistakes_of_a_classification(edit: tuple[str, str]) -> None:
-    assert refusal(edited(CLASSIFICATION, *edit)) == CLASSIFICATION_ERRORS[edit]
-
-
 EXPRESSION = "expression: x[0]**2 + (x[1] - 1)**2"
 
 MINIMIZATION_ERRORS = {
@@ -254,9 +245,20 @@ MINIMIZATION_ERRORS = {
 }
 
 
-@pytest.mark.parametrize("edit", MINIMIZATION_ERRORS, ids=lambda edit: edit[1].strip()[:40])
-def test_mistakes_of_a_minimization(edit: tuple[str, str]) -> None:
-    assert refusal(edited(MINIMIZATION, *edit)) == MINIMIZATION_ERRORS[edit]
+ERRORS = {
+    (text, *edit): message
+    for text, messages in (
+        (REGRESSION, REGRESSION_ERRORS),
+        (CLASSIFICATION, CLASSIFICATION_ERRORS),
+        (MINIMIZATION, MINIMIZATION_ERRORS),
+    )
+    for edit, message in messages.items()
+}
+
+
+@pytest.mark.parametrize("case", ERRORS, ids=lambda case: case[2].strip()[:40])
+def test_mistakes(case: tuple[str, str, str]) -> None:
+    assert refusal(edited(*case)) == ERRORS[case]
 
 
 def test_all_mistakes_are_reported_in_the_order_of_the_file() -> None:
@@ -489,17 +491,11 @@ def test_every_value_has_an_origin() -> None:
     assert shown["lr: 0.1"] == "x.yaml:9:28"
     assert shown["momentum: 0.9"] == "command line: optimizer.momentum=0.9"
     assert shown["seed: 0"] == "default"
+    assert f"{'  time_limit: null':<38}  # default" in lines  # what is left out is shown as well
     assert shown["out_features: 1"] == "x.yaml:7:36"
     assert shown["- name: Linear"] == "x.yaml:7:14"
     headings = [line for line in lines[1:] if "#" not in line]
     assert all(line.rstrip().endswith(":") for line in headings)
-
-
-def test_what_is_left_out_is_shown_as_well() -> None:
-    write_example(Path(), REGRESSION)
-    lines = dump_config(load_config("x.yaml")).splitlines()
-    assert f"{'early_stopping: null':<38}  # default" in lines
-    assert f"{'  time_limit: null':<38}  # default" in lines
 
 
 def test_a_batch_of_everything_is_dumped_though_it_is_null() -> None:
@@ -517,12 +513,6 @@ def test_any_text_survives(text: str) -> None:
     tree = parse_yaml(text_scalar(text), place)
     assert isinstance(tree, Scalar)
     assert tree.value == text
-
-
-def test_plain_values_stand_on_one_line() -> None:
-    assert (
-        flow({"a": [1, 2.5, None], "b": (True, "x y")}) == '{a: [1, 2.5, null], b: [true, "x y"]}'
-    )
 
 
 # What a configuration may say, in words: nothing is left out, and everything has a sentence.
@@ -665,3 +655,132 @@ def test_what_it_refuses_the_trainer_refuses(text: str, old: str, new: str) -> N
 
 def test_a_file_that_inherits_may_leave_names_out() -> None:
     assert problems("inherit: base.yaml\noptimizer: {lr: 1}\n") == []
+
+
+def inherited(
+    text: str, *overrides: str, base: str = CLASSIFICATION
+) -> tuple[SupervisedConfig, str]:
+    write_example(Path(), text)
+    Path("base.yaml").write_text(base, "utf-8")
+    loaded = load_config("x.yaml", overrides)
+    return loaded.config, dump_config(loaded)
+
+
+refusal_of_heir = refusal_of(inherited)
+
+
+def test_what_is_not_said_comes_from_the_base() -> None:
+    layers = "model: {layers: [{name: Linear, out_features: 1}]}\nlog: ~\n"
+    config, text = inherited(
+        f"inherit: base.yaml\nseed: 7\noptimizer: {{lr: 0.5}}\ntrain: {{epochs: 2}}\n{layers}",
+        base=CLASSIFICATION.replace("{name: Adam, lr: 0.01}", "Adam"),
+    )
+    assert (config.seed, config.train.epochs, config.train.steps) == (7, 2, None)
+    assert len(config.model.layers) == 1  # lists are replaced
+    assert config.log.plots  # a section that is taken back is one of defaults
+    assert config.optimizer.name == "Adam"
+    assert config.optimizer.arguments["lr"] == 0.5
+    assert "lr: 0.5                               # x.yaml:3:17" in text
+    assert "samples: 40                         # base.yaml:3:37" in text
+    assert "inherit" not in text
+    assert config.log.name == "x"
+
+
+@pytest.mark.parametrize(
+    ("section", "name", "lr"),
+    [
+        ("{name: Adam, eps: 1e-6}", "Adam", 0.01),
+        ("{name: SGD, momentum: 0.5}", "SGD", 0.01),  # what both have stays
+        ("SGD", "SGD", 0.01),
+        ("LBFGS", "LBFGS", 1.0),
+        ("{lr: 1}", "Adam", 1.0),
+    ],
+)
+def test_what_another_optimizer_takes_over(section: str, name: str, lr: float) -> None:
+    base = CLASSIFICATION.replace("lr: 0.01", "lr: 0.01, betas: [0.8, 0.9]")
+    config, _ = inherited(f"inherit: base.yaml\noptimizer: {section}\n", base=base)
+    assert (config.optimizer.name, config.optimizer.arguments["lr"]) == (name, lr)
+
+
+def test_bases_have_bases_and_the_later_one_wins() -> None:
+    Path("sub").mkdir()
+    Path("sub/a.yaml").write_text("inherit: ../base.yaml\nseed: 1\ntrain: {steps: 8}\n", "utf-8")
+    Path("sub/b.yaml").write_text("seed: 2\n", "utf-8")
+    config, _ = inherited("inherit: [sub/a.yaml, sub/b.yaml]\n", "train.batch_size=4")
+    assert (config.seed, config.train.steps, config.train.batch_size) == (2, 8, 4)
+
+
+def test_paths_are_relative_to_the_file_that_says_them() -> None:
+    Path("sub").mkdir()
+    base = "experiment: regression\ndata: {csv: t.csv, target: y}\n"
+    Path("sub/a.yaml").write_text(base, "utf-8")
+    rest = "model: {layers: [{name: Linear, out_features: 1}]}\nloss: MSELoss\noptimizer: SGD\n"
+    config, _ = inherited(f"inherit: sub/a.yaml\n{rest}train: {{epochs: 1}}\n")
+    assert config.data.csv == Path("sub/t.csv").resolve()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("inherit: none.yaml\n", "x.yaml:1:10: inherit: cannot read 'none.yaml': No such file or "
+         "directory"),
+        ("inherit: .\n", "x.yaml:1:10: inherit: cannot read '.': Is a directory"),
+        ("inherit: x.yaml\n", "x.yaml:1:10: inherit: 'x.yaml' inherits from itself"),
+        ("inherit: 3\n", "x.yaml:1:10: inherit: expected a file name, got 3 (an integer)"),
+        ("inherit: [base.yaml, [a]]\n", "x.yaml:1:22: inherit: expected a file name, got a list"),
+        ("inherit: base.yaml\nseed: x\noptimizer: {lr: y}\n",
+         "x.yaml:2:7: seed: expected an integer, got 'x' (text)\n"
+         "x.yaml:3:17: optimizer.lr: expected a number, got 'y' (text)"),
+    ],
+)  # fmt: skip
+def test_mistakes_of_an_heir(text: str, message: str) -> None:
+    assert refusal_of_heir(text) == message
+
+
+def test_mistakes_of_all_files_are_told_each_in_its_own() -> None:
+    message = refusal_of_heir(
+        "inherit: base.yaml\nsed: 1\n", base=CLASSIFICATION.replace("lr:", "epss:")
+    )
+    assert message == (
+        "x.yaml:2:1: sed: unknown key; did you mean 'seed'?\n"
+        "base.yaml:7:25: optimizer.epss: unknown key of Adam; did you mean 'eps'?"
+    )
+
+
+def test_files_that_inherit_in_a_circle() -> None:
+    Path("a.yaml").write_text("inherit: x.yaml\n", "utf-8")
+    message = refusal_of_heir("inherit: a.yaml\n")
+    assert message == "a.yaml:1:10: inherit: 'x.yaml' inherits from itself"
+
+
+def test_too_many_files() -> None:
+    for number in range(12):
+        Path(f"{number}.yaml").write_text(f"inherit: {number + 1}.yaml\n", "utf-8")
+    assert refusal_of_heir("inherit: 0.yaml\n").endswith(
+        "more than 10 files inherit from one another"
+    )
+
+
+def test_only_sections_can_be_inherited() -> None:
+    message = "base.yaml:1:1: expected sections to inherit, got a list"
+    assert refusal_of_heir(f"inherit: base.yaml\n{CLASSIFICATION}", base="- 1\n") == message
+
+
+def test_a_file_that_many_inherit_from_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    reads = inherit.read_config_text
+    monkeypatch.setattr(
+        inherit,
+        "read_config_text",
+        lambda path, source: (read.append(source), reads(path, source))[1],
+    )
+    for level in range(8):
+        below = (
+            [f"{level + 1}-{number}.yaml" for number in range(5)] if level < 7 else ["base.yaml"]
+        )
+        for number in range(5):
+            Path(f"{level}-{number}.yaml").write_text(f"inherit: {[*below, *below]}\n", "utf-8")
+    config, _ = inherited("inherit: 0-0.yaml\nseed: 3\n")
+    assert config.seed == 3
+    assert len(read) == 1 + 1 + 7 * 5 + 1
+    assert len(set(read)) == len(read)

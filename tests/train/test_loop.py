@@ -1,6 +1,5 @@
 """The loop: which events come when, and that the last one always comes; its callbacks."""
 
-import math
 import os
 import re
 import signal
@@ -10,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from nanotorch.train.experiment import StopWhenDiverged
 from nanotorch.train.loop import (
     Callback,
     Loop,
@@ -21,7 +19,7 @@ from nanotorch.train.loop import (
     StopOnSignal,
 )
 from tests.several import in_threads
-from tests.train.examples import CLASSIFICATION, At, experiment
+from tests.train.examples import At
 
 
 class Counting:
@@ -231,18 +229,6 @@ def kill(number: signal.Signals) -> Callback:
     return At(lambda loop: os.kill(os.getpid(), number))
 
 
-@pytest.mark.parametrize("loss", [math.nan, math.inf, -math.inf])
-def test_a_loss_that_is_not_finite_stops_the_run(
-    loss: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    task = experiment(CLASSIFICATION)
-    losses = iter([(1.0, 1), (loss, 1), (1.0, 1)])
-    monkeypatch.setattr(task, "step", lambda batch: next(losses))
-    loop = Loop(task, 9, [StopWhenDiverged(task)])
-    loop.run()
-    assert (loop.step, loop.stop_reason) == (2, "diverged")
-
-
 @pytest.mark.skipif(os.name != "posix", reason="Windows kills a process instead of signalling it")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_stops_after_the_step(number: signal.Signals) -> None:
@@ -253,13 +239,6 @@ def test_a_signal_stops_after_the_step(number: signal.Signals) -> None:
         loop.run()
     assert (loop.step, loop.pause_reason, stop.received) == (1, "interrupted", number)
     assert [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)] == before
-
-
-@pytest.mark.skipif(os.name != "posix", reason="Windows kills a process instead of signalling it")
-def test_a_second_interrupt_ends_the_run_at_once() -> None:
-    stop = StopOnSignal()
-    with pytest.raises(KeyboardInterrupt), stop:
-        Loop(Losses((1.0, 1)), 9, [stop, kill(signal.SIGINT), kill(signal.SIGINT)]).run()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows kills a process instead of signalling it")

@@ -100,31 +100,6 @@ def test_the_least_value_of_several_points_is_shown(capsys: pytest.CaptureFixtur
     assert capsys.readouterr().out.splitlines()[1].split() == ["0", "1", "2", "(0,", "2)"]
 
 
-def test_points_are_recorded() -> None:
-    kept = Kept()
-    run(experiment(), kept)
-    step, epoch, values = kept.records[1]
-    assert (step, epoch) == (2, 1)
-    assert values == {
-        "function/value": 2.0, "x/0": 0.0, "x/1": 1.0,
-        "train/lr": 1.0, "function/gradient_norm": pytest.approx(8**0.5),
-    }  # fmt: skip
-
-
-def test_the_report_is_the_value_at_the_last_point() -> None:
-    minimization = experiment()
-    run(minimization, Kept())
-    report = minimization.report()
-    assert report.results == {"function/value": 0.5}
-    assert report.text == "f = 0.5 at (0.5, 1.5)"
-    np.testing.assert_array_equal(minimization.state()["x"].detach().numpy(), [0.5, 1.5])
-
-
-def test_the_graph_is_the_function_at_the_start() -> None:
-    module, x = experiment().graph()
-    assert module(x).item() == 2
-
-
 SEVERAL = ("function.name=himmelblau", "function.expression=", "optimizer={name: SGD, lr: 0.01}")
 CORNERS = [[4.0, 4.0], [-4.0, 4.0], [-4.0, -4.0], [4.0, -4.0]]
 

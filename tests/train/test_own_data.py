@@ -131,7 +131,7 @@ def closing(capsys: pytest.CaptureFixture[str]) -> str:
 @pytest.mark.parametrize(
     ("overrides", "warning"),
     [
-        ((), ""),
+        (("train.epochs=50",), ""),
         (("train.epochs=1", "optimizer.lr=1e-6"), "train longer, or with another learning rate"),
         (("data.standardize_target=false",), "set data.standardize_target: true"),
         (("train.epochs=1", "optimizer.lr=1e-6", "train.fast_dev_run=true"), ""),

@@ -1,6 +1,5 @@
 """Training under `mpiexec`: the same bits as in one process, and what happens when one fails."""
 
-import json
 import os
 import re
 import signal
@@ -16,6 +15,7 @@ from safetensors.numpy import load_file
 
 from tests.distributed.test_programs import of_mpich
 from tests.patience import wait_until
+from tests.train.examples import record_of
 
 ROOT = Path(__file__).parents[2]
 MPIEXEC = Path(sys.executable).parent / "mpiexec"
@@ -113,7 +113,7 @@ def test_two_processes_take_the_steps_of_one() -> None:
     config, words = f"{ROOT}/configs/linear_regression.yaml", ("train.epochs=2",)
     run = trained(2, "several", config, *words, "train.batch_size=32")
     assert equal(run, of_one(config, 2, 16, *words))
-    assert json.loads((run / "run.json").read_text("utf-8"))["processes"] == 2
+    assert record_of(run)["processes"] == 2
     assert sorted(path.name for path in Path("runs").iterdir()) == ["latest.txt", "one", "several"]
 
 
@@ -139,7 +139,7 @@ def test_a_compiled_step_exchanges_gradients() -> None:
     words = ("train.steps=1800",)
     late = ("callbacks=[Late]", "--import", "late.py")
     run = trained(2, "several", "dropping.yaml", *words, *late)
-    assert json.loads((run / "run.json").read_text("utf-8"))["step"]["compiled"]
+    assert record_of(run)["step"]["compiled"]
     assert equal(run, of_one("dropping.yaml", 2, 15, *words))
 
 
@@ -207,7 +207,7 @@ def test_a_mistake_that_one_process_alone_comes_upon_ends_all() -> None:
     assert (process.returncode, process.stderr[: len(expected)]) == (2, expected)
 
 
-@pytest.mark.parametrize("size", [None, "1", "many"])
+@pytest.mark.parametrize("size", [None, pytest.param("1", marks=pytest.mark.slow), "many"])
 def test_another_programs_rank_hides_no_mistake(monkeypatch, size: str | None) -> None:
     monkeypatch.setenv("RANK", "3")
     if size is not None:

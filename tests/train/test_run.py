@@ -1,15 +1,13 @@
-"""A whole run, and everything it leaves behind."""
+"""A whole run, what it leaves behind, what it tells when it diverges, and --check."""
 
 import contextlib
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-from tensorboard.backend.event_processing.plugin_event_multiplexer import EventMultiplexer
 
 from nanotorch.serialization import load
 from nanotorch.train import load_config, train
@@ -17,7 +15,16 @@ from nanotorch.train.cli import main
 from nanotorch.train.config import ConfigError
 from nanotorch.train.experiment import Recorder, TensorBoardEvents
 from nanotorch.train.run import Run
-from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, loaded, write_example
+from tests.train.examples import (
+    CLASSIFICATION,
+    MINIMIZATION,
+    REGRESSION,
+    loaded,
+    metrics_of,
+    record_of,
+    result_of,
+    write_example,
+)
 
 EXAMPLES = {
     "regression": REGRESSION,
@@ -26,13 +33,9 @@ EXAMPLES = {
 }
 
 
-def records(directory: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (directory / "metrics.jsonl").read_text().splitlines()]
-
-
 @pytest.mark.parametrize("kind", EXAMPLES)
-def test_a_run_leaves_its_record(kind: str) -> None:
-    result = train(loaded(EXAMPLES[kind]), command=["--config", "x.yaml"])
+def test_a_run_leaves_its_record_which_can_be_run_again(kind: str) -> None:
+    result = train(loaded(EXAMPLES[kind], "seed=5"), command=["--config", "x.yaml"])
     files = {"checkpoints", "config.yaml", "metrics.jsonl", "run.json", "weights.safetensors"}
     if kind != "minimization":
         files |= {"preprocessing.json"}
@@ -42,31 +45,25 @@ def test_a_run_leaves_its_record(kind: str) -> None:
     assert Path("runs", newest) == result.directory
     assert (result.status, result.exit_code) == ("finished", 0)
 
-    run = json.loads((result.directory / "run.json").read_text("utf-8"))
+    run = record_of(result.directory)
     assert run["status"] == "finished"
     assert run["command"] == ["--config", "x.yaml"]
     assert run["results"] == pytest.approx(result.results)
     assert run["versions"]["numpy"] == np.__version__
     assert set(run["data"]) == ({"table.csv"} if kind == "regression" else set())
-    steps = [record["step"] for record in records(result.directory)]
+    steps = [record["step"] for record in metrics_of(result.directory)]
     assert steps == sorted(steps)
     assert steps[-1] == run["steps"]
-
-
-@pytest.mark.parametrize("kind", EXAMPLES)
-def test_the_record_can_be_run_again_to_the_same_end(kind: str) -> None:
-    first = train(loaded(EXAMPLES[kind], "seed=5"))
-    second = train(load_config(first.directory / "config.yaml"))
-    assert second.directory.parent == first.directory.parent
-    metrics = "metrics.jsonl"
-    assert (second.directory / metrics).read_bytes() == (first.directory / metrics).read_bytes()
-    weights = "weights.safetensors"
-    assert (second.directory / weights).read_bytes() == (first.directory / weights).read_bytes()
+    # It can be run again to the same end.
+    second = train(load_config(result.directory / "config.yaml"))
+    assert second.directory.parent == result.directory.parent
+    for name in ("metrics.jsonl", "weights.safetensors"):
+        assert (second.directory / name).read_bytes() == (result.directory / name).read_bytes()
 
 
 def test_metrics_are_measured_as_they_are_reported() -> None:
     result = train(loaded(CLASSIFICATION, "train={epochs: 2, batch_size: 8}"))
-    lines = records(result.directory)
+    lines = metrics_of(result.directory)
     losses = [line["train/loss"] for line in lines if "train/loss" in line]
     assert len(losses) == 8
     epochs = [line for line in lines if "train/epoch_loss" in line]
@@ -96,7 +93,7 @@ def test_tensorboard_shows_what_the_metrics_say(kind: str) -> None:
     events = EventAccumulator(str(result.directory), size_guidance={"scalars": 0})
     events.Reload()
     expected: dict[str, list[tuple[int, float]]] = {}
-    for record in records(result.directory):
+    for record in metrics_of(result.directory):
         for tag in record.keys() - {"step", "epoch"}:
             if not tag.startswith("final/"):
                 point = record["step"], record[tag]
@@ -132,7 +129,7 @@ def test_a_run_that_diverges_says_so_and_keeps_its_record(text: str, capsys) -> 
     assert re.fullmatch(r"the loss, at first .*, became .*; try an optimizer\.lr below .*", first)
     assert "samples  " not in out
     assert "f = " not in out
-    assert json.loads((result.directory / "run.json").read_text("utf-8"))["status"] == "diverged"
+    assert record_of(result.directory)["status"] == "diverged"
     assert "NaN" not in (result.directory / "metrics.jsonl").read_text()
 
 
@@ -151,7 +148,7 @@ def test_what_the_last_step_does_counts_too(
 ) -> None:
     result = train(loaded(EXAMPLES[kind], *overrides))
     assert (result.status, result.exit_code) == ("diverged", 1)
-    run = json.loads((result.directory / "run.json").read_text("utf-8"))
+    run = record_of(result.directory)
     assert run["status"] == "diverged"
     pattern = rf"^the loss, at first [\d.]+, became {became}; try an optimizer\.lr below "
     assert re.search(pattern, capsys.readouterr().out, re.MULTILINE)
@@ -168,8 +165,7 @@ def test_a_run_that_fails_says_so_in_its_record(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(Recorder, "write", fail)
     with pytest.raises(OSError, match="no space left"):
         train(loaded(REGRESSION))
-    (run,) = Path("runs/x").glob("*/run.json")
-    assert json.loads(run.read_text("utf-8"))["status"] == "failed"
+    assert record_of()["status"] == "failed"
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
@@ -192,14 +188,6 @@ def test_a_name_for_runs_that_is_none() -> None:
         train(load_config("x.yaml"))
 
 
-def test_tensorboard_shows_each_run_once() -> None:
-    for _ in range(2):
-        train(loaded(CLASSIFICATION, "log.tensorboard=true"))
-    expected = {str(path.relative_to("runs")) for path in Path("runs/x").iterdir()}
-    events = EventMultiplexer().AddRunsFromDirectory("runs").Reload()
-    assert (set(events.Runs()), len(expected)) == (expected, 2)
-
-
 @pytest.mark.parametrize(
     ("log", "overrides", "place"),
     [
@@ -219,3 +207,93 @@ def test_where_runs_cannot_be_kept_is_told_where_it_was_said(
     assert main(["--config", "x.yaml", *overrides]) == 2
     message = "cannot make a run directory in 'runs/x': 'runs' is no directory\n"
     assert capsys.readouterr().err == place + message
+
+
+LAYERS = (
+    "model.layers=[{name: Linear, out_features: 4}, {name: Dropout, p: 0.5}, "
+    "{name: Linear, out_features: 1}]"
+)
+
+
+def diverged(capsys: pytest.CaptureFixture[str], text: str, *overrides: str) -> str:
+    assert result_of(text, *overrides).status == "diverged"
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("compiled", ["false", "true"])
+def test_the_operation_the_module_and_the_step_are_named(
+    compiled: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nanotorch.train.step.WORTHWHILE", 0)
+    train_ = f"train={{epochs: 99, batch_size: 4, compile: {compiled}}}"
+    out = diverged(capsys, REGRESSION, LAYERS, train_, "optimizer.lr=0.4")
+    taken = int(re.findall(r"^diverged after (\d+) steps", out, re.MULTILINE)[0])
+    found = re.search(
+        r"^the first number that was not finite:\nstep (\d+): (\w+) gave (inf|-inf|nan).*\n"
+        r"(    at .*\n)?    in module (\d \(Linear\)|Sequential|.*Loss)",
+        out,
+        re.MULTILINE,
+    )
+    assert taken - 2 <= int(found[1]) <= taken
+
+
+@pytest.mark.parametrize("rate", [1e4, 1e6, 1e30])
+@pytest.mark.parametrize("text", [REGRESSION, CLASSIFICATION])
+def test_plots_of_predictions_are_left_out(text: str, rate: float, capsys) -> None:
+    """Warnings are errors: matplotlib gives some for numbers that are not finite or too large."""
+    log = "log={tensorboard: false, plots: true}"
+    diverged(capsys, text, log, "optimizer=SGD", f"optimizer.lr={rate}", "train.steps=30")
+    (directory,) = Path("runs/x").iterdir()
+    assert {path.name for path in (directory / "plots").iterdir()} <= {"loss.png"}
+
+
+def test_a_function_that_is_not_defined(capsys: pytest.CaptureFixture[str]) -> None:
+    out = diverged(capsys, MINIMIZATION, "function.expression=log(x[0]) + x[1]", "function.start="
+                "[0.1, 1]", "function.iterations=9", "optimizer.lr=0.1")  # fmt: skip
+    assert "step 2: log gave nan, from finite inputs\n" in out
+    assert "    input: -0.9\n" in out
+
+
+def test_the_state_is_left_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:
+    out = diverged(
+        capsys, REGRESSION, LAYERS, "train={epochs: 99, batch_size: 4}", "optimizer.lr=0.4"
+    )
+    # The results are of the weights at the end, not of those that the search has left.
+    loss = record_of()["results"]["train/loss"]
+    assert loss is None or loss > 1e6
+    assert out.count("the first number that was not finite") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (REGRESSION, "a batch of 4 samples: loss "),
+        (CLASSIFICATION, "a batch of 8 samples: loss "),
+        (MINIMIZATION, "at the start: loss 2, all gradients are finite"),
+    ],
+)
+def test_a_pass_is_tried(text: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    write_example(Path(), text)
+    assert main(["--config", "x.yaml", "--check"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith(said)
+    assert sorted(path.name for path in Path().iterdir()) == ["table.csv", "x.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("text", "override", "message"),
+    [
+        (
+            MINIMIZATION,
+            "function.expression=sqrt(x[0] - 1) + x[1]",
+            "function: at the start: the gradient of x is ",
+        ),
+        (REGRESSION, "data.standardize_target=false", "a batch of 4 samples: the loss is inf"),
+    ],
+)
+def test_what_would_end_a_training_at_once_is_told(
+    text: str, override: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_example(Path(), text, "a,y\n" + "1,1e30\n" * 20)
+    assert main(["--config", "x.yaml", "--check", override]) == 2
+    assert message in capsys.readouterr().err
+    assert sorted(path.name for path in Path().iterdir()) == ["table.csv", "x.yaml"]

@@ -1,16 +1,48 @@
-"""Run directories are nobody else's, and their files are whole."""
+"""Run directories: which checkpoints are kept, what cannot be resumed, disks that take no more."""
 
+import functools
+import itertools
 import json
 import math
+import re
+import shlex
+import shutil
+import subprocess
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import nanotorch as torch
+from nanotorch.serialization.files import naming, write_atomically
+from nanotorch.train import resume
+from nanotorch.train.cli import main
 from nanotorch.train.experiment import Recorder
-from nanotorch.train.run_directory import create_run_directory, write_json
+from nanotorch.train.run_directory import (
+    KIND,
+    VERSION,
+    CheckpointError,
+    create_run_directory,
+    load_checkpoint,
+    locked,
+    write_json,
+)
 from tests.several import in_threads
-from tests.train.examples import MINIMIZATION, REGRESSION, refusal_of, result_of
+from tests.train.examples import (
+    CLASSIFICATION,
+    MINIMIZATION,
+    REGRESSION,
+    TABLE,
+    metrics_of,
+    record_of,
+    refusal_of,
+    result_of,
+    write_example,
+)
+from tests.train.test_cli import ENVIRONMENT, SCRIPT, posix
+from tests.train.test_resume import as_if_killed, finished, left_by
 
 
 def test_many_runs_at_once_share_no_directory() -> None:
@@ -80,3 +112,299 @@ def test_a_run_without_a_time_has_its_name_to_itself() -> None:
     assert result_of(MINIMIZATION, "log.timed=false").directory == Path("runs/x")
     refusal = refusal_of(result_of)(MINIMIZATION, "log.timed=false")
     assert "cannot make a run directory in 'runs/x': File exists" in refusal
+
+
+refusal = refusal_of(resume, CheckpointError)
+
+
+DAMAGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+    "empty": (lambda data: b"", r"is empty.*"),
+    "torn": (lambda data: data[: len(data) * 2 // 3], r"is cut off: of \d+ bytes \d+ are there"),
+    "without most of it": (lambda data: data[:50], r"is cut off: its header has \d+ bytes, .*"),
+    "with a flipped bit": (
+        lambda data: data[:-3] + bytes([data[-3] ^ 1]) + data[-2:],
+        r"the tensor '[^']+' was changed after saving",
+    ),
+    "of another program": (lambda data: b"PK\x03\x04" + data, r"is a zip archive.*"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_checkpoint_is_named(damage: str, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = finished(REGRESSION, [])
+    checkpoints = sorted((whole.directory / "checkpoints").glob("step-*"))
+    copy = as_if_killed(whole.directory, checkpoints[4], checkpoints[:4])
+    spoil, problem = DAMAGES[damage]
+    path = copy / "checkpoints" / checkpoints[4].name
+    path.write_bytes(spoil(path.read_bytes()))
+    assert re.fullmatch(f"{re.escape(str(path))}: {problem}", refusal(path), re.DOTALL)
+    # The one before is good, and leads to the same end.
+    capsys.readouterr()
+    resume(copy)
+    warning = capsys.readouterr().err
+    assert warning.startswith(f"warning: {path}: ")
+    assert warning.endswith("; going on from the one before\n")
+    assert left_by(copy) == left_by(whole.directory)
+
+
+def test_no_good_checkpoint_at_all() -> None:
+    whole = finished(REGRESSION, [])
+    checkpoints = sorted((whole.directory / "checkpoints").glob("step-*"))
+    copy = as_if_killed(whole.directory, checkpoints[1], [])
+    path = copy / "checkpoints" / checkpoints[1].name
+    path.write_bytes(b"")
+    assert refusal(copy).startswith(
+        f"{copy}: none of its checkpoints can be used:\n  {path}: is em"
+    )
+
+
+def test_a_checkpoint_of_another_run_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    one, other = finished(REGRESSION, []), finished(REGRESSION, ["seed=1"])
+    name = sorted(path.name for path in (one.directory / "checkpoints").glob("step-*"))[-1]
+    foreign = other.directory / "checkpoints" / name
+    foreign.write_bytes((one.directory / "checkpoints" / name).read_bytes())
+    record = record_of(other.directory)
+    (other.directory / "run.json").write_text(json.dumps({**record, "status": "running"}))
+    message = refusal(foreign)
+    assert message.startswith(f"{foreign}: is of another run, ")
+    assert main(["--resume", str(foreign)]) == 2
+    assert capsys.readouterr().err == f"error: {message}\n"
+
+
+def test_other_files_are_no_checkpoints() -> None:
+    whole = finished(REGRESSION, [])
+    for path in (whole.directory / "weights.safetensors",):
+        with pytest.raises(CheckpointError, match="holds something else than the state of a train"):
+            load_checkpoint(path)
+    later = Path("later.safetensors")
+    torch.save({"kind": KIND, "version": VERSION, "state": {"a": 1}}, later)
+    assert load_checkpoint(later) == {"a": 1}
+
+
+def in_the_way(place: Path) -> None:
+    """What a directory without permission is to others than the administrator."""
+    shutil.rmtree(place)
+    place.touch()
+
+
+SPOILT: list[tuple[Callable[[Path], Any], str]] = [
+    (lambda run: shutil.rmtree(run), "there is no such run"),
+    (lambda run: (run / "config.yaml").unlink(), "is not the directory of a run: it has no c"),
+    (lambda run: (run / "run.json").unlink(), "cannot be read: No such file or directory"),
+    (lambda run: (run / "run.json").write_text("{"), "is not JSON: "),
+    (lambda run: (run / "run.json").write_text("{}"), "lacks data, id, status"),
+    (lambda run: (run / "metrics.jsonl").write_text(""), "metrics.jsonl: has lost lines"),
+    (lambda run: in_the_way(run / "checkpoints"), "checkpoints: is no directory, and in the way"),
+    (lambda run: shutil.rmtree(run / "checkpoints"), "taken 8 steps, but its checkpoints are gone"),
+    (
+        lambda run: write_example(Path(), table=TABLE[:-1]),
+        "table.csv: is not what it was when",
+    ),
+]
+
+
+def test_what_cannot_be_gone_on_with_is_told() -> None:
+    whole = finished(REGRESSION, []).directory
+    for damage, message in SPOILT:
+        run = Path(shutil.copytree(whole, "run"))
+        damage(run)
+        before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+        assert message in refusal(run, "train.epochs=9")
+        assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+        shutil.rmtree(run, ignore_errors=True)
+
+
+@posix
+def test_a_run_that_is_going_on_is_not_gone_on_with() -> None:
+    whole = finished(REGRESSION, [])
+    with locked(whole.directory), pytest.raises(CheckpointError, match="is still going on"):
+        resume(whole.directory, "train.epochs=9")
+
+
+def kept(directory: Path, pattern: str) -> list[int]:
+    paths = (directory / "checkpoints").glob(f"{pattern}-*.safetensors")
+    return sorted(int(path.stem.partition("-")[2]) for path in paths)
+
+
+def test_the_newest_and_some_for_good_are_kept() -> None:
+    settings = "checkpoint={seconds: 0, last: 3, every: 5}"
+    result = result_of(REGRESSION, settings, "train={epochs: 3, batch_size: 2}")
+    assert kept(result.directory, "step") == [5, 10, 15, 19, 20, 21]
+
+
+def test_one_at_the_end_if_time_does_not_count() -> None:
+    result = result_of(REGRESSION, "checkpoint.seconds=null")
+    assert kept(result.directory, "step") == [8]
+
+
+def test_the_best_weights_are_kept() -> None:
+    overrides = ["checkpoint={best: 2}", "train={epochs: 6, batch_size: null}", "optimizer.lr=0.8"]
+    directory = result_of(REGRESSION, *overrides).directory
+    lines = metrics_of(directory)
+    losses = {line["step"]: line["validation/loss"] for line in lines if "validation/loss" in line}
+    expected = sorted(sorted(losses, key=losses.__getitem__)[:2])
+    assert kept(directory, "best") == expected
+    # They are weights like any, of the step that they are called after.
+    best = torch.load(directory / "checkpoints" / f"best-{expected[0]:08}.safetensors")
+    again = result_of(REGRESSION, f"train={{epochs: {expected[0]}, batch_size: null}}",
+                      "optimizer.lr=0.8")  # fmt: skip
+    weights = torch.load(again.directory / "weights.safetensors")
+    assert {name: tensor.tolist() for name, tensor in best.items()} == {
+        name: tensor.tolist() for name, tensor in weights.items()
+    }
+
+
+def test_no_best_weights_are_wanted() -> None:
+    assert kept(result_of(REGRESSION, "checkpoint.best=0").directory, "best") == []
+    assert kept(result_of(MINIMIZATION).directory, "best") == []
+
+
+def test_a_run_that_diverged_keeps_what_was_before() -> None:
+    overrides = ["optimizer={name: SGD, lr: 30}", "checkpoint={seconds: 0, last: 50}"]
+    result = result_of(REGRESSION, *overrides, "train={epochs: 40, batch_size: null}")
+    record = record_of(result.directory)
+    assert record["status"] == "diverged"
+    assert kept(result.directory, "step") == list(range(1, record["steps"]))
+    again = resume(result.directory, "optimizer.lr=30")
+    assert again.status == "diverged"
+
+
+def test_what_reads_back_wrong_takes_nobody_s_place() -> None:
+    path = Path("a.safetensors")
+    torch.save({"kind": KIND, "version": VERSION, "state": {"a": torch.ones(3)}}, path)
+
+    def spoilt(fresh: Path) -> None:
+        fresh.write_bytes(fresh.read_bytes()[:-1])
+        load_checkpoint(fresh)
+
+    with pytest.raises(CheckpointError, match="is cut off"):
+        write_atomically(path, path.read_bytes(), spoilt)
+    assert load_checkpoint(path)["a"].tolist() == [1, 1, 1]
+    assert [entry.name for entry in Path().iterdir()] == ["a.safetensors"]
+
+
+def test_a_disk_that_may_only_be_read() -> None:
+    if not small_disks_can_be_had():
+        pytest.skip("a disk that may only be read needs Linux's user name spaces")
+    result = result_of(REGRESSION)
+    before = sorted(path.name for path in (result.directory / "checkpoints").iterdir())
+    command = shlex.join([*SCRIPT, "--resume", str(result.directory), "train.epochs=9"])
+    script = f"mount --bind runs runs && mount -o remount,ro,bind runs && {command}"
+    done = run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script])
+    assert done.returncode == 1
+    assert re.fullmatch(r"error: \[Errno 30\] Read-only file system: 'runs/x/[^']+'\n", done.stderr)
+    assert sorted(path.name for path in (result.directory / "checkpoints").iterdir()) == before
+    assert resume(result.directory, "train.epochs=9").status == "finished"
+
+
+def test_a_full_disk_leaves_the_last_good_checkpoint() -> None:
+    if not small_disks_can_be_had():
+        pytest.skip("a disk that is full needs Linux's user name spaces")
+    Path("runs").mkdir()
+    text = CLASSIFICATION.replace("steps: 5", "steps: 9000").replace("out_features: 4", "out_fea"
+                                                                     "tures: 400")  # fmt: skip
+    write_example(Path(), text)
+    command = [*SCRIPT, "--config", "x.yaml", "log.progress=false", "log.every=1"]
+    more = "checkpoint={seconds: 0, last: 1, best: 0, every: 1}"
+    script = f"{shlex.join([*command, more])}; code=$?; ls -A runs/x/*/checkpoints >&2; exit $code"
+    done = on_a_small_disk("400k", ["sh", "-c", script])
+    assert done.returncode == 1
+    first, *names = done.stderr.splitlines()
+    assert re.fullmatch(r"error: \[Errno 28\] No space left on device: 'runs/x/[^']+'", first)
+    assert names  # what was written before is there, and nothing half written
+    assert all(re.fullmatch(r"step-\d{8}\.safetensors", name) for name in names)
+
+
+@posix
+def test_a_file_that_may_not_grow_leaves_the_last_good_checkpoint() -> None:
+    write_example(Path(), CLASSIFICATION.replace("steps: 5", "steps: 20000"))
+    command = [*SCRIPT, "--config", "x.yaml", "log.every=1", "log.progress=false"]
+    command += ["checkpoint.every=20"]
+    done = run(["sh", "-c", f"ulimit -f 60; {shlex.join(command)}"])
+    assert done.returncode == 1
+    assert re.fullmatch(r"error: \[Errno 27\] File too large: 'runs/x/[^']+'\n", done.stderr)
+    (directory,) = Path("runs/x").iterdir()
+    assert record_of(directory)["status"] == "failed"
+    steps = kept(directory, "step")
+    assert resume(directory, "train.steps=500", "log.every=50").status == "finished"
+    assert steps
+
+
+Done = subprocess.CompletedProcess[str]
+
+
+def run(command: list[str]) -> Done:
+    # A limit to the size of files would cut off byte code that is written, for all who read it.
+    environment = {**ENVIRONMENT, "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(command, env=environment, capture_output=True, text=True)
+
+
+def on_a_small_disk(size: str, command: list[str]) -> Done:
+    """Run a command with `runs` on a disk of its own; the output ends with the records there."""
+    script = f"mount -t tmpfs -o size={size} none runs; {shlex.join(command)}; code=$?;"
+    script += "cat runs/x/*/run.json; exit $code"
+    return run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script])
+
+
+@functools.cache
+def small_disks_can_be_had() -> bool:
+    try:
+        return run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
+                    "mount -t tmpfs none /tmp"]).returncode == 0  # fmt: skip
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("size", "tensorboard"),
+    [
+        ("40k", "true"),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in itertools.product(["200k", "40k", "8k"], ["true", "false"])
+            if case != ("40k", "true")
+        ),
+    ],
+)
+def test_a_full_disk_is_one_line(size: str, tensorboard: str) -> None:
+    if not small_disks_can_be_had():
+        pytest.skip("a disk that is full needs Linux's user name spaces")
+    Path("runs").mkdir()
+    write_example(Path(), CLASSIFICATION.replace("steps: 5", "steps: 9000"))
+    command = [*SCRIPT, "--config", "x.yaml", f"log.tensorboard={tensorboard}"]
+    done = on_a_small_disk(size, command)
+    assert done.returncode == 1
+    assert re.fullmatch(
+        r"error: \[Errno 28\] No space left on device: 'runs/x/[^']+'\n", done.stderr
+    )
+    record = json.loads("{" + done.stdout.rpartition("\n{")[2])
+    assert record["status"] == "failed"
+    assert record["seconds"] > 0
+
+
+def full(descriptor: int) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def test_a_record_is_written_in_its_place_if_need_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = Path("a.json")
+    path.write_text(json.dumps({"status": "running", "much": "x" * 50}))
+    monkeypatch.setattr("nanotorch.train.run_directory.os.fsync", full)
+    write_json(path, {"status": "failed"}, in_place=True)
+    assert json.loads(path.read_text("utf-8")) == {"status": "failed"}
+    assert [entry.name for entry in Path().iterdir()] == ["a.json"]
+
+
+def test_the_name_of_the_newest_is_not_worth_a_failure() -> None:
+    (Path("runs") / "latest.txt").mkdir(parents=True)
+    result = result_of(CLASSIFICATION)
+    assert result.status == "finished"
+    assert {path.name for path in Path("runs").iterdir()} == {"latest.txt", "x"}
+
+
+def test_errors_name_the_file() -> None:
+    message = r"^\[Errno 28\] No space left on device: 'a\.txt'$"
+    with pytest.raises(OSError, match=message), naming(Path("a.txt")):
+        full(0)
+    with pytest.raises(OSError, match=r"^a sentence$"), naming(Path("a.txt")):
+        raise OSError("a sentence")

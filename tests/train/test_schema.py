@@ -37,11 +37,6 @@ def test_a_line() -> None:
     assert abs(residual.std() - 0.5) < 0.02
 
 
-def test_a_line_without_noise_is_exact() -> None:
-    found = made(Line(name="line", samples=10, noise=0.0))
-    np.testing.assert_allclose(found.y, 2 * found.x[:, 0] - 1, rtol=1e-15)
-
-
 def test_a_polynomial() -> None:
     section = Polynomial(name="polynomial", samples=50, noise=0.0, coefficients=(1.0, 0.0, -3.0))
     found = made(section)

@@ -1,7 +1,6 @@
 """A compiled step: the same bits in everything a run leaves, and a word about what became of it."""
 
 import cProfile
-import json
 import re
 import warnings
 from pathlib import Path
@@ -16,7 +15,14 @@ from nanotorch.train import RunResult, load_config, train
 from nanotorch.train.cli import main
 from nanotorch.train.components import FUNCTIONS
 from nanotorch.train.step import WORTHWHILE, TrainingStep, compilation_text
-from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, result_of, write_example
+from tests.train.examples import (
+    CLASSIFICATION,
+    MINIMIZATION,
+    REGRESSION,
+    record_of,
+    result_of,
+    write_example,
+)
 
 MIXED = (
     "model.layers=[BatchNorm1d, {name: Linear, out_features: 5}, ReLU, {name: Dropout, p: 0.3}, "
@@ -84,7 +90,7 @@ def switch(text: str, on: bool) -> str:
 
 def left_by(result: RunResult, shown: str) -> Left:
     """What a run left behind, without what differs between any two runs."""
-    run = json.loads((result.directory / "run.json").read_text("utf-8"))
+    run = record_of(result.directory)
     changing = ("id", "started", "seconds", "step", "command")
     shown = re.sub(r"run directory: .*|, [\d.,]+ steps/s|, [\d.]+ s$|^compiled: .*\n", "",
                    shown, flags=re.MULTILINE)  # fmt: skip
@@ -107,7 +113,7 @@ def test_everything_is_the_same_to_the_bit(case: str, capsys: pytest.CaptureFixt
     for on in (True, False):
         result = train(load_config("x.yaml", [*overrides, switch(text, on)]))
         found.append(left_by(result, capsys.readouterr().out))
-        step = json.loads((result.directory / "run.json").read_text("utf-8"))["step"]
+        step = record_of(result.directory)["step"]
         early = result.status == "diverged" and "second" in case
         assert step["compiled"] is (on and not early), step
     assert found[0] == found[1]
@@ -151,8 +157,7 @@ def test_tensorboard_shows_the_same() -> None:
 def test_the_record_and_the_summary_tell_what_was_compiled(capsys) -> None:
     write_example(Path(), CLASSIFICATION)
     assert main(["--config", "x.yaml", "train.steps=9"]) == 0
-    (path,) = Path("runs/x").glob("*/run.json")
-    step = json.loads(path.read_text("utf-8"))["step"]
+    step = record_of()["step"]
     (plan,) = step["plans"]
     assert plan["kernels"] < plan["traced"]
     assert plan["fresh"] < plan["eager_bytes"]
@@ -161,7 +166,7 @@ def test_the_record_and_the_summary_tell_what_was_compiled(capsys) -> None:
 
 def test_few_steps_are_not_compiled(capsys: pytest.CaptureFixture[str]) -> None:
     result = result_of(CLASSIFICATION)
-    step = json.loads((result.directory / "run.json").read_text("utf-8"))["step"]
+    step = record_of(result.directory)["step"]
     reason = f"3 steps of one size are too few to save time; from {WORTHWHILE} on it does"
     assert step == {"compiled": False, "reason": reason}  # 3 of 5 are of full batches
     assert "compiled" not in capsys.readouterr().out
@@ -172,14 +177,14 @@ def test_many_steps_are_compiled() -> None:
     more = ["log.progress=false", "optimizer.lr=0.01"]
     for steps, compiled in ((WORTHWHILE - 1, False), (WORTHWHILE, True)):
         result = train(load_config("x.yaml", [f"function.iterations={steps}", *more]))
-        run = json.loads((result.directory / "run.json").read_text("utf-8"))
+        run = record_of(result.directory)
         assert run["step"]["compiled"] is compiled
 
 
 @pytest.mark.parametrize("text", [CLASSIFICATION, MINIMIZATION])
 def test_it_can_be_switched_off(text: str) -> None:
     result = result_of(text, switch(text, on=False))
-    step = json.loads((result.directory / "run.json").read_text("utf-8"))["step"]
+    step = record_of(result.directory)["step"]
     assert step == {"compiled": False, "reason": "switched off"}
 
 
@@ -188,7 +193,7 @@ def test_a_profiler_sees_the_step_itself() -> None:
     write_example(Path(), CLASSIFICATION)
     profiler = cProfile.Profile()
     result = profiler.runcall(train, load_config("x.yaml", ["log.tensorboard=true"]))
-    run = json.loads((result.directory / "run.json").read_text("utf-8"))
+    run = record_of(result.directory)
     assert run["step"]["reason"].startswith("a profiler is at work")
     names = {entry.code.co_name for entry in profiler.getstats() if hasattr(entry.code, "co_name")}
     assert names >= {"training_step", "forward"}
@@ -215,7 +220,6 @@ def test_what_cannot_be_compiled_is_trained_as_it_is(filters: Any, monkeypatch, 
     start = "warning: nanotorch.compile runs `training_step` as it is, uncompiled. "
     assert shown.startswith(f"{start}{__file__}:{line}: ")
     assert "finished after 24 steps" in captured.out
-    (path,) = Path("runs/x").glob("*/run.json")
-    step = json.loads(path.read_text("utf-8"))["step"]
+    step = record_of()["step"]
     assert step["compiled"] is False
     assert " ".join(step["reason"].split()) == shown.removeprefix(start)

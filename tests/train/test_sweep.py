@@ -375,20 +375,21 @@ def test_where_runs_differ_and_what_came_of_them(runs: list[Path], capsys) -> No
     assert lines[4:-1] == ["all: finished, 5 steps", f"best validation/loss: x/{best.name}"]
     assert lines[-1] == "  in runs"
     assert all(len(line) <= 80 for line in lines)
-
-
-def test_more_is_better_of_some(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+    # Of some measures more is better.
     assert cli.compare([*map(str, runs), "--metric", "train/accuracy"]) == 0
-    lines = capsys.readouterr().out.splitlines()[-5:-3]
-    values = [float(line.split()[4]) for line in lines]
+    values = [float(line.split()[4]) for line in capsys.readouterr().out.splitlines()[-5:-3]]
     assert values == sorted(values, reverse=True)
+    # A run counts once, and the newest has a name.
+    assert cli.compare(["runs", str(runs[0]), f"{runs[0]}/../{runs[0].name}", "latest"]) == 0
+    assert capsys.readouterr().out.startswith("classification of moons: 2 runs\n")
+    assert cli.compare(["latest"]) == 0
+    assert runs[1].name in capsys.readouterr().out
 
 
 def test_a_plot(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.compare(["runs", "--plot", "c.png"]) == 0
     assert Path("c.png").read_bytes().startswith(b"\x89PNG")
-    assert cli.compare(["runs", "--metric", "train/accuracy", "--plot", "d.png"]) == 2
-    assert "train/accuracy has no curve" in capsys.readouterr().err
+    capsys.readouterr()
     own = runs[0] / "plots" / "loss.png"
     own.parent.mkdir()
     own.write_bytes(b"")
@@ -398,21 +399,17 @@ def test_a_plot(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
     assert own.read_bytes() == b""
 
 
-@pytest.mark.skipif(not Path("/proc/self").exists(), reason="/proc is Linux's")
-def test_a_picture_that_cannot_be_written(runs: list[Path], capsys) -> None:
-    capsys.readouterr()
-    assert cli.compare(["runs", "--plot", "/proc/a.png"]) == 2
-    out, error = capsys.readouterr()
-    assert out == ""
-    assert error == "error: --plot: cannot write /proc/a.png: No such file or directory\n"
-
-
 def test_mistakes(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
     Path("empty").mkdir()
     for arguments, message in (
         (["nowhere"], "nowhere: there is no such run"),
         (["empty"], "empty: has no runs in it"),
         (["runs", "--plot", "no/c.png"], "--plot: cannot write no/c.png: No such file or dir"),
+        (
+            ["runs", "--plot", "/proc/a.png"],
+            "--plot: cannot write /proc/a.png: No such file or dir",
+        ),
+        (["runs", "--metric", "train/accuracy", "--plot", "d.png"], "train/accuracy has no curve"),
         (["runs", "--metric", "x/y"], "no run has measured 'x/y'"),
         ([""], "has no runs in it"),
         (["runs", "--plot", "c.foo"], "--plot writes .png, .svg, .pdf, not 'c.foo'"),
@@ -492,14 +489,6 @@ def test_many_settings_are_lines() -> None:
     lines = sweep.table(runs, differing(runs), "test/loss").splitlines()
     assert lines[0].split() == ["run", "a", "b"]
     assert lines[2].split() == ["a.long.name.0", "0"]
-
-
-def test_a_run_counts_once_and_the_newest_has_a_name(runs: list[Path], capsys) -> None:
-    capsys.readouterr()
-    assert cli.compare(["runs", str(runs[0]), f"{runs[0]}/../{runs[0].name}", "latest"]) == 0
-    assert capsys.readouterr().out.startswith("classification of moons: 2 runs\n")
-    assert cli.compare(["latest"]) == 0
-    assert runs[1].name in capsys.readouterr().out
 
 
 def test_numbers_that_are_equal_are_no_difference() -> None:
