@@ -201,6 +201,10 @@ def test_texts_that_cannot_be_had(content: bytes, message: str) -> None:
     assert message in refusal_of_run(TEXT)
 
 
+def test_a_text_that_is_not_there() -> None:
+    assert "cannot read 'none.txt': No such file" in refusal_of_run(TEXT, "data.file=none.txt")
+
+
 def test_a_text_is_no_class() -> None:
     text_file("abc" * 60)
     message = "at each of 6 places there are 3 characters"

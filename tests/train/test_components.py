@@ -95,6 +95,11 @@ def test_every_argument_is_configurable_by_a_type() -> None:
     each(ALL, check_types)
 
 
+def test_hints_keep_what_a_file_can_express() -> None:
+    assert LAYERS.plain_hint(float | torch.Tensor, 1.0) is float
+    assert LAYERS.plain_hint(torch.dtype | None, None) is None
+
+
 def test_numbers_become_tensors_where_the_component_wants_them() -> None:
     component = Component("BCEWithLogitsLoss", {"reduction": "mean", "pos_weight": 3.0})
     loss = LOSSES.build(component)
