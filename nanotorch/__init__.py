@@ -7,7 +7,7 @@ import sys as _sys
 from math import e, inf, nan, pi
 
 from nanotorch import autograd, ops
-from nanotorch._core.arguments import exported as _exported
+from nanotorch._core.arguments import export as _exported
 from nanotorch._core.dtypes import NAMED as _NAMED
 from nanotorch._core.dtypes import (
     Size,

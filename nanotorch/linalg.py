@@ -4,17 +4,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nanotorch._core.arguments import exported
+from nanotorch._core.arguments import export
 from nanotorch._core.batched import looped, separately, under_vmap
 from nanotorch._core.dtypes import int64
 from nanotorch._core.out import Out, with_out
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.names.lookup import on_demand
-from nanotorch.ops.arguments import need_ndim, need_one_dtype, require
+from nanotorch.ops.arguments import check_ndim, check_same_dtype, require
 from nanotorch.ops.linalg import (
     LinAlgError,
     cholesky_ex,
-    counted,
+    counts_as_nonzero,
     eigh,
     eigvalsh,
     inv,
@@ -27,9 +27,9 @@ from nanotorch.ops.linalg import (
     matrix_norm,
     norm,
     pinv,
-    singular,
     solve,
     solve_triangular,
+    svd_arrays,
     svdvals,
 )
 from nanotorch.ops.linalg import det as determinant
@@ -60,12 +60,12 @@ def matrix_rank(
         tol: an absolute tolerance alone.
     """
     array = input._array
-    need_ndim("linalg.matrix_rank", array, 2)
+    check_ndim("linalg.matrix_rank", array, 2)
     require(array.dtype.char in "fd", "linalg.matrix_rank(): expected single or double precision")
     if tol is not None:
         atol, rtol = tol, 0.0
-    sizes = np.abs(np.linalg.eigvalsh(array)) if hermitian else singular(array, False)[1]
-    return wrap(np.asarray(counted(sizes, array, atol, rtol).sum(-1)))
+    sizes = np.abs(np.linalg.eigvalsh(array)) if hermitian else svd_arrays(array, False)[1]
+    return wrap(np.asarray(counts_as_nonzero(sizes, array, atol, rtol).sum(-1)))
 
 
 @under_vmap(separately)
@@ -84,10 +84,10 @@ def lstsq(input: Any, b: Any, rcond: float | None = None, *, driver: str | None 
     """
     driver, drivers = driver or "gelsy", ("gels", "gelsy", "gelsd", "gelss")
     require(driver in drivers, "linalg.lstsq(): driver must be one of {}", drivers)
-    need_ndim("linalg.lstsq", input, 2)
-    need_ndim("linalg.lstsq", b, 1)
-    need_one_dtype(input, b)
-    need_ndim("linalg.lstsq", b, input.ndim - 1, input.ndim)
+    check_ndim("linalg.lstsq", input, 2)
+    check_ndim("linalg.lstsq", b, 1)
+    check_same_dtype(input, b)
+    check_ndim("linalg.lstsq", b, input.ndim - 1, input.ndim)
     vector = is_vector(tuple(input.shape), tuple(b.shape))
     rows, size = input.shape[-2], b.shape[-1 if vector else -2]
     require(rows == size, "linalg.lstsq(): {} and {} rows do not match", rows, size)
@@ -145,7 +145,7 @@ _OUTS: dict[str, dict[str, Any]] = {
 for _name in __all__[1:]:
     _rule = Out(f"linalg.{_name}", **_OUTS.get(_name, {"strict": True}))
     if _name in ("diagonal", "matrix_exp"):
-        globals()[_name] = exported(__name__, _name, globals()[_name])
+        globals()[_name] = export(__name__, _name, globals()[_name])
     else:
         globals()[_name] = with_out(__name__, _name, globals()[_name], _rule)
 

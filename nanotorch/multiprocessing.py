@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.bfloat16 import Bfloat16Array
-from nanotorch._core.layout import address, like, owner_of
+from nanotorch._core.layout import address, compact_copy, owner_of
 from nanotorch._core.tensor import Tensor
 from nanotorch.names.lookup import on_demand, stand_in
 
@@ -154,7 +154,7 @@ class Memory:
         return Memory, (self.arena,)
 
 
-def placed(
+def array_in_memory(
     kind: type, shape: Any, dtype: np.dtype, memory: Memory, offset: int, strides: Any
 ) -> np.ndarray:
     """An array in shared memory."""
@@ -168,25 +168,27 @@ def memory_of(array: np.ndarray) -> Memory | None:
     return base if isinstance(base, Memory) else None
 
 
-def sent(array: np.ndarray) -> Any:
+def send_array(array: np.ndarray) -> Any:
     """An array for another process: in shared memory where it lies, else its values."""
     memory = memory_of(array)
     if memory is None:
         return array.__reduce_ex__(2)
     offset = address(array) - memory.__array_interface__["data"][0]
-    return placed, (type(array), array.shape, array.dtype, memory, offset, array.strides)
+    return array_in_memory, (type(array), array.shape, array.dtype, memory, offset, array.strides)
 
 
 for _kind in (np.ndarray, Bfloat16Array):
-    ForkingPickler.register(_kind, sent)
+    ForkingPickler.register(_kind, send_array)
 
 
 def share(tensor: Tensor) -> Tensor:
     """Move the values of a tensor to shared memory, unless they are there; returns the tensor."""
     if memory_of(tensor._array) is None:
-        array = like(tensor._array)
+        array = compact_copy(tensor._array)
         memory = Memory(Arena(max(array.nbytes, 1)))
-        tensor._array = placed(type(array), array.shape, array.dtype, memory, 0, array.strides)
+        tensor._array = array_in_memory(
+            type(array), array.shape, array.dtype, memory, 0, array.strides
+        )
         tensor._array[...] = array
     return tensor
 

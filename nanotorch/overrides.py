@@ -14,7 +14,7 @@ from typing import Any
 
 from nanotorch._core import batched
 from nanotorch._core.arguments import METHOD
-from nanotorch._core.batched import leaves
+from nanotorch._core.batched import flat_args
 from nanotorch._core.bfloat16 import GENERATED, OF_FORMULAS, NoValues
 from nanotorch._core.dtypes import Size
 from nanotorch._core.tensor import Tensor
@@ -123,13 +123,13 @@ def default(cls: type[Tensor], func: Any, types: Any, args: Any = (), kwargs: An
         return NotImplemented
     with DisableTorchFunctionSubclass():
         result = func(*args, **(kwargs or {}))
-    return result if func in get_default_nowrap_functions() else converted(result, cls)
+    return result if func in get_default_nowrap_functions() else to_subclass(result, cls)
 
 
-def converted(result: Any, cls: type[Tensor]) -> Any:
+def to_subclass(result: Any, cls: type[Tensor]) -> Any:
     """Tensors, or those in tuples and lists, as tensors of a class."""
     if isinstance(result, (tuple, list)) and type(result) is not Size:
-        return type(result)([converted(part, cls) for part in result])
+        return type(result)([to_subclass(part, cls) for part in result])
     if isinstance(result, Tensor) and not isinstance(result, cls):
         return as_subclass(result, cls)
     return result
@@ -157,19 +157,19 @@ def make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -
         return out.requires_grad_(require_grad)
 
 
-def asking(function: Callable[..., Any]) -> Any:
+def ask_first(function: Callable[..., Any]) -> Any:
     """A method of tensors that asks the classes of its arguments first."""
 
     @functools.wraps(function)
     def ask(*args: Any, **kwargs: Any) -> Any:
         if state.disabled:
             return function(*args, **kwargs)
-        return handle_torch_function(function, leaves((args, kwargs)), *args, **kwargs)
+        return handle_torch_function(function, flat_args((args, kwargs)), *args, **kwargs)
 
     return ask
 
 
-def asking_property(of: property) -> property:
+def property_that_asks(of: property) -> property:
     """A property that asks the class of the tensor, unless the framework itself looks at it."""
 
     def by(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -208,7 +208,9 @@ def prepare(cls: Any) -> None:
         asks = isinstance(function, FunctionType | property) and (name[0] != "_" or name in FORMS)
         if asks and getattr(cls, name) is function:
             plain = every[NAMED.get(name, name)]
-            setattr(cls, name, (asking_property if type(plain) is property else asking)(plain))
+            setattr(
+                cls, name, (property_that_asks if type(plain) is property else ask_first)(plain)
+            )
 
 
 def operation(o: Any, inplace: bool, args: dict[str, Any]) -> Any:
@@ -217,7 +219,7 @@ def operation(o: Any, inplace: bool, args: dict[str, Any]) -> Any:
     given = dict(args)
     by_name = {n: given.pop(n) for n, a in o.arguments.items() if a.keyword_only}
     values = list(given.values())
-    return handle_torch_function(function, leaves([args]), *values, **by_name)
+    return handle_torch_function(function, flat_args([args]), *values, **by_name)
 
 
 batched.subclasses.append((has_torch_function, operation))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nanotorch.names.lookup import missing_attribute, on_demand
-from nanotorch.utils.tensorboard.graph import Measurements, label, measuring, operation
+from nanotorch.utils.tensorboard.graph import Measurements, label, measure_operations, operation
 
 __all__ = [
     "ProfilerAction", "ProfilerActivity", "kineto_available", "profile", "record_function",
@@ -93,7 +93,7 @@ class Average:
         self.self_cpu_time_total += (nanoseconds - inside) / 1000
 
 
-def shown(microseconds: float) -> str:
+def format_time(microseconds: float) -> str:
     """A time with its unit."""
     for unit, size in (("s", 1e6), ("ms", 1e3)):
         if microseconds >= size:
@@ -118,12 +118,12 @@ class Averages(list[Average]):
         for a in order[: None if row_limit < 0 else row_limit]:
             row = [a.key]
             for spent in (a.self_cpu_time_total, a.cpu_time_total):
-                row += f"{100 * spent / whole if whole else 0:.2f}%", shown(spent)
-            rows.append([*row, shown(a.cpu_time), str(a.count)])
+                row += f"{100 * spent / whole if whole else 0:.2f}%", format_time(spent)
+            rows.append([*row, format_time(a.cpu_time), str(a.count)])
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         rule = "  ".join("-" * width for width in widths)
         lines = ["  ".join(t.rjust(w) for t, w in zip(r, widths, strict=True)) for r in rows]
-        end = f"Self CPU time total: {shown(whole)}"
+        end = f"Self CPU time total: {format_time(whole)}"
         return "\n".join([rule, lines[0], rule, *lines[1:], rule, end, ""])
 
 
@@ -188,7 +188,7 @@ class profile:  # noqa: N801 - PyTorch's name
         if records and self._held is None:
             self._measured, self._blocks, profile.current = Measurements(), [], self
             self._held = ExitStack()
-            self._held.enter_context(measuring(self._measured, None))
+            self._held.enter_context(measure_operations(self._measured, None))
 
     def _total(self) -> int:
         """Nanoseconds in operations so far."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import call_site, dtypes
-from nanotorch._core.arguments import refused
+from nanotorch._core.arguments import wrong_type
 from nanotorch._core.call_site import warn, warn_once
 from nanotorch._core.dtypes import CPU, device, require_cpu
 from nanotorch.ops.creation import dtype_of
@@ -62,7 +62,7 @@ def get_float32_matmul_precision() -> str:
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Remember whether the same input must give the same bits; all operations do so anyway."""
     if not isinstance(mode, bool):
-        raise refused(mode, "bool", ("_set_deterministic_algorithms", "mode", 1))
+        raise wrong_type(mode, "bool", ("_set_deterministic_algorithms", "mode", 1))
     switches.deterministic, switches.warn_only = mode, bool(warn_only)
 
 

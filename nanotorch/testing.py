@@ -75,7 +75,7 @@ def assert_close(
     options = Options(
         rtol, atol, nan=equal_nan, dtype=check_dtype, stride=check_stride, same=not allow_subclasses
     )
-    problem = compared(actual, expected, options, ())
+    problem = find_difference(actual, expected, options, ())
     if problem is None:
         return
     text, path = problem
@@ -87,7 +87,9 @@ def assert_close(
 Problem = tuple[str, tuple[Any, ...]]
 
 
-def compared(actual: Any, expected: Any, options: Options, path: tuple[Any, ...]) -> Problem | None:
+def find_difference(
+    actual: Any, expected: Any, options: Options, path: tuple[Any, ...]
+) -> Problem | None:
     """What is wrong first, and where; None if nothing is.
 
     Raises:
@@ -112,7 +114,7 @@ def compared(actual: Any, expected: Any, options: Options, path: tuple[Any, ...]
         problem = leaf_problem(actual, expected, options)
         return None if problem is None else (problem, path)
     for key in keys:
-        found = compared(actual[key], expected[key], options, (*path, key))
+        found = find_difference(actual[key], expected[key], options, (*path, key))
         if found is not None:
             return found
     return None

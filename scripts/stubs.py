@@ -254,12 +254,12 @@ def homes_stub(place: str) -> str:
 def settings_stub() -> str:
     """The keys that `nanotorch.train.fit` takes of a configuration, with their types."""
     from nanotorch.train import fit, schema  # here: else it would be a name of `nanotorch`
-    from nanotorch.train.config import form, section_keys
+    from nanotorch.train.config import hint_form, section_keys
 
     classes = list[str]()
 
     def kind(hint: Any) -> str:
-        match form(hint):
+        match hint_form(hint):
             case "limited", (inner, _):
                 return kind(inner)
             case "union", members:

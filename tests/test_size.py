@@ -11,12 +11,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 FILE_LINES, FUNCTION_LINES = 1000, 80
-FILES, SLACK = 165, 100
+FILES, SLACK = 163, 100
 CODE = {  # lines of code by folder
-    "_core/": 6170, "amp/": 160, "autograd/": 2450, "compile/": 3800, "cuda/": 60,
-    "distributed/": 1090, "distributions/": 1100, "func/": 690, "learn/": 230, "names/": 850,
-    "nn/": 5500, "ops/": 10290, "optim/": 2040, "program/": 160, "serialization/": 690,
-    "train/": 8200, "utils/": 2240, "*.py": 1070,
+    "_core/": 6190, "amp/": 160, "autograd/": 2460, "compile/": 3680, "cuda/": 60,
+    "distributed/": 1080, "distributions/": 1110, "func/": 700, "learn/": 230, "names/": 670,
+    "nn/": 5500, "ops/": 10260, "optim/": 1980, "program/": 160, "serialization/": 700,
+    "train/": 8320, "utils/": 2300, "*.py": 1040,
 }  # fmt: skip
 
 

@@ -30,7 +30,7 @@ class NonFiniteWarning(UserWarning):
     """In anomaly mode, an operation has made a value that is not finite."""
 
 
-def level_of(value: Any) -> int:
+def nonfinite_level(value: Any) -> int:
     """The level of an array, a tensor, a number, or a sequence of them; 0 for anything else."""
     array = getattr(value, "_array", value)
     if isinstance(array, (np.ndarray, np.floating)):
@@ -38,7 +38,7 @@ def level_of(value: Any) -> int:
             return FINITE
         return NAN if np.isnan(array).any() else INFINITE
     if isinstance(value, (tuple, list)):
-        return max([level_of(v) for v in value], default=FINITE)
+        return max([nonfinite_level(v) for v in value], default=FINITE)
     if isinstance(value, float) and not math.isfinite(value):
         return NAN if math.isnan(value) else INFINITE
     return FINITE
@@ -67,7 +67,7 @@ class Range(NamedTuple):
         array = np.asarray(getattr(value, "_array", value))
         dtype = str(array.dtype) if hasattr(value, "dtype") else type(value).__name__
         count, finite = (0, 0, 0), array
-        if level_of(array):
+        if nonfinite_level(array):
             nan, inf = np.count_nonzero(np.isnan(array)), np.count_nonzero(np.isposinf(array))
             finite = array[np.isfinite(array)]
             count = (int(nan), int(inf), int(array.size - finite.size - nan - inf))
@@ -87,7 +87,7 @@ class Range(NamedTuple):
     def __str__(self) -> str:
         named = self.values
         if not self.shape:
-            return f"{self.name}: {' and '.join(named) or short(self.low)}"
+            return f"{self.name}: {' and '.join(named) or summarize(self.low)}"
         parts = [f"{self.name}: {self.dtype} of shape {list(self.shape)}"]
         every = "all " if self.size > 1 else ""
         parts += [
@@ -96,11 +96,13 @@ class Range(NamedTuple):
         if self.low is not None and self.dtype != "bool":
             one = self.low == self.high
             rest = "else " if named else every if one else ""
-            parts.append(f"{rest}{'' if one else f'from {short(self.low)} to '}{short(self.high)}")
+            parts.append(
+                f"{rest}{'' if one else f'from {summarize(self.low)} to '}{summarize(self.high)}"
+            )
         return ", ".join(parts)
 
 
-def short(value: Any) -> str:
+def summarize(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
@@ -252,33 +254,33 @@ class Watch:
 watch = Watch()
 
 
-def switch(on: bool, ops: Iterable[Op]) -> None:
+def set_watching(on: bool, ops: Iterable[Op]) -> None:
     """Watch all operations, or stop watching.
 
     Args:
-        ops: the operations declared so far; `equip` serves later ones.
+        ops: the operations declared so far; `install_watch` serves later ones.
     """
     watch.on = on
     for o in ops:
-        equip(o)
+        install_watch(o)
 
 
-def equip(o: Op) -> None:
+def install_watch(o: Op) -> None:
     """Give the functions of an operation the watching kernel if the mode is on."""
 
     def writing(tensor: Any, values: Any, name: str, *how: Any) -> None:
         write(tensor, values, name, *how)
         # The conversion to a smaller dtype may make infinities.
-        if values.dtype != tensor._array.dtype and level_of(tensor):
-            look(name, tensor, [("computed", values)], None, sys._getframe(1))
+        if values.dtype != tensor._array.dtype and nonfinite_level(tensor):
+            note_nonfinite(name, tensor, [("computed", values)], None, sys._getframe(1))
 
     # A view shows numbers that are there already.
     looking = watch.on and not (o.view or o.multi)
-    o.namespace["kernel"] = watched(o) if looking else o.called
+    o.namespace["kernel"] = watching_kernel(o) if looking else o.called
     o.namespace["write"] = writing if looking else write
 
 
-def watched(o: Op) -> Callable[..., Any]:
+def watching_kernel(o: Op) -> Callable[..., Any]:
     """A kernel that checks its result. Checks of the kernels that it calls are off.
 
     It checks the inputs only if the result is not finite. A kernel that writes to its input checks
@@ -292,11 +294,11 @@ def watched(o: Op) -> Callable[..., Any]:
             return kernel(*args, **named)
         thread.in_kernel = True
         try:
-            cause = level_of([*args, *named.values()]) if overwrites else None
+            cause = nonfinite_level([*args, *named.values()]) if overwrites else None
             result = kernel(*args, **named)
         finally:
             thread.in_kernel = False
-        if level_of(result):
+        if nonfinite_level(result):
             caller = sys._getframe(1)
             name = o.known_as + ("_" if caller.f_code.co_name == o.inplace_name else "")
             passed = dict(zip(o.arguments, args, strict=False)) | named
@@ -305,13 +307,15 @@ def watched(o: Op) -> Callable[..., Any]:
                 for key, value in passed.items()
                 if type(value) not in (int, float) or value != o.arguments[key].default
             ]
-            look(name, result, inputs, cause, caller)
+            note_nonfinite(name, result, inputs, cause, caller)
         return result
 
     return watching
 
 
-def look(name: str, result: Any, inputs: Inputs, cause: int | None, frame: FrameType) -> None:
+def note_nonfinite(
+    name: str, result: Any, inputs: Inputs, cause: int | None, frame: FrameType
+) -> None:
     """Note the operation ``name`` if its result is less finite than its inputs.
 
     Args:
@@ -319,11 +323,11 @@ def look(name: str, result: Any, inputs: Inputs, cause: int | None, frame: Frame
         cause: the level of the inputs, if they have been overwritten.
         frame: the frame that ran it.
     """
-    worst = max(result if isinstance(result, tuple) else (result,), key=level_of)
-    listed = [(n, v) for n, v in flat(inputs) if v is not worst]
+    worst = max(result if isinstance(result, tuple) else (result,), key=nonfinite_level)
+    listed = [(n, v) for n, v in flatten_inputs(inputs) if v is not worst]
     if cause is None:
-        cause = level_of([v for _, v in listed])
-    level = level_of(worst)
+        cause = nonfinite_level([v for _, v in listed])
+    level = nonfinite_level(worst)
     made = level > cause
     if not (made or cause == NAN):
         return
@@ -345,13 +349,13 @@ def look(name: str, result: Any, inputs: Inputs, cause: int | None, frame: Frame
             watch.note(found._replace(result=given, made=False))
 
 
-def flat(inputs: Inputs) -> Inputs:
+def flatten_inputs(inputs: Inputs) -> Inputs:
     """The arrays, tensors and numbers among arguments; those in a list with their positions."""
     for name, value in inputs:
         if isinstance(value, (list, tuple)):
             for k, v in enumerate(value):
                 if not isinstance(v, (int, float)):
-                    yield from flat([(f"{name}[{k}]", v)])
+                    yield from flatten_inputs([(f"{name}[{k}]", v)])
         elif isinstance(getattr(value, "_array", value), NUMBERS) and not isinstance(value, bool):
             yield name, value
 
@@ -380,9 +384,9 @@ class SweepAnomalies:
             arrived: the gradients of its outputs.
         """
         inside, thread.in_backward = thread.in_backward, None
-        if not level_of(list(grads)):
+        if not nonfinite_level(list(grads)):
             return
-        for found in (inside, found_at(node, grads, arrived)):
+        for found in (inside, nonfinite_at(node, grads, arrived)):
             if found is not None and all(found.level > f.level for f in self.found):
                 self.found += (found,)
                 watch.note(found)
@@ -396,37 +400,39 @@ class SweepAnomalies:
         parts[1:] = [f"then {part}" for part in parts[1:]]
         if not self.found[0].made:
             parts.append(COMES_FROM)
-        elif noted_of(node)[1] == watch.times and not before:
+        elif call_note_of(node)[1] == watch.times and not before:
             parts.append(NOTHING_BEFORE)
         return paragraph(*(part.replace("\n", "\n  ") for part in parts))
 
 
-def noted_of(node: Node) -> tuple[CallSite | None, int]:
+def call_note_of(node: Node) -> tuple[CallSite | None, int]:
     """The stack of the call that made a node, and `Watch.times` then; 0 if the mode was off."""
-    call_site, times = writer_of(node).__dict__.get("_noted", (None, 0))
+    call_site, times = node_that_wrote(node).__dict__.get("_noted", (None, 0))
     if call_site is None and node._site is not None:
         call_site = call_site_at(node._site)  # without the module
     return call_site, times
 
 
-def writer_of(node: Node) -> Node:
+def node_that_wrote(node: Node) -> Node:
     """The node itself; for a write to a view, the node of what was written."""
     if isinstance(node, CopySlices) and isinstance(node._saved, tuple):
         (node,) = node._saved
     return node
 
 
-def found_at(node: Node, grads: Sequence[Any], arrived: Sequence[Any]) -> NonFinite:
+def nonfinite_at(node: Node, grads: Sequence[Any], arrived: Sequence[Any]) -> NonFinite:
     """The findings about gradients at a node that are not finite."""
-    writer = writer_of(node)
+    writer = node_that_wrote(node)
     op = getattr(type(writer), "op", None)
-    given = list(named("grad_output", arrived, []))
+    given = list(with_names("grad_output", arrived, []))
     inputs = [] if op is None or op.variadic else list(op.formulas)
-    cause = level_of([g for _, g in given])
-    name, worst = max(named("gradient", grads, inputs), key=lambda pair: level_of(pair[1]))
-    made = level_of(worst) > cause
+    cause = nonfinite_level([g for _, g in given])
+    name, worst = max(
+        with_names("gradient", grads, inputs), key=lambda pair: nonfinite_level(pair[1])
+    )
+    made = nonfinite_level(worst) > cause
     if not made:
-        name, worst = max(given, key=lambda pair: level_of(pair[1]))
+        name, worst = max(given, key=lambda pair: nonfinite_level(pair[1]))
     saved: Any = writer._saved if type(writer._saved) is tuple else ()  # users' hooks pack others
     kept = [(f"saved[{k}]", "input") for k in range(len(saved))] if op is None else op.recipe
     for (key, kind), value in zip(kept, saved, strict=False):
@@ -438,13 +444,13 @@ def found_at(node: Node, grads: Sequence[Any], arrived: Sequence[Any]) -> NonFin
         cause=cause,
         result=Range.of(name, worst),
         inputs=tuple(Range.of(n, v) for n, v in given),
-        call_site=noted_of(node)[0],
+        call_site=call_note_of(node)[0],
         of_node=True,
         made=made,
     )
 
 
-def named(name: str, values: Sequence[Any], names: Sequence[str]) -> Iterator[tuple[str, Any]]:
+def with_names(name: str, values: Sequence[Any], names: Sequence[str]) -> Iterator[tuple[str, Any]]:
     """The values that are not None, with their names; without names, ``name`` and a number."""
     for position, value in enumerate(values):
         if value is None:
@@ -492,7 +498,7 @@ def note_origin(node: Node, out: Any, arguments: Sequence[Any]) -> None:
     call_site, _ = call_site_of(sys._getframe(1))
     if anomaly.running is not None:
         node.metadata[PARENT] = anomaly.running
-        call_site = call_site or noted_of(anomaly.running)[0]
+        call_site = call_site or call_note_of(anomaly.running)[0]
     node.__dict__["_noted"] = (call_site, watch.times)
     if anomaly.onlooker is not None:
         anomaly.onlooker.made(node, out, arguments)

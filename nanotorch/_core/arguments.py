@@ -38,7 +38,7 @@ def keep_freed_memory() -> None:
     np.empty(LARGEST, np.uint8)
 
 
-def in_pytorchs_words(error: Exception) -> Exception:
+def as_pytorch_error(error: Exception) -> Exception:
     """NumPy's error for an array that is too large, as PyTorch's; other errors stay as they are.
 
     Programs search the text for the name of PyTorch's allocator, then retry with less memory.
@@ -54,18 +54,18 @@ def in_pytorchs_words(error: Exception) -> Exception:
     return error
 
 
-def refuse_size(error: Exception) -> None:
+def reraise_size_error(error: Exception) -> None:
     """Raise PyTorch's error if ``error`` is NumPy's for an array that is too large."""
-    if in_pytorchs_words(error) is not error:  # no variable: it would make a cycle with its frame
-        raise in_pytorchs_words(error) from None
+    if as_pytorch_error(error) is not error:  # no variable: it would make a cycle with its frame
+        raise as_pytorch_error(error) from None
 
 
-def allocated(make: Callable[..., Any], *args: Any, **named: Any) -> Any:
+def allocate(make: Callable[..., Any], *args: Any, **named: Any) -> Any:
     """Call ``make``; its error for an array that is too large becomes PyTorch's."""
     try:
         return make(*args, **named)
     except (MemoryError, ValueError) as error:
-        refuse_size(error)
+        reraise_size_error(error)
         raise
 
 
@@ -73,12 +73,12 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def within_memory(function: Callable[P, R]) -> Callable[P, R]:
+def with_memory_errors(function: Callable[P, R]) -> Callable[P, R]:
     """Decorate a function: its errors for arrays that are too large become PyTorch's."""
 
     @functools.wraps(function)
     def allocating(*args: P.args, **named: P.kwargs) -> R:
-        return allocated(function, *args, **named)
+        return allocate(function, *args, **named)
 
     return allocating
 
@@ -120,15 +120,15 @@ def named_tuple(name: str, *names: str, out: bool = True) -> Any:
 # Arguments of the wrong kind, refused in PyTorch's words.
 #
 # A check sees the value alone, not the function and the parameter that the user gave it to. Only
-# when the check fails, `place_of` finds these on the stack. So a valid argument costs one look at
-# its class.
+# when the check fails, `find_argument` finds these on the stack. So a valid argument costs one look
+# at its class.
 
 
 GENERATED = "<nanotorch op "  # the file name of an operation's own source
 OPERATIONS = ("nanotorch._core.", "nanotorch.ops.")
 
 
-def kind_of(value: Any) -> str:
+def type_name(value: Any) -> str:
     """The name of a value's type; NumPy's types begin with ``numpy.``."""
     kind = type(value)
     if kind.__module__ == "numpy":
@@ -139,7 +139,7 @@ def kind_of(value: Any) -> str:
 Place = tuple[str, str, int]  # a function's name, an argument's, its position or 0
 
 
-def place_of(value: Any, likely: str = "") -> Place | None:
+def find_argument(value: Any, likely: str = "") -> Place | None:
     """Find the operation that received ``value``, and the argument's name and position there.
 
     If operations call each other, this is the outermost one. A method's position does not count
@@ -181,7 +181,7 @@ def place_of(value: Any, likely: str = "") -> Place | None:
     return None
 
 
-def named(function: Any, name: str) -> Any:
+def rename(function: Any, name: str) -> Any:
     """Rename a generated function; its frames and tracebacks show the new name, too."""
     function.__name__ = function.__qualname__ = name
     function.__code__ = function.__code__.replace(co_name=name, co_qualname=name)
@@ -210,12 +210,12 @@ class Absent:
 ABSENT = Absent("<required>")
 
 
-def other_names(names: Sequence[str]) -> dict[str, str]:
+def argument_aliases(names: Sequence[str]) -> dict[str, str]:
     """The aliases, such as ``axis`` for ``dim``, that a function with these arguments accepts."""
     return {other: own for other, own in OTHER_NAMES.items() if own in names and other not in names}
 
 
-def exported(
+def export(
     home: str, name: str, function: Callable[..., Any], rule: Any = None, *, further: bool = True
 ) -> Callable[..., Any]:
     """The function with aliases of its arguments, and with ``out`` if there is a rule.
@@ -231,7 +231,7 @@ def exported(
     names: Sequence[str] = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     if hasattr(function, "__signature__"):  # it is put together later
         names = list(inspect.signature(function).parameters)
-    others = other_names(names) if further else {}
+    others = argument_aliases(names) if further else {}
     if rule is None and (not others or code.co_name == "accepting"):
         return function
 
@@ -242,14 +242,14 @@ def exported(
                 return function(*args)
             out = None if rule is None else named.pop("out", None)
             if not others.keys().isdisjoint(named):
-                named = own_names(function.__name__, others, named)
+                named = resolve_aliases(function.__name__, others, named)
             if rule is None or out is None:
                 return function(*args, **named)
         except AttributeError:
-            refuse_first(function, args)
+            check_first_tensor(function, args)
             raise
         except (MemoryError, ValueError) as error:
-            refuse_size(error)
+            reraise_size_error(error)
             raise
         return rule.fill(function, out, args, named)
 
@@ -257,7 +257,9 @@ def exported(
     return accepting
 
 
-def own_names(name: str, others: Mapping[str, str], named: Mapping[str, Any]) -> dict[str, Any]:
+def resolve_aliases(
+    name: str, others: Mapping[str, str], named: Mapping[str, Any]
+) -> dict[str, Any]:
     """Translate the names of arguments from aliases to a function's own names."""
     own = {others.get(key, key): value for key, value in named.items()}
     if len(own) < len(named):
@@ -267,7 +269,7 @@ def own_names(name: str, others: Mapping[str, str], named: Mapping[str, Any]) ->
     return own
 
 
-def with_others(
+def merge_aliases(
     name: str,
     others: Mapping[str, str],
     named: Mapping[str, Any],
@@ -286,7 +288,7 @@ def with_others(
         TypeError: for an unknown name, or a further name for an argument that was also given.
     """
     found = {key: value for key, value in given.items() if value is not defaults[key]}
-    for key, value in own_names(name, others, named).items():
+    for key, value in resolve_aliases(name, others, named).items():
         if key not in defaults or key in found:
             unknown = next(n for n in named if others.get(n, n) == key)
             raise TypeError(f"{name}() got an unexpected keyword argument '{unknown}'")
@@ -294,23 +296,23 @@ def with_others(
     return found
 
 
-def by_own_names(function: Any, named: Mapping[str, Any], **given: Any) -> Any:
+def call_by_own_names(function: Any, named: Mapping[str, Any], **given: Any) -> Any:
     """Call a function again, with the aliases in ``named`` translated.
 
-    Methods that are called often use this: the wrapper of `exported` would cost one more call.
+    Methods that are called often use this: the wrapper of `export` would cost one more call.
     """
-    parameters, others = inspect.signature(function).parameters, other_names(list(given))
+    parameters, others = inspect.signature(function).parameters, argument_aliases(list(given))
     defaults = {key: parameters[key].default for key in given}
-    return function(**with_others(function.__name__, others, named, given, defaults))
+    return function(**merge_aliases(function.__name__, others, named, given, defaults))
 
 
-def refuse_first(function: Callable[..., Any], args: Sequence[Any]) -> None:
+def check_first_tensor(function: Callable[..., Any], args: Sequence[Any]) -> None:
     """After a failure: raise PyTorch's error if the first argument is no tensor."""
     if args and not hasattr(args[0], "_array"):
         first = next(iter(inspect.signature(function).parameters))
         if first == "input":
             place = (function.__name__, first, 1)
-            raise refused(args[0], "Tensor", place) from None
+            raise wrong_type(args[0], "Tensor", place) from None
 
 
 METHOD = "Tensor."
@@ -332,23 +334,23 @@ def as_method(function: Any) -> Any:
     return copy
 
 
-def told(place: Place) -> str:
+def describe(place: Place) -> str:
     """The text for an argument in messages; a keyword-only argument has no position."""
     name, argument, position = place
     return f"{name}(): argument '{argument}'" + (f" (position {position})" if position else "")
 
 
-def refused(value: Any, wanted: str, place: Place | None = None) -> TypeError:
+def wrong_type(value: Any, wanted: str, place: Place | None = None) -> TypeError:
     """The error for an argument of a wrong type; ``wanted`` is a text such as ``tuple of ints``."""
-    place, kind = place or place_of(value), kind_of(value)
+    place, kind = place or find_argument(value), type_name(value)
     if place is None:
         return TypeError(f"expected {wanted}, not {kind}")
     if value is ABSENT:
-        return lacking(*place[:2])
-    return TypeError(f"{told(place)} must be {wanted}, not {kind}")
+        return missing_args(*place[:2])
+    return TypeError(f"{describe(place)} must be {wanted}, not {kind}")
 
 
-def lacking(name: str, *arguments: str) -> TypeError:
+def missing_args(name: str, *arguments: str) -> TypeError:
     """The error for missing arguments, worded in the plural or the singular."""
     several = "" if len(arguments) > 1 else "s"
     told = ", ".join(f'"{argument}"' for argument in arguments)
@@ -357,12 +359,12 @@ def lacking(name: str, *arguments: str) -> TypeError:
     )
 
 
-def twice(name: str, argument: str) -> TypeError:
+def given_twice(name: str, argument: str) -> TypeError:
     """The error for an argument that was given twice, by position and by name."""
     return TypeError(f"{name}() got multiple values for argument '{argument}'")
 
 
-def surplus(name: str, least: int, most: int, given: int) -> TypeError:
+def too_many(name: str, least: int, most: int, given: int) -> TypeError:
     """The error for too many positional arguments."""
     takes = f"{most}" if least == most else f"from {least} to {most}"
     several, were = "s" * (most != 1), "was" if given == 1 else "were"
@@ -374,32 +376,32 @@ def surplus(name: str, least: int, most: int, given: int) -> TypeError:
 def require_bool(value: object, place: Place | None) -> None:
     """Raise `TypeError` unless ``value`` is True or False."""
     if value is not True and value is not False:
-        raise refused(value, "bool", place)
+        raise wrong_type(value, "bool", place)
 
 
-def refused_element(values: Any, position: int, place: Place | None) -> TypeError:
+def wrong_element(values: Any, position: int, place: Place | None) -> TypeError:
     """The error for a sequence whose element at ``position`` is not an integer."""
-    place, kind = place or place_of(values), kind_of(values[position])
+    place, kind = place or find_argument(values), type_name(values[position])
     if place is None:
         return TypeError(f"expected tuple of ints, but found {kind} at pos {position}")
     if position:
-        return unpacked(values, position, place, f"type must be tuple of ints,but got {kind}")
+        return unpack_error(values, position, place, f"type must be tuple of ints,but got {kind}")
     return TypeError(
-        f"{told(place)} must be tuple of ints, but found element of type {kind} at pos 0"
+        f"{describe(place)} must be tuple of ints, but found element of type {kind} at pos 0"
     )
 
 
-def unpacked(values: Any, position: int, place: Place | None, why: str) -> TypeError:
+def unpack_error(values: Any, position: int, place: Place | None, why: str) -> TypeError:
     """The error for an element of a sequence that is no valid integer."""
-    place = place or place_of(values)
-    head = f"{told((*place[:2], 0))} failed" if place else "failed"
+    place = place or find_argument(values)
+    head = f"{describe((*place[:2], 0))} failed" if place else "failed"
     return TypeError(f'{head} to unpack the object at pos {position + 1} with error "{why}"')
 
 
-def combination(name: str, given: Sequence[Any], forms: Sequence[str], **named: Any) -> TypeError:
+def form_error(name: str, given: Sequence[Any], forms: Sequence[str], **named: Any) -> TypeError:
     """The error for arguments that fit none of a function's forms; it lists the forms."""
-    told = [kind_of(value) for value in given]
-    kinds = ", ".join(told + [f"{key}={kind_of(value)}" for key, value in named.items()])
+    told = [type_name(value) for value in given]
+    kinds = ", ".join(told + [f"{key}={type_name(value)}" for key, value in named.items()])
     listed = "".join(f"\n * ({form})" for form in forms)
     return TypeError(
         f"{name}() received an invalid combination of arguments - got ({kinds}), but expected one "
@@ -407,7 +409,7 @@ def combination(name: str, given: Sequence[Any], forms: Sequence[str], **named: 
     )
 
 
-def integer(value: Any) -> int | None:
+def to_integer(value: Any) -> int | None:
     """A number, 0-d array or tensor as an integer; None if the value is no integer."""
     if isinstance(value, bool) or type(value).__name__ == "bool":  # NumPy's as well
         return None
@@ -430,9 +432,9 @@ def as_int(value: Any) -> int:
     """
     number = value
     if value.__class__ is not int:
-        number = None if getattr(value, "ndim", 0) else integer(value)
+        number = None if getattr(value, "ndim", 0) else to_integer(value)
         if number is None:
-            raise refused(value, "int")
+            raise wrong_type(value, "int")
     if -LARGE <= number < LARGE:
         return number
     raise ValueError(OVERFLOW)
@@ -442,7 +444,7 @@ def as_ints(value: Any, place: Place | None = None) -> tuple[int, ...]:
     """An argument that is a sequence of integers, or one integer, as a tuple.
 
     Args:
-        place: the function and the argument, for errors; default: what `place_of` finds.
+        place: the function and the argument, for errors; default: what `find_argument` finds.
 
     Raises:
         TypeError: for anything else, and for an element of a sequence that exceeds 64 bits. As in
@@ -452,19 +454,19 @@ def as_ints(value: Any, place: Place | None = None) -> tuple[int, ...]:
     if value.__class__ is int and -LARGE <= value < LARGE:
         return (value,)
     if not isinstance(value, (tuple, list)):
-        number = integer(value)
+        number = to_integer(value)
         if number is None:
-            raise refused(value, "tuple of ints", place)
+            raise wrong_type(value, "tuple of ints", place)
         if place is None or -LARGE <= number < LARGE:
             return (as_int(number),)
         value = (number,)
     numbers = []
     for position, n in enumerate(value):
-        number = n if n.__class__ is int or (n.__class__ is bool and position) else integer(n)
+        number = n if n.__class__ is int or (n.__class__ is bool and position) else to_integer(n)
         if number is None:
-            raise refused_element(value, position, place)
+            raise wrong_element(value, position, place)
         if not -LARGE <= number < LARGE:
-            raise unpacked(value, position, place, OVERFLOW)
+            raise unpack_error(value, position, place, OVERFLOW)
         numbers.append(int(number))
     return tuple(numbers)
 
@@ -486,14 +488,14 @@ def two(a: Any, b: Any) -> Any:
 WRAPPERS = {f.__code__.co_code for f in (one, two)}
 
 
-def without_wrapper(kernel: Any) -> Any:
+def unwrapped_kernel(kernel: Any) -> Any:
     """The NumPy function behind a kernel that only passes its arguments on; else the kernel."""
     code = kernel.__code__
     wraps = code.co_code in WRAPPERS and code.co_names[0] == "np" and not code.co_kwonlyargcount
     return getattr(np, code.co_names[1]) if wraps else kernel
 
 
-def parameters(formula: Any) -> list[str]:
+def parameter_names(formula: Any) -> list[str]:
     """The names of a formula's parameters; `inspect` would take a tenth of the import time."""
     code = formula.__code__
     return list(code.co_varnames[: code.co_argcount])

@@ -14,7 +14,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import METHOD
 from nanotorch._core.bfloat16 import NoValues as NoValues
-from nanotorch._core.bfloat16 import bfloat16, rounded, wide
+from nanotorch._core.bfloat16 import bfloat16, round_to_bfloat16, widen
 from nanotorch._core.grad_mode import REQUIRES_GRAD, mode
 from nanotorch._core.graph import Recorded
 from nanotorch._core.layout import normal_dim
@@ -72,7 +72,7 @@ active = _Active()
 
 
 @contextmanager
-def running(batch: Batch) -> Iterator[None]:
+def activate_batch(batch: Batch) -> Iterator[None]:
     """A block in which a function runs on the samples of a batch.
 
     Raises:
@@ -121,7 +121,7 @@ class Shadow:
         raise NoValues
 
 
-def no_values(self: Shadow, *args: Any, **kwargs: Any) -> NoReturn:
+def refuse_values(self: Shadow, *args: Any, **kwargs: Any) -> NoReturn:
     """Raise the error for a call that needs values."""
     raise NoValues
 
@@ -136,7 +136,7 @@ for _name in (
     *("eq", "ne", "lt", "le", "gt", "ge", "neg", "pos", "abs", "invert"),
     "array_function",
 ):  # fmt: skip
-    setattr(Shadow, f"__{_name}__", no_values)
+    setattr(Shadow, f"__{_name}__", refuse_values)
 Shadow.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 
@@ -144,11 +144,11 @@ class Unknown(Shadow):
     """The result of a reduction of one sample: not even its shape is known."""
 
     __slots__ = ()
-    shape = dtype = ndim = size = itemsize = nbytes = strides = flags = property(no_values)
-    __len__ = no_values
+    shape = dtype = ndim = size = itemsize = nbytes = strides = flags = property(refuse_values)
+    __len__ = refuse_values
 
 
-def refusing(text: str, error: type[Exception] = RuntimeError) -> Any:
+def refuse_method(text: str, error: type[Exception] = RuntimeError) -> Any:
     """A method that raises ``error``: samples cannot have it."""
 
     def refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
@@ -164,7 +164,7 @@ class Batched(Tensor):
     _batch: Batch
 
     # An operation whose kernel has asked for no values learns here, at the latest, that it must.
-    _history = _view = _past = property(no_values, no_values)
+    _history = _view = _past = property(refuse_values, refuse_values)
 
     @property
     def _writes(self) -> Any:  # type: ignore[override]
@@ -178,7 +178,7 @@ class Batched(Tensor):
     def grad(self) -> Any:
         """The gradient of this sample."""
         g = self._whole.grad
-        return None if g is None else batched(g, self._batch)
+        return None if g is None else make_sample(g, self._batch)
 
     @property
     def requires_grad(self) -> bool:
@@ -189,23 +189,23 @@ class Batched(Tensor):
         raise RuntimeError(REQUIRES_GRAD)
 
     def detach(self) -> Tensor:
-        return batched(self._whole.detach(), self._batch)
+        return make_sample(self._whole.detach(), self._batch)
 
     @property  # type: ignore[misc]
     def data(self) -> Any:
-        return batched(self._whole.data, self._batch)
+        return make_sample(self._whole.data, self._batch)
 
     def register_hook(self, hook: Callable[..., Any]) -> Any:
         def of_all(g: Tensor) -> Any:
-            new = hook(batched(g, self._batch))
-            return None if new is None else whole_of(new, self._batch)
+            new = hook(make_sample(g, self._batch))
+            return None if new is None else batch_tensor(new, self._batch)
 
         return self._whole.register_hook(of_all)
 
-    item = __float__ = __int__ = __contains__ = refusing(ITEM)
-    __bool__ = is_nonzero = refusing(CONTROL_FLOW)
-    tolist = data_ptr = numpy = refusing(DATA)
-    __deepcopy__ = refusing(STORAGE, NotImplementedError)
+    item = __float__ = __int__ = __contains__ = refuse_method(ITEM)
+    __bool__ = is_nonzero = refuse_method(CONTROL_FLOW)
+    tolist = data_ptr = numpy = refuse_method(DATA)
+    __deepcopy__ = refuse_method(STORAGE, NotImplementedError)
 
     def __index__(self) -> NoReturn:
         if self._array.size != 1:
@@ -222,35 +222,35 @@ class Batched(Tensor):
         return repr(self)
 
 
-def batched(whole: Tensor, batch: Batch) -> Tensor:
+def make_sample(whole: Tensor, batch: Batch) -> Tensor:
     """One sample, from a tensor whose first dimension counts the samples."""
     out = object.__new__(Batched)
     out._whole, out._batch, out._array = whole, batch, Shadow(whole)  # type: ignore[assignment]
     return out
 
 
-def stand_for(sample: Any, other: Any) -> Any:
+def replace_sample(sample: Any, other: Any) -> Any:
     """Replace a sample in place by another one, a view of it; returns it."""
     sample._whole, sample._array = other._whole, other._array
     return sample
 
 
-def whole_of(tensor: Tensor, batch: Batch) -> Tensor:
+def batch_tensor(tensor: Tensor, batch: Batch) -> Tensor:
     """The tensor of all samples; a tensor that all share is repeated, without a copy."""
     if isinstance(tensor, Batched):
         if tensor._batch is batch:
             return tensor._whole
         if tensor._batch.depth > batch.depth:  # this batch's dimension lies behind the inner one's
-            return batched(whole_of(tensor._whole, batch).transpose(0, 1), tensor._batch)
+            return make_sample(batch_tensor(tensor._whole, batch).transpose(0, 1), tensor._batch)
     return tensor.expand(batch.size, *tensor.shape)
 
 
-def differing(value: Any, batch: Batch) -> bool:
+def is_sample_of(value: Any, batch: Batch) -> bool:
     """Whether a value differs between the samples of the batch."""
     return isinstance(value, Batched) and value._batch is batch
 
 
-def innermost(values: Iterable[Any]) -> Batch | None:
+def inner_batch(values: Iterable[Any]) -> Batch | None:
     """The innermost batch that has samples among the values."""
     found = None
     for value in values:
@@ -259,7 +259,7 @@ def innermost(values: Iterable[Any]) -> Batch | None:
     return found
 
 
-def everything(tensor: Tensor) -> np.ndarray:
+def all_values(tensor: Tensor) -> np.ndarray:
     """The array of a tensor; for a sample, the array of all samples."""
     while isinstance(tensor, Batched):
         tensor = tensor._whole
@@ -269,18 +269,18 @@ def everything(tensor: Tensor) -> np.ndarray:
 # For transforms that differentiate inside of `vmap`
 
 
-def beneath(tensor: Tensor, batches: Sequence[Batch]) -> Tensor:
+def unwrap(tensor: Tensor, batches: Sequence[Batch]) -> Tensor:
     """The tensor of all samples of several nested batches; it may be a sample of inner batches.
 
     Its first dimensions count the samples, the outermost batch first.
     """
     for batch in reversed(batches):
-        tensor = whole_of(tensor, batch)
+        tensor = batch_tensor(tensor, batch)
     return tensor
 
 
-def above(whole: Tensor, batches: Sequence[Batch]) -> Tensor:
-    """The sample whose tensor of all samples `beneath` returns: its inverse."""
+def rewrap(whole: Tensor, batches: Sequence[Batch]) -> Tensor:
+    """The sample whose tensor of all samples `unwrap` returns: its inverse."""
     for batch in batches:
         whole = sample_of(whole, batch)
     return whole
@@ -289,8 +289,8 @@ def above(whole: Tensor, batches: Sequence[Batch]) -> Tensor:
 def sample_of(whole: Tensor, batch: Batch) -> Tensor:
     """One sample of a tensor, which may itself be a sample of an inner batch."""
     if isinstance(whole, Batched) and whole._batch.depth > batch.depth:
-        return batched(sample_of(whole._whole.transpose(0, 1), batch), whole._batch)
-    return batched(whole, batch)
+        return make_sample(sample_of(whole._whole.transpose(0, 1), batch), whole._batch)
+    return make_sample(whole, batch)
 
 
 # How an operation is done for all samples of a batch at once.
@@ -342,17 +342,17 @@ class Call:
 
     def is_batched(self, name: str) -> bool:
         """Whether an argument differs between the samples."""
-        return differing(self.args[name], self.batch)
+        return is_sample_of(self.args[name], self.batch)
 
     def whole(self, name: str) -> Any:
         """The tensor of all samples; a value that all share stays as it is."""
         value = self.args[name]
-        return value._whole if differing(value, self.batch) else value
+        return value._whole if is_sample_of(value, self.batch) else value
 
     def repeated(self, name: str) -> Any:
         """The tensor of all samples; a tensor that all share is repeated."""
         value = self.args[name]
-        return whole_of(value, self.batch) if isinstance(value, Tensor) else value
+        return batch_tensor(value, self.batch) if isinstance(value, Tensor) else value
 
     def ndim(self, name: str) -> int:
         """The number of dimensions of a sample; 0 for a number."""
@@ -379,17 +379,17 @@ def in_batch(o: Op, inplace: bool, *values: Any) -> Any:
     """
     args = dict(zip(o.arguments, values, strict=True))
     inputs = args[o.variadic] if o.variadic else [args[n] for n in o.inputs]
-    batch = innermost([*inputs, *[t for n in o.statics for t in getattr(args[n], "tensors", ())]])
+    batch = inner_batch([*inputs, *[t for n in o.statics for t in getattr(args[n], "tensors", ())]])
     if batch is None:
         for is_asked, operation in subclasses:
-            if is_asked(leaves([args])):
+            if is_asked(flat_args([args])):
                 return operation(o, inplace, args)
         return in_single(o, inplace, args)
     call = Call(o, inplace, args, batch)
     if inplace and not call.is_batched(o.inputs[0]):
-        raise cannot_hold(o, batch)
-    result = (o.batch or derived(o))(call)
-    return args[o.inputs[0]] if inplace else as_samples(result, batch)
+        raise inplace_error(o, batch)
+    result = (o.batch or derive_rule(o))(call)
+    return args[o.inputs[0]] if inplace else wrap_results(result, batch)
 
 
 # For subclasses of `Tensor`: whether values are of some, and what does an operation on them then.
@@ -404,10 +404,10 @@ def in_single(o: Op, inplace: bool, args: dict[str, Any]) -> Any:
 
     The tensors hold float32 arrays meanwhile, so the operation records these tensors themselves.
     """
-    given = list(leaves([args]))
+    given = list(flat_args([args]))
     # Bare arrays among the static arguments may be written to.
     bare = [v for v in given if isinstance(v, np.ndarray) and v.dtype == dtypes.BFLOAT16]
-    args = {name: wide(value) for name, value in args.items()}
+    args = {name: widen(value) for name, value in args.items()}
     tensors = [v for v in given if isinstance(v, Tensor)]
     held = {t: t._array for t in tensors if t._array.dtype == dtypes.BFLOAT16}
     if not held and not bare:
@@ -424,16 +424,16 @@ def in_single(o: Op, inplace: bool, args: dict[str, Any]) -> Any:
     changed, others = {}, {}
     if kind is dtypes.bfloat16:
         numbers = [n for n in OPERANDS if isinstance(args.get(n), float)]
-        changed = {n: rounded(args[n]).item() for n in numbers}
+        changed = {n: round_to_bfloat16(args[n]).item() for n in numbers}
         exact = args["other"] if o.name in EXACT else None
         others = {t: t._array for t in floats if o.cast and t not in held and t is not exact}
     # Operations that refuse, or allow, several dtypes see them.
     alike = o.cast or all(v._array.dtype.kind != "f" or v in held for v in tensors)
     try:
         for tensor, array in held.items():
-            tensor._array = wide(array) if alike else array.view(np.ndarray)
+            tensor._array = widen(array) if alike else array.view(np.ndarray)
         for tensor, array in others.items():
-            tensor._array = rounded(array).astype(array.dtype)
+            tensor._array = round_to_bfloat16(array).astype(array.dtype)
         out = again(**changed)
     finally:
         for tensor, array in others.items():
@@ -445,9 +445,9 @@ def in_single(o: Op, inplace: bool, args: dict[str, Any]) -> Any:
                 accumulator._outputs = ((array.shape, dtypes.BFLOAT16),)
             if inplace and tensor is args[o.inputs[0]]:
                 array[...] = single
-    for part in leaves([out] if isinstance(out, Tensor) else out):
+    for part in flat_args([out] if isinstance(out, Tensor) else out):
         if not inplace and kind is dtypes.bfloat16 and part._array.dtype in SINGLE_OR_OWN:
-            part._array[...] = rounded(part._array)  # which may be saved
+            part._array[...] = round_to_bfloat16(part._array)  # which may be saved
             part._array = bfloat16(part._array)
             node = part._history
             if node.__class__ is Recorded and not node.multi:
@@ -455,7 +455,7 @@ def in_single(o: Op, inplace: bool, args: dict[str, Any]) -> Any:
     return out
 
 
-def cannot_hold(o: Op, batch: Batch) -> RuntimeError:
+def inplace_error(o: Op, batch: Batch) -> RuntimeError:
     """The error for an in-place operation on memory that all samples share."""
     if o.name in ARITHMETIC:
         return RuntimeError(IN_PLACE.format("inplace arithmetic", "in a vmap"))
@@ -465,7 +465,7 @@ def cannot_hold(o: Op, batch: Batch) -> RuntimeError:
     return RuntimeError(IN_PLACE.format(f"aten::{name}", f"at level {batch.depth}"))
 
 
-def derived(o: Op) -> Rule:
+def derive_rule(o: Op) -> Rule:
     """The rule of an operation, derived from its declaration."""
     named = set(o.statics)
     single = len(o.inputs) == 1 and not o.variadic
@@ -479,7 +479,7 @@ def derived(o: Op) -> Rule:
 # Rules of operations
 
 
-def in_line(whole: Tensor, own: int, ndim: int) -> Tensor:
+def align_dims(whole: Tensor, own: int, ndim: int) -> Tensor:
     """Add dimensions of size 1 to samples with ``own`` dimensions, so that they have ``ndim``."""
     if own == ndim:
         return whole
@@ -495,7 +495,7 @@ def elementwise(call: Call) -> Any:
     ndim = max([call.ndim(n) for n in names])
     # Kernels that do not convert need not broadcast either: what is the same for all is repeated.
     used = [n for n in names if call.is_batched(n)] if call.op.cast else names
-    changed = {n: in_line(call.repeated(n), call.ndim(n), ndim) for n in used}
+    changed = {n: align_dims(call.repeated(n), call.ndim(n), ndim) for n in used}
     if len(names) > 1 and call.op.cast:
         held = [call.args[n]._array for n in names]
         if any(a.ndim == 0 for a in held) and len({a.dtype for a in held}) > 1:
@@ -525,14 +525,14 @@ def dimensions(call: Call, added: int = 0) -> Any:
     for name in call.op.statics:
         value = call.args[name]
         if name in COUNT_DIMS and value is not None:
-            changed[name] = shifted(value, own + added)
+            changed[name] = shift_dim(value, own + added)
             if changed[name] == () and not own:
                 changed[name] = (1,)
         elif name in ARE_SIZES and isinstance(value, tuple):
             changed[name] = (size, *value) if value or name == "size" else (size, 1)
     result = call.again(**wholes, **changed)
     if flat and "size" not in changed:
-        return rebuilt(result, lambda part: part.reshape(size))
+        return map_args(result, lambda part: part.reshape(size))
     return result
 
 
@@ -540,10 +540,10 @@ def dimensions(call: Call, added: int = 0) -> Any:
 new_dimension = partial(dimensions, added=1)
 
 
-def shifted(dim: Any, ndim: int) -> Any:
+def shift_dim(dim: Any, ndim: int) -> Any:
     """Dimensions of a sample, counted in the tensor of all samples."""
     if isinstance(dim, (tuple, list)):
-        return tuple([shifted(d, ndim) for d in dim])
+        return tuple([shift_dim(d, ndim) for d in dim])
     return normal_dim(dim, ndim) + 1
 
 
@@ -555,8 +555,8 @@ def joined(call: Call) -> Any:
     if len({t.ndim for t in given}) > 1:  # `cat` takes no notice of empty vectors
         given = [t for t in given if tuple(t.shape) != (0,)]
     ndim = given[0].ndim + (o.name == "stack_along")
-    wholes = [whole_of(t, call.batch) for t in given]
-    return call.again(**{o.variadic: wholes, "dim": shifted(call.args["dim"], ndim)})
+    wholes = [batch_tensor(t, call.batch) for t in given]
+    return call.again(**{o.variadic: wholes, "dim": shift_dim(call.args["dim"], ndim)})
 
 
 def leading(call: Call) -> Any:
@@ -572,10 +572,10 @@ def merged(call: Call) -> Any:
     if "shape" in call.args:
         count, *rest = call.args["shape"]
         changed["shape"] = (size * count, *rest)
-    return rebuilt(call.again(**changed), lambda whole: apart(whole, size))
+    return map_args(call.again(**changed), lambda whole: split_samples(whole, size))
 
 
-def apart(whole: Tensor, size: int) -> Tensor:
+def split_samples(whole: Tensor, size: int) -> Tensor:
     """Undo `merged`: give the samples a dimension of their own again."""
     return whole.unflatten(0, (size, whole.shape[0] // (size or 1)))
 
@@ -584,10 +584,10 @@ def per_sample(call: Call) -> Any:
     """The rule of elementwise losses: each sample has a mean or a sum of its own."""
     how = call.args["reduction"]
     losses = elementwise(Call(call.op, False, {**call.args, "reduction": "none"}, call.batch))
-    return losses if how == "none" else getattr(in_rows(losses), how)(1)
+    return losses if how == "none" else getattr(flat_samples(losses), how)(1)
 
 
-def in_rows(whole: Tensor) -> Tensor:
+def flat_samples(whole: Tensor) -> Tensor:
     """Flatten each sample to one dimension."""
     return whole.reshape(whole.shape[0], math.prod(whole.shape[1:]))
 
@@ -605,14 +605,14 @@ def one_by_one(call: Call) -> Any:
         return each.again(**args)
 
     varying = {n: v for n, v in call.args.items() if n in o.inputs or hasattr(v, "replaced")}
-    results = for_samples(one, varying, call.batch)
+    results = loop_over_samples(one, varying, call.batch)
     if not collect:
         return None
     whole = stacked(results, call.batch.size)
     return call.whole(first).copy_(whole) if call.inplace else whole
 
 
-def for_samples(function: Any, given: Any, batch: Batch, copy: bool = False) -> list[Any]:
+def loop_over_samples(function: Any, given: Any, batch: Batch, copy: bool = False) -> list[Any]:
     """Call a function for one sample after the other, and stack the results.
 
     Args:
@@ -620,16 +620,16 @@ def for_samples(function: Any, given: Any, batch: Batch, copy: bool = False) -> 
     """
 
     def one(value: Any, number: int) -> Any:
-        part = one_of(value, batch, number)
+        part = take_sample(value, batch, number)
         return part.clone() if copy and part is not value else part
 
     numbers = range(batch.size or 1)
-    return [function(rebuilt(given, partial(one, number=k))) for k in numbers]
+    return [function(map_args(given, partial(one, number=k))) for k in numbers]
 
 
-def one_of(value: Any, batch: Batch, number: int) -> Any:
+def take_sample(value: Any, batch: Batch, number: int) -> Any:
     """One sample of a value, or zeros if there are no samples; a shared value as it is."""
-    if not differing(value, batch):
+    if not is_sample_of(value, batch):
         return value
     whole = value._whole
     return whole.select(0, number) if len(whole) else whole.new_zeros(whole.shape[1:])
@@ -646,35 +646,35 @@ def stacked(samples: Any, size: int) -> Any:
     return whole if size else whole.narrow(0, 0, 0)
 
 
-def as_samples(result: Any, batch: Batch) -> Any:
+def wrap_results(result: Any, batch: Batch) -> Any:
     """Turn a result for all samples, or several results, into the result of one sample."""
-    return rebuilt(result, lambda v: batched(v, batch) if isinstance(v, Tensor) else v)
+    return map_args(result, lambda v: make_sample(v, batch) if isinstance(v, Tensor) else v)
 
 
-def leaves(tree: Any) -> Iterator[Any]:
+def flat_args(tree: Any) -> Iterator[Any]:
     """The arguments, sequences flattened."""
     for value in tree.values() if isinstance(tree, dict) else tree:
         if isinstance(value, (tuple, list, dict)):
-            yield from leaves(value)
+            yield from flat_args(value)
         else:
             yield value
 
 
-def rebuilt(tree: Any, change: Callable[[Any], Any]) -> Any:
+def map_args(tree: Any, change: Callable[[Any], Any]) -> Any:
     """Apply ``change`` to every argument, in nested sequences too, and in an index."""
     if isinstance(tree, dict):
-        return {name: rebuilt(value, change) for name, value in tree.items()}
+        return {name: map_args(value, change) for name, value in tree.items()}
     if isinstance(tree, (tuple, list)):
-        return type(tree)([rebuilt(value, change) for value in tree])
+        return type(tree)([map_args(value, change) for value in tree])
     return tree.replaced(change) if hasattr(tree, "replaced") else change(tree)
 
 
 # Functions that are no operations and yet look at values, while `vmap` runs.
 #
 # They are made of operations and of NumPy, which has nothing to look at where a tensor is a sample.
-# So while some function runs under `vmap`, their code is another: that of `in_place_of`, which does
-# what their rule says. At all other times they are as they were written: a test at the beginning of
-# each would cost what a tenth of `reshape` does.
+# So while a function runs under `vmap`, they have the code of `code_under_vmap`, which applies
+# their rule. At all other times they have their own code: a test at the beginning of each would
+# cost a tenth of `reshape`.
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -689,7 +689,7 @@ DYNAMIC = (
 NO_RULE = "Batching rule not implemented for aten::{}. We could not generate a fallback."
 
 
-def in_place_of(*args: Any, under_vmap: Any, **kwargs: Any) -> Any:
+def code_under_vmap(*args: Any, under_vmap: Any, **kwargs: Any) -> Any:
     """The code that replaces a function's own while `vmap` runs; it uses the function's globals."""
     return under_vmap(args, kwargs)
 
@@ -698,7 +698,9 @@ def function_in_batch(
     function: Any, rule: FunctionRule, random: bool, args: Any, kwargs: Any
 ) -> Any:
     """Apply a function's rule if an argument is a sample; else call the function."""
-    batch = active.batches[-1] if random and active.batches else innermost(leaves((args, kwargs)))
+    batch = (
+        active.batches[-1] if random and active.batches else inner_batch(flat_args((args, kwargs)))
+    )
     if batch is None:
         return function(*args, **kwargs)
     return rule(function, batch, args, kwargs)
@@ -725,7 +727,7 @@ def under_vmap(rule: FunctionRule, *, random: bool = False) -> Callable[[F], F]:
     return register
 
 
-def follow(copy: F) -> F:
+def share_rule(copy: F) -> F:
     """Give a copy of a function the function's rule."""
     if "under_vmap" in (getattr(copy, "__kwdefaults__", None) or {}):
         substitutes.add(copy)
@@ -744,7 +746,7 @@ class Substitutes:
         with self.lock:
             self.functions.append((function, function.__code__))
             if self.running:
-                function.__code__ = in_place_of.__code__
+                function.__code__ = code_under_vmap.__code__
 
     def count(self, more: int) -> None:
         """Count a `vmap` that begins (+1) or ends (-1)."""
@@ -752,7 +754,7 @@ class Substitutes:
             before, self.running = self.running, self.running + more
             if not (before and self.running):
                 for function, code in self.functions:
-                    function.__code__ = in_place_of.__code__ if self.running else code
+                    function.__code__ = code_under_vmap.__code__ if self.running else code
 
 
 substitutes = Substitutes()
@@ -778,21 +780,21 @@ def separately(
     def one(given: Any) -> Any:  # there may be other batches
         return function_in_batch(function, rule, False, *given)
 
-    found = for_samples(one, (args, kwargs), batch, copy)
-    return as_samples(stacked(found, batch.size), batch)
+    found = loop_over_samples(one, (args, kwargs), batch, copy)
+    return wrap_results(stacked(found, batch.size), batch)
 
 
 def for_each(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
     """A rule for functions that make a tensor from shapes alone: one for each sample."""
-    given = rebuilt((args, kwargs), lambda value: one_of(value, batch, 0))
+    given = map_args((args, kwargs), lambda value: take_sample(value, batch, 0))
     made = function_in_batch(function, for_each, False, *given).detach()
-    return batched(made.expand(batch.size, *made.shape).clone(), batch)
+    return make_sample(made.expand(batch.size, *made.shape).clone(), batch)
 
 
 def in_place(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
     """A rule for functions that write to their first tensor and return it."""
     tensor = next(value for value in args if isinstance(value, Tensor))
-    if not differing(tensor, batch):
+    if not is_sample_of(tensor, batch):
         raise RuntimeError(IN_PLACE.format("inplace arithmetic", "in a vmap"))
     separately(function, batch, args, kwargs, copy=False)
     return tensor
@@ -802,10 +804,10 @@ def wholes(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
     """A rule for functions that accept further leading dimensions: one call for all samples."""
 
     def whole(value: Any) -> Any:
-        return whole_of(value, batch) if isinstance(value, Tensor) else value
+        return batch_tensor(value, batch) if isinstance(value, Tensor) else value
 
-    given = rebuilt((args, kwargs), whole)
-    return as_samples(function_in_batch(function, wholes, False, *given), batch)
+    given = map_args((args, kwargs), whole)
+    return wrap_results(function_in_batch(function, wholes, False, *given), batch)
 
 
 def along(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
@@ -820,13 +822,13 @@ def along(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
     if dim is None:
         whole, dim = whole.flatten(1), 0
     given[first] = whole
-    given["dim"] = shifted(dim, own)
+    given["dim"] = shift_dim(dim, own)
     result = function_in_batch(function, along, False, bound.args, bound.kwargs)
     if given["dim"] == 1 and bound.arguments.get("keepdim") and whole.ndim == 2:
         result = result.view(batch.size, *(1,) * own)
     elif not own:
         result = result.view(batch.size)
-    return batched(result, batch)
+    return make_sample(result, batch)
 
 
 def never(text: str) -> FunctionRule:

@@ -34,7 +34,7 @@ class NoValues(Exception):  # noqa: N818 - no error where an operation catches i
     """A kernel asked for values that a tensor does not have in this form."""
 
 
-def rounded(values: Any) -> np.ndarray:
+def round_to_bfloat16(values: Any) -> np.ndarray:
     """Round float32 numbers to the nearest bfloat16, ties to even."""
     with np.errstate(over="ignore"):
         single = np.array(values, SINGLE)
@@ -71,12 +71,12 @@ class Bfloat16Array(np.ndarray):
     ) -> Any:
         refuse_kernels()
         if method == "at":
-            target = wide(inputs[0])
-            ufunc.at(target, *wide(inputs[1:]))
+            target = widen(inputs[0])
+            ufunc.at(target, *widen(inputs[1:]))
             inputs[0][...] = target
             return None
-        given = {} if out is None else {"out": wide(out)}
-        result = getattr(ufunc, method)(*wide(inputs), **wide(named), **given)
+        given = {} if out is None else {"out": widen(out)}
+        result = getattr(ufunc, method)(*widen(inputs), **widen(named), **given)
         if out is not None:
             for target, values in zip(out, given["out"], strict=True):
                 target[...] = values
@@ -92,22 +92,22 @@ class Bfloat16Array(np.ndarray):
             return super().__array_function__(func, types, args, kwargs)
         refuse_kernels()
         if func is np.copyto:
-            taken = wide(args[0])
-            np.copyto(taken, *wide(args[1:]), **wide(kwargs))
+            taken = widen(args[0])
+            np.copyto(taken, *widen(args[1:]), **widen(kwargs))
             args[0][...] = taken
             return None
-        result = func(*wide(args), **wide(kwargs))
+        result = func(*widen(args), **widen(kwargs))
         return bfloat16(result) if getattr(result, "dtype", None) == BFLOAT16 else result
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        super().__setitem__(key, rounded(wide(value)))
+        super().__setitem__(key, round_to_bfloat16(widen(value)))
 
     def __getitem__(self, key: Any) -> Any:
         part = super().__getitem__(key)
         return part if isinstance(part, np.ndarray) else bfloat16(part)
 
     def __reduce_ex__(self, protocol: Any) -> Any:  # a pickle of NumPy's keeps no byte order
-        return of_bits, (bits_of(self),)
+        return from_bits, (to_bits(self),)
 
     def fill(self, value: Any) -> None:
         """Store one number everywhere."""
@@ -124,7 +124,7 @@ def in_float32(name: str) -> Any:
 
     def method(self: Bfloat16Array, *args: Any, **named: Any) -> Any:
         refuse_kernels()
-        return getattr(wide(self), name)(*wide(args), **named)
+        return getattr(widen(self), name)(*widen(args), **named)
 
     return method
 
@@ -148,49 +148,49 @@ def refuse_kernels() -> None:
         raise NoValues
 
 
-def wide(value: Any) -> Any:
+def widen(value: Any) -> Any:
     """An array as ordinary float32; also each array in a sequence or dict."""
     if isinstance(value, np.ndarray):
         plain = value.view(np.ndarray)
         return plain.astype(SINGLE) if plain.dtype == BFLOAT16 else value
     if type(value) in (list, tuple):
-        return type(value)(map(wide, value))
-    return {k: wide(v) for k, v in value.items()} if isinstance(value, dict) else value
+        return type(value)(map(widen, value))
+    return {k: widen(v) for k, v in value.items()} if isinstance(value, dict) else value
 
 
 def bfloat16(values: Any) -> Bfloat16Array:
     """Numbers as an array of bfloat16, with the dimensions in the same order in memory."""
     plain = values.view(np.ndarray) if isinstance(values, np.ndarray) else values
-    return rounded(plain).astype(BFLOAT16).view(Bfloat16Array)
+    return round_to_bfloat16(plain).astype(BFLOAT16).view(Bfloat16Array)
 
 
-def bits_of(array: np.ndarray) -> np.ndarray:
+def to_bits(array: np.ndarray) -> np.ndarray:
     """The 16 bits of each number, as files hold them: the upper half of its float32."""
-    bits: np.ndarray = (wide(array).view(np.uint32) >> np.uint32(16)).astype(np.uint16)
+    bits: np.ndarray = (widen(array).view(np.uint32) >> np.uint32(16)).astype(np.uint16)
     return bits
 
 
-def of_bits(bits: np.ndarray) -> Bfloat16Array:
-    """The array whose bits these are: the inverse of `bits_of`."""
+def from_bits(bits: np.ndarray) -> Bfloat16Array:
+    """The array whose bits these are: the inverse of `to_bits`."""
     return bfloat16((bits.astype(np.uint32) << np.uint32(16)).view(SINGLE))
 
 
-def reread(array: np.ndarray, kind: np.dtype) -> np.ndarray:
+def reinterpret(array: np.ndarray, kind: np.dtype) -> np.ndarray:
     """Reinterpret the bytes of bfloat16 as another dtype, or the other way round.
 
     This copies, for the memory holds float32.
     """
     if kind == BFLOAT16:
-        return of_bits(np.ascontiguousarray(array).view(np.uint16))
-    return bits_of(array).view(kind)
+        return from_bits(np.ascontiguousarray(array).view(np.uint16))
+    return to_bits(array).view(kind)
 
 
-def entered(array: np.ndarray) -> np.ndarray:
+def with_shared_dtype(array: np.ndarray) -> np.ndarray:
     """A new array of the dtype, rounded; an array of bfloat16 stays as it is."""
     return array if isinstance(array, Bfloat16Array) else bfloat16(array)
 
 
 def cast(array: Any, dtype: Any, *args: Any, **named: Any) -> np.ndarray:
     """``array.astype``, also to bfloat16."""
-    copy: np.ndarray = wide(array).astype(SINGLE if dtype == BFLOAT16 else dtype, *args, **named)
+    copy: np.ndarray = widen(array).astype(SINGLE if dtype == BFLOAT16 else dtype, *args, **named)
     return bfloat16(copy) if dtype == BFLOAT16 else copy

@@ -34,35 +34,35 @@ class _Ours(dict[str, bool]):
 ours = _Ours()
 
 
-def climb(frame: FrameType | None) -> Site | None:
+def find_site(frame: FrameType | None) -> Site | None:
     """The site of the innermost user's frame, from ``frame`` outwards."""
     while frame is not None and ours[frame.f_code.co_filename]:
         frame = frame.f_back
     return None if frame is None else (frame.f_code, frame.f_lasti)
 
 
-def here() -> Site | None:
+def current_site() -> Site | None:
     """The user's line that is being executed, or that calls one of our modules."""
     site: Site | bool | None = mode.enabled
-    return site if isinstance(site, tuple) else climb(sys._getframe(1))
+    return site if isinstance(site, tuple) else find_site(sys._getframe(1))
 
 
-def wrote(cell: list[Any], name: str) -> None:
+def count_write(cell: list[Any], name: str) -> None:
     """Count a write by the operation ``name`` in the version cell of the memory written to."""
     cell[0] = (cell[0] if cell.__class__ is list else cell.version) + 1  # type: ignore[attr-defined]
-    cell[1] = (name, here())
+    cell[1] = (name, current_site())
 
 
-def at(site: Site | None) -> str:
+def at_site(site: Site | None) -> str:
     """` at file:line`, and below it the line itself if it can be read."""
     if site is None:
         return ""
     found = call_site_at(site)
     text = f"\n      {found.source}" if found.source else ""
-    return f" at {shown(found.file)}:{found.line}{text}"
+    return f" at {relative_path(found.file)}:{found.line}{text}"
 
 
-def shown(path: str) -> str:
+def relative_path(path: str) -> str:
     """A file's path as messages show it: relative to the working directory, if it lies in it.
 
     A notebook's cell is named as in tracebacks, not by its temporary file.
@@ -107,7 +107,7 @@ class CallSite(NamedTuple):
         return linecache.getline(self.file, self.line).strip()
 
     def __str__(self) -> str:
-        where = f"{shown(self.file)}:{self.line}"
+        where = f"{relative_path(self.file)}:{self.line}"
         if not self.function.startswith("<"):
             where += f", in {self.function}"
         return f"{where}: {self.source}" if self.source else where
@@ -190,13 +190,13 @@ def path_of(modules: list[Any]) -> str:
     return f"{text} ({type(modules[-1]).__name__})" if named else text
 
 
-def operation(node: Any) -> str:
+def operation_name(node: Any) -> str:
     """The name of a node's operation in messages."""
     op = getattr(type(node), "op", None)
     return node.name() if op is None else str(op.known_as)
 
 
-def about_operands(operands: dict[str, Any], *more: str) -> str:
+def describe_operands(operands: dict[str, Any], *more: str) -> str:
     """The part of a message that tells the operands' shapes and which lines made them.
 
     Args:
@@ -216,19 +216,19 @@ def about_operands(operands: dict[str, Any], *more: str) -> str:
         leaf = t.requires_grad and view is None
         maker = "a leaf" if leaf else "not made by a recorded operation"
         if node is not None:
-            maker = f"made by {operation(node)}{at(node._site)}"
+            maker = f"made by {operation_name(node)}{at_site(node._site)}"
         kind = "" if str(t.dtype) == "torch.float32" else f" and dtype {t.dtype.name}"
         parts.append(f"{called} has shape {list(t.shape)}{kind}, {maker}")
     return paragraph(*parts, *more)
 
 
-def tell_operands(error: Exception, /, **operands: Any) -> Exception:
-    """Append the text of `about_operands` to an error."""
-    error.args = (str(error) + about_operands(operands),)
+def note_operands(error: Exception, /, **operands: Any) -> Exception:
+    """Append the text of `describe_operands` to an error."""
+    error.args = (str(error) + describe_operands(operands),)
     return error
 
 
-def about_range(holder: str, things: str, count: int, name: str, numbers: Any) -> str:
+def describe_range(holder: str, things: str, count: int, name: str, numbers: Any) -> str:
     """How many things a tensor holds, and which numbers another one asks for."""
     return paragraph(
         f"{holder} has {count} {things}, 0 to {count - 1}",

@@ -7,8 +7,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from nanotorch._core.arguments import as_int, combination, place_of, refused
-from nanotorch.names.lookup import told
+from nanotorch._core.arguments import as_int, find_argument, form_error, wrong_type
+from nanotorch.names.lookup import reason_text
 
 # Classes that print as PyTorch's, as scripts that print ``type(x)`` expect.
 
@@ -35,7 +35,7 @@ class OfC(Shown):
         return cls.__qualname__.rpartition(".")[2]
 
 
-def whole(kind: Any) -> Any:
+def shown_as_one(kind: Any) -> Any:
     """Show inherited methods as the class's own: in PyTorch these classes are one."""
     for part in kind.__mro__[1:]:
         if part.__module__.startswith("nanotorch"):
@@ -135,7 +135,7 @@ class AbsentDtype(dtype):
     def _numpy(self) -> NoReturn:  # type: ignore[override]
         from nanotorch.names.scope import why_not  # which few programs need
 
-        raise OutOfScopeError(f"{self!r} is {told(why_not('', self.name) or '')}")
+        raise OutOfScopeError(f"{self!r} is {reason_text(why_not('', self.name) or '')}")
 
     char = _numpy
 
@@ -179,10 +179,10 @@ def as_dtype(value: Any) -> dtype:
     for kind, meant in ((float, float64), (int, int64), (bool, bool_)):
         if value is kind:
             return meant
-    raise refused(value, "torch.dtype", place_of(value, "dtype"))
+    raise wrong_type(value, "torch.dtype", find_argument(value, "dtype"))
 
 
-def of_array(array: Any) -> dtype:
+def dtype_of(array: Any) -> dtype:
     """The dtype of an ndarray.
 
     Raises:
@@ -198,13 +198,13 @@ def of_array(array: Any) -> dtype:
     return found
 
 
-def entered(array: Any) -> Any:
+def with_shared_dtype(array: Any) -> Any:
     """An array from outside, with the dtype object that all tensors of this dtype share.
 
     The engine compares dtypes by identity. NumPy has equal dtypes that are other objects: from
     pickles, with metadata, or with another name in C. NumPy's functions pass such a dtype on.
     """
-    own = of_array(array)._numpy
+    own = dtype_of(array)._numpy
     return array if array.dtype is own else array.view(own)
 
 
@@ -281,18 +281,18 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     except AttributeError:
         position = 1 + isinstance(type1, dtype)
         place = "promote_types", f"type{position}", position
-        raise refused((type1, type2)[position - 1], "torch.dtype", place) from None
+        raise wrong_type((type1, type2)[position - 1], "torch.dtype", place) from None
     return OF_NUMPY[np.promote_types(type1._numpy, type2._numpy)]
 
 
-def of_number(value: Number | np.generic) -> dtype:
+def dtype_of_number(value: Number | np.generic) -> dtype:
     """The dtype of a Python number in type promotion."""
     if isinstance(value, bool):
         return bool_
     return int64 if isinstance(value, int) else default.dtype
 
 
-def refuse_beyond(value: Number) -> None:
+def check_integer_range(value: Number) -> None:
     """Refuse an integer that no dtype can hold, not even an unsigned one."""
     if isinstance(value, int) and not -(2**63) <= value < 2**64:
         below = "can't convert negative int to unsigned"
@@ -301,11 +301,11 @@ def refuse_beyond(value: Number) -> None:
 
 def array_of_number(value: Number, kind: np.dtype) -> np.ndarray:
     """A Python number as a 0-d array; an integer out of range wraps around."""
-    refuse_beyond(value)
+    check_integer_range(value)
     return np.array(value).astype(kind)
 
 
-def unpromoted(*names: str) -> RuntimeError:
+def promotion_error(*names: str) -> RuntimeError:
     """The error for an integer that only an unsigned dtype can hold, next to another dtype."""
     return RuntimeError(
         "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
@@ -327,18 +327,18 @@ def result_type(arrays: Iterable[Any]) -> dtype:
     largest = 0
     for a in arrays:
         if isinstance(a, (bool, int, float, np.generic)):
-            rank, kind = 2, of_number(a)
+            rank, kind = 2, dtype_of_number(a)
             largest = max(largest, a) if isinstance(a, int) else largest
         else:
-            rank, kind = (0 if a.ndim else 1), of_array(a)
+            rank, kind = (0 if a.ndim else 1), dtype_of(a)
         held = ranks[rank]
         ranks[rank] = kind if held is None else promote_types(held, kind)
     result: dtype | None = None
     for held in ranks:
         if held is not None and (result is None or held.category > result.category):
             if largest >= 2**63 and held is ranks[2] is int64 and result is bool_:
-                refuse_beyond(largest)
-                raise unpromoted("Bool", "UInt64")
+                check_integer_range(largest)
+                raise promotion_error("Bool", "UInt64")
             result = held if result is None else promote_types(result, held)
     return result if result is not None else default.dtype
 
@@ -381,7 +381,7 @@ class _Limits:
 def _checked(name: str, kind: Any) -> dtype:
     """Check the argument of `iinfo` and `finfo`."""
     if not isinstance(kind, dtype):
-        raise refused(kind, "torch.dtype", (name, "type", 1))
+        raise wrong_type(kind, "torch.dtype", (name, "type", 1))
     return kind
 
 
@@ -485,7 +485,7 @@ class device(metaclass=OfC):  # noqa: N801 - PyTorch's name
         if isinstance(type, device) and index is None:
             self.type, self.index = type.type, type.index
         elif isinstance(type, str):
-            self.type, self.index = parsed(type)
+            self.type, self.index = parse_device(type)
             if index is not None:
                 if self.index is not None:
                     raise RuntimeError(
@@ -498,7 +498,7 @@ class device(metaclass=OfC):  # noqa: N801 - PyTorch's name
         elif index is None and isinstance(type, int) and not isinstance(type, bool):
             self.type, self.index = "cuda", type
         else:
-            raise combination("device", () if type is None else (type,), FORMS)
+            raise form_error("device", () if type is None else (type,), FORMS)
 
     def __repr__(self) -> str:
         index = "" if self.index is None else f", index={self.index}"
@@ -531,7 +531,7 @@ class device(metaclass=OfC):  # noqa: N801 - PyTorch's name
         pass
 
 
-def parsed(text: str) -> tuple[str, int | None]:
+def parse_device(text: str) -> tuple[str, int | None]:
     """The type and the index in a text such as ``cuda:1``."""
     if not text:
         raise RuntimeError("Device string must not be empty")
@@ -558,7 +558,7 @@ def require_cpu(where: Any) -> None:
     if where is None or where is CPU:
         return
     if isinstance(where, bool) or not isinstance(where, (str, int, device)):
-        raise refused(where, "torch.device")
+        raise wrong_type(where, "torch.device")
     kind = device(where).type
     if kind != "cpu":
         raise absent(kind)

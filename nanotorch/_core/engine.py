@@ -28,8 +28,8 @@ from nanotorch._core.graph import (
     accumulating,
     accumulator_edge,
     anomaly,
+    can_take,
     copy_like,
-    is_alone,
     references,
 )
 from nanotorch._core.sums import sum_over, sum_rows
@@ -48,7 +48,7 @@ def lower(g: Any, graph: bool) -> Any:
     return g if g is None or graph else g._array
 
 
-def for_hooks(node: Node, arrived: Sequence[Any]) -> tuple[Any, ...]:
+def hook_arguments(node: Node, arrived: Sequence[Any]) -> tuple[Any, ...]:
     """The gradients of a node's outputs as its hooks get them."""
     count = node._visible_outputs or len(arrived)
     return tuple(lift(g) for g in (*arrived, *(None,) * count)[:count])
@@ -73,7 +73,7 @@ def call_tensor_hooks(hooks: NodeHooks, arrived: list[Any], graph: bool) -> list
 def call_before_hooks(node: Node, arrived: list[Any], graph: bool) -> list[Any]:
     """Call the node's prehooks; each may replace all the gradients that arrived."""
     for hook in list(node.own_hooks().before.values()):
-        given = for_hooks(node, arrived)
+        given = hook_arguments(node, arrived)
         result = hook(given)
         if result is not None:
             check_replacements(hook, result, given)
@@ -85,7 +85,7 @@ def call_after_hooks(
     node: Node, grads: Sequence[Any], arrived: list[Any], graph: bool
 ) -> Sequence[Any]:
     """Call the node's hooks after it ran; each may replace all the gradients it made."""
-    outputs = for_hooks(node, arrived)
+    outputs = hook_arguments(node, arrived)
     for hook in list(node.own_hooks().after.values()):
         given = tuple(lift(g) for g in grads)
         result = hook(given, outputs)
@@ -221,7 +221,7 @@ def add(held: list[Any], k: int, g: Any, owned: bool) -> None:
         held[k], held[k + 1] = before + g, True
 
 
-def to_write(g: Any) -> Any:
+def writable(g: Any) -> Any:
     """The gradient, copied if it is read-only: hooks may write to it."""
     return np.array(g) if g.__class__ is ndarray and not g.flags.writeable else g
 
@@ -240,7 +240,7 @@ def count_consumers(roots: Iterable[Node]) -> dict[Any, int]:
     return consumers
 
 
-def leading_to(targets: Iterable[Node], nodes: Iterable[Node]) -> set[Node]:
+def nodes_leading_to(targets: Iterable[Node], nodes: Iterable[Node]) -> set[Node]:
     """Those of ``nodes``, all materialized, from which a path leads to one of ``targets``."""
     goals = set(targets)
     leading: set[Node] = set()
@@ -338,7 +338,7 @@ class Sweep:
         self.goals: set[Node] = set()
         if captures is not None:
             goals = {edge[0] for edge in captures if edge[0] is not None}
-            self.needed = leading_to(goals, self.consumers)
+            self.needed = nodes_leading_to(goals, self.consumers)
             if accumulate:
                 self.needed |= goals
             else:
@@ -350,7 +350,7 @@ class Sweep:
             if node is not None:
                 if node not in self.waiting and not self.consumers[node]:
                     self.ready.push(node)
-                self.deliver(node, number, to_write(g), False)
+                self.deliver(node, number, writable(g), False)
 
     @classmethod
     def from_quick_sweep(
@@ -365,7 +365,7 @@ class Sweep:
 
         Args:
             waiting, leaves: the gradients that have arrived at nodes and at leaves; a list as of
-                `start_of` for a node that may have several outputs.
+                `start_slots` for a node that may have several outputs.
             done: a sequence number: all nodes with a higher one have run.
         """
         self = cls([(root, None)], freed, False)
@@ -376,7 +376,7 @@ class Sweep:
         self.waiting = {n: held if n.multi else [held, False] for n, held in found.items()}
         for held in self.waiting.values():
             for k in range(0, len(held), 2):
-                held[k] = to_write(held[k])
+                held[k] = writable(held[k])
         self.done = done
         return self
 
@@ -581,7 +581,7 @@ def quick_sweep(root: Any, number: int, first: Any, freed: FreedValues | None) -
         freed: takes the place of saved values once they are used; None keeps them.
     """
     # The gradients that have arrived at nodes; a list for nodes that may have several outputs.
-    waiting: dict[Node, Any] = {root: start_of(root, number, first) if root.multi else first}
+    waiting: dict[Node, Any] = {root: start_slots(root, number, first) if root.multi else first}
     todo: list[tuple[int, Any]] = []  # a heap of these nodes, except the one that runs next
     leaves: dict[Tensor, Any] = {}  # the gradients that have arrived at leaves
     watched: list[Any] = []  # nodes and leaves that `Sweep` has to serve
@@ -608,15 +608,15 @@ def quick_sweep(root: Any, number: int, first: Any, freed: FreedValues | None) -
             raise
     else:
         if not watched:
-            del g  # so that a leaf can take it over: `settle` counts references
-            settle(leaves)
+            del g  # so that a leaf can take it over: `accumulate_leaves` counts references
+            accumulate_leaves(leaves)
             return
         done = node._sequence
         if node not in waiting:
             # The node has run. A `Recorded` has then also done the work of the nodes that `unfold`
             # would make of it, whose numbers are less than one below its own. A node that had
             # materialized before runs alone: the nodes next to it run one by one.
-            done = math.nextafter(done, 0) if back is pass_back else done - 1
+            done = math.nextafter(done, 0) if back is run_materialized else done - 1
         sweep = Sweep.from_quick_sweep((root, number), freed, waiting, leaves, done)
     sweep.run()
 
@@ -649,7 +649,7 @@ def send(
         if target._history is not LEAF and (target._is_watched() or not target.is_leaf):
             watched.append(target)
     elif target not in waiting:
-        waiting[target] = start_of(target, number, g) if target.multi else g
+        waiting[target] = start_slots(target, number, g) if target.multi else g
         heappush(todo, (-target._sequence, target))
     elif target.multi:
         add(waiting[target], 2 * number, g, False)
@@ -657,14 +657,14 @@ def send(
         waiting[target] = waiting[target] + g
 
 
-def start_of(target: Any, number: int, g: Any) -> list[Any]:
+def start_slots(target: Any, number: int, g: Any) -> list[Any]:
     """A node's list in ``waiting``, with a gradient for one output: see ``held`` of `add`."""
     held = [None, False] * len(target._outputs)
     held[2 * number] = g
     return held
 
 
-def pass_back(
+def run_materialized(
     node: Node, g: Any, waiting: dict[Any, Any], todo: list[tuple[int, Any]],
     leaves: dict[Tensor, Any], watched: list[Any], freed: FreedValues | None,
 ) -> None:  # fmt: skip
@@ -693,10 +693,10 @@ def send_all(
             send(grads[position], node, position, history, waiting, todo, leaves, watched)
 
 
-Node._back = staticmethod(pass_back)
+Node._back = staticmethod(run_materialized)
 
 
-def settle(leaves: dict[Tensor, Any]) -> None:
+def accumulate_leaves(leaves: dict[Tensor, Any]) -> None:
     """Add the sums for the leaves to their gradients."""
     with accumulating:
         while leaves:
@@ -704,7 +704,7 @@ def settle(leaves: dict[Tensor, Any]) -> None:
             if leaf._history is LEAF and leaf._grad is None:
                 array = leaf._array
                 # Two references if nobody else holds `g`: from this variable and from the call.
-                if references(g) != 2 or not is_alone(g, array):
+                if references(g) != 2 or not can_take(g, array):
                     g = copy_like(g, array)
                 leaf._grad = wrap(g)
             elif leaf.requires_grad:  # the user may have turned it off since

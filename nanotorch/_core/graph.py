@@ -11,11 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core.bfloat16 import entered
-from nanotorch._core.call_site import about_operands, at, climb, operation, paragraph, warn, wrote
-from nanotorch._core.dtypes import C_NAMES, OF_NUMPY, can_cast, of_array
+from nanotorch._core.bfloat16 import with_shared_dtype
+from nanotorch._core.call_site import (
+    at_site,
+    count_write,
+    describe_operands,
+    find_site,
+    operation_name,
+    paragraph,
+    warn,
+)  # fmt: skip
+from nanotorch._core.dtypes import C_NAMES, OF_NUMPY, can_cast, dtype_of
 from nanotorch._core.grad_mode import InferenceCell, mode, of_inference, refuse_write
-from nanotorch._core.layout import EXPANDED, check_places, is_dense, repeats
+from nanotorch._core.layout import EXPANDED, check_overlap, has_overlap, is_dense
 
 new_object = object.__new__  # makes one without the call of its `__init__`
 Tensor = Any  # that of the module `tensor`, which imports this one
@@ -159,12 +167,12 @@ class FreedValues:
     __slots__ = ("site",)
 
     def __init__(self) -> None:
-        self.site = climb(sys._getframe(2))
+        self.site = find_site(sys._getframe(2))
 
     def error(self, node: "Node") -> RuntimeError:
         """The error for using them again."""
-        saved = f"{operation(node)} saved values{at(node._site)}"
-        freed = f"a backward pass used and freed them{at(self.site)}"
+        saved = f"{operation_name(node)} saved values{at_site(node._site)}"
+        freed = f"a backward pass used and freed them{at_site(self.site)}"
         return RuntimeError(FREED + paragraph(saved, freed))
 
 
@@ -390,14 +398,14 @@ def accumulate_into(variable: Any, g: Any, owned: bool) -> None:
         add_reshaped(variable, variable._lift(g))
     elif held is not None:
         if not array.flags.c_contiguous:
-            check_places(array)
+            check_overlap(array)
         np.add(array, g, out=array, casting="same_kind")
         held._cell[0] += 1
     else:
-        variable._grad = variable._lift(g if owned and is_alone(g, array) else copy_like(g, array))
+        variable._grad = variable._lift(g if owned and can_take(g, array) else copy_like(g, array))
 
 
-def is_alone(g: Any, array: np.ndarray) -> bool:
+def can_take(g: Any, array: np.ndarray) -> bool:
     """Whether nobody else holds the memory of ``g``, and it has the strides of ``array``."""
     if g.__class__ is not array.__class__ or g.strides != array.strides or g.shape != array.shape:
         return False
@@ -409,7 +417,7 @@ def is_alone(g: Any, array: np.ndarray) -> bool:
 def copy_like(g: Any, array: np.ndarray) -> np.ndarray:
     """A copy of ``g`` with the strides of ``array``; contiguous if those leave gaps."""
     if array.ndim < 2 or (g.strides == array.strides and g.flags.c_contiguous):
-        return np.array(g) if array.__class__ is np.ndarray else entered(g[...]).copy("K")
+        return np.array(g) if array.__class__ is np.ndarray else with_shared_dtype(g[...]).copy("K")
     copy = np.empty_like(array, g.dtype, "K" if is_dense(array) else "C")
     copy[...] = g
     return copy
@@ -528,10 +536,12 @@ def modified_error(
     where = ""
     if maker is not None and not isinstance(maker, AccumulateGrad):
         where = f", which is output {number} of {short_name(maker)},"
-    parts = [] if node is None else [f"{operation(node)} saved it as {name}{at(node._site)}"]
+    parts = []
+    if node is not None:
+        parts = [f"{operation_name(node)} saved it as {name}{at_site(node._site)}"]
     if cell[1] is not None:
         writer, site = cell[1]
-        parts.append(f"{writer} changed it{at(site)}")
+        parts.append(f"{writer} changed it{at_site(site)}")
     return RuntimeError(
         MODIFIED.format(type=kind, shape=shape, origin=where, **versions)
         + (HINT_ABOVE if anomaly.enabled else HINT_ANOMALY)
@@ -570,7 +580,7 @@ TEXTS = {
 }
 
 
-def refused_write(origin: str, edge: Edge | None, *, indirect: bool) -> RuntimeError:
+def view_write_error(origin: str, edge: Edge | None, *, indirect: bool) -> RuntimeError:
     """The error for a write to a view of this origin.
 
     Args:
@@ -620,13 +630,9 @@ class View:
     __slots__ = ("base", "base_array", "history", "origin", "steps", "version")
 
     def __init__(
-        self,
-        base: Tensor,
-        steps: tuple[Step, ...],
-        version: int,
-        origin: str,
+        self, base: Tensor, steps: tuple[Step, ...], version: int, origin: str,
         base_array: np.ndarray | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.base, self.steps, self.version, self.origin = base, steps, version, origin
         self.history: Any = None
         self.base_array = base._array if base_array is None else base_array
@@ -668,7 +674,7 @@ def make_view(out: Tensor, source: Tensor, step: Step, recording: Any) -> View |
     return made
 
 
-def take_steps(steps: Sequence[Step], start: Any) -> Any:
+def replay_steps(steps: Sequence[Step], start: Any) -> Any:
     """Take the steps from a base (or an ndarray of its shape) to the view."""
     for function, arguments, number in steps:
         start = function(start, *arguments)
@@ -722,13 +728,13 @@ def view_history(tensor: Tensor) -> Any:
     own = history is not None and history is not LEAF
     if version != view.version and (own or view.base.requires_grad):
         if view.origin is not TRACKED:
-            raise refused_write(view.origin, tensor._edge, indirect=True)
+            raise view_write_error(view.origin, tensor._edge, indirect=True)
         former = tensor._edge
         view.history = AsStridedBackward0(view)
         if tensor._leaf_hooks is not None:
             tensor._leaf_hooks.clear()  # it is a leaf no longer
         if tensor._retains_grad:
-            retain_anew(tensor, former)
+            move_retain_grad(tensor, former)
         view.version = version
     history = view.history
     if history is None:
@@ -791,7 +797,7 @@ class AsStridedBackward0(Node):
         before, mode.enabled = mode.enabled, True
         onlooker, anomaly.onlooker = anomaly.onlooker, None
         try:
-            out = take_steps(view.steps_now(), stand_in)
+            out = replay_steps(view.steps_now(), stand_in)
         finally:
             mode.enabled, anomaly.onlooker = before, onlooker
         self.chain: list[tuple[Node, int]] = []
@@ -846,7 +852,7 @@ class CopySlices(Node):
             raise self._saved.error(self)
         (write,) = self._saved
         rest = self.copy_of(g if graph else np.asarray(g))
-        part = take_steps(self.steps, rest)
+        part = replay_steps(self.steps, rest)
         before = part.clone() if graph else np.array(part)
         results = list(write.apply([before], graph))
         through, results[self.position] = results[self.position], rest
@@ -855,7 +861,7 @@ class CopySlices(Node):
         elif through is None:
             part[...] = 0
         else:
-            check_places(part)
+            check_overlap(part)
             part[...] = through
         return results
 
@@ -900,8 +906,8 @@ def check_memory(tensor: Tensor, expanded: str | None = None) -> None:
     if tensor._writes is not None:
         refuse_write(tensor._writes)
     if expanded is None:
-        check_places(tensor._array)
-    elif expanded and repeats(tensor._array):
+        check_overlap(tensor._array)
+    elif expanded and has_overlap(tensor._array):
         form = "indices] = tensor" if "put" in expanded else "mask] = scalar"
         warn(EXPANDED.format(expanded, form))
 
@@ -911,20 +917,20 @@ def refuse_history(tensor: Tensor) -> None:
     view = tensor._view
     if view is None:
         if tensor.requires_grad and tensor._edge is None:
-            raise leaf_write(tensor)
+            raise leaf_write_error(tensor)
         return
     if view.origin is not TRACKED and tensor.requires_grad:
-        raise refused_write(view.origin, tensor._edge, indirect=False)
+        raise view_write_error(view.origin, tensor._edge, indirect=False)
     if view.base._edge is None and tensor.requires_grad:
-        raise leaf_write(tensor, "view of a ")
+        raise leaf_write_error(tensor, "view of a ")
     if tensor._edge is None and tensor.requires_grad:
         # As PyTorch does, refuse this even if a write to the base has given the view a history.
-        raise leaf_write(tensor)
+        raise leaf_write_error(tensor)
 
 
-def leaf_write(tensor: Tensor, view: str = "") -> RuntimeError:
+def leaf_write_error(tensor: Tensor, view: str = "") -> RuntimeError:
     """The error for a recorded write to a leaf."""
-    return RuntimeError(LEAF_WRITE.format(view) + about_operands({"input": tensor}, ALLOWED))
+    return RuntimeError(LEAF_WRITE.format(view) + describe_operands({"input": tensor}, ALLOWED))
 
 
 def write(tensor: Tensor, values: np.ndarray, name: str, c_names: bool = False) -> None:
@@ -941,14 +947,14 @@ def write(tensor: Tensor, values: np.ndarray, name: str, c_names: bool = False) 
             f"{list(values.shape)}"
         )
     if values.dtype != array.dtype:
-        from_, to = of_array(values), of_array(array)
+        from_, to = dtype_of(values), dtype_of(array)
         if not can_cast(from_, to):
             into = C_NAMES[to.name] if c_names else to.char
             raise RuntimeError(
                 f"result type {from_.char} can't be cast to the desired output type {into}"
             )
     array[...] = values
-    wrote(tensor._writes or tensor._cell, name)
+    count_write(tensor._writes or tensor._cell, name)
 
 
 def rebase(tensor: Tensor, node: Node, number: int = 0, position: int = 0) -> None:
@@ -963,14 +969,14 @@ def rebase(tensor: Tensor, node: Node, number: int = 0, position: int = 0) -> No
         before = tensor._edge
         tensor._come_from((node, number))
         if tensor._retains_grad:
-            retain_anew(tensor, before)
+            move_retain_grad(tensor, before)
         return
     refuse_rebase(tensor)
     base = view.base
     before = base._edge
     base._come_from((CopySlices(base, node.materialize(), view.steps_now(), position), 0))
     if base._retains_grad:
-        retain_anew(base, before)
+        move_retain_grad(base, before)
     view.version = -1  # so that `view_history` takes a new one from the base
     now = edge_of(tensor)[0]
     if now is not None:
@@ -981,10 +987,10 @@ def refuse_rebase(tensor: Tensor) -> None:
     """Refuse a write that gives a history to a view that is not `TRACKED`."""
     view = tensor._view
     if view is not None and view.origin is not TRACKED:
-        raise refused_write(view.origin, tensor._edge, indirect=False)
+        raise view_write_error(view.origin, tensor._edge, indirect=False)
 
 
-def retain_anew(tensor: Tensor, former: Edge | None) -> None:
+def move_retain_grad(tensor: Tensor, former: Edge | None) -> None:
     """After a write to a tensor: move its `retain_grad` from its former node to its new node."""
     if former is not None and tensor._edge is not None:
         (old, old_number), (node, number) = former, tensor._edge

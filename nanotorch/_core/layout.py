@@ -13,7 +13,7 @@ from numpy.lib.stride_tricks import as_strided
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int
 from nanotorch._core.call_site import warn, warn_once
-from nanotorch._core.dtypes import CPU, Size, device, dtype, entered
+from nanotorch._core.dtypes import CPU, Size, device, dtype, with_shared_dtype
 from nanotorch._core.grad_mode import mode, new_cell
 
 # What a tensor's array is like: shape, dtype, strides, where it lives.
@@ -33,7 +33,7 @@ def normal_dim(dim: int, ndim: int) -> int:
     return dim % count
 
 
-def own_dim(dim: int, ndim: int) -> int:
+def existing_dim(dim: int, ndim: int) -> int:
     """`normal_dim` of a dimension that must exist: a 0-d tensor has none."""
     if not ndim:
         raise IndexError(f"Dimension specified as {as_int(dim)} but tensor has no dimensions")
@@ -139,12 +139,12 @@ class Layout:
         """
         if dim is None:
             return self.shape
-        return self._array.shape[own_dim(dim, self._array.ndim)]
+        return self._array.shape[existing_dim(dim, self._array.ndim)]
 
     def stride(self, dim: int | None = None) -> Any:
         """The steps between neighbours along each dimension, in elements."""
         strides = strides_of(self._array)
-        return strides if dim is None else strides[own_dim(dim, len(strides))]
+        return strides if dim is None else strides[existing_dim(dim, len(strides))]
 
     def dim(self) -> int:
         """The number of dimensions."""
@@ -242,7 +242,7 @@ def owner_of(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def reach(array: np.ndarray) -> int:
+def memory_length(array: np.ndarray) -> int:
     """The length, in elements, of the memory from the first element to the last; 0 for none."""
     steps = zip(array.shape, array.strides, strict=True)
     return (1 + sum((n - 1) * step // array.itemsize for n, step in steps)) if array.size else 0
@@ -251,16 +251,16 @@ def reach(array: np.ndarray) -> int:
 def whole_memory(array: np.ndarray) -> np.ndarray:
     """All bytes of the memory that ``array`` is a view of."""
     owner = owner_of(array)
-    if reach(owner) != owner.size:  # made by NumPy's `as_strided`: its base is no array
-        owner = as_strided(owner, (reach(owner),), (owner.itemsize,))
+    if memory_length(owner) != owner.size:  # made by NumPy's `as_strided`: its base is no array
+        owner = as_strided(owner, (memory_length(owner),), (owner.itemsize,))
     return owner.ravel("K").view(np.uint8)
 
 
-def copied(array: np.ndarray, memo: dict[Any, Any]) -> np.ndarray:
+def copy_with_memory(array: np.ndarray, memo: dict[Any, Any]) -> np.ndarray:
     """A copy of an array in a copy of its whole memory, which ``memo`` keeps for other views."""
     owner = owner_of(array)
-    if owner is not array and reach(owner) != owner.size:
-        return like(array)  # no array owns this memory
+    if owner is not array and memory_length(owner) != owner.size:
+        return compact_copy(array)  # no array owns this memory
     place = (MEMORY, id(owner))
     if place not in memo:
         memo[place] = (owner.copy("K"), owner)  # the owner lives as long as its identity is used
@@ -271,7 +271,7 @@ def copied(array: np.ndarray, memo: dict[Any, Any]) -> np.ndarray:
     return array.__class__(array.shape, array.dtype, whole_memory(memory), start, array.strides)
 
 
-def repeats(array: np.ndarray) -> bool:
+def has_overlap(array: np.ndarray) -> bool:
     """Whether several elements share a place."""
     if 0 not in array.strides or not array.size:
         return False
@@ -280,10 +280,10 @@ def repeats(array: np.ndarray) -> bool:
 
 def order_of(array: np.ndarray) -> Literal["C", "K"]:
     """NumPy's ``order`` for a new array like this one: "K" keeps the order in memory."""
-    return "C" if repeats(array) else "K"
+    return "C" if has_overlap(array) else "K"
 
 
-def like(array: np.ndarray) -> np.ndarray:
+def compact_copy(array: np.ndarray) -> np.ndarray:
     """A copy without gaps, with the dimensions in the same order in memory."""
     return array.copy(order_of(array))
 
@@ -296,7 +296,7 @@ def deep_copy(tensor: Any, memo: dict[Any, Any]) -> Any:
     if tensor.grad_fn is not None:
         raise RuntimeError(LEAVES_ONLY)
     out = memo[id(tensor)] = object.__new__(type(tensor))
-    out._array, out._cell = copied(tensor._array, memo), new_cell(1)
+    out._array, out._cell = copy_with_memory(tensor._array, memo), new_cell(1)
     out._set_flag(tensor.requires_grad)
     if tensor._grad is not None:
         out._grad = copy.deepcopy(tensor._grad, memo)
@@ -319,7 +319,7 @@ def reduced(tensor: Any) -> tuple[Any, ...]:
         segment = array.reshape(-1)
     else:
         start = address(array) - address(memory)
-        segment = array.__class__((reach(array),), array.dtype, memory, start)
+        segment = array.__class__((memory_length(array),), array.dtype, memory, start)
     args = (type(tensor), segment, array.shape, strides, tensor.requires_grad)
     return rebuilt, args, attributes_of(tensor) or None
 
@@ -333,7 +333,7 @@ def rebuilt(
 ) -> Any:
     """The tensor that `reduced` describes."""
     out = object.__new__(kind)
-    segment = entered(segment)
+    segment = with_shared_dtype(segment)
     if strides is None:
         out._array = segment.reshape(shape)
     else:
@@ -360,9 +360,9 @@ EXPANDED = (
 )
 
 
-def check_places(array: np.ndarray) -> None:
+def check_overlap(array: np.ndarray) -> None:
     """Refuse a write to memory that several elements share."""
-    if repeats(array):
+    if has_overlap(array):
         raise RuntimeError(OVERLAP)
 
 
@@ -649,7 +649,7 @@ class Exchange:
         """Make a tensor of the result of a NumPy function; a result of bools becomes uint8."""
         if array.dtype.kind == "b":
             array = array.astype(np.uint8)
-        return self._lift(dtypes.entered(array))
+        return self._lift(dtypes.with_shared_dtype(array))
 
     def cpu(self) -> Any:
         """The tensor itself: it is on the CPU."""

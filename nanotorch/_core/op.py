@@ -13,7 +13,7 @@ from typing import Any, TypeVar, overload
 import numpy as np
 
 from nanotorch._core import dtypes, op_source
-from nanotorch._core.anomaly import equip, note_origin
+from nanotorch._core.anomaly import install_watch, note_origin
 from nanotorch._core.arguments import (
     ABSENT,
     EMPTY,
@@ -22,21 +22,21 @@ from nanotorch._core.arguments import (
     Argument,
     LazySignature,
     arguments_of,
-    in_pytorchs_words,
+    as_pytorch_error,
+    find_argument,
     kernel_parameters,
-    lacking,
-    named,
+    merge_aliases,
+    missing_args,
     named_tuple,
-    parameters,
-    place_of,
-    refused,
-    surplus,
-    with_others,
-    without_wrapper,
+    parameter_names,
+    rename,
+    too_many,
+    unwrapped_kernel,
+    wrong_type,
 )
 from nanotorch._core.batched import NoValues, Shadow, in_batch
 from nanotorch._core.bfloat16 import cast
-from nanotorch._core.call_site import ours, tell_operands
+from nanotorch._core.call_site import note_operands, ours
 from nanotorch._core.dtypes import BFLOAT16, Number
 from nanotorch._core.engine import fit, send, send_all
 from nanotorch._core.grad_mode import InferenceCell, mode, of_inference
@@ -68,7 +68,7 @@ from nanotorch._core.graph import (
     write,
 )
 from nanotorch._core.layout import order_of, refuse_overlap
-from nanotorch._core.op_source import OPTIONS, SCALES, Options, former_order
+from nanotorch._core.op_source import OPTIONS, SCALES, Options, deprecated_order
 from nanotorch._core.out import CONVERTED, Out
 from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor, hooks, observers, opened, pack_all, wrap
@@ -147,7 +147,7 @@ def promote(
         if to_float and wanted.kind != "f":
             wanted = dtypes.default.numpy
         if wanted != HALF or not o.unrounded:
-            return list(operands), [in_dtype(a, wanted) for a in arrays]
+            return list(operands), [convert_dtype(a, wanted) for a in arrays]
     held: list[Any] = []
     for x in operands:
         if isinstance(x, Tensor):
@@ -178,24 +178,24 @@ def promote(
         x if isinstance(x, Tensor) else constant(h, one)
         for x, h, one in zip(operands, held, kinds, strict=True)
     ]
-    return tensors, [in_dtype(t._array, one) for t, one in zip(tensors, kinds, strict=True)]
+    return tensors, [convert_dtype(t._array, one) for t, one in zip(tensors, kinds, strict=True)]
 
 
-def in_dtype(array: Array, wanted: np.dtype) -> Array:
+def convert_dtype(array: Array, wanted: np.dtype) -> Array:
     """The array in a dtype; unlike `astype`, keeps the order of dimensions of expanded arrays."""
     return array if array.dtype == wanted else cast(array, wanted, order=order_of(array))
 
 
 def not_a_tensor(value: Any, name: str = "") -> TypeError:
     """PyTorch's message for an argument that should be a tensor, by its name if that is known."""
-    return refused(value, "Tensor", place_of(value, name))
+    return wrong_type(value, "Tensor", find_argument(value, name))
 
 
 # Functions that PyTorch accepts with two Python numbers: it makes a tensor of the first.
 OF_NUMBERS = ("add", "floor_divide", "mul", "sub", "true_divide")
 
 
-def of_numbers(a: Number, b: Number) -> np.dtype:
+def dtype_of_numbers(a: Number, b: Number) -> np.dtype:
     """The dtype of the tensor that the first of two Python numbers becomes.
 
     Raises:
@@ -203,18 +203,18 @@ def of_numbers(a: Number, b: Number) -> np.dtype:
         RuntimeError: for an integer that only an unsigned dtype can hold, beside another integer.
     """
     if not (a >= 2**63 or b >= 2**63):
-        return dtypes.of_number(a)._numpy
+        return dtypes.dtype_of_number(a)._numpy
     for value in (a, b):
-        dtypes.refuse_beyond(value)
+        dtypes.check_integer_range(value)
     large = [isinstance(value, int) and value >= 2**63 for value in (a, b)]
     if any(large) and not isinstance(a, float) and not isinstance(b, float):
-        raise dtypes.unpromoted(
+        raise dtypes.promotion_error(
             *(
-                "UInt64" if unsigned else dtypes.of_number(value).char
+                "UInt64" if unsigned else dtypes.dtype_of_number(value).char
                 for value, unsigned in zip((a, b), large, strict=True)
             )
         )
-    return dtypes.of_number(b if large[0] else a)._numpy
+    return dtypes.dtype_of_number(b if large[0] else a)._numpy
 
 
 def bare(o: "Op", *arguments: Any, **named: Any) -> Any:
@@ -227,7 +227,7 @@ def bare(o: "Op", *arguments: Any, **named: Any) -> Any:
         if any(isinstance(x, Shadow) for x in within):
             raise NoValues
         if o.name in OF_NUMBERS and all(isinstance(x, (bool, int, float)) for x in within[:2]):
-            first = dtypes.array_of_number(within[0], of_numbers(*within[:2]))
+            first = dtypes.array_of_number(within[0], dtype_of_numbers(*within[:2]))
             return o.functions[o.name](wrap(first), *within[1:], **named)
         if len(within):
             raise not_a_tensor(arguments[0])
@@ -266,15 +266,15 @@ def again(
         values = [*(given[key] for key in places), *more]
         if o.name not in SCALES:
             least = [o.arguments[key].default for key in places].count(EMPTY)
-            raise surplus(name, least - method, len(places) - method, len(values) - method)
+            raise too_many(name, least - method, len(places) - method, len(values) - method)
         scaled = any(given[key] is not o.arguments[key].default for key in o.statics)
         out_too = not method and o.out is not None
-        found |= former_order(name, places, values, scaled, method=method, out=out_too)
+        found |= deprecated_order(name, places, values, scaled, method=method, out=out_too)
     if named:
         defaults = {key: argument.default for key, argument in o.arguments.items()}
-        found = with_others(name, others, named, found, defaults)
+        found = merge_aliases(name, others, named, found, defaults)
     if missing := [key for key in given if key not in found and o.arguments[key].default is EMPTY]:
-        raise lacking(name, *missing)
+        raise missing_args(name, *missing)
     function = o.functions[called]
     if o.out is None or out is None:
         return function(**found)
@@ -285,17 +285,17 @@ def explain(o: "Op", operands: Sequence[Any], error: Exception, inplace: bool) -
     """An error of a kernel in PyTorch's words, with the origins of tensors that do not fit."""
     if isinstance(error.__cause__, NoValues):  # NumPy has wrapped it in an error of its own
         return error.__cause__
-    told = in_words(o, operands, in_pytorchs_words(error), inplace)
+    told = translate_error(o, operands, as_pytorch_error(error), inplace)
     named = list(zip(o.inputs, operands, strict=False))
     if o.variadic:
         named = [(f"{o.variadic}[{k}]", x) for k, x in enumerate(operands[0])]
     tensors = {n: x for n, x in named if isinstance(x, Tensor)}
     if isinstance(told, RuntimeError) and len(tensors) > 1:
-        tell_operands(told, **tensors)
+        note_operands(told, **tensors)
     return told
 
 
-def in_words(o: "Op", operands: Sequence[Any], error: Exception, inplace: bool) -> Exception:
+def translate_error(o: "Op", operands: Sequence[Any], error: Exception, inplace: bool) -> Exception:
     """An error of a kernel in PyTorch's words, where they differ from NumPy's."""
     if inplace and isinstance(error, NotImplementedError) and o.cast and not o.variadic:
         into = operands[0].dtype
@@ -493,7 +493,7 @@ class OpNode(Node):
     def __dir__(self) -> list[str]:
         names = super().__dir__()
         shown = [n for n in names if n[0] != "_" or n[:2] == "__" or n == "_sequence_nr"]
-        return [*shown, *(f"_saved_{saved_as(name, kind)}" for name, kind in self.op.recipe)]
+        return [*shown, *(f"_saved_{saved_name(name, kind)}" for name, kind in self.op.recipe)]
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_saved_"):
@@ -554,7 +554,7 @@ class Op(Declared, Options):
         self, kernel: Callable[..., Any], formulas: dict[str, Formula], **options: Any
     ) -> None:
         super().__init__(kernel)
-        self.called = without_wrapper(kernel)
+        self.called = unwrapped_kernel(kernel)
         if options.keys() - OPTIONS:
             raise TypeError(f"op {self.name}: unknown options {sorted(options.keys() - OPTIONS)}")
         vars(self).update(options)
@@ -564,13 +564,13 @@ class Op(Declared, Options):
         if unknown or not self.inputs:
             raise TypeError(f"op {self.name}: formulas for {sorted(unknown)}, inputs {self.inputs}")
         self.formulas = {n: formulas[n] for n in self.inputs if n in formulas}
-        self.needs = {n: parameters(f) for n, f in self.formulas.items()}
+        self.needs = {n: parameter_names(f) for n, f in self.formulas.items()}
         self.recipe = self._read_recipe()
 
     def source(self, called: str) -> str:
         with completing:
             if "NewNode" not in self.namespace:
-                complete(self)
+                make_node_class(self)
         return op_source.source(self, called)
 
     @cached_property
@@ -623,7 +623,7 @@ class Op(Declared, Options):
                 if name != "g" and name not in recipe:
                     recipe[name] = self._kind_of(name)
         # PyTorch's order, which hooks on saved tensors see: results come last.
-        return sorted(recipe.items(), key=lambda kept: (kept[1] in RESULTS, saved_as(*kept)))
+        return sorted(recipe.items(), key=lambda kept: (kept[1] in RESULTS, saved_name(*kept)))
 
     def _kind_of(self, name: str) -> str:
         """The kind of value that a parameter of a formula names."""
@@ -647,7 +647,7 @@ class Op(Declared, Options):
     def saved_value(self, node: OpNode, name: str) -> Any:
         """What the node keeps under ``name``, its own or PyTorch's."""
         for position, (kept, kind) in enumerate(self.recipe):
-            if name in (kept, saved_as(kept, kind)):
+            if name in (kept, saved_name(kept, kind)):
                 value = opened(node)[position]
                 if value is None or kind in ("static", "shape", "strides"):
                     return value
@@ -659,7 +659,7 @@ class Op(Declared, Options):
         raise AttributeError(f"'{type(node).__name__}' object has no attribute '_saved_{name}'")
 
 
-def saved_as(name: str, kind: str) -> str:
+def saved_name(name: str, kind: str) -> str:
     """PyTorch's name, after `_saved_`, of the value that formulas call ``name``."""
     if kind in SIZES:
         of = name.removesuffix(f"_{kind}")
@@ -716,7 +716,7 @@ def method(function: Any = None, *, public: bool = True, name: str | None = None
         # A function registered under two names keeps the first; a property shows no name.
         own = known_as if isinstance(f, property) else f.__name__
         if own != known_as and vars(Tensor).get(own) is not f:
-            named(f, known_as)
+            rename(f, known_as)
         setattr(Tensor, known_as, f)
         if public:
             PUBLIC[known_as] = f
@@ -740,14 +740,14 @@ def build(o: Op) -> Callable[..., Any]:
         namespace[f"grad_{name}"] = formula
     if o.fields:
         namespace["named_result"] = KINDS.get(o.known_as) or named_tuple(o.known_as, *o.fields)
-    equip(o)
-    function = namespace["this_function"] = generated(o, o.name)
+    install_watch(o)
+    function = namespace["this_function"] = lazy_function(o, o.name)
     if o.public:
         PUBLIC[o.name] = function
     if o.method:
-        setattr(Tensor, o.name, generated(o, METHOD + o.name))
+        setattr(Tensor, o.name, lazy_function(o, METHOD + o.name))
     if o.inplace:
-        inplace = generated(o, f"{METHOD}{o.name}_")
+        inplace = lazy_function(o, f"{METHOD}{o.name}_")
         if o.method:
             setattr(Tensor, f"{o.name}_", inplace)
     if o.dunder:
@@ -760,13 +760,13 @@ def new_node(name: str, like: Node) -> Any:
     o = OPS[name]
     with completing:
         if "NewNode" not in o.namespace:
-            complete(o)
+            make_node_class(o)
     node = o.namespace["NewNode"]()
     node._site = like._site
     return node
 
 
-def complete(o: Op) -> None:
+def make_node_class(o: Op) -> None:
     """Make the op's node class, before its first call."""
     base = {"op": o, "together": bool(o.variadic), "multi": o.multi or bool(o.results)}
     base["_visible_outputs"] = o.visible_outputs
@@ -776,11 +776,11 @@ def complete(o: Op) -> None:
         refusal = {"apply": without_derivative, "apply_bare": Node.apply_bare}
         inplace_kind = node_class(o.inplace_node, kind, keeps_values=False, **refusal)
     if o.formulas:
-        kind.apply_bare = generated(o, "apply_bare")
-        kind.apply_recorded = generated(o, "apply_recorded")
-        kind.by_name = staticmethod(generated(o, "by_name"))
+        kind.apply_bare = lazy_function(o, "apply_bare")
+        kind.apply_recorded = lazy_function(o, "apply_recorded")
+        kind.by_name = staticmethod(lazy_function(o, "by_name"))
         for name in ("plain_back", "careful_back"):
-            back = o.namespace[name] = generated(o, name)
+            back = o.namespace[name] = lazy_function(o, name)
             back.kind = kind
         # `quick_sweep` leaves two kinds of in-place nodes to `Sweep`: nodes without a derivative,
         # and nodes with a `CUT_OFF` edge.
@@ -806,7 +806,7 @@ def node_class(name: str, base: type, **attributes: Any) -> Any:
     return type(plain, (base,), {"_name": name, "__module__": "nanotorch.autograd", **attributes})
 
 
-def generated(o: Declared, name: str) -> Any:
+def lazy_function(o: Declared, name: str) -> Any:
     """A function of an op that is compiled at its first call.
 
     Most functions are never called, and to compile them all would take longer than the rest of the
@@ -814,7 +814,7 @@ def generated(o: Declared, name: str) -> Any:
     """
     plain, inplace = name.removeprefix(METHOD), name.endswith("_") and not name.startswith("__")
     known_as = o.inplace_name if inplace else plain
-    function = FunctionType(uncompiled.__code__, o.namespace, known_as)
+    function = FunctionType(compile_and_call.__code__, o.namespace, known_as)
     function.__qualname__ = known_as
     function.__kwdefaults__ = {"which": (o, name)}
     function.__module__, function.__doc__ = o.kernel.__module__, o.kernel.__doc__
@@ -828,12 +828,12 @@ def generated(o: Declared, name: str) -> Any:
     return function
 
 
-def uncompiled(*args: Any, which: tuple[Declared, str], **named: Any) -> Any:
+def compile_and_call(*args: Any, which: tuple[Declared, str], **named: Any) -> Any:
     """The code of every generated function until its first call, which compiles the function."""
-    return compiled(*which)(*args, **named)
+    return compile_function(*which)(*args, **named)
 
 
-def compiled(o: Declared, name: str) -> Any:
+def compile_function(o: Declared, name: str) -> Any:
     """Compile a function of an op; tracebacks and debuggers find its lines."""
     plain, source = name.removeprefix(METHOD), o.source(name)
     filename = f"<nanotorch op {o.name}: {name}>"
@@ -851,7 +851,7 @@ def compiled(o: Declared, name: str) -> Any:
     return function
 
 
-GLOBALS = {**RUNTIME, "compiled": compiled, "OPERANDS": OPERANDS}
+GLOBALS = {**RUNTIME, "compile_function": compile_function, "OPERANDS": OPERANDS}
 completing = threading.RLock()  # reentrant: a finalizer may call an operation inside
 
 # `2 * x` is `x * 2`, also in the order of its node's edges.
@@ -864,10 +864,10 @@ def install_operators(o: Op, function: Any) -> None:
         setattr(Tensor, f"__{o.dunder}__", function)
         return
     usual, reflected = f"__{o.dunder}__", f"__r{o.dunder}__"
-    setattr(Tensor, usual, generated(o, usual))
+    setattr(Tensor, usual, lazy_function(o, usual))
     if reflected not in vars(Tensor):
         same = usual if o.dunder in COMMUTATIVE else reflected
-        setattr(Tensor, reflected, o.functions[same] if same == usual else generated(o, same))
+        setattr(Tensor, reflected, o.functions[same] if same == usual else lazy_function(o, same))
     if o.inplace:
         inplace = o.functions[f"{METHOD}{o.name}_"]
 

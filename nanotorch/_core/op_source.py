@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core.arguments import EMPTY, METHOD, other_names, surplus
+from nanotorch._core.arguments import EMPTY, METHOD, argument_aliases, too_many
 from nanotorch._core.batched import Rule
 from nanotorch._core.call_site import warn_once
 from nanotorch._core.tensor import Tensor
@@ -111,7 +111,7 @@ DEPRECATED = (
 )
 
 
-def former_order(
+def deprecated_order(
     name: str,
     tensors: Sequence[str],
     values: Sequence[Any],
@@ -152,7 +152,7 @@ def former_order(
         or not all(isinstance(value, kinds.get(key, Tensor)) for key, value in found.items())
     ):
         count = len(tensors) - method
-        raise surplus(name, count, count, len(values) - method)
+        raise too_many(name, count, count, len(values) - method)
     named = [f"{'Number' if key in scales else 'Tensor'} {key}" for key in order]
     today = [f"Tensor {key}" for key in tensors]
     optional = [f"Number {key} = 1" for key in SCALES[name.removesuffix("_")]]
@@ -172,7 +172,7 @@ def unpack(o: Op, name: str, kind: str, *, graph: bool) -> list[str]:
         lines = [f"{name} = unpack_out({name}, node, {graph}, {o.number_of(name)})"]
     else:
         lines = [f"{name} = unpack_input({name}, node, {graph})"]
-    lines += as_the_kernel_saw(o, name, kind, graph=graph)
+    lines += restore_form(o, name, kind, graph=graph)
     return [f"if {name} is not None:", *("    " + line for line in lines)]
 
 
@@ -185,16 +185,14 @@ def unpack_recorded(o: Op, name: str, kind: str, *, careful: bool) -> list[str]:
             f"cell, {name} = {name}._writes, {name}._array",
             f"if cell is not None and cell[0] != v_{name}: raise Unusual",
         ]
-    lines += as_the_kernel_saw(o, name, kind, graph=False, careful=careful)
+    lines += restore_form(o, name, kind, graph=False, careful=careful)
     users = users_of(o, name)
     if len(users) == len(o.formulas) and name not in o.optional:
         return lines
     return [f"if {name} is not None:", *("    " + line for line in lines)]
 
 
-def as_the_kernel_saw(
-    o: Op, name: str, kind: str, *, graph: bool, careful: bool = True
-) -> list[str]:
+def restore_form(o: Op, name: str, kind: str, *, graph: bool, careful: bool = True) -> list[str]:
     """Bring a saved value to the form that the kernel got.
 
     Args:
@@ -220,7 +218,7 @@ def has_careful(o: Op) -> bool:
     return o.cast is not None and len(o.inputs) > 1
 
 
-def opening(o: Op, *, graph: bool, careful: bool = True, recorded: bool = False) -> list[str]:
+def unpack_lines(o: Op, *, graph: bool, careful: bool = True, recorded: bool = False) -> list[str]:
     """Unpack the saved values of a node.
 
     Args:
@@ -230,7 +228,7 @@ def opening(o: Op, *, graph: bool, careful: bool = True, recorded: bool = False)
     if o.recipe and recorded:
         lines += [
             "if saved.__class__ is not tuple: raise Unusual",
-            f"{', '.join(n for name, kind in o.recipe for n in places(name, kind))}, = saved",
+            f"{', '.join(n for name, kind in o.recipe for n in saved_items(name, kind))}, = saved",
         ]
     elif o.recipe:
         lines += [
@@ -267,7 +265,7 @@ def opening(o: Op, *, graph: bool, careful: bool = True, recorded: bool = False)
 RECORDED_AS = {"input": ("", "v_"), "aux": ("", "v_"), "out": ("", "c_", "v_")}
 
 
-def places(name: str, kind: str) -> list[str]:
+def saved_items(name: str, kind: str) -> list[str]:
     """The names of what a `Recorded` saves of one value."""
     return [prefix + name for prefix in RECORDED_AS.get(kind, ("",))]
 
@@ -277,14 +275,14 @@ def users_of(o: Op, name: str) -> list[str]:
     return [n for n, needs in o.needs.items() if name in needs]
 
 
-def calls(o: Op) -> dict[str, str]:
+def formula_calls(o: Op) -> dict[str, str]:
     """The calls of an operation's formulas, by input."""
     return {n: f"grad_{n}({', '.join(needs)})" for n, needs in o.needs.items()}
 
 
 def apply(o: Op, *, graph: bool) -> str:
     """The source of `apply_bare` or `apply_recorded`: the gradients of all inputs."""
-    lines, call = opening(o, graph=graph), list(calls(o).values())
+    lines, call = unpack_lines(o, graph=graph), list(formula_calls(o).values())
     if o.variadic or o.joint:
         lines.append(f"return {call[0]}")
     elif len(call) == 1:
@@ -302,7 +300,7 @@ def back(o: Op, called: str) -> str:
     `todo`, except one, which it returns: this saves a push and a pop. `watched` gets the nodes and
     leaves that need `Sweep`. See `quick_sweep`.
     """
-    call, several = calls(o), len(o.formulas) > 1
+    call, several = formula_calls(o), len(o.formulas) > 1
     edges = "edges" if o.variadic else f"{', '.join('e_' + n for n in call)},"
     lines = [
         "follow = None",
@@ -311,7 +309,7 @@ def back(o: Op, called: str) -> str:
         # changes `_back` first: if `_back` is still the same, both reads were of the old values.
         f"if node._back is not {called}: raise Unusual",
     ]
-    lines += opening(o, graph=False, careful=called == "careful_back", recorded=True)
+    lines += unpack_lines(o, graph=False, careful=called == "careful_back", recorded=True)
     if o.variadic:
         lines.append(f"grads = {call.pop(o.variadic)}")
     elif o.joint:
@@ -350,7 +348,7 @@ def back(o: Op, called: str) -> str:
 
 def by_name(o: Op) -> str:
     """The source of `by_name`, which groups a `Recorded`'s saved items: one tuple for each name."""
-    recorded = [places(name, kind) for name, kind in o.recipe]
+    recorded = [saved_items(name, kind) for name, kind in o.recipe]
     values = [
         f"None if {names[0]} is None else ({', '.join(names)})" if len(names) > 1 else names[0]
         for names in recorded
@@ -408,7 +406,7 @@ def tensor_only(name: str) -> str:
     return f"if not isinstance({name}, (Tensor, ndarray)): raise not_a_tensor({name}, {name!r})"
 
 
-def taken(o: Op, inplace: bool) -> tuple[list[str], list[str]]:
+def take_arrays(o: Op, inplace: bool) -> tuple[list[str], list[str]]:
     """Take the arrays out of the inputs and bring them to one dtype.
 
     Returns:
@@ -514,14 +512,14 @@ def source(o: Op, called: str) -> str:
     if name.startswith("__"):
         return operator(o, name)
     inplace = name != o.name
-    return accepting_more(o, called, guarded(o, function(o, inplace=inplace), inplace=inplace))
+    return with_more_arguments(o, called, guarded(o, function(o, inplace=inplace), inplace=inplace))
 
 
-def accepting_more(o: Any, called: str, source: str) -> str:
+def with_more_arguments(o: Any, called: str, source: str) -> str:
     """The operation with `out`, further names of its arguments, and their former order."""
     method = called.startswith(METHOD)
     out = o.out is not None and not method
-    renamed = other_names(list(o.arguments)[method:]) if method or o.public or o.out else {}
+    renamed = argument_aliases(list(o.arguments)[method:]) if method or o.public or o.out else {}
     if not (renamed or out or o.name in SCALES):
         return source
     by_place: list[str] = []
@@ -605,7 +603,7 @@ def function(o: Op, *, inplace: bool) -> list[str]:
         lines.append(f"    check({', '.join(o.inputs)})")
     if o.dims:
         lines.append(f"    dim = own_dims(dim, {o.inputs[0]}.ndim)")
-    lines += ["    " + line for line in arrays(o, inplace)]
+    lines += ["    " + line for line in call_kernel(o, inplace)]
     if inplace:
         lines += [
             f"    write(input, r, {o.known_as + '_'!r}{', True' if o.c_names else ''})",
@@ -613,7 +611,7 @@ def function(o: Op, *, inplace: bool) -> list[str]:
             "    r = input._array",
         ]
     else:
-        lines += ["    " + line for line in outputs(o)]
+        lines += ["    " + line for line in wrap_outputs(o)]
     if o.formulas:
         lines += ["    " + line for line in record(o, inplace=inplace)]
     if not inplace and not o.view and not o.multi:
@@ -638,9 +636,9 @@ def signature(o: Any) -> str:
     return ", ".join(parts)
 
 
-def arrays(o: Op, inplace: bool) -> list[str]:
+def call_kernel(o: Op, inplace: bool) -> list[str]:
     """Take the arrays out of the inputs, bring them to one dtype, call the kernel."""
-    lines, take = taken(o, inplace)
+    lines, take = take_arrays(o, inplace)
     kernel = [f"r = kernel({', '.join(call_arguments(o, 'a_{}'))})"]
     if o.arithmetic:
         numbers = ", ".join(call_arguments(o, "a_{}[()]"))
@@ -677,7 +675,7 @@ def arrays(o: Op, inplace: bool) -> list[str]:
     return lines
 
 
-def outputs(o: Op) -> list[str]:
+def wrap_outputs(o: Op) -> list[str]:
     """Wrap what the kernel returned."""
     if o.results:
         return ["out = tuple([wrap(part) for part in r])"]
@@ -712,9 +710,9 @@ def before_write(o: Op) -> list[str]:
         lines += [f"    e_{n} = {if_given(o, n, 'None')}kept_history({n})" for n in o.formulas]
     users = users_of(o, "input")
     if users:
-        wanted = " or ".join(map(leading, users))
+        wanted = " or ".join(map(leads_somewhere, users))
         lines.append(f"    before = stand_in(input) if {wanted} else None")
-    leads = " or ".join(map(leading, o.formulas))
+    leads = " or ".join(map(leads_somewhere, o.formulas))
     if o.formulas:
         recorded = " or ".join(f"e_{n} is not None" for n in o.formulas)
         lines.append(f"    if input._view is not None and ({recorded}): refuse_rebase(input)")
@@ -811,14 +809,14 @@ def record(o: Op, *, inplace: bool) -> list[str]:
         needed = [n for needs in o.needs.values() for n in needs if n != "g"]
         apart = len(names) > 1 and len(set(needed)) == len(needed)
         if users and (apart or len(users) < len(names)):
-            some = " or ".join(map(leading, users))
+            some = " or ".join(map(leads_somewhere, users))
             lines.append(f"        if not ({some}): node.keeps_values = False")
     lines += ["        " + line for line in attach(o, inplace=inplace)]
     lines.append(f"        if observers: observe(node, out, ({', '.join(o.arguments)},))")
     return lines
 
 
-def leading(name: str) -> str:
+def leads_somewhere(name: str) -> str:
     """Whether the history of an input leads somewhere."""
     return f"(e_{name} is not None and e_{name} is not CUT_OFF)"
 
@@ -846,10 +844,10 @@ def save(o: Op, *, inplace: bool) -> list[str]:
             several = f"tuple([a.{kind} for a in a_{n}])"
             saved.append(several if n == o.variadic else f"a_{n}.{kind}")
             continue
-        own = [f"k_{name}", *places(name, kind)[1:]]
+        own = [f"k_{name}", *saved_items(name, kind)[1:]]
         saved += own
         users = users_of(o, name)
-        wanted = [] if len(users) == len(o.formulas) else [" or ".join(map(leading, users))]
+        wanted = [] if len(users) == len(o.formulas) else [" or ".join(map(leads_somewhere, users))]
         if kind == "out":
             part = f"[{o.number_of(name)}]" if o.results else ""
             shared = o.view or inplace
@@ -860,7 +858,7 @@ def save(o: Op, *, inplace: bool) -> list[str]:
             values = f"o_{name}, 0"
         elif inplace and name == "input":
             values = "before, 0"
-            wanted = [" or ".join(map(leading, users))]
+            wanted = [" or ".join(map(leads_somewhere, users))]
         elif inplace:
             values = f"{name}, v_{name}"
         else:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import LazySignature, exported, lacking, refused
-from nanotorch._core.call_site import warn, wrote
+from nanotorch._core.arguments import LazySignature, export, missing_args, wrong_type
+from nanotorch._core.call_site import count_write, warn
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import check_memory
 from nanotorch._core.layout import is_dense, refuse_overlap, strides_of
@@ -88,10 +88,10 @@ class Out(NamedTuple):
         outs = list(out) if isinstance(out, (tuple, list)) else [out]
         for one in outs:
             if not isinstance(one, Tensor):
-                raise refused(out, "Tensor", (self.name, "out", 0))
+                raise wrong_type(out, "Tensor", (self.name, "out", 0))
         if self.along and len(args) < 2 and "dim" not in named:
-            raise lacking(self.name, "dim")
-        inputs = tensors_in((*args, *named.values()))
+            raise missing_args(self.name, "dim")
+        inputs = tensors_among((*args, *named.values()))
         before = mode.enabled
         if before and self.recorded:
             for one in (*inputs, *outs):
@@ -111,7 +111,7 @@ class Out(NamedTuple):
             mode.enabled = before
         if isinstance(results, Tensor) is not single:
             wanted = "tuple of Tensors" if single else "Tensor"
-            raise refused(out, wanted, (self.name, "out", 0))
+            raise wrong_type(out, wanted, (self.name, "out", 0))
         if single:
             self.check(out, results._array, inputs, single)
             self.write(out, results._array, inputs)
@@ -135,7 +135,7 @@ class Out(NamedTuple):
             raise RuntimeError(
                 f"dtype {asked.char} does not match dtype of out parameter ({given.char})"
             )
-        raise RuntimeError(same(asked, given))
+        raise RuntimeError(dtype_refusal(asked, given))
 
     def check(
         self, out: Tensor, result: np.ndarray, inputs: Iterable[Tensor], single: bool
@@ -145,10 +145,10 @@ class Out(NamedTuple):
         Args:
             single: whether it is the only result.
         """
-        wanted, given = dtypes.of_array(result), out.dtype
+        wanted, given = dtypes.dtype_of(result), out.dtype
         if wanted is not given and given.name not in self.also:
             if self.strict or not (single or self.each):
-                raise self.error(same(wanted, given))
+                raise self.error(dtype_refusal(wanted, given))
             if not dtypes.can_cast(wanted, given):
                 raise self.error(CONVERTED.format(result=wanted.char, out=given.char))
         if self.elementwise:
@@ -183,34 +183,34 @@ class Out(NamedTuple):
         if not self.elementwise:
             self.check_memory(out, inputs)
         out._array[...] = result
-        wrote(out._cell, self.name)
+        count_write(out._cell, self.name)
 
 
-def of_one_type(name: str) -> Out:
+def same_dtype_out(name: str) -> Out:
     """The rule for elementwise functions whose result has the dtype of the input."""
     return Out(name, strict=True, elementwise=True, overlap="part")
 
 
-def same(wanted: dtypes.dtype, given: dtypes.dtype) -> str:
+def dtype_refusal(wanted: dtypes.dtype, given: dtypes.dtype) -> str:
     """The error text for an ``out`` of another dtype than the result's."""
     names = dtypes.C_NAMES[wanted.name], dtypes.C_NAMES[given.name]
     return "Expected out tensor to have dtype {}, but got {} instead".format(*names)
 
 
-def tensors_in(values: Iterable[Any]) -> list[Tensor]:
+def tensors_among(values: Iterable[Any]) -> list[Tensor]:
     """The tensors among arguments, in sequences too."""
     found = []
     for value in values:
         if isinstance(value, Tensor):
             found.append(value)
         elif isinstance(value, (tuple, list)):
-            found += tensors_in(value)
+            found += tensors_among(value)
     return found
 
 
 def with_out(home: str, name: str, function: Function, rule: Out, **options: bool) -> Function:
-    """The function with the further argument ``out``; see `exported`."""
-    accepting = exported(home, name, function, rule, **options)
+    """The function with the further argument ``out``; see `export`."""
+    accepting = export(home, name, function, rule, **options)
     make = partial(parameters_with_out, function)
     accepting.__signature__ = LazySignature(make)  # type: ignore[attr-defined]
     return accepting

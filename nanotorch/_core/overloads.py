@@ -25,9 +25,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nanotorch._core.arguments import ABSENT, METHOD, combination, lacking
-from nanotorch._core.op import GLOBALS, OPS, PUBLIC, Declared, Op, generated
-from nanotorch._core.op_source import accepting_more, call_arguments, signature
+from nanotorch._core.arguments import ABSENT, METHOD, form_error, missing_args
+from nanotorch._core.op import GLOBALS, OPS, PUBLIC, Declared, Op, lazy_function
+from nanotorch._core.op_source import call_arguments, signature, with_more_arguments
 from nanotorch._core.tensor import Tensor
 
 NUMBERS = (float, int, bool)
@@ -108,7 +108,7 @@ class Overloads(Declared):
                 given = ", ".join(call_arguments(form.op, "{}"))
                 lines.append(f"    if {test}: return {function}({given})")
         lines.append(f"    raise mismatch(this_op, {called!r}, {', '.join(self.arguments)})")
-        return accepting_more(self, called, "\n".join(lines) + "\n")
+        return with_more_arguments(self, called, "\n".join(lines) + "\n")
 
     def tests(self, form: Form, inplace: bool) -> Iterator[str]:
         """The conditions under which a call means this form."""
@@ -136,7 +136,7 @@ def mismatch(o: Overloads, called: str, *values: Any) -> TypeError:
     if len(holding) == 1:
         needed = holding[0].kinds.keys() - holding[0].defaults.keys()
         if missing := [n for n in o.arguments if n in needed and n not in given]:
-            return lacking(name, *missing)
+            return missing_args(name, *missing)
     texts = [f.text for f in forms]
     if method:
         texts = [rest for first, _, rest in (t.partition(", ") for t in texts) if first[0] == "T"]
@@ -145,7 +145,7 @@ def mismatch(o: Overloads, called: str, *values: Any) -> TypeError:
     places = list(o.arguments)[method:]
     by_place = [given[n] for k, n in enumerate(places) if given.keys() >= {*places[: k + 1]}]
     by_name = {n: given[n] for n in places[len(by_place) :] if n in given}
-    return combination(name, by_place, texts, **by_name)
+    return form_error(name, by_place, texts, **by_name)
 
 
 NAMESPACE["mismatch"] = mismatch
@@ -164,9 +164,9 @@ def overloads(
 
     def declare(stub: Callable[..., Any]) -> Any:
         o = OVERLOADS[stub.__name__] = Overloads(stub, forms)
-        PUBLIC[o.name] = generated(o, o.name)
+        PUBLIC[o.name] = lazy_function(o, o.name)
         for name in (o.name,) * method + (f"{o.name}_",) * inplace:
-            setattr(Tensor, name, generated(o, METHOD + name))
+            setattr(Tensor, name, lazy_function(o, METHOD + name))
         return PUBLIC[o.name]
 
     return declare

@@ -242,10 +242,10 @@ class Twister:
 
     def get_state(self) -> Any:
         """The state of the stream, as 5056 bytes in PyTorch's layout."""
-        return written(self._mark())
+        return state_bytes(self._mark())
 
     def _mark(self) -> Mark:
-        """The state of the stream in a form that is quick to note; see `written`."""
+        """The state of the stream in a form that is quick to note; see `state_bytes`."""
         # A copy of NumPy's structure, which takes a hundredth of the time of its `state`.
         twister = ctypes.string_at(self._address, 4 * _WORDS + 4)
         return self._seed, self._fresh, self._spare, twister
@@ -315,7 +315,7 @@ class Twister:
         return self.uniform64(count) if dtype.itemsize == 8 else self.uniform32(count)
 
 
-def written(mark: Mark) -> U8:
+def state_bytes(mark: Mark) -> U8:
     """The state that `Twister._mark` has noted, as 5056 bytes in PyTorch's layout."""
     seed, fresh, spare, twister = mark
     key = np.frombuffer(twister, np.uint32)
@@ -346,7 +346,7 @@ _TAIL = 16384
 _FEW = 384
 
 
-def shuffled(partners: I64) -> I64:
+def shuffle(partners: I64) -> I64:
     """The numbers 0 ... n after swapping each place but the last, in order, with its partner.
 
     A partner is never before its place.
@@ -702,7 +702,7 @@ class Generator(Twister):
         choices = np.arange(n, 1, -1, dtype=np.uint64)
         partners = (self.draw32(n - 1) % choices).astype(np.int64)
         partners += np.arange(n - 1)
-        return shuffled(partners).astype(kind)
+        return shuffle(partners).astype(kind)
 
     def bernoulli(self, p: float | Array, shape: Shape, dtype: DTypeLike = np.float32) -> Array:
         """Ones with probability `p`, else zeros: `bernoulli`, `bernoulli_` and dropout's mask.

@@ -13,7 +13,7 @@ BITS = {n: np.dtype(f"int{8 * n}") for n in (2, 4, 8)}  # integers of the sizes 
 SMALL = 4096  # elements; for fewer, `np.where` is faster than several passes
 
 
-def pick(mask: Any, a: Any, b: Any) -> Any:
+def select(mask: Any, a: Any, b: Any) -> Any:
     """``a`` where ``mask`` is true and ``b`` elsewhere, bit by bit; either may be one number."""
     # Steps that are traced, which `type` alone sees, have arrays of another class.
     if mask.__class__ is not np.ndarray or mask.size < SMALL:
@@ -22,7 +22,7 @@ def pick(mask: Any, a: Any, b: Any) -> Any:
         a = np.result_type(a, b).type(a)
     elif isinstance(b, (int, float)):
         b = np.result_type(a, b).type(b)
-    if not fits(a, b, mask.shape):
+    if not can_select_bits(a, b, mask.shape):
         return np.where(mask, a, b)
     bits = BITS[a.dtype.itemsize]
     out = mask.astype(bits)
@@ -33,7 +33,7 @@ def pick(mask: Any, a: Any, b: Any) -> Any:
     return out.view(a.dtype)
 
 
-def fits(a: Any, b: Any, shape: tuple[int, ...]) -> bool:
+def can_select_bits(a: Any, b: Any, shape: tuple[int, ...]) -> bool:
     """Whether the two are of one dtype of two or four bytes, and need no broadcasting."""
     kind = a.dtype
     return (

@@ -13,9 +13,9 @@ import numpy as np
 
 from nanotorch._core import dtypes, grad_mode
 from nanotorch._core.arguments import keep_freed_memory, require_bool
-from nanotorch._core.bfloat16 import entered
+from nanotorch._core.bfloat16 import with_shared_dtype
 from nanotorch._core.call_site import warn
-from nanotorch._core.dtypes import C_NAMES, Shown, whole
+from nanotorch._core.dtypes import C_NAMES, Shown, shown_as_one
 from nanotorch._core.grad_mode import REQUIRES_GRAD, RETAIN_GRAD, mode, refuse_inside
 from nanotorch._core.graph import (
     ASK,
@@ -63,7 +63,7 @@ new_node = object.__new__
 keep_freed_memory()  # every step makes and frees large results
 
 
-@whole
+@shown_as_one
 class Tensor(Layout, Exchange, Methods, metaclass=Shown):
     """An n-dimensional array whose operations can be recorded for differentiation.
 
@@ -458,7 +458,7 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
     @staticmethod
     def _lift(array: Any) -> "Tensor":
         if getattr(array, "dtype", None) is dtypes.BFLOAT16:
-            return wrap(entered(array))
+            return wrap(with_shared_dtype(array))
         return wrap(array if array.__class__ is np.ndarray else np.asarray(array))
 
     def _alias(self) -> "Tensor":
@@ -527,7 +527,7 @@ observers: list[object] = []
 
 
 @contextmanager
-def one_node_each() -> Iterator[None]:
+def observe_every_node() -> Iterator[None]:
     """In the block, every operation makes a node of its own; no node stands for several."""
     looking = object()
     observers.append(looking)

@@ -3,7 +3,7 @@
 import threading
 from typing import Any
 
-from nanotorch._core.anomaly import ENABLED, switch, watch
+from nanotorch._core.anomaly import ENABLED, set_watching, watch
 from nanotorch._core.anomaly import NonFinite as NonFinite
 from nanotorch._core.anomaly import NonFiniteWarning as NonFiniteWarning
 from nanotorch._core.anomaly import Range as Range
@@ -110,7 +110,7 @@ def _apply() -> None:
         observers.remove(anomaly)
     anomaly.enabled, anomaly.check_nan = enabled, check_nan
     if watch.on != (enabled and check_nan):
-        switch(enabled and check_nan, list(OPS.values()))
+        set_watching(enabled and check_nan, list(OPS.values()))
 
 
 class set_detect_anomaly:  # noqa: N801 - PyTorch's name

@@ -8,8 +8,8 @@ import numpy as np
 
 from nanotorch import ops
 from nanotorch._core import engine
-from nanotorch._core.batched import Batch, Batched, batched, running, whole_of
-from nanotorch._core.call_site import about_operands, warn, warn_once
+from nanotorch._core.batched import Batch, Batched, activate_batch, batch_tensor, make_sample
+from nanotorch._core.call_site import describe_operands, warn, warn_once
 from nanotorch._core.dtypes import Size
 from nanotorch._core.engine import Sweep, sum_to
 from nanotorch._core.grad_mode import BACKWARD, mode, refuse_inside
@@ -65,10 +65,10 @@ def backward(
         if grad_tensors is not None:
             raise RuntimeError(BOTH_NAMES)
         grad_tensors = grad_variables
-    wanted = [] if inputs is None else listed(inputs)
+    wanted = [] if inputs is None else as_list(inputs)
     if inputs is not None and not wanted:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    roots = start(tensors, grad_tensors, create_graph)
+    roots = start_edges(tensors, grad_tensors, create_graph)
     if create_graph:
         warn_once(CYCLE)
     keep = create_graph if retain_graph is None else retain_graph
@@ -136,7 +136,7 @@ def grad(
     """
     if not only_inputs:
         warn(ONLY_INPUTS, FutureWarning)
-    wanted = listed(inputs)
+    wanted = as_list(inputs)
     if allow_unused is None:
         allow_unused = materialize_grads
     if not wanted:
@@ -150,11 +150,11 @@ def grad(
         return batched_grad(
             outputs, wanted, grad_outputs, create_graph, allow_unused, materialize_grads
         )
-    roots = start(outputs, grad_outputs, create_graph)
+    roots = start_edges(outputs, grad_outputs, create_graph)
     if not all(t.requires_grad for t in wanted):
         tensors = {f"inputs[{n}]": t for n, t in enumerate(wanted)}
         text = "One of the differentiated Tensors does not require grad"
-        raise RuntimeError(text + about_operands(tensors))
+        raise RuntimeError(text + describe_operands(tensors))
     keep = create_graph if retain_graph is None else retain_graph
     edges = [edge_of(t) for t in wanted]
     freed = None if keep else FreedValues()
@@ -180,16 +180,16 @@ def batched_grad(
     """`grad` for each entry of the leading dimension of ``grad_outputs``, stacked."""
     weights = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
     batch = Batch(next(len(w) for w in weights if w is not None), "error")
-    with running(batch):
+    with activate_batch(batch):
         found = grad(
-            outputs, inputs, [None if w is None else batched(w, batch) for w in weights],
+            outputs, inputs, [None if w is None else make_sample(w, batch) for w in weights],
             retain_graph=True, create_graph=create_graph, allow_unused=allow_unused,
             materialize_grads=materialize,
         )  # fmt: skip
-        return tuple([None if g is None else whole_of(g, batch) for g in found])
+        return tuple([None if g is None else batch_tensor(g, batch) for g in found])
 
 
-def listed(targets: Tensors) -> list[Tensor]:
+def as_list(targets: Tensors) -> list[Tensor]:
     """One or several tensors as a list."""
     return [targets] if isinstance(targets, Tensor) else list(targets)
 
@@ -204,13 +204,13 @@ RECORDED = (
 )
 
 
-def start(tensors: Tensors, weights: Any, create_graph: bool) -> list[tuple[Edge, Any]]:
+def start_edges(tensors: Tensors, weights: Any, create_graph: bool) -> list[tuple[Edge, Any]]:
     """The edges where a sweep begins, each with its first gradient."""
     if isinstance(tensors, Tensor) and weights is None and not create_graph:
         array, place = tensors._array, edge_of(tensors)
         if not array.ndim and array.dtype.kind == "f" and place[0] is not None:  # the usual case
             return [(place, ONES[array.dtype.char])]
-    roots = listed(tensors)
+    roots = as_list(tensors)
     given = [weights] if weights is None or isinstance(weights, Tensor) else list(weights)
     if weights is None:
         given *= len(roots)
@@ -225,12 +225,12 @@ def start(tensors: Tensors, weights: Any, create_graph: bool) -> list[tuple[Edge
         if edge[0] is None:
             name = f"element {position}"
             text = f"{name} of tensors does not require grad and does not have a grad_fn"
-            raise RuntimeError(text + about_operands({name: root}, RECORDED))
-        pairs.append((edge, as_made(edge, weight if on_tensors else weight._array)))
+            raise RuntimeError(text + describe_operands({name: root}, RECORDED))
+        pairs.append((edge, original_shape(edge, weight if on_tensors else weight._array)))
     return pairs
 
 
-def as_made(edge: Edge, weight: Any) -> Any:
+def original_shape(edge: Edge, weight: Any) -> Any:
     """A first gradient in the shape of the tensor when it was made, which `unsqueeze_` changes."""
     node, number = edge
     if node is None or weight.shape == node._outputs[number][0]:

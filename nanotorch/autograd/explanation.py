@@ -18,9 +18,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanotorch._core.anomaly import noted_of
+from nanotorch._core.anomaly import call_note_of
 from nanotorch._core.call_site import call_site_of, names_in, tensors_in
-from nanotorch._core.call_site import shown as short_path
+from nanotorch._core.call_site import relative_path as short_path
 from nanotorch._core.engine import hook_name
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.graph import AccumulateGrad, Edge, FreedValues, Node, NodeHooks, anomaly
@@ -33,18 +33,18 @@ from nanotorch.autograd.graph_text import (
     Seen,
     Walk,
     call_text,
-    enclosed,
     formulas,
+    graph_facts,
     is_short,
-    kept,
     key_of,
-    known,
     op_of,
     operands_of,
-    retained,
-    shown,
+    parenthesize,
+    retained_tensors,
+    saved_by,
+    short_value,
 )
-from nanotorch.autograd.graph_view import svg, without_middle
+from nanotorch.autograd.graph_view import shorten_middle, svg
 
 # What happened, as texts.
 
@@ -128,7 +128,7 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
             walk.add_node(node)
         self.graph = walk.with_values()
         for node in sorted(walk.nodes, key=lambda node: node._sequence):
-            site = noted_of(node)[0]
+            site = call_note_of(node)[0]
             path = ((site and site.module) or "").partition(" (")[0].replace(" > ", ".")
             self._modules[key_of(node)] = tuple(filter(None, path.split(".")))
         self._nodes, self._places, self._sweeps, self._held = {}, {}, [], []
@@ -165,7 +165,7 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
 
     def _begin(self, phase: str, node: Node) -> Step:
         """A step, to which what comes of it is added."""
-        site = noted_of(node)[0]
+        site = call_note_of(node)[0]
         where = (f"{short_path(site.file)}:{site.line}", site.source) if site else ("", "")
         key = key_of(node.variable if isinstance(node, AccumulateGrad) else node)
         self.steps.append(Step(phase, key, self._title(node), where, [], []))
@@ -178,7 +178,7 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
         walk = Walk(tensors_in(call_site_of(sys._getframe(1))[1]))
         walk.add_output(loss)
         made = walk.made()
-        for node, seen in known(walk.nodes, made).items():
+        for node, seen in graph_facts(walk.nodes, made).items():
             if not isinstance(node, AccumulateGrad):
                 self._nodes[node] = vars(node)["_seen"] = seen
         self._places = {id(t): edge for edge, t in made.items() if edge[0] in self._nodes}
@@ -189,7 +189,7 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
             operands += [value for _, _, value in seen.constants]
             operands += [UNKNOWN] * (len(operands_of(op)) - len(operands) if op else 0)
             name = getattr(op, "known_as", type(node).__name__)
-            self._tell(node, call_text(op, name, operands, kept(node) if op else {}))
+            self._tell(node, call_text(op, name, operands, saved_by(node) if op else {}))
 
     def made(self, node: Node, out: Any, arguments: Sequence[Any]) -> None:
         """An operation has made a node, for the engine."""
@@ -216,18 +216,18 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
             if constant and value is not None and value is not out:
                 seen.add_constant(str(key), value, self._names.get(id(value), ""))
         for number, tensor in enumerate(outputs[: len(seen.outputs)]):
-            seen.outputs[number] = shown(tensor)
+            seen.outputs[number] = short_value(tensor)
             self._places[id(tensor)] = node, number
         calls = [call_text(op, name, texts, given) + so]
         if not written and all(map(is_short, operands)):
-            calls.append(call_text(op, name, [shown(value) for value in operands], given))
+            calls.append(call_text(op, name, [short_value(value) for value in operands], given))
         self._tell(node, *calls)
 
     def _operand(self, value: Any) -> str:
         """The name of an operand, or its value; of a large one the shape."""
         edge = self._places.get(id(value))
         name = self._names.get(id(value)) or (edge and self._label(edge, ""))
-        return name or shown(value if is_short(value) else getattr(value, "shape", "several"))
+        return name or short_value(value if is_short(value) else getattr(value, "shape", "several"))
 
     def _tell(self, node: Node, *calls: str) -> None:
         """A step forward: the call of an operation, with names and with values."""
@@ -237,7 +237,9 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
         step = self._begin(f"forward{inside}", node)
         texts = dict.fromkeys([*calls, ", ".join(text or "?" for text in seen.outputs)])
         step.facts.append(("computes", " = ".join(texts)))
-        saved = [f"{n} = {shown(v)}" for n, v in kept(node).items() if isinstance(v, Tensor)]
+        saved = [
+            f"{n} = {short_value(v)}" for n, v in saved_by(node).items() if isinstance(v, Tensor)
+        ]
         step.facts.append(("saves", ", ".join(saved) or "nothing"))
         step.facts.extend(self._gradients(node, formulas(node, None), []))
         step.changes.extend((step.key, *row) for row in seen.rows())
@@ -252,7 +254,7 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
         for position, (edge, formula) in enumerate(zip(node._edges, found, strict=False)):
             if edge[0] is not None:
                 name = self._label(edge, (*names, *["input"] * len(found))[position])
-                label = f"{D}L/{D}{enclosed(name)}"
+                label = f"{D}L/{D}{parenthesize(name)}"
                 parts = dict.fromkeys([label, *formula, *results[position : position + 1]])
                 yield "formula", " = ".join(filter(None, parts))
 
@@ -274,12 +276,14 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
         self, sweep: Any, node: Any, held: list[Any], step: Step
     ) -> Iterator[tuple[str, str]]:
         """Run a node and tell what happens."""
-        arrived = list(map(shown, held[0::2]))
+        arrived = list(map(short_value, held[0::2]))
         yield "arrives", f"g = {', '.join(arrived)}"
-        saved = [name for name, value in kept(node).items() if isinstance(value, Tensor)]
+        saved = [name for name, value in saved_by(node).items() if isinstance(value, Tensor)]
         before = {e: waiting(sweep, e) for e in dict.fromkeys(node._edges) if e[0] is not None}
         leaf = node.variable if isinstance(node, AccumulateGrad) else None
-        former = f"{shown(leaf._grad)} + " if leaf is not None and leaf._grad is not None else ""
+        former = (
+            f"{short_value(leaf._grad)} + " if leaf is not None and leaf._grad is not None else ""
+        )
         self._run = None
         try:
             sweep.visit(node, held)
@@ -292,7 +296,7 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
             goal = node in sweep.goals
             yield ("returns", ", ".join(given)) if goal else ("formula", "is not applied")
         elif leaf is not None:
-            total = shown(leaf._grad)
+            total = short_value(leaf._grad)
             text = f"{former}{given[0]} = {total}" if former else given[0]
             yield "accumulates", f"{self._label((node, 0), 'leaf')}.grad = {text}"
             step.changes.append((step.key, GRADIENT, total))
@@ -316,7 +320,7 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
         """A node has made gradients from those that arrived, for the engine."""
         with no_grad():
             found = [] if isinstance(node, AccumulateGrad) else formulas(node, arrived)
-        self._run = list(map(shown, arrived)), list(map(shown, grads)), found
+        self._run = list(map(short_value, arrived)), list(map(short_value, grads)), found
 
     def _hooks(self, node: Any, arrived: list[str], given: list[str]) -> Iterator[tuple[str, str]]:
         """The hooks that acted at a node.
@@ -328,9 +332,9 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
         before = chain(*(listed.values() for listed in (*hooks.tensor.values(), hooks.before)))
         if names := ", ".join(map(hook_name, before)):
             yield "hooks", names + ("" if arrived == given else f": g becomes {', '.join(given)}")
-        for _, tensor in retained(node):
+        for _, tensor in retained_tensors(node):
             if tensor._grad is not None:
-                yield "retains", f"grad = {shown(tensor._grad)}"
+                yield "retains", f"grad = {short_value(tensor._grad)}"
         posts = list(hooks.after.values())
         if isinstance(node, AccumulateGrad):
             posts += (node.variable._post_accumulate_hooks or {}).values()
@@ -344,7 +348,7 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
         """The page: one file, which needs nothing else."""
         steps = [step._asdict() for step in self.steps]
         for step in steps:  # in boxes that are as wide as the picture has them
-            step["changes"] = [(*row, without_middle(text)) for *row, text in step["changes"]]
+            step["changes"] = [(*row, shorten_middle(text)) for *row, text in step["changes"]]
         data = {"steps": steps, "pictures": pictures(self.graph, self._modules)}
         # Keys are addresses: in their place, numbers make pages of like programs alike.
         numbers = {key: str(number) for number, key in enumerate(self.graph.boxes)}
@@ -370,7 +374,7 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
 def waiting(sweep: Any, edge: Edge) -> str:
     """The gradient that has arrived where an edge leads; "" if none has."""
     held = sweep.waiting.get(edge[0])
-    return "" if held is None or held[2 * edge[1]] is None else shown(held[2 * edge[1]])
+    return "" if held is None or held[2 * edge[1]] is None else short_value(held[2 * edge[1]])
 
 
 # A graph that is too large to be read at once: a picture of its modules, and one of each.

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core.anomaly import look, note_origin, watch
+from nanotorch._core.anomaly import note_nonfinite, note_origin, watch
 from nanotorch._core.batched import Batch, separately, under_vmap
-from nanotorch._core.call_site import here, warn, wrote
+from nanotorch._core.call_site import count_write, current_site, warn
 from nanotorch._core.grad_mode import is_grad_enabled, mode, no_grad
 from nanotorch._core.graph import (
     CUSTOM,
@@ -41,7 +41,7 @@ LEAF = "a leaf Variable that requires grad has been used in an in-place operatio
 NO_TENSOR = ((), None)  # stands for the shape and dtype of an output that is no tensor
 
 
-def settle(
+def finish_outputs(
     node: "BackwardCFunction", inputs: Sequence[Tensor], outputs: Any, recording: bool
 ) -> Any:
     """The outputs of `forward` with their history; keeps for the node what it is to save.
@@ -51,12 +51,12 @@ def settle(
         outputs: what `forward` returned.
         recording: whether ``node`` becomes part of the graph.
     """
-    dirty = marked(node.dirty_tensors, "mark_dirty") if node.dirty_tensors else ()
+    dirty = marked_tensors(node.dirty_tensors, "mark_dirty") if node.dirty_tensors else ()
     if dirty and not all(is_among(t, inputs) for t in dirty):
         warn("ctx.mark_dirty() received a tensor that was not an input")
     constants = node.non_differentiable or ()
     if constants:
-        marked(constants, "mark_non_differentiable")
+        marked_tensors(constants, "mark_non_differentiable")
     several = isinstance(outputs, tuple)
     results = list(outputs) if several else [outputs]
     for t in dirty:
@@ -68,9 +68,9 @@ def settle(
             continue
         is_input, is_dirty = is_among(out, inputs), is_among(out, dirty)
         if is_dirty:
-            wrote(out._cell, "a function that marks its input dirty")
+            count_write(out._cell, "a function that marks its input dirty")
         if not recording or is_among(out, constants) or out._array.dtype.kind != "f":
-            results[number] = constant(out, is_input, is_dirty)
+            results[number] = without_history(out, is_input, is_dirty)
             continue
         differentiable += 1
         if is_dirty and out.requires_grad and out._edge is None:
@@ -86,19 +86,19 @@ def settle(
             rebase(out, node, number, next(k for k, t in enumerate(inputs) if t is out))
             out.grad = None
         else:
-            results[number] = attach(out, node, number, is_input)
+            results[number] = attach_history(out, node, number, is_input)
     for out in results:
         if isinstance(out, Tensor) and out._view is not None and not is_among(out, dirty):
             out._view.origin = MULTI_OUTPUT if differentiable > 1 else CUSTOM
     if watch.on and results and not dirty:
         name = node._forward_cls.__name__
-        look(name, tuple(results), [("input", inputs)], None, sys._getframe(1))
+        note_nonfinite(name, tuple(results), [("input", inputs)], None, sys._getframe(1))
     if recording:
         node._outputs = tuple([
             (t._array.shape, t._array.dtype) if isinstance(t, Tensor) else NO_TENSOR
             for t in results
         ])  # fmt: skip
-        save(node)
+        save_for_node(node)
         if anomaly.enabled:
             note_origin(node, tuple(results), inputs)
     node.to_save = node.dirty_tensors = node.non_differentiable = None
@@ -113,7 +113,7 @@ def is_among(tensor: Any, tensors: Sequence[Any]) -> bool:
     return False
 
 
-def marked(values: tuple[Any, ...] | None, function: str) -> tuple[Tensor, ...]:
+def marked_tensors(values: tuple[Any, ...] | None, function: str) -> tuple[Tensor, ...]:
     """The tensors that a method of ``ctx`` has marked."""
     for value in values or ():
         if not isinstance(value, Tensor):
@@ -121,34 +121,34 @@ def marked(values: tuple[Any, ...] | None, function: str) -> tuple[Tensor, ...]:
     return values or ()
 
 
-def constant(out: Tensor, is_input: bool, is_dirty: bool) -> Tensor:
+def without_history(out: Tensor, is_input: bool, is_dirty: bool) -> Tensor:
     """An output without history; inputs keep theirs and are returned as another tensor."""
     if out.requires_grad:
         if is_input:
             return out.detach()
         # As `no_grad` leaves a view: of what requires grad, and cut off from it.
         return out if out._view is not None else out.detach_()
-    return seen_anew(out) if is_input and not is_dirty else out
+    return view_of_whole(out) if is_input and not is_dirty else out
 
 
-def seen_anew(tensor: Tensor) -> Tensor:
+def view_of_whole(tensor: Tensor) -> Tensor:
     """A view of all of a tensor."""
     out = wrap(tensor._array)
     make_view(out, tensor, (view_in, (tensor._array.shape,), None), mode.enabled)
     return out
 
 
-def attach(out: Tensor, node: Node, number: int, is_input: bool) -> Tensor:
+def attach_history(out: Tensor, node: Node, number: int, is_input: bool) -> Tensor:
     """An output with ``node`` as its history; an input returned as it came becomes a view."""
     if is_input:
-        out = seen_anew(out)
+        out = view_of_whole(out)
     if out._view is not None:
         out._view.version = out._cell[0]  # what `forward` has written is the node's own affair
     out._come_from((node, number))
     return out
 
 
-def save(node: "BackwardCFunction") -> None:
+def save_for_node(node: "BackwardCFunction") -> None:
     """Keep what `save_for_backward` was given: outputs without a reference to them."""
     values: list[Any] = []
     numbers: list[int | None] = []
@@ -408,7 +408,7 @@ class Function(metaclass=FunctionMeta):
         before = mode.enabled
         recording = bool(before) and True in node.needs_input_grad
         if recording:
-            node._sequence, node._site = next_sequence(), here()
+            node._sequence, node._site = next_sequence(), current_site()
             # Before `forward`, which may write to its arguments.
             node._edges = tuple([edge_of(t) for t in inputs])
         if before:
@@ -421,7 +421,7 @@ class Function(metaclass=FunctionMeta):
                 outputs = cls.forward(node, *args)
         finally:
             mode.enabled = before
-        return settle(node, inputs, outputs, recording)
+        return finish_outputs(node, inputs, outputs, recording)
 
 
 def positional(
@@ -449,7 +449,7 @@ class Error(Node):
     """The node of gradients that cannot be differentiated."""
 
     def __init__(self, edges: tuple[Edge, ...], results: Sequence[Tensor]) -> None:
-        self._sequence, self._site = next_sequence(), here()
+        self._sequence, self._site = next_sequence(), current_site()
         self._edges = edges
         self._outputs = tuple((t._array.shape, t._array.dtype) for t in results)
 
@@ -481,7 +481,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         node = Error(edges, tensors)
         numbers = itertools.count()
         final = tuple([
-            None if t is None else attach(wrap(t._array), node, next(numbers), False)
+            None if t is None else attach_history(wrap(t._array), node, next(numbers), False)
             for t in leaves
         ])  # fmt: skip
         return final[0] if single else final

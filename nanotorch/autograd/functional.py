@@ -40,7 +40,7 @@ def as_tuple(value: Any, what: str, function: str) -> Tensors:
     return elements
 
 
-def prepared(inputs: Any, function: str, create_graph: bool, strict: bool) -> Tensors:
+def prepare_inputs(inputs: Any, function: str, create_graph: bool, strict: bool) -> Tensors:
     """The inputs to differentiate with respect to, apart from the caller's own tensors.
 
     Args:
@@ -55,7 +55,7 @@ def prepared(inputs: Any, function: str, create_graph: bool, strict: bool) -> Te
     )
 
 
-def pulled_back(
+def vector_jacobian(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Tensor | None],
     create_graph: bool,
 ) -> Tensors:  # fmt: skip
@@ -72,7 +72,7 @@ def pulled_back(
     return tuple(ops.zeros_like(t) if g is None else g for g, t in zip(found, inputs, strict=True))
 
 
-def given_back(results: Tensors, like: Any, create_graph: bool) -> Any:
+def finish_results(results: Tensors, like: Any, create_graph: bool) -> Any:
     """Results as the caller sees them: detached unless asked otherwise, one where one was given."""
     final = results if create_graph else tuple(t.detach() for t in results)
     return final[0] if isinstance(like, Tensor) else final
@@ -95,18 +95,18 @@ def jacobian(
         output's shape + input's shape; a tuple over outputs of tuples over inputs.
     """
     with enable_grad():
-        points = prepared(inputs, "jacobian", create_graph, strict)
+        points = prepare_inputs(inputs, "jacobian", create_graph, strict)
         raw = func(*points)
         results = [
-            given_back(block(out, points, create_graph), inputs, create_graph)
+            finish_results(jacobian_block(out, points, create_graph), inputs, create_graph)
             for out in as_tuple(raw, OUTPUTS, "jacobian")
         ]
     return results[0] if isinstance(raw, Tensor) else tuple(results)
 
 
-def block(out: Tensor, inputs: Tensors, create_graph: bool) -> Tensors:
+def jacobian_block(out: Tensor, inputs: Tensors, create_graph: bool) -> Tensors:
     """The Jacobian of one output by each input, a backward pass per element of the output."""
-    rows = [pulled_back([out], inputs, [unit], create_graph) for unit in units(out)]
+    rows = [vector_jacobian([out], inputs, [unit], create_graph) for unit in unit_weights(out)]
     shapes = [(*out.shape, *t.shape) for t in inputs]
     if not rows:
         return tuple(ops.zeros(s, dtype=t.dtype) for s, t in zip(shapes, inputs, strict=True))
@@ -114,7 +114,7 @@ def block(out: Tensor, inputs: Tensors, create_graph: bool) -> Tensors:
     return tuple(ops.stack(column).view(shape) for column, shape in columns)
 
 
-def units(out: Tensor) -> Iterator[Tensor]:
+def unit_weights(out: Tensor) -> Iterator[Tensor]:
     """Weights for a backward pass from each element of an output."""
     for element in range(out.numel()):
         unit = ops.zeros(out.numel(), dtype=out.dtype)
@@ -148,7 +148,7 @@ def hessian(
         told = "The function given to hessian should return a single {}"
         require(isinstance(raw, Tensor), told, "Tensor")
         require(raw.numel() == 1, told, "element")
-        first = pulled_back([raw], inner, [None], True)
+        first = vector_jacobian([raw], inner, [None], True)
         return first[0] if isinstance(inputs, Tensor) else first
 
     return jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
@@ -170,7 +170,7 @@ def vjp(
         RuntimeError: if ``v`` does not fit the outputs.
     """
     with enable_grad():
-        points = prepared(inputs, "vjp", create_graph, strict)
+        points = prepare_inputs(inputs, "vjp", create_graph, strict)
         raw = func(*points)
         outputs = as_tuple(raw, OUTPUTS, "vjp")
         if v is None and (len(outputs) != 1 or outputs[0].numel() != 1):
@@ -182,8 +182,8 @@ def vjp(
             if weight is not None:
                 told = "v has invalid size: should be {} but got {}."
                 require(weight.shape == out.shape, told, out.shape, weight.shape)
-        found = pulled_back(outputs, points, weights, create_graph)
-    return given_back(outputs, raw, create_graph), given_back(found, inputs, create_graph)
+        found = vector_jacobian(outputs, points, weights, create_graph)
+    return finish_results(outputs, raw, create_graph), finish_results(found, inputs, create_graph)
 
 
 # Gradients against differences: is a backward the derivative of its forward?
@@ -255,7 +255,7 @@ def gradcheck(
             for number in missing:
                 (outputs[number],) = Undefined.apply(outputs[number])
             weights = [ops.zeros_like(out) for out in outputs]
-            if any(g._array.any() for g in pulled_back(outputs, points, weights, False)):
+            if any(g._array.any() for g in vector_jacobian(outputs, points, weights, False)):
                 raise GradcheckError(
                     "Expected no gradients where no gradient arrives at the outputs"
                 )
@@ -332,14 +332,14 @@ def check_backward(
     points = differentiable(arguments)
     several = as_list(func(*arguments))
     outputs = differentiable(several)
-    numerical = differences(func, arguments, several, eps)
+    numerical = numerical_jacobians(func, arguments, several, eps)
     if not outputs:
         if any(jacobian.any() for row in numerical for jacobian in row):
             raise GradcheckError("Numerical gradient for function expected to be zero")
         return
     slopes = [row for row, out in zip(numerical, several, strict=True) if out.requires_grad]
     for number, out in enumerate(outputs):
-        analytical = backward_jacobian(out, points)
+        analytical = analytical_jacobians(out, points)
         for position, a in enumerate(analytical):
             n = slopes[number][position]
             for name, tolerance in (("rtol", rtol), ("atol", atol)):
@@ -350,11 +350,13 @@ def check_backward(
                     f"Jacobian mismatch for output {number} with respect to input {position},\n"
                     f"numerical:{ops.from_numpy(n)}\nanalytical:{ops.from_numpy(a)}\n"
                 )
-        again = backward_jacobian(out, points)
+        again = analytical_jacobians(out, points)
         for a, b in zip(analytical, again, strict=True):
             if np.abs(a - b).max(initial=0.0) > nondet_tol:
                 raise GradcheckError("Backward is not reentrant: two calls give different values")
-        if any(g._array.any() for g in pulled_back([out], points, [ops.zeros_like(out)], False)):
+        if any(
+            g._array.any() for g in vector_jacobian([out], points, [ops.zeros_like(out)], False)
+        ):
             raise GradcheckError("backward not multiplied by grad_output")
 
 
@@ -370,7 +372,7 @@ class Undefined(Function):
         return (None,) * len(grads)
 
 
-def differences(
+def numerical_jacobians(
     func: Callable[..., Any], arguments: Sequence[Any], outputs: Sequence[Tensor], eps: float
 ) -> list[list[Jacobian]]:
     """The numerical Jacobians, by output and input, elements of the input by those of the output.
@@ -408,9 +410,9 @@ def differences(
     return jacobians
 
 
-def backward_jacobian(out: Tensor, points: list[Tensor]) -> list[Jacobian]:
+def analytical_jacobians(out: Tensor, points: list[Tensor]) -> list[Jacobian]:
     """The Jacobians of one output as the backward pass has them, a pass for each element."""
-    found = zip(block(out, tuple(points), False), points, strict=True)
+    found = zip(jacobian_block(out, tuple(points), False), points, strict=True)
     return [j._array.reshape(out.numel(), p.numel()).T for j, p in found]
 
 

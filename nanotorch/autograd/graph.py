@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from nanotorch._core.call_site import warn, wrote
+from nanotorch._core.call_site import count_write, warn
 from nanotorch._core.graph import Node as Node
 from nanotorch._core.tensor import Tensor, hooks, observers
 from nanotorch.names.lookup import on_demand
@@ -49,10 +49,10 @@ class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - PyTorch's name
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Count a write to a tensor, or to each of several, that the engine could not see."""
     for t in [tensor] if isinstance(tensor, Tensor) else tensor:
-        wrote(t._cell, "increment_version")
+        count_write(t._cell, "increment_version")
 
 
-def behind(roots: Iterable[Node | None]) -> Iterator[Node]:
+def reachable_nodes(roots: Iterable[Node | None]) -> Iterator[Node]:
     """Nodes, and the nodes that their gradients go on to, each once."""
     todo, seen = list(roots), set()
     for node in todo:  # the list grows while the loop runs

@@ -17,7 +17,7 @@ import numpy as np
 
 from nanotorch._core.anomaly import TRACE
 from nanotorch._core.arguments import EMPTY
-from nanotorch._core.bfloat16 import wide
+from nanotorch._core.bfloat16 import widen
 from nanotorch._core.call_site import call_site_of, tensors_in
 from nanotorch._core.graph import (
     MODIFIED,
@@ -26,7 +26,7 @@ from nanotorch._core.graph import (
     Edge,
     FreedValues,
     Node,
-    take_steps,
+    replay_steps,
     version_of,
 )
 from nanotorch._core.op import SAVED_AS, Op, OpNode
@@ -43,11 +43,11 @@ SYMBOLS = {"add": "+", "sub": "\N{MINUS SIGN}", "mul": "\N{MULTIPLICATION SIGN}"
 SYMBOLS |= {"div": "\N{DIVISION SIGN}", "pow": "**"} | dict.fromkeys(("matmul", "mm", "bmm"), "@")
 
 
-def shown(value: Any) -> str:
+def short_value(value: Any) -> str:
     """A number, a tensor or several: up to `SMALL` elements are written out."""
     if isinstance(value, (tuple, list)):
-        return f"({', '.join(map(shown, value))})"
-    held = wide(getattr(value, "_array", value))
+        return f"({', '.join(map(short_value, value))})"
+    held = widen(getattr(value, "_array", value))
     if not isinstance(held, (float, np.floating, np.ndarray)):
         return repr(held) if isinstance(held, str) else str(held)
     array = np.asarray(held)
@@ -69,7 +69,7 @@ def is_short(value: Any) -> bool:
     return held.size <= SMALL if isinstance(held, np.ndarray) else is_plain(held)
 
 
-def enclosed(text: str) -> str:
+def parenthesize(text: str) -> str:
     """A text in parentheses, if it is an operation between two operands."""
     infix = any(f" {symbol} " in text for symbol in SYMBOLS.values()) and text[-1] != ")"
     return f"({text})" if infix else text
@@ -88,13 +88,13 @@ def call_text(op: Any, name: str, operands: Sequence[str], given: Mapping[str, A
         given: its arguments; of those that are no inputs, the ones that are not the default count.
     """
     options = [
-        f"{key}={shown(value)}"
+        f"{key}={short_value(value)}"
         for key, value in given.items()
         if is_plain(value) and key in op.arguments and key not in operands_of(op)
         if value != op.arguments[key].default
     ]
     if name in SYMBOLS and len(operands) == 2 and not options:
-        return f" {SYMBOLS[name]} ".join(map(enclosed, operands))
+        return f" {SYMBOLS[name]} ".join(map(parenthesize, operands))
     return f"{name}({', '.join([*operands, *options])})"
 
 
@@ -109,7 +109,7 @@ class Seen:
 
     Attributes:
         symbol: of the operation, or its name.
-        outputs, gradients: by output number, `shown`; "" if it is not known.
+        outputs, gradients: by output number, `short_value`; "" if it is not known.
         names: of the user's variables, by output number.
         call: that made it, if that is short.
         constants: the operands without history: name, shape and value.
@@ -133,10 +133,10 @@ class Seen:
         """Add an operand without history, by its parameter and by the user's name."""
         shape = tuple(getattr(value, "shape", ()))
         title = name or (parameter if shape else "constant")
-        self.constants.append((title, shape, shown(value)))
+        self.constants.append((title, shape, short_value(value)))
 
 
-def writer_of(node: Node) -> Any:
+def node_that_wrote(node: Node) -> Any:
     """The node itself; for a write to a view, the node of what was written."""
     saved: Any = node._saved
     return saved[0] if isinstance(node, CopySlices) and type(saved) is tuple else node
@@ -144,12 +144,12 @@ def writer_of(node: Node) -> Any:
 
 def op_of(node: Node) -> Any:
     """The declared operation of a node, if it has one."""
-    return getattr(type(writer_of(node)), "op", None)
+    return getattr(type(node_that_wrote(node)), "op", None)
 
 
-def kept(node: Node) -> dict[str, Any]:
+def saved_by(node: Node) -> dict[str, Any]:
     """What a node keeps for its formulas, as far as it may be read without the user's functions."""
-    writer, values = writer_of(node), {}
+    writer, values = node_that_wrote(node), {}
     if type(writer._saved) is tuple and isinstance(writer, BackwardCFunction):
         values = {f"saved[{k}]": saved and saved[0] for k, saved in enumerate(writer._saved)}
     elif type(writer._saved) is tuple and isinstance(writer, OpNode):
@@ -159,7 +159,7 @@ def kept(node: Node) -> dict[str, Any]:
     return values
 
 
-def place(node: OpNode, name: str) -> Edge | None:
+def saved_edge(node: OpNode, name: str) -> Edge | None:
     """The edge that leads to what a node keeps under a name; None if it keeps no such tensor."""
     kind, formulas = dict(node.op.recipe)[name], list(node.op.formulas)
     if kind == "out":
@@ -167,7 +167,7 @@ def place(node: OpNode, name: str) -> Edge | None:
     return node._edges[formulas.index(name)] if name in formulas and not node.together else None
 
 
-def known(nodes: Iterable[Node], outputs: Mapping[Any, Tensor]) -> dict[Node, Seen]:
+def graph_facts(nodes: Iterable[Node], outputs: Mapping[Any, Tensor]) -> dict[Node, Seen]:
     """What is known of the nodes of a graph: what `explain` saw; else what the graph keeps, and
     what elementwise operations make of that.
 
@@ -179,9 +179,11 @@ def known(nodes: Iterable[Node], outputs: Mapping[Any, Tensor]) -> dict[Node, Se
     for node in in_order:
         if isinstance(node, AccumulateGrad):
             tensors[node, 0] = node.variable
-        tensors |= {(node, number): tensor for number, tensor in retained(node)}
+        tensors |= {(node, number): tensor for number, tensor in retained_tensors(node)}
         if isinstance(node, OpNode):
-            saved = {place(node, n): v for n, v in kept(node).items() if isinstance(v, Tensor)}
+            saved = {
+                saved_edge(node, n): v for n, v in saved_by(node).items() if isinstance(v, Tensor)
+            }
             for edge, value in saved.items():
                 tensors.setdefault(edge, value)
     tensors |= {None: None, (None, 0): None}  # what has no history has no place
@@ -189,20 +191,20 @@ def known(nodes: Iterable[Node], outputs: Mapping[Any, Tensor]) -> dict[Node, Se
     for node in in_order:
         nodes_seen[node] = seen = vars(node).get("_seen") or Seen(node)
         if isinstance(node, OpNode) and "_seen" not in vars(node):
-            for name, value in kept(node).items():
+            for name, value in saved_by(node).items():
                 constant = isinstance(value, (Tensor, int, float)) and name in operands_of(node.op)
-                if constant and place(node, name) in ((None, 0), None):
+                if constant and saved_edge(node, name) in ((None, 0), None):
                     seen.add_constant(name, value)
             compute(node, tensors)
         for number in range(len(node._outputs)):
             if (tensor := tensors.get((node, number))) is not None:
-                seen.outputs[number] = seen.outputs[number] or shown(tensor)
+                seen.outputs[number] = seen.outputs[number] or short_value(tensor)
                 if tensor._grad is not None:
-                    seen.gradients[number] = seen.gradients[number] or shown(tensor._grad)
+                    seen.gradients[number] = seen.gradients[number] or short_value(tensor._grad)
     return nodes_seen
 
 
-def retained(node: Node) -> list[tuple[int, Tensor]]:
+def retained_tensors(node: Node) -> list[tuple[int, Tensor]]:
     """The tensors that retain their gradients and live, by output number."""
     hooks: dict[int, Any] = {} if node._hooks is None else node._hooks.retain
     return [(k, tensor) for k, hook in hooks.items() if (tensor := hook.args[0]()) is not None]
@@ -213,7 +215,7 @@ def compute(node: OpNode, tensors: dict[Any, Any]) -> None:
     op, edges = node.op, zip(node.op.formulas, node._edges, strict=False)
     found = {name: tensors.get(edge) for name, edge in edges}
     # What was written to may have been something else then.
-    given = {n: t for n, t in found.items() if t is not None and not version_of(t)} | kept(node)
+    given = {n: t for n, t in found.items() if t is not None and not version_of(t)} | saved_by(node)
     if (op.cast or op.arithmetic) and not op.variadic and given.keys() >= op.arguments.keys():
         arguments = {n: given[n] for n in op.arguments}
         arguments |= {n: t.detach() for n, t in arguments.items() if isinstance(t, Tensor)}
@@ -312,16 +314,16 @@ def formulas(node: Node, arrived: Sequence[Any] | None) -> list[tuple[str, str]]
     if isinstance(node, BackwardCFunction):
         return [(f"{node._forward_cls.__name__}.backward(ctx, g)", "")] * len(node._edges)
     if isinstance(node, CopySlices):
-        part = None if arrived is None else [take_steps(node.steps, arrived[0])]
-        of_write = formulas(writer_of(node), part)
+        part = None if arrived is None else [replay_steps(node.steps, arrived[0])]
+        of_write = formulas(node_that_wrote(node), part)
         of_write[node.position] = ("g, where the view is not", "")
         return of_write
     if not isinstance(node, OpNode):
         return [("g, through the steps to the view", "")]
-    values, found = kept(node), []
+    values, found = saved_by(node), []
     if arrived is not None:
         values["g"] = tuple(arrived) if node.multi else arrived[0]
-    texts = {name: shown(value) for name, value in values.items() if is_short(value)}
+    texts = {name: short_value(value) for name, value in values.items() if is_short(value)}
     numbers = {name: f"({text})" if text[0] == "-" else text for name, text in texts.items()}
     if not any(isinstance(g, Tensor) for g in arrived or ()):
         values = {n: v._array if isinstance(v, Tensor) else v for n, v in values.items()}
@@ -435,9 +437,11 @@ class Graph:
         left_out = Counter(link.target for link in entering if link.source not in drawn)
         for target, count in left_out.items():
             key = f"cut {target}"
-            part.boxes[key] = Box("cut", f"\N{HORIZONTAL ELLIPSIS} {counted(count, 'more input')}")
+            part.boxes[key] = Box(
+                "cut", f"\N{HORIZONTAL ELLIPSIS} {count_noun(count, 'more input')}"
+            )
             part.links.append(Link(key, target))
-        note = f"{counted(len(drawn), 'node')} of {len(self.boxes):,} drawn, nearest the output"
+        note = f"{count_noun(len(drawn), 'node')} of {len(self.boxes):,} drawn, nearest the output"
         return part, f"{note}\nin all: {census(self.boxes.values())}"
 
     def levels(self) -> list[list[str]]:
@@ -488,7 +492,7 @@ def attribute_text(value: Any) -> str:
     return printable(str(value))
 
 
-def shortened(text: str, longest: int) -> str:
+def shorten(text: str, longest: int) -> str:
     """The beginning of a text that is too long."""
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
@@ -624,7 +628,7 @@ class Walk:
             self.box_tensor(node.variable, "leaf")
             self.link(node.variable, node)
         attributes = tuple(
-            (name, shortened(attribute_text(value), self.longest))
+            (name, shorten(attribute_text(value), self.longest))
             for name, value in values
             if self.show_attrs
         )
@@ -635,7 +639,7 @@ class Walk:
             name = f"output {number}" if len(shapes) > 1 else "output"
             details.append(f"{name}: {dtype.name} {shape_text(shape)}")
         for name, value in values:
-            details.append(shortened(f"saved {name}: {value_text(value)}", LONGEST_DETAIL))
+            details.append(shorten(f"saved {name}: {value_text(value)}", LONGEST_DETAIL))
         if trace := vars(node).get("_metadata", {}).get(TRACE):  # anomaly mode was on
             details += [printable(line.strip()) for line in trace[-1].splitlines()]
         self.graph.boxes[key] = Box("op", title, shapes, attributes, "\n".join(details))
@@ -679,7 +683,7 @@ class Walk:
         share a box, and so do an output and its node."""
         boxes, made = self.graph.boxes, self.made()
         into = {key_of(t): key_of(t.grad_fn) for t in self.outputs if t.grad_fn is not None}
-        for node, seen in known(self.nodes, made).items():
+        for node, seen in graph_facts(self.nodes, made).items():
             key = key_of(node)
             if isinstance(node, AccumulateGrad):
                 into[key] = key = key_of(node.variable)
@@ -713,7 +717,7 @@ class Walk:
         return str(number) if len(node._outputs) > 1 else ""
 
 
-def counted(count: int, noun: str) -> str:
+def count_noun(count: int, noun: str) -> str:
     """``1 node``, ``1,000 nodes``."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
@@ -723,7 +727,7 @@ def census(boxes: Iterable[Box], most: int = 6) -> str:
     counts = Counter(box.title if box.kind == "op" else box.kind for box in boxes)
     listed = [f"{count:,} {name}" for name, count in counts.most_common(most)]
     rest = len(counts) - len(listed)
-    return ", ".join(listed + ([f"{counted(rest, 'other kind')}"] if rest else []))
+    return ", ".join(listed + ([f"{count_noun(rest, 'other kind')}"] if rest else []))
 
 
 def collect(walk: Walk, var: Tensor | Iterable[Tensor]) -> Graph:
@@ -774,7 +778,7 @@ class Tree:
                 known = self.written | self.leaves.keys()
                 others = [box for key, box in self.boxes.items() if key not in known]
                 rest = [box for box in others if box.kind in ("op", "leaf")]
-                yield f"… {counted(len(rest), 'more node')}: {census(rest)}"
+                yield f"… {count_noun(len(rest), 'more node')}: {census(rest)}"
                 return
             yield line
 

@@ -124,7 +124,7 @@ class Rows:
         An item with more links from above than to below then moves up as far as it can.
         """
         count = self.real
-        order = from_above(count, [(e.source, e.target) for e in edges])
+        order = topological_order(count, [(e.source, e.target) for e in edges])
         arriving: list[list[tuple[int, int]]] = [[] for _ in range(count)]
         leaving: list[list[tuple[int, int]]] = [[] for _ in range(count)]
         for edge in edges:
@@ -234,7 +234,7 @@ class Rows:
         for item in range(self.real):
             entering = sorted(self.ups[item], key=lambda s: place[s.above])
             main = [s is above.get(item) for s in entering]
-            for s, offset in zip(entering, spread(main, self.widths[item]), strict=True):
+            for s, offset in zip(entering, side_offsets(main, self.widths[item]), strict=True):
                 s.port_below = offset
             # What leaves a box leaves it at one point, for each of its outputs.
             ways: dict[Hashable, list[Segment]] = {}
@@ -244,12 +244,12 @@ class Rows:
                 ways.values(), key=lambda way: sum(place[s.below] for s in way) / len(way)
             )
             main = [any(s is below.get(item) for s in way) for way in leaving]
-            for way, offset in zip(leaving, spread(main, self.widths[item]), strict=True):
+            for way, offset in zip(leaving, side_offsets(main, self.widths[item]), strict=True):
                 for s in way:
                     s.port_above = offset
 
 
-def from_above(count: int, links: Iterable[tuple[int, int]]) -> list[int]:
+def topological_order(count: int, links: Iterable[tuple[int, int]]) -> list[int]:
     """Items so that each link, from one to another, leads to a later one."""
     waiting = [0] * count
     leaving: list[list[int]] = [[] for _ in range(count)]
@@ -276,7 +276,7 @@ ROUNDS = 40
 PULL = (1.0, 2.0, 8.0)  # how much a segment is to be straight, by its ends that are no boxes
 
 
-def columns(rows: Rows, joined: Sequence[Segment]) -> list[float]:
+def x_coordinates(rows: Rows, joined: Sequence[Segment]) -> list[float]:
     """The x coordinate of every item's centre, none less than half its width.
 
     Args:
@@ -292,18 +292,18 @@ def columns(rows: Rows, joined: Sequence[Segment]) -> list[float]:
     return [x - left for x in xs]
 
 
-def stand_ins(rows: Rows, segment: Segment) -> int:
+def count_virtual_ends(rows: Rows, segment: Segment) -> int:
     """How many ends of a segment are no boxes."""
     return (segment.above >= rows.real) + (segment.below >= rows.real)
 
 
-def distance(rows: Rows, a: int, b: int) -> float:
+def least_distance(rows: Rows, a: int, b: int) -> float:
     """The least distance of the centres of two neighbours in a row."""
     space = BETWEEN_LINES if a >= rows.real <= b else BETWEEN_BOXES
     return (rows.widths[a] + rows.widths[b]) / 2 + space
 
 
-def straight(rows: Rows) -> list[Segment]:
+def straight_segments(rows: Rows) -> list[Segment]:
     """Segments to be drawn straight down: at most one above and below an item, none crossing.
 
     The middle parts of long links come first, then the links with the longest way behind them.
@@ -325,7 +325,7 @@ def straight(rows: Rows) -> list[Segment]:
             among = [s for s in rows.ups[item] if depth[s.above] == longest]
             if len(among) % 2:
                 segments.append(sorted(among, key=lambda s: place[s.above])[len(among) // 2])
-        segments.sort(key=lambda s: ((1, 2, 0)[stand_ins(rows, s)], -depth[s.above]))
+        segments.sort(key=lambda s: ((1, 2, 0)[count_virtual_ends(rows, s)], -depth[s.above]))
         for s in segments:
             above, below = place[s.above], place[s.below]
             if all((above - a) * (below - b) > 0 for a, b in taken):
@@ -356,14 +356,14 @@ class Blocks:
         for row in rows.rows:
             for a, b in pairwise(row):
                 pair = (self.block[a], self.block[b])
-                gap = distance(rows, a, b) + self.offset[a] - self.offset[b]
+                gap = least_distance(rows, a, b) + self.offset[a] - self.offset[b]
                 gaps[pair] = max(gap, gaps.get(pair, gap))
         self.rights: list[list[tuple[int, float]]] = [[] for _ in range(self.count)]
         self.lefts: list[list[tuple[int, float]]] = [[] for _ in range(self.count)]
         for (a, b), gap in gaps.items():
             self.rights[a].append((b, gap))
             self.lefts[b].append((a, gap))
-        self.order = from_above(self.count, gaps)
+        self.order = topological_order(self.count, gaps)
         # The links that leave each block: with each go how far right of the block the other would
         # stand for the link to be straight, and the weight of that.
         self.links: list[list[tuple[int, float, float]]] = [[] for _ in range(self.count)]
@@ -371,7 +371,7 @@ class Blocks:
             a, b = self.block[s.above], self.block[s.below]
             if a != b:
                 apart = self.offset[s.above] + s.port_above - self.offset[s.below] - s.port_below
-                weight = PULL[stand_ins(rows, s)]
+                weight = PULL[count_virtual_ends(rows, s)]
                 self.links[a].append((b, apart, weight))
                 self.links[b].append((a, -apart, weight))
 
@@ -449,9 +449,9 @@ def lay_out(sizes: Sequence[tuple[float, float]], edges: Sequence[Edge]) -> Layo
     """
     rows = Rows(sizes, edges)
     rows.reduce_crossings()
-    joined = straight(rows)
+    joined = straight_segments(rows)
     rows.set_ports(joined)
-    xs = columns(rows, joined)
+    xs = x_coordinates(rows, joined)
     tops, bottoms, y = [], [], 0.0
     for row in rows.rows:
         tops.append(y)
@@ -462,12 +462,12 @@ def lay_out(sizes: Sequence[tuple[float, float]], edges: Sequence[Edge]) -> Layo
         y = bottoms[-1] + gap
     middle = [(tops[r] + bottoms[r]) / 2 for r in rows.rank]
     places = [Place(xs[i], middle[i], rows.widths[i], rows.heights[i]) for i in range(len(sizes))]
-    routes = trace(rows, edges, xs, tops, bottoms, middle)
+    routes = routes_between_rows(rows, edges, xs, tops, bottoms, middle)
     width = max((x + w / 2 for x, w in zip(xs, rows.widths, strict=True)), default=0.0)
     return Layout(places, routes, width, bottoms[-1] if bottoms else 0.0)
 
 
-def spread(main: Sequence[bool], width: float) -> list[float]:
+def side_offsets(main: Sequence[bool], width: float) -> list[float]:
     """Offsets from the centre of a side of ``width``; 0 for what is marked as the main one."""
     centre = main.index(True) if True in main else (len(main) - 1) / 2
     furthest = max(centre, len(main) - 1 - centre)
@@ -483,7 +483,7 @@ def entry_of(segment: Segment, xs: Sequence[float]) -> float:
     return xs[segment.below] + segment.port_below
 
 
-def trace(
+def routes_between_rows(
     rows: Rows, edges: Sequence[Edge], xs: Sequence[float], tops: Sequence[float],
     bottoms: Sequence[float], middle: Sequence[float],
 ) -> list[Route]:  # fmt: skip
@@ -556,19 +556,21 @@ class Card(NamedTuple):
     def of(cls, box: Box) -> "Card":
         """What is written in a box."""
         rows = tuple(
-            (without_middle(name), without_middle(value))
+            (shorten_middle(name), shorten_middle(value))
             for name, value in (*box.attributes, *box.values)
         )
-        below = without_middle(", ".join(box.shapes))
+        below = shorten_middle(", ".join(box.shapes))
         if len(box.shapes) > 1 and len(set(box.shapes)) == 1:
             below = f"{len(box.shapes)} \N{MULTIPLICATION SIGN} {box.shapes[0]}"
-        return cls(without_middle(box.title or box.kind), below, rows)
+        return cls(shorten_middle(box.title or box.kind), below, rows)
 
     @property
     def size(self) -> tuple[float, float]:
         """Width and height of the box."""
-        rows = max((cells(name) + cells(value) + 2 for name, value in self.rows), default=0)
-        widest = max(cells(self.title), cells(self.below), rows)
+        rows = max(
+            (text_width(name) + text_width(value) + 2 for name, value in self.rows), default=0
+        )
+        widest = max(text_width(self.title), text_width(self.below), rows)
         lines = bool(self.title) + bool(self.below) + len(self.rows) + bool(self.rows) * 0.5
         return widest * CELL + 2 * PADDING_X, lines * LINE + 2 * PADDING_Y
 
@@ -582,11 +584,11 @@ def svg(graph: Graph, *, keys: bool = False) -> str:
     part, note = graph.readable()
     numbers = {key: i for i, key in enumerate(part.boxes)}
     cards = [Card.of(box) for box in part.boxes.values()]
-    links = forward(part.links, numbers)
+    links = without_cycles(part.links, numbers)
     layout = lay_out([c.size for c in cards], list(edges(links, numbers)))
     remarks = note.splitlines()
     top = MARGIN + (len(remarks) * LINE + 2 * PADDING_Y + MARGIN if remarks else 0.0)
-    remark_width = max(map(cells, remarks), default=0) * CELL + 2 * PADDING_X
+    remark_width = max(map(text_width, remarks), default=0) * CELL + 2 * PADDING_X
     width = max(layout.width, remark_width) + 2 * MARGIN
     height = layout.height + top + MARGIN
     names = f"Graph of {len(part.boxes)} nodes and {len(part.links)} edges"
@@ -605,23 +607,23 @@ def svg(graph: Graph, *, keys: bool = False) -> str:
     lines.append(f'<g transform="translate({left:.1f} {top:.1f})">')
     lines.append(f'<g fill="none" stroke="{GREY}" stroke-width="1.3">')
     for link, route in zip(links, layout.routes, strict=True):
-        lines.append(path(link, route, part))
+        lines.append(draw_link(link, route, part))
     lines.append("</g>")
     for (key, box), written, place in zip(part.boxes.items(), cards, layout.places, strict=True):
-        lines += drawn(key if keys else str(numbers[key]), box, written, place)
-    lines += labels(links, layout)
+        lines += draw_box(key if keys else str(numbers[key]), box, written, place)
+    lines += draw_labels(links, layout)
     return "\n".join([*lines, "</g>", "</svg>"]) + "\n"
 
 
 escape = partial(html.escape, quote=False)  # a text that means itself between tags
 
 
-def cells(text: str) -> int:
+def text_width(text: str) -> int:
     """How many columns of a fixed-width font a text takes."""
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def without_middle(text: str) -> str:
+def shorten_middle(text: str) -> str:
     """A text without its middle, if it is long."""
     if len(text) <= LONGEST:
         return text
@@ -629,11 +631,11 @@ def without_middle(text: str) -> str:
     return f"{text[:half]}\N{HORIZONTAL ELLIPSIS}{text[-half:]}"
 
 
-def forward(links: Sequence[Link], keys: dict[str, int]) -> list[Link]:
+def without_cycles(links: Sequence[Link], keys: dict[str, int]) -> list[Link]:
     """The links so that none closes a cycle: a saved value may be what its node has computed."""
     flows = [k for k in links if k.kind not in ("saved", "kept")]
     ends = [(keys[k.source], keys[k.target]) for k in flows]
-    place = {item: i for i, item in enumerate(from_above(len(keys), ends))}
+    place = {item: i for i, item in enumerate(topological_order(len(keys), ends))}
     return [
         link
         if place[keys[link.source]] < place[keys[link.target]]
@@ -646,7 +648,7 @@ def edges(links: Sequence[Link], keys: dict[str, int]) -> Iterator[Edge]:
     """The links as the layout wants them: alike ones share their way, but not equal ones."""
     seen: Counter[Link] = Counter()
     for link in links:
-        label = (cells(link.label) * CELL + 10, LABEL_HEIGHT) if link.label else None
+        label = (text_width(link.label) * CELL + 10, LABEL_HEIGHT) if link.label else None
         yield Edge(keys[link.source], keys[link.target], (link.kind, link.label, seen[link]), label)
         seen[link] += 1
 
@@ -675,7 +677,7 @@ def rect(
     )
 
 
-def drawn(key: str, box: Box, written: Card, place: Place) -> Iterator[str]:
+def draw_box(key: str, box: Box, written: Card, place: Place) -> Iterator[str]:
     """A box with its texts and its tooltip."""
     fill, outline, radius = STYLES[box.kind]
     left, top = place.x - place.width / 2, place.y - place.height / 2
@@ -702,7 +704,7 @@ def drawn(key: str, box: Box, written: Card, place: Place) -> Iterator[str]:
     yield "</g>"
 
 
-def path(link: Link, route: Route, graph: Graph) -> str:
+def draw_link(link: Link, route: Route, graph: Graph) -> str:
     """A link: straight down at its stations, in a smooth bend from one to the next."""
     (x, start, y), *others = route.stations
     way = [f"M{x:.1f} {start:.1f}"]
@@ -730,13 +732,13 @@ def path(link: Link, route: Route, graph: Graph) -> str:
     )
 
 
-def labels(links: Sequence[Link], layout: Layout) -> Iterator[str]:
+def draw_labels(links: Sequence[Link], layout: Layout) -> Iterator[str]:
     """The labels of links, over the lines."""
     for link, route in zip(links, layout.routes, strict=True):
         if route.label is None:
             continue
         x, y = route.label
-        width = cells(link.label) * CELL + 10
+        width = text_width(link.label) * CELL + 10
         left, top = x - width / 2, y - LABEL_HEIGHT / 2
         yield rect(left, top, width, LABEL_HEIGHT, 8, "#ffffff", GREY, ' stroke-width="0.8"')
         yield text(x, y + 3.8, link.label, "middle", "#3d444d", "11")

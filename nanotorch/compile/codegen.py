@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core.random import Twister, written
+from nanotorch._core.random import Twister, state_bytes
 from nanotorch.compile.tape import (
     CONSTANT,
     OPERATORS,
@@ -23,11 +23,11 @@ from nanotorch.compile.tape import (
     Storage,
     Tape,
     Uses,
-    owned,
-    replaced,
+    map_refs,
+    owns_memory,
     substitute,
 )
-from nanotorch.optim.flat_buffer import aligned, place_of
+from nanotorch.optim.flat_buffer import align, location_in_block
 
 # One call for all parameters: equal updates of neighbours in memory become one on the whole.
 #
@@ -66,7 +66,7 @@ class Bundler:
         self.grads = {g.ref.storage.number: g for g in gradients if g.ref is not None}
         self.members: dict[int, tuple[Array, int, int, int]] = {}
         for storage in tape.storages:
-            found = place_of(storage.base) if storage.kind == OUTSIDE else None
+            found = location_in_block(storage.base) if storage.kind == OUTSIDE else None
             if found is not None:
                 self.members[storage.number] = found
 
@@ -79,7 +79,9 @@ class Bundler:
         position, entries = 0, self.tape.entries
         while position < len(entries):
             (run, after), entry = self.run_at(position), entries[position]
-            if not (self.is_aside(entry) if run is None else waiting and follows(waiting[-1], run)):
+            if not (
+                self.is_aside(entry) if run is None else waiting and continues_run(waiting[-1], run)
+            ):
                 out += self.joined(waiting)
                 waiting = []
             if run is None:
@@ -131,7 +133,7 @@ class Bundler:
                 return self.members[ref.storage.number]
         grads = [self.grads[r.storage.number] for r in refs if r.storage.number in self.grads]
         if grads and not any(r.storage.number in self.grads for r in entry.outs):
-            return place_of(grads[0].leaf._array)
+            return location_in_block(grads[0].leaf._array)
         return None
 
     def names(self, entry: Entry, run: Run) -> list[Any] | None:
@@ -164,9 +166,11 @@ class Bundler:
             block, _, role, at = self.members[number]
             return ("role", role) if block is run.block and at == run.place[0] else None
         if number in self.grads:
-            place = place_of(self.grads[number].leaf._array)
+            place = location_in_block(self.grads[number].leaf._array)
             good = place is not None and place[0] is run.block and place[3] == run.place[0]
-            return ("gradient",) if good and not fresh and part.whole and owned(part) else None
+            return (
+                ("gradient",) if good and not fresh and part.whole and owns_memory(part) else None
+            )
         if fresh and part.whole and number not in run.temporaries:
             run.temporaries[number] = len(run.temporaries)
         if number in run.temporaries:
@@ -209,11 +213,11 @@ class Bundler:
 
         entries = []
         for entry in first.entries:
-            args = replaced(entry.args, flat)
+            args = map_refs(entry.args, flat)
             outs = [flat(out) for out in entry.outs]
             entries.append(Entry("ufunc", entry.fn, args, {}, outs, entry.fresh))
         if total >= LONG:
-            entries = [in_pieces(entries, self.tape)]
+            entries = [split_into_pieces(entries, self.tape)]
         return [*aside, *entries]
 
     def gradients_together(self, runs: list[Run], count: int) -> Ref | None:
@@ -239,13 +243,13 @@ class Bundler:
         return Ref(storage, whole)
 
 
-def follows(before: Run, run: Run) -> bool:
+def continues_run(before: Run, run: Run) -> bool:
     """Whether a run does the same to the next member."""
-    end = before.place[0] + aligned(before.place[1])
+    end = before.place[0] + align(before.place[1])
     return run.block is before.block and run.place[0] == end and run.key == before.key
 
 
-def in_pieces(entries: list[Entry], tape: Tape) -> Entry:
+def split_into_pieces(entries: list[Entry], tape: Tape) -> Entry:
     """Elementwise calls one after the other on a piece that the cache holds, then on the next."""
     size = max(out.array.size for entry in entries for out in entry.outs)
     step = CHUNK // entries[0].outs[0].array.itemsize
@@ -283,7 +287,7 @@ class Pieces:
 LARGEST = 1 << 23  # bytes of a constant that is repeated for every element
 
 
-def lower(tape: Tape) -> None:
+def specialize(tape: Tape) -> None:
     """Replace operands by others with which NumPy is faster.
 
     An operand of one element is read in half the time if it is 0-d. NumPy vectorizes the maximum
@@ -614,7 +618,9 @@ class Rollback:
     """
 
     def __init__(self, entries: list[Entry], everything: bool) -> None:
-        lasting = [n for n, entry in enumerate(entries) if entry.kind == "draw" or kept(entry)]
+        lasting = [
+            n for n, entry in enumerate(entries) if entry.kind == "draw" or lasting_write(entry)
+        ]
         first = lasting[0] if lasting else len(entries)
         last = max((n for n, entry in enumerate(entries) if may_raise(entry)), default=-1)
         self.limit = max(first, last)
@@ -623,7 +629,7 @@ class Rollback:
         if everything or first >= last:
             last = len(entries) if everything else -1
         for entry in entries[: last + 1]:
-            self.saved |= {storage.number: storage for storage in kept(entry)}
+            self.saved |= {storage.number: storage for storage in lasting_write(entry)}
             if entry.kind == "draw":
                 generator = entry.fn.__self__  # type: ignore[attr-defined]
                 self.drawn[id(generator)] = generator
@@ -650,7 +656,7 @@ class Rollback:
             slot = storage.kind == SLOT
             np.copyto(found[f"x{storage.number}"] if slot else storage.base, copy)
         for generator, position in zip(self.drawn.values(), marks, strict=True):
-            Twister.set_state(generator, written(position))
+            Twister.set_state(generator, state_bytes(position))
 
     def put_back(self, error: Exception, first: int, starts: list[int]) -> None:
         """As it was before the replay.
@@ -671,7 +677,7 @@ class Rollback:
             self.restore(found["before"], found)
 
 
-def kept(entry: Entry) -> list[Storage]:
+def lasting_write(entry: Entry) -> list[Storage]:
     """The memory an entry writes to that is there after the step."""
     return [out.storage for out in entry.outs if out.storage.kind in (OUTSIDE, SLOT)]
 

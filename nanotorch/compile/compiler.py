@@ -16,7 +16,7 @@ from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import changes
 from nanotorch._core.layout import address
 from nanotorch._core.tensor import Tensor, observers, wrap
-from nanotorch.compile.codegen import MISS, Bundler, Calls, Names, Pieces, Rollback, lower
+from nanotorch.compile.codegen import MISS, Bundler, Calls, Names, Rollback, specialize
 from nanotorch.compile.guards import (
     BY_VALUE,
     KNOWN_OPTIMIZERS,
@@ -28,10 +28,10 @@ from nanotorch.compile.guards import (
     Refused,
     Used,
     Watcher,
-    cannot_watch,
-    holds,
-    lie_in,
+    check_holds,
+    profiler_in_the_way,
     same_value,
+    share_memory,
     watch_library,
 )
 from nanotorch.compile.joint import Layouts, layouts_of
@@ -45,25 +45,25 @@ from nanotorch.compile.tape import (
     Ref,
     Result,
     Slot,
+    expression_source,
     has_graph,
     holders,
-    hollow,
+    layout_only,
     leaves,
     parts,
-    text,
 )
 from nanotorch.compile.tracing import (
     GUARD,
     Capture,
     State,
     bits_of,
-    place_of,
-    surroundings,
+    library_state,
+    site_of,
     tracing,
-    verified,
+    verify_plan,
 )
 from nanotorch.nn.module import Module
-from nanotorch.optim.flat_buffer import aligned, block_of, piece, settle
+from nanotorch.optim.flat_buffer import align, aligned_zeros, array_in_block, move_together
 
 # What a compiled function tells about itself.
 
@@ -134,7 +134,7 @@ def check_guards(checks: list[Check], names: Names) -> list[str]:
             "k": key if check.kind == "attr" else repr(key) if plain else names.of(key),
         }
         if check.kind in PLACES:
-            test = differs(PLACES[check.kind].format(**parts), check.value, names)
+            test = changed_test(PLACES[check.kind].format(**parts), check.value, names)
         else:
             value = check.value if check.kind == "len" else names.of(check.value)
             test = TESTS[check.kind].format(**parts, v=value)
@@ -142,7 +142,7 @@ def check_guards(checks: list[Check], names: Names) -> list[str]:
     return list(tests)
 
 
-def differs(found: str, value: Any, names: Names) -> str:
+def changed_test(found: str, value: Any, names: Names) -> str:
     """A test whether something is another than before; numbers and texts may be equal ones."""
     name = names.of(value)
     if type(value) not in BY_VALUE:
@@ -236,7 +236,7 @@ class Plan:
         tape.drop_repetitions(kept)
         if self.joint is None:
             Bundler(tape, self.gradients).join()
-        lower(tape)
+        specialize(tape)
         numbers = {e.outs[0].storage.number for e in tape.entries if e.kind == "number"}
         self.grad_storages = {ref.storage.number for ref in escaping[: len(self.gradients)]}
         crossing = [] if self.joint is None else self.joint.divide()
@@ -246,7 +246,7 @@ class Plan:
         self.first, self.second = self.layout.entries, list[Entry]()
         if self.joint is not None:
             self.first, self.second = self.joint.split(self.layout.entries)
-        let_go(self.layout.entries, escaping)
+        free_temporaries(self.layout.entries, escaping)
         tape.by_owner.clear()
         tape.storages.clear()
         used = {
@@ -273,7 +273,7 @@ class Plan:
 
     def applies(self) -> bool:
         """Whether the plan is still one for the state that it was made in."""
-        return self.used.unchanged() and all(map(holds, self.checks)) and bool(self.refresh())
+        return self.used.unchanged() and all(map(check_holds, self.checks)) and bool(self.refresh())
 
     def bind(self) -> None:
         """Allocate memory and write the source."""
@@ -284,7 +284,7 @@ class Plan:
             "MISS": MISS, "mode": mode, "default": dtypes.default, "observers": observers,
             "tracing": tracing, "turn": self.turn, "last": self.last, "plan": self,
             "function": self.capture.function,
-            "changes": changes, "seen": self.seen, "absent": ABSENT, "rounded": rounded,
+            "changes": changes, "seen": self.seen, "absent": ABSENT, "rounded": to_float32,
             "ndarray": np.ndarray, "wrap": wrap, "Tensor": Tensor, "new": object.__new__,
             "asarray": np.asarray, "counted": self.counted, "count": getrefcount, "map": map,
         })  # fmt: skip
@@ -297,7 +297,7 @@ class Plan:
                 return array_of(ref)
             if isinstance(memory, np.ndarray):
                 return memory
-            return piece(memory[0], memory[1] + ref.offset, ref.array)
+            return array_in_block(memory[0], memory[1] + ref.offset, ref.array)
 
         self.calls = Calls(self.layout, names, place, {s.storage.number for s in self.slots})
         self.number_expressions()
@@ -305,7 +305,7 @@ class Plan:
         body = self.body()
         second = "    backward = None"
         if self.joint is not None:
-            lines = indented(self.joint.backward(self.second), 12)
+            lines = indent(self.joint.backward(self.second), 12)
             second = SECOND.format(lines=lines)
         held = [name for _, *grads in self.grad_names for name in grads]
         names.objects["held"] = tuple([names.objects[name] for name in held])
@@ -313,12 +313,10 @@ class Plan:
         copies = self.rollback.line(names.of, self.calls.storage)
         if not (self.rollback.saved or self.rollback.drawn or self.joint):
             copies = ""
-        head = HEAD.format(
-            guards=indented(guards, 16), copies=copies, names=", ".join(names.objects)
-        )
+        head = HEAD.format(guards=indent(guards, 16), copies=copies, names=", ".join(names.objects))
         self.first_line = head.count("\n") + 1
         self.source = (
-            head + indented(body, 16) + TAIL.format(refresh=indented(refresh, 8), second=second)
+            head + indent(body, 16) + TAIL.format(refresh=indent(refresh, 8), second=second)
         )
         filename = f"<nanotorch compiled {self.name} {id(self):#x}>"
         space: dict[str, Any] = {}
@@ -345,8 +343,8 @@ class Plan:
                     own[number] = np.array(base)
                 elif number in self.grad_storages - own.keys() and out.storage.kind == TEMPORARY:
                     own[number] = at
-                    at += aligned(base.nbytes)
-        self.grad_block = block_of(at)
+                    at += align(base.nbytes)
+        self.grad_block = aligned_zeros(at)
         return {n: (self.grad_block, at) if type(at) is int else at for n, at in own.items()}
 
     # Guards
@@ -382,7 +380,7 @@ class Plan:
                     tests.append("kwargs")
             else:
                 tests.append(f"len({path}) != {length}" if length else f"{path}")
-        tests += [differs(path, value, names) for path, value in arguments.fixed]
+        tests += [changed_test(path, value, names) for path, value in arguments.fixed]
         for path, tensor in arguments.free:
             tests.append(f"type({path}) is not {names.of(type(tensor))}")
             made = f"({path}._history is not None or {path}._view is not None)"
@@ -486,7 +484,7 @@ class Plan:
                 return f"{self.names.of(part.container, 'a')}.item()"
             return f"k{address(part.container)}"
 
-        return text(expression, name_of)
+        return expression_source(expression, name_of)
 
     def refresh_lines(self) -> list[str]:
         """Read the options and compute the numbers that depend on them."""
@@ -642,7 +640,7 @@ class Plan:
         """Whether groups of optimizers differ from those of the trace in numbers only."""
         groups = [check for check in self.checks if check.kind == "group"]
         known = {id(check.container) for check in groups}
-        if not all(holds(check) for check in self.checks if id(check.container) in known):
+        if not all(check_holds(check) for check in self.checks if id(check.container) in known):
             return False
         for check in groups:
             check.value[:] = check.container.values()
@@ -651,7 +649,9 @@ class Plan:
     def unchanged(self) -> bool:
         """Whether modules are as they were, though a module, a hook or a function has changed."""
         now = changes[0]
-        same = self.used.unchanged() and all(holds(check) for check in self.checks if check.counted)
+        same = self.used.unchanged() and all(
+            check_holds(check) for check in self.checks if check.counted
+        )
         self.seen[0] = now if same else -1
         return same
 
@@ -666,12 +666,12 @@ class Plan:
         return Figures(self.kernels, self.traced, held, fresh, self.eager_bytes, guards)
 
 
-def indented(lines: list[str], by: int) -> str:
+def indent(lines: list[str], by: int) -> str:
     """Lines as a block of source."""
     return "\n".join(" " * by + line for line in lines)
 
 
-def rounded(value: float) -> float:
+def to_float32(value: float) -> float:
     """A number as one of float32."""
     return float(np.float32(value))
 
@@ -681,15 +681,15 @@ def has_counter(expression: Any) -> bool:
     return any(leaf.key is None for leaf in leaves(expression))
 
 
-def let_go(entries: list[Entry], escaping: list[Ref]) -> None:
+def free_temporaries(entries: list[Entry], escaping: list[Ref]) -> None:
     """Free the trace's temporaries: replays need their layout only."""
-    inner = [e for entry in entries if isinstance(entry.fn, Pieces) for e in entry.fn.entries]
+    inner = [e for entry in entries for e in getattr(entry.fn, "entries", ())]  # of `Pieces`
     refs = [*escaping, *[r for e in (*entries, *inner) for r in (*e.outs, *e.inputs())]]
     found = {id(ref): ref for ref in refs if ref.storage.kind == TEMPORARY}
     for ref in found.values():
         ref.let_go()
     for storage in {id(ref.storage): ref.storage for ref in found.values()}.values():
-        storage.base = hollow(storage.base)
+        storage.base = layout_only(storage.base)
 
 
 LIMIT = 8  # of plans of one function
@@ -701,7 +701,7 @@ GRADIENTS = "the gradients of its results come in other layouts each time"
 NOT_AGAIN = "it would have to be compiled anew at almost every call: {what}"
 
 
-def no_plan(args: Any, kwargs: Any) -> Any:
+def replay_nothing(args: Any, kwargs: Any) -> Any:
     """The replay of a function that has none."""
     return MISS
 
@@ -729,7 +729,7 @@ class Compiler:
         self.name = getattr(function, "__name__", type(function).__name__)
         self.plans: list[Plan] = []
         self.plan: Plan | None = None
-        self.replay: list[Callable[..., Any]] = [no_plan]
+        self.replay: list[Callable[..., Any]] = [replay_nothing]
         self.codes: set[CodeType] = set()
         self.library: dict[CodeType, dict[str, Any]] = {}  # with the globals it saw
         self.uncompiled: dict[Any, tuple[str, Callable[..., Any]]] = {}
@@ -750,12 +750,12 @@ class Compiler:
         Where operations are observed, as in anomaly mode, or transformed, as under `vmap`, the
         function runs as it is.
         """
-        if surroundings() in self.uncompiled:
-            _, uncompiled = self.uncompiled[surroundings()]
+        if library_state() in self.uncompiled:
+            _, uncompiled = self.uncompiled[library_state()]
             self.plan, self.replay[0] = None, uncompiled
             return uncompiled(args, kwargs)
-        overlaps = self.overlapping and lie_in(parts(Tensor, args, kwargs), self.overlapping)
-        if overlaps or observers or mode.transforms or cannot_watch():
+        overlaps = self.overlapping and share_memory(parts(Tensor, args, kwargs), self.overlapping)
+        if overlaps or observers or mode.transforms or profiler_in_the_way():
             return self.function(*args, **kwargs)
         for plan in self.plans if not tracing else ():
             if plan.verified and plan is not self.plan:
@@ -776,21 +776,21 @@ class Compiler:
 
     def step(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Watch the first call, trace the second, verify the third, replay the others."""
-        if surroundings() not in self.watched:
+        if library_state() not in self.watched:
             return self.watch(args, kwargs)
-        forward = self.watched[surroundings()]
+        forward = self.watched[library_state()]
         try:
             arguments = Arguments(args, kwargs, forward)
             guards = Guards.of(self.function, arguments, self.codes, self.library, forward)
         except Refused as reason:
             return self.fall_back(str(reason), args, kwargs)
         in_reach = holders(tensor._array for tensor in guards.tensors.values())
-        if lie_in([tensor for _, tensor in arguments.free], in_reach):  # others need not
+        if share_memory([tensor for _, tensor in arguments.free], in_reach):  # others need not
             self.overlaps += 1
             if self.overlaps >= OVERLAPS:
                 self.overlapping |= in_reach
             return self.function(*args, **kwargs)
-        key = (surroundings(), arguments.key, guards.grads)
+        key = (library_state(), arguments.key, guards.grads)
         for plan in self.plans:
             if plan.key != key or plan.turn or not plan.applies():
                 continue
@@ -803,12 +803,12 @@ class Compiler:
         known = [o for o in guards.optimizers if type(o) in KNOWN_OPTIMIZERS]
         del guards, arguments, key  # which hold arrays that may move
         if not self.plans:
-            settle(known)
+            move_together(known)
         return self.trace(args, kwargs)
 
     def watch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the function as it is, and see which code it calls."""
-        watcher, where = Watcher(), surroundings()
+        watcher, where = Watcher(), library_state()
         with watcher.watching():
             result = self.function(*args, **kwargs)
         self.watched[where] = any(map(has_graph, parts(Tensor, result)))
@@ -834,9 +834,9 @@ class Compiler:
             try:
                 self.plans.append(Plan(capture, self.name, self.replan))
             except Refused as reason:
-                self.give_up(f"{place_of(self.function)}: {reason}")
+                self.give_up(f"{site_of(self.function)}: {reason}")
             except Exception as error:
-                self.give_up(f"{place_of(self.function)}: making a replay failed: {error!r}")
+                self.give_up(f"{site_of(self.function)}: making a replay failed: {error!r}")
             self.attempts = 0
         elif capture.grown or (capture.retry and self.attempts < 2):  # code is not without end
             self.attempts += not capture.grown
@@ -846,7 +846,7 @@ class Compiler:
 
     def verify(self, plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compare the first replay of a plan with the function itself."""
-        result, difference = verified(plan, self.function, args, kwargs)
+        result, difference = verify_plan(plan, self.function, args, kwargs)
         if difference is None:
             plan.verified = True
             self.use(plan)
@@ -854,7 +854,7 @@ class Compiler:
             self.missed += 1
             self.plans.remove(plan)
         else:
-            self.give_up(f"{place_of(self.function)}: {difference} came out otherwise in a replay")
+            self.give_up(f"{site_of(self.function)}: {difference} came out otherwise in a replay")
         return result
 
     def replan(self, plan: Plan, layouts: Layouts | None) -> None:
@@ -862,17 +862,17 @@ class Compiler:
         self.layouts, where = layouts, plan.key[0]
         self.missed += 1
         if layouts is None:
-            self.give_up(f"{place_of(self.function)}: {DOUBLE}", where)
+            self.give_up(f"{site_of(self.function)}: {DOUBLE}", where)
         elif self.missed > self.limit:
-            self.give_up(f"{place_of(self.function)}: {NOT_AGAIN.format(what=GRADIENTS)}", where)
+            self.give_up(f"{site_of(self.function)}: {NOT_AGAIN.format(what=GRADIENTS)}", where)
         elif plan in self.plans:
             self.plans.remove(plan)
             if self.plan is plan:
-                self.plan, self.replay[0] = None, no_plan
+                self.plan, self.replay[0] = None, replay_nothing
 
     def fall_back(self, problem: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Give up, and call the function."""
-        self.give_up(f"{place_of(self.function)}: {problem}")
+        self.give_up(f"{site_of(self.function)}: {problem}")
         return self.function(*args, **kwargs)
 
     def give_up(self, problem: str, where: Any = None) -> None:
@@ -881,7 +881,7 @@ class Compiler:
         Raises:
             RuntimeError: if that is not wanted (``fullgraph``), now and at later calls.
         """
-        where = enabled, kind = where or surroundings()
+        where = enabled, kind = where or library_state()
         function, fullgraph = self.function, self.fullgraph
         text = (REFUSED if fullgraph else FALLBACK).format(name=self.name, problem=problem)
 

@@ -29,11 +29,11 @@ from nanotorch._core.call_site import PACKAGE
 from nanotorch._core.dtypes import device
 from nanotorch._core.graph import changes
 from nanotorch._core.layout import Layout
-from nanotorch._core.op import compiled, complete
+from nanotorch._core.op import compile_function, make_node_class
 from nanotorch._core.random import Generator
 from nanotorch._core.tensor import Tensor
 from nanotorch.compile.recorder import NUMPY, users_line
-from nanotorch.compile.tape import shifts
+from nanotorch.compile.tape import memory_offsets
 from nanotorch.names import lookup
 from nanotorch.nn import module_call
 from nanotorch.nn.module import Module
@@ -73,7 +73,7 @@ QUIET_MODULES = {
 }  # fmt: skip
 # What compiles operations, and what tells whether a class is of a kind: Python remembers that.
 AT_FIRST = {
-    compiled.__code__, complete.__code__,
+    compile_function.__code__, make_node_class.__code__,
     ABCMeta.__instancecheck__.__code__, ABCMeta.__subclasscheck__.__code__,
 }  # fmt: skip
 IMPORT = "_find_and_load"  # what looks for a module that is not there yet
@@ -170,7 +170,7 @@ class Watcher:
                 pass  # made by Python for the library, as `__init__` of a dataclass
             elif code not in self.codes and not (self.ahead and is_standard(code)):
                 self.codes.add(code)
-                name = next(iter(passed_on(code) - set(frame.f_globals)), None)
+                name = next(iter(passed_on_builtins(code) - set(frame.f_globals)), None)
                 if name is not None:
                     self.refuse(f"`{name}` may have effects that a replay would not repeat", frame)
                 for i in dis.get_instructions(code) if self.ahead else ():
@@ -203,7 +203,7 @@ class Watcher:
             self.refuse(f"`{name}` may have effects that a replay would not repeat", frame)
 
 
-def cannot_watch() -> bool:
+def profiler_in_the_way() -> bool:
     """Whether there is a profiler that cannot be asked to rest."""
     profiler: Any = sys.getprofile()
     return not (profiler is None or callable(profiler) or hasattr(profiler, "disable"))
@@ -227,7 +227,7 @@ def changes_its_owner(function: Any) -> bool:
 
 
 @functools.lru_cache(maxsize=4096)
-def passed_on(code: CodeType) -> frozenset[str]:
+def passed_on_builtins(code: CodeType) -> frozenset[str]:
     """Builtins with effects that code does not call itself, but hands to somebody else."""
     return frozenset(
         i.argval
@@ -317,7 +317,7 @@ CHANGED: dict[str, Callable[[Any, Any, Any], bool]] = {
 }
 
 
-def holds(check: Check) -> bool:
+def check_holds(check: Check) -> bool:
     """Whether a check finds what it found before; of gradients and options others know."""
     if check.kind in ("grad", "group"):
         return True
@@ -842,7 +842,7 @@ class Arguments:
         self.key: list[Any] = []
         self._take(args, "args")
         self._take(kwargs, "kwargs")
-        self.shifts = shifts([tensor._array for _, tensor in self.free])
+        self.shifts = memory_offsets([tensor._array for _, tensor in self.free])
         self.key.append(self.shifts)
 
     def _take(self, value: Any, path: str) -> None:
@@ -877,7 +877,7 @@ class Arguments:
             self.fixed.append((path, value))
 
 
-def lie_in(tensors: list[Tensor], held: frozenset[int]) -> bool:
+def share_memory(tensors: list[Tensor], held: frozenset[int]) -> bool:
     """Whether a tensor is in the memory of others, of which `holders` gave ``held``."""
     arrays = [tensor._array for tensor in tensors]
     return any(id(a if a.base is None else a.base) in held for a in arrays)

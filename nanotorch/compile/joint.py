@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from nanotorch._core.call_site import here
+from nanotorch._core.call_site import current_site
 from nanotorch._core.engine import send_all
 from nanotorch._core.grad_mode import enable_grad, mode
 from nanotorch._core.graph import (
@@ -34,7 +34,7 @@ from nanotorch.compile.tape import (
     Ref,
     Tape,
     has_graph,
-    mapped,
+    map_parts,
     parts,
 )
 
@@ -72,7 +72,7 @@ def layouts_of(grads: Sequence[Any]) -> Layouts:
     return tuple(None if g is None else (g.shape, tuple(map(abs, g.strides))) for g in grads)
 
 
-def filled(layout: Layout, dtype: np.dtype) -> np.ndarray | None:
+def example_gradient(layout: Layout, dtype: np.dtype) -> np.ndarray | None:
     """Some numbers in a layout."""
     if layout is None or 0 in layout[0]:
         return layout and np.empty(layout[0], dtype)
@@ -89,7 +89,7 @@ def outputs_of(result: Any, arguments: Arguments) -> list[Tensor]:
 
 
 @contextmanager
-def unheard(ends: list[Tensor]) -> Iterator[None]:
+def without_hooks(ends: list[Tensor]) -> Iterator[None]:
     """Let gradients be asked for without the hooks of those that they are for."""
     nodes: list[Any] = list({edge_of(tensor)[0]: None for tensor in ends})
     hooks = [node._hooks for node in nodes]
@@ -102,7 +102,7 @@ def unheard(ends: list[Tensor]) -> Iterator[None]:
             node._hooks = own
 
 
-def gradients(
+def joint_gradients(
     outputs: list[Tensor], grads: Sequence[Any], ends: list[Tensor], **modes: bool
 ) -> list[Any]:
     """The gradients for some leaves and arguments from those of outputs."""
@@ -111,7 +111,7 @@ def gradients(
     if not pairs:
         return [None] * len(ends)
     roots, weights = zip(*pairs, strict=True)
-    with unheard(ends):
+    with without_hooks(ends):
         return list(grad(roots, ends, weights, allow_unused=True, **modes))
 
 
@@ -131,9 +131,9 @@ class CompiledFunctionBackward(Node):
         return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
 
 
-def copied(arguments: Any) -> Any:
+def copy_containers(arguments: Any) -> Any:
     """The same tensors in lists and dicts of their own."""
-    return mapped(arguments, lambda part: part)
+    return map_parts(arguments, lambda part: part)
 
 
 class Joint:
@@ -196,7 +196,7 @@ class Joint:
 
     def samples(self) -> list[np.ndarray | None]:
         """Some gradients of the outputs."""
-        return [filled(layout, dtype) for layout, (_, dtype) in
+        return [example_gradient(layout, dtype) for layout, (_, dtype) in
                 zip(self.layouts, self.shapes, strict=True)]  # fmt: skip
 
     def differentiate(self, ends: list[Tensor], known: dict[int, Tensor]) -> None:
@@ -207,7 +207,7 @@ class Joint:
         try:
             if not ends:
                 raise Refused(MAKES_LEAF)
-            gradients(self.outputs, tangents, ends, retain_graph=True)
+            joint_gradients(self.outputs, tangents, ends, retain_graph=True)
         finally:
             for handle in handles:
                 handle.remove()
@@ -316,7 +316,7 @@ class Joint:
         edges = [f"{edges[n]}, " for n in self.edges]
         return [
             *made, f"node._sequence = {of(next_sequence, 'f')}()",
-            f"node._site = {of(here, 'f')}()", f"node._edges = ({''.join(edges)})",
+            f"node._site = {of(current_site, 'f')}()", f"node._edges = ({''.join(edges)})",
         ]  # fmt: skip
 
     def back(self) -> Any:
@@ -352,7 +352,7 @@ class Joint:
             results: the names of the outputs.
         """
         calls, lines, self.copies = self.plan.calls, list[str](), dict[int, str]()
-        own = self.plan.names.of(copied, "f") if self.changing else ""
+        own = self.plan.names.of(copy_containers, "f") if self.changing else ""
         cells = "".join(f"{results[number]}._cell, " for number in self.read_outputs)
         kept = {
             **{name: f"{own}({name})" for name in ("args", "kwargs")},
@@ -435,7 +435,7 @@ class Joint:
     ) -> list[Any]:
         """The gradients for the ends from those of the results of a call."""
         outputs = outputs_of(result, Arguments(args, kwargs, True))
-        return gradients(outputs, grads, self.tensors(self.ends, args, kwargs), **modes)
+        return joint_gradients(outputs, grads, self.tensors(self.ends, args, kwargs), **modes)
 
     def compare(self, node: Node, places: list[Any], versions: list[int]) -> None:
         """Refuse tensors that have been written to since a call."""

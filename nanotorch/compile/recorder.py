@@ -24,9 +24,9 @@ from nanotorch.compile.tape import (
     Leaf,
     Ref,
     Tape,
-    mapped,
+    map_parts,
 )
-from nanotorch.optim.flat_buffer import owner
+from nanotorch.optim.flat_buffer import memory_owner
 
 # Arrays that write down what is done with them.
 #
@@ -114,12 +114,12 @@ class Traced(NDArrayOperatorsMixin):
         return self.transpose()
 
 
-def real(value: Any) -> Any:
+def unwrap_all(value: Any) -> Any:
     """A structure of arguments with the arrays behind those that are traced."""
-    return mapped(value, behind)
+    return map_parts(value, unwrap_array)
 
 
-def behind(value: Any) -> Any:
+def unwrap_array(value: Any) -> Any:
     """The array behind a traced one; all else as it is."""
     return value.value if type(value) is Traced else value
 
@@ -131,7 +131,7 @@ for _name in (
     setattr(Traced, _name, property(operator.attrgetter(f"value.{_name}")))
 
 
-def method(how: Callable[..., Any], name: str) -> Callable[..., Any]:
+def define_method(how: Callable[..., Any], name: str) -> Callable[..., Any]:
     """An array's method, with what becomes of a call of it."""
     function = getattr(np.ndarray, name)
     return lambda self, *args, **kwargs: how(self, function, args, kwargs)
@@ -164,7 +164,7 @@ METHODS: dict[Any, str] = {
 }
 for _how, _names in METHODS.items():
     for _name in _names.split():
-        setattr(Traced, _name, method(_how, _name))
+        setattr(Traced, _name, define_method(_how, _name))
 
 
 # Kernels whose arguments hold arrays inside objects: an index of tensors, for example.
@@ -201,7 +201,7 @@ def attributes_of(value: Any) -> dict[str, Any]:
     return found
 
 
-def put_together(value: Any, arrays: tuple[Array, ...]) -> Any:
+def rebuild_structure(value: Any, arrays: tuple[Array, ...]) -> Any:
     """The structure again, with other arrays."""
 
     def part(held: Any) -> Any:
@@ -215,10 +215,10 @@ def put_together(value: Any, arrays: tuple[Array, ...]) -> Any:
             return held
         made: Any = object.__new__(held.kind)
         for name, attribute in held.attributes.items():
-            object.__setattr__(made, name, mapped(attribute, part))
+            object.__setattr__(made, name, map_parts(attribute, part))
         return made
 
-    return mapped(value, part)
+    return map_parts(value, part)
 
 
 class Whole:
@@ -233,8 +233,8 @@ class Whole:
         self.kernel, self.__name__ = kernel, kernel.__name__
         self.arrays: list[Any] = []
         self.in_objects = False
-        self.args = mapped(tuple(args), self.taken_apart)
-        self.kwargs = mapped(dict(kwargs), self.taken_apart)
+        self.args = map_parts(tuple(args), self.taken_apart)
+        self.kwargs = map_parts(dict(kwargs), self.taken_apart)
 
     def taken_apart(self, value: Any) -> Any:
         """A `Place` for an array; `Parts` for an object with attributes."""
@@ -246,12 +246,14 @@ class Whole:
         if not attributes:
             return value
         before = len(self.arrays)
-        parts = Parts(type(value), mapped(attributes, self.taken_apart))
+        parts = Parts(type(value), map_parts(attributes, self.taken_apart))
         self.in_objects |= len(self.arrays) > before
         return parts
 
     def __call__(self, *arrays: Array) -> Any:
-        return self.kernel(*put_together(self.args, arrays), **put_together(self.kwargs, arrays))
+        return self.kernel(
+            *rebuild_structure(self.args, arrays), **rebuild_structure(self.kwargs, arrays)
+        )
 
 
 # Numbers of an optimizer that may change between steps: its options and its step counts.
@@ -415,7 +417,7 @@ class Recorder:
             return array
         if self.tape.find(array) is None:
             if id(tensor) in self.known:
-                self.tape.add_storage(owner(array), OUTSIDE)
+                self.tape.add_storage(memory_owner(array), OUTSIDE)
             elif not (tensor._is_number or id(tensor) in self.made):
                 self.refuse(UNKNOWN)
                 return array
@@ -447,10 +449,10 @@ class Recorder:
             if isinstance(part, Symbolic):
                 return self.number(part, kind or np.dtype(np.float64))
             if isinstance(part, (np.ndarray, np.generic)):
-                return self.tape.ref(np.asarray(real(part)))
+                return self.tape.ref(np.asarray(unwrap_all(part)))
             return part
 
-        return mapped(value, ref)
+        return map_parts(value, ref)
 
     def number(self, value: Symbolic, kind: np.dtype) -> Ref:
         """A number that is computed at every replay, as a 0-d array."""
@@ -464,21 +466,21 @@ class Recorder:
         """A universal function, or one of its methods."""
         function = ufunc if method == "__call__" else getattr(ufunc, method)
         if not self.live:
-            return function(*real(inputs), **real(kwargs))
+            return function(*unwrap_all(inputs), **unwrap_all(kwargs))
         if method == "at":
             return self.effect(function, inputs, kwargs, inputs[0])
-        kinds = {real(x).dtype for x in inputs if isinstance(x, (np.ndarray, np.generic))}
+        kinds = {unwrap_all(x).dtype for x in inputs if isinstance(x, (np.ndarray, np.generic))}
         if method == "__call__" and ufunc not in TYPED and [k.kind for k in kinds] == ["f"]:
             # Python numbers beside floats: NumPy reads 0-d arrays of their dtype faster.
             (kind,) = kinds
             inputs = tuple(np.array(x, kind) if type(x) in (float, int) else x for x in inputs)
         target = kwargs.pop("out", (None,))
-        out = real(target)
+        out = unwrap_all(target)
         if len(out) > 1 or ufunc.nout > 1:
             return self.function(function, inputs, kwargs)
         given = {} if out[0] is None else {"out": out[0]}
-        result = function(*real(inputs), **real(kwargs), **given)
-        first = next((a.dtype for a in real(inputs) if isinstance(a, np.ndarray)), None)
+        result = function(*unwrap_all(inputs), **unwrap_all(kwargs), **given)
+        first = next((a.dtype for a in unwrap_all(inputs) if isinstance(a, np.ndarray)), None)
         args = self.operand(inputs, first)
         kind = "ufunc" if method == "__call__" else "reduce"
         if given:
@@ -507,24 +509,26 @@ class Recorder:
         """Memory is about to be written to, or has been; constants become temporaries."""
         storage = self.tape.find(array)
         if storage is None:
-            self.tape.add_storage(owner(array), TEMPORARY)
+            self.tape.add_storage(memory_owner(array), TEMPORARY)
         elif storage.kind == CONSTANT:
             self.refuse("a constant is written to in a way that is not followed")
 
     def function(self, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """Any other function or method of NumPy."""
         if not self.live:
-            return function(*real(tuple(args)), **real(kwargs))
+            return function(*unwrap_all(tuple(args)), **unwrap_all(kwargs))
         if function in WRITERS:
             return self.effect(function, args, kwargs, args[0])
-        if function in DYNAMIC or picks(function, args):
+        if function in DYNAMIC or is_mask_index(function, args):
             if self.depth:  # the kernel as a whole may give a fixed shape
                 raise Untraceable
             self.refuse(f"`{function.__name__}` gives a shape that depends on values")
-            return function(*real(tuple(args)), **real(kwargs))
+            return function(*unwrap_all(tuple(args)), **unwrap_all(kwargs))
         if function in LAYOUTS_OF:
-            return self.blank(function(*real(tuple(args)), **real(kwargs)), LAYOUTS_OF[function])
-        result = function(*real(tuple(args)), **real(kwargs))
+            return self.blank(
+                function(*unwrap_all(tuple(args)), **unwrap_all(kwargs)), LAYOUTS_OF[function]
+            )
+        result = function(*unwrap_all(tuple(args)), **unwrap_all(kwargs))
         if function in LAYOUT:
             return result
         plain = bool(args) and isinstance(args[0], np.ndarray) and isinstance(result, np.ndarray)
@@ -557,9 +561,9 @@ class Recorder:
 
     def effect(self, function: Any, args: Sequence[Any], kwargs: Any, target: Any) -> Any:
         """A function that writes to ``target``, one of its arguments."""
-        result = function(*real(tuple(args)), **real(kwargs))
+        result = function(*unwrap_all(tuple(args)), **unwrap_all(kwargs))
         if self.live:
-            array = real(target)
+            array = unwrap_all(target)
             self.writing(array)
             held = tuple(self.operand(tuple(args), array.dtype))
             self.note("effect", function, held, kwargs, [self.tape.ref(array)], False)
@@ -588,7 +592,7 @@ class Recorder:
         writes = [e for e in self.tape.entries if any(o.storage is ref.storage for o in e.outs)]
         if not writes:
             return Symbolic.of(value, Leaf(traced.value), self.asked)
-        expression = assigned(writes[-1], ref)
+        expression = assigned_expression(writes[-1], ref)
         if expression is None:
             expression = Leaf(traced.value, late=True)
         return Symbolic.of(value, expression, self.asked)
@@ -600,7 +604,7 @@ class Recorder:
 
         def traced(*args: Any, **kwargs: Any) -> Any:
             if not self.mine:
-                return kernel(*real(args), **real(kwargs))
+                return kernel(*unwrap_all(args), **unwrap_all(kwargs))
             mark, known = len(self.tape.entries), len(self.tape.storages)
             self.depth += 1
             try:
@@ -628,7 +632,7 @@ class Recorder:
         by_mask = kernel.__name__ == "index" and any(a.dtype.kind in "bu" for a in args[1:])
         if kernel.__name__ in OF_NO_FIXED_SHAPE or by_mask:
             self.refuse(f"`{kernel.__name__}` gives a shape that depends on values")
-        if self.live and args and result is real(args[0]):  # it writes to its first argument
+        if self.live and args and result is unwrap_all(args[0]):  # it writes to its first argument
             held = self.operand(args)
             self.writing(result)
             self.note("effect", function, held, kwargs, [self.tape.ref(result)], False, opaque=True)
@@ -639,7 +643,7 @@ class Recorder:
         """Call a function on plain arrays, noting nothing."""
         before, self.paused = self.paused, True
         try:
-            return real(function(*real(args), **real(kwargs)))
+            return unwrap_all(function(*unwrap_all(args), **unwrap_all(kwargs)))
         finally:
             self.paused = before
 
@@ -649,7 +653,7 @@ class Recorder:
         @functools.wraps(method)
         def drawn(generator: Any, *args: Any, **kwargs: Any) -> Any:
             if not self.mine:
-                return method(generator, *real(args), **real(kwargs))
+                return method(generator, *unwrap_all(args), **unwrap_all(kwargs))
             bound = method.__get__(generator)
             result = self.plainly(bound, args, kwargs)
             return self.results("draw", bound, args, kwargs, result, opaque=True)
@@ -662,7 +666,7 @@ NOBODY.paused = True
 current = [NOBODY]  # who notes what is done with traced arrays
 
 
-def assigned(entry: Entry, ref: Ref) -> Any:
+def assigned_expression(entry: Entry, ref: Ref) -> Any:
     """The expression of the number that an entry gives a 0-d array; None for anything else."""
     if entry.fn is not operator.setitem or ref.key != entry.outs[0].key:
         return None
@@ -672,9 +676,9 @@ def assigned(entry: Entry, ref: Ref) -> Any:
     return value.storage.expression
 
 
-def picks(function: Any, args: Sequence[Any]) -> bool:
+def is_mask_index(function: Any, args: Sequence[Any]) -> bool:
     """Whether this is an index that picks elements by a mask."""
     if function is not np.ndarray.__getitem__:
         return function is np.where and len(args) == 1
     items = args[1] if isinstance(args[1], tuple) else (args[1],)
-    return any(isinstance(i, np.ndarray) and real(i).dtype.kind == "b" for i in items)
+    return any(isinstance(i, np.ndarray) and unwrap_all(i).dtype.kind == "b" for i in items)

@@ -12,8 +12,8 @@ from numpy.lib.stride_tricks import as_strided
 from nanotorch._core.graph import AccumulateGrad, Edge
 from nanotorch._core.layout import address
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.autograd.graph import behind
-from nanotorch.optim.flat_buffer import Part, aligned, block_of, owner
+from nanotorch.autograd.graph import reachable_nodes
+from nanotorch.optim.flat_buffer import Part, align, aligned_zeros, memory_owner
 
 # The tape: which NumPy calls a step makes, in order, on which memory.
 #
@@ -64,7 +64,7 @@ class Ref:
     def let_go(self) -> None:
         """Keep the layout, and no memory."""
         self.known_offset = self.offset
-        self.array = hollow(self.array)
+        self.array = layout_only(self.array)
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -137,26 +137,26 @@ def refs_in(*values: Any) -> list[Ref]:
     return parts(Ref, *values)
 
 
-def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+def map_parts(value: Any, change: Callable[[Any], Any]) -> Any:
     """A structure of arguments with something else in place of each part."""
     if type(value) in (tuple, list):
-        return type(value)([mapped(part, change) for part in value])
+        return type(value)([map_parts(part, change) for part in value])
     if type(value) is dict:
-        return {name: mapped(part, change) for name, part in value.items()}
+        return {name: map_parts(part, change) for name, part in value.items()}
     return change(value)
 
 
-def replaced(value: Any, change: Callable[[Ref], Any]) -> Any:
+def map_refs(value: Any, change: Callable[[Ref], Any]) -> Any:
     """A structure of arguments with something else in place of each array."""
-    return mapped(value, lambda part: change(part) if isinstance(part, Ref) else part)
+    return map_parts(value, lambda part: change(part) if isinstance(part, Ref) else part)
 
 
-def hollow(array: Array) -> Array:
+def layout_only(array: Array) -> Array:
     """An array of the same layout without memory, not to be touched."""
     return as_strided(np.empty(1, array.dtype), array.shape, array.strides, writeable=False)
 
 
-def shifts(arrays: Sequence[Array]) -> tuple[tuple[int, int, int], ...]:
+def memory_offsets(arrays: Sequence[Array]) -> tuple[tuple[int, int, int], ...]:
     """Pairs of arrays that may share memory, by position, and how many bytes lie between them."""
     return tuple(
         (i, j, address(b) - address(a))
@@ -208,14 +208,14 @@ def leaves(expression: Expression) -> list[Leaf]:
     return []
 
 
-def text(expression: Expression, name_of: Any) -> str:
+def expression_source(expression: Expression, name_of: Any) -> str:
     """An expression as Python source.
 
     Args:
         name_of: gives the name of a leaf, or of a Python number.
     """
     if isinstance(expression, tuple):
-        return expression[0].format(*[text(part, name_of) for part in expression[1:]])
+        return expression[0].format(*[expression_source(part, name_of) for part in expression[1:]])
     return str(name_of(expression))
 
 
@@ -287,7 +287,7 @@ class Count:
 
 def has_graph(out: Tensor) -> bool:
     """Whether somebody may go backward from a tensor: no pass has freed what its graph kept."""
-    nodes = [n for n in behind([out.grad_fn]) if not isinstance(n, AccumulateGrad)]
+    nodes = [n for n in reachable_nodes([out.grad_fn]) if not isinstance(n, AccumulateGrad)]
     kept = [isinstance(node._saved, tuple) for node in nodes if node.keeps_values]
     return out.grad_fn is not None and (any(kept) or not kept)
 
@@ -315,10 +315,13 @@ class Uses:
         return self.readers[storage.number][-1] if self.readers[storage.number] else -1
 
 
-def moved(ref: Ref, before: Ref, after: Ref) -> Ref:
+def move_view(ref: Ref, before: Ref, after: Ref) -> Ref:
     """A view of ``before`` as the same view of ``after``, which lies in memory alike."""
     shift = address(ref.array) - address(before.array)
-    base, flat = after.storage.base, after.storage.base.ravel("K")  # which is a view: see `owned`
+    base, flat = (
+        after.storage.base,
+        after.storage.base.ravel("K"),
+    )  # which is a view: see `owns_memory`
     at = address(after.array) - address(base) + shift
     shape, strides = ref.array.shape, ref.array.strides
     return Ref(after.storage, np.ndarray(shape, ref.array.dtype, flat.view(np.uint8), at, strides))
@@ -328,23 +331,23 @@ def substitute(entries: list[Entry], before: Ref, after: Ref, written: bool = Fa
     """Let everything that reads ``before`` read ``after``, and, if asked, what writes it, too."""
 
     def change(ref: Ref) -> Ref:
-        return moved(ref, before, after) if ref.storage is before.storage else ref
+        return move_view(ref, before, after) if ref.storage is before.storage else ref
 
     for entry in entries:
         if any(ref.storage is before.storage for ref in entry.inputs()):
-            entry.args = replaced(entry.args, change)
-            entry.kwargs = replaced(entry.kwargs, change)
+            entry.args = map_refs(entry.args, change)
+            entry.kwargs = map_refs(entry.kwargs, change)
         if written:
             entry.outs = tuple(map(change, entry.outs))
 
 
-def alike(a: Ref, b: Ref) -> bool:
+def same_layout(a: Ref, b: Ref) -> bool:
     """Whether two arrays have one shape, dtype and layout."""
     x, y = a.array, b.array
     return x.shape == y.shape and x.strides == y.strides and x.dtype == y.dtype
 
 
-def owned(ref: Ref) -> bool:
+def owns_memory(ref: Ref) -> bool:
     """Whether views of an array's memory can be made anew."""
     base = ref.storage.base
     return ref.storage.kind != SLOT and (base.flags.c_contiguous or base.flags.f_contiguous)
@@ -436,10 +439,10 @@ class Layout:
                 number = out.storage.number
                 if out.storage.kind != TEMPORARY or number in elsewhere or number in self.offsets:
                     continue
-                start, size = self.in_place(entry, out, position), aligned(out.storage.base.nbytes)
+                start, size = self.in_place(entry, out, position), align(out.storage.base.nbytes)
                 if start is None:
                     taken = [t for t in taken if t[2] >= position]
-                    start = gap(taken, size)
+                    start = first_gap(taken, size)
                 self.offsets[number] = start
                 self.size = max(self.size, start + size)
                 taken.append((start, start + size, self.last_use(number)))
@@ -461,7 +464,7 @@ class Layout:
                 number in self.offsets
                 and self.last_use(number) == position
                 and ref.storage.base.nbytes == out.storage.base.nbytes
-                and alike(ref, out)
+                and same_layout(ref, out)
                 and ref.whole
                 and sum(r.storage.number == number for r in refs_in(*entry.args)) == 1
             ):
@@ -470,7 +473,7 @@ class Layout:
 
     def memory(self) -> tuple[Array, Callable[[Ref], Array]]:
         """New common memory, and what gives the arrays in it."""
-        block = block_of(self.size)
+        block = aligned_zeros(self.size)
 
         def array_of(ref: Ref) -> Array:
             if ref.storage.number not in self.offsets:  # never written to: as it is
@@ -482,7 +485,7 @@ class Layout:
         return block, array_of
 
 
-def gap(taken: list[tuple[int, int, int]], size: int) -> int:
+def first_gap(taken: list[tuple[int, int, int]], size: int) -> int:
     """The first place with room."""
     at = 0
     for start, stop, _ in sorted(taken):
@@ -501,7 +504,7 @@ def gap(taken: list[tuple[int, int, int]], size: int) -> int:
 COPY_CALLS = (np.ndarray.copy, np.array)
 
 
-def key_of(entry: Entry, versions: dict[int, int]) -> Any:
+def entry_key(entry: Entry, versions: dict[int, int]) -> Any:
     """Equal for entries that compute the same; None if that cannot be told."""
 
     def leaf(part: Any) -> str:
@@ -515,15 +518,15 @@ def key_of(entry: Entry, versions: dict[int, int]) -> Any:
     if entry.opaque or not entry.fresh or len(entry.outs) != 1:
         return None
     if entry.kind == "number":
-        return (text(entry.args[0], leaf), entry.outs[0].array.dtype)
+        return (expression_source(entry.args[0], leaf), entry.outs[0].array.dtype)
     if entry.kind not in ("ufunc", "reduce", "call"):
         return None
-    args, kwargs = replaced(entry.args, name), replaced(entry.kwargs, name)
+    args, kwargs = map_refs(entry.args, name), map_refs(entry.kwargs, name)
     key = (entry.kind, id(entry.fn), repr(args), repr(sorted(kwargs.items())))
     return None if "object at 0x" in key[2] + key[3] else key
 
 
-def source_of(entry: Entry) -> Ref | None:
+def copied_source(entry: Entry) -> Ref | None:
     """What an entry copies, bit for bit."""
     if entry.kind != "call" or not entry.fresh or not isinstance(entry.args[0], Ref):
         return None
@@ -566,18 +569,18 @@ class Tape:
             for start, stop, storage in self.slots:
                 if start <= low and high <= stop and array.size:
                     return storage
-        return self.by_owner.get(id(owner(array)))
+        return self.by_owner.get(id(memory_owner(array)))
 
     def ref(self, array: Array) -> Ref:
         """An array as an operand; memory nobody has seen is a constant."""
         storage = self.find(array)
         if storage is None:
-            storage = self.add_storage(owner(array), CONSTANT)
+            storage = self.add_storage(memory_owner(array), CONSTANT)
         return Ref(storage, array)
 
     def new(self, array: Array) -> Ref:
         """An array that an entry has made."""
-        return Ref(self.add_storage(owner(array), TEMPORARY), array)
+        return Ref(self.add_storage(memory_owner(array), TEMPORARY), array)
 
     def fold_constants(self, kept: set[int]) -> None:
         """What is computed from constants alone is a constant, of the value that it had.
@@ -610,15 +613,15 @@ class Tape:
         versions: defaultdict[int, int] = defaultdict(int)
         alive: list[Entry] = []
         for position, entry in enumerate(self.entries):
-            key, out = key_of(entry, versions), entry.outs[0]
-            start, same = position, source_of(entry) or out
+            key, out = entry_key(entry, versions), entry.outs[0]
+            start, same = position, copied_source(entry) or out
             if same is out and key is not None:
                 start, same = known.setdefault(key, (position, out))
             number, last = out.storage.number, uses.last_read(out.storage)
             if (
                 same is not out
-                and alike(out, same)
-                and owned(same)
+                and same_layout(out, same)
+                and owns_memory(same)
                 and out.whole
                 and number not in kept
                 and uses.writers[number] == [position]

@@ -31,11 +31,11 @@ from nanotorch.compile.guards import (
     Guards,
     Refused,
     Watcher,
+    check_holds,
     function_behind,
-    holds,
 )
 from nanotorch.compile.joint import GOES_BACKWARD, HAS_GRAPH, Joint, outputs_of
-from nanotorch.compile.recorder import NOBODY, Recorder, Symbolic, Traced, current, real
+from nanotorch.compile.recorder import NOBODY, Recorder, Symbolic, Traced, current, unwrap_all
 from nanotorch.compile.tape import (
     CONSTANT,
     OUTSIDE,
@@ -50,7 +50,7 @@ from nanotorch.compile.tape import (
     Tape,
     has_graph,
     leaves,
-    mapped,
+    map_parts,
 )
 from nanotorch.nn.module import Module
 from nanotorch.ops.random import default_generator
@@ -105,7 +105,7 @@ class Numpy:
         self.recorder = recorder
         for name, value in (("zeros", 0), ("ones", 1), ("empty", None), ("full", MISSING)):
             for made in (name, f"{name}_like"):
-                setattr(self, made, maker(getattr(np, made), value, recorder))
+                setattr(self, made, constructor(getattr(np, made), value, recorder))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(np, name)
@@ -131,11 +131,11 @@ class Numpy:
         return np.ascontiguousarray(a, dtype)
 
 
-def maker(function: Callable[..., Any], value: Any, recorder: Recorder) -> Callable[..., Any]:
+def constructor(function: Callable[..., Any], value: Any, recorder: Recorder) -> Callable[..., Any]:
     """`np.zeros` and its kin; a method would hold all of a trace for longer than it lasts."""
 
     def make(*args: Any, **kwargs: Any) -> Any:
-        array = function(*real(args), **real(kwargs))
+        array = function(*unwrap_all(args), **unwrap_all(kwargs))
         if not recorder.mine:
             return array
         given = args[1] if len(args) > 1 else kwargs.get("fill_value")
@@ -158,7 +158,9 @@ class Changes:
     def attribute(self, owner: Any, name: str, value: Any) -> None:
         """Replace an attribute of a class."""
         before = vars(owner).get(name, MISSING)
-        last = (remove, owner, name) if before is MISSING else (setattr, owner, name, before)
+        last = (
+            (remove_attribute, owner, name) if before is MISSING else (setattr, owner, name, before)
+        )
         self.undo.append(last)
         setattr(owner, name, value)
 
@@ -178,17 +180,17 @@ class Changes:
             raise interruption
 
 
-def remove(owner: Any, name: str) -> None:
+def remove_attribute(owner: Any, name: str) -> None:
     """Take an attribute from a class, if it is still there."""
     if name in vars(owner):
         delattr(owner, name)
 
 
-def traced(recorder: Recorder, run: Callable[[], Any]) -> Any:
+def run_traced(recorder: Recorder, run: Callable[[], Any]) -> Any:
     """What ``run`` returns; meanwhile this thread's library code works on traced arrays."""
     changes = Changes()
     try:
-        replace(changes, recorder)
+        install_replacements(changes, recorder)
         return run()
     finally:  # a generator's would not run at once where an interruption came on its way there
         try:
@@ -199,7 +201,7 @@ def traced(recorder: Recorder, run: Callable[[], Any]) -> Any:
             raise
 
 
-def replace(changes: Changes, recorder: Recorder) -> None:
+def install_replacements(changes: Changes, recorder: Recorder) -> None:
     """Replace what a trace replaces."""
     shim: Any = Numpy(recorder)
     changes.undo.append((forget_traced,))
@@ -230,7 +232,7 @@ def replace(changes: Changes, recorder: Recorder) -> None:
         method = vars(random.Generator)[name]
         changes.attribute(random.Generator, name, recorder.draw(method))
     for known in STEPS:
-        changes.attribute(known, "step", counted(vars(known)["step"], recorder))
+        changes.attribute(known, "step", traced_step(vars(known)["step"], recorder))
     seeded = Twister.manual_seed
 
     def manual_seed(self: Twister, *args: Any) -> Any:
@@ -274,12 +276,12 @@ def forget_traced() -> None:
             value = own[key]
             if Traced in map(type, value.copy().values()):
                 for k, held in value.copy().items():
-                    value[k] = real(held)
+                    value[k] = unwrap_all(held)
         for function in caches_of(name, len(own)):
             function.cache_clear()
 
 
-def counted(step: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:
+def traced_step(step: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:
     """An optimizer's step on numbers that remember where they come from."""
 
     def stepped(self: Optimizer, closure: Any = None) -> Any:
@@ -294,7 +296,7 @@ def counted(step: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:
         try:
             for group in self.param_groups:
                 for name in OPTIONS & set(group):
-                    changes.item(group, name, symbolic(group, name, recorder))
+                    changes.item(group, name, symbolic_option(group, name, recorder))
             recorder.counting = True
             step(self)
             return loss
@@ -305,7 +307,7 @@ def counted(step: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:
     return stepped
 
 
-def symbolic(group: dict[str, Any], name: str, recorder: Recorder) -> Any:
+def symbolic_option(group: dict[str, Any], name: str, recorder: Recorder) -> Any:
     """An option as a number that remembers where it comes from."""
     value = group[name]
     if type(value) in (int, float):
@@ -392,7 +394,7 @@ def fingerprint(array: np.ndarray) -> tuple[Any, ...]:
 GUARD = "a guard"
 
 
-def verified(
+def verify_plan(
     plan: Any, function: Callable[..., Any], args: Any, kwargs: Any
 ) -> tuple[Any, str | None]:
     """Make the step, and its replay on the same state.
@@ -432,7 +434,7 @@ def bits_of(result: Any) -> Any:
             return fingerprint(part._array), part.requires_grad
         return type(part), id(part) if isinstance(part, NAMES_OF_THINGS) else repr(part)
 
-    return mapped(result, bits)
+    return map_parts(result, bits)
 
 
 META = ("_array", "_writes", "_history", "_view", "_retains_grad", "_leaf_hooks", "_past")
@@ -444,7 +446,7 @@ def meta_of(tensor: Tensor) -> list[Any]:
     return [*[getattr(tensor, name) for name in META], view]
 
 
-def surroundings() -> tuple[Any, ...]:
+def library_state() -> tuple[Any, ...]:
     """What of the library's state decides what operations do."""
     return (mode.enabled and True, dtypes.default.numpy)
 
@@ -464,7 +466,7 @@ class Capture:
     """
 
     def __init__(self, compiler: Any, args: Any, kwargs: Any) -> None:
-        self.surroundings = surroundings()
+        self.surroundings = library_state()
         self.has_graph, self.layouts = compiler.watched[self.surroundings], compiler.layouts
         self.arguments = Arguments(args, kwargs, self.has_graph)
         self.function = function = compiler.function
@@ -521,11 +523,11 @@ class Capture:
             self.recorder.refuse(GOES_BACKWARD)
 
         try:
-            out = traced(self.recorder, watched)
+            out = run_traced(self.recorder, watched)
         except Exception as error:
             if self.changed() is not None:  # which cannot be put back
                 raise
-            failure = f"{place_of(self.function)}: tracing it failed: {error}"
+            failure = f"{site_of(self.function)}: tracing it failed: {error}"
         self.recorder.proxies.clear()  # which hold what the step has made
         if failure:
             held.put_back()
@@ -536,18 +538,18 @@ class Capture:
         self.retry = self.recorder.made_state or watcher.imported
         self.retry |= self.has_graph is not expects_graph
         if watcher.imported:  # the tape has what the module did then
-            self.problem = self.problem or f"{place_of(self.function)}: a module is imported"
+            self.problem = self.problem or f"{site_of(self.function)}: a module is imported"
         codes = watcher.codes | self.later.codes
         all_known = codes <= self.codes and watcher.library.keys() <= self.library.keys()
         if not all_known and (self.problem is None or self.retry):
             self.codes |= codes
             self.library |= watcher.library
-            self.grown, self.problem = True, f"{place_of(self.function)}: more code was called"
+            self.grown, self.problem = True, f"{site_of(self.function)}: more code was called"
         if self.problem is None:
             try:
                 self.note_effects(out, held)
             except Refused as reason:
-                self.problem = self.problem or f"{place_of(self.function)}: {reason}"
+                self.problem = self.problem or f"{site_of(self.function)}: {reason}"
         if self.has_graph and (self.problem is None or self.changed() is None):
             held.put_back()  # no pass goes through traced arrays
             out = self.function(*args, **kwargs)
@@ -565,7 +567,7 @@ class Capture:
             with self.later.watching():
                 self.joint = Joint(self.tape, outputs, self.arguments, self.known, self.layouts)
         except Refused as reason:
-            self.recorder.problem = self.later.problem or f"{place_of(self.function)}: {reason}"
+            self.recorder.problem = self.later.problem or f"{site_of(self.function)}: {reason}"
 
     def add_slots(self) -> None:
         """The memory of arguments and of gradients is looked up anew at every call."""
@@ -584,7 +586,7 @@ class Capture:
 
     def note_effects(self, out: Any, held: State) -> None:
         """Compare the state of all tensors and of Python with that before the step."""
-        if surroundings() != self.surroundings or observers:
+        if library_state() != self.surroundings or observers:
             raise Refused("it leaves another mode behind than there was")
         for tensor, meta, grad in zip(held.tensors, held.meta, held.grads, strict=True):
             if tensor._array is not meta[0]:
@@ -602,7 +604,7 @@ class Capture:
         self.compare_state(held)
         self.check_overlaps()
         self.check_constants()
-        self.result = mapped(out, self.note_result)
+        self.result = map_parts(out, self.note_result)
 
     def note_gradient(self, leaf: Tensor) -> None:
         """A leaf has another ``grad`` than before."""
@@ -630,7 +632,7 @@ class Capture:
 
     def changed(self) -> Check | None:
         """The first thing that Python code can see and the step has changed."""
-        return next((check for check in self.guards.checks if not holds(check)), None)
+        return next((check for check in self.guards.checks if not check_holds(check)), None)
 
     def compare_state(self, held: State) -> None:
         """Refuse a step that changes what Python code can see, other than modules' modes."""
@@ -649,7 +651,7 @@ class Capture:
             for code in self.codes for i in dis.get_instructions(code)
             if i.opname.startswith("STORE") and i.argval == name
         ]  # fmt: skip
-        where = next(iter(stores), place_of(self.function))
+        where = next(iter(stores), site_of(self.function))
         what = f"`{name}` changes" if isinstance(name, str) else "a variable outside changes"
         self.problem = f"{where}: {what} in the step, which a replay would not repeat"
 
@@ -721,7 +723,7 @@ class Capture:
         return self.returned[id(out)]
 
 
-def place_of(function: Any) -> str:
+def site_of(function: Any) -> str:
     """File and line of a function; of a module, those of its forward."""
     function = inspect.unwrap(function) if callable(function) else function
     inner = function_behind(getattr(function, "forward", function))

@@ -17,7 +17,7 @@ import numpy as np
 
 from nanotorch._core.bfloat16 import Bfloat16Array
 from nanotorch._core.call_site import warn
-from nanotorch._core.dtypes import BFLOAT16, of_array
+from nanotorch._core.dtypes import BFLOAT16, dtype_of
 from nanotorch._core.tensor import Tensor
 from nanotorch.distributed.group import (
     Array,
@@ -25,7 +25,7 @@ from nanotorch.distributed.group import (
     ProcessGroup,
     Steps,
     Work,
-    data,
+    as_mpi_bytes,
     get_rank,
     member_of,
     mpi,
@@ -131,13 +131,13 @@ def collective(
                 return None
             for key in ("src", "dst"):
                 if key in given:
-                    given[key] = root_of(group, key, given[key], given[f"group_{key}"])
+                    given[key] = root_rank(group, key, given[key], given[f"group_{key}"])
             if get_debug_level() == DebugLevel.DETAIL and group.size() > 1:
                 compare(group, name, {key: description(given[key]) for key in like})
             targets = given.get(writes)
             for key, value in given.items():
                 given[key] = flattened(key, value)
-            inner = finished(steps(**given), targets, given.get(writes))  # type: ignore[call-arg]
+            inner = finish(steps(**given), targets, given.get(writes))  # type: ignore[call-arg]
             work = Work(inner, name, group, targets)
             if given["async_op"]:
                 return work
@@ -163,7 +163,7 @@ def flattened(name: str, value: Any) -> Any:
     return value
 
 
-def finished(steps: Steps, targets: Any, arrays: Any) -> Steps:
+def finish(steps: Steps, targets: Any, arrays: Any) -> Steps:
     """Do the steps, then put what was computed in copies where it belongs."""
     yield from steps
     several = isinstance(targets, (list, tuple))
@@ -173,7 +173,7 @@ def finished(steps: Steps, targets: Any, arrays: Any) -> Steps:
             target._array[...] = array.reshape(target._array.shape)
 
 
-def root_of(group: ProcessGroup, name: str, rank: int | None, local: int | None) -> int:
+def root_rank(group: ProcessGroup, name: str, rank: int | None, local: int | None) -> int:
     """The rank in the group that is meant by ``src`` or ``group_src``; default: the first."""
     if rank is not None and local is not None:
         raise ValueError(f"Can't specify both group_{name} and {name}")
@@ -218,7 +218,7 @@ def compare(group: ProcessGroup, name: str, arguments: dict[str, str]) -> None:
 # Sums.
 
 
-def combined(parts: Sequence[Array], op: ReduceOp) -> Array:
+def combine(parts: Sequence[Array], op: ReduceOp) -> Array:
     """What the ranks' arrays come to, one after the other; the first one becomes it."""
     total, *rest = (p.view(Bfloat16Array) if p.dtype == BFLOAT16 else p for p in parts)
     with np.errstate(all="ignore"):
@@ -233,7 +233,7 @@ def check_op(op: Any, array: Array) -> None:
     """Refuse an operation that an array's dtype does not have."""
     if not isinstance(op, ReduceOp):
         raise TypeError(f"op must be one of torch.distributed.ReduceOp, but got {op!r}")
-    kind = of_array(array)
+    kind = dtype_of(array)
     if op is ReduceOp.AVG and not kind.is_floating_point:
         raise RuntimeError(
             f"result type Float can't be cast to the desired output type {kind.char}"
@@ -242,7 +242,7 @@ def check_op(op: Any, array: Array) -> None:
         raise RuntimeError(f"Cannot use ReduceOp.{op.name} with non-integral dtype")
 
 
-def reduced(group: ProcessGroup, tag: int, sent: Mapping[int, Array], op: ReduceOp) -> Total:
+def reduce_pieces(group: ProcessGroup, tag: int, sent: Mapping[int, Array], op: ReduceOp) -> Total:
     """Send each rank its piece, and add up what comes for this one.
 
     Returns:
@@ -253,7 +253,7 @@ def reduced(group: ProcessGroup, tag: int, sent: Mapping[int, Array], op: Reduce
         check_op(op, own)
     parts = [] if own is None else [np.empty_like(own) for _ in range(group.size())]
     yield from group.exchange(tag, sent, dict(enumerate(parts)))
-    return combined(parts, op) if parts else None
+    return combine(parts, op) if parts else None
 
 
 @collective(writes="tensor", like=("tensor", "op"))
@@ -281,10 +281,10 @@ def all_reduce(
         return
     tag = group.next_tag()
     if tensor.nbytes <= SMALL:
-        tensor[:] = yield from reduced(group, tag, dict.fromkeys(range(size), tensor), op)
+        tensor[:] = yield from reduce_pieces(group, tag, dict.fromkeys(range(size), tensor), op)
         return
     pieces = np.array_split(tensor, size)
-    total = yield from reduced(group, tag, dict(enumerate(pieces)), op)
+    total = yield from reduce_pieces(group, tag, dict(enumerate(pieces)), op)
     everywhere = dict.fromkeys(range(size), total)
     yield from group.exchange(tag, everywhere, dict(enumerate(pieces)))
 
@@ -315,7 +315,7 @@ class SharedSum(Arrivals):
         """Combine what all have written; at the end each may write again."""
         yield self._arrive()
         np.copyto(self._piece, self._parts[0])
-        combined([self._piece, *self._parts[1:]], op)
+        combine([self._piece, *self._parts[1:]], op)
         yield self._arrive()
 
     def _arrive(self) -> "SharedSum":
@@ -362,7 +362,7 @@ def reduce(
     """Let the ``tensor`` of rank ``dst`` become the sum of all; the others stay as they are."""
     check_op(op, tensor)
     sent: dict[Any, Array] = {dst: tensor}
-    total = yield from reduced(group, group.next_tag(), sent, op)
+    total = yield from reduce_pieces(group, group.next_tag(), sent, op)
     if total is not None:
         tensor[:] = total
 
@@ -374,7 +374,7 @@ def reduce_scatter(
     """Let ``output`` of rank k become the sum of all ranks' ``input_list[k]``."""
     check_op(op, output)
     sent = by_rank("input_list", group, input_list, output)
-    output[:] = yield from reduced(group, group.next_tag(), sent, op)
+    output[:] = yield from reduce_pieces(group, group.next_tag(), sent, op)
 
 
 @collective(writes="output", like=("output", "input", "op"))
@@ -384,7 +384,7 @@ def reduce_scatter_tensor(
     """Let ``output`` of rank k become the sum of all ranks' k-th pieces of ``input``."""
     check_op(op, output)
     sent = by_rank("input", group, input, output)
-    output[:] = yield from reduced(group, group.next_tag(), sent, op)
+    output[:] = yield from reduce_pieces(group, group.next_tag(), sent, op)
 
 
 # Copies.
@@ -399,8 +399,8 @@ def by_rank(name: str, group: ProcessGroup, pieces: Any, one: Array) -> dict[int
     for k, piece in enumerate(pieces):
         if (piece.size, piece.dtype) != (one.size, one.dtype):
             raise RuntimeError(
-                f"{name} has {piece.size} elements of {of_array(piece)} for rank {k}, "
-                f"expected {one.size} of {of_array(one)}"
+                f"{name} has {piece.size} elements of {dtype_of(piece)} for rank {k}, "
+                f"expected {one.size} of {dtype_of(one)}"
             )
     return dict(enumerate(pieces))
 
@@ -418,7 +418,7 @@ def broadcast(
 ) -> Steps:  # fmt: skip
     """Copy the ``tensor`` of rank ``src`` to all ranks."""
     if group.size() > 1:
-        yield group.comm.Ibcast(data(tensor), src).Test
+        yield group.comm.Ibcast(as_mpi_bytes(tensor), src).Test
 
 
 @collective(writes="tensor_list", like=("tensor",))
@@ -442,7 +442,7 @@ def gather(
     async_op: bool = False, group_dst: int | None = None,
 ) -> Steps:  # fmt: skip
     """Let ``gather_list[k]`` of rank ``dst`` become the ``tensor`` of rank k."""
-    received = only_at("destination", dst, group, "gather_list", gather_list, tensor)
+    received = root_pieces("destination", dst, group, "gather_list", gather_list, tensor)
     yield from group.exchange(group.next_tag(), {dst: tensor}, received)
 
 
@@ -452,11 +452,11 @@ def scatter(
     async_op: bool = False, group_src: int | None = None,
 ) -> Steps:  # fmt: skip
     """Let the ``tensor`` of rank k become ``scatter_list[k]`` of rank ``src``."""
-    sent = only_at("source", src, group, "scatter_list", scatter_list, tensor)
+    sent = root_pieces("source", src, group, "scatter_list", scatter_list, tensor)
     yield from group.exchange(group.next_tag(), sent, {src: tensor})
 
 
-def only_at(
+def root_pieces(
     role: str, root: int | None, group: ProcessGroup, name: str, pieces: Any, one: Array
 ) -> dict[int, Array]:
     """The pieces by their ranks, which only the root gives.
@@ -510,7 +510,7 @@ def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -
 # Messages between two ranks.
 
 
-def message(
+def start_message(
     send: bool, tensor: Tensor, rank: int | None, group: Any, tag: int, group_rank: int | None
 ) -> tuple[Work, list[int]]:
     """Begin to send or receive; the list gets the rank, among all, that has sent."""
@@ -529,7 +529,7 @@ def message(
     def steps() -> Steps:
         array = np.ascontiguousarray(tensor._array)
         if send:
-            yield home.comm.Isend(data(array), peer, 2 * tag).Test
+            yield home.comm.Isend(as_mpi_bytes(array), peer, 2 * tag).Test
             return
         found = peer
         if found is None:
@@ -537,7 +537,7 @@ def message(
             status = MPI.Status()
             yield lambda: home.comm.Iprobe(MPI.ANY_SOURCE, 2 * tag, status)
             found = status.Get_source()
-        yield home.comm.Irecv(data(array), found, 2 * tag).Test
+        yield home.comm.Irecv(as_mpi_bytes(array), found, 2 * tag).Test
         source.append(home.ranks[found])
         if array is not tensor._array:
             tensor._array[...] = array
@@ -551,7 +551,7 @@ def isend(
     group_dst: int | None = None,
 ) -> Work:  # fmt: skip
     """Begin to send a tensor to a rank."""
-    return message(True, tensor, dst, group, tag, group_dst)[0]
+    return start_message(True, tensor, dst, group, tag, group_dst)[0]
 
 
 def irecv(
@@ -559,7 +559,7 @@ def irecv(
     group_src: int | None = None,
 ) -> Work:  # fmt: skip
     """Begin to receive a tensor from a rank, by default from any."""
-    return message(False, tensor, src, group, tag, group_src)[0]
+    return start_message(False, tensor, src, group, tag, group_src)[0]
 
 
 def send(
@@ -575,7 +575,7 @@ def recv(
     group_src: int | None = None,
 ) -> int:  # fmt: skip
     """Receive a tensor from a rank, by default from any; returns the sender's rank."""
-    work, source = message(False, tensor, src, group, tag, group_src)
+    work, source = start_message(False, tensor, src, group, tag, group_src)
     work.wait()
     return source[0]
 

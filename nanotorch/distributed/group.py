@@ -58,7 +58,7 @@ LOOK, LONG = 1.0, 60.0
 """Seconds of waiting after which a process looks who has ended, and after which it says so."""
 
 
-def announce() -> None:
+def set_rank_variables() -> None:
     """Set the variables that programs read, ``RANK`` and the like, from those of the launcher."""
     pairs = {"RANK": RANKS, "WORLD_SIZE": SIZES, "LOCAL_RANK": LOCAL_RANKS,
              "LOCAL_WORLD_SIZE": LOCAL_SIZES}  # fmt: skip
@@ -77,7 +77,7 @@ def mpi() -> Any:
     try:
         import mpi4py
 
-        mpi4py.rc.finalize = False  # `connected` sees to it
+        mpi4py.rc.finalize = False  # `connect` sees to it
         # Open MPI complains of networks for memory of other hosts, which nothing here asks for.
         os.environ.setdefault("OMPI_MCA_osc", "^ucx")
         from mpi4py import MPI
@@ -202,11 +202,11 @@ class ProcessGroup:
         if me in received:
             received[me][...] = sent[me]
         comm = self.comm
-        requests = [comm.Irecv(data(a), k, tag) for k, a in received.items() if k != me]
+        requests = [comm.Irecv(as_mpi_bytes(a), k, tag) for k, a in received.items() if k != me]
         # Each begins behind itself, so that not all send to the first at once.
         for k in sorted(sent, key=lambda k: (k - me) % self.size()):
             if k != me:
-                requests.append(comm.Isend(data(sent[k]), k, tag))
+                requests.append(comm.Isend(as_mpi_bytes(sent[k]), k, tag))
         if requests:
             yield Arrivals(requests, [k for k in received if k != me])
 
@@ -231,7 +231,7 @@ class Arrivals:
         return [k for k, request in pairs if not request.Test()]
 
 
-def data(array: Array) -> Any:
+def as_mpi_bytes(array: Array) -> Any:
     """The bytes of a contiguous array, as MPI takes them."""
     return array.reshape(-1).view(np.uint8).data
 
@@ -440,16 +440,16 @@ def init_process_group(
         refuse(f"backend {backend!r} is none of 'mpi', 'gloo' and 'nccl', which all mean MPI here")
     if reduction not in REDUCTIONS:
         refuse(f"reduction {reduction!r} is none of {', '.join(map(repr, REDUCTIONS))}")
-    announce()
-    me, size, comm = asked("RANK", rank, 0), asked("WORLD_SIZE", world_size, 1), None
+    set_rank_variables()
+    me, size, comm = env_number("RANK", rank, 0), env_number("WORLD_SIZE", world_size, 1), None
     if not 0 <= me < size:
         refuse(f"rank {me} is not in the range of {size} processes, 0 to {size - 1}")
     limit = DEFAULT_TIMEOUT if timeout is None else timeout
     if size > 1 or is_launched():
         if not is_launched():
-            meet(init_method, me, size, limit.total_seconds())
+            join_guardian(init_method, me, size, limit.total_seconds())
             end_all_with_an_error()
-        comm = connected(me, size)
+        comm = connect(me, size)
     whole = ProcessGroup(comm, range(size), limit, reduction, group_name or "0")
     whole.backend, GroupMember.WORLD = backend or "mpi", whole
     if not me and size > 1 and kinds != {"mpi"}:
@@ -461,7 +461,7 @@ def is_launched() -> bool:
     return any(name in os.environ for name in RANKS)
 
 
-def asked(name: str, given: int, default: int) -> int:
+def env_number(name: str, given: int, default: int) -> int:
     """A number from an argument or the environment."""
     if given >= 0:
         return given
@@ -471,7 +471,7 @@ def asked(name: str, given: int, default: int) -> int:
     return int(text)
 
 
-def connected(rank: int, size: int) -> Any:
+def connect(rank: int, size: int) -> Any:
     """A communicator of MPI of all processes, who leave it in good order when they end.
 
     Args:
@@ -585,7 +585,7 @@ def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
     """This process's rank among those of its machine."""
-    announce()
+    set_rank_variables()
     if "LOCAL_RANK" not in os.environ and fallback_rank is None:
         raise RuntimeError("LOCAL_RANK is not in the environment; give fallback_rank")
     return int(os.environ.get("LOCAL_RANK", fallback_rank or 0))
@@ -672,7 +672,7 @@ def address(init_method: str | None) -> tuple[str, int]:
     return parts.hostname, parts.port
 
 
-def meet(init_method: str | None, rank: int, size: int, timeout: float) -> None:
+def join_guardian(init_method: str | None, rank: int, size: int, timeout: float) -> None:
     """Take over the environment of a process of MPI.
 
     Args:
@@ -693,7 +693,7 @@ def meet(init_method: str | None, rank: int, size: int, timeout: float) -> None:
         with socket.create_server(place) as server:
             server.set_inheritable(True)
             number = server.fileno()
-            call = f"from {__name__} import guard; guard({size}, {number}, {timeout})"
+            call = f"from {__name__} import run_guardian; run_guardian({size}, {number}, {timeout})"
             command = [sys.executable, "-c", call]
             subprocess.Popen(command, pass_fds=(number,), start_new_session=True)
     while True:
@@ -718,7 +718,7 @@ def meet(init_method: str | None, rank: int, size: int, timeout: float) -> None:
     os.environ.update(json.loads(told))
 
 
-def guard(size: int, number: int, timeout: float) -> None:
+def run_guardian(size: int, number: int, timeout: float) -> None:
     """What the guardian does, until all processes have ended.
 
     Args:
@@ -752,6 +752,6 @@ def guard(size: int, number: int, timeout: float) -> None:
         started.terminate()
 
 
-announce()
+set_rank_variables()
 if is_launched() and os.environ.get("WORLD_SIZE") != "1":
     end_all_with_an_error()

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from nanotorch.distributed import collectives
-from nanotorch.distributed.collectives import root_of
+from nanotorch.distributed.collectives import root_rank
 from nanotorch.distributed.group import Array, ProcessGroup, Steps, Work, member_of
 from nanotorch.names.lookup import on_demand
 from nanotorch.optim.optimizer import Optimizer
-from nanotorch.serialization import packed, unpacked
+from nanotorch.serialization import pack_file, unpack_file
 
 
-def exchanged(name: str, home: ProcessGroup, sent: Mapping[int, Any]) -> dict[int, Any]:
+def exchange_objects(name: str, home: ProcessGroup, sent: Mapping[int, Any]) -> dict[int, Any]:
     """Send objects to ranks of a group; all of them take part.
 
     Args:
@@ -33,7 +33,7 @@ def exchanged(name: str, home: ProcessGroup, sent: Mapping[int, Any]) -> dict[in
     coded: dict[int, Array] = {}  # what goes to several is coded once
     for value in sent.values():
         if id(value) not in coded:
-            coded[id(value)] = np.frombuffer(b"".join(packed(value)), np.uint8)
+            coded[id(value)] = np.frombuffer(b"".join(pack_file(value)), np.uint8)
     parts = {rank: coded[id(value)] for rank, value in sent.items()}
     everyone = range(home.size())
     lengths = {k: np.array([parts[k].size if k in parts else -1], np.int64) for k in everyone}
@@ -47,7 +47,7 @@ def exchanged(name: str, home: ProcessGroup, sent: Mapping[int, Any]) -> dict[in
         yield from home.exchange(tag, parts, came)
 
     Work(steps(), name, home).wait()
-    return {k: unpacked(io.BytesIO(a.tobytes()), f"what rank {k} sent") for k, a in came.items()}
+    return {k: unpack_file(io.BytesIO(a.tobytes()), f"what rank {k} sent") for k, a in came.items()}
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
@@ -58,7 +58,7 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
         pickle.UnpicklingError: for one of a class that `add_safe_globals` does not allow.
     """
     if (home := member_of(group)) is not None:
-        found = exchanged("all_gather_object", home, dict.fromkeys(range(home.size()), obj))
+        found = exchange_objects("all_gather_object", home, dict.fromkeys(range(home.size()), obj))
         object_list[: home.size()] = [found[k] for k in range(home.size())]
 
 
@@ -68,9 +68,9 @@ def broadcast_object_list(
 ) -> None:  # fmt: skip
     """Copy the objects of rank ``src`` to all ranks; errors as of `all_gather_object`."""
     if (home := member_of(group)) is not None:
-        root = root_of(home, "src", src, group_src)
+        root = root_rank(home, "src", src, group_src)
         sent = dict.fromkeys(range(home.size()), object_list) if home.rank() == root else {}
-        object_list[:] = exchanged("broadcast_object_list", home, sent)[root]
+        object_list[:] = exchange_objects("broadcast_object_list", home, sent)[root]
 
 
 def gather_object(
@@ -80,8 +80,8 @@ def gather_object(
     """Let ``object_gather_list[k]`` of rank ``dst`` become the ``obj`` of rank k; errors as of
     `all_gather_object`."""
     if (home := member_of(group)) is not None:
-        root = root_of(home, "dst", dst, group_dst)
-        found = exchanged("gather_object", home, {root: obj})
+        root = root_rank(home, "dst", dst, group_dst)
+        found = exchange_objects("gather_object", home, {root: obj})
         if home.rank() == root:
             if object_gather_list is None:
                 raise ValueError("Argument ``object_gather_list`` must be specified on dst rank")
@@ -95,11 +95,11 @@ def scatter_object_list(
     """Let ``scatter_object_output_list[0]`` of rank k become the k-th object of rank ``src``;
     errors as of `all_gather_object`."""
     if (home := member_of(group)) is not None:
-        root = root_of(home, "src", src, group_src)
+        root = root_rank(home, "src", src, group_src)
         sent = dict(enumerate(scatter_object_input_list or ())) if home.rank() == root else {}
         if home.rank() == root and len(sent) != home.size():
             raise ValueError(f"scatter_object_list needs {home.size()} objects, got {len(sent)}")
-        scatter_object_output_list[0] = exchanged("scatter_object_list", home, sent)[root]
+        scatter_object_output_list[0] = exchange_objects("scatter_object_list", home, sent)[root]
 
 
 __path__: list[str] = []  # so that a row of `HOMES` may be in it

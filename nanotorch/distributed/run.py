@@ -12,7 +12,7 @@ import sys
 import time
 
 from nanotorch import program
-from nanotorch.distributed.group import announce, end_all, is_launched, launcher
+from nanotorch.distributed.group import end_all, is_launched, launcher, set_rank_variables
 from nanotorch.names.lookup import on_demand
 
 MANY = (
@@ -21,7 +21,7 @@ MANY = (
 )
 
 
-def parsed() -> argparse.Namespace:
+def parse_arguments() -> argparse.Namespace:
     """The command line."""
     name = "python -m nanotorch.distributed.run"
     parser = argparse.ArgumentParser(name, description="Run a program in several processes.")
@@ -66,9 +66,9 @@ def watch() -> None:
 
 def main() -> None:
     """Start the processes, or be one of them."""
-    asked = parsed()
+    asked = parse_arguments()
     if is_launched():
-        announce()
+        set_rank_variables()
         if hasattr(os, "fork"):
             watch()
         flag = ["-m"] if asked.module else []

@@ -147,7 +147,7 @@ class IndependentConstraint(Constraint):
         return f"{type(self).__name__}({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
 
 
-def lifted(constraint: Any, dims: int) -> Any:
+def with_event_dims(constraint: Any, dims: int) -> Any:
     """A constraint, of elements of so many dimensions more, if there are any."""
     return IndependentConstraint(constraint, dims) if dims > 0 else constraint
 

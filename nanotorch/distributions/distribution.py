@@ -10,7 +10,12 @@ from nanotorch._core import dtypes
 from nanotorch._core.dtypes import Size
 from nanotorch._core.grad_mode import enable_grad, no_grad
 from nanotorch._core.tensor import Tensor
-from nanotorch.distributions.constraints import Constraint, Dependent, dependent_property, lifted
+from nanotorch.distributions.constraints import (
+    Constraint,
+    Dependent,
+    dependent_property,
+    with_event_dims,
+)
 
 EMPTY = Size()
 
@@ -51,7 +56,7 @@ def by(function: Any) -> Any:
     return lambda self, *given: function(*given, *self._held())
 
 
-def summed(value: Tensor, dims: int) -> Tensor:
+def sum_last_dims(value: Tensor, dims: int) -> Tensor:
     """The sum over the last dimensions."""
     return value if not dims else value.reshape((*value.shape[: value.ndim - dims], -1)).sum(-1)
 
@@ -346,7 +351,7 @@ class Independent(Distribution):
 
     has_rsample = formula(lambda self: self.base_dist.has_rsample)
     support = dependent_property(
-        lambda self: lifted(self.base_dist.support, self.reinterpreted_batch_ndims)
+        lambda self: with_event_dims(self.base_dist.support, self.reinterpreted_batch_ndims)
     )
     mean = formula(lambda self: self.base_dist.mean)
     mode = formula(lambda self: self.base_dist.mode)
@@ -356,16 +361,18 @@ class Independent(Distribution):
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density of whole samples."""
-        return summed(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
+        return sum_last_dims(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
 
     def entropy(self) -> Tensor:
         """The entropy of whole samples."""
-        return summed(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
+        return sum_last_dims(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
 
     def _kl(self, q: Self) -> Tensor:
         if self.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
             raise NotImplementedError
-        return summed(kl_divergence(self.base_dist, q.base_dist), self.reinterpreted_batch_ndims)
+        return sum_last_dims(
+            kl_divergence(self.base_dist, q.base_dist), self.reinterpreted_batch_ndims
+        )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_dist}, {self.reinterpreted_batch_ndims})"

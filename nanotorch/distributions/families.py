@@ -84,7 +84,7 @@ def one_poisson(rate: float) -> int:
             return k
 
 
-def each(function: Callable[[float], float], values: Tensor) -> Tensor:
+def map_numbers(function: Callable[[float], float], values: Tensor) -> Tensor:
     """What a function gives for each number, in order."""
     array = values._array
     return wrap(
@@ -115,7 +115,7 @@ def series(log: Any, steps: Callable[[int], tuple[Any, Any]], first: Any) -> Any
             return total
 
 
-def dirichlet_slope(x: np.ndarray, alpha: np.ndarray, total: np.ndarray) -> Any:
+def dirichlet_derivative(x: np.ndarray, alpha: np.ndarray, total: np.ndarray) -> Any:
     """How a number of a sample of Dirichlet's distribution moves with ``alpha``, over ``1 - x``.
 
     Each number alone has a distribution of Beta, whose function is a hypergeometric series in x,
@@ -143,7 +143,7 @@ class _Gamma(Function):
     def forward(ctx: Any, alpha: Any) -> Any:
         array = alpha._array
         tiny = float(np.finfo(array.dtype).tiny)
-        out = each(lambda a: max(tiny, one_gamma(a, array.dtype.type)), alpha)
+        out = map_numbers(lambda a: max(tiny, one_gamma(a, array.dtype.type)), alpha)
         ctx.save_for_backward(alpha, out)
         return out
 
@@ -175,7 +175,7 @@ class _Dirichlet(Function):
     @staticmethod
     def forward(ctx: Any, alpha: Any) -> Any:
         array = alpha._array
-        drawn = each(lambda a: one_gamma(a, np.float64), alpha.double())._array
+        drawn = map_numbers(lambda a: one_gamma(a, np.float64), alpha.double())._array
         kind = np.finfo(array.dtype)
         shares = (drawn / drawn.sum(-1, keepdims=True)).astype(array.dtype)
         out = wrap(np.clip(shares, kind.tiny, 1 - kind.epsneg))
@@ -186,7 +186,7 @@ class _Dirichlet(Function):
     def backward(ctx: Any, *grads: Any) -> Any:
         alpha, out = ctx.saved_tensors
         total = alpha._array.sum(-1, keepdims=True)
-        slope = wrap(dirichlet_slope(out._array, alpha._array, total).astype(out._array.dtype))
+        slope = wrap(dirichlet_derivative(out._array, alpha._array, total).astype(out._array.dtype))
         return slope * (grads[0] - (out * grads[0]).sum(-1, True))
 
 
@@ -392,7 +392,7 @@ class Poisson(Family, rate=c.nonnegative):
     support = c.nonnegative_integer
     mean = variance = formula(lambda self: self.rate)
     mode = formula(lambda self: self.rate.floor())
-    _draw = by(lambda shape, rate: each(one_poisson, rate.expand(shape)))
+    _draw = by(lambda shape, rate: map_numbers(one_poisson, rate.expand(shape)))
     _log_prob = by(lambda k, rate: xlogy(k, rate) - rate - (k + 1).lgamma())
     _kl = by(lambda q, rate: rate * (rate.log() - q.rate.log()) - (rate - q.rate))
 
@@ -472,10 +472,12 @@ class Bernoulli(Weighted, either="probs logits", probs=c.unit_interval, logits=c
     def _kl(self, q: Self) -> Tensor:
         ones = self.probs * (softplus(-q.logits) - softplus(-self.logits))
         zeros = (1 - self.probs) * (softplus(q.logits) - softplus(self.logits))
-        return sure(ones, self.probs, q.probs) + sure(zeros, 1 - self.probs, 1 - q.probs)
+        return finite_terms(ones, self.probs, q.probs) + finite_terms(
+            zeros, 1 - self.probs, 1 - q.probs
+        )
 
 
-def sure(terms: Tensor, p: Tensor, q: Tensor) -> Tensor:
+def finite_terms(terms: Tensor, p: Tensor, q: Tensor) -> Tensor:
     """Terms of a divergence, also where a probability is 0."""
     return terms.masked_fill(q.eq(0), math.inf).masked_fill(p.eq(0), 0.0)
 
@@ -505,7 +507,7 @@ class Categorical(Weighted, either="probs logits", probs=c.simplex, logits=c.rea
         return logits.gather(-1, index[..., :1]).squeeze(-1)
 
     def _kl(self, q: Self) -> Tensor:
-        return sure(self.probs * (self.logits - q.logits), self.probs, q.probs).sum(-1)
+        return finite_terms(self.probs * (self.logits - q.logits), self.probs, q.probs).sum(-1)
 
 
 class Multinomial(Weighted, either="probs logits", probs=c.simplex, logits=c.real_vector):

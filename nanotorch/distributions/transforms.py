@@ -12,14 +12,14 @@ from nanotorch._core.dtypes import Size, finfo
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor
 from nanotorch.distributions import constraints
-from nanotorch.distributions.constraints import Constraint, dependent_property, lifted
+from nanotorch.distributions.constraints import Constraint, dependent_property, with_event_dims
 from nanotorch.distributions.distribution import (
     EMPTY,
     Distribution,
     Independent,
     formula,
     kl_divergence,
-    summed,
+    sum_last_dims,
 )
 from nanotorch.distributions.families import Normal
 from nanotorch.names.lookup import on_demand
@@ -161,7 +161,7 @@ class _InverseTransform(Transform):
         return f"{type(self).__name__}({self.inv!r})"
 
 
-def within(y: Tensor) -> Tensor:
+def clip_to_unit(y: Tensor) -> Tensor:
     """Numbers from 0 to 1, moved to where their inverse is finite."""
     return y.clamp(min=finfo(y.dtype).tiny, max=1.0 - finfo(y.dtype).eps)
 
@@ -174,7 +174,8 @@ class ExpTransform(
 
 
 class SigmoidTransform(
-    Transform, _call=lambda x: within(x.sigmoid()), _inverse=lambda y: within(y).logit(),
+    Transform,
+    _call=lambda x: clip_to_unit(x.sigmoid()), _inverse=lambda y: clip_to_unit(y).logit(),
     log_abs_det_jacobian=lambda x, y: -softplus(-x) - softplus(x),
     codomain=constraints.unit_interval, bijective=True, sign=1, _like=(),
 ):  # fmt: skip
@@ -204,26 +205,26 @@ class SoftmaxTransform(
     """Vectors to the simplex, from which the way back is known but for a summand."""
 
 
-def rests(x: Tensor) -> Tensor:
+def log_remainders(x: Tensor) -> Tensor:
     """The logarithm of how many parts are left at each of several breaks."""
     return ops.arange(x.shape[-1], 0, -1, dtype=x.dtype).log()
 
 
 class StickBreakingTransform(
     Transform,
-    log_abs_det_jacobian=lambda x, y: (y[..., :-1].log() - softplus(x - rests(x))).sum(-1),
+    log_abs_det_jacobian=lambda x, y: (y[..., :-1].log() - softplus(x - log_remainders(x))).sum(-1),
     domain=constraints.real_vector, codomain=constraints.simplex, bijective=True, _like=(),
 ):  # fmt: skip
     """Vectors to the simplex of one number more: each number breaks off a share of the rest."""
 
     def _call(self, x: Tensor) -> Tensor:
-        z = within(ops.sigmoid(x - rests(x)))
+        z = clip_to_unit(ops.sigmoid(x - log_remainders(x)))
         return pad(z, [0, 1], value=1) * pad((1 - z).cumprod(-1), [1, 0], value=1)
 
     def _inverse(self, y: Tensor) -> Tensor:
         broken = y[..., :-1]
         left = (1 - broken.cumsum(-1)).clamp(min=finfo(y.dtype).tiny)
-        return broken.log() - left.log() + rests(broken)
+        return broken.log() - left.log() + log_remainders(broken)
 
     def forward_shape(self, shape: Any) -> Size:
         return Size((*shape[:-1], shape[-1] + 1))
@@ -248,7 +249,7 @@ class AffineTransform(Transform):
     def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.loc, self.scale = loc, scale
-        self.domain = self.codomain = lifted(constraints.real, event_dim)
+        self.domain = self.codomain = with_event_dims(constraints.real, event_dim)
 
     @property
     def sign(self) -> Any:
@@ -264,7 +265,7 @@ class AffineTransform(Transform):
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         size = ops.zeros_like(x) + abs(self.scale)
-        return summed(size.log(), self.event_dim)
+        return sum_last_dims(size.log(), self.event_dim)
 
     def forward_shape(self, shape: Any) -> Size:
         shapes = [value.shape for value in self._given if isinstance(value, Tensor)]
@@ -299,12 +300,14 @@ class ComposeTransform(Transform):
         return self if cache_size == self._cache_size else ComposeTransform(self.parts, cache_size)
 
     def _call(self, x: Tensor) -> Tensor:
-        return path(self.parts, x)[-1]
+        return points_along(self.parts, x)[-1]
 
     _inverse = formula(lambda self: self.inv)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return slope(self.parts, [*path(self.parts[:-1], x), y], self.domain.event_dim)
+        return log_derivative(
+            self.parts, [*points_along(self.parts[:-1], x), y], self.domain.event_dim
+        )
 
     def forward_shape(self, shape: Any) -> Size:
         return reduce(lambda found, part: part.forward_shape(found), self.parts, Size(shape))
@@ -332,8 +335,8 @@ class IndependentTransform(Transform):
         super().__init__(cache_size)
         self.base_transform = base_transform
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
-        self.domain = lifted(base_transform.domain, reinterpreted_batch_ndims)
-        self.codomain = lifted(base_transform.codomain, reinterpreted_batch_ndims)
+        self.domain = with_event_dims(base_transform.domain, reinterpreted_batch_ndims)
+        self.codomain = with_event_dims(base_transform.codomain, reinterpreted_batch_ndims)
 
     bijective = formula(lambda self: self.base_transform.bijective)
     sign = formula(lambda self: self.base_transform.sign)
@@ -343,7 +346,7 @@ class IndependentTransform(Transform):
     inverse_shape = formula(lambda self: self.base_transform.inverse_shape)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return summed(self._call.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims)
+        return sum_last_dims(self._call.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
@@ -358,15 +361,15 @@ def reached(steps: Sequence[tuple[Constraint, Constraint]]) -> Any:
     dims = steps[0][0].event_dim
     for before, after in steps:
         dims = max(dims + after.event_dim - before.event_dim, after.event_dim)
-    return lifted(after, dims - after.event_dim)
+    return with_event_dims(after, dims - after.event_dim)
 
 
-def path(parts: Sequence[Transform], x: Tensor) -> list[Tensor]:
+def points_along(parts: Sequence[Transform], x: Tensor) -> list[Tensor]:
     """A value, and what it is after each of several transforms."""
     return list(accumulate(parts, lambda value, part: part(value), initial=x))
 
 
-def slope(parts: Sequence[Transform], points: Sequence[Tensor], dims: int) -> Any:
+def log_derivative(parts: Sequence[Transform], points: Sequence[Tensor], dims: int) -> Any:
     """The logarithm of the size of the derivative along a path.
 
     Args:
@@ -374,9 +377,9 @@ def slope(parts: Sequence[Transform], points: Sequence[Tensor], dims: int) -> An
         points: the value before, between and after them.
         dims: how many dimensions are one value before them.
     """
-    total = summed(ops.zeros_like(points[0]), dims)
+    total = sum_last_dims(ops.zeros_like(points[0]), dims)
     for part, x, y in zip(parts, points, points[1:], strict=False):
-        total = total + summed(part.log_abs_det_jacobian(x, y), dims - part.domain.event_dim)
+        total = total + sum_last_dims(part.log_abs_det_jacobian(x, y), dims - part.domain.event_dim)
         dims += part.codomain.event_dim - part.domain.event_dim
     return total
 
@@ -430,7 +433,7 @@ class TransformedDistribution(Distribution):
         if not self.transforms:
             return self.base_dist.support
         found = self.transforms[-1].codomain
-        return lifted(found, len(self._event_shape) - found.event_dim)
+        return with_event_dims(found, len(self._event_shape) - found.event_dim)
 
     def sample(self, sample_shape: Any = EMPTY) -> Tensor:
         with no_grad():
@@ -441,8 +444,8 @@ class TransformedDistribution(Distribution):
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
-        points = path([part.inv for part in reversed(self.transforms)], value)[::-1]
-        moved = slope(self.transforms, points, len(self.base_dist.event_shape))
+        points = points_along([part.inv for part in reversed(self.transforms)], value)[::-1]
+        moved = log_derivative(self.transforms, points, len(self.base_dist.event_shape))
         return -moved + self.base_dist.log_prob(points[0])
 
     def cdf(self, value: Tensor) -> Tensor:
@@ -519,7 +522,7 @@ class ConstraintRegistry:
         return self._registry[kind](constraint)
 
 
-def between(constraint: Any) -> Transform:
+def interval_transform(constraint: Any) -> Transform:
     """From all numbers into an interval."""
     low, high = constraint.lower_bound, constraint.upper_bound
     if not isinstance(low, Tensor) and not isinstance(high, Tensor) and (low, high) == (0, 1):
@@ -527,7 +530,7 @@ def between(constraint: Any) -> Transform:
     return ComposeTransform([SigmoidTransform(), AffineTransform(low, high - low)])
 
 
-def beyond(bound: Any, side: int) -> Transform:
+def half_line_transform(bound: Any, side: int) -> Transform:
     """From all numbers to those on a side of a bound."""
     return ComposeTransform([ExpTransform(), AffineTransform(bound, side)])
 
@@ -537,10 +540,10 @@ def registry(to_simplex: type[Transform]) -> ConstraintRegistry:
     made = ConstraintRegistry()
     made._registry = {
         constraints.Real: lambda c: identity_transform,
-        constraints.Interval: between,
-        constraints.GreaterThan: lambda c: beyond(c.lower_bound, 1),
-        constraints.GreaterThanEq: lambda c: beyond(c.lower_bound, 1),
-        constraints.LessThan: lambda c: beyond(c.upper_bound, -1),
+        constraints.Interval: interval_transform,
+        constraints.GreaterThan: lambda c: half_line_transform(c.lower_bound, 1),
+        constraints.GreaterThanEq: lambda c: half_line_transform(c.lower_bound, 1),
+        constraints.LessThan: lambda c: half_line_transform(c.upper_bound, -1),
         constraints.Simplex: lambda c: to_simplex(),
         constraints.IndependentConstraint: lambda c: IndependentTransform(
             made(c.base_constraint), c.reinterpreted_batch_ndims

@@ -31,13 +31,13 @@ def functional_call(
         ValueError: for what is no dict, and names that stand in two.
         RuntimeError: if strict, for names that are missing and names of no tensor of the module.
     """
-    given = merged(parameter_and_buffer_dicts)
+    given = merge_dicts(parameter_and_buffer_dicts)
     positional = () if args is None else args if isinstance(args, tuple) else (args,)
-    with replaced(module, given, tie_weights, strict):
+    with replaced_tensors(module, given, tie_weights, strict):
         return module(*positional, **(kwargs or {}))
 
 
-def merged(dicts: Any) -> Tensors:
+def merge_dicts(dicts: Any) -> Tensors:
     """One dict of all; the given one itself if it is one."""
     if isinstance(dicts, dict):
         return dicts
@@ -51,7 +51,9 @@ def merged(dicts: Any) -> Tensors:
 
 
 @contextmanager
-def replaced(module: Module, given: Tensors, tie_weights: bool, strict: bool) -> Iterator[None]:
+def replaced_tensors(
+    module: Module, given: Tensors, tie_weights: bool, strict: bool
+) -> Iterator[None]:
     """A block in which the module has other tensors."""
     homes = {
         f"{prefix}.{name}" if prefix else name: (members, name)
@@ -60,7 +62,7 @@ def replaced(module: Module, given: Tensors, tie_weights: bool, strict: bool) ->
         for name, tensor in members.items()
         if tensor is not None
     }
-    values = tied(homes, given) if tie_weights else dict(given)
+    values = tie_tensors(homes, given) if tie_weights else dict(given)
     if strict:
         unexpected = sorted(name for name in values if name not in homes)
         missing = sorted(name for name in homes if name not in values)
@@ -85,7 +87,7 @@ def replaced(module: Module, given: Tensors, tie_weights: bool, strict: bool) ->
             members[own] = tensor
 
 
-def tied(homes: dict[str, Any], given: Tensors) -> Tensors:
+def tie_tensors(homes: dict[str, Any], given: Tensors) -> Tensors:
     """The given tensors, for all names of the tensor that each stands for."""
     by_tensor: dict[int, list[str]] = {}
     for name, (members, own) in homes.items():
@@ -112,11 +114,11 @@ def stack_module_state(models: Sequence[Module]) -> tuple[Tensors, Tensors]:
     require(models, "stack_module_state: Expected at least one model, got 0.")
     for what, found in (("mode", {m.training for m in models}), ("class", {*map(type, models)})):
         require(len(found) == 1, "stack_module_state: Expected models of the same {}", what)
-    parameters = stacked([dict(model.named_parameters()) for model in models])
-    return parameters, stacked([dict(model.named_buffers()) for model in models])
+    parameters = stack_tensors([dict(model.named_parameters()) for model in models])
+    return parameters, stack_tensors([dict(model.named_buffers()) for model in models])
 
 
-def stacked(states: Sequence[Tensors]) -> Tensors:
+def stack_tensors(states: Sequence[Tensors]) -> Tensors:
     """Tensors of the same names, stacked."""
     result = {}
     for name in states[0]:

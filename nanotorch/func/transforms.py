@@ -7,19 +7,19 @@ from typing import Any
 from nanotorch import ops
 from nanotorch._core.batched import (
     Batch,
-    above,
+    activate_batch,
     active,
-    batched,
-    beneath,
-    differing,
-    running,
-    whole_of,
+    batch_tensor,
+    is_sample_of,
+    make_sample,
+    rewrap,
+    unwrap,
 )
 from nanotorch._core.grad_mode import enable_grad, is_grad_enabled, mode
 from nanotorch._core.graph import CUT_OFF, AccumulateGrad
 from nanotorch._core.tensor import Tensor
-from nanotorch.autograd.functional import pulled_back
-from nanotorch.autograd.graph import behind
+from nanotorch.autograd.functional import vector_jacobian
+from nanotorch.autograd.graph import reachable_nodes
 from nanotorch.func.trees import (
     TreeSpec,
     broadcast,
@@ -37,7 +37,7 @@ from nanotorch.ops.random import ERROR, default_generator
 Numbers = int | tuple[int, ...]
 
 
-def positions(argnums: Any, count: int) -> tuple[int, ...]:
+def normal_argnums(argnums: Any, count: int) -> tuple[int, ...]:
     """The positions of the arguments to differentiate by, counted from the front."""
     given = argnums if isinstance(argnums, tuple) else (argnums,)
     for number in given:
@@ -49,34 +49,34 @@ def positions(argnums: Any, count: int) -> tuple[int, ...]:
     return found
 
 
-def chosen(args: tuple[Any, ...], argnums: Numbers) -> Any:
+def select_args(args: tuple[Any, ...], argnums: Numbers) -> Any:
     """The argument, or the tuple of them."""
-    found = positions(argnums, len(args))
+    found = normal_argnums(argnums, len(args))
     return args[found[0]] if isinstance(argnums, int) else tuple([args[n] for n in found])
 
 
-def replaced(args: tuple[Any, ...], argnums: Numbers, new: Any) -> tuple[Any, ...]:
-    """The arguments with others in the place of those that `chosen` gives."""
-    found = positions(argnums, len(args))
+def replace_args(args: tuple[Any, ...], argnums: Numbers, new: Any) -> tuple[Any, ...]:
+    """The arguments with others in the place of those that `select_args` gives."""
+    found = normal_argnums(argnums, len(args))
     values = dict(zip(found, (new,) if isinstance(argnums, int) else new, strict=True))
     return tuple([values.get(n, arg) for n, arg in enumerate(args)])
 
 
-def need_tensors(values: list[Any], name: str) -> None:
+def check_tensors(values: list[Any], name: str) -> None:
     """Refuse results that are not tensors."""
     for value in values:
         told = "{}: expected f to return only tensors, got unsupported type {}"
         require(isinstance(value, Tensor), told, name, type(value))
 
 
-def need_floats(outputs: list[Tensor]) -> None:
+def check_floats(outputs: list[Tensor]) -> None:
     """Refuse results that have no gradient."""
     for tensor in outputs:
         told = "vjp(f, ...): All outputs of f must be floating-point Tensors, got dtype {}"
         require(tensor.is_floating_point(), told, tensor.dtype)
 
 
-def need_smooth(values: list[Any]) -> None:
+def check_differentiable(values: list[Any]) -> None:
     """Refuse arguments that cannot be changed by a little."""
     for value in values:
         if isinstance(value, Tensor):
@@ -128,10 +128,12 @@ def vmap(
         def at_once(leaves: list[Any], size: int) -> tuple[list[Any], TreeSpec, list[Any]]:
             batch = Batch(size, randomness)
             samples = [
-                value if dim is None else batched(value.movedim(dim, 0) if dim else value, batch)
+                value
+                if dim is None
+                else make_sample(value.movedim(dim, 0) if dim else value, batch)
                 for value, dim in zip(leaves, dims, strict=True)
             ]
-            with running(batch):
+            with activate_batch(batch):
                 results, nested = tree_flatten(func(*tree_unflatten(samples, spec), **kwargs))
                 whole = all(isinstance(dim, int | None) for dim in tree_flatten(out_dims)[0])
                 told = "vmap({}): out_dims must hold ints and None, got {}"
@@ -140,7 +142,11 @@ def vmap(
                 single = isinstance(out_dims, tuple) and len(out_dims) == 1 and nested.type is None
                 places = dims_of(name, "out", out_dims[0] if single else out_dims, nested)
                 pairs = zip(results, places, strict=True)
-                return [left(name, part, dim, batch) for part, dim in pairs], nested, places
+                return (
+                    [unwrap_result(name, part, dim, batch) for part, dim in pairs],
+                    nested,
+                    places,
+                )
 
         if chunk_size is None or chunk_size >= size:
             results, nested, _ = at_once(leaves, size)
@@ -206,15 +212,15 @@ def batch_size(leaves: list[Any], dims: list[int | None]) -> int:
     return int(sizes[0])
 
 
-def left(name: str, part: Any, dim: Any, batch: Batch) -> Any:
+def unwrap_result(name: str, part: Any, dim: Any, batch: Batch) -> Any:
     """One result, as it is outside; refuse one that is no tensor, or that ``out_dims`` denies."""
     if dim is None:
-        if differing(part, batch):
+        if is_sample_of(part, batch):
             raise ValueError(f"vmap({name}): a result of each sample needs a dimension in out_dims")
         return part
     if not isinstance(part, Tensor):
         raise ValueError(f"vmap({name}): `{name}` must only return Tensors, got {type(part)}")
-    whole = whole_of(part, batch)
+    whole = batch_tensor(part, batch)
     return whole.movedim(0, dim) if dim else whole
 
 
@@ -251,14 +257,14 @@ class Level:
         """An input of this level's in the place of a tensor of floating-point numbers."""
         if not isinstance(value, Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(value)}")
-        whole = beneath(value, self.batches)
+        whole = unwrap(value, self.batches)
         with enable_grad():
             if self._outside and whole.requires_grad:
                 entered = whole.view_as(whole)
             else:
                 entered = whole.detach()._set_requires_grad()
         self._leaves.append(entered)
-        self.inputs.append(above(entered, self.batches))
+        self.inputs.append(rewrap(entered, self.batches))
         return self.inputs[-1]
 
     def run(self, func: Callable[[Any], Any], given: Any, has_aux: bool, name: str) -> Any:
@@ -289,21 +295,21 @@ class Level:
         outputs, self.outer = tree_flatten(output)
         told = "{}: Expected f to be a function that has non-empty output"
         require(outputs and outputs != [None], told, name)
-        need_tensors(outputs, name)
+        check_tensors(outputs, name)
         self.watch(outputs)
         return outputs, output, aux
 
     def leaf(self, value: Tensor) -> Tensor:
         """A leaf of the values, one for each sample."""
-        return above(beneath(value, self.batches).detach()._set_requires_grad(), self.batches)
+        return rewrap(unwrap(value, self.batches).detach()._set_requires_grad(), self.batches)
 
     def watch(self, outputs: Iterable[Any]) -> None:
         """See whether the outputs lead to anything but this level's own leaves."""
         if not self._outside:
             return
-        wholes = [beneath(t, self.batches) for t in outputs if isinstance(t, Tensor)]
+        wholes = [unwrap(t, self.batches) for t in outputs if isinstance(t, Tensor)]
         smooth, own = [t for t in wholes if t.requires_grad], set(map(id, self._leaves))
-        nodes = list(behind(t.grad_fn for t in smooth))
+        nodes = list(reachable_nodes(t.grad_fn for t in smooth))
         ends = [t for t in smooth if t.grad_fn is None]
         ends += [node.variable for node in nodes if isinstance(node, AccumulateGrad)]
         # What is cut off requires grad all the same.
@@ -329,13 +335,13 @@ class Level:
     ) -> list[Tensor]:  # fmt: skip
         """The gradients of the outputs, weighted, by inputs of this level, for each sample."""
         if not self.batches:
-            return [*pulled_back(outputs, inputs, weights, recorded)]
+            return [*vector_jacobian(outputs, inputs, weights, recorded)]
         weights = [
             ops.ones_like(o) if w is None else w for o, w in zip(outputs, weights, strict=True)
         ]
-        wholes = [[beneath(t, self.batches) for t in ts] for ts in (outputs, inputs, weights)]
-        found = pulled_back(wholes[0], wholes[1], wholes[2], recorded)
-        return [above(g, self.batches) for g in found]
+        wholes = [[unwrap(t, self.batches) for t in ts] for ts in (outputs, inputs, weights)]
+        found = vector_jacobian(wholes[0], wholes[1], wholes[2], recorded)
+        return [rewrap(g, self.batches) for g in found]
 
 
 # Gradients of functions, and products of their Jacobians with vectors.
@@ -365,9 +371,9 @@ def grad_and_value(
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         level, name = Level(), "grad_and_value(f)(*args)"
-        of_chosen, given = applied(func, args, kwargs, argnums)
+        of_chosen, given = partial_of(func, args, kwargs, argnums)
         output, aux = level.run(of_chosen, given, has_aux, name)
-        need_tensors([output], name)
+        check_tensors([output], name)
         told = "{}: Expected f(*args) to return a scalar Tensor, got tensor with {} dims"
         require(not output.ndim, told, name, output.ndim)
         level.watch([output])
@@ -377,12 +383,12 @@ def grad_and_value(
     return wrapper
 
 
-def applied(
+def partial_of(
     func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Numbers
 ) -> tuple[Callable[[Any], Any], Any]:
     """A function as one of the chosen arguments only, and these."""
-    of_chosen = lambda given: func(*replaced(args, argnums, given), **kwargs)  # noqa: E731
-    return of_chosen, chosen(args, argnums)
+    of_chosen = lambda given: func(*replace_args(args, argnums, given), **kwargs)  # noqa: E731
+    return of_chosen, select_args(args, argnums)
 
 
 def grad(
@@ -428,7 +434,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     """
     level = Level()
     outputs, output, aux = level.outputs_of(lambda given: func(*given), primals, has_aux, VJP)
-    need_floats(outputs)
+    check_floats(outputs)
 
     def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         weights, given = tree_flatten(cotangents)
@@ -494,8 +500,8 @@ def jvp(
     nested = map(treespec_pprint, (inputs_spec, directions_spec))
     require(inputs_spec == directions_spec, told, JVP, *nested)
     require(inputs, "{}: Expected primals to contain at least one Tensor", JVP)
-    need_tensors([*inputs, *directions], JVP)
-    need_smooth([*inputs, *directions])
+    check_tensors([*inputs, *directions], JVP)
+    check_differentiable([*inputs, *directions])
     for value, direction in zip(inputs, directions, strict=True):
         told = "a tangent of size {} does not fit a primal of size {}"
         sizes = list(direction.shape), list(value.shape)
@@ -537,8 +543,8 @@ def jacrev(
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         level = Level()
-        outputs, _, aux = level.outputs_of(*applied(func, args, kwargs, argnums), has_aux, VJP)
-        need_floats(outputs)
+        outputs, _, aux = level.outputs_of(*partial_of(func, args, kwargs, argnums), has_aux, VJP)
+        check_floats(outputs)
         blocks = []
         for output in outputs:
             shapes = [(*output.shape, *input.shape) for input in level.inputs]
@@ -546,9 +552,9 @@ def jacrev(
             def pull(unit: Tensor, output: Tensor = output) -> list[Tensor]:
                 return level.pulled_back([output], [unit])
 
-            rows = for_units(pull, output, 0, chunk_size, "error")
+            rows = apply_to_units(pull, output, 0, chunk_size, "error")
             blocks.append([row.reshape(shape) for row, shape in zip(rows, shapes, strict=True)])
-        return assembled(level, blocks, has_aux, aux)
+        return assemble_jacobians(level, blocks, has_aux, aux)
 
     return wrapper
 
@@ -579,10 +585,10 @@ def jacfwd(
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        need_smooth(tree_flatten(chosen(args, argnums))[0])
+        check_differentiable(tree_flatten(select_args(args, argnums))[0])
         before = default_generator._mark()
         level = Level()
-        outputs, _, aux = level.outputs_of(*applied(func, args, kwargs, argnums), has_aux, JVP)
+        outputs, _, aux = level.outputs_of(*partial_of(func, args, kwargs, argnums), has_aux, JVP)
         if randomness == "error" and default_generator._mark() != before:
             raise RuntimeError(ERROR)
         linear, zeros = Linear(level, outputs), [ops.zeros_like(t) for t in level.inputs]
@@ -592,10 +598,10 @@ def jacfwd(
             def push(unit: Tensor, n: int = n) -> list[Tensor]:
                 return linear([*zeros[:n], unit, *zeros[n + 1 :]])
 
-            columns = for_units(push, input, -1, None, randomness)
+            columns = apply_to_units(push, input, -1, None, randomness)
             for k, output in enumerate(outputs):
                 blocks[k].append(columns[k].reshape(output.shape + input.shape))
-        return assembled(level, blocks, has_aux, aux)
+        return assemble_jacobians(level, blocks, has_aux, aux)
 
     return wrapper
 
@@ -612,7 +618,7 @@ def hessian(func: Callable[..., Any], argnums: Numbers = 0) -> Callable[..., Any
     return jacfwd(jacrev(func, argnums), argnums)
 
 
-def for_units(
+def apply_to_units(
     function: Callable[[Tensor], list[Tensor]], tensor: Tensor, dim: int, chunk_size: int | None,
     randomness: str,
 ) -> list[Tensor]:  # fmt: skip
@@ -632,7 +638,7 @@ def for_units(
     return found
 
 
-def assembled(level: Level, blocks: list[list[Tensor]], has_aux: bool, aux: Any) -> Any:
+def assemble_jacobians(level: Level, blocks: list[list[Tensor]], has_aux: bool, aux: Any) -> Any:
     """The Jacobians as the caller gets them, from a list by outputs of lists by inputs."""
     rows = [tree_unflatten(row, level.inner) for row in blocks]
     jacobian = level.left(tree_unflatten(rows, level.outer))

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import nanotorch as torch
-from nanotorch._core.call_site import shown
+from nanotorch._core.call_site import relative_path
 
 FOLDER = Path(__file__).parent / "exercises"
 HEADING = re.compile(r"^## (\w+)\n", re.MULTILINE)
@@ -109,7 +109,7 @@ class Report(NamedTuple):
     def hint(self) -> str:
         """What helps: the hint of the typical mistake that goes wrong in the same way."""
         for mistake in self.exercise.mistakes:
-            if alike(quietly(self.exercise, mistake.code), self):
+            if same_mistake(run_quietly(self.exercise, mistake.code), self):
                 return mistake.prose
         if isinstance(self.error, SyntaxError | ImportError | NameError) and not self.passed:
             return "This is Python's, before autograd has a part in it: mend it first."
@@ -120,15 +120,15 @@ class Report(NamedTuple):
         if self.error is None:
             return "\n".join([*lines, "", "Solved.", "", self.exercise.part("Solution").prose])
         if isinstance(self.error, Wrong):
-            lines += [f"  wrong  {self.asked}", *labelled("found", self.error.found)]
-            lines += [] if self.error.hidden else labelled("expected", self.error.expected)
+            lines += [f"  wrong  {self.asked}", *label_value("found", self.error.found)]
+            lines += [] if self.error.hidden else label_value("expected", self.error.expected)
         else:
             told = "".join(traceback.format_exception_only(self.error))
             lines += [
                 f"  error  {self.asked}",
-                *wrapped(f"{self.place}\n{told}".lstrip("\n"), " " * 9),
+                *wrap_text(f"{self.place}\n{told}".lstrip("\n"), " " * 9),
             ]
-        return "\n".join([*lines, "", "Hint:", *wrapped(self.hint, "  ")])
+        return "\n".join([*lines, "", "Hint:", *wrap_text(self.hint, "  ")])
 
 
 @cache
@@ -215,7 +215,7 @@ def run(
             text = linecache.getline(path, line).strip()
             if frame.f_globals is names:
                 name = "" if function == "<module>" else f", in {function}"
-                place = f"{shown(path)}, line {line}{name}\n    {text}"
+                place = f"{relative_path(path)}, line {line}{name}\n    {text}"
             elif path == str(exercise.path):
                 inside = text
         if isinstance(error, NameError) and not place:
@@ -226,7 +226,7 @@ def run(
     return Report(exercise, passed)
 
 
-def quietly(*arguments: Any) -> Report:
+def run_quietly(*arguments: Any) -> Report:
     """What `run` finds, without what the answer prints and warns of."""
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings(action="ignore"):
         return run(*arguments)
@@ -251,7 +251,7 @@ def same(found: Any, expected: Any) -> bool:
     return a.shape == b.shape and torch.allclose(a, b, 1e-4, 1e-6, equal_nan=True)
 
 
-def alike(one: Report, other: Report) -> bool:
+def same_mistake(one: Report, other: Report) -> bool:
     """Whether two answers go wrong in the same way."""
     if isinstance(one.error, Wrong) and isinstance(other.error, Wrong):
         return one.asked == other.asked and same(one.error.found, other.error.found)
@@ -259,16 +259,16 @@ def alike(one: Report, other: Report) -> bool:
     return type(one.error) is type(other.error) and first == second
 
 
-def labelled(label: str, value: Any) -> list[str]:
+def label_value(label: str, value: Any) -> list[str]:
     """A value under its name in a report; of a long one, its beginning."""
     text = f"{value:.6g}" if isinstance(value, float) else repr(value)
     text = text.replace("Ellipsis", "... (nothing is written there yet)")
-    first, *lines = wrapped(text, " " * 19)
+    first, *lines = wrap_text(text, " " * 19)
     lines[LINES - 1 :] = [" " * 19 + "..."] * (len(lines) >= LINES)
     return [f"         {label:8}  {first.lstrip()}", *lines]
 
 
-def wrapped(text: str, indent: str = "") -> list[str]:
+def wrap_text(text: str, indent: str = "") -> list[str]:
     """Lines that fit the terminal."""
     lines = []
     for line in text.splitlines():

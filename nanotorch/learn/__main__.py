@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from nanotorch.learn import exercise, exercises, quietly, run
+from nanotorch.learn import exercise, exercises, run, run_quietly
 from nanotorch.train.commands import lasting_streams
 
 PROGRAM = "python -m nanotorch.learn"
@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
         for each in exercises():
             path, state = Path(each.file), ""
             if path.is_file():
-                report = quietly(each, path.read_bytes(), str(path))
+                report = run_quietly(each, path.read_bytes(), str(path))
                 solved += bool(report)
                 state = "solved" if report else f"not solved yet: {path}"
             print(f"{each.number:4}  {each.title:42}  {state}".rstrip())

@@ -197,9 +197,9 @@ def reason(place: str, name: str) -> str:
     from nanotorch.names.scope import why_not
 
     why = why_not(place, name)
-    return "" if why is None else f": {told(why)}"
+    return "" if why is None else f": {reason_text(why)}"
 
 
-def told(why: str) -> str:
+def reason_text(why: str) -> str:
     """A reason as the end of an error's text, to which Python may add what one could mean."""
     return f"out of scope. {why[0].upper()}{why[1:]}"

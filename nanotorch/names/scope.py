@@ -321,9 +321,9 @@ HOMES = {
 # calls it, or makes an object of it, is told that it is out of scope, why, and what to do.
 TABLE = {
     "": (
-        "<_assert<nanotorch.names.scope.assured Event Future OutOfMemoryError PyTorchFileReader "
-        "ScriptModule ScriptObject Stream SymBool SymFloat SymInt sparse_bsc sparse_bsr sparse_coo "
-        "sparse_csc sparse_csr"
+        "<_assert<nanotorch.names.scope.assert_condition Event Future OutOfMemoryError "
+        "PyTorchFileReader ScriptModule ScriptObject Stream SymBool SymFloat SymInt sparse_bsc "
+        "sparse_bsr sparse_coo sparse_csc sparse_csr"
     ),
     "_C": (
         "=DispatchKeySet ~_get_tracing_state ~_jit_override_can_fuse_on_cpu "
@@ -337,7 +337,7 @@ TABLE = {
         "ScriptObject Value"
     ),
     "_C._distributed_c10d": "ProcessGroup Reducer",
-    "_C._nn": "<_parse_to<nanotorch.nn.module.asked_of_to",
+    "_C._nn": "<_parse_to<nanotorch.nn.module.parse_to_arguments",
     "__config__": (
         "<parallel_info<nanotorch.settings.parallel_info <show<nanotorch.settings.built_with"
     ),
@@ -626,7 +626,7 @@ def plan(full: str, home: str) -> type:
     return type(name, (), {"__module__": place, "__init__": hold})
 
 
-def assured(condition: Any, message: Any) -> None:
+def assert_condition(condition: Any, message: Any) -> None:
     """`torch._assert`: AssertionError unless the condition holds."""
     assert condition, message
 

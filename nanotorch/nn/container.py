@@ -11,7 +11,7 @@ from nanotorch._core.tensor import Tensor, typename
 from nanotorch.nn.layer import Layer, OwnNames
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
-from nanotorch.ops.arguments import need_value, require
+from nanotorch.ops.arguments import require, require_value
 
 __all__ = (
     "Flatten", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential",
@@ -28,7 +28,7 @@ def position_of(idx: Any, count: int) -> int:
     return position % count
 
 
-def need_iterable(function: str, wanted: str, given: Any) -> None:
+def check_iterable(function: str, wanted: str, given: Any) -> None:
     """Refuse what has no elements, or is a tensor, which nobody means."""
     told = "{} should be called with {}, but got {}"
     holds = isinstance(given, Iterable) and not isinstance(given, Tensor)
@@ -130,7 +130,7 @@ class Sequential(_Numbered):
 
     def __iadd__(self, other: Any) -> Self:
         told = "add operator supports only objects of Sequential class, but {} is given."
-        need_value(isinstance(other, Sequential), told, type(other))
+        require_value(isinstance(other, Sequential), told, type(other))
         return self.extend(list(other))
 
     def __mul__(self, other: Any) -> "Sequential":
@@ -145,7 +145,7 @@ class Sequential(_Numbered):
     def _factor(self, other: Any) -> int:
         if not isinstance(other, int):
             raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(other)}")
-        need_value(other > 0, "Non-positive multiplication factor {} for {}", other, type(self))
+        require_value(other > 0, "Non-positive multiplication factor {} for {}", other, type(self))
         return other
 
 
@@ -173,7 +173,7 @@ class ModuleList(_Numbered):
         Raises:
             TypeError: if ``modules`` is not iterable.
         """
-        need_iterable("ModuleList.extend", "an iterable", modules)
+        check_iterable("ModuleList.extend", "an iterable", modules)
         for module in list(modules):
             self.append(module)
         return self
@@ -262,12 +262,12 @@ class ModuleDict(Module):
 
 def pairs(name: str, entries: Any) -> Iterator[tuple[Any, Any]]:
     """The entries of the argument of a container's `update`, checked."""
-    need_iterable(f"{name}.update", "key/value pairs", entries)
+    check_iterable(f"{name}.update", "key/value pairs", entries)
     for position, pair in enumerate(entries):
         where = f"{name} update sequence element #{position}"
         kind, told = type(pair).__name__, "{} should be Iterable; is {}"
         require(isinstance(pair, Iterable), told, where, kind, error=TypeError)
-        need_value(len(pair) == 2, "{} has length {}; 2 is required", where, len(pair))
+        require_value(len(pair) == 2, "{} has length {}; 2 is required", where, len(pair))
         yield pair[0], pair[1]
 
 
@@ -281,7 +281,7 @@ def as_parameter(value: Any) -> Any:
     return value
 
 
-def described(name: Any, value: Any, kind: str) -> str:
+def describe_entry(name: Any, value: Any, kind: str) -> str:
     """The line of an entry in `repr`."""
     if not isinstance(value, Tensor):
         return f"  ({name}): Object of type: {type(value).__name__}"
@@ -338,13 +338,13 @@ class ParameterList(Module):
         Raises:
             TypeError: if ``values`` is a tensor or not iterable.
         """
-        need_iterable("ParameterList.extend", "an iterable", values)
+        check_iterable("ParameterList.extend", "an iterable", values)
         for value in list(values):
             self.append(value)
         return self
 
     def extra_repr(self) -> str:
-        lines = (described(i, p, str(getattr(p, "dtype", ""))) for i, p in enumerate(self))
+        lines = (describe_entry(i, p, str(getattr(p, "dtype", ""))) for i, p in enumerate(self))
         return "\n".join(lines)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -467,7 +467,7 @@ class ParameterDict(Module):
         return self
 
     def extra_repr(self) -> str:
-        return "\n".join(described(key, p, typename(p)) for key, p in self.items())
+        return "\n".join(describe_entry(key, p, typename(p)) for key, p in self.items())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterDict should not be called.")

@@ -10,7 +10,7 @@ from nanotorch._core.call_site import warn
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor
 from nanotorch.names.lookup import on_demand
-from nanotorch.ops.arguments import need_value
+from nanotorch.ops.arguments import require_value
 from nanotorch.ops.random import Generator, stream
 
 GAINS: dict[str, float] = {
@@ -35,10 +35,10 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """
     if nonlinearity in GAINS:
         return GAINS[nonlinearity]
-    need_value(nonlinearity == "leaky_relu", "Unsupported nonlinearity {}", nonlinearity)
+    require_value(nonlinearity == "leaky_relu", "Unsupported nonlinearity {}", nonlinearity)
     slope: Any = 0.01 if param is None else param
     number = isinstance(slope, (int, float)) and not isinstance(slope, bool)
-    need_value(number, "negative_slope {} not a valid number", slope)
+    require_value(number, "negative_slope {} not a valid number", slope)
     return math.sqrt(2.0 / (1 + slope**2))
 
 
@@ -129,7 +129,7 @@ def eye_(tensor: Tensor) -> Tensor:
     Raises:
         ValueError: if it is no matrix.
     """
-    need_value(tensor.ndim == 2, "Only tensors with 2 dimensions are supported")
+    require_value(tensor.ndim == 2, "Only tensors with 2 dimensions are supported")
     with no_grad():
         tensor.copy_(ops.eye(*tensor.shape))
     return tensor
@@ -148,7 +148,7 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
         ValueError: for fewer than two dimensions.
     """
     told = "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
-    need_value(tensor.ndim >= 2, told)
+    require_value(tensor.ndim >= 2, told)
     field = math.prod(tensor.shape[2:])
     return tensor.size(1) * field, tensor.size(0) * field
 
@@ -221,7 +221,7 @@ def kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float
         warn("Initializing zero-element tensors is a no-op")
         return None
     mode, modes = mode.lower(), ["fan_in", "fan_out"]
-    need_value(mode in modes, "Mode {} not supported, please use one of {}", mode, modes)
+    require_value(mode in modes, "Mode {} not supported, please use one of {}", mode, modes)
     fan = _calculate_fan_in_and_fan_out(tensor)[modes.index(mode)]
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
@@ -239,7 +239,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
         linear neural networks, ICLR 2014; Mezzadri, How to generate random matrices from the
         classical compact groups, 2006 (the signs, which make it uniform).
     """
-    need_value(tensor.ndim >= 2, "Only tensors with 2 or more dimensions are supported")
+    require_value(tensor.ndim >= 2, "Only tensors with 2 or more dimensions are supported")
     if not tensor.numel():
         return tensor
     rows = tensor.size(0)
@@ -256,7 +256,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
 # Former names
 
 
-def former(name: str) -> Any:
+def deprecated_alias(name: str) -> Any:
     """A function under its former name, which warns."""
     present = f"{name}_"
     function = globals()[present]
@@ -270,10 +270,10 @@ def former(name: str) -> Any:
     return renamed
 
 
-uniform, normal, constant, eye = map(former, ("uniform", "normal", "constant", "eye"))
-xavier_uniform, xavier_normal = map(former, ("xavier_uniform", "xavier_normal"))
-kaiming_uniform, kaiming_normal = map(former, ("kaiming_uniform", "kaiming_normal"))
-orthogonal = former("orthogonal")
+uniform, normal, constant, eye = map(deprecated_alias, ("uniform", "normal", "constant", "eye"))
+xavier_uniform, xavier_normal = map(deprecated_alias, ("xavier_uniform", "xavier_normal"))
+kaiming_uniform, kaiming_normal = map(deprecated_alias, ("kaiming_uniform", "kaiming_normal"))
+orthogonal = deprecated_alias("orthogonal")
 
 if not TYPE_CHECKING:  # errors about other names tell why
     __getattr__, __dir__ = on_demand(__name__)

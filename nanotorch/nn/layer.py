@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn.module import Module
-from nanotorch.ops.arguments import tensor_given
+from nanotorch.ops.arguments import check_input
 
 FORMER = ("size_average", "reduce")  # former options of losses, replaced by `reduction`
 
@@ -77,7 +77,7 @@ class Layer(Module):
             "__init__": {**options, "return": None},
             "forward": dict.fromkeys((*cls._takes, "return"), Tensor),
         }
-        for name, method in executed(cls, source, function).items():
+        for name, method in define_methods(cls, source, function).items():
             method.__annotations__ = hints[name]
             setattr(cls, name, method)
 
@@ -141,20 +141,20 @@ class Layer(Module):
         return ", ".join(told)
 
 
-def unusual(layer: Any, **usual: Any) -> str:
+def changed_options(layer: Any, **usual: Any) -> str:
     """The options of a layer that differ from the ``usual`` values, as `repr` shows them."""
     held = {name: getattr(layer, name) for name in usual}
     return "".join(f", {name}={held[name]}" for name in usual if held[name] != usual[name])
 
 
-def executed(cls: type, methods: str, function: Any) -> dict[str, Any]:
+def define_methods(cls: type, methods: str, function: Any) -> dict[str, Any]:
     """Execute the source of a class's methods; tracebacks and debuggers show this source."""
     if not methods:
         return {}
     source, filename = f"class {cls.__name__}:\n{methods}", f"<nanotorch layer {cls.__name__}>"
     # `forward` looks the function up in its module at each call, as a handwritten method does.
     home = function and sys.modules[function.__module__]
-    names = {"__name__": cls.__module__, "layer": cls, "home": home, "tensor_given": tensor_given}
+    names = {"__name__": cls.__module__, "layer": cls, "home": home, "tensor_given": check_input}
     exec(compile(source, filename, "exec"), names)
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     written = vars(names[cls.__name__])
@@ -182,10 +182,10 @@ class OwnNames:
             return
         for name in cls._own_names:
             if name not in vars(cls):
-                setattr(cls, name, renamed(getattr(cls, name), f"{cls.__name__}.{name}"))
+                setattr(cls, name, renamed_copy(getattr(cls, name), f"{cls.__name__}.{name}"))
 
 
-def renamed(function: Any, name: str) -> Any:
+def renamed_copy(function: Any, name: str) -> Any:
     """A copy of a function under another qualified name."""
     code = function.__code__.replace(co_qualname=name)
     copy = FunctionType(

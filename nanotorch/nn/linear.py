@@ -10,7 +10,7 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.nn import init
 from nanotorch.nn.functional import activation as F
 from nanotorch.nn.functional.activation import DENSE, embedding, embedding_bag
-from nanotorch.nn.layer import Layer, unusual
+from nanotorch.nn.layer import Layer, changed_options
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
 from nanotorch.ops.matrix import linear
@@ -202,7 +202,7 @@ class _Table(Module):
                 self.weight[self.padding_idx].fill_(0)
 
 
-def sizes_of(embeddings: Any) -> tuple[int, int]:
+def table_sizes(embeddings: Any) -> tuple[int, int]:
     """The sizes of a table that is given."""
     if embeddings.dim() != 2:
         raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
@@ -256,7 +256,7 @@ class Embedding(_Table):
 
     def extra_repr(self) -> str:
         sizes = f"{self.num_embeddings}, {self.embedding_dim}"
-        return sizes + unusual(self, padding_idx=None, **NORMS)
+        return sizes + changed_options(self, padding_idx=None, **NORMS)
 
     @classmethod
     def from_pretrained(
@@ -273,7 +273,7 @@ class Embedding(_Table):
             AssertionError: for anything but a matrix.
         """
         return cls(
-            *sizes_of(embeddings), padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse,
+            *table_sizes(embeddings), padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse,
             embeddings, freeze,
         )  # fmt: skip
 
@@ -325,7 +325,7 @@ class EmbeddingBag(_Table):
 
     def extra_repr(self) -> str:
         sizes = f"{self.num_embeddings}, {self.embedding_dim}"
-        return f"{sizes}{unusual(self, **NORMS)}, mode={self.mode!r}" + unusual(
+        return f"{sizes}{changed_options(self, **NORMS)}, mode={self.mode!r}" + changed_options(
             self, padding_idx=None
         )
 
@@ -344,7 +344,7 @@ class EmbeddingBag(_Table):
             AssertionError: for anything but a matrix.
         """
         bag = cls(
-            *sizes_of(embeddings), max_norm, norm_type, scale_grad_by_freq, mode, sparse,
+            *table_sizes(embeddings), max_norm, norm_type, scale_grad_by_freq, mode, sparse,
             embeddings, include_last_offset, padding_idx,
         )  # fmt: skip
         bag.weight.requires_grad = not freeze

@@ -18,7 +18,7 @@ class _Loss(Layer, takes="input target"):
         self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
     ) -> None:
         super().__init__()
-        self.reduction = F.present_reduction(reduction, size_average, reduce)
+        self.reduction = F.legacy_reduction(reduction, size_average, reduce)
 
 
 class _WeightedLoss(_Loss):

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, Self, TypeVar
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.call_site import wrote
-from nanotorch._core.dtypes import CPU, absent, device, dtype, require_cpu, whole
+from nanotorch._core.call_site import count_write
+from nanotorch._core.dtypes import CPU, absent, device, dtype, require_cpu, shown_as_one
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.graph import (
     HookDict,
@@ -29,7 +29,7 @@ from nanotorch.ops.arguments import require
 NONE: dict[str, Any] = {}
 
 
-def unassignable(value: Any, where: str, kind: str, asked: str = "expected") -> TypeError:
+def cannot_register(value: Any, where: str, kind: str, asked: str = "expected") -> TypeError:
     """The error for a value of a type that cannot be registered there."""
     return TypeError(f"cannot assign '{typename(value)}' {where} ({kind} or None {asked})")
 
@@ -66,7 +66,7 @@ class ModuleTree:
             self.register_parameter(name, value)
         elif name in own.get("_parameters", NONE):
             if value is not None:
-                raise unassignable(value, f"as parameter '{name}'", "torch.nn.Parameter")
+                raise cannot_register(value, f"as parameter '{name}'", "torch.nn.Parameter")
             self.register_parameter(name, value)
         elif isinstance(value, ModuleTree):
             if "_modules" not in own:
@@ -75,13 +75,13 @@ class ModuleTree:
             self._modules[name] = value
         elif name in own.get("_modules", NONE):
             if value is not None:
-                raise unassignable(value, f"as child module '{name}'", "torch.nn.Module")
+                raise cannot_register(value, f"as child module '{name}'", "torch.nn.Module")
             self._modules[name] = value
         elif name in own.get("_buffers", NONE) or (
             isinstance(value, Tensor) and isinstance(value, Buffer)
         ):
             if value is not None and not isinstance(value, Tensor):
-                raise unassignable(value, f"as buffer '{name}'", "torch.nn.Buffer, torch.Tensor")
+                raise cannot_register(value, f"as buffer '{name}'", "torch.nn.Buffer, torch.Tensor")
             persistent = name not in own.get("_non_persistent_buffers_set", ())
             self.register_buffer(name, value, bool(getattr(value, "persistent", persistent)))
         else:
@@ -129,7 +129,7 @@ class ModuleTree:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         self._check_name(name, "buffer", self._buffers)
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise unassignable(tensor, f"object to buffer '{name}'", "torch Tensor", "required")
+            raise cannot_register(tensor, f"object to buffer '{name}'", "torch Tensor", "required")
         changes[0] += 1
         self._buffers[name] = tensor
         if persistent:
@@ -153,7 +153,7 @@ class ModuleTree:
             raise AttributeError("cannot assign parameter before Module.__init__() call")
         self._check_name(name, "parameter", self._parameters)
         if param is not None and not isinstance(param, Parameter):
-            raise unassignable(
+            raise cannot_register(
                 param, f"object to parameter '{name}'", "torch.nn.Parameter", "required"
             )
         if param is not None and param.grad_fn is not None:
@@ -652,7 +652,7 @@ HOOK_OPTIONS = (
 )  # fmt: skip
 
 
-@whole
+@shown_as_one
 class Module(ModuleCall, ModuleState):
     """A part of a model: parameters, buffers, further modules, and a `forward`.
 
@@ -732,7 +732,7 @@ class Module(ModuleCall, ModuleState):
             if set_to_none:
                 p.grad = None
             elif p._grad is not None:
-                clear(p._grad)
+                clear_gradient(p._grad)
 
     # Functions over the tree
 
@@ -769,7 +769,7 @@ class Module(ModuleCall, ModuleState):
         Raises:
             TypeError: for a dtype that is not a floating-point one.
         """
-        wanted = asked_of_to(*args, **kwargs)[1]
+        wanted = parse_to_arguments(*args, **kwargs)[1]
         if wanted is None:
             return self
         if not (wanted.is_floating_point or wanted.is_complex):
@@ -882,17 +882,17 @@ class Module(ModuleCall, ModuleState):
         return f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
 
 
-def clear(grad: Tensor) -> None:
+def clear_gradient(grad: Tensor) -> None:
     """Fill a gradient with zeros, as a leaf that requires no grad."""
     if grad.grad_fn is not None:
         grad.detach_()
     else:
         grad.requires_grad_(False)
     grad._array.fill(0)
-    wrote(grad._cell, "zero_grad")
+    count_write(grad._cell, "zero_grad")
 
 
-def asked_of_to(*args: Any, **kwargs: Any) -> tuple[device | None, dtype | None, bool, None]:
+def parse_to_arguments(*args: Any, **kwargs: Any) -> tuple[device | None, dtype | None, bool, None]:
     """What the arguments of `Module.to` ask for: a device, a dtype, whether without waiting."""
     wanted = kwargs.get("dtype")
     places = [kwargs.get("device")]

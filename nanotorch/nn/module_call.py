@@ -8,10 +8,10 @@ import numpy as np
 
 from nanotorch._core.call_site import (
     WHERE,
-    about_operands,
-    at,
+    at_site,
     call_site_of,
-    climb,
+    describe_operands,
+    find_site,
     ours,
     warn,
 )
@@ -62,7 +62,7 @@ WARNING = (
 )
 
 
-def attach(
+def attach_backward_hooks(
     module: Any, hooks: Sequence[Callable[..., Any]], args: tuple[Any, ...], result: Any
 ) -> None:
     """Let the node behind the first output call ``hook(module, grad_inputs, grad_outputs)``."""
@@ -142,7 +142,7 @@ class BackwardHooks:
     def enter(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments, behind a node that calls the hooks."""
         self.input_count = len(args)
-        args, self.inputs = behind_node(args, self.at_inputs)
+        args, self.inputs = put_behind_node(args, self.at_inputs)
         return args
 
     def leave(self, result: Any) -> Any:
@@ -154,27 +154,29 @@ class BackwardHooks:
             )
         results = result if isinstance(result, tuple) else (result,)
         self.output_count = len(results)
-        results, self.outputs = behind_node(results, self.at_outputs)
+        results, self.outputs = put_behind_node(results, self.at_outputs)
         return results if isinstance(result, tuple) else results[0]
 
     def at_inputs(self, grads: Gradients, _: Gradients) -> Gradients | None:
         """The gradients of the inputs are here: call the hooks."""
         if self.grad_outputs is None or self.inputs is None:
             return None  # they came by another way than through the module's outputs
-        held = spread(self.inputs, grads, self.input_count)
+        held = place_values(self.inputs, grads, self.input_count)
         for hook in self.hooks:
             given = hook(self.module, held, self.grad_outputs)
-            held = replaced(held, given, "hook returned an invalid number of grad_input")
+            held = replace_gradients(held, given, "hook returned an invalid number of grad_input")
         self.grad_outputs = None
         return tuple(held[i] for i in self.inputs)
 
     def at_outputs(self, _: Gradients, grads: Gradients) -> Gradients:
         """The gradients of the outputs are here: call the pre-hooks and note what they give."""
         assert self.outputs is not None
-        held = spread(self.outputs, grads, self.output_count)
+        held = place_values(self.outputs, grads, self.output_count)
         for hook in self.pre_hooks:
             given = hook(self.module, held)
-            held = replaced(held, given, "pre hook returned an invalid number of grad_output")
+            held = replace_gradients(
+                held, given, "pre hook returned an invalid number of grad_output"
+            )
         self.grad_outputs = held
         if self.inputs is None:  # nothing follows that would call the other hooks
             self.grad_outputs = None
@@ -188,7 +190,7 @@ class BackwardHooks:
         return tuple(held[i] for i in self.outputs)
 
 
-def replaced(held: tuple[Any, ...], given: Any, wrong: str) -> tuple[Any, ...]:
+def replace_gradients(held: tuple[Any, ...], given: Any, wrong: str) -> tuple[Any, ...]:
     """The gradients, or as many that a hook gave in their place."""
     if given is None:
         return held
@@ -197,7 +199,7 @@ def replaced(held: tuple[Any, ...], given: Any, wrong: str) -> tuple[Any, ...]:
     return given
 
 
-def behind_node(
+def put_behind_node(
     values: tuple[Any, ...], notice: Callable[[Gradients, Gradients], Gradients | None]
 ) -> tuple[tuple[Any, ...], list[int] | None]:
     """Put the tensors of a tuple behind one node that passes gradients on.
@@ -217,12 +219,12 @@ def behind_node(
     positions = [k for k, v in enumerate(values) if isinstance(v, Tensor)]
     passed = list(values)
     for number, (position, tensor) in enumerate(zip(positions, tensors, strict=True)):
-        passed[position] = stand_in(tensor, node, number)
+        passed[position] = view_behind_node(tensor, node, number)
     kind: Any = type(values)
     return (tuple(passed) if kind is tuple else kind(*passed)), positions
 
 
-def stand_in(tensor: Tensor, node: Node, number: int) -> Tensor:
+def view_behind_node(tensor: Tensor, node: Node, number: int) -> Tensor:
     """A view of the whole tensor as output ``number`` of ``node``, which must not be written to."""
     out = tensor.detach()
     if tensor.requires_grad:
@@ -233,7 +235,7 @@ def stand_in(tensor: Tensor, node: Node, number: int) -> Tensor:
     return out
 
 
-def spread(positions: list[int], values: Sequence[Any], count: int) -> tuple[Any, ...]:
+def place_values(positions: list[int], values: Sequence[Any], count: int) -> tuple[Any, ...]:
     """A tuple of ``count`` entries with the values at their positions and None elsewhere."""
     held = dict(zip(positions, values, strict=True))
     return tuple(map(held.get, range(count)))
@@ -245,7 +247,7 @@ def spread(positions: list[int], values: Sequence[Any], count: int) -> tuple[Any
 WORDED = (RuntimeError, ValueError, IndexError, TypeError, AssertionError)
 
 
-def tell_module(
+def note_module(
     error: Exception, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
     """Add the module and its inputs to the text of an error that its `forward` has raised.
@@ -269,8 +271,8 @@ def tell_module(
         names = getattr(getattr(forward, "__code__", None), "co_varnames", ())
         given = dict(zip(names[hasattr(forward, "__self__") :], args, strict=False)) | kwargs
         tensors = {name: value for name, value in given.items() if isinstance(value, Tensor)}
-        about = about_operands(tensors).removeprefix(WHERE)
-    place = at((user.f_code, user.f_lasti))
+        about = describe_operands(tensors).removeprefix(WHERE)
+    place = at_site((user.f_code, user.f_lasti))
     about = about.replace(place, " on the same line")
     error.args = (f"{text}{WHERE}\n  in module {found.module}{place}{about}",)
 
@@ -330,7 +332,7 @@ class ModuleCall:
                 # Nodes made in there come from the user's call of this module.
                 frame = getframe(1)
                 code = frame.f_code
-                site = climb(frame) or True if ours[code.co_filename] else (code, frame.f_lasti)
+                site = find_site(frame) or True if ours[code.co_filename] else (code, frame.f_lasti)
                 mode.enabled = site
             elif recording.__class__ is tuple and not self._is_ours:
                 mode.enabled = site = True  # the user's own code
@@ -342,7 +344,7 @@ class ModuleCall:
                 if mode.enabled is site:
                     mode.enabled = recording
         except Exception as error:
-            tell_module(error, self, args, kwargs)
+            note_module(error, self, args, kwargs)
             raise
 
     if TYPE_CHECKING:  # a call takes what `forward` takes, and returns what it returns
@@ -395,7 +397,7 @@ class ModuleCall:
             if ends is not None:
                 result = ends.leave(result)
             if self._backward_hooks and not full:
-                attach(self, list(self._backward_hooks.values()), args, result)
+                attach_backward_hooks(self, list(self._backward_hooks.values()), args, result)
             return result
         except Exception:
             for number, hook in list(self._forward_hooks.items()):

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nanotorch import ops
-from nanotorch._core.call_site import warn, wrote
+from nanotorch._core.call_site import count_write, warn
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.dtypes import int64
 from nanotorch._core.tensor import Tensor
@@ -15,7 +15,7 @@ from nanotorch.nn.functional import spatial as F
 from nanotorch.nn.functional.spatial import sizes
 from nanotorch.nn.layer import Layer
 from nanotorch.nn.parameter import Parameter
-from nanotorch.ops.arguments import need_value
+from nanotorch.ops.arguments import require_value
 
 
 class _Affine(Layer):
@@ -99,7 +99,7 @@ class _BatchNorm(_Affine, shown=":num_features eps momentum affine bias track_ru
             elif self.num_batches_tracked is not None:
                 seen = self.num_batches_tracked
                 np.add(seen._array, 1, out=seen._array)
-                wrote(seen._cell, "batch_norm")
+                count_write(seen._cell, "batch_norm")
                 if self.momentum is None:
                     momentum = 1.0 / float(seen._array)
         by_batch = self.training or (mean is None and variance is None)
@@ -204,7 +204,7 @@ class _InstanceNorm(_BatchNorm):
         at = 0 if single else 1
         if input.size(at) != self.num_features:
             told = "expected input's size at dim={} to match num_features ({}), but got: {}."
-            need_value(not self.affine, told, at, self.num_features, input.size(at))
+            require_value(not self.affine, told, at, self.num_features, input.size(at))
             warn(
                 f"input's size at dim={at} does not match num_features. You can silence this "
                 "warning by not passing in num_features, which is not used because affine=False"
@@ -320,7 +320,7 @@ class GroupNorm(
     ) -> None:  # fmt: skip
         super().__init__()
         told = "num_channels ({}) must be divisible by num_groups ({})"
-        need_value(not num_channels % num_groups, told, num_channels, num_groups)
+        require_value(not num_channels % num_groups, told, num_channels, num_groups)
         self.num_groups, self.num_channels = num_groups, num_channels
         self.eps, self.affine = eps, affine
         wanted = {"weight": affine, "bias": affine and bias}

@@ -7,7 +7,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import require_bool
 from nanotorch._core.grad_mode import REQUIRED, mode
-from nanotorch._core.layout import attributes_of, like
+from nanotorch._core.layout import attributes_of, compact_copy
 from nanotorch._core.tensor import Tensor, require_float, wrap
 from nanotorch.names.lookup import on_demand
 
@@ -58,7 +58,7 @@ class Parameter(Tensor):
     def __deepcopy__(self, memo: dict[int, Any]) -> "Parameter":
         """A parameter of copied values; its gradient and attributes are not copied."""
         if id(self) not in memo:
-            memo[id(self)] = type(self)(wrap(like(self._array)), self.requires_grad)
+            memo[id(self)] = type(self)(wrap(compact_copy(self._array)), self.requires_grad)
         return memo[id(self)]
 
     def __reduce_ex__(self, protocol: Any) -> Any:

@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 
 from nanotorch import ops
-from nanotorch._core.arguments import refused
+from nanotorch._core.arguments import wrong_type
 from nanotorch._core.call_site import warn, warn_once
 from nanotorch._core.dtypes import float32
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.nn import init
 from nanotorch.nn.functional.activation import dropout
-from nanotorch.nn.layer import OwnNames, unusual
+from nanotorch.nn.layer import OwnNames, changed_options
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
 from nanotorch.nn.utils.rnn import PackedSequence
-from nanotorch.ops.arguments import need_value, require
+from nanotorch.ops.arguments import require, require_value
 from nanotorch.ops.matrix import linear
 from nanotorch.ops.sequences import Sizes, elman_steps, gru_steps, lstm_steps
 
@@ -70,7 +70,7 @@ class RNNBase(OwnNames, Module):
         self.mode, self.input_size, self.hidden_size = mode, input_size, hidden_size
         self.num_layers, self.bias, self.batch_first = num_layers, bias, batch_first
         self.dropout, self.bidirectional = float(dropout), bidirectional
-        need_value(mode == "LSTM" or proj_size is None, ONLY_LSTM)
+        require_value(mode == "LSTM" or proj_size is None, ONLY_LSTM)
         self.proj_size = proj_size = proj_size or 0
         self._check_arguments(dropout)
         self._all_weights: list[list[str]] = []
@@ -92,7 +92,7 @@ class RNNBase(OwnNames, Module):
 
     def _check_arguments(self, dropout: Any) -> None:
         number = not isinstance(dropout, bool) and 0 <= self.dropout <= 1
-        need_value(number, "dropout should be a number in range [0, 1]")
+        require_value(number, "dropout should be a number in range [0, 1]")
         if dropout and self.num_layers == 1:
             warn(
                 "dropout option adds dropout after all but last recurrent layer, so non-zero "
@@ -104,9 +104,9 @@ class RNNBase(OwnNames, Module):
             names = (name, kind.__name__, type(value).__name__)
             require(isinstance(value, kind), told, *names, error=TypeError)
         for name in ("input_size", "hidden_size", "num_layers"):
-            need_value(getattr(self, name) > 0, "{} must be greater than zero", name)
+            require_value(getattr(self, name) > 0, "{} must be greater than zero", name)
         fits = 0 <= self.proj_size < self.hidden_size
-        need_value(fits, "proj_size has to be smaller than hidden_size, and at least 0")
+        require_value(fits, "proj_size has to be smaller than hidden_size, and at least 0")
 
     def reset_parameters(self) -> None:
         """Draw all parameters uniformly from ±1/√H."""
@@ -131,7 +131,7 @@ class RNNBase(OwnNames, Module):
         return [*itertools.chain(*self.all_weights)]
 
     def extra_repr(self) -> str:
-        return f"{self.input_size}, {self.hidden_size}" + unusual(
+        return f"{self.input_size}, {self.hidden_size}" + changed_options(
             self, proj_size=0, num_layers=1, bias=True, batch_first=False, dropout=0,
             bidirectional=False,
         )  # fmt: skip
@@ -209,7 +209,7 @@ class RNNBase(OwnNames, Module):
         if isinstance(input, PackedSequence):
             return self._forward_packed(input, hx)
         told = "{}: Expected input to be 2D or 3D, got {}D instead"
-        need_value(input.dim() in (2, 3), told, self._get_name(), input.dim())
+        require_value(input.dim() in (2, 3), told, self._get_name(), input.dim())
         batched, along = input.dim() == 3, 0 if self.batch_first else 1
         if not batched:
             input = input.unsqueeze(along)
@@ -320,7 +320,7 @@ class RNN(RNNBase):
         dtype: Any = None,
     ) -> None:  # fmt: skip
         told = "Unknown nonlinearity '{}'. Select from 'tanh' or 'relu'."
-        need_value(nonlinearity in ("tanh", "relu"), told, nonlinearity)
+        require_value(nonlinearity in ("tanh", "relu"), told, nonlinearity)
         super().__init__(
             f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, bias, batch_first,
             dropout, bidirectional, proj_size, device, dtype,
@@ -470,8 +470,12 @@ class RNNCellBase(Module):
             init.uniform_(weight, -bound, bound)
 
     def extra_repr(self) -> str:
-        told = f"{self.input_size}, {self.hidden_size}{unusual(self, bias=True)}"
-        return told + unusual(self, nonlinearity="tanh") if "nonlinearity" in vars(self) else told
+        told = f"{self.input_size}, {self.hidden_size}{changed_options(self, bias=True)}"
+        return (
+            told + changed_options(self, nonlinearity="tanh")
+            if "nonlinearity" in vars(self)
+            else told
+        )
 
     def _ready(self, input: Tensor, states: dict[str, Any]) -> tuple[Tensor, list[Tensor]]:
         """Input and states, by their names in messages, as batches that fit; None as zeros."""
@@ -574,7 +578,7 @@ class LSTMCell(_GatedCell):
     ) -> tuple[Tensor, Tensor]:
         """The next h and c."""
         if isinstance(hx, Tensor):
-            raise refused(hx, "tuple of Tensors", ("lstm_cell", "hx", 2))
+            raise wrong_type(hx, "tuple of Tensors", ("lstm_cell", "hx", 2))
         if hx is not None and len(tuple(hx)) != 2:
             raise RuntimeError("lstm_cell expects two hidden states")
         states = (None, None) if hx is None else hx

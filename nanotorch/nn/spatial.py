@@ -10,10 +10,10 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.nn import init
 from nanotorch.nn.functional import spatial as F
 from nanotorch.nn.functional.spatial import Number, Scales, Sizes, pad, sizes
-from nanotorch.nn.layer import Layer, OwnNames, _reverse_repeat_tuple, unusual
+from nanotorch.nn.layer import Layer, OwnNames, _reverse_repeat_tuple, changed_options
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
-from nanotorch.ops.arguments import need_value
+from nanotorch.ops.arguments import require_value
 from nanotorch.ops.resampling import Ints
 
 # Convolution layers.
@@ -70,17 +70,17 @@ class _ConvNd(Module):
 
     def _check(self) -> None:
         """Refuse what does not go together."""
-        need_value(self.groups > 0, "groups must be a positive integer")
+        require_value(self.groups > 0, "groups must be a positive integer")
         for name in ("in_channels", "out_channels"):
             divisible = not getattr(self, name) % self.groups
-            need_value(divisible, "{} must be divisible by groups", name)
+            require_value(divisible, "{} must be divisible by groups", name)
         if isinstance(self.padding, str):
             known, told = {"same", "valid"}, "Invalid padding string {!r}, should be one of {}"
-            need_value(self.padding in known, told, self.padding, sorted(known))
+            require_value(self.padding in known, told, self.padding, sorted(known))
             fits = self.padding == "valid" or set(self.stride) <= {1}
-            need_value(fits, "padding='same' is not supported for strided convolutions")
+            require_value(fits, "padding='same' is not supported for strided convolutions")
         told = "padding_mode must be one of {}, not '{}'"
-        need_value(self.padding_mode in _MODES, told, _MODES, self.padding_mode)
+        require_value(self.padding_mode in _MODES, told, _MODES, self.padding_mode)
 
     def reset_parameters(self) -> None:
         """Draw new values for the parameters."""
@@ -97,10 +97,10 @@ class _ConvNd(Module):
         return (
             f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
             f"stride={self.stride}"
-            + unusual(self, padding=(0,) * len(self.padding), dilation=(1,) * self.dims)
-            + unusual(self, output_padding=zeros, groups=1)
+            + changed_options(self, padding=(0,) * len(self.padding), dilation=(1,) * self.dims)
+            + changed_options(self, output_padding=zeros, groups=1)
             + ("" if self.bias is not None else ", bias=False")
-            + unusual(self, padding_mode="zeros")
+            + changed_options(self, padding_mode="zeros")
         )
 
 
@@ -189,7 +189,7 @@ class _ConvTransposeNd(OwnNames, _ConvNd):
         dtype: DType | None = None,
     ) -> None:  # fmt: skip
         told = 'Only "zeros" padding mode is supported for {}'
-        need_value(padding_mode == "zeros", told, type(self).__name__)
+        require_value(padding_mode == "zeros", told, type(self).__name__)
         super().__init__(
             in_channels, out_channels, kernel_size, stride, padding, dilation, output_padding,
             groups, bias, padding_mode, device, dtype,
@@ -219,15 +219,15 @@ class _ConvTransposeNd(OwnNames, _ConvNd):
         if len(output_size) == ndim:
             output_size = output_size[lead:]
         told = "output_size must have {} or {} elements, not {}"
-        need_value(len(output_size) == dims, told, dims, ndim, output_size)
+        require_value(len(output_size) == dims, told, dims, ndim, output_size)
         size = tuple(input.shape[lead:])
-        least = ops.convolution.size_of_adjoint(
+        least = ops.convolution.transposed_size(
             size, self.kernel_size, self.stride, self.padding, self.dilation
         )
         most = [n + s - 1 for n, s in zip(least, self.stride, strict=True)]
         fits = all(a <= n <= b for n, a, b in zip(output_size, least, most, strict=True))
         told = "output_size {} must be from {} to {}"
-        need_value(fits, told, output_size, list(least), most)
+        require_value(fits, told, output_size, list(least), most)
         return tuple([n - a for n, a in zip(output_size, least, strict=True)])
 
 
@@ -398,7 +398,7 @@ class _CircularPadNd(_Pad):
         """The input with the elements of the other side around it."""
         low, found = self.dims + 1, input.dim()
         told = "expected {}D or {}D input (got {}D input)"
-        need_value(found in (low, low + 1), told, low, low + 1, found)
+        require_value(found in (low, low + 1), told, low, low + 1, found)
         return super().forward(input)
 
 

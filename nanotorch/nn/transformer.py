@@ -15,7 +15,7 @@ from nanotorch.nn import init
 from nanotorch.nn.activation import GELU, ReLU
 from nanotorch.nn.container import ModuleList
 from nanotorch.nn.functional import gelu, relu
-from nanotorch.nn.functional.activation import additive, dropout, scaled_dot_product_attention
+from nanotorch.nn.functional.activation import additive_mask, dropout, scaled_dot_product_attention
 from nanotorch.nn.layer import OwnNames
 from nanotorch.nn.linear import Dropout, Linear
 from nanotorch.nn.module import Module
@@ -39,7 +39,7 @@ NEED_MASK = (
 need = partial(require, error=AssertionError)
 
 
-def added_masks(
+def additive_masks(
     name: str, mask: Tensor | None, padding_name: str, padding: Tensor | None, dtype: Any
 ) -> list[Any]:
     """Both masks as what is added to scores; as they come, True is a key that does not count."""
@@ -52,7 +52,8 @@ def added_masks(
             "both instead."
         )
     return [
-        m if m is None or m.is_floating_point() else additive(m, dtype) for m in (mask, padding)
+        m if m is None or m.is_floating_point() else additive_mask(m, dtype)
+        for m in (mask, padding)
     ]
 
 
@@ -245,7 +246,7 @@ class MultiheadAttention(Module):
             require(mask is not None, NEED_MASK)
             if padding is None and not need_weights:
                 return None, True
-        mask, padding = added_masks("attn_mask", mask, "key_padding_mask", padding, query.dtype)
+        mask, padding = additive_masks("attn_mask", mask, "key_padding_mask", padding, query.dtype)
         if mask is not None:
             heads = 1 if mask.dim() == 2 else self.num_heads
             shape = (queries, keys) if mask.dim() == 2 else (batch * heads, queries, keys)
@@ -344,7 +345,7 @@ class _TransformerLayer(OwnNames, Module):
         return x
 
     def _sa_block(self, x: Tensor, mask: Any, padding: Any, is_causal: bool) -> Tensor:
-        return self.dropout1(attended(self.self_attn, x, x, mask, padding, is_causal))
+        return self.dropout1(attend(self.self_attn, x, x, mask, padding, is_causal))
 
     def _ff_block(self, x: Tensor) -> Tensor:
         hidden = self.dropout(self.activation(self.linear1(x)))
@@ -352,9 +353,7 @@ class _TransformerLayer(OwnNames, Module):
         return last(self.linear2(hidden))
 
 
-def attended(
-    heads: Any, x: Tensor, memory: Tensor, mask: Any, padding: Any, is_causal: bool
-) -> Any:
+def attend(heads: Any, x: Tensor, memory: Tensor, mask: Any, padding: Any, is_causal: bool) -> Any:
     """What the heads make of ``x``, looking at the memory."""
     return heads(
         x, memory, memory, attn_mask=mask, key_padding_mask=padding, need_weights=False,
@@ -399,7 +398,7 @@ class TransformerEncoderLayer(_TransformerLayer):
             src_key_padding_mask: (N, T), likewise for steps.
             is_causal: ``src_mask`` is the causal one. Default: False.
         """
-        masks = added_masks(
+        masks = additive_masks(
             "src_mask", src_mask, "src_key_padding_mask", src_key_padding_mask, src.dtype
         )
         own = (*masks, is_causal)
@@ -457,7 +456,7 @@ class TransformerDecoderLayer(_TransformerLayer):
     def _mha_block(
         self, x: Tensor, memory: Tensor, mask: Any, padding: Any, is_causal: bool
     ) -> Tensor:
-        return self.dropout2(attended(self.multihead_attn, x, memory, mask, padding, is_causal))
+        return self.dropout2(attend(self.multihead_attn, x, memory, mask, padding, is_causal))
 
 
 # Transformers: stacked layers, and an encoder and a decoder together.
@@ -506,7 +505,7 @@ class TransformerEncoder(Module):
         is_causal: bool | None = None,
     ) -> Tensor:  # fmt: skip
         """The output of the last layer; see `TransformerEncoderLayer`."""
-        mask, padding = added_masks(
+        mask, padding = additive_masks(
             "mask", mask, "src_key_padding_mask", src_key_padding_mask, src.dtype
         )
         output = src

@@ -5,11 +5,11 @@ from inspect import CO_VARKEYWORDS
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from nanotorch._core.arguments import as_method, exported, named, other_names
-from nanotorch._core.batched import follow
+from nanotorch._core.arguments import argument_aliases, as_method, export, rename
+from nanotorch._core.batched import share_rule
 from nanotorch._core.dtypes import ALL
 from nanotorch._core.op import OPS, PUBLIC
-from nanotorch._core.out import Out, of_one_type, with_out
+from nanotorch._core.out import Out, same_dtype_out, with_out
 from nanotorch._core.overloads import OVERLOADS
 from nanotorch._core.tensor import Tensor
 from nanotorch.names.lookup import on_demand
@@ -29,7 +29,7 @@ from nanotorch.ops import reduction as reduction
 from nanotorch.ops import shape as shape
 from nanotorch.ops import sorting as sorting
 from nanotorch.ops import statistics as statistics
-from nanotorch.ops.arguments import tensor_given
+from nanotorch.ops.arguments import check_input
 
 # Families whose first use imports them: none of their functions is a method.
 FAMILIES = {"nanotorch.ops": "convolution fused resampling sequences"}
@@ -62,11 +62,11 @@ def as_function(name: str) -> Any:
     """The method ``name`` as a function."""
 
     def function(input: Any, *rest: Any, **named: Any) -> Any:
-        tensor_given(name, input)
+        check_input(name, input)
         return getattr(Tensor, name)(input, *rest, **named)
 
     function.__doc__ = f"`Tensor.{name}` of the first argument, which it returns."
-    return named(function, name)
+    return rename(function, name)
 
 
 PUBLIC.update({f"{name}_": as_function(f"{name}_") for name in NAMES})
@@ -180,7 +180,7 @@ RULES: tuple[tuple[Iterable[str], dict[str, Any]], ...] = (
 def rules() -> Iterator[tuple[str, Out]]:
     """The rule of every function that has the argument."""
     for name in OF_ONE_TYPE:
-        yield name, of_one_type(name)._replace(recorded=name not in UNRECORDED)
+        yield name, same_dtype_out(name)._replace(recorded=name not in UNRECORDED)
     for names, how in RULES:
         for name in names:
             yield (
@@ -195,7 +195,7 @@ def rules() -> Iterator[tuple[str, Out]]:
 
 for _name, _function in PUBLIC.items():
     if vars(Tensor).get(_name) is _function:
-        setattr(Tensor, _name, follow(as_method(_function)))
+        setattr(Tensor, _name, share_rule(as_method(_function)))
 
 for _name, _rule in rules():
     _o = OPS.get(_name) or OVERLOADS.get(_name)
@@ -215,14 +215,14 @@ PLAIN = ("norm", "split", "unique", "unique_consecutive")
 _generated = {f for o in (*OPS.values(), *OVERLOADS.values()) for f in o.functions.values()}
 for _name, _function in PUBLIC.items():
     if isinstance(_function, FunctionType) and _function not in _generated and _name not in PLAIN:
-        PUBLIC[_name] = exported("nanotorch", _name, _function)
+        PUBLIC[_name] = export("nanotorch", _name, _function)
 for _name, _function in list(vars(Tensor).items()):
     if isinstance(_function, FunctionType) and _function not in _generated:
         _code = _function.__code__
         _own = _code.co_varnames[1 : _code.co_argcount + _code.co_kwonlyargcount]
         _itself = _code.co_flags & CO_VARKEYWORDS or _name in (*PLAIN, "unflatten")
-        if other_names(_own) and _name[:2] != "__" and not _itself:
-            setattr(Tensor, _name, exported(Tensor.__module__, f"Tensor.{_name}", _function))
+        if argument_aliases(_own) and _name[:2] != "__" and not _itself:
+            setattr(Tensor, _name, export(Tensor.__module__, f"Tensor.{_name}", _function))
 
 
 # Second names of functions, which PyTorch has for NumPy's sake, and the first ones. Functions,

@@ -9,19 +9,19 @@ from nanotorch._core.batched import elementwise
 from nanotorch._core.dtypes import Number, as_dtype
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import OPS, Array, hidden_op, method, number, op, public
-from nanotorch._core.sums import BITS, SMALL, maximum_along, pick, sum_over
+from nanotorch._core.sums import BITS, SMALL, maximum_along, select, sum_over
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import (
+    check_first_tensors,
+    check_kind,
+    check_ndim,
+    check_tensors,
     inplace_form,
-    need_kind,
-    need_ndim,
-    need_tensors,
-    number_in,
+    number_as,
     require,
-    tensors_given,
-    unsupported,
+    unsupported_dtype,
 )
-from nanotorch.ops.binary import clamp, held_between
+from nanotorch.ops.binary import clamp, clamp_to_numbers
 from nanotorch.ops.elementwise import (
     cos,
     exp,
@@ -34,7 +34,7 @@ from nanotorch.ops.elementwise import (
 )
 from nanotorch.ops.gathering import where
 from nanotorch.ops.joining import cat_along
-from nanotorch.ops.memory import writer
+from nanotorch.ops.memory import inplace
 from nanotorch.ops.reduction import sum
 from nanotorch.ops.shape import slice_along
 
@@ -129,8 +129,8 @@ def relu_backward(g: Array, result: Array) -> Array:
 )
 def leaky_relu(input: Array, negative_slope: float = 0.01) -> Array:
     """``input`` where positive, ``negative_slope * input`` elsewhere."""
-    need_kind("leaky_relu_cpu", input)
-    return pick(input > 0, input, input * input.dtype.type(negative_slope))
+    check_kind("leaky_relu_cpu", input)
+    return select(input > 0, input, input * input.dtype.type(negative_slope))
 
 
 @hidden_op(
@@ -140,7 +140,7 @@ def leaky_relu(input: Array, negative_slope: float = 0.01) -> Array:
 )
 def leaky_relu_backward(g: Array, input: Array, negative_slope: float) -> Array:
     """The gradient of `leaky_relu`."""
-    return pick(input > 0, g, g * g.dtype.type(negative_slope))
+    return select(input > 0, g, g * g.dtype.type(negative_slope))
 
 
 @hidden_op(
@@ -152,10 +152,10 @@ def leaky_relu_backward(g: Array, input: Array, negative_slope: float) -> Array:
 )
 def softplus(input: Array, beta: float = 1, threshold: float = 20) -> Array:
     """``log(1 + exp(beta * input)) / beta``; ``input`` where ``beta * input > threshold``."""
-    need_kind("softplus_cpu", input)
+    check_kind("softplus_cpu", input)
     scaled = input * input.dtype.type(beta)
     smooth = np.log1p(np.exp(np.minimum(scaled, threshold))) / input.dtype.type(beta)
-    return pick(scaled > threshold, input, smooth)
+    return select(scaled > threshold, input, smooth)
 
 
 # Along a dimension. Both subtract the maximum, so that no exponential overflows.
@@ -170,7 +170,7 @@ def softplus(input: Array, beta: float = 1, threshold: float = 20) -> Array:
 def softmax_along(input: Array, dim: int) -> Array:
     """``exp(input)``, divided by its sum along ``dim``."""
     if input.dtype.kind != "f":
-        return nothing_of("softmax", input, dim)
+        return refuse_integers("softmax", input, dim)
     if input.ndim == 0:
         return np.exp(input - input)  # nan for nan and infinity
     e = np.subtract(input, maximum_along(input, dim), out=...)
@@ -187,7 +187,7 @@ def softmax_along(input: Array, dim: int) -> Array:
 def log_softmax_along(input: Array, dim: int) -> Array:
     """``input - log(sum(exp(input)))`` along ``dim``."""
     if input.dtype.kind != "f":
-        return nothing_of("log_softmax", input, dim)
+        return refuse_integers("log_softmax", input, dim)
     if input.ndim == 0:
         return input - input
     shifted = input - maximum_along(input, dim)
@@ -195,11 +195,11 @@ def log_softmax_along(input: Array, dim: int) -> Array:
     return np.subtract(shifted, np.log(total), out=shifted)
 
 
-def nothing_of(name: str, input: Array, dim: int) -> Array:
+def refuse_integers(name: str, input: Array, dim: int) -> Array:
     """What a kernel for floating-point numbers makes of others along ``dim``: it refuses any."""
     if input.size:
         last = "lastdim_" if dim in (-1, input.ndim - 1) else ""
-        raise unsupported(f"{name}_{last}kernel_impl", input)
+        raise unsupported_dtype(f"{name}_{last}kernel_impl", input)
     return np.empty_like(input)
 
 
@@ -230,16 +230,16 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
 # Further activations, elementwise, each recorded as one node.
 
 
-def silu_slope(g: Any, input: Any) -> Any:
+def silu_formula(g: Any, input: Any) -> Any:
     """The gradient of `silu`."""
     s = sigmoid(input)
     return g * (s * (1 + input * (1 - s)))
 
 
-@hidden_op(input=silu_slope, inplace=True, wide=True)
+@hidden_op(input=silu_formula, inplace=True, wide=True)
 def silu(input: Array) -> Array:
     """``input * sigmoid(input)``."""
-    need_kind("silu_cpu", input)
+    check_kind("silu_cpu", input)
     out = np.negative(input, out=...)
     np.exp(out, out=out)
     np.add(out, input.dtype.type(1), out=out)
@@ -252,7 +252,7 @@ silu_: Any = inplace_form("silu")
 @hidden_op(input=lambda g, input: g * sigmoid(-input), in_order=True, batch=elementwise, wide=True)
 def log_sigmoid(input: Array) -> Array:
     """``log(sigmoid(input))``, without overflow."""
-    need_kind("log_sigmoid_cpu", input)
+    check_kind("log_sigmoid_cpu", input)
     return np.minimum(input, 0) - np.log1p(np.exp(-np.abs(input)))
 
 
@@ -267,13 +267,13 @@ def log_sigmoid(input: Array) -> Array:
 )
 def elu(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
     """``scale * input`` where positive, ``scale * alpha * (exp(input) - 1)`` elsewhere."""
-    need_kind("elu_cpu", input)
+    check_kind("elu_cpu", input)
     kind = input.dtype.type
     # exp(x) - 1, exact near 0, as tanh(x / 2) (exp(x) + 1): NumPy's `expm1` is slow.
     low = np.minimum(0, input)
     below = np.tanh(low * kind(0.5))
     below *= np.exp(low) + kind(1)
-    return pick(input > 0, input * kind(scale), kind(alpha * scale) * below)
+    return select(input > 0, input * kind(scale), kind(alpha * scale) * below)
 
 
 @hidden_op(
@@ -284,8 +284,8 @@ def hardtanh(input: Array, min_val: float = -1.0, max_val: float = 1.0) -> Array
     """``input`` held between two limits; its gradient at the limits is 0."""
     refuse_bool(input, "Bool inputs not supported for hardtanh")
     if input.dtype.kind != "f":
-        min_val, max_val = (int(number_in(n, np.dtype(np.int64))) for n in (min_val, max_val))
-    return held_between(input, min_val, max_val)
+        min_val, max_val = (int(number_as(n, np.dtype(np.int64))) for n in (min_val, max_val))
+    return clamp_to_numbers(input, min_val, max_val)
 
 
 hardtanh_: Any = inplace_form("hardtanh")
@@ -298,17 +298,17 @@ hardtanh_: Any = inplace_form("hardtanh")
 )
 def hardtanh_backward(g: Array, input: Array, min_val: float, max_val: float) -> Array:
     """The gradient of `hardtanh`, by which it depends on the input though not smoothly."""
-    return pick((input > min_val) & (input < max_val), g, g.dtype.type(0))
+    return select((input > min_val) & (input < max_val), g, g.dtype.type(0))
 
 
-@hidden_op(input=lambda g, input: g * mish_slope(input), inplace=True, wide=True)
+@hidden_op(input=lambda g, input: g * mish_derivative(input), inplace=True, wide=True)
 def mish(input: Array) -> Array:
     """``input * tanh(softplus(input))``."""
-    need_kind("mish_cpu", input)
+    check_kind("mish_cpu", input)
     return input * np.tanh(np.logaddexp(input, input.dtype.type(0)))
 
 
-def mish_slope(input: Any) -> Any:
+def mish_derivative(input: Any) -> Any:
     """The derivative of `mish`."""
     t = tanh(softplus(input))
     return t + input * sigmoid(input) * (1 - t * t)
@@ -317,7 +317,7 @@ def mish_slope(input: Any) -> Any:
 mish_: Any = inplace_form("mish")
 
 
-def glu_slope(g: Any, input: Any, dim: int) -> Any:
+def glu_formula(g: Any, input: Any, dim: int) -> Any:
     """The gradient of `glu_along`: of the first half, then of the second."""
     half = input.shape[dim] // 2
     first, gate = slice_along(input, dim, 0, half), slice_along(input, dim, half, None)
@@ -326,10 +326,10 @@ def glu_slope(g: Any, input: Any, dim: int) -> Any:
     return cat_along((passed, passed * first * (1 - gate)), dim)
 
 
-@hidden_op(input=glu_slope, node="GluBackward0", wide=True)
+@hidden_op(input=glu_formula, node="GluBackward0", wide=True)
 def glu_along(input: Array, dim: int) -> Array:
     """The first half along a dimension times the sigmoid of the second."""
-    need_kind("glu_cpu", input)
+    check_kind("glu_cpu", input)
     first, second = np.split(input, 2, dim)
     return first / (1 + np.exp(-second))
 
@@ -346,7 +346,7 @@ SIXTH = float(np.float32(1 / 6))  # PyTorch's slope of `hardsigmoid` in any prec
 @hidden_op(input=lambda g, input: hardsigmoid_backward(g, input), inplace=True, wide=True)
 def hardsigmoid(input: Array) -> Array:
     """``input + 3`` held between 0 and 6, divided by 6."""
-    need_kind("hardsigmoid_cpu", input)
+    check_kind("hardsigmoid_cpu", input)
     held = np.clip(input + 3, 0, 6)
     return held / 6
 
@@ -359,13 +359,13 @@ def hardsigmoid(input: Array) -> Array:
 )
 def hardsigmoid_backward(g: Array, input: Array) -> Array:
     """The gradient of `hardsigmoid`: a sixth between -3 and 3."""
-    return pick((input > -3) & (input < 3), g * SIXTH, g.dtype.type(0))
+    return select((input > -3) & (input < 3), g * SIXTH, g.dtype.type(0))
 
 
 @hidden_op(input=lambda g, input: hardswish_backward(g, input), inplace=True, wide=True)
 def hardswish(input: Array) -> Array:
     """``input * hardsigmoid(input)``."""
-    need_kind("hardswish_cpu", input)
+    check_kind("hardswish_cpu", input)
     held = np.clip(input + 3, 0, 6)
     held *= input
     return held / 6
@@ -379,8 +379,8 @@ def hardswish(input: Array) -> Array:
 )
 def hardswish_backward(grad: Array, input: Array) -> Array:
     """The gradient of `hardswish`: 0 up to -3, ``input / 3 + 1 / 2`` below 3, then 1."""
-    slope = pick(input >= 3, input.dtype.type(1), input / 3 + 0.5)
-    return grad * pick(input <= -3, input.dtype.type(0), slope)
+    slope = select(input >= 3, input.dtype.type(1), input / 3 + 0.5)
+    return grad * select(input <= -3, input.dtype.type(0), slope)
 
 
 hardsigmoid_: Any = inplace_form("hardsigmoid")
@@ -397,7 +397,7 @@ hardswish_: Any = inplace_form("hardswish")
 )
 def prelu_kernel(input: Array, weight: Array) -> Array:
     """``input`` where positive, ``weight * input`` elsewhere; ``weight`` broadcasts."""
-    return pick(input > 0, input, input * weight)
+    return select(input > 0, input, input * weight)
 
 
 @method
@@ -416,13 +416,13 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     Reference:
         He et al., Delving Deep into Rectifiers, ICCV 2015, equation 1.
     """
-    tensors_given("prelu", input=input, weight=weight)
+    check_first_tensors("prelu", input=input, weight=weight)
     require(input.dtype == weight.dtype, "prelu(): weight must be of {}", input.dtype)
-    need_kind("prelu_cpu", input._array)
-    need_ndim("prelu", weight, 0, 1)
+    check_kind("prelu_cpu", input._array)
+    check_ndim("prelu", weight, 0, 1)
     ndim, count = input.ndim, weight.numel()
     if count != 1:
-        need_ndim("prelu", input, 1)
+        check_ndim("prelu", input, 1)
         channels = input.size(1) if ndim > 1 else 1
         require(channels == count, "prelu(): expected 1 or {} weights, not {}", channels, count)
     shape = (1, count, *(1,) * (ndim - 2)) if ndim > 1 else (count,) * ndim
@@ -438,26 +438,26 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 NEGATIVE = "the backward pass of {} in place needs a slope that is not negative"
 
 
-def leaky_slope(g: Any, out: Any, negative_slope: float) -> Any:
+def leaky_relu_formula(g: Any, out: Any, negative_slope: float) -> Any:
     """The gradient of `leaky_relu` by its result."""
     require(negative_slope >= 0, NEGATIVE, "leaky_relu")
     return tied(where(out > 0, g, g * negative_slope), out)
 
 
-def exponential_slope(g: Any, out: Any, alpha: float, scale: float) -> Any:
+def elu_formula(g: Any, out: Any, alpha: float, scale: float) -> Any:
     """The gradient of `elu` by its result, below 0 ``alpha * scale * (exp(x) - 1)``."""
     require(alpha >= 0, NEGATIVE, "elu")
     below = where(out < 0, out, 0.0)  # at 0 itself, the second derivative is 0
     return where(out > 0, g * scale, g * (below + alpha * scale))
 
 
-@writer(input=leaky_slope, node="LeakyReluBackward1", wide=True)
+@inplace(input=leaky_relu_formula, node="LeakyReluBackward1", wide=True)
 def leaky_relu_(input: Array, negative_slope: float = 0.01) -> Array:
     """`leaky_relu`, written into ``input``."""
     return OPS["leaky_relu"].kernel(input, negative_slope)
 
 
-@writer(input=exponential_slope, node="EluBackward1", wide=True)
+@inplace(input=elu_formula, node="EluBackward1", wide=True)
 def elu_(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
     """`elu`, written into ``input``."""
     return OPS["elu"].kernel(input, alpha, scale)
@@ -552,7 +552,7 @@ R = (1.12837927, 0.102769056, -1.91829965e-4, -6.19785641e-4, 8.76377913e-5, -5.
      1.41858287e-7)  # fmt: skip
 
 
-def odd_tanh(x: Array, factors: tuple[float, ...]) -> Array:
+def rational_tanh(x: Array, factors: tuple[float, ...]) -> Array:
     """``tanh(x P(x²))``, with the factors of P lowest first: few steps, fast for many numbers."""
     kind = x.dtype.type
     power = np.multiply(x, x, out=...)
@@ -565,7 +565,7 @@ def odd_tanh(x: Array, factors: tuple[float, ...]) -> Array:
     return np.tanh(out, out=out)
 
 
-def ratio(x: Array, p: tuple[float, ...], q: tuple[float, ...]) -> Array:
+def rational(x: Array, p: tuple[float, ...], q: tuple[float, ...]) -> Array:
     """``p(x) / q(x)``."""
     return np.polyval(p, x) / np.polyval(q, x)
 
@@ -577,7 +577,7 @@ def ratio(x: Array, p: tuple[float, ...], q: tuple[float, ...]) -> Array:
 def erf(input: Array) -> Array:
     """``2/√π ∫₀ˣ exp(-t²) dt``; of float32 within three units of the last place."""
     if input.dtype == np.float32:
-        return odd_tanh(input, R)
+        return rational_tanh(input, R)
     return by_number(math.erf, input)
 
 
@@ -705,10 +705,10 @@ def erfinv(input: Array) -> Array:
     """
     x = input.astype(np.float64)
     size = np.abs(x)
-    middle = 0.5 * x * ratio(0.180625 - 0.25 * np.minimum(size, 0.85) ** 2, MIDDLE_P, MIDDLE_Q)
+    middle = 0.5 * x * rational(0.180625 - 0.25 * np.minimum(size, 0.85) ** 2, MIDDLE_P, MIDDLE_Q)
     r = np.sqrt(-np.log((1 - np.clip(size, 0.85, 1 - 1e-16)) / 2))
-    tails = ratio(np.maximum(r - 5, 0), TAIL_P, TAIL_Q)
-    far = np.where(r <= 5, ratio(r - 1.6, OUTER_P, OUTER_Q), tails)
+    tails = rational(np.maximum(r - 5, 0), TAIL_P, TAIL_Q)
+    far = np.where(r <= 5, rational(r - 1.6, OUTER_P, OUTER_Q), tails)
     values = np.where(size <= 0.85, middle, np.copysign(far, x)) / math.sqrt(2)
     values = np.where(size == 1, np.copysign(math.inf, x), values)
     return np.where((size > 1) | np.isnan(x), math.nan, values).astype(input.dtype)
@@ -720,21 +720,21 @@ def erfinv(input: Array) -> Array:
 @public
 def is_floating_point(input: Tensor) -> bool:
     """Whether a tensor is of a floating-point dtype."""
-    need_tensors(input)
+    check_tensors(input)
     return input.is_floating_point()
 
 
 @public
 def is_complex(input: Tensor) -> bool:
     """Whether a tensor is of a complex dtype, of which there is none."""
-    need_tensors(input)
+    check_tensors(input)
     return False
 
 
 @public
 def get_device(input: Tensor) -> int:
     """-1, the number of the CPU."""
-    need_tensors(input)
+    check_tensors(input)
     return input.get_device()
 
 
@@ -745,7 +745,7 @@ def is_nonzero(input: Tensor) -> bool:
     Raises:
         RuntimeError: for none or several.
     """
-    need_tensors(input)
+    check_tensors(input)
     return bool(input)
 
 
@@ -795,14 +795,14 @@ def isreal(input: Array) -> Array:
 @method
 def is_signed(input: Tensor) -> bool:
     """Whether the dtype has numbers below zero."""
-    need_tensors(input)
+    check_tensors(input)
     return input._array.dtype.kind in "if"
 
 
 @method
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape."""
-    need_tensors(input, other)
+    check_tensors(input, other)
     return input._array.shape == other._array.shape
 
 
@@ -812,5 +812,5 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 @public
 def detach(input: Tensor) -> Tensor:
     """`Tensor.detach`: the same values without a history."""
-    need_tensors(input)
+    check_tensors(input)
     return input.detach()

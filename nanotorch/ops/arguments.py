@@ -11,10 +11,18 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import METHOD, Place, as_ints, combination, kind_of, refused, twice
+from nanotorch._core.arguments import (
+    METHOD,
+    Place,
+    as_ints,
+    form_error,
+    given_twice,
+    type_name,
+    wrong_type,
+)
 from nanotorch._core.bfloat16 import Bfloat16Array, cast
 from nanotorch._core.call_site import warn_once
-from nanotorch._core.dtypes import Number, refuse_beyond
+from nanotorch._core.dtypes import Number, check_integer_range
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.layout import order_of
 from nanotorch._core.op import OPS, PUBLIC, Array
@@ -42,12 +50,12 @@ def require(holds: Any, text: str, *values: Any, error: type[Exception] = Runtim
         raise error(text.format(*values))
 
 
-def need_value(holds: Any, text: str, *values: Any) -> None:
+def require_value(holds: Any, text: str, *values: Any) -> None:
     """`require`, with a ValueError."""
     require(holds, text, *values, error=ValueError)
 
 
-def need_ndim(name: str, x: Any, least: int, most: int | None = None) -> None:
+def check_ndim(name: str, x: Any, least: int, most: int | None = None) -> None:
     """Refuse a tensor with fewer dimensions, or with more."""
     if x.ndim < least or (most is not None and x.ndim > most):
         wanted = f"{least}" if least == most else f"{least} to {most}"
@@ -59,29 +67,29 @@ def no_form(name: str, *given: Any, **named: Any) -> TypeError:
     """The error for arguments that fit none of a function's forms."""
     function = PUBLIC.get(name) or getattr(Tensor, "__new__" if name == "new" else name)
     parameters = inspect.signature(function).parameters.values()
-    return combination(name, given, [", ".join(map(str, parameters))], **named)
+    return form_error(name, given, [", ".join(map(str, parameters))], **named)
 
 
-def need_tensors(*values: Any) -> None:
+def check_tensors(*values: Any) -> None:
     """Refuse arguments that are no tensors."""
     for value in values:
         if not isinstance(value, Tensor):
-            raise refused(value, "Tensor")
+            raise wrong_type(value, "Tensor")
 
 
-def need_tensor_list(values: Any, argument: int = 0) -> None:
+def check_tensor_list(values: Any, argument: int = 0) -> None:
     """Refuse an argument, the first or another, that is not a tuple or list of tensors."""
     if not isinstance(values, (tuple, list)):
-        raise refused(values, "tuple of Tensors")
+        raise wrong_type(values, "tuple of Tensors")
     for position, value in enumerate(values):
         if not isinstance(value, Tensor):
             raise TypeError(
                 f"expected Tensor as element {position} in argument {argument}, but got "
-                f"{kind_of(value)}"
+                f"{type_name(value)}"
             )
 
 
-def given_tensors(given: tuple[Any, ...]) -> tuple[Any, ...]:
+def unpack_tensors(given: tuple[Any, ...]) -> tuple[Any, ...]:
     """Tensors given one by one or as one sequence.
 
     Raises:
@@ -89,7 +97,7 @@ def given_tensors(given: tuple[Any, ...]) -> tuple[Any, ...]:
     """
     one = len(given) == 1 and isinstance(given[0], (tuple, list))
     values = tuple(given[0]) if one else given
-    need_tensor_list(values)
+    check_tensor_list(values)
     return values
 
 
@@ -104,18 +112,18 @@ def as_number(value: Any, place: Place | None = None, wanted: str = "Number") ->
         return value
     if isinstance(value, (bool, int, float)):
         if wanted == "Number":
-            refuse_beyond(value)
+            check_integer_range(value)
         return value
     if isinstance(value, np.generic) or (isinstance(value, Tensor) and value._array.ndim == 0):
         return value.item()
-    raise refused(value, wanted, place)
+    raise wrong_type(value, wanted, place)
 
 
-def number_in(value: Number, kind: np.dtype) -> Any:
+def number_as(value: Number, kind: np.dtype) -> Any:
     """A Python number in another type: towards zero for integers, which may not overflow."""
-    refuse_beyond(value)
+    check_integer_range(value)
     if not hasattr(value, "__abs__"):
-        raise refused(value, "Number")
+        raise wrong_type(value, "Number")
     if kind.kind == "f":
         fits = abs(value) <= LARGEST[kind] or not math.isfinite(value)
     elif kind.kind == "b":
@@ -135,12 +143,12 @@ def number_in(value: Number, kind: np.dtype) -> Any:
     return kind.type(value)
 
 
-def unsupported(kernel: str, array: np.ndarray) -> NotImplementedError:
+def unsupported_dtype(kernel: str, array: np.ndarray) -> NotImplementedError:
     """The error for numbers of a type that PyTorch's ``kernel`` does not know."""
-    return NotImplementedError(f"\"{kernel}\" not implemented for '{char_of(array)}'")
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{dtype_char(array)}'")
 
 
-def need_kind(kernel: str, *arrays: np.ndarray, kinds: str = "f", half: bool = True) -> None:
+def check_kind(kernel: str, *arrays: np.ndarray, kinds: str = "f", half: bool = True) -> None:
     """Refuse numbers of a kind that PyTorch's ``kernel`` does not know.
 
     Args:
@@ -149,10 +157,10 @@ def need_kind(kernel: str, *arrays: np.ndarray, kinds: str = "f", half: bool = T
     """
     for array in arrays:
         if array.dtype.kind not in kinds or not (half or array.dtype != np.float16):
-            raise unsupported(kernel, array)
+            raise unsupported_dtype(kernel, array)
 
 
-def need_one_dtype(*operands: Any, text: str = "expected scalar type {} but found {}") -> None:
+def check_same_dtype(*operands: Any, text: str = "expected scalar type {} but found {}") -> None:
     """Refuse operands of different dtypes.
 
     Args:
@@ -160,31 +168,31 @@ def need_one_dtype(*operands: Any, text: str = "expected scalar type {} but foun
     """
     for operand in operands[1:]:
         if operand.dtype != operands[0].dtype:
-            raise RuntimeError(text.format(*map(char_of, operands)))
+            raise RuntimeError(text.format(*map(dtype_char, operands)))
 
 
-def char_of(operand: Any) -> str:
+def dtype_char(operand: Any) -> str:
     """How messages call the dtype of a tensor or an array."""
-    return operand.dtype.char if isinstance(operand, Tensor) else dtypes.of_array(operand).char
+    return operand.dtype.char if isinstance(operand, Tensor) else dtypes.dtype_of(operand).char
 
 
 def number_or_infinity(value: Number, kind: np.dtype) -> Any:
-    """`number_in` where half precision, and that alone, overflows to infinity."""
+    """`number_as` where half precision, and that alone, overflows to infinity."""
     if kind == np.float16:
-        return kind.type(number_in(value, np.dtype(np.float64)))
-    return number_in(value, kind)
+        return kind.type(number_as(value, np.dtype(np.float64)))
+    return number_as(value, kind)
 
 
 # Values that are no tensors: PyTorch refuses them, and operations would take them for arrays.
 
 
-def tensor_given(name: str, input: Any) -> None:
+def check_input(name: str, input: Any) -> None:
     """Refuse an input that is no tensor."""
     if not isinstance(input, Tensor):
-        raise refused(input, "Tensor", (name, "input", 1))
+        raise wrong_type(input, "Tensor", (name, "input", 1))
 
 
-def constants_given(name: str, **given: Tensor | None) -> None:
+def check_constants(name: str, **given: Tensor | None) -> None:
     """Refuse tensors to which nothing is passed back, if a gradient might be expected."""
     for argument, value in given.items():
         if value is not None and value.requires_grad and mode.enabled:
@@ -194,11 +202,11 @@ def constants_given(name: str, **given: Tensor | None) -> None:
             )
 
 
-def tensors_given(name: str, **given: Any) -> None:
+def check_first_tensors(name: str, **given: Any) -> None:
     """Refuse what is no tensor of a function's first arguments."""
     for position, (argument, value) in enumerate(given.items(), 1):
         if not isinstance(value, Tensor):
-            raise refused(value, "Tensor", (name, argument, position))
+            raise wrong_type(value, "Tensor", (name, argument, position))
 
 
 def inplace_form(name: str) -> Any:
@@ -209,7 +217,7 @@ def inplace_form(name: str) -> Any:
 # Shapes as functions are given them.
 
 
-def shape_of(
+def parse_shape(
     name: str, size: tuple[Any, ...], keyword: Any = None, position: int = 1
 ) -> tuple[int, ...]:
     """The shape that a function was given as one sequence or as several numbers.
@@ -221,9 +229,9 @@ def shape_of(
     """
     if keyword is not None:
         if size:
-            raise twice(name, "size")
+            raise given_twice(name, "size")
         if not isinstance(keyword, (tuple, list)):
-            raise refused(keyword, "tuple of ints", (name, "size", 0))
+            raise wrong_type(keyword, "tuple of ints", (name, "size", 0))
         size = (keyword,)
     if not size:
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
@@ -276,7 +284,7 @@ TOO_LONG = "Overflow when unpacking long long"
 # Arrays
 
 
-def shared(given: np.ndarray, writable: bool = True) -> np.ndarray:
+def view_memory(given: np.ndarray, writable: bool = True) -> np.ndarray:
     """An array of a tensor's own on the memory of ``given``.
 
     Args:
@@ -284,7 +292,7 @@ def shared(given: np.ndarray, writable: bool = True) -> np.ndarray:
     """
     known = given.dtype in dtypes.OF_NUMPY and given.dtype != dtypes.BFLOAT16
     if not known:  # but perhaps in the other byte order
-        dtypes.of_array(np.empty(0, given.dtype.newbyteorder("=")))
+        dtypes.dtype_of(np.empty(0, given.dtype.newbyteorder("=")))
     if writable and not given.flags.writeable:
         warn_once(READ_ONLY.format("NumPy array", "array"))
     for stride in given.strides:
@@ -294,40 +302,40 @@ def shared(given: np.ndarray, writable: bool = True) -> np.ndarray:
             raise ValueError(UNEVEN)
     if not known:
         raise ValueError(BYTE_ORDER)
-    return dtypes.entered(given.view(np.ndarray))
+    return dtypes.with_shared_dtype(given.view(np.ndarray))
 
 
 # Numbers and sequences
 
 
-def array_of(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
+def new_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
     """A new array of the values; by default Python floats give the default dtype."""
     mode.quiet()
     kind = None if dtype is None else dtypes.as_dtype(dtype)._numpy
-    numbers = numbers_of(data)
+    numbers = scan_numbers(data)
     if numbers is not None:
         values, shape, held = numbers
         if kind is None:
             floats = float in held or not held
             kind = dtypes.default.numpy if floats else INT if int in held else BOOL
-        return filled(values, held, kind).reshape(shape)
+        return fill_array(values, held, kind).reshape(shape)
     if isinstance(data, (str, bytes)):
-        raise TypeError(f"new(): invalid data type '{kind_of(data)}'")
+        raise TypeError(f"new(): invalid data type '{type_name(data)}'")
     if isinstance(data, (np.ndarray, np.generic)):
         if isinstance(data, Bfloat16Array):
             return cast(data, kind or data.dtype, order=order_of(data))
-        array = shared(np.asarray(data), writable=False)
+        array = view_memory(np.asarray(data), writable=False)
         return array.astype(kind or array.dtype, order=order_of(array))
-    sizes = sizes_of(data)
+    sizes = nested_shape(data)
     if isinstance(data, list) and data and isinstance(data[0], np.ndarray):
         warn_once(SLOW)
-    kind = kind or inferred(data)._numpy
+    kind = kind or infer_dtype(data)._numpy
     if 0 in sizes:
         return np.empty(sizes, kind)
-    return converted(elements(data, sizes, 0), kind).reshape(sizes)
+    return convert_numbers(flatten_nested(data, sizes, 0), kind).reshape(sizes)
 
 
-def numbers_of(data: Any) -> tuple[Sequence[Any], tuple[int, ...], set[type]] | None:
+def scan_numbers(data: Any) -> tuple[Sequence[Any], tuple[int, ...], set[type]] | None:
     """The Python numbers in regularly nested lists and tuples, the shape, and their types.
 
     None for what holds anything else.
@@ -349,7 +357,7 @@ def numbers_of(data: Any) -> tuple[Sequence[Any], tuple[int, ...], set[type]] | 
     return None
 
 
-def filled(values: Sequence[Any], held: set[type], kind: np.dtype) -> np.ndarray:
+def fill_array(values: Sequence[Any], held: set[type], kind: np.dtype) -> np.ndarray:
     """Python numbers of the types ``held`` in an array."""
     if kind.kind == "f":
         if int in held:  # by way of float64, as PyTorch does
@@ -362,39 +370,39 @@ def filled(values: Sequence[Any], held: set[type], kind: np.dtype) -> np.ndarray
             raise ValueError(TOO_LONG) from None
         low, high = LIMITS[kind]
         if kind != INT and array.size and not low <= array.min() <= array.max() <= high:
-            raise beyond(kind)
+            raise overflow_error(kind)
         return array.astype(kind, copy=False)
-    return converted(values, kind)
+    return convert_numbers(values, kind)
 
 
-def converted(values: Iterable[Any], kind: np.dtype) -> np.ndarray:
+def convert_numbers(values: Iterable[Any], kind: np.dtype) -> np.ndarray:
     """Numbers of any types in an array, one by one."""
     if kind.kind == "f":
         return np.array([math.ldexp(v, 0) for v in values], FLOAT).astype(kind)
     if kind.kind == "b":
         numbers = (v if isinstance(v, (float, np.bool_)) else operator.index(v) for v in values)
         return np.array([v != 0 for v in numbers], BOOL)
-    return np.array([whole(v, kind) for v in values], INT).astype(kind)
+    return np.array([checked_integer(v, kind) for v in values], INT).astype(kind)
 
 
-def whole(value: Any, kind: np.dtype) -> int:
+def checked_integer(value: Any, kind: np.dtype) -> int:
     """An integer for an array of integers."""
     low, high = LIMITS[kind]
     if isinstance(value, float):
         if kind.kind == "u":
             low = 0
         if not low <= value < high + 1:
-            raise beyond(kind)
+            raise overflow_error(kind)
         return int(value)
     number = operator.index(value)
     if not -(2**63) <= number < 2**63:
         raise ValueError(TOO_LONG)
     if not low <= number <= high:
-        raise beyond(kind)
+        raise overflow_error(kind)
     return number
 
 
-def beyond(kind: np.dtype) -> RuntimeError:
+def overflow_error(kind: np.dtype) -> RuntimeError:
     """The error for a number that does not fit."""
     return RuntimeError(f"value cannot be converted to type {kind.name} without overflow")
 
@@ -412,7 +420,7 @@ def is_sequence(value: Any) -> bool:
     return hasattr(kind, "__getitem__") and hasattr(kind, "__len__")
 
 
-def sizes_of(data: Any) -> tuple[int, ...]:
+def nested_shape(data: Any) -> tuple[int, ...]:
     """The shape, as the first of the elements on each level say it."""
     sizes: list[int] = []
     while is_sequence(data):
@@ -429,26 +437,26 @@ def sizes_of(data: Any) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def inferred(data: Any) -> dtypes.dtype:
+def infer_dtype(data: Any) -> dtypes.dtype:
     """The dtype that holds all values."""
     if isinstance(data, Tensor):
         return data.dtype
     if isinstance(data, (str, bytes)):
-        raise TypeError(f"new(): invalid data type '{kind_of(data)}'")
+        raise TypeError(f"new(): invalid data type '{type_name(data)}'")
     if isinstance(data, (np.ndarray, np.generic)):
-        return dtypes.of_array(np.asarray(data))
+        return dtypes.dtype_of(np.asarray(data))
     if isinstance(data, (bool, int, float)):
-        return dtypes.of_number(data)
+        return dtypes.dtype_of_number(data)
     if not is_sequence(data):
-        raise RuntimeError(f"Could not infer dtype of {kind_of(data)}")
+        raise RuntimeError(f"Could not infer dtype of {type_name(data)}")
     if not len(data):
         return dtypes.default.dtype
     if any(part is data for part in data):
         raise TypeError("new(): self-referential lists are incompatible")
-    return functools.reduce(dtypes.promote_types, map(inferred, data))
+    return functools.reduce(dtypes.promote_types, map(infer_dtype, data))
 
 
-def elements(data: Any, sizes: tuple[int, ...], dim: int) -> Iterator[Any]:
+def flatten_nested(data: Any, sizes: tuple[int, ...], dim: int) -> Iterator[Any]:
     """The values in order."""
     if dim == len(sizes):
         yield data
@@ -462,14 +470,14 @@ def elements(data: Any, sizes: tuple[int, ...], dim: int) -> Iterator[Any]:
             f"expected sequence of length {sizes[dim]} at dim {dim} (got {len(parts)})"
         )
     for part in parts:
-        yield from elements(part, sizes, dim + 1)
+        yield from flatten_nested(part, sizes, dim + 1)
 
 
 def check_width(array: Array, kind: np.dtype) -> None:
     """Refuse to read elements as others of a width that their layout does not allow."""
     if kind.itemsize == array.itemsize:
         return
-    names = " as ".join(dtypes.of_array(np.empty(0, k)).char for k in (array.dtype, kind))
+    names = " as ".join(dtypes.dtype_of(np.empty(0, k)).char for k in (array.dtype, kind))
     told = f"to view {names} (different element sizes)"
     require(array.ndim, "self.dim() cannot be 0 {}", told)
     stride, times = array.strides[-1] // array.itemsize, kind.itemsize // array.itemsize

@@ -9,17 +9,17 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.batched import elementwise
-from nanotorch._core.bfloat16 import Bfloat16Array, of_bits, wide
+from nanotorch._core.bfloat16 import Bfloat16Array, from_bits, widen
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import OPERANDS, Array, hidden_op, in_half, in_single, method, op
 from nanotorch._core.overloads import overloads
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import (
     as_number,
-    need_kind,
-    need_one_dtype,
-    need_tensors,
-    number_in,
+    check_kind,
+    check_same_dtype,
+    check_tensors,
+    number_as,
     number_or_infinity,
     require,
 )
@@ -42,7 +42,7 @@ from nanotorch.ops.joining import common_shape
 
 def check_divisor(name: str, input: Array, other: Array) -> None:
     """Refuse bools, in the words of PyTorch's kernel of that name, and integers divided by 0."""
-    need_kind(f"{name}_cpu", input, kinds="fiu")
+    check_kind(f"{name}_cpu", input, kinds="fiu")
     if other.dtype.kind != "f" and input.size and not other.all():
         raise RuntimeError("ZeroDivisionError")
 
@@ -67,16 +67,16 @@ def floor_divide(input: Array, other: Array) -> Array:
     Raises:
         RuntimeError: for an integer divided by 0.
     """
-    return rounded_down(input, other)
+    return floor_quotient(input, other)
 
 
 @hidden_op(other=lambda g: no_derivative("floor_divide"), node=NO_DERIVATIVE, batch=elementwise)
 def number_floor_divided(other: Array, input: Any) -> Array:
     """`floor_divide` of a Python number by a tensor."""
-    return of_number(rounded_down, input, other)
+    return apply_to_number(floor_quotient, input, other)
 
 
-def of_number(function: Callable[..., Array], number: Any, array: Array) -> Array:
+def apply_to_number(function: Callable[..., Array], number: Any, array: Array) -> Array:
     """A function of a Python number and an array, in the dtype that an operation of both has."""
     kind = dtypes.result_type([number, array])._numpy
     half, a, b = in_single(dtypes.array_of_number(number, kind), array.astype(kind, copy=False))
@@ -84,7 +84,7 @@ def of_number(function: Callable[..., Array], number: Any, array: Array) -> Arra
     return in_half(result) if half else result
 
 
-def rounded_down(input: Array, other: Array) -> Array:
+def floor_quotient(input: Array, other: Array) -> Array:
     """The kernel of division rounded down."""
     check_divisor("div_floor", input, other)
     if input.dtype.kind == "f":  # NumPy gives nan where PyTorch gives inf
@@ -103,7 +103,7 @@ def rounded_divide(input: Array, other: Array, rounding_mode: str) -> Array:
     known = rounding_mode in ("trunc", "floor")
     require(known, "div expected rounding_mode to be 'trunc' or 'floor', not {!r}", rounding_mode)
     if rounding_mode == "floor":
-        return rounded_down(input, other)
+        return floor_quotient(input, other)
     check_divisor("div_trunc", input, other)
     if input.dtype.kind == "f":
         return np.trunc(input / other)
@@ -132,7 +132,7 @@ def remainder_number(input: Array, other: Array) -> Array:
 @hidden_op(other=lambda g: no_derivative("remainder"), node=NO_DERIVATIVE, batch=elementwise)
 def number_remainder(other: Array, input: Any) -> Array:
     """`remainder` of a Python number by a tensor."""
-    return of_number(with_sign_of_divisor, input, other)
+    return apply_to_number(with_sign_of_divisor, input, other)
 
 
 def with_sign_of_divisor(input: Array, other: Array) -> Array:
@@ -241,12 +241,12 @@ def operator(
     method(apply, name=f"__{name}__", public=False)
 
 
-def subtracted_from(self: Tensor, other: Any) -> Tensor:
+def reversed_sub(self: Tensor, other: Any) -> Tensor:
     """``other - self``."""
     return other - self if isinstance(other, Tensor) else rsub(self, other)
 
 
-operator(subtracted_from, "rsub", by_number=rsub)
+operator(reversed_sub, "rsub", by_number=rsub)
 operator(lambda self, other: self.sub_(other), "isub")
 # As in PyTorch, an array can be divided by a tensor, though it cannot be added to one.
 operator(lambda self, other: reciprocal(self) * other, "rtruediv", also=(np.ndarray,))
@@ -272,7 +272,7 @@ operator(lambda self, other: self.pow_(other), "ipow")
 )  # fmt: skip
 def hypot(input: Array, other: Array) -> Array:
     """``sqrt(input**2 + other**2)``, without overflow."""
-    need_kind("hypot_cpu", input)
+    check_kind("hypot_cpu", input)
     return np.hypot(input, other)
 
 
@@ -283,7 +283,7 @@ def hypot(input: Array, other: Array) -> Array:
 )  # fmt: skip
 def logaddexp(input: Array, other: Array) -> Array:
     """``log(exp(input) + exp(other))``, without overflow."""
-    need_kind("logaddexp_cpu", input)
+    check_kind("logaddexp_cpu", input)
     return np.logaddexp(input, other)
 
 
@@ -294,7 +294,7 @@ def logaddexp(input: Array, other: Array) -> Array:
 )  # fmt: skip
 def logaddexp2(input: Array, other: Array) -> Array:
     """``log2(2**input + 2**other)``, without overflow."""
-    need_kind("logaddexp2_cpu", input)
+    check_kind("logaddexp2_cpu", input)
     return np.logaddexp2(input, other)
 
 
@@ -306,9 +306,9 @@ def logaddexp2(input: Array, other: Array) -> Array:
 def nextafter(input: Array, other: Array) -> Array:
     """The next number that floating point can tell from ``input``, towards ``other``."""
     if isinstance(input, Bfloat16Array):  # the upper half of the bits, one more away from zero
-        bits = np.nextafter(wide(input), wide(other)).view(np.uint32)
-        return of_bits((bits >> 16) + (bits & 0xFFFF == 1))
-    need_kind("nextafter_cpu", input)
+        bits = np.nextafter(widen(input), widen(other)).view(np.uint32)
+        return from_bits((bits >> 16) + (bits & 0xFFFF == 1))
+    check_kind("nextafter_cpu", input)
     return np.nextafter(input, other)
 
 
@@ -323,7 +323,7 @@ def heaviside(input: Array, values: Array) -> Array:
     Raises:
         RuntimeError: for two dtypes.
     """
-    need_one_dtype(input, values)
+    check_same_dtype(input, values)
     common_shape(input.shape, values.shape)
     return np.where(input == 0, values, (input > 0).astype(input.dtype))
 
@@ -331,13 +331,13 @@ def heaviside(input: Array, values: Array) -> Array:
 # The sign of another number
 
 
-def same_size(g: Any, input: Any, out: Any) -> Any:
+def copysign_formula(g: Any, input: Any, out: Any) -> Any:
     """The gradient of a number that was given a sign."""
     return g * zero_where(out / input, input == 0)
 
 
 @hidden_op(
-    input=same_size,
+    input=copysign_formula,
     other=lambda g, out: vanishing(g),
     cast="float", inplace=True, node="CopysignBackward0",
 )  # fmt: skip
@@ -346,7 +346,7 @@ def copysign_tensor(input: Array, other: Array) -> Array:
     return np.copysign(input, other)
 
 
-@hidden_op(input=same_size, cast="float", inplace=True, node="CopysignBackward1")
+@hidden_op(input=copysign_formula, cast="float", inplace=True, node="CopysignBackward1")
 def copysign_number(input: Array, other: float) -> Array:
     """``input`` with the sign of a number."""
     return np.copysign(input, dtypes.array_of_number(other, input.dtype))
@@ -374,13 +374,13 @@ def xlogy(input: Array, other: Array) -> Array:
 # Elementwise functions of three tensors: a way between two, and products added.
 
 
-def between(input: Array, end: Array, weight: Any, form: str) -> Array:
+def lerp_kernel(input: Array, end: Array, weight: Any, form: str) -> Array:
     """The kernel of `lerp`: from the nearer end, so that rounding does not miss it."""
     tensor = isinstance(weight, np.ndarray)
     if tensor and not weight.ndim:
         kind = dtypes.result_type([input, end, weight])._numpy
         input, end = input.astype(kind, copy=False), end.astype(kind, copy=False)
-    need_kind(f"lerp_kernel_{form}", input)
+    check_kind(f"lerp_kernel_{form}", input)
     shape = common_shape(input.shape, end.shape)
     common_shape(shape, np.shape(weight))
     weight = weight.astype(input.dtype) if tensor else number_or_infinity(weight, input.dtype)
@@ -395,8 +395,8 @@ def between(input: Array, end: Array, weight: Any, form: str) -> Array:
 )  # fmt: skip
 def lerp_number(input: Array, end: Array, weight: float) -> Array:
     """`lerp` with a weight that is a number."""
-    need_one_dtype(input, end)
-    return between(input, end, weight, "scalar")
+    check_same_dtype(input, end)
+    return lerp_kernel(input, end, weight, "scalar")
 
 
 @hidden_op(
@@ -407,10 +407,10 @@ def lerp_number(input: Array, end: Array, weight: float) -> Array:
 )  # fmt: skip
 def lerp_tensor(input: Array, end: Array, weight: Array) -> Array:
     """`lerp` with a weight that is a tensor."""
-    need_one_dtype(input, end)
+    check_same_dtype(input, end)
     if weight.ndim:
-        need_one_dtype(input, weight)
-    return between(input, end, weight, "tensor")
+        check_same_dtype(input, weight)
+    return lerp_kernel(input, end, weight, "tensor")
 
 
 @overloads(
@@ -442,13 +442,13 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
 )  # fmt: skip
 def addcmul(input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
     """``input + value * tensor1 * tensor2``, broadcasting."""
-    need_kind("addcmul_cpu_out", input, kinds="fiu")
-    return input + number_in(as_number(value), input.dtype) * tensor1 * tensor2
+    check_kind("addcmul_cpu_out", input, kinds="fiu")
+    return input + number_as(as_number(value), input.dtype) * tensor1 * tensor2
 
 
 def require_floats(input: Any, tensor1: Any, tensor2: Any) -> None:
     """A quotient of integers would have to be rounded."""
-    need_tensors(input, tensor1, tensor2)
+    check_tensors(input, tensor1, tensor2)
     floating = "f" in (tensor1._array.dtype.kind, tensor2._array.dtype.kind)
     require(floating, "addcdiv(): integers are not divided; convert one to floating point")
 
@@ -471,7 +471,7 @@ def addcdiv(input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) 
     """
     value = as_number(value)
     if input.dtype != np.float16:
-        value = number_in(value, input.dtype)
+        value = number_as(value, input.dtype)
     return input + value * tensor1 / tensor2
 
 
@@ -481,14 +481,14 @@ def addcdiv(input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) 
 NO_LIMIT = "torch.clamp: At least one of 'min' or 'max' must not be None"
 
 
-def inside(input: Any, min: float | None, max: float | None) -> Any:
+def is_within_limits(input: Any, min: float | None, max: float | None) -> Any:
     """Where a clamped value may still move: strictly between the limits."""
     if min is None:
         return input < max
     return input > min if max is None else (input > min) & (input < max)
 
 
-def by_numbers(input: Array, min: Number | None, max: Number | None) -> Array:
+def clamp_array(input: Array, min: Number | None, max: Number | None) -> Array:
     """``input`` between limits that are Python numbers or None."""
     if min is None and max is None:
         raise RuntimeError(NO_LIMIT)
@@ -496,25 +496,25 @@ def by_numbers(input: Array, min: Number | None, max: Number | None) -> Array:
         limits = [limit for limit in (min, max) if limit is not None]
         input = input.astype(dtypes.result_type([input, *limits])._numpy, copy=False)
         end = "" if len(limits) == 2 else "min_" if max is None else "max_"
-        need_kind(f"clamp_{end}scalar_cpu", input, kinds="fiu")
-    return held_between(input, min, max)
+        check_kind(f"clamp_{end}scalar_cpu", input, kinds="fiu")
+    return clamp_to_numbers(input, min, max)
 
 
-def held_between(input: Array, min: Number | None, max: Number | None) -> Array:
+def clamp_to_numbers(input: Array, min: Number | None, max: Number | None) -> Array:
     """``input`` between two numbers, of which integers may lie beyond the ends of its type."""
     kind = input.dtype
     if kind.kind == "f":
         if min is not None and max is not None:
-            return input.clip(number_in(min, kind), number_in(max, kind))
+            return input.clip(number_as(min, kind), number_as(max, kind))
         # In this order -0.0 stays what it is.
         if max is not None:
-            return np.minimum(number_in(max, kind), input)
-        return input if min is None else np.maximum(number_in(min, kind), input)
+            return np.minimum(number_as(max, kind), input)
+        return input if min is None else np.maximum(number_as(min, kind), input)
     info = np.iinfo(kind)
     least, most = info.min, info.max
     low, high = least if min is None else min, most if max is None else max
     for name, limit, outside in (("min", low, low > most), ("max", high, high < least)):
-        dtypes.refuse_beyond(limit)
+        dtypes.check_integer_range(limit)
         require(not outside, "clamp(): {} {:g} is beyond {}", name, limit, kind)
     return np.clip(input, low if low > least else least, high if high < most else most)
 
@@ -523,7 +523,7 @@ def held_between(input: Array, min: Number | None, max: Number | None) -> Array:
 # what is not a number is on no side of a limit.
 
 
-def input_share(g: Any, input: Any, min: Any, max: Any) -> Any:
+def clamp_input_formula(g: Any, input: Any, min: Any, max: Any) -> Any:
     """The gradient of a clamped input."""
     if min is None:
         return zero_where(halved_where(g, input == max), input > max)
@@ -533,7 +533,7 @@ def input_share(g: Any, input: Any, min: Any, max: Any) -> Any:
     return zero_where(halved_where(g, tie), (input < min) | (input > max))
 
 
-def min_share(g: Any, input: Any, min: Any, max: Any) -> Any:
+def clamp_min_formula(g: Any, input: Any, min: Any, max: Any) -> Any:
     """The gradient of the lower limit, which stands where it is not above the upper one."""
     halves = halved_where(g, input == min)
     if max is None:
@@ -541,7 +541,7 @@ def min_share(g: Any, input: Any, min: Any, max: Any) -> Any:
     return zero_where(halves, ~(((min < max) & (input <= min)) | ((min == max) & (input < min))))
 
 
-def max_share(g: Any, input: Any, min: Any, max: Any) -> Any:
+def clamp_max_formula(g: Any, input: Any, min: Any, max: Any) -> Any:
     """The gradient of the upper limit."""
     if min is None:
         return zero_where(halved_where(g, input == max), input < max)
@@ -550,11 +550,11 @@ def max_share(g: Any, input: Any, min: Any, max: Any) -> Any:
     return zero_where(halved_where(g, tie), ~(tie | beyond))
 
 
-def by_tensors(input: Array, min: Array | None, max: Array | None) -> Array:
+def clamp_to_arrays(input: Array, min: Array | None, max: Array | None) -> Array:
     """``input`` between limits that are arrays or None, in the dtype of all of them together."""
     limits = [limit for limit in (min, max) if limit is not None]
     if len(limits) == 2:
-        need_kind("clamp_cpu", input, kinds="fiu")
+        check_kind("clamp_cpu", input, kinds="fiu")
     kind = dtypes.result_type([input, *limits])._numpy
     out = input.astype(kind, copy=False)
     try:
@@ -570,59 +570,59 @@ def by_tensors(input: Array, min: Array | None, max: Array | None) -> Array:
 
 
 @hidden_op(
-    input=lambda g, input, min, max: zero_where(g, ~inside(input, min, max)),
+    input=lambda g, input, min, max: zero_where(g, ~is_within_limits(input, min, max)),
     inplace=True, c_names=True, node="ClampBackward1",
 )  # fmt: skip
 def clamp_numbers(input: Array, min: Number | None, max: Number | None) -> Array:
     """`clamp` with Python numbers."""
-    return by_numbers(input, min, max)
+    return clamp_array(input, min, max)
 
 
 @hidden_op(
-    input=lambda g, input, min: zero_where(g, ~inside(input, min, None)),
+    input=lambda g, input, min: zero_where(g, ~is_within_limits(input, min, None)),
     inplace=True, c_names=True, node="ClampMinBackward0",
 )  # fmt: skip
 def clamp_min_number(input: Array, min: Number) -> Array:
     """`clamp_min` with a Python number."""
-    return by_numbers(input, min, None)
+    return clamp_array(input, min, None)
 
 
 @hidden_op(
-    input=lambda g, input, max: zero_where(g, ~inside(input, None, max)),
+    input=lambda g, input, max: zero_where(g, ~is_within_limits(input, None, max)),
     inplace=True, c_names=True, node="ClampMaxBackward0",
 )  # fmt: skip
 def clamp_max_number(input: Array, max: Number) -> Array:
     """`clamp_max` with a Python number."""
-    return by_numbers(input, None, max)
+    return clamp_array(input, None, max)
 
 
 @hidden_op(
-    input=input_share, min=min_share, max=max_share, inplace=True, overlap=False,
-    node="ClampBackward0", batch=elementwise,
+    input=clamp_input_formula, min=clamp_min_formula, max=clamp_max_formula, inplace=True,
+    overlap=False, node="ClampBackward0", batch=elementwise,
 )  # fmt: skip
 def clamp_tensors(input: Array, min: Array | None, max: Array | None) -> Array:
     """`clamp` with tensors."""
-    return by_tensors(input, min, max)
+    return clamp_to_arrays(input, min, max)
 
 
 @hidden_op(
-    input=lambda g, input, min: input_share(g, input, min, None),
-    min=lambda g, input, min: min_share(g, input, min, None),
+    input=lambda g, input, min: clamp_input_formula(g, input, min, None),
+    min=lambda g, input, min: clamp_min_formula(g, input, min, None),
     inplace=True, node="ClampMinBackward1", batch=elementwise,
 )  # fmt: skip
 def clamp_min_tensor(input: Array, min: Array) -> Array:
     """`clamp_min` with a tensor."""
-    return by_tensors(input, min, None)
+    return clamp_to_arrays(input, min, None)
 
 
 @hidden_op(
-    input=lambda g, input, max: input_share(g, input, None, max),
-    max=lambda g, input, max: max_share(g, input, None, max),
+    input=lambda g, input, max: clamp_input_formula(g, input, None, max),
+    max=lambda g, input, max: clamp_max_formula(g, input, None, max),
     inplace=True, node="ClampMaxBackward1", batch=elementwise,
 )  # fmt: skip
 def clamp_max_tensor(input: Array, max: Array) -> Array:
     """`clamp_max` with a tensor."""
-    return by_tensors(input, None, max)
+    return clamp_to_arrays(input, None, max)
 
 
 @overloads(

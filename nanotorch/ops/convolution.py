@@ -9,23 +9,23 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import as_int, as_ints, named, refused
+from nanotorch._core.arguments import as_int, as_ints, rename, wrong_type
 from nanotorch._core.batched import Call, leading, merged
-from nanotorch._core.call_site import tell_operands, warn_once
+from nanotorch._core.call_site import note_operands, warn_once
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, hidden_op, op, public
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import as_number, need_kind, need_ndim, no_form, number_in, require
+from nanotorch.ops.arguments import as_number, check_kind, check_ndim, no_form, number_as, require
 from nanotorch.ops.elementwise import tied
 from nanotorch.ops.reduction import sum_along
-from nanotorch.ops.resampling import TIED, Ints, Taps, last, resampling, resamplings
+from nanotorch.ops.resampling import TIED, Ints, Taps, index_of_last, resampling, resamplings
 from nanotorch.ops.shape import slice_along, squeeze_one, unsqueeze
 
 # Windows that slide over the last dimensions of ``(N, C, ...)``: which elements of the input are
 # theirs.
 
 
-def positions(size: Ints, kernel: Ints, stride: Ints, dilation: Ints) -> Ints:
+def output_sizes(size: Ints, kernel: Ints, stride: Ints, dilation: Ints) -> Ints:
     """How many windows fit into each dimension."""
     dims = zip(size, kernel, stride, dilation, strict=True)
     return tuple([(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in dims])
@@ -57,9 +57,9 @@ class Windows:
         self.size, self.kernel, self.stride, self.dilation = size, kernel, stride, dilation
         self.padding, self.start = padding, tuple([-p for p in padding])
         around = tuple([n + 2 * p for n, p in zip(size, padding, strict=True)])
-        self.out = positions(around, kernel, stride, dilation) if out is None else out
+        self.out = output_sizes(around, kernel, stride, dilation) if out is None else out
         dims = zip(size, kernel, stride, dilation, self.start, self.out, strict=True)
-        spans = [[inside(n, s, b + d * j, o) for j in range(k)] for n, k, s, d, b, o in dims]
+        spans = [[valid_range(n, s, b + d * j, o) for j in range(k)] for n, k, s, d, b, o in dims]
         self.taps: list[tuple[Any, Any]] = []
         self.turned: list[tuple[Any, Any]] = []
         for place in product(*map(range, kernel[1:])):
@@ -81,7 +81,7 @@ class Windows:
 windows = lru_cache(1024)(Windows)  # by sizes: models ask for the same ones again and again
 
 
-def inside(size: int, stride: int, first: int, out: int) -> tuple[slice, slice]:
+def valid_range(size: int, stride: int, first: int, out: int) -> tuple[slice, slice]:
     """Along a dimension: which of ``out`` places, ``stride`` apart, are in the input; these places.
 
     Args:
@@ -119,14 +119,14 @@ def place(input: Array, first: int, taps: Any, target: Array) -> None:
         target: ``(*kernel, G, C, rows, N, *width)``.
     """
     k = target.ndim - input.ndim
-    to, of = inside(input.shape[3], 1, first, target.shape[k + 2])
+    to, of = valid_range(input.shape[3], 1, first, target.shape[k + 2])
     source = input[:, :, :, of].transpose(1, 2, 3, 0, *range(4, input.ndim))
     target = target[(*(slice(None),) * (k + 2), to)]
     for here, there in taps:
         target[here] = source[there]
 
 
-def parts(samples: int, each: int, width: int) -> Iterator[slice]:
+def split_batch(samples: int, each: int, width: int) -> Iterator[slice]:
     """Parts of a batch, of about the same size.
 
     Args:
@@ -139,7 +139,9 @@ def parts(samples: int, each: int, width: int) -> Iterator[slice]:
         yield slice(start, min(start + count, samples))
 
 
-def stacked(block: Array, lines: int, columns: int, height: int, high: int, step: int) -> Array:
+def stacked_rows(
+    block: Array, lines: int, columns: int, height: int, high: int, step: int
+) -> Array:
     """Of a block's rows each ``high`` as one matrix: a view ``(G, height, high * lines, columns)``.
 
     Args:
@@ -153,7 +155,7 @@ def stacked(block: Array, lines: int, columns: int, height: int, high: int, step
     return np.ndarray(shape, rows.dtype, rows, 0, (outer, row * step, line, item))
 
 
-def gathered(
+def write_products(
     input: Array, weight: Array, shift: Any, out: Array, first: int, step: int, taps: Any
 ) -> None:
     """Write the products of the weight with rows of the input, gathered.
@@ -174,12 +176,12 @@ def gathered(
     matrix = matrix.reshape(groups, 1, outputs, high * lines)
     block = np.empty(0)
     bytes_each = kind.itemsize * groups * wide * (rows * lines + height * outputs)
-    for part in parts(samples, bytes_each, wide):
+    for part in split_batch(samples, bytes_each, wide):
         target = out[part]
         count = len(target)
         if not block.size or block.shape[-1 - k] != count:
             block = np.zeros((groups, rows, channels, *kernel, count, *width), kind)
-            operand = stacked(block, lines, count * wide, height, high, step)
+            operand = stacked_rows(block, lines, count * wide, height, high, step)
             products = np.empty((groups, height, outputs, count * wide), kind)
             values = products.reshape(groups, height, outputs, count, *width)
             values = values.transpose(3, 0, 2, 1, *range(4, 4 + k))
@@ -189,8 +191,8 @@ def gathered(
         np.add(values, shift, target)
 
 
-def scattered(input: Array, weight: Array, out: Array, first: int, step: int, taps: Any) -> None:
-    """Add to ``out`` what `gathered` would write: the results for each place one after another."""
+def add_products(input: Array, weight: Array, out: Array, first: int, step: int, taps: Any) -> None:
+    """Add to ``out`` what `write_products` would write: the results for each place in turn."""
     samples, groups, outputs, height, *_ = out.shape
     channels, high, *kernel = weight.shape[2:]
     across, kind, k = input.shape[4:], input.dtype, len(kernel)
@@ -201,12 +203,12 @@ def scattered(input: Array, weight: Array, out: Array, first: int, step: int, ta
     multiply: Any = np.multiply if high * channels == 1 else np.matmul
     block = np.empty(0)
     bytes_each = kind.itemsize * groups * wide * (rows * channels + height * lines)
-    for part in parts(samples, bytes_each, wide):
+    for part in split_batch(samples, bytes_each, wide):
         target = out[part]
         count = len(target)
         if not block.size or block.shape[-1 - k] != count:
             block = np.zeros((groups, rows, channels, count, *across), kind)
-            operand = stacked(block, channels, count * wide, height, high, step)
+            operand = stacked_rows(block, channels, count * wide, height, high, step)
             products = np.empty((groups, height, lines, count * wide), kind)
             values = products.reshape(groups, height, *kernel, outputs, count, *across)
             order = (*range(2, 2 + k), 3 + k, 0, 2 + k, 1, *range(4 + k, 4 + 2 * k))
@@ -218,7 +220,7 @@ def scattered(input: Array, weight: Array, out: Array, first: int, step: int, ta
             np.add(piece, values[here], piece)
 
 
-def by_rows(at: Windows, lines: int, results: int) -> Windows:
+def windows_by_rows(at: Windows, lines: int, results: int) -> Windows:
     """The windows, in one row where they would share few rows that follow each other.
 
     Args:
@@ -234,7 +236,7 @@ def convolved(input: Array, weight: Array, bias: Array | None, at: Windows, grou
     """The convolution ``(N, O, *out)``."""
     samples, outputs, channels = len(input), len(weight) // groups, weight.shape[1]
     shape = (samples, len(weight), *at.out)
-    at = by_rows(at, channels * at.places, outputs)
+    at = windows_by_rows(at, channels * at.places, outputs)
     input = input.reshape(samples, groups, channels, *at.size)
     weight = weight.reshape(groups, outputs, channels, *at.kernel)
     shift = 0 if bias is None else bias.reshape(groups, outputs, *(1,) * len(at.out))
@@ -243,10 +245,10 @@ def convolved(input: Array, weight: Array, bias: Array | None, at: Windows, grou
         return (out if bias is None else np.add(out, shift, out)).reshape(shape)
     out = np.empty((samples, groups, outputs, *at.out), input.dtype)
     if channels <= outputs or set(at.stride[1:]) != {1}:
-        gathered(input, weight, shift, out, at.start[0], at.stride[0], at.taps)
+        write_products(input, weight, shift, out, at.start[0], at.stride[0], at.taps)
     else:
         out[...] = shift
-        scattered(input, weight, out, at.start[0], at.stride[0], at.turned)
+        add_products(input, weight, out, at.start[0], at.stride[0], at.turned)
     return out.reshape(shape)
 
 
@@ -265,7 +267,7 @@ def convolved_back(g: Array, weight: Array, bias: Array | None, at: Windows, gro
     finite = bool(np.isfinite(weight).all())
     gather = finite and outputs <= channels and set(at.stride) == {1}
     lines, results = (outputs, channels) if gather else (channels, outputs)
-    at = by_rows(at, lines * at.places, results) if finite else at.in_one_row
+    at = windows_by_rows(at, lines * at.places, results) if finite else at.in_one_row
     g = g.reshape(samples, groups, outputs, *at.out)
     weight = weight.reshape(groups, outputs, channels, *at.kernel).swapaxes(1, 2)
     shift = 0 if bias is None else bias.reshape(groups, channels, *(1,) * len(at.out))
@@ -287,9 +289,9 @@ def convolved_back(g: Array, weight: Array, bias: Array | None, at: Windows, gro
         if not target.size:
             continue
         if gather:
-            gathered(g, some, shift, target, row - some.shape[3] + 1, 1, at.turned)
+            write_products(g, some, shift, target, row - some.shape[3] + 1, 1, at.turned)
         else:
-            scattered(g, some, target, row - some.shape[3] + 1, 1, at.taps)
+            add_products(g, some, target, row - some.shape[3] + 1, 1, at.taps)
     return out.reshape(shape)
 
 
@@ -298,7 +300,7 @@ def correlated(g: Array, input: Array, at: Windows, groups: int) -> Array:
     samples, outputs, channels = len(g), g.shape[1] // groups, input.shape[1] // groups
     shape = (g.shape[1], channels, *at.kernel)
     few = at.single or (outputs > 1 and channels * math.prod(at.kernel) <= FEW)
-    at = at.in_one_row if few else by_rows(at, channels * at.places, outputs)
+    at = at.in_one_row if few else windows_by_rows(at, channels * at.places, outputs)
     input = input.reshape(samples, groups, channels, *at.size)
     g = g.reshape(samples, groups, outputs, *at.out)
     total = correlated_alone(g, input, at) if few else correlated_rows(g, input, at)
@@ -311,7 +313,7 @@ def correlated_alone(g: Array, input: Array, at: Windows) -> Array:
     kernel, width = at.kernel[1:], at.out[1:]
     lines, wide, k = input.shape[2] * at.places, math.prod(width), len(kernel)
     total = np.zeros((groups, outputs, lines), g.dtype)
-    for part in parts(samples, g.itemsize * groups * lines * (wide + outputs), wide):
+    for part in split_batch(samples, g.itemsize * groups * lines * (wide + outputs), wide):
         some, values = input[part], g[part]
         if at.single:
             columns = np.ascontiguousarray(some[at.taps[0][1]])
@@ -335,7 +337,7 @@ def correlated_rows(g: Array, input: Array, at: Windows) -> Array:
         source, first = input[:, :, :, start % step :: step], start // step
         rows, block = height + high - 1, np.empty(0)
         bytes_each = kind.itemsize * groups * wide * (rows * lines + height * outputs)
-        for part in parts(samples, bytes_each, wide * height):
+        for part in split_batch(samples, bytes_each, wide * height):
             some = g[part]
             count, columns = len(some), len(some) * wide
             if not block.size or block.shape[-1 - k] != count:
@@ -353,20 +355,20 @@ def correlated_rows(g: Array, input: Array, at: Windows) -> Array:
     return total.transpose(1, 3 + k, 2, 0, *range(3, 3 + k))
 
 
-def size_of_adjoint(out: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
+def transposed_size(out: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
     """The smallest input whose convolution is of the size ``out``."""
     dims = zip(out, kernel, stride, padding, dilation, strict=True)
     return tuple([(o - 1) * s - 2 * p + d * (k - 1) + 1 for o, k, s, p, d in dims])
 
 
-def input_slope(
+def input_formula(
     g: Any, weight: Any, shape: Ints, stride: Ints, padding: Ints, dilation: Ints,
     transposed: bool, groups: int,
 ) -> Any:  # fmt: skip
     """The gradient of the input of `convolution`, of ``shape``: a convolution the other way."""
     rest: Ints = (0,) * len(stride)
     if not transposed:
-        least = size_of_adjoint(g.shape[2:], weight.shape[2:], stride, padding, dilation)
+        least = transposed_size(g.shape[2:], weight.shape[2:], stride, padding, dilation)
         rest = tuple([n - m for n, m in zip(shape[2:], least, strict=True)])
     out = convolve(g, weight, None, stride, padding, dilation, not transposed, rest, groups)
     for dim, size in enumerate(shape):  # more of them is what large output padding leaves
@@ -375,7 +377,7 @@ def input_slope(
     return out
 
 
-def convolved_of_all(call: Call) -> Any:
+def convolve_batched(call: Call) -> Any:
     """`convolve` of each sample: all in one batch, or, where weights differ, as groups."""
     size, bias = call.batch.size, call.args["bias"]
     shift = None if bias is None else call.whole("bias")
@@ -400,7 +402,7 @@ def convolved_of_all(call: Call) -> Any:
 
 @hidden_op(
     input=lambda g, input, weight, stride, padding, dilation, transposed, groups: tied(
-        input_slope(g, weight, input.shape, stride, padding, dilation, transposed, groups),
+        input_formula(g, weight, input.shape, stride, padding, dilation, transposed, groups),
         input,
         False,
     ),
@@ -420,7 +422,7 @@ def convolved_of_all(call: Call) -> Any:
         tied(sum_along(g, (0, *range(2, g.ndim)), False), input, False), weight, False
     ),
     node="ConvolutionBackward0",
-    batch=convolved_of_all,
+    batch=convolve_batched,
     wide=True,
 )
 def convolve(
@@ -428,21 +430,21 @@ def convolve(
     transposed: bool, output_padding: Ints, groups: int,
 ) -> Array:  # fmt: skip
     """The convolution of (N, C, ...), or its adjoint; of numbers one for each dimension."""
-    need_kind("slow_conv2d_cpu", input, kinds="fiu")
+    check_kind("slow_conv2d_cpu", input, kinds="fiu")
     size, kernel, out_size = input.shape[2:], weight.shape[2:], None
     if transposed:
         out_size = size
-        least = size_of_adjoint(size, kernel, stride, padding, dilation)
+        least = transposed_size(size, kernel, stride, padding, dilation)
         size = tuple([n + m for n, m in zip(least, output_padding, strict=True)])
     at = windows(size, kernel, stride, padding, dilation, out_size)
     return (convolved_back if transposed else convolved)(input, weight, bias, at, groups)
 
 
 @hidden_op(
-    slope=lambda g, input, slope_shape, stride, padding, dilation, groups: input_slope(
+    slope=lambda g, input, slope_shape, stride, padding, dilation, groups: input_formula(
         input, g, slope_shape, stride, padding, dilation, True, groups
     ),
-    input=lambda g, slope, input_shape, stride, padding, dilation, groups: input_slope(
+    input=lambda g, slope, input_shape, stride, padding, dilation, groups: input_formula(
         slope, g, input_shape, stride, padding, dilation, False, groups
     ),
     wide=True,
@@ -506,7 +508,7 @@ def check_shapes(
     fits = bias is None or bias._array.shape == (outputs,)
     require(fits, "expected bias to be 1-dimensional with {} elements", outputs)
     if transposed:
-        least = size_of_adjoint(input[2:], weight[2:], stride, padding, dilation)
+        least = transposed_size(input[2:], weight[2:], stride, padding, dilation)
         out = tuple([n + r for n, r in zip(least, rest, strict=True)])
         fits = all(r < max(s, d) for r, s, d in zip(rest, stride, dilation, strict=True))
         require(fits, "output padding {} must be smaller than either stride or dilation", rest)
@@ -538,10 +540,10 @@ def convolution_of(
     wrong = [k for k in range(3) if not isinstance(values[k], Tensor) and (k < 2 or values[k])]
     if wrong and transposed:
         place = (name, ("input", "weight", "bias")[wrong[0]], wrong[0] + 1)
-        raise refused(values[wrong[0]], "Tensor", place)
+        raise wrong_type(values[wrong[0]], "Tensor", place)
     if wrong:  # layers give all arguments; programs usually those that differ from the default
         raise no_form(name, *values[: 7 if isinstance(stride, tuple) else 2 + (bias is not None)])
-    kinds = [dtypes.of_array(t._array) for t in (input, weight, bias) if t is not None]
+    kinds = [dtypes.dtype_of(t._array) for t in (input, weight, bias) if t is not None]
     for what, kind in (*zip(("bias",), kinds[2:], strict=False), ("weight", kinds[1])):
         if kind != kinds[0]:
             a, b = (dtypes.C_NAMES[k.name] for k in (kinds[0], kind))
@@ -579,7 +581,7 @@ def convolution_of(
         shapes = input._array.shape, weight._array.shape
         check_shapes(*shapes, bias, transposed, stride, padding, dilation, rest, groups)
     except RuntimeError as error:
-        raise tell_operands(error, input=input, weight=weight) from None
+        raise note_operands(error, input=input, weight=weight) from None
     out = convolve(input, weight, bias, stride, padding, dilation, transposed, rest, groups)
     return squeeze_one(out, 0) if alone else out
 
@@ -613,7 +615,7 @@ def convolution(dims: int) -> Any:
         """
         return convolution_of(dims, input, weight, bias, stride, padding, dilation, groups)
 
-    return public(named(function, f"conv{dims}d"))
+    return public(rename(function, f"conv{dims}d"))
 
 
 def transposed_convolution(dims: int) -> Any:
@@ -643,7 +645,7 @@ def transposed_convolution(dims: int) -> Any:
         numbers = stride, padding, dilation, groups, output_padding
         return convolution_of(dims, input, weight, bias, *numbers)
 
-    return public(named(function, f"conv_transpose{dims}d"))
+    return public(rename(function, f"conv_transpose{dims}d"))
 
 
 conv1d, conv2d, conv3d = map(convolution, (1, 2, 3))
@@ -671,12 +673,12 @@ def constant_pad_nd(input: Array, pad: Sequence[int], value: Number = 0) -> Arra
     dims = list(zip(input.shape[lead:], pad[::2][::-1], pad[1::2][::-1], strict=True))
     if any(n + min(b, 0) + min(a, 0) < 0 for n, b, a in dims):
         raise RuntimeError("narrow(): length must be non-negative.")
-    kept = last(slice(max(-b, 0), n + min(a, 0)) for n, b, a in dims)
+    kept = index_of_last(slice(max(-b, 0), n + min(a, 0)) for n, b, a in dims)
     if max(pad, default=0) <= 0:
         return input[kept].copy("K")
     shape = (*input.shape[:lead], *[n + b + a for n, b, a in dims])
-    out = np.full(shape, number_in(as_number(value), kind), kind)
-    out[last(slice(max(b, 0), n + b + min(a, 0)) for n, b, a in dims)] = input[kept]
+    out = np.full(shape, number_as(as_number(value), kind), kind)
+    out[index_of_last(slice(max(b, 0), n + b + min(a, 0)) for n, b, a in dims)] = input[kept]
     return out
 
 
@@ -684,7 +686,7 @@ def constant_pad_nd(input: Array, pad: Sequence[int], value: Number = 0) -> Arra
 
 
 @lru_cache(256)
-def around(mode: str, size: int, before: int, after: int) -> Taps | None:
+def padding_indices(mode: str, size: int, before: int, after: int) -> Taps | None:
     """Around the elements themselves: mirrored at the outermost, these again and again, or those
     of the other side."""
     if not (before or after):
@@ -707,7 +709,7 @@ MODES = {
 }
 
 
-def pad_as(input: Tensor, pad: tuple[int, ...], mode: str) -> Tensor:
+def pad_by_mode(input: Tensor, pad: tuple[int, ...], mode: str) -> Tensor:
     """``input`` with its own elements around its last dimensions.
 
     Raises:
@@ -737,8 +739,8 @@ def pad_as(input: Tensor, pad: tuple[int, ...], mode: str) -> Tensor:
                 )
         require(min(left) > 0, "pad(): input {} would be left with {}", shape, left)
         name = "reflection" if mode == "reflect" else "replication"
-        need_kind(f"{name}_pad{dims}d", input._array, kinds="fiu")
-    return MODES[mode][dims - 1](input, tuple([around(mode, *each) for each in sides]))
+        check_kind(f"{name}_pad{dims}d", input._array, kinds="fiu")
+    return MODES[mode][dims - 1](input, tuple([padding_indices(mode, *each) for each in sides]))
 
 
 # Windows as columns and back, and channels exchanged with space: `unfold`, `pixel_shuffle`.
@@ -754,7 +756,7 @@ def pad_as(input: Tensor, pad: tuple[int, ...], mode: str) -> Tensor:
 )
 def im2col(input: Array, size: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Array:
     """The windows of ``size`` over (N, C, H, W) or (C, H, W) as columns."""
-    need_kind("im2col_out_cpu", input, kinds="fb")
+    check_kind("im2col_out_cpu", input, kinds="fb")
     at = windows(input.shape[-2:], size, stride, padding, dilation).in_one_row
     *lead, channels = input.shape[:-2]
     out = np.zeros((*lead, channels, *size, *at.out[1:]), input.dtype)
@@ -774,7 +776,7 @@ def col2im(
     g: Array, out_size: Ints, size: Ints, stride: Ints, padding: Ints, dilation: Ints
 ) -> Array:
     """The adjoint of `im2col`: columns added to where they belong."""
-    need_kind("col2im_out_cpu", g, kinds="fb")
+    check_kind("col2im_out_cpu", g, kinds="fb")
     at = windows(out_size, size, stride, padding, dilation).in_one_row
     *lead, rows, _ = g.shape
     columns = g.reshape(*lead, rows // at.places, *size, *at.out[1:])
@@ -788,10 +790,10 @@ def col2im(
 # Channels and space
 
 
-def factor_of(name: str, argument: str, given: Any, input: Array) -> int:
+def shuffle_factor(name: str, argument: str, given: Any, input: Array) -> int:
     """By how much a picture is enlarged or reduced, if it is one and the factor is positive."""
     factor = as_int(given)
-    need_ndim(name, input, 3)
+    check_ndim(name, input, 3)
     require(factor > 0, "{} expects a positive {}, but got {}", name, argument, factor)
     return factor
 
@@ -813,7 +815,7 @@ def pixel_shuffle(input: Array, upscale_factor: int) -> Array:
         Shi et al., Real-Time Single Image and Video Super-Resolution Using an Efficient Sub-Pixel
         Convolutional Neural Network, CVPR 2016.
     """
-    r = factor_of("pixel_shuffle", "upscale_factor", upscale_factor, input)
+    r = shuffle_factor("pixel_shuffle", "upscale_factor", upscale_factor, input)
     *lead, channels, height, width = input.shape
     require(not channels % (r * r), "pixel_shuffle(): {} channels for {}", channels, r * r)
     parts = input.reshape(-1, channels // (r * r), r, r, height, width).transpose(0, 1, 4, 2, 5, 3)
@@ -833,7 +835,7 @@ def pixel_unshuffle(input: Array, downscale_factor: int) -> Array:
         RuntimeError: for fewer than three dimensions, a factor that is not positive, sizes that do
             not divide by it.
     """
-    r = factor_of("pixel_unshuffle", "downscale_factor", downscale_factor, input)
+    r = shuffle_factor("pixel_unshuffle", "downscale_factor", downscale_factor, input)
     *lead, channels, height, width = input.shape
     for size in (height, width):
         require(not size % r, "pixel_unshuffle(): size {} is no multiple of {}", size, r)

@@ -10,18 +10,18 @@ import numpy as np
 from nanotorch._core import bfloat16, dtypes
 from nanotorch._core.arguments import (
     ABSENT,
-    allocated,
+    allocate,
     as_int,
-    integer,
-    kind_of,
-    lacking,
-    named,
-    place_of,
-    refused,
+    find_argument,
+    missing_args,
+    rename,
     require_bool,
-    within_memory,
+    to_integer,
+    type_name,
+    with_memory_errors,
+    wrong_type,
 )
-from nanotorch._core.batched import NoValues, batched, elementwise, for_each, under_vmap, wholes
+from nanotorch._core.batched import NoValues, elementwise, for_each, make_sample, under_vmap, wholes
 from nanotorch._core.call_site import warn, warn_once
 from nanotorch._core.dtypes import CPU, Size, require_cpu
 from nanotorch._core.dtypes import device as Device
@@ -32,21 +32,21 @@ from nanotorch._core.op import PUBLIC, Array, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor, require_float, wrap
 from nanotorch.ops.arguments import (
     READ_ONLY,
-    array_of,
     as_number,
-    given_tensors,
+    check_kind,
+    check_ndim,
+    check_same_dtype,
+    check_tensors,
     is_sequence,
-    need_kind,
-    need_ndim,
-    need_one_dtype,
-    need_tensors,
-    need_value,
+    new_array,
     no_form,
-    number_in,
+    number_as,
     number_or_infinity,
+    parse_shape,
     require,
-    shape_of,
-    shared,
+    require_value,
+    unpack_tensors,
+    view_memory,
 )
 
 # Copies, and how their elements lie in memory.
@@ -101,8 +101,8 @@ def contiguous(self: Tensor, memory_format: Any = contiguous_format) -> Tensor:
 
 
 @method(name="__new__", public=False)
-@within_memory
-def constructed(cls: type[Tensor], *given: Any, device: Any = None) -> Any:
+@with_memory_errors
+def construct(cls: type[Tensor], *given: Any, device: Any = None) -> Any:
     """A tensor of the default dtype; a view of a tensor that is given in place of sizes.
 
     Args:
@@ -125,16 +125,16 @@ def constructed(cls: type[Tensor], *given: Any, device: Any = None) -> Any:
 def array_from(given: tuple[Any, ...], dtype: DType) -> np.ndarray:
     """Arbitrary values of sizes given one by one or as a `Size`, or the values of a sequence."""
     data = given[0] if len(given) == 1 else given or (0,)
-    if len(given) == 1 and integer(data) is None and not isinstance(data, Size):
+    if len(given) == 1 and to_integer(data) is None and not isinstance(data, Size):
         if not is_sequence(data):
-            raise TypeError(f"new(): data must be a sequence (got {kind_of(data)})")
+            raise TypeError(f"new(): data must be a sequence (got {type_name(data)})")
         if isinstance(data, np.ndarray) and data.dtype == dtype._numpy:
-            return shared(data)
-        return array_of(data, dtype)
+            return view_memory(data)
+        return new_array(data, dtype)
     sizes = data if isinstance(data, tuple) else given
-    if sizes and integer(sizes[0]) is None:
+    if sizes and to_integer(sizes[0]) is None:
         raise no_form("new", *given)
-    return np.empty(shape_of("new", (tuple(sizes),)), dtype._numpy)
+    return np.empty(parse_shape("new", (tuple(sizes),)), dtype._numpy)
 
 
 COPY_WARNING = (
@@ -146,7 +146,7 @@ COPY_WARNING = (
 def require_flag(requires_grad: object) -> None:
     """Raise `TypeError` unless ``requires_grad`` is a bool."""
     if requires_grad is not True:
-        place = place_of(requires_grad)
+        place = find_argument(requires_grad)
         require_bool(requires_grad, place and (place[0], "requires_grad", 0))
 
 
@@ -160,22 +160,22 @@ class Options(TypedDict, total=False):
     requires_grad: bool | None
 
 
-def leaf(
+def new_leaf(
     array: np.ndarray, requires_grad: bool | None = False, device: Any = None, layout: Any = None,
     pin_memory: bool = False, **unknown: Any,
 ) -> Tensor:  # fmt: skip
     """A new leaf of ``array``; on another device than the CPU or in another layout is an error."""
     if unknown:
         name, value = next(iter(unknown.items()))
-        place = place_of(value, name)
+        place = find_argument(value, name)
         raise TypeError(f"{place and place[0]}() got an unexpected keyword argument '{name}'")
     if device is not None:
         require_cpu(device)
     if layout is not None and layout is not strided:
-        place = place_of(layout)
-        raise refused(layout, "torch.layout", place and (place[0], "layout", 0))
+        place = find_argument(layout)
+        raise wrong_type(layout, "torch.layout", place and (place[0], "layout", 0))
     if array.dtype == dtypes.BFLOAT16:
-        array = bfloat16.entered(array)
+        array = bfloat16.with_shared_dtype(array)
     out = wrap(array)
     if mode.enabled is None:
         out._writes = InferenceCell()
@@ -216,7 +216,7 @@ def tensor(
         data = data._array
     if requires_grad is not False:  # None, too, which functions that fill a shape allow
         require_flag(requires_grad)
-    return leaf(array_of(data, dtype), requires_grad, device)
+    return new_leaf(new_array(data, dtype), requires_grad, device)
 
 
 @public
@@ -230,7 +230,7 @@ def as_tensor(data: Any, *, dtype: DType | None = None, device: Any = None) -> T
         return data if dtype is None else data.to(dtype)
     if isinstance(data, np.ndarray) and (dtype is None or numpy_dtype(dtype) == data.dtype):
         return from_numpy(data)
-    return leaf(array_of(data, dtype))
+    return new_leaf(new_array(data, dtype))
 
 
 @public
@@ -257,7 +257,7 @@ def asarray(
         held = obj._array if isinstance(obj, Tensor) else obj
         if not isinstance(held, np.ndarray) or not np.may_share_memory(held, made._array):
             if copy is False:
-                raise ValueError(f"can't alias {kind_of(obj)} into a tensor of {made.dtype}.")
+                raise ValueError(f"can't alias {type_name(obj)} into a tensor of {made.dtype}.")
             copy = False
     made = made.clone() if copy else made
     return made.requires_grad_() if requires_grad and not made.requires_grad else made
@@ -275,8 +275,8 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
         UserWarning: once, if the memory is read-only; a write to the tensor is an error then.
     """
     if not isinstance(ndarray, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {kind_of(ndarray)})")
-    return leaf(shared(ndarray))
+        raise TypeError(f"expected np.ndarray (got {type_name(ndarray)})")
+    return new_leaf(view_memory(ndarray))
 
 
 # From shapes
@@ -288,7 +288,7 @@ def zeros(
     **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
     """A tensor of zeros, of a shape given as one sequence or as several numbers."""
-    return leaf(np.zeros(shape_of("zeros", sizes, size), numpy_dtype(dtype)), **options)
+    return new_leaf(np.zeros(parse_shape("zeros", sizes, size), numpy_dtype(dtype)), **options)
 
 
 @public
@@ -297,7 +297,7 @@ def ones(
     **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
     """A tensor of ones, of a shape given as one sequence or as several numbers."""
-    return leaf(np.ones(shape_of("ones", sizes, size), numpy_dtype(dtype)), **options)
+    return new_leaf(np.ones(parse_shape("ones", sizes, size), numpy_dtype(dtype)), **options)
 
 
 @public
@@ -306,7 +306,7 @@ def empty(
     **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
     """A tensor with arbitrary values, of a shape given as one sequence or as several numbers."""
-    return leaf(np.empty(shape_of("empty", sizes, size), numpy_dtype(dtype)), **options)
+    return new_leaf(np.empty(parse_shape("empty", sizes, size), numpy_dtype(dtype)), **options)
 
 
 @public
@@ -320,12 +320,12 @@ def full(
         RuntimeError: for a number beyond the limits of the dtype.
     """
     if not isinstance(size, (tuple, list)):
-        raise refused(size, "tuple of ints")
+        raise wrong_type(size, "tuple of ints")
     value = as_number(fill_value)
-    kind = dtypes.of_number(value)._numpy if dtype is None else numpy_dtype(dtype)
+    kind = dtypes.dtype_of_number(value)._numpy if dtype is None else numpy_dtype(dtype)
     mode.quiet()
-    shape = shape_of("full", (size,))
-    return leaf(np.full(shape, number_in(value, kind), kind), **options)
+    shape = parse_shape("full", (size,))
+    return new_leaf(np.full(shape, number_as(value, kind), kind), **options)
 
 
 def like(name: str, make: Any) -> Any:
@@ -335,18 +335,18 @@ def like(name: str, make: Any) -> Any:
         input: Tensor, *, dtype: DType | None = None, memory_format: Any = preserve_format,
         **options: Unpack[Options],
     ) -> Tensor:  # fmt: skip
-        need_tensors(input)
+        check_tensors(input)
         array = input._array
         kind = array.dtype if dtype is None else numpy_dtype(dtype)
         try:
             order = "C" if memory_format is contiguous_format else order_of(array)
-            return leaf(allocated(make, array, kind, order), **options)
+            return new_leaf(allocate(make, array, kind, order), **options)
         except NoValues:  # each sample of a batch has its own
             sample: Any = input
-            return batched(maker(sample._whole, dtype=dtype, **options), sample._batch)
+            return make_sample(maker(sample._whole, dtype=dtype, **options), sample._batch)
 
     what = name.removesuffix("_like")
-    named(maker, name).__doc__ = f"A tensor of {what}, with the shape and dtype of ``input``."
+    rename(maker, name).__doc__ = f"A tensor of {what}, with the shape and dtype of ``input``."
     return public(maker)
 
 
@@ -362,15 +362,15 @@ def full_like(
     input: Tensor, fill_value: Any, *, dtype: DType | None = None, **options: Unpack[Options]
 ) -> Tensor:
     """A tensor filled with one number, with the shape and dtype of ``input``."""
-    need_tensors(input)
+    check_tensors(input)
     array = input._array
     kind = array.dtype if dtype is None else numpy_dtype(dtype)
-    value = number_in(as_number(fill_value), kind)
+    value = number_as(as_number(fill_value), kind)
     try:
-        return leaf(allocated(np.full_like, array, value, kind, order_of(array)), **options)
+        return new_leaf(allocate(np.full_like, array, value, kind, order_of(array)), **options)
     except NoValues:
         sample: Any = input
-        return batched(full_like(sample._whole, value, dtype=dtype, **options), sample._batch)
+        return make_sample(full_like(sample._whole, value, dtype=dtype, **options), sample._batch)
 
 
 @public
@@ -383,12 +383,12 @@ def eye(
         RuntimeError: for a negative size.
         TypeError: for what is no integer.
     """
-    if m is not None and integer(m) is None:
+    if m is not None and to_integer(m) is None:
         raise no_form("eye", n, m)
     n, m = as_int(n), None if m is None else as_int(m)
     for name, size in (("n", n), ("m", n if m is None else m)):
         require(size >= 0, "{} must be greater or equal to 0, got {}", name, size)
-    return leaf(np.eye(n, m, dtype=numpy_dtype(dtype)), **options)
+    return new_leaf(np.eye(n, m, dtype=numpy_dtype(dtype)), **options)
 
 
 # From a tensor, with its dtype
@@ -401,7 +401,7 @@ def new_tensor(
 ) -> Tensor:  # fmt: skip
     """A new tensor of ``data`` with the dtype of this one."""
     values = data._array if isinstance(data, Tensor) else data
-    return leaf(array_of(values, dtype or self.dtype), requires_grad, device)
+    return new_leaf(new_array(values, dtype or self.dtype), requires_grad, device)
 
 
 @method(public=False)
@@ -411,8 +411,8 @@ def new_zeros(
     **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
     """Zeros of a given shape with the dtype of this tensor."""
-    shape = shape_of("new_zeros", sizes, size)
-    return allocated(zeros, shape, dtype=dtype or self.dtype, **options)
+    shape = parse_shape("new_zeros", sizes, size)
+    return allocate(zeros, shape, dtype=dtype or self.dtype, **options)
 
 
 @method(public=False)
@@ -422,8 +422,8 @@ def new_ones(
     **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
     """Ones of a given shape with the dtype of this tensor."""
-    shape = shape_of("new_ones", sizes, size)
-    return allocated(ones, shape, dtype=dtype or self.dtype, **options)
+    shape = parse_shape("new_ones", sizes, size)
+    return allocate(ones, shape, dtype=dtype or self.dtype, **options)
 
 
 @method(public=False)
@@ -433,8 +433,8 @@ def new_empty(
     **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
     """Arbitrary values of a given shape with the dtype of this tensor."""
-    shape = shape_of("new_empty", sizes, size)
-    return allocated(empty, shape, dtype=dtype or self.dtype, **options)
+    shape = parse_shape("new_empty", sizes, size)
+    return allocate(empty, shape, dtype=dtype or self.dtype, **options)
 
 
 @method(public=False)
@@ -444,14 +444,14 @@ def new_full(
     **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
     """One number in shape ``size`` with the dtype of this tensor."""
-    return allocated(full, size, fill_value, dtype=dtype or self.dtype, **options)
+    return allocate(full, size, fill_value, dtype=dtype or self.dtype, **options)
 
 
 @public
 def scalar_tensor(s: Any, *, dtype: DType | None = None, **options: Unpack[Options]) -> Tensor:
     """A 0-d tensor of a number, in the default dtype unless another is given."""
     kind = numpy_dtype(dtype)
-    return leaf(np.array(number_or_infinity(as_number(s), kind), kind), **options)
+    return new_leaf(np.array(number_or_infinity(as_number(s), kind), kind), **options)
 
 
 # Numbers at equal distances, and grids of them.
@@ -495,12 +495,12 @@ def arange(
     start, end, step = as_number(start), as_number(end, place), as_number(step)
     whole = all(isinstance(v, (int, np.integer)) for v in (start, end, step))
     kind = numpy_dtype(dtype) if dtype is not None or not whole else np.dtype(np.int64)
-    need_kind("arange_cpu", np.empty(0, kind), kinds="fiu")
+    check_kind("arange_cpu", np.empty(0, kind), kinds="fiu")
     check_steps(start, end, step)
     if whole and kind == np.int64:
         for value in (start, end, step):
             if not -(2**63) <= value < 2**63:
-                number_in(value, kind)
+                number_as(value, kind)
         number = -((start - end) // step)
     else:  # the number of values is found in float64, whatever they are
         number = math.ceil((float(end) - float(start)) / float(step))
@@ -509,7 +509,7 @@ def arange(
         values = start + at * float(step)
     else:
         values = int(start) + at * int(step)
-    return leaf(values.astype(kind), **options)
+    return new_leaf(values.astype(kind), **options)
 
 
 def closed_range(
@@ -529,14 +529,14 @@ def closed_range(
     """
     warn("torch.range is deprecated; use torch.arange, which produces values in [start, end).")
     if end is ABSENT:
-        raise lacking("range", "end")
+        raise missing_args("range", "end")
     start, end, step = as_number(start), as_number(end), as_number(step)
     check_steps(start, end, step)
     at = np.arange(math.floor((float(end) - float(start)) / float(step)) + 1)
-    return leaf((start + at * step).astype(numpy_dtype(dtype)), **options)
+    return new_leaf((start + at * step).astype(numpy_dtype(dtype)), **options)
 
 
-public(named(closed_range, "range"))  # under whose name Python's own could not be called here
+public(rename(closed_range, "range"))  # under whose name Python's own could not be called here
 
 
 @public
@@ -550,24 +550,24 @@ def linspace(
         TypeError: if it is no integer.
         NotImplementedError: for bool.
     """
-    if integer(steps) is None:
+    if to_integer(steps) is None:
         raise no_form("linspace", start, end, steps)
     start, end, steps = as_number(start), as_number(end), as_int(steps)
     require(steps >= 0, "number of steps must be non-negative")
     kind = numpy_dtype(dtype)
-    need_kind("linspace_cpu", np.empty(0, kind), kinds="fiu")
+    check_kind("linspace_cpu", np.empty(0, kind), kinds="fiu")
     if kind.kind != "f":
-        number_in(start, kind), number_in(end, kind)
-        return leaf(np.linspace(start, end, steps).astype(kind), **options)
+        number_as(start, kind), number_as(end, kind)
+        return new_leaf(np.linspace(start, end, steps).astype(kind), **options)
     # Counted from the nearer end, so that both ends are exact; products of single precision are
     # exact in double, so that only the sums are rounded, as PyTorch's fused instructions do.
     wide = np.result_type(kind, np.float32).type  # half precision is computed in single
-    first, last = wide(number_in(start, kind)), wide(number_in(end, kind))
+    first, last = wide(number_as(start, kind)), wide(number_as(end, kind))
     step = float((last - first) / wide(steps - 1)) if steps > 1 else 0.0
     at = np.arange(steps)
     near = at < steps // 2 if steps > 1 else at == 0
     line = np.where(near, float(first) + step * at, float(last) - step * at[::-1])
-    return leaf(line.astype(wide).astype(kind), **options)
+    return new_leaf(line.astype(wide).astype(kind), **options)
 
 
 @public
@@ -576,12 +576,12 @@ def logspace(
     **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
     """``steps`` powers of ``base`` with exponents at equal distances."""
-    if integer(steps) is None:
+    if to_integer(steps) is None:
         raise no_form("logspace", start, end, steps)
     kind = numpy_dtype(dtype)
-    need_kind("logspace_cpu", np.empty(0, kind), kinds="fiu")
+    check_kind("logspace_cpu", np.empty(0, kind), kinds="fiu")
     exponents = linspace(start, end, steps, dtype=dtypes.float64)._array
-    return leaf((base**exponents).astype(kind), **options)
+    return new_leaf((base**exponents).astype(kind), **options)
 
 
 NO_INDEXING = (
@@ -603,11 +603,11 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     Warns:
         UserWarning: if ``indexing`` is not given.
     """
-    axes = given_tensors(tensors)
+    axes = unpack_tensors(tensors)
     require(axes, "meshgrid expects a non-empty TensorList")
-    need_one_dtype(*axes, text="meshgrid expects all tensors to have the same dtype")
+    check_same_dtype(*axes, text="meshgrid expects all tensors to have the same dtype")
     for axis in axes:
-        need_ndim("meshgrid", axis, 0, 1)
+        check_ndim("meshgrid", axis, 0, 1)
     if indexing is None:
         warn_once(NO_INDEXING)
         indexing = "ij"
@@ -774,7 +774,7 @@ def cuda(self: Tensor, device: Any = "cuda", non_blocking: bool = False) -> Tens
 @method(public=False)
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """This tensor with the dtype of ``other``."""
-    need_tensors(other)
+    check_tensors(other)
     return convert(self, other.dtype)
 
 
@@ -846,24 +846,24 @@ def frombuffer(
         UserWarning: once, if the memory is read-only; a write to the tensor is an error then.
     """
     if not isinstance(dtype, DType):
-        raise refused(dtype, "torch.dtype")
+        raise wrong_type(dtype, "torch.dtype")
     try:
         data = memoryview(buffer)
     except TypeError:
         raise ValueError("object does not implement Python buffer protocol.") from None
     length, size = data.nbytes, dtype.itemsize
     text = "both buffer length ({}) and count ({}) must not be 0"
-    need_value(length and count, text, length, count)
+    require_value(length and count, text, length, count)
     fits = not (length - offset) % size if count < 0 else offset + count * size <= length
     text = "frombuffer(): {} bytes must hold {} elements of {} bytes after the first {} bytes"
     wanted = "some whole" if count < 0 else count
-    need_value(fits and 0 <= offset < length, text, length, wanted, size, offset)
+    require_value(fits and 0 <= offset < length, text, length, wanted, size, offset)
     if data.readonly:
         warn_once(READ_ONLY.format("buffer", "buffer"))
     halves = dtype is dtypes.bfloat16
     array = np.frombuffer(data, np.uint16 if halves else dtype._numpy, max(count, -1), offset)
     if halves:
-        array = bfloat16.of_bits(array)
+        array = bfloat16.from_bits(array)
     if requires_grad:
         require_float(array)
     return wrap(array).requires_grad_(requires_grad)

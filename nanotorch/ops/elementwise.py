@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import named
+from nanotorch._core.arguments import rename
 from nanotorch._core.batched import NO_RULE, elementwise, leading, never, under_vmap
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import OPERANDS, PUBLIC, Array, hidden_op, method, number, op, public
 from nanotorch._core.overloads import overloads
-from nanotorch._core.sums import HALF, SINGLE, pick
+from nanotorch._core.sums import HALF, SINGLE, select
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import need_kind, need_one_dtype, need_tensors, number_in, require
+from nanotorch.ops.arguments import check_kind, check_same_dtype, check_tensors, number_as, require
 
 NO_ALLCLOSE = "vmap over torch.allclose isn't supported yet; compare the tensors of all samples"
 
@@ -22,13 +22,13 @@ NO_ALLCLOSE = "vmap over torch.allclose isn't supported yet; compare the tensors
 @hidden_op(input=lambda g, mask: zero_where(g, mask))
 def zero_where(input: Array, mask: Array) -> Array:
     """``input`` with zeros where ``mask`` is true: formulas replace inf and nan so."""
-    return pick(mask, input.dtype.type(0), input)
+    return select(mask, input.dtype.type(0), input)
 
 
 @hidden_op(input=lambda g, mask: halved_where(g, mask))
 def halved_where(input: Array, mask: Array) -> Array:
     """``input``, halved where ``mask`` is true: two equal elements share a gradient."""
-    return pick(mask, input * input.dtype.type(0.5), input)
+    return select(mask, input * input.dtype.type(0.5), input)
 
 
 @hidden_op()
@@ -134,49 +134,49 @@ def logical_not(input: Array) -> Array:
 @op(inplace=True, cast="promote", dunder="and")
 def bitwise_and(input: Array, other: Array) -> Array:
     """``input & other``."""
-    need_kind("bitwise_and_cpu", input, other, kinds="iub")
+    check_kind("bitwise_and_cpu", input, other, kinds="iub")
     return np.bitwise_and(input, other)
 
 
 @op(inplace=True, cast="promote", dunder="or")
 def bitwise_or(input: Array, other: Array) -> Array:
     """``input | other``."""
-    need_kind("bitwise_or_cpu", input, other, kinds="iub")
+    check_kind("bitwise_or_cpu", input, other, kinds="iub")
     return np.bitwise_or(input, other)
 
 
 @op(inplace=True, cast="promote", dunder="xor")
 def bitwise_xor(input: Array, other: Array) -> Array:
     """``input ^ other``."""
-    need_kind("bitwise_xor_cpu", input, other, kinds="iub")
+    check_kind("bitwise_xor_cpu", input, other, kinds="iub")
     return np.bitwise_xor(input, other)
 
 
 @op(inplace=True)
 def bitwise_not(input: Array) -> Array:
     """``~input``: logical for bools."""
-    need_kind("bitwise_not_cpu", input, kinds="iub")
+    check_kind("bitwise_not_cpu", input, kinds="iub")
     return np.bitwise_not(input)
 
 
 @op(cast="promote", inplace=True, numbers=False)
 def gcd(input: Array, other: Array) -> Array:
     """The greatest common divisor of integers."""
-    need_kind("gcd_cpu", input, kinds="iu")
+    check_kind("gcd_cpu", input, kinds="iu")
     return np.gcd(input, other)
 
 
 @op(cast="promote", inplace=True, numbers=False)
 def lcm(input: Array, other: Array) -> Array:
     """The least common multiple of integers."""
-    need_kind("lcm_cpu", input, kinds="iu")
+    check_kind("lcm_cpu", input, kinds="iu")
     return np.lcm(input, other)
 
 
 @op(cast="promote", inplace=True, dunder="lshift")
 def bitwise_left_shift(input: Array, other: Array) -> Array:
     """``input << other``; 0 for a negative ``other``, or one of at least the number of bits."""
-    need_kind("lshift_cpu", input, kinds="iu")
+    check_kind("lshift_cpu", input, kinds="iu")
     beyond = (other < 0) | (other >= 8 * input.itemsize)
     return np.where(beyond, input.dtype.type(0), np.left_shift(input, np.where(beyond, 0, other)))
 
@@ -184,7 +184,7 @@ def bitwise_left_shift(input: Array, other: Array) -> Array:
 @op(cast="promote", inplace=True, dunder="rshift")
 def bitwise_right_shift(input: Array, other: Array) -> Array:
     """``input >> other``: copies of the sign bit fill the upper bits."""
-    need_kind("rshift_cpu", input, kinds="iu")
+    check_kind("rshift_cpu", input, kinds="iu")
     most = 8 * input.itemsize - 1
     beyond = (other < 0) | (other > most)
     moved = np.right_shift(input, np.where(beyond, other.dtype.type(most), other))
@@ -241,8 +241,8 @@ def isclose(
     Raises:
         RuntimeError: if the two have different dtypes, or for a tolerance below zero.
     """
-    need_tensors(input, other)
-    need_one_dtype(input, other, text="{} did not match {}")
+    check_tensors(input, other)
+    check_same_dtype(input, other, text="{} did not match {}")
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
         require(tolerance >= 0, "isclose(): negative {} {:g}", name, tolerance)
     return elements_close(input, other, rtol, atol, equal_nan)
@@ -261,7 +261,7 @@ def allclose(
 @under_vmap(never(NO_RULE.format("equal")))
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and values."""
-    need_tensors(input, other)
+    check_tensors(input, other)
     a, b = input._array, other._array
     return a.shape == b.shape and bool((a == b).all())
 
@@ -337,7 +337,7 @@ def sum_with(input: Array, other: Array, alpha: float, sign: int = 1) -> Array:
     """``input + sign * alpha * other`` in one dtype; half precision is rounded once."""
     kind = other.dtype
     check_factor("alpha", alpha, kind)
-    factor = number_in(sign * alpha, kind)
+    factor = number_as(sign * alpha, kind)
     if kind == HALF:
         total = np.add(input, other * SINGLE.type(factor), dtype=SINGLE)
         return total.astype(HALF)
@@ -410,7 +410,7 @@ def positive(input: Tensor) -> Tensor:
     Raises:
         NotImplementedError: for bools.
     """
-    need_tensors(input)
+    check_tensors(input)
     refuse_bool(input._array, "The `+` operator, on a bool tensor is not supported.")
     return input
 
@@ -524,8 +524,8 @@ def atan(input: Array) -> Array:
 
 
 @op(
-    input=lambda g, input, other: other * over_square(g, input, other),
-    other=lambda g, input, other: -input * over_square(g, input, other),
+    input=lambda g, input, other: other * divide_by_squares(g, input, other),
+    other=lambda g, input, other: -input * divide_by_squares(g, input, other),
     cast="float", inplace=True, numbers=False,
 )  # fmt: skip
 def atan2(input: Array, other: Array) -> Array:
@@ -533,7 +533,7 @@ def atan2(input: Array, other: Array) -> Array:
     return np.arctan2(input, other)
 
 
-def over_square(g: Any, input: Any, other: Any) -> Any:
+def divide_by_squares(g: Any, input: Any, other: Any) -> Any:
     """``g / (input**2 + other**2)``, 0 at the origin."""
     square = input * input + other * other
     return g * zero_where(1 / square, square == 0)
@@ -584,7 +584,7 @@ def atanh(input: Array) -> Array:
 @op(input=lambda g, input: g * sign(input), inplace=True, dunder="abs")
 def abs(input: Array) -> Array:
     """Absolute value; its gradient at 0 is 0."""
-    need_kind("abs_cpu", input, kinds="fiu")
+    check_kind("abs_cpu", input, kinds="fiu")
     return np.abs(input)
 
 
@@ -602,35 +602,35 @@ def sign(input: Array) -> Array:
 @op(input=lambda g: vanishing(g), inplace=True)
 def floor(input: Array) -> Array:
     """The greatest integer that is not greater."""
-    need_kind("floor_vml_cpu", input, kinds="fiu")
+    check_kind("floor_vml_cpu", input, kinds="fiu")
     return np.floor(input) if input.dtype.kind == "f" else np.array(input)
 
 
 @op(input=lambda g: vanishing(g), inplace=True)
 def ceil(input: Array) -> Array:
     """The smallest integer that is not smaller."""
-    need_kind("ceil_vml_cpu", input, kinds="fiu")
+    check_kind("ceil_vml_cpu", input, kinds="fiu")
     return np.ceil(input) if input.dtype.kind == "f" else np.array(input)
 
 
 @op(input=lambda g: vanishing(g), inplace=True)
 def trunc(input: Array) -> Array:
     """The integer part."""
-    need_kind("trunc_vml_cpu", input, kinds="fiu")
+    check_kind("trunc_vml_cpu", input, kinds="fiu")
     return np.trunc(input) if input.dtype.kind == "f" else np.array(input)
 
 
 @hidden_op(input=lambda g: vanishing(g), inplace=True, node="RoundBackward0")
 def round_whole(input: Array) -> Array:
     """The nearest integer; halves go to the even one."""
-    need_kind("round_vml_cpu", input, kinds="fiu")
+    check_kind("round_vml_cpu", input, kinds="fiu")
     return np.round(input) if input.dtype.kind == "f" else np.array(input)
 
 
 @hidden_op(input=lambda g: vanishing(g), inplace=True, node="RoundBackward1", wide=True)
 def round_decimals(input: Array, decimals: int) -> Array:
     """The nearest number of ``decimals`` digits; halves go to the even one."""
-    need_kind("round_cpu" if decimals else "round_vml_cpu", input)
+    check_kind("round_cpu" if decimals else "round_vml_cpu", input)
     return np.round(input, decimals)
 
 
@@ -652,21 +652,21 @@ def frac(input: Array) -> Array:
     Raises:
         NotImplementedError: unless the dtype is floating-point.
     """
-    need_kind("frac_cpu", input)
+    check_kind("frac_cpu", input)
     return input - np.trunc(input)
 
 
 # Maximum and minimum of two
 
 
-def share(g: Any, lost: Any, tied: Any) -> Any:
+def tie_formula(g: Any, lost: Any, tied: Any) -> Any:
     """The gradient of one of two competing operands: 0 where it lost, half where both are equal."""
     return zero_where(halved_where(g, tied), lost)
 
 
 @op(
-    input=lambda g, input, other: share(g, input < other, input == other),
-    other=lambda g, input, other: share(g, input > other, input == other),
+    input=lambda g, input, other: tie_formula(g, input < other, input == other),
+    other=lambda g, input, other: tie_formula(g, input > other, input == other),
     cast="promote", numbers=False,
 )  # fmt: skip
 def maximum(input: Array, other: Array) -> Array:
@@ -675,8 +675,8 @@ def maximum(input: Array, other: Array) -> Array:
 
 
 @op(
-    input=lambda g, input, other: share(g, input > other, input == other),
-    other=lambda g, input, other: share(g, input < other, input == other),
+    input=lambda g, input, other: tie_formula(g, input > other, input == other),
+    other=lambda g, input, other: tie_formula(g, input < other, input == other),
     cast="promote", numbers=False,
 )  # fmt: skip
 def minimum(input: Array, other: Array) -> Array:
@@ -687,7 +687,7 @@ def minimum(input: Array, other: Array) -> Array:
 # Powers.
 
 
-def power_slope(g: Any, input: Any, exponent: float) -> Any:
+def pow_formula(g: Any, input: Any, exponent: float) -> Any:
     """The gradient of a power."""
     if exponent == 0:
         return vanishing(g)
@@ -695,7 +695,7 @@ def power_slope(g: Any, input: Any, exponent: float) -> Any:
     return g * (exponent * (input if plain else pow_number(input, exponent - 1)))
 
 
-@hidden_op(input=power_slope, inplace=True, node="PowBackward0", arithmetic=True)
+@hidden_op(input=pow_formula, inplace=True, node="PowBackward0", arithmetic=True)
 def pow_number(input: Array, exponent: float) -> Array:
     """``input ** exponent`` for a Python number: PyTorch has an operation of its own for it."""
     kind: str = input.dtype.kind
@@ -712,10 +712,10 @@ def pow_number(input: Array, exponent: float) -> Array:
     if input.dtype.kind != "f":
         if exponent < 0:
             raise RuntimeError("Integers to negative integer powers are not allowed.")
-        return np.power(input, number_in(exponent, input.dtype))
+        return np.power(input, number_as(exponent, input.dtype))
     special = NUMBER_POWERS.get(exponent)
     if special is None or (input.dtype == HALF and exponent in (0.5, -0.5)):
-        convert = number_in if input.dtype == HALF else dtypes.array_of_number
+        convert = number_as if input.dtype == HALF else dtypes.array_of_number
         return np.power(input, convert(exponent, input.dtype))
     if input.dtype == HALF:
         return special(input.astype(SINGLE)).astype(HALF)
@@ -744,11 +744,11 @@ NUMBER_POWERS: dict[float, Any] = {
 )  # fmt: skip
 def pow_tensor(input: Array, exponent: Array) -> Array:
     """``input ** exponent`` for two tensors."""
-    need_kind("pow", input, kinds="fiu")
-    return (whole_power if exponent.dtype.kind == "i" else real_power)(input, exponent)
+    check_kind("pow", input, kinds="fiu")
+    return (pow_of_integers if exponent.dtype.kind == "i" else pow_of_reals)(input, exponent)
 
 
-def real_power(input: Array, exponent: Array) -> Array:
+def pow_of_reals(input: Array, exponent: Array) -> Array:
     """Powers of real numbers; the power 0.5 of -inf is inf and of -0.0 is 0.0, unlike the root."""
     # NumPy computes a square root if there is a single exponent, 0.5. A traced step must be right
     # for other exponents, too: its arrays are of another type, so it takes the general way below.
@@ -767,7 +767,7 @@ def real_power(input: Array, exponent: Array) -> Array:
     return np.power(input, exponent)
 
 
-def whole_power(input: Array, exponent: Array) -> Array:
+def pow_of_integers(input: Array, exponent: Array) -> Array:
     """Powers of integers, rounded towards zero where the exponent is negative."""
     if not exponent.size or exponent.min() >= 0:
         return np.power(input, exponent)
@@ -786,9 +786,11 @@ def whole_power(input: Array, exponent: Array) -> Array:
 def pow_base(exponent: Array, input: Any) -> Array:
     """``input ** exponent`` for a Python number ``input``."""
     exponent = exponent.astype(dtypes.result_type([exponent, input])._numpy, copy=False)
-    need_kind("pow", exponent, kinds="fiu")
+    check_kind("pow", exponent, kinds="fiu")
     base = number(input, exponent.dtype)
-    return whole_power(base, exponent) if exponent.dtype.kind == "i" else np.power(base, exponent)
+    return (
+        pow_of_integers(base, exponent) if exponent.dtype.kind == "i" else np.power(base, exponent)
+    )
 
 
 @overloads(
@@ -850,25 +852,25 @@ def over(values: Any, number: float) -> Any:
 # What PyTorch has for complex tensors: a tensor of real numbers is its own real part.
 
 
-def itself(name: str) -> None:
+def define_identity(name: str) -> None:
     """A method and a function that return the tensor itself."""
 
     def same(input: Tensor) -> Tensor:
-        need_tensors(input)
+        check_tensors(input)
         return input
 
-    named(same, name).__doc__ = "The tensor itself, whose numbers are real."
+    rename(same, name).__doc__ = "The tensor itself, whose numbers are real."
     method(same)
 
 
 for _name in ("conj", "resolve_conj", "resolve_neg"):
-    itself(_name)
+    define_identity(_name)
 
 
 @public
 def real(input: Tensor) -> Tensor:
     """The tensor itself, whose numbers are real."""
-    need_tensors(input)
+    check_tensors(input)
     return input
 
 
@@ -879,7 +881,7 @@ def imag(input: Tensor) -> Tensor:
     Raises:
         TypeError: PyTorch's.
     """
-    need_tensors(input)
+    check_tensors(input)
     raise TypeError("imag is not implemented for tensors with non-complex dtypes.")
 
 

@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import named
-from nanotorch._core.batched import Call, in_line, leading, merged, one_by_one, per_sample
-from nanotorch._core.call_site import about_range
+from nanotorch._core.arguments import rename
+from nanotorch._core.batched import Call, align_dims, leading, merged, one_by_one, per_sample
+from nanotorch._core.call_site import describe_range
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.op import OPS, Array, hidden_op, new_node, number, wide
 from nanotorch._core.sums import (
     HALF,
     OF_BLAS,
     SINGLE,
-    pick,
+    select,
     sum_of_squares,
     sum_over,
     sum_products,
@@ -24,7 +24,7 @@ from nanotorch._core.sums import (
 )
 from nanotorch._core.tensor import Tensor, observers, wrap
 from nanotorch.ops.activation import log_sigmoid, sigmoid
-from nanotorch.ops.arguments import need_kind, require
+from nanotorch.ops.arguments import check_kind, require
 from nanotorch.ops.binary import clamp, clamp_min
 from nanotorch.ops.elementwise import add, log, mul, rsqrt, tied
 from nanotorch.ops.joining import expand_to
@@ -36,17 +36,17 @@ from nanotorch.ops.shape import reshape
 # ``reduction`` is "none", "mean" or "sum".
 
 
-def reduced(values: Array, reduction: str) -> Array:
+def reduce_loss(values: Array, reduction: str) -> Array:
     """The mean, the sum, or the values themselves."""
     if reduction == "none":
         return values
     if values.dtype == HALF and reduction == "mean":  # its sum may be too large for half precision
-        return reduced(values.astype(SINGLE), reduction).astype(HALF)
+        return reduce_loss(values.astype(SINGLE), reduction).astype(HALF)
     total = sum_whole(values)
     return total / values.dtype.type(values.size) if reduction == "mean" else total
 
 
-def per_element(g: Any, shape: tuple[int, ...], reduction: str, weight: Any = None) -> Any:
+def element_gradient(g: Any, shape: tuple[int, ...], reduction: str, weight: Any = None) -> Any:
     """The gradient of each element of a loss from that of the reduced loss; may broadcast."""
     if reduction == "mean":
         g = g / (math.prod(shape) or 1)
@@ -60,16 +60,16 @@ def kept(input: Array, operand: Array, other: Array) -> Array:
     return input
 
 
-def square_slope(g: Any, operand: Any, other: Any, reduction: str) -> Any:
+def squared_error_formula(g: Any, operand: Any, other: Any, reduction: str) -> Any:
     """The gradient of `squared_error` by one of its operands."""
     difference = operand - other
-    share = per_element(g, difference.shape, reduction)
+    share = element_gradient(g, difference.shape, reduction)
     return kept(share * (difference + difference), operand, other)
 
 
 @hidden_op(
-    input=lambda g, input, target, reduction: square_slope(g, input, target, reduction),
-    target=lambda g, input, target, reduction: square_slope(g, target, input, reduction),
+    input=lambda g, input, target, reduction: squared_error_formula(g, input, target, reduction),
+    target=lambda g, input, target, reduction: squared_error_formula(g, target, input, reduction),
     cast="promote",
     node="MseLossBackward0",
     batch=per_sample,
@@ -79,7 +79,7 @@ def squared_error(input: Array, target: Array, reduction: str) -> Array:
     """``(input - target) ** 2``; both of one shape."""
     difference = input - target
     if reduction == "none" or difference.dtype == HALF:
-        return reduced(difference * difference, reduction)
+        return reduce_loss(difference * difference, reduction)
     total = sum_of_squares(difference)
     return total / difference.dtype.type(difference.size) if reduction == "mean" else total
 
@@ -90,13 +90,13 @@ def squared_error(input: Array, target: Array, reduction: str) -> Array:
 
 @hidden_op(
     input=lambda g, input, target, weight, reduction: kept(
-        per_element(g, input.shape, reduction, weight)
+        element_gradient(g, input.shape, reduction, weight)
         * ((input - target) / clamp_min((1 - input) * input, 1e-12)),
         input,
         target,
     ),
     target=lambda g, input, target, weight, reduction: (
-        per_element(g, input.shape, reduction, weight) * (log(1 - input) - log(input))
+        element_gradient(g, input.shape, reduction, weight) * (log(1 - input) - log(input))
     ),
     node="BinaryCrossEntropyBackward0",
     batch=per_sample,
@@ -115,14 +115,14 @@ def bce(input: Array, target: Array, weight: Array | None, reduction: str) -> Ar
     values = (target - 1) * no - target * yes
     if weight is not None:
         values = (values * weight).astype(input.dtype, copy=False)
-    return reduced(values, reduction)
+    return reduce_loss(values, reduction)
 
 
-def logits_slope(
+def bce_with_logits_formula(
     g: Any, input: Any, target: Any, weight: Any, pos_weight: Any, reduction: str
 ) -> Any:
     """The gradient with respect to a logit: ``sigmoid(input) - target``, weighted."""
-    share = per_element(g, input.shape, reduction, weight)
+    share = element_gradient(g, input.shape, reduction, weight)
     if pos_weight is None:
         return share * (sigmoid(input) - target)
     positive = pos_weight * target
@@ -130,9 +130,9 @@ def logits_slope(
 
 
 @hidden_op(
-    input=logits_slope,
+    input=bce_with_logits_formula,
     target=lambda g, input, target, weight, pos_weight, reduction: (
-        per_element(g, input.shape, reduction, weight)
+        element_gradient(g, input.shape, reduction, weight)
         * (-input if pos_weight is None else log_sigmoid(-input) - pos_weight * log_sigmoid(input))
     ),
     node="BinaryCrossEntropyWithLogitsBackward0",
@@ -157,7 +157,7 @@ def bce_with_logits(
     if pos_weight is not None:
         softplus = (softplus * ((pos_weight - one) * target + one)).astype(input.dtype)
     values = np.subtract(one, target, out=...) * input + softplus
-    return reduced(values if weight is None else values * weight, reduction)
+    return reduce_loss(values if weight is None else values * weight, reduction)
 
 
 # Negative log likelihood
@@ -166,10 +166,10 @@ def bce_with_logits(
 OF_CLASSES = frozenset((np.dtype(np.int64), np.dtype(np.uint8)))
 
 
-def check_kind(target: Array) -> None:
+def check_classes(target: Array) -> None:
     """Refuse targets of a dtype that class numbers do not have."""
     told = "expected target dtype to be Long or Byte, but got {}"
-    require(target.dtype in OF_CLASSES, told, dtypes.of_array(target).char)
+    require(target.dtype in OF_CLASSES, told, dtypes.dtype_of(target).char)
 
 
 def class_weights(target: Array, weight: Array | None, ignore_index: int, kind: np.dtype) -> Array:
@@ -186,7 +186,7 @@ def row_starts(rows: int, columns: int) -> Array:
     return np.arange(0, rows * columns, columns)
 
 
-def alike(
+def class_offsets(
     shape: tuple[int, ...], target: Array, weight: Array | None, ignore_index: int
 ) -> Array | None:
     """Where each sample's class stands in a flat ``(N, C)``; None unless all count alike."""
@@ -198,14 +198,14 @@ def alike(
     return target + row_starts(*shape)
 
 
-def put_shares(g: Any, places: Array, shape: tuple[int, ...], reduction: str) -> Array:
+def write_class_gradient(g: Any, places: Array, shape: tuple[int, ...], reduction: str) -> Array:
     """Minus each sample's share of a gradient, at its place in a matrix of zeros."""
     out = np.zeros(shape, g.dtype)
     out.put(places, -g / shape[0] if reduction == "mean" else -g)
     return out
 
 
-def nll_of_all(call: Call) -> Any:
+def nll_batched(call: Call) -> Any:
     """`nll` of each sample; the samples join the dimension that comes first."""
     if call.is_batched("weight"):
         return one_by_one(call)
@@ -226,7 +226,7 @@ def nll_of_all(call: Call) -> Any:
     return total / shares.reshape(size, math.prod(target.shape[1:])).sum(1)
 
 
-def spread_of_all(call: Call) -> Any:
+def nll_spread_batched(call: Call) -> Any:
     """`nll_spread` of each sample: it is linear in its first argument."""
     reduction = call.args["reduction"]
     if reduction == "none" or call.is_batched("target") or call.is_batched("weight"):
@@ -251,14 +251,14 @@ def likelihood(name: str, node: str, **declared: Any) -> Any:
         Raises:
             IndexError: for a class number out of range.
         """
-        places = alike(input.shape, target, weight, ignore_index)
+        places = class_offsets(input.shape, target, weight, ignore_index)
         if places is not None:
-            return reduced(-input.take(places), reduction)
-        check_kind(target)
+            return reduce_loss(-input.take(places), reduction)
+        check_classes(target)
         counted, classes = target != ignore_index, input.shape[1]
         wrong = counted & ((target < 0) | (target >= classes))
         if wrong.any():
-            told = about_range("input", "classes", classes, "target", target[counted])
+            told = describe_range("input", "classes", classes, "target", target[counted])
             raise IndexError(f"Target {target[wrong].flat[0]} is out of bounds.{told}")
         weights = class_weights(target, weight, ignore_index, input.dtype)
         at = np.where(counted, target, 0)[:, None]
@@ -273,10 +273,10 @@ def likelihood(name: str, node: str, **declared: Any) -> Any:
     ) -> Any:
         return tied(nll_spread(g, target, weight, input.shape, reduction, ignore_index), input)
 
-    return hidden_op(input=slope, node=node, wide=True, **declared)(named(kernel, name))
+    return hidden_op(input=slope, node=node, wide=True, **declared)(rename(kernel, name))
 
 
-nll = likelihood("nll", "NllLossBackward0", batch=nll_of_all)
+nll = likelihood("nll", "NllLossBackward0", batch=nll_batched)
 picture_nll = likelihood("picture_nll", "NllLoss2DBackward0")  # of (N, C, H, W)
 
 
@@ -284,7 +284,7 @@ picture_nll = likelihood("picture_nll", "NllLoss2DBackward0")  # of (N, C, H, W)
     input=lambda g, target, weight, reduction, ignore_index: nll(
         g, target, weight, reduction, ignore_index
     ),
-    batch=spread_of_all,
+    batch=nll_spread_batched,
     wide=True,
 )
 def nll_spread(
@@ -296,9 +296,9 @@ def nll_spread(
     ignore_index: int,
 ) -> Array:
     """The gradient of `nll`: minus each sample's share at its class; `nll` is its adjoint."""
-    places = alike(shape, target, weight, ignore_index)
+    places = class_offsets(shape, target, weight, ignore_index)
     if places is not None:
-        return put_shares(input, places, shape, reduction)
+        return write_class_gradient(input, places, shape, reduction)
     weights = class_weights(target, weight, ignore_index, input.dtype)
     if reduction == "mean":
         shares = weights / sum_whole(weights)
@@ -311,11 +311,12 @@ def nll_spread(
     return out
 
 
-def plain_classes(input: Tensor, target: Tensor, ignore_index: int) -> Array | None:
-    """Where the classes stand, as `alike` has it, if `class_cross_entropy` takes these operands."""
+def fusable_classes(input: Tensor, target: Tensor, ignore_index: int) -> Array | None:
+    """The `class_offsets` of the operands, if `class_cross_entropy` takes them; else None."""
     scores, classes = input._array, target._array
     if (
-        type(scores) is np.ndarray  # not while `compile` traces, for `alike` looks at values
+        type(scores)
+        is np.ndarray  # not while `compile` traces, for `class_offsets` looks at values
         and scores.ndim == 2
         and classes.ndim == 1
         and len(scores) == len(classes)
@@ -324,7 +325,7 @@ def plain_classes(input: Tensor, target: Tensor, ignore_index: int) -> Array | N
         and not observers
         and not mode.transforms
     ):
-        return alike(scores.shape, classes, None, ignore_index)
+        return class_offsets(scores.shape, classes, None, ignore_index)
     return None
 
 
@@ -344,11 +345,11 @@ def split_cross_entropy(node: Any) -> None:
     node._edges, node.__class__ = (edge,), type(after)
 
 
-def class_slope(
+def cross_entropy_formula(
     g: Any, target: Any, logs: Any, places: Any, reduction: str, ignore_index: int
 ) -> Any:
     """The gradient of `class_cross_entropy`: a sample's probabilities, minus one at its class."""
-    spread = put_shares(g, places, logs.shape, reduction)
+    spread = write_class_gradient(g, places, logs.shape, reduction)
     return np.subtract(spread, np.exp(logs) * sum_over(spread, (1,), True), out=spread)
 
 
@@ -356,7 +357,7 @@ log_softmax_kernel = OPS["log_softmax_along"].kernel
 
 
 @hidden_op(
-    input=class_slope, node="NllLossBackward0", aux=("logs",), unfold=split_cross_entropy,
+    input=cross_entropy_formula, node="NllLossBackward0", aux=("logs",), unfold=split_cross_entropy,
     one_step=True,
 )  # fmt: skip
 def class_cross_entropy(
@@ -365,28 +366,30 @@ def class_cross_entropy(
     """`nll` of the `log_softmax_along` of a matrix, which is the second result.
 
     Args:
-        places: what `plain_classes` says of input and target.
+        places: what `fusable_classes` says of input and target.
         ignore_index: the node shows it; no class has it.
     """
     logs = log_softmax_kernel(input, 1)
-    return reduced(-logs.take(places), reduction), logs
+    return reduce_loss(-logs.take(places), reduction), logs
 
 
 # Losses that are squared near zero and absolute beyond, each recorded as one node.
 
 
-def held_slope(
+def huber_formula(
     g: Any, operand: Any, other: Any, reduction: str, limit: float, unit: float = 1.0
 ) -> Any:
     """``g`` times the difference in units, held between ``-limit`` and ``limit``."""
     difference = operand - other if unit == 1 else (operand - other) / unit
-    share = per_element(g, difference.shape, reduction)
+    share = element_gradient(g, difference.shape, reduction)
     return kept(share * clamp(difference, -limit, limit), operand, other)
 
 
 @hidden_op(
-    input=lambda g, input, target, reduction, delta: held_slope(g, input, target, reduction, delta),
-    target=lambda g, input, target, reduction, delta: held_slope(
+    input=lambda g, input, target, reduction, delta: huber_formula(
+        g, input, target, reduction, delta
+    ),
+    target=lambda g, input, target, reduction, delta: huber_formula(
         g, target, input, reduction, delta
     ),
     cast="promote",
@@ -398,15 +401,15 @@ def huber(input: Array, target: Array, reduction: str, delta: float) -> Array:
     e = np.abs(wide(input) - wide(target))
     kind = e.dtype.type
     half, limit = kind(0.5), kind(delta)
-    values = pick(e <= limit, half * e * e, limit * (e - half * limit))
-    return reduced(values.astype(input.dtype, copy=False), reduction)
+    values = select(e <= limit, half * e * e, limit * (e - half * limit))
+    return reduce_loss(values.astype(input.dtype, copy=False), reduction)
 
 
 @hidden_op(
-    input=lambda g, input, target, reduction, beta: held_slope(
+    input=lambda g, input, target, reduction, beta: huber_formula(
         g, input, target, reduction, 1.0, beta
     ),
-    target=lambda g, input, target, reduction, beta: held_slope(
+    target=lambda g, input, target, reduction, beta: huber_formula(
         g, target, input, reduction, 1.0, beta
     ),
     cast="promote",
@@ -418,7 +421,7 @@ def smooth_l1(input: Array, target: Array, reduction: str, beta: float) -> Array
     e = np.abs(input - target)
     kind = e.dtype.type
     half, limit = kind(0.5), kind(beta)
-    return reduced(pick(e < limit, half * e * e / limit, e - half * limit), reduction)
+    return reduce_loss(select(e < limit, half * e * e / limit, e - half * limit), reduction)
 
 
 # What batch, group and layer normalization share.
@@ -464,7 +467,7 @@ class Plan(NamedTuple):
         return math.prod(self.shape[d] for d in self.axes)
 
 
-class Kept:
+class Moments:
     """What a normalization keeps for its gradients.
 
     Attributes:
@@ -480,16 +483,16 @@ class Kept:
         self.centred: Any = None
 
 
-def canonical(values: Array, plan: Plan) -> Array:
+def in_plan_shape(values: Array, plan: Plan) -> Array:
     """In the shape of the plan, and in single precision if it is in half."""
     if values.dtype.itemsize == 2:
         values = values.astype(np.float32)
     return np.ascontiguousarray(values).reshape(plan.shape)
 
 
-def moments(input: Array, plan: Plan, kept: Kept) -> Array:
+def moments(input: Array, plan: Plan, kept: Moments) -> Array:
     """Set the mean of each group and what is left without it; returns the biased variance."""
-    values = canonical(input, plan)
+    values = in_plan_shape(input, plan)
     kept.mean = sum_over(values, plan.axes, True) / values.dtype.type(plan.size)
     kept.centred = values - kept.mean
     squares = sum_products(kept.centred, kept.centred, plan.axes, True)
@@ -506,21 +509,26 @@ def reciprocal_root(variance: Array, eps: float) -> Array:
 # The gradients
 
 
-def slopes(g: Any, input: Any, weight: Any, plan: Plan, eps: float, kept: Kept) -> Any:
+def normalization_formula(
+    g: Any, input: Any, weight: Any, plan: Plan, eps: float, kept: Moments
+) -> Any:
     """The gradients of input, weight and bias; a formula."""
     return normalization_backward(g, input, weight, plan, eps, kept)
 
 
-SLOPES: dict[str, Any] = {**dict.fromkeys(("input", "weight", "bias"), slopes), "joint": True}
+SLOPES: dict[str, Any] = {
+    **dict.fromkeys(("input", "weight", "bias"), normalization_formula),
+    "joint": True,
+}
 
 
-def like(values: Array, x: Any) -> Any:
+def as_type_of(values: Array, x: Any) -> Any:
     """An array as what ``x`` is: a Tensor or an ndarray."""
     return wrap(values) if isinstance(x, Tensor) else values
 
 
-def second_slopes(
-    g: Any, grad: Any, input: Any, weight: Any, plan: Plan, eps: float, kept: Kept
+def second_normalization_formula(
+    g: Any, grad: Any, input: Any, weight: Any, plan: Plan, eps: float, kept: Moments
 ) -> tuple[Any, Any, Any]:
     """The gradients of `normalization_backward`, where `a`, `b`, `c` arrive.
 
@@ -538,8 +546,8 @@ def second_slopes(
         return mean_along(v, plan.axes, True)
 
     if kept.fixed:
-        scale = like(kept.scale, x)
-        hat = (x - like(kept.mean, x)) * scale
+        scale = as_type_of(kept.scale, x)
+        hat = (x - as_type_of(kept.mean, x)) * scale
     else:
         centred = x - m(x)
         scale = rsqrt(m(centred * centred) + eps)
@@ -569,19 +577,19 @@ def second_slopes(
 
 
 @hidden_op(
-    **dict.fromkeys(("grad", "input", "weight"), second_slopes),
+    **dict.fromkeys(("grad", "input", "weight"), second_normalization_formula),
     joint=True,
     results=("of_input", "of_weight", "of_bias"),
 )
 def normalization_backward(
-    grad: Array, input: Array, weight: Array | None, plan: Plan, eps: float, kept: Kept
+    grad: Array, input: Array, weight: Array | None, plan: Plan, eps: float, kept: Moments
 ) -> tuple[Array, ...]:
     """The gradients of input, weight and bias."""
-    g = canonical(grad, plan)
+    g = in_plan_shape(grad, plan)
     of_weight = of_bias = NONE
     if plan.inner:  # a weight belongs to several elements, or a group to several channels
         w = None if weight is None else weight.reshape(plan.weight)
-        centred = canonical(input, plan) - kept.mean if kept.centred is None else kept.centred
+        centred = in_plan_shape(input, plan) - kept.mean if kept.centred is None else kept.centred
         # All that is needed are the sums of `g` and `g h` over these elements.
         sums = sum_over(g, plan.inner, True)
         alike = sum_products(g, centred, plan.inner, True) * kept.scale
@@ -620,14 +628,14 @@ def normalization_backward(
 # Normalization of channels, over the batch or over groups of channels, each as one node.
 
 
-def channels(shape: tuple[int, ...], affine: bool) -> Plan:
+def channel_plan(shape: tuple[int, ...], affine: bool) -> Plan:
     """The plan of a batch normalization of (N, C, ...): (N, C, L), each channel a group."""
     n, c = shape[:2]
     inner = math.prod(shape[2:])
     return Plan((n, c, inner), (0, 2), (1, c, 1), (0, 2), (c,) if affine else None)
 
 
-def groups(shape: tuple[int, ...], count: int, affine: bool) -> Plan:
+def group_plan(shape: tuple[int, ...], count: int, affine: bool) -> Plan:
     """The plan of a group normalization of (N, C, ...): (N, count, C / count, L)."""
     n, c = shape[:2]
     each = c // count
@@ -640,22 +648,22 @@ def normalization(name: str, kernel_name: str, **declared: Any) -> Any:
     """The operation ``name``, which PyTorch's ``kernel_name`` computes."""
 
     def kernel(
-        input: Array, weight: Array | None, bias: Array | None, plan: Any, eps: float, kept: Kept
+        input: Array, weight: Array | None, bias: Array | None, plan: Any, eps: float, kept: Moments
     ) -> Array:
         """``(input - mean) * scale * weight + bias`` per channel of (N, C, ...), or by groups.
 
         Args:
-            plan: of `channels` or `groups`.
+            plan: of `channel_plan` or `group_plan`.
             kept: for the gradients; mean and scale stand there if they are fixed.
         """
-        need_kind(kernel_name, input)
+        check_kind(kernel_name, input)
         if kept.scale is None:
             kept.scale = reciprocal_root(moments(input, plan, kept), eps)
         w = None if weight is None else weight.reshape(plan.weight)
         b = None if bias is None else bias.reshape(plan.weight)
         factor = kept.scale if w is None or not plan.inner else kept.scale * w
         if kept.fixed:
-            out = canonical(input, plan) * factor
+            out = in_plan_shape(input, plan) * factor
             b = -kept.mean * factor if b is None else b - kept.mean * factor
         elif plan.inner:
             out = kept.centred * factor
@@ -666,7 +674,7 @@ def normalization(name: str, kernel_name: str, **declared: Any) -> Any:
             out += b
         return out.reshape(input.shape).astype(input.dtype, copy=False)
 
-    return hidden_op(**SLOPES, **declared)(named(kernel, name))
+    return hidden_op(**SLOPES, **declared)(rename(kernel, name))
 
 
 normalize_batch = normalization("normalize_batch", "batch_norm", node="NativeBatchNormBackward0")
@@ -678,31 +686,31 @@ normalize_groups = normalization(
 # Normalization over the last dimensions, as one node.
 
 
-def last_dimensions(shape: tuple[int, ...], normalized: tuple[int, ...], affine: bool) -> Plan:
+def layer_plan(shape: tuple[int, ...], normalized: tuple[int, ...], affine: bool) -> Plan:
     """The plan of a layer normalization: rows of all that is normalized together."""
     columns = math.prod(normalized)
     rows = math.prod(shape[: len(shape) - len(normalized)])
     return Plan((rows, columns), (1,), (1, columns), (0,), normalized if affine else None)
 
 
-def normalized_of_all(call: Call) -> Any:
+def normalize_batched(call: Call) -> Any:
     """`normalize_last` of each sample; weights and biases of samples are applied afterwards."""
     input, eps, plan = call.repeated("input"), call.args["eps"], call.args["plan"]
     plan = plan._replace(shape=(input.numel() // plan.shape[1], plan.shape[1]))
     weight, bias = call.args["weight"], call.args["bias"]
     if not call.is_batched("weight") and not call.is_batched("bias"):
-        return normalize_last(input, weight, bias, plan, eps, Kept())
-    out = normalize_last(input, None, None, plan._replace(affine=None), eps, Kept())
+        return normalize_last(input, weight, bias, plan, eps, Moments())
+    out = normalize_last(input, None, None, plan._replace(affine=None), eps, Moments())
     for name, apply in (("weight", mul), ("bias", add)):
         if call.args[name] is not None:
             value = call.repeated(name)
-            out = apply(out, in_line(value, value.ndim - 1, input.ndim - 1))
+            out = apply(out, align_dims(value, value.ndim - 1, input.ndim - 1))
     return out
 
 
 normalize_last = normalization(
     "normalize_last", "LayerNormKernelImpl", node="NativeLayerNormBackward0",
-    batch=normalized_of_all, wide=True,
+    batch=normalize_batched, wide=True,
 )  # fmt: skip
 
 
@@ -716,7 +724,7 @@ def other_dims(ndim: int, dim: int | None) -> tuple[int, ...]:
     return tuple(d for d in range(ndim) if d != dim % ndim)
 
 
-def lengths(v: Tensor, dim: int | None) -> Tensor:
+def slice_norms(v: Tensor, dim: int | None) -> Tensor:
     """The norm of each slice along ``dim``, in a shape that broadcasts with ``v``; of all for
     None, a number.
     """
@@ -724,7 +732,7 @@ def lengths(v: Tensor, dim: int | None) -> Tensor:
     return vector_norm(v, 2, other_dims(v.ndim, dim), not whole)
 
 
-def weight_slopes(g: Any, v: Any, length: Any, dim: int | None) -> tuple[Any, Any]:
+def weight_norm_formula(g: Any, v: Any, length: Any, dim: int | None) -> tuple[Any, Any]:
     """The gradients of `stretched` by the direction and the length."""
     axes = other_dims(v.ndim, dim)
     norm = sum_along(v * v, axes, True) ** 0.5
@@ -733,8 +741,8 @@ def weight_slopes(g: Any, v: Any, length: Any, dim: int | None) -> tuple[Any, An
 
 
 @hidden_op(
-    v=weight_slopes,
-    length=weight_slopes,
+    v=weight_norm_formula,
+    length=weight_norm_formula,
     joint=True,
     node="WeightNormInterfaceBackward0",
     in_order=True,

@@ -7,41 +7,41 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import refused, twice
+from nanotorch._core.arguments import given_twice, wrong_type
 from nanotorch._core.batched import (
     DYNAMIC,
     Call,
     Shadow,
+    batch_tensor,
     dimensions,
     elementwise,
     looped,
     never,
     one_by_one,
     under_vmap,
-    whole_of,
 )
 from nanotorch._core.call_site import warn
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.overloads import overloads
-from nanotorch._core.sums import pick
+from nanotorch._core.sums import select
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
-    char_of,
+    check_kind,
+    check_ndim,
+    check_same_dtype,
+    check_tensors,
+    dtype_char,
     inplace_form,
-    need_kind,
-    need_ndim,
-    need_one_dtype,
-    need_tensors,
     no_form,
-    number_in,
+    number_as,
     number_or_infinity,
     require,
 )
 from nanotorch.ops.binary import NO_DERIVATIVE, no_derivative
 from nanotorch.ops.elementwise import zero_where
-from nanotorch.ops.joining import common_shape, expand_to, refuse_larger, unbind
-from nanotorch.ops.memory import blank, written
+from nanotorch.ops.joining import check_broadcast_into, common_shape, expand_to, unbind
+from nanotorch.ops.memory import blank, with_inplace
 from nanotorch.ops.reduction import sum_all
 from nanotorch.ops.shape import unsqueeze
 
@@ -80,7 +80,7 @@ def add_rows(out: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:
         out += whole
 
 
-def by_dimension(key: Key) -> tuple[list[int], list[np.ndarray]]:
+def index_by_dim(key: Key) -> tuple[list[int], list[np.ndarray]]:
     """The dimensions that have an index, and their indices; masks as the indices of true."""
     dims: list[int] = []
     indices: list[np.ndarray] = []
@@ -96,13 +96,13 @@ def by_dimension(key: Key) -> tuple[list[int], list[np.ndarray]]:
     return dims, indices
 
 
-def added_at(shape: tuple[int, ...], key: Key, values: np.ndarray) -> np.ndarray:
+def zeros_with_added(shape: tuple[int, ...], key: Key, values: np.ndarray) -> np.ndarray:
     """Zeros of ``shape``, with ``values`` (of the shape of ``zeros[key]``) added at ``key``."""
     out = np.zeros(shape, values.dtype)
     if len(key) == 1 and not isinstance(key[0], slice) and key[0].dtype.kind == "b":
         out[key[0]] = values
         return out
-    dims, indices = by_dimension(key)
+    dims, indices = index_by_dim(key)
     sizes = [shape[d] for d in dims]
     rest = [d for d in range(len(shape)) if d not in dims]
     rows = np.zeros((), np.intp)
@@ -138,11 +138,11 @@ def check_index(name: str, array: Array, index: Array, dim: int, src: Array | No
         check_sizes(name, array, index, dim, src)
     size = array.shape[dim] if array.ndim else 1
     if index.min() < 0 or index.max() >= size:
-        raise outside(index, dim, size, RuntimeError)
+        raise out_of_range(index, dim, size, RuntimeError)
     return dim
 
 
-def outside(
+def out_of_range(
     index: Array, dim: int, size: int, error: type[Exception] = IndexError, *, low: int = 0,
     name: str = "",
 ) -> Exception:  # fmt: skip
@@ -170,7 +170,7 @@ def check_sizes(name: str, array: Array, index: Array, dim: int, src: Array | No
     require(not large, "{} {} dimension {}{}", first, told, dim, more)
 
 
-def at(index: Array, dim: int) -> tuple[Array, ...]:
+def index_along(index: Array, dim: int) -> tuple[Array, ...]:
     """The NumPy index of the elements that ``index`` means along ``dim``."""
     grid, ndim = [], index.ndim
     for d, n in enumerate(index.shape):
@@ -189,7 +189,7 @@ def places_of(index: Array, dim: int, shape: tuple[int, ...]) -> Array:
     return places.reshape(-1)
 
 
-def part(src: Array, index: Array) -> Array:
+def leading_part(src: Array, index: Array) -> Array:
     """The first elements of ``src`` along each dimension: one for each of ``index``."""
     src, shape = src.reshape(src.shape or (1,)), index.shape or (1,)
     return src if src.shape == shape else src[tuple([slice(n) for n in shape])]
@@ -205,7 +205,7 @@ def gather(input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -
     if not index.size:
         return np.empty(index.shape, input.dtype)
     source = input if input.ndim else input.reshape(1)
-    picked = source[at(index.reshape(-1) if source.ndim == 1 else index, dim)]
+    picked = source[index_along(index.reshape(-1) if source.ndim == 1 else index, dim)]
     return picked.reshape(index.shape)
 
 
@@ -214,16 +214,16 @@ def gather(input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -
 )
 def gather_backward(g: Array, shape: tuple[int, ...], dim: int, index: Array) -> Array:
     """Zeros of ``shape``, to which `gather`'s gradient is added where its elements came from."""
-    return added(np.zeros(shape, g.dtype), dim, index, g)
+    return add_along(np.zeros(shape, g.dtype), dim, index, g)
 
 
-def added(out: Array, dim: int, index: Array, src: Array) -> Array:
+def add_along(out: Array, dim: int, index: Array, src: Array) -> Array:
     """Add ``src`` into ``out`` along ``dim``, where ``index`` says."""
     if index.size:
         dim = normal_dim(dim, out.ndim)
         places = places_of(index if index.ndim else index.reshape(1), dim, out.shape or (1,))
         whole = out if out.flags.c_contiguous else np.ascontiguousarray(out)
-        np.add.at(whole.reshape(-1), places, part(src, index).reshape(-1))
+        np.add.at(whole.reshape(-1), places, leading_part(src, index).reshape(-1))
         if whole is not out:
             out[...] = whole
     return out
@@ -234,8 +234,8 @@ def put_along(input: Array, dim: int, index: Array, src: Array | None, value: An
     dim = check_index("scatter", input, index, dim, src)
     if index.size:
         target = input if input.ndim else input.reshape(1)
-        new = number_in(value, input.dtype) if src is None else part(src, index)
-        target[at(np.atleast_1d(index), dim)] = new
+        new = number_as(value, input.dtype) if src is None else leading_part(src, index)
+        target[index_along(np.atleast_1d(index), dim)] = new
     return input
 
 
@@ -245,19 +245,19 @@ SCATTER: dict[str, Any] = {
 }  # fmt: skip
 
 
-@written(**SCATTER, src=lambda g, dim, index: gather(g, dim, index), node="ScatterBackward0")
+@with_inplace(**SCATTER, src=lambda g, dim, index: gather(g, dim, index), node="ScatterBackward0")
 def scatter_tensor(input: Array, dim: int, index: Array, src: Array) -> Array:
     """Write elements of ``src`` into ``input`` along ``dim``, where ``index`` says."""
     return put_along(input, dim, index, src, None)
 
 
-@written(**SCATTER, node="ScatterBackward1")
+@with_inplace(**SCATTER, node="ScatterBackward1")
 def scatter_number(input: Array, dim: int, index: Array, value: dtypes.Number) -> Array:
     """Write a number into ``input`` along ``dim``, where ``index`` says."""
     return put_along(input, dim, index, None, value)
 
 
-@written(
+@with_inplace(
     input=lambda g: no_derivative("scatter"),
     src=lambda g: no_derivative("scatter"),
     method=False, node=NO_DERIVATIVE, overlap=False, batch=dimensions,
@@ -266,18 +266,18 @@ def scatter_combined(input: Array, dim: int, index: Array, src: Array, reduce: s
     """Add or multiply ``src``, which is 0-d for a number, where ``index`` says."""
     require(reduce in ("add", "multiply"), "reduce argument must be either add or multiply.")
     dim = check_index("scatter", input, index, dim, src if src.ndim else None)
-    values = part(src, index) if src.ndim else np.broadcast_to(src, index.shape)
+    values = leading_part(src, index) if src.ndim else np.broadcast_to(src, index.shape)
     function = np.add if reduce == "add" else np.multiply
-    function.at(input, at(index, dim), values.astype(input.dtype))
+    function.at(input, index_along(index, dim), values.astype(input.dtype))
     return input
 
 
-def scattered(
+def scatter_by_form(
     name: str, input: Any, dim: int, index: Any, src: Any, value: Any, reduce: str | None
 ) -> Any:
     """`scatter` or `scatter_`: what is written has two names, and may be a number."""
     if src is not None and value is not None:
-        raise twice(name, "src")
+        raise given_twice(name, "src")
     src = src if value is None else value
     form = scatter_number if isinstance(src, (bool, int, float)) else scatter_tensor
     given = () if reduce is None else (reduce,)
@@ -285,7 +285,7 @@ def scattered(
         form = scatter_combined
         if not isinstance(src, Tensor):  # a number, which is not looked at if it is not used
             used = src if index._array.size else 0
-            src = wrap(np.array(number_in(used, input._array.dtype)))
+            src = wrap(np.array(number_as(used, input._array.dtype)))
     form = inplace_form(form.__name__) if name == "scatter_" else form
     return form(input, dim, index, src, *given)
 
@@ -304,7 +304,7 @@ def scatter(
     Raises:
         RuntimeError: for an index out of range or too large.
     """
-    return scattered("scatter", input, dim, index, src, value, reduce)
+    return scatter_by_form("scatter", input, dim, index, src, value, reduce)
 
 
 @method(public=False)
@@ -313,10 +313,10 @@ def scatter_(
     reduce: str | None = None,
 ) -> Tensor:  # fmt: skip
     """In-place `scatter`."""
-    return scattered("scatter_", self, dim, index, src, value, reduce)
+    return scatter_by_form("scatter_", self, dim, index, src, value, reduce)
 
 
-@written(
+@with_inplace(
     input=lambda g: g,
     src=lambda g, dim, index: gather(g, dim, index),
     overlap=False, batch=dimensions,
@@ -324,7 +324,7 @@ def scatter_(
 def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
     """``out[i, index[i, j, k], k] += src[i, j, k]`` (for ``dim=1``), beginning with ``input``."""
     check_index("scatter", input, index, dim, src)
-    return added(input, dim, index, src)
+    return add_along(input, dim, index, src)
 
 
 @method
@@ -336,21 +336,21 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         indices: broadcasts with ``input`` in the other dimensions.
         dim: without it both count as vectors.
     """
-    need_tensors(indices)
+    check_tensors(indices)
     require(indices._array.dtype == np.int64, "take_along_dim(): indices must be of dtype int64")
     if dim is None:
-        return gather(input.reshape(-1), 0, wrapped(indices.reshape(-1), input.numel()))
-    need_ndim("take_along_dim", indices, input.ndim, input.ndim)
+        return gather(input.reshape(-1), 0, wrap_negative(indices.reshape(-1), input.numel()))
+    check_ndim("take_along_dim", indices, input.ndim, input.ndim)
     dim = normal_dim(dim, input.ndim)
     require(input.ndim, "take_along_dim(): the tensor has no dimensions", error=IndexError)
     rest = [(*a._array.shape[:dim], 1, *a._array.shape[dim + 1 :]) for a in (input, indices)]
     shape = common_shape(*rest)
     sizes = [(*shape[:dim], a._array.shape[dim], *shape[dim + 1 :]) for a in (input, indices)]
     source, places = expand_to(input, sizes[0]), expand_to(indices, sizes[1])
-    return gather(source, dim, wrapped(places, sizes[0][dim]))
+    return gather(source, dim, wrap_negative(places, sizes[0][dim]))
 
 
-def wrapped(index: Tensor, size: int) -> Tensor:
+def wrap_negative(index: Tensor, size: int) -> Tensor:
     """An index with negative entries counted from the end."""
     array = index._array
     return Tensor._lift(np.where(array < 0, array + size, array))
@@ -367,7 +367,7 @@ def take(input: Array, index: Array) -> Array:
     try:
         return input.reshape(-1)[index] if index.size else np.empty(index.shape, input.dtype)
     except IndexError:
-        raise outside(index, 0, input.size, low=-input.size, name="take(): ") from None
+        raise out_of_range(index, 0, input.size, low=-input.size, name="take(): ") from None
 
 
 @hidden_op(g=lambda g, index: take(g, index), node="PutBackward0")
@@ -396,21 +396,21 @@ def where_true(condition: Array, input: Array, other: Array, dtype: np.dtype | N
     if dtype is not None:
         input, other = input.astype(dtype, copy=False), other.astype(dtype, copy=False)
     try:
-        return pick(condition, input, other)
+        return select(condition, input, other)
     except ValueError:
         common_shape(common_shape(condition.shape, input.shape), other.shape)
         raise
 
 
-def choose(condition: Any, input: Any, other: Any) -> Any:
+def where_of_three(condition: Any, input: Any, other: Any) -> Any:
     """`where` of three arguments; two of them may be numbers."""
     pair = input, other
     array: Any = condition._array if isinstance(condition, Tensor) else condition
     if not isinstance(array, (np.ndarray, np.generic, Shadow)):
-        raise refused(condition, "Tensor")
+        raise wrong_type(condition, "Tensor")
     if array.dtype.kind != "b":
         text = "where expected condition to be a boolean tensor, but got a tensor with dtype {}"
-        require(array.dtype == np.uint8, text, char_of(array))
+        require(array.dtype == np.uint8, text, dtype_char(array))
         warn(
             "where received a uint8 condition tensor. This behavior is deprecated and will be "
             "removed in a future version of PyTorch. Use a boolean condition instead."
@@ -442,7 +442,7 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
     """
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
-    return choose(condition, input, other)
+    return where_of_three(condition, input, other)
 
 
 public(where)
@@ -451,13 +451,13 @@ public(where)
 @method(name="where", public=False)
 def where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     """This tensor where ``condition`` is true and ``other`` elsewhere."""
-    return choose(condition, self, other)
+    return where_of_three(condition, self, other)
 
 
 # One value
 
 
-def boolean_mask(mask: Array) -> None:
+def check_mask(mask: Array) -> None:
     """Refuse masks of other dtypes."""
     if mask.dtype.kind != "b":
         name = dtypes.C_NAMES[mask.dtype.name]
@@ -466,16 +466,16 @@ def boolean_mask(mask: Array) -> None:
         )
 
 
-def filled(input: Array, mask: Array, value: Any) -> Array:
+def fill_where(input: Array, mask: Array, value: Any) -> Array:
     """Write ``value`` into ``input`` where ``mask``, which broadcasts to it, is true."""
-    boolean_mask(mask)
+    check_mask(mask)
     if mask.shape != input.shape:
-        refuse_larger(input.shape, mask.shape)
+        check_broadcast_into(input.shape, mask.shape)
     np.copyto(input, value, casting="unsafe", where=mask)
     return input
 
 
-def copy_for(input: Array, mask: Array) -> Array:
+def broadcast_copy(input: Array, mask: Array) -> Array:
     """A copy of ``input`` in the shape it has in common with ``mask``."""
     if mask.shape == input.shape:
         return input.copy("C")
@@ -484,17 +484,17 @@ def copy_for(input: Array, mask: Array) -> Array:
 
 def scalar_value(value: Array, kind: np.dtype) -> Any:
     """The value of a 0-d tensor, for tensors of the type ``kind``."""
-    need_ndim("masked_fill", value, 0, 0)
-    return value if kind.kind == "b" else number_in(value.item(), kind)
+    check_ndim("masked_fill", value, 0, 0)
+    return value if kind.kind == "b" else number_as(value.item(), kind)
 
 
-def filled_of_all(call: Call) -> Any:
+def fill_batched(call: Call) -> Any:
     """`mask_by_tensor` of each sample, whose values may differ."""
     input, value = call.args["input"], call.args["value"]
     if value.ndim:
         scalar_value(value._array, input._array.dtype)
-    out = choose(call.args["mask"], value.to(input.dtype), input)
-    return input.copy_(out) if call.inplace else whole_of(out, call.batch)
+    out = where_of_three(call.args["mask"], value.to(input.dtype), input)
+    return input.copy_(out) if call.inplace else batch_tensor(out, call.batch)
 
 
 MASKED: dict[str, Any] = {
@@ -504,20 +504,20 @@ MASKED: dict[str, Any] = {
 }
 
 
-@written(copy_for, 2, **MASKED, node="MaskedFillBackward0", batch=elementwise)
+@with_inplace(broadcast_copy, 2, **MASKED, node="MaskedFillBackward0", batch=elementwise)
 def mask_by_number(input: Array, mask: Array, value: dtypes.Number) -> Array:
     """Write a number where ``mask`` is true."""
-    return filled(input, mask, number_in(value, input.dtype))
+    return fill_where(input, mask, number_as(value, input.dtype))
 
 
-@written(
-    copy_for, 2, **MASKED,
+@with_inplace(
+    broadcast_copy, 2, **MASKED,
     value=lambda g, mask: sum_all(zero_where(g, ~mask)),
-    node="MaskedFillBackward1", batch=filled_of_all,
+    node="MaskedFillBackward1", batch=fill_batched,
 )  # fmt: skip
 def mask_by_tensor(input: Array, mask: Array, value: Array) -> Array:
     """Write the value of a 0-d tensor where ``mask`` is true."""
-    return filled(input, mask, scalar_value(value, input.dtype))
+    return fill_where(input, mask, scalar_value(value, input.dtype))
 
 
 @overloads(
@@ -538,7 +538,7 @@ def masked_fill(input: Any, mask: Tensor, value: Any) -> Any:
 # The values at a mask
 
 
-def selected_of_all(call: Call) -> Any:
+def masked_select_batched(call: Call) -> Any:
     """`masked_select` of each sample, by one mask."""
     if call.is_batched("mask"):
         raise RuntimeError(NO_MASKS)
@@ -547,7 +547,7 @@ def selected_of_all(call: Call) -> Any:
 
 @op(
     input=lambda g, input, mask: masked_select_backward(g, mask, tuple(input.shape)),
-    batch=selected_of_all,
+    batch=masked_select_batched,
 )
 def masked_select(input: Array, mask: Array) -> Array:
     """The elements where ``mask`` is true, in one dimension; the two broadcast."""
@@ -579,9 +579,9 @@ def masked_scatter(input: Array, mask: Array, source: Array) -> Array:
         RuntimeError: if ``source`` has too few.
     """
     text = "masked_scatter: expected self and source to have same dtypes but got{} and {}"
-    need_one_dtype(input, source, text=text)
+    check_same_dtype(input, source, text=text)
     require(mask.dtype.kind == "b", "masked_scatter(): mask must be of dtype bool")
-    out = copy_for(input, mask)
+    out = broadcast_copy(input, mask)
     mask = np.broadcast_to(mask, out.shape)
     count = int(mask.sum())
     require(count <= source.size, "Number of elements of source < number of ones in mask")
@@ -639,7 +639,7 @@ REDUCTIONS: dict[str, Any] = {
 # Gradients: of what was there before, and of what was combined with it
 
 
-def factors(
+def scatter_prod_formula(
     g: Any, input: Any, dim: int, index: Any, src: Any, out: Any, include_self: bool
 ) -> tuple[Any, Any]:
     """The gradients of products, without a division by zero."""
@@ -655,7 +655,7 @@ def factors(
     return first, where_true(single, gather(g * others, dim, index), divided, None)
 
 
-def slopes(
+def scatter_reduce_formula(
     g: Any, input: Any, dim: int, index: Any, src: Any, out: Any, reduce: str, include_self: bool
 ) -> tuple[Any, Any]:
     """The gradients of `scatter_reduce`.
@@ -671,7 +671,7 @@ def slopes(
     else:
         common_shape(src.shape, index.shape)
         if reduce == "prod":
-            first, second = factors(g, input, dim, index, src, out, include_self)
+            first, second = scatter_prod_formula(g, input, dim, index, src, out, include_self)
         else:  # in equal shares to the elements that attain the extremum
             mine = (input == out) * (blank(input) + 1)
             theirs = (src == gather(out, dim, index)) * (blank(src) + 1)
@@ -680,7 +680,14 @@ def slopes(
     return (first if include_self else scatter_number(first, dim, index, 0)), second
 
 
-@op(input=slopes, src=slopes, joint=True, inplace=True, overlap=False, batch=dimensions)
+@op(
+    input=scatter_reduce_formula,
+    src=scatter_reduce_formula,
+    joint=True,
+    inplace=True,
+    overlap=False,
+    batch=dimensions,
+)
 def scatter_reduce(
     input: Array, dim: int, index: Array, src: Array, reduce: str, *, include_self: bool = True
 ) -> Array:
@@ -699,10 +706,10 @@ def scatter_reduce(
     if not index.size:
         return out
     if reduce == "mean":
-        need_kind("scatter_gather_tensor_cpu_reduce_mean", out, kinds="fiu")
+        check_kind("scatter_gather_tensor_cpu_reduce_mean", out, kinds="fiu")
     flat, shape = out.reshape(-1), out.shape or (1,)
     places = places_of(np.atleast_1d(index), dim, shape)
-    values = part(src, index).reshape(-1)
+    values = leading_part(src, index).reshape(-1)
     if not include_self:
         # Of the same number twice, an extremum is that.
         flat[places] = values if combine.identity is None else combine.identity

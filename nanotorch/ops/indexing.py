@@ -8,31 +8,37 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.anomaly import look, watch
-from nanotorch._core.arguments import as_int, kind_of
-from nanotorch._core.batched import Call, NoValues, differing, in_line, one_by_one, shifted
-from nanotorch._core.call_site import warn, wrote
+from nanotorch._core.anomaly import note_nonfinite, watch
+from nanotorch._core.arguments import as_int, type_name
+from nanotorch._core.batched import Call, NoValues, align_dims, is_sample_of, one_by_one, shift_dim
+from nanotorch._core.call_site import count_write, warn
 from nanotorch._core.grad_mode import mode, refuse_write
 from nanotorch._core.graph import NO_EDGE, edge_of, modified_error, refuse_history
-from nanotorch._core.layout import like, normal_dim, refuse_overlap, strides_of
+from nanotorch._core.layout import compact_copy, normal_dim, refuse_overlap, strides_of
 from nanotorch._core.op import Array, hidden_op, method, op
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
-    array_of,
-    char_of,
+    check_same_dtype,
+    check_tensor_list,
+    check_tensors,
+    dtype_char,
     inplace_form,
-    need_one_dtype,
-    need_tensor_list,
-    need_tensors,
-    number_in,
+    new_array,
+    number_as,
     require,
 )
 from nanotorch.ops.creation import alias
-from nanotorch.ops.gathering import add_rows, added_at, boolean_mask, by_dimension, outside
+from nanotorch.ops.gathering import (
+    add_rows,
+    check_mask,
+    index_by_dim,
+    out_of_range,
+    zeros_with_added,
+)
 from nanotorch.ops.joining import expand_to
-from nanotorch.ops.memory import COPY, copy_, fill_, written
+from nanotorch.ops.memory import COPY, copy_, fill_, with_inplace
 from nanotorch.ops.shape import NO_SLICE, part, reshape, select, slice_along, unsqueeze, view
-from nanotorch.ops.sorting import arranged, slowest_first
+from nanotorch.ops.sorting import in_memory_order, slowest_first
 
 # Whole parts by index along one dimension: `index_select`, `index_add`, `index_copy`, ...
 
@@ -42,12 +48,12 @@ WHOLE: Any = slice(None)
 # Along one dimension
 
 
-def parts_of_all(call: Call) -> Any:
+def index_select_batched(call: Call) -> Any:
     """`index_select` of each sample; each at its own place in one long dimension."""
     own, size = call.ndim("input"), call.batch.size
     if not own or call.args["index"].ndim != 1:
         return one_by_one(call)
-    dim, index = shifted(call.args["dim"], own), call.whole("index")
+    dim, index = shift_dim(call.args["dim"], own), call.whole("index")
     if not call.is_batched("index"):
         return index_select(call.whole("input"), dim, index)
     if not call.is_batched("input"):
@@ -61,7 +67,7 @@ def parts_of_all(call: Call) -> Any:
 
 @op(
     input=lambda g, input_shape, dim, index: index_select_backward(g, input_shape, dim, index),
-    batch=parts_of_all,
+    batch=index_select_batched,
 )
 def index_select(input: Array, dim: int, index: Array) -> Array:
     """The parts at ``index`` of dimension ``dim``."""
@@ -76,28 +82,28 @@ def index_select(input: Array, dim: int, index: Array) -> Array:
     try:
         picked = source.take(wanted, dim)
     except IndexError:
-        raise cannot_select(source.shape, wanted, dim) from None
+        raise select_error(source.shape, wanted, dim) from None
     # NumPy counts from the end too, and takes any place in nothing.
     if (wanted < 0).any() or (not picked.size and (wanted >= source.shape[dim]).any()):
-        raise cannot_select(source.shape, wanted, dim)
+        raise select_error(source.shape, wanted, dim)
     return picked if input.ndim else picked.reshape(())
 
 
-def cannot_select(shape: tuple[int, ...], index: Array, dim: int) -> Exception:
+def select_error(shape: tuple[int, ...], index: Array, dim: int) -> Exception:
     """The error for an index out of range."""
     if len(shape) == 1 or (0 not in shape and dim != 1):
         return IndexError("index out of range in self")
     # PyTorch has a kernel of its own for the second dimension, and for nothing.
-    return outside(index, dim, shape[dim], RuntimeError)
+    return out_of_range(index, dim, shape[dim], RuntimeError)
 
 
 @hidden_op(g=lambda g, dim, index: index_select(g, dim, index), node="IndexAddBackward0")
 def index_select_backward(g: Array, shape: tuple[int, ...], dim: int, index: Array) -> Array:
     """Zeros of ``shape``, to which `index_select`'s gradient is added where its parts came from."""
-    return parts_added(np.zeros(shape, g.dtype), dim, index, g)
+    return add_slices(np.zeros(shape, g.dtype), dim, index, g)
 
 
-def parts_added(out: Array, dim: int, index: Array, source: Array) -> Array:
+def add_slices(out: Array, dim: int, index: Array, source: Array) -> Array:
     """Add the parts of ``source`` along ``dim`` into those of ``out`` at ``index``."""
     if out.ndim and out.size:
         add_rows(np.moveaxis(out, dim, 0), index.reshape(-1), np.moveaxis(source, dim, 0))
@@ -106,7 +112,7 @@ def parts_added(out: Array, dim: int, index: Array, source: Array) -> Array:
     return out
 
 
-@written(
+@with_inplace(
     input=lambda g: g,
     # It names the source only to notice, as PyTorch does, that it was written to.
     source=lambda g, dim, index, alpha, source: (
@@ -122,7 +128,7 @@ def index_add(
     require(index.ndim <= 1, "index_add(): index must be a vector", error=IndexError)
     known = index.dtype.kind == "i" and index.itemsize >= 4
     require(known, "index_add(): index must be int32 or int64")
-    need_one_dtype(input, source)
+    check_same_dtype(input, source)
     shape = (*input.shape[:dim], index.size, *input.shape[dim + 1 :]) if input.ndim else ()
     fits = source.shape == shape and (input.ndim or index.size == 1)
     text = "index_add(): source of shape {} does not fit {} indices along dimension {} of {}"
@@ -133,12 +139,12 @@ def index_add(
     if ((index < 0) | (index >= size)).any() and (input.size or input.ndim == 1):
         scattered = input.ndim > 1 and dim in (0, input.ndim - 1) and index.itemsize == 8
         scattered = scattered and alpha == 1 and alpha is not True
-        raise outside(index, dim, size, RuntimeError if scattered else IndexError)
-    scaled = source if alpha == 1 else source * number_in(alpha, input.dtype)
-    return parts_added(input, dim, index, scaled)
+        raise out_of_range(index, dim, size, RuntimeError if scattered else IndexError)
+    scaled = source if alpha == 1 else source * number_as(alpha, input.dtype)
+    return add_slices(input, dim, index, scaled)
 
 
-@written(
+@with_inplace(
     input=lambda g, dim, index: fill_by_number(g, dim, index, 0),
     source=lambda g, dim, index, source: (
         index_select(g, dim, index) if g.ndim else index_select(g, dim, index).reshape(source.shape)
@@ -155,21 +161,21 @@ def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:
     fits = fits and (input.ndim == source.ndim or 0 in (input.ndim, source.ndim))
     require(fits, text, *given, error=IndexError)
     require(index.dtype == np.int64, "index_copy(): index must be of dtype int64")
-    need_one_dtype(input, source)
+    check_same_dtype(input, source)
     rest = [x.shape[:dim] + x.shape[dim + 1 :] for x in (input, source)]
     require(rest[0] == rest[1], text, *given)
     fits = not source.ndim or index.size == source.shape[dim]
     require(fits, text, *given, error=IndexError)
     size = input.shape[dim] if input.ndim else 1
     if ((index < 0) | (index >= size)).any() and (input.size or not size):
-        raise outside(index, dim, size, name="index_copy_(): ")
+        raise out_of_range(index, dim, size, name="index_copy_(): ")
     target = input if input.ndim else input.reshape(1)
     if target.size:  # in nothing any place will do
         target[(*(WHOLE,) * dim, index.reshape(-1))] = source
     return input
 
 
-@written(
+@with_inplace(
     COPY, input=lambda g, dim, index: fill_by_number(g, dim, index, 0), method=False, overlap=False,
     expanded="index_fill_", node="IndexFillBackward0",  # of which PyTorch warns only
 )  # fmt: skip
@@ -178,11 +184,11 @@ def fill_by_number(input: Array, dim: int, index: Array, value: dtypes.Number) -
     dim = normal_dim(dim, input.ndim)
     target = input if input.ndim else input.reshape(1)
     try:
-        target[(*(WHOLE,) * dim, index)] = number_in(value, input.dtype)
+        target[(*(WHOLE,) * dim, index)] = number_as(value, input.dtype)
     except IndexError:
         size = target.shape[dim]
         if target.size or not size:
-            raise outside(index, dim, size, low=-size) from None
+            raise out_of_range(index, dim, size, low=-size) from None
     return input
 
 
@@ -204,7 +210,7 @@ class Index:
 
     def __init__(self, tensors: Sequence[Tensor | None]) -> None:
         self.watched = [(t, t._cell[0]) for t in tensors if t is not None]
-        self.key: Key = tuple([WHOLE if t is None else entry_of(t._array) for t in tensors])
+        self.key: Key = tuple([WHOLE if t is None else numpy_index(t._array) for t in tensors])
 
     @property
     def tensors(self) -> list[Tensor | None]:
@@ -233,7 +239,7 @@ class Index:
         return self.watched[0][0]._array if len(self.watched) == 1 else None
 
 
-def entry_of(array: Array) -> Array:
+def numpy_index(array: Array) -> Array:
     """An index array as NumPy takes it.
 
     Warns:
@@ -266,9 +272,9 @@ def check_masks(shape: tuple[int, ...], key: Key) -> None:
         dim += entry.ndim
 
 
-def explain(shape: tuple[int, ...], key: Key) -> Exception:
+def index_error_text(shape: tuple[int, ...], key: Key) -> Exception:
     """Why an array of ``shape`` that fits the masks has nothing at ``key``, in PyTorch's words."""
-    dims, indices = by_dimension(key)
+    dims, indices = index_by_dim(key)
     shapes = [index.shape for index in indices]
     try:
         np.broadcast_shapes(*shapes)
@@ -281,30 +287,30 @@ def explain(shape: tuple[int, ...], key: Key) -> Exception:
     sides = enumerate(zip(dims, indices, strict=True))
     number = next(k for k, (d, i) in sides if ((i < -shape[d]) | (i >= shape[d])).any())
     size = shape[dims[number]]
-    return outside(indices[number], number, size, low=-size)
+    return out_of_range(indices[number], number, size, low=-size)
 
 
-def place_of(shape: tuple[int, ...], key: Key) -> tuple[int, ...]:
+def indexed_shape(shape: tuple[int, ...], key: Key) -> tuple[int, ...]:
     """The shape of what is at ``key`` in an array of ``shape``, were all its indices in range."""
     check_masks(shape, key)
     first = [e if e is WHOLE or e.dtype.kind == "b" else np.zeros_like(e) for e in key]
     try:
         return np.broadcast_to(False, shape)[tuple(first)].shape
     except IndexError:
-        raise explain(shape, key) from None
+        raise index_error_text(shape, key) from None
 
 
 # Read
 
 
-def laid_out(found: Array, input: Array, key: Key) -> Array:
+def in_pytorch_layout(found: Array, input: Array, key: Key) -> Array:
     """``found``, which is ``input[key]``, in memory as PyTorch has it.
 
     The input is asked first, of whose dimensions those without an index are left; then the indices.
     """
     if found.ndim < 2:
         return found
-    dims, indices = by_dimension(key)
+    dims, indices = index_by_dim(key)
     count = max(i.ndim for i in indices)
     place = dims[0] if dims[-1] - dims[0] == len(dims) - 1 else 0
     rest = [stride for d, stride in enumerate(strides_of(input)) if d not in dims]
@@ -317,17 +323,17 @@ def laid_out(found: Array, input: Array, key: Key) -> Array:
         first, last = sizes[1][0] * own[0], own[-1]
         left, right = [first * (n == 1) for n in sizes[0]], [last * (n == 1) for n in sizes[2]]
         operands.append((*left, *own, *right))
-    return arranged(found, slowest_first(found.shape, operands))
+    return in_memory_order(found, slowest_first(found.shape, operands))
 
 
-def picked_of_all(call: Call) -> Any:
+def index_batched(call: Call) -> Any:
     """`index` of each sample."""
     tensors = call.args["at"].tensors
     dims: list[int] = []
     dim = 0
     for t in tensors:
         mask = t is not None and t.dtype in (dtypes.bool_, dtypes.uint8)
-        if mask and differing(t, call.batch):
+        if mask and is_sample_of(t, call.batch):
             raise RuntimeError(MASK)
         taken = t.ndim if mask else 1
         dims += range(dim, dim + taken) if t is not None else ()
@@ -336,10 +342,12 @@ def picked_of_all(call: Call) -> Any:
     count = max(
         1 if t.dtype in (dtypes.bool_, dtypes.uint8) else t.ndim for t in tensors if t is not None
     )
-    if not any(differing(t, call.batch) for t in tensors):
+    if not any(is_sample_of(t, call.batch) for t in tensors):
         found = index(call.whole("input"), Index([None, *tensors]))
         return found if together else found.movedim(count, 0)
-    wholes = [in_line(t._whole, t.ndim, count) if differing(t, call.batch) else t for t in tensors]
+    wholes = [
+        align_dims(t._whole, t.ndim, count) if is_sample_of(t, call.batch) else t for t in tensors
+    ]
     place = dims[0] if together else 0
     if not call.is_batched("input"):
         return index(call.args["input"], Index(wholes)).movedim(place, 0)
@@ -348,7 +356,7 @@ def picked_of_all(call: Call) -> Any:
     return found.movedim(tuple(range(1, count + 1)), tuple(range(place + 1, place + count + 1)))
 
 
-@hidden_op(input=lambda g, input_shape, at: index_backward(g, input_shape, at), batch=picked_of_all)
+@hidden_op(input=lambda g, input_shape, at: index_backward(g, input_shape, at), batch=index_batched)
 def index(input: Array, at: Index) -> Array:
     """The elements at an index of tensors, by NumPy's rules; a copy."""
     key = at.unchanged()
@@ -360,17 +368,17 @@ def index(input: Array, at: Index) -> Array:
         check_masks(input.shape, key)
         found = input[key]
     except IndexError:
-        place = place_of(input.shape, key)
+        place = indexed_shape(input.shape, key)
         if 0 not in place:  # in nothing any index will do
-            raise explain(input.shape, key) from None
+            raise index_error_text(input.shape, key) from None
         return np.empty(place, input.dtype)
-    return np.asanyarray(found, order="C") if plain else laid_out(found, input, key)
+    return np.asanyarray(found, order="C") if plain else in_pytorch_layout(found, input, key)
 
 
 @hidden_op(g=lambda g, at: index(g, at), node="IndexPutImplBackward0")
 def index_backward(g: Array, shape: tuple[int, ...], at: Index) -> Array:
     """Zeros of ``shape``, to which `index`'s gradient is added where its elements came from."""
-    return added_at(shape, at.unchanged(), g)
+    return zeros_with_added(shape, at.unchanged(), g)
 
 
 # Write
@@ -395,8 +403,8 @@ def index_cleared(g: Array, at: Index) -> Array:
     return out
 
 
-@written(
-    like,
+@with_inplace(
+    compact_copy,
     input=lambda g, at, accumulate: g if accumulate else index_cleared(g, at),
     values=lambda g, at: index(g, at),
     node="IndexPutBackward0", method=False, overlap=True, expanded="index_put_",
@@ -408,29 +416,29 @@ def put_at(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
     only = at.only if values.size == 1 else None
     masked = only is not None and only.dtype.kind in "bu"  # one value for a mask
     if only is not None and not accumulate and only.dtype == np.uint8:
-        boolean_mask(only)
+        check_mask(only)
     if values.dtype != input.dtype:
-        check_fit(values, place_of(input.shape, key))
+        check_fit(values, indexed_shape(input.shape, key))
         text = (
             "Index put requires the source and destination dtypes match, got {} for the "
             "destination and {} for the source."
         )
-        require(masked and not accumulate, text, char_of(input), char_of(values))
+        require(masked and not accumulate, text, dtype_char(input), dtype_char(values))
     try:
         if accumulate:
             shape = input[key].shape
-            input += added_at(input.shape, key, np.broadcast_to(values, shape))
+            input += zeros_with_added(input.shape, key, np.broadcast_to(values, shape))
         else:
             if values.ndim > 1 and (values.shape[0] == 1 or not values.size):
                 # NumPy drops leading dimensions of size 1, PyTorch those of one value for a mask.
-                place = place_of(input.shape, key)
+                place = indexed_shape(input.shape, key)
                 values = values.reshape(()) if masked else np.broadcast_to(values, place)
             input[key] = values
     except (ValueError, IndexError, TypeError):
-        place = place_of(input.shape, key)
+        place = indexed_shape(input.shape, key)
         check_fit(values, place)
         if 0 not in place:  # nothing can be written to any place
-            raise explain(input.shape, key) from None
+            raise index_error_text(input.shape, key) from None
     return input
 
 
@@ -439,7 +447,7 @@ put_at_, fill_by_number_ = inplace_form("put_at"), inplace_form("fill_by_number"
 
 def checked_indices(indices: Any, ndim: int) -> Index:
     """The indices of a call as an `Index`."""
-    need_tensor_list(indices)
+    check_tensor_list(indices)
     if len(indices) > ndim:
         raise IndexError(f"too many indices for tensor of dimension {ndim} (got {len(indices)})")
     return Index(list(indices))
@@ -462,7 +470,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 @method(public=False)
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """In-place `index_put`."""
-    need_tensors(values)
+    check_tensors(values)
     return put_into(self, checked_indices(indices, self.ndim), values, accumulate)
 
 
@@ -505,7 +513,7 @@ SEQUENCES = (tuple, list, range, str, bytes)
 FLAGS = {True: np.zeros(1, np.int64), False: np.zeros(0, np.int64)}
 
 
-def items_of(given: Any) -> tuple[Any, ...]:
+def index_items(given: Any) -> tuple[Any, ...]:
     """An index as a tuple of what there is for each dimension."""
     if type(given) is tuple:
         return given
@@ -526,7 +534,7 @@ def as_index_tensor(item: Any) -> Tensor:
         array = item
     elif isinstance(item, SEQUENCES):
         item = list(item) if isinstance(item, range) else item
-        array = array_of(item, None)
+        array = new_array(item, None)
     else:
         kind = type(item)
         name = (
@@ -536,7 +544,7 @@ def as_index_tensor(item: Any) -> Tensor:
     return wrap(array if array.dtype in (np.bool_, np.uint8) else array.astype(np.int64))
 
 
-def dimensions_of(items: Sequence[Any]) -> int:
+def consumed_dims(items: Sequence[Any]) -> int:
     """How many dimensions of the tensor the items of its index take up."""
     count = len(items)
     for item in items:
@@ -547,7 +555,7 @@ def dimensions_of(items: Sequence[Any]) -> int:
     return count
 
 
-def bounds_of(given: slice, size: int) -> tuple[int, int, int]:
+def slice_bounds(given: slice, size: int) -> tuple[int, int, int]:
     """Start, stop and step of a slice of a dimension."""
     if given.step is not None and operator.index(given.step) < 0:
         raise ValueError("step must be greater than zero")
@@ -557,14 +565,14 @@ def bounds_of(given: slice, size: int) -> tuple[int, int, int]:
 def slice_at(source: Tensor, dim: int, given: slice) -> Tensor:
     """A slice of a dimension; the source itself where the slice says the whole of it."""
     size = source._array.shape[dim]
-    start, stop, step = bounds_of(given, size)
+    start, stop, step = slice_bounds(given, size)
     # PyTorch does not look twice at bounds that are counted from the end.
     if step == 1 and not given.start and (given.stop is None or given.stop >= size):
         return source
     return slice_along(source, dim, start, stop, step)
 
 
-def plain(items: tuple[Any, ...]) -> bool:
+def is_basic_index(items: tuple[Any, ...]) -> bool:
     """Whether NumPy understands an index just as PyTorch does: integers and slices alone."""
     for item in items:
         if type(item) is slice:
@@ -584,9 +592,9 @@ def select_at(source: Tensor, dim: int, at: int, position: int) -> Tensor:
     return select(source, dim, at)
 
 
-def resolve(source: Tensor, items: Sequence[Any]) -> tuple[Tensor, dict[int, Tensor]]:
+def apply_basic_items(source: Tensor, items: Sequence[Any]) -> tuple[Tensor, dict[int, Tensor]]:
     """The view that the plain items of an index lead to, and the index tensors by dimension."""
-    taken = dimensions_of(items)
+    taken = consumed_dims(items)
     ndim = source._array.ndim
     if taken > ndim:
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
@@ -618,18 +626,18 @@ def resolve(source: Tensor, items: Sequence[Any]) -> tuple[Tensor, dict[int, Ten
                 source, tensor = unsqueeze(source, dim), wrap(FLAGS[flag])
             assert tensor is not None
             tensors[dim] = tensor
-            dim += max(dimensions_of((tensor,)), 1)
+            dim += max(consumed_dims((tensor,)), 1)
     return source, tensors
 
 
-def index_of(tensors: dict[int, Tensor], ndim: int) -> Index:
+def index_from_tensors(tensors: dict[int, Tensor], ndim: int) -> Index:
     """Index tensors by dimension as an index."""
     entries: list[Tensor | None] = []
     dim = 0
     for at, tensor in tensors.items():
         entries += [None] * (at - dim)
         entries.append(tensor)
-        dim = at + max(dimensions_of((tensor,)), 1)
+        dim = at + max(consumed_dims((tensor,)), 1)
     if len(entries) > ndim:
         raise IndexError(f"too many indices for tensor of dimension {ndim} (got {len(entries)})")
     return Index(entries)
@@ -654,7 +662,7 @@ def read(self: Tensor, given: Any) -> Tensor:
         return index(self, Index((given,)))
     if not recorded:
         items = given if kind is tuple else (given,)
-        if items and len(items) <= self._array.ndim and plain(items):
+        if items and len(items) <= self._array.ndim and is_basic_index(items):
             try:
                 return part(self, items)
             except (IndexError, TypeError):
@@ -666,17 +674,17 @@ def read(self: Tensor, given: Any) -> Tensor:
     if kind is slice:
         if not self._array.ndim:
             raise IndexError(NO_SLICE)
-        return slice_along(self, 0, *bounds_of(given, self._array.shape[0]))
-    source, tensors = resolve(self, items_of(given))
+        return slice_along(self, 0, *slice_bounds(given, self._array.shape[0]))
+    source, tensors = apply_basic_items(self, index_items(given))
     if tensors:
-        return index(source, index_of(tensors, source._array.ndim))
+        return index(source, index_from_tensors(tensors, source._array.ndim))
     return alias(source) if source is self else source
 
 
 # Writing
 
 
-def is_at(array: np.ndarray, given: Any, part: np.ndarray) -> bool:
+def is_same_part(array: np.ndarray, given: Any, part: np.ndarray) -> bool:
     """Whether a part of an array is what is there, as `x[i] += 1` has it."""
     if isinstance(given, Tensor):
         return False
@@ -690,7 +698,7 @@ def is_at(array: np.ndarray, given: Any, part: np.ndarray) -> bool:
     return np.may_share_memory(there[first], part[first])
 
 
-def write_plainly(self: Tensor, given: Any, value: Any) -> bool:
+def try_basic_write(self: Tensor, given: Any, value: Any) -> bool:
     """Write a value where no graph is involved and NumPy does as PyTorch; whether it was done."""
     array, place = self._array, given
     if 0 in array.strides:
@@ -702,11 +710,11 @@ def write_plainly(self: Tensor, given: Any, value: Any) -> bool:
         # NumPy takes an empty mask of any shape.
         if place.dtype.kind == "b" and place.shape != array.shape[: place.ndim]:
             return False
-    elif given is not ... and not plain(given if type(given) is tuple else (given,)):
+    elif given is not ... and not is_basic_index(given if type(given) is tuple else (given,)):
         return False
     if isinstance(value, Tensor):
         new: Any = value._array
-        if value._cell is self._cell and not is_at(array, given, new):
+        if value._cell is self._cell and not is_same_part(array, given, new):
             return False
         if place is not given and new.dtype != array.dtype:
             return False
@@ -715,7 +723,7 @@ def write_plainly(self: Tensor, given: Any, value: Any) -> bool:
     elif isinstance(value, (bool, int, float)):
         if value.__class__ is int:
             as_int(value)
-        new = number_in(value, array.dtype)
+        new = number_as(value, array.dtype)
         if mode.enabled and self.requires_grad:
             return False
     else:
@@ -725,9 +733,9 @@ def write_plainly(self: Tensor, given: Any, value: Any) -> bool:
         array[place] = new
     except (IndexError, ValueError, TypeError, OverflowError, NoValues):
         return False
-    wrote(self._cell, "index assignment")
+    count_write(self._cell, "index assignment")
     if watch.on:
-        look("index assignment", array[place], [("value", new)], None, sys._getframe(1))
+        note_nonfinite("index assignment", array[place], [("value", new)], None, sys._getframe(1))
     return True
 
 
@@ -753,7 +761,7 @@ def assign(target: Tensor, value: Any) -> None:
 
 def assign_at(target: Tensor, tensors: dict[int, Tensor], value: Any) -> None:
     """Write a number or tensor into a view at index tensors."""
-    at = index_of(tensors, target._array.ndim)
+    at = index_from_tensors(tensors, target._array.ndim)
     if isinstance(value, Tensor):
         leading = value._array.ndim and value._array.shape[0] == 1
         put_into(target, at, without_leading_ones(value) if leading else value)
@@ -769,7 +777,7 @@ def assign_at(target: Tensor, tensors: dict[int, Tensor], value: Any) -> None:
             rest = (1,) * (target.ndim - dim - tensor.ndim)
             target.masked_fill_(reshape(tensor, tensor._array.shape + rest), value)
             return
-    put_into(target, at, wrap(np.array(number_in(value, target._array.dtype))))
+    put_into(target, at, wrap(np.array(number_as(value, target._array.dtype))))
 
 
 @method(name="__setitem__", public=False)
@@ -781,10 +789,10 @@ def write(self: Tensor, given: Any, value: Any) -> None:
         TypeError: for a value that is neither.
         RuntimeError: for a value that does not fit, or a tensor that must not be written to.
     """
-    if write_plainly(self, given, value):
+    if try_basic_write(self, given, value):
         return
     if not isinstance(value, (Tensor, bool, int, float)):
-        raise TypeError(f"can't assign a {kind_of(value)} to a torch.{self.dtype.char}Tensor")
+        raise TypeError(f"can't assign a {type_name(value)} to a torch.{self.dtype.char}Tensor")
     if given is False:
         return
     if type(given) is int:
@@ -794,7 +802,7 @@ def write(self: Tensor, given: Any, value: Any) -> None:
     elif given is True:
         assign(unsqueeze(self, 0), value)
     else:
-        target, tensors = resolve(self, items_of(given))
+        target, tensors = apply_basic_items(self, index_items(given))
         if tensors:
             assign_at(target, tensors, value)
         else:

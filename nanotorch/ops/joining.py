@@ -6,27 +6,35 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import as_int, as_ints, refused
-from nanotorch._core.batched import Call, in_line, in_rows, joined, looped, shifted, under_vmap
+from nanotorch._core.arguments import as_int, as_ints, wrong_type
+from nanotorch._core.batched import (
+    Call,
+    align_dims,
+    flat_samples,
+    joined,
+    looped,
+    shift_dim,
+    under_vmap,
+)
 from nanotorch._core.dtypes import Size
 from nanotorch._core.engine import sum_to
 from nanotorch._core.layout import normal_dim, order_of
 from nanotorch._core.op import Array, Arrays, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import (
-    given_tensors,
-    need_kind,
-    need_ndim,
-    need_tensor_list,
-    need_tensors,
+    check_kind,
+    check_ndim,
+    check_tensor_list,
+    check_tensors,
     require,
+    unpack_tensors,
 )
 from nanotorch.ops.creation import contiguous_format
 from nanotorch.ops.elementwise import vanishing
 from nanotorch.ops.shape import (
     distinct_dims,
-    ints,
-    nothing_at,
+    empty_view,
+    parse_ints,
     reshape,
     slice_along,
     unsqueeze,
@@ -74,7 +82,7 @@ def check_joinable(arrays: Arrays, dim: int) -> int:
     return dim
 
 
-def shares(g: Any, tensors_shape: Sequence[tuple[int, ...]], dim: int) -> list[Any]:
+def split_gradient(g: Any, tensors_shape: Sequence[tuple[int, ...]], dim: int) -> list[Any]:
     """The part of ``g`` that belongs to each of the tensors joined along ``dim``."""
     dim, start, parts = dim % g.ndim, 0, []
     for shape in tensors_shape:
@@ -86,7 +94,7 @@ def shares(g: Any, tensors_shape: Sequence[tuple[int, ...]], dim: int) -> list[A
     return parts
 
 
-@hidden_op(tensors=shares, node="CatBackward0", cast="promote", in_order=True, batch=joined)
+@hidden_op(tensors=split_gradient, node="CatBackward0", cast="promote", in_order=True, batch=joined)
 def cat_along(tensors: Arrays, dim: int) -> Array:
     """Arrays one behind the other."""
     try:
@@ -103,7 +111,7 @@ def cat(tensors: Any, dim: int = 0) -> Any:
     Raises:
         RuntimeError: if they do not.
     """
-    need_tensor_list(tensors)
+    check_tensor_list(tensors)
     return cat_along(tensors, as_int(dim))
 
 
@@ -137,7 +145,7 @@ def stack(tensors: Any, dim: int = 0) -> Any:
     Raises:
         RuntimeError: if their shapes differ.
     """
-    need_tensor_list(tensors)
+    check_tensor_list(tensors)
     return stack_along(tensors, dim)
 
 
@@ -147,24 +155,24 @@ def stacked_with(self: Tensor, others: Any) -> Tensor:
     return stack_along([self, *others], 0)
 
 
-def several(function: Any, tensors: tuple[Any, ...]) -> Any:
+def map_tensors(function: Any, tensors: tuple[Any, ...]) -> Any:
     """``function`` of one tensor, or a tuple of its results for several or a sequence of them."""
     if len(tensors) == 1 and isinstance(tensors[0], Tensor):
         return function(tensors[0])
-    return tuple([function(t) for t in given_tensors(tensors)])
+    return tuple([function(t) for t in unpack_tensors(tensors)])
 
 
 @public
 def atleast_1d(*tensors: Any) -> Any:
     """0-d tensors with one dimension; others as they are."""
-    return several(lambda t: t if t.ndim else reshape(t, 1), tensors)
+    return map_tensors(lambda t: t if t.ndim else reshape(t, 1), tensors)
 
 
 @public
 def atleast_2d(*tensors: Any) -> Any:
     """Numbers and vectors as matrices of one row; others as they are."""
     small = (lambda t: reshape(t, (1, 1)), lambda t: unsqueeze(t, 0))
-    return several(lambda t: small[t.ndim](t) if t.ndim < 2 else t, tensors)
+    return map_tensors(lambda t: small[t.ndim](t) if t.ndim < 2 else t, tensors)
 
 
 @public
@@ -175,12 +183,12 @@ def atleast_3d(*tensors: Any) -> Any:
         lambda t: unsqueeze(unsqueeze(t, 0), -1),
         lambda t: unsqueeze(t, -1),
     )
-    return several(lambda t: small[t.ndim](t) if t.ndim < 3 else t, tensors)
+    return map_tensors(lambda t: small[t.ndim](t) if t.ndim < 3 else t, tensors)
 
 
-def brought(name: str, tensors: Tensors, shaped: Callable[[Tensor], Any]) -> list[Tensor]:
+def prepare_inputs(name: str, tensors: Tensors, shaped: Callable[[Tensor], Any]) -> list[Tensor]:
     """The tensors to join, of which there are some, each as ``shaped`` makes it."""
-    need_tensor_list(tensors)
+    check_tensor_list(tensors)
     require(tensors, "{} expects a non-empty TensorList", name)
     return [shaped(t) for t in tensors]
 
@@ -188,27 +196,28 @@ def brought(name: str, tensors: Tensors, shaped: Callable[[Tensor], Any]) -> lis
 @public
 def hstack(tensors: Tensors) -> Tensor:
     """The tensors side by side: along the second dimension, vectors along their only one."""
-    parts = brought("hstack", tensors, atleast_1d)
+    parts = prepare_inputs("hstack", tensors, atleast_1d)
     return cat_along(parts, 0 if parts[0].ndim == 1 else 1)
 
 
 @public
 def vstack(tensors: Tensors) -> Tensor:
     """The tensors one below the other: along the first dimension, vectors as rows."""
-    return cat_along(brought("vstack", tensors, atleast_2d), 0)
+    return cat_along(prepare_inputs("vstack", tensors, atleast_2d), 0)
 
 
 @public
 def dstack(tensors: Tensors) -> Tensor:
     """The tensors one behind the other, along the third dimension."""
-    return cat_along(brought("dstack", tensors, atleast_3d), 2)
+    return cat_along(prepare_inputs("dstack", tensors, atleast_3d), 2)
 
 
 @public
 def column_stack(tensors: Tensors) -> Tensor:
     """The tensors side by side, vectors as columns."""
     return cat_along(
-        brought("column_stack", tensors, lambda t: t if t.ndim > 1 else reshape(t, (-1, 1))), 1
+        prepare_inputs("column_stack", tensors, lambda t: t if t.ndim > 1 else reshape(t, (-1, 1))),
+        1,
     )
 
 
@@ -224,12 +233,12 @@ def unbind(input: Array, dim: int = 0) -> list[Array]:
     return [input[(*(WHOLE,) * dim, i, ...)] for i in range(input.shape[dim])]
 
 
-def cut(input: Array, sizes: Sequence[int], dim: int) -> list[Array]:
+def split_views(input: Array, sizes: Sequence[int], dim: int) -> list[Array]:
     """Views of consecutive parts along one dimension."""
     at, start, parts = (WHOLE,) * dim, 0, []
     for size in sizes:
         items = (*at, slice(start, start + size))
-        parts.append(input[items] if size else nothing_at(input, items))
+        parts.append(input[items] if size else empty_view(input, items))
         start += size
     return parts
 
@@ -237,20 +246,20 @@ def cut(input: Array, sizes: Sequence[int], dim: int) -> list[Array]:
 @hidden_op(input=lambda g, dim: cat_along(g, dim), view=True, multi=True, node="SplitBackward0")
 def split_equally(input: Array, split_size: int, dim: int) -> list[Array]:
     """Parts of one size; the last may be smaller."""
-    need_ndim("split", input, 1)
+    check_ndim("split", input, 1)
     require(as_int(split_size) >= 0, "split(): negative split_size {}", split_size)
     dim = normal_dim(dim, input.ndim)
     n = input.shape[dim]
     require(split_size != 0 or not n, "split(): split_size is 0, but the dimension has size {}", n)
     count = max(-(-n // split_size), 1) if split_size else 1
     sizes = [split_size] * (count - 1) + [n - split_size * (count - 1)]
-    return cut(input, sizes, dim)
+    return split_views(input, sizes, dim)
 
 
 @op(input=lambda g, dim: cat_along(g, dim), view=True, multi=True)
 def split_with_sizes(input: Array, split_sizes: Sequence[int], dim: int = 0) -> list[Array]:
     """Parts of the given sizes, which make up the whole dimension."""
-    need_ndim("split", input, 1)
+    check_ndim("split", input, 1)
     along, dim, split_sizes = dim, normal_dim(dim, input.ndim), as_ints(split_sizes)
     n = input.shape[dim]
     require(min(split_sizes, default=0) >= 0, "split(): negative size in {}", split_sizes)
@@ -259,7 +268,7 @@ def split_with_sizes(input: Array, split_sizes: Sequence[int], dim: int = 0) -> 
             f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at "
             f"dimension {along}), but got split_sizes={list(split_sizes)}"
         )
-    return cut(input, split_sizes, dim)
+    return split_views(input, split_sizes, dim)
 
 
 @public
@@ -276,7 +285,9 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
         split_size_or_sections = as_int(split_size_or_sections)
     if isinstance(split_size_or_sections, int):
         return split_equally(tensor, split_size_or_sections, dim)
-    return split_with_sizes(tensor, ints("split", "split_size", (split_size_or_sections,)), dim)
+    return split_with_sizes(
+        tensor, parse_ints("split", "split_size", (split_size_or_sections,)), dim
+    )
 
 
 @method(name="split", public=False)
@@ -292,7 +303,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     Raises:
         RuntimeError: unless ``chunks`` is positive.
     """
-    need_ndim("chunk", input, 1)
+    check_ndim("chunk", input, 1)
     chunks = as_int(chunks)
     require(chunks > 0, "chunk expects `chunks` to be greater than 0, got: {}", chunks)
     size = input._array.shape[normal_dim(dim, input.ndim)]
@@ -311,7 +322,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     Raises:
         RuntimeError: unless the number of parts is positive.
     """
-    need_ndim("tensor_split", input, 1)
+    check_ndim("tensor_split", input, 1)
     where = indices_or_sections
     where = where.tolist() if isinstance(where, Tensor) else where
     dim = normal_dim(dim, input.ndim)
@@ -332,7 +343,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
 # Views: along a repeated dimension all elements share their memory
 
 
-def cannot_expand(shape: tuple[int, ...], size: tuple[int, ...], kind: np.dtype) -> RuntimeError:
+def expand_error(shape: tuple[int, ...], size: tuple[int, ...], kind: np.dtype) -> RuntimeError:
     """Why a tensor of ``shape`` cannot be expanded to ``size``."""
     added = len(size) - len(shape)
     if added < 0:
@@ -357,33 +368,33 @@ def cannot_expand(shape: tuple[int, ...], size: tuple[int, ...], kind: np.dtype)
     )
 
 
-def aligned(call: Call, name: str) -> Tensor:
+def align_batch(call: Call, name: str) -> Tensor:
     """The tensor of all samples, with as many dimensions as an argument has entries."""
     array, wanted = call.args["input"]._array, call.args[name]
     if array.ndim > len(wanted):
-        raise cannot_expand(array.shape, wanted, array.dtype)
-    return in_line(call.whole("input"), array.ndim, len(wanted))
+        raise expand_error(array.shape, wanted, array.dtype)
+    return align_dims(call.whole("input"), array.ndim, len(wanted))
 
 
 # Formulas of views stand alone when a view's history is taken anew: no help from the sweep.
 @hidden_op(
     input=lambda g, input_shape: sum_to(g, input_shape),
     view=True, node="ExpandBackward0",
-    batch=lambda call: expand_to(aligned(call, "size"), (call.batch.size, *call.args["size"])),
+    batch=lambda call: expand_to(align_batch(call, "size"), (call.batch.size, *call.args["size"])),
 )  # fmt: skip
 def expand_to(input: Array, size: tuple[int, ...]) -> Array:
     """Repeated along dimensions of size 1 and new leading ones; -1 keeps a size."""
     shape, added = input.shape, len(size) - input.ndim
     if added < 0:
-        raise cannot_expand(shape, size, input.dtype)
+        raise expand_error(shape, size, input.dtype)
     full, strides = list(size), [0] * len(size)
     for d, (n, stride) in enumerate(zip(shape, input.strides, strict=True), added):
         if size[d] == n or size[d] == -1:
             full[d], strides[d] = n, stride
         elif n != 1:
-            raise cannot_expand(shape, size, input.dtype)
+            raise expand_error(shape, size, input.dtype)
     if min(full, default=0) < 0:
-        raise cannot_expand(shape, size, input.dtype)
+        raise expand_error(shape, size, input.dtype)
     if isinstance(input, np.ndarray) and input.flags.c_contiguous and input.size:
         # Many times as fast as `broadcast_to`.
         return input.__class__(full, input.dtype, input, 0, strides)
@@ -400,20 +411,20 @@ def expand(self: Any, *sizes: Any, size: Sequence[int] | None = None) -> Any:
     Raises:
         RuntimeError: if a size differs where it is not 1.
     """
-    return expand_to(self, ints("expand", "size", sizes, size))
+    return expand_to(self, parse_ints("expand", "size", sizes, size))
 
 
 @method(public=False)
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """`expand` to the shape of ``other``."""
-    need_tensors(other)
+    check_tensors(other)
     return expand_to(self, other._array.shape)
 
 
 @method
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
     """`expand` to ``size``."""
-    return expand_to(input, ints("broadcast_to", "size", (size,)))
+    return expand_to(input, parse_ints("broadcast_to", "size", (size,)))
 
 
 @public
@@ -423,7 +434,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     Raises:
         RuntimeError: if they have none.
     """
-    given = given_tensors(tensors)
+    given = unpack_tensors(tensors)
     shape: tuple[int, ...] = ()
     for t in given:
         shape = common_shape(shape, t._array.shape)
@@ -446,7 +457,7 @@ def common_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def refuse_larger(into: tuple[int, ...], shape: tuple[int, ...]) -> None:
+def check_broadcast_into(into: tuple[int, ...], shape: tuple[int, ...]) -> None:
     """Refuse to write values of ``shape`` to a tensor that they do not broadcast to."""
     full = common_shape(into, shape)
     if full != into:
@@ -475,7 +486,7 @@ def sum_to_size(self: Tensor, *sizes: Any, size: Sequence[int] | None = None) ->
     Raises:
         RuntimeError: if ``size`` cannot be expanded to the tensor's shape.
     """
-    wanted = ints("sum_to_size", "size", sizes, size)
+    wanted = parse_ints("sum_to_size", "size", sizes, size)
     shape = self._array.shape
     fits = all(n in (1, s) for n, s in zip(reversed(wanted), reversed(shape), strict=False))
     fits = fits and len(wanted) <= len(shape)
@@ -486,7 +497,7 @@ def sum_to_size(self: Tensor, *sizes: Any, size: Sequence[int] | None = None) ->
 # Copies
 
 
-def sum_of_copies(g: Any, input_shape: tuple[int, ...], repeats: tuple[int, ...]) -> Any:
+def repeat_formula(g: Any, input_shape: tuple[int, ...], repeats: tuple[int, ...]) -> Any:
     """The adjoint of `repeat_by`: the sum of all the blocks that ``g`` consists of."""
     shape = (1,) * (len(repeats) - len(input_shape)) + input_shape
     blocks = [n for pair in zip(repeats, shape, strict=True) for n in pair]
@@ -495,8 +506,8 @@ def sum_of_copies(g: Any, input_shape: tuple[int, ...], repeats: tuple[int, ...]
 
 
 @hidden_op(
-    input=sum_of_copies, node="RepeatBackward0", in_order=True,
-    batch=lambda call: repeat_by(aligned(call, "repeats"), (1, *call.args["repeats"])),
+    input=repeat_formula, node="RepeatBackward0", in_order=True,
+    batch=lambda call: repeat_by(align_batch(call, "repeats"), (1, *call.args["repeats"])),
 )  # fmt: skip
 def repeat_by(input: Array, repeats: tuple[int, ...]) -> Array:
     """Copies side by side along each dimension."""
@@ -512,20 +523,20 @@ def repeat(self: Tensor, *times: Any, repeats: Sequence[int] | None = None) -> T
     Raises:
         RuntimeError: for fewer numbers than dimensions.
     """
-    return repeat_by(self, ints("repeat", "repeats", times, repeats))
+    return repeat_by(self, parse_ints("repeat", "repeats", times, repeats))
 
 
 @method
 def tile(input: Tensor, *times: Any, dims: Sequence[int] | None = None) -> Tensor:
     """As `repeat`, with 1 for dimensions that fewer numbers leave out."""
-    numbers = ints("tile", "dims", times, dims)
+    numbers = parse_ints("tile", "dims", times, dims)
     return repeat_by(input, (1,) * (input.ndim - len(numbers)) + numbers)
 
 
-def counts_of(repeats: Tensor) -> Array:
+def repeat_counts(repeats: Tensor) -> Array:
     """How often something is repeated."""
     counts = repeats._array
-    need_kind("repeat_interleave_cpu", counts, kinds="iu")
+    check_kind("repeat_interleave_cpu", counts, kinds="iu")
     require(not (counts < 0).any(), "repeats can not be negative")
     return counts
 
@@ -548,9 +559,9 @@ def repeat_interleave(
     if input is None or repeats is None:
         only = repeats if input is None else input
         if not isinstance(only, Tensor):
-            raise refused(only, "Tensor", ("repeat_interleave", "repeats", 1))
-        counts = counts_of(only)
-        need_ndim("repeat_interleave", counts, 1, 1)
+            raise wrong_type(only, "Tensor", ("repeat_interleave", "repeats", 1))
+        counts = repeat_counts(only)
+        check_ndim("repeat_interleave", counts, 1, 1)
         return type(only)._lift(np.repeat(np.arange(counts.size, dtype=counts.dtype), counts))
     if dim is None:
         input, dim = input.flatten(), 0
@@ -565,8 +576,8 @@ def repeat_interleave(
         spread = expand_to(unsqueeze(input, dim + 1), (*before, shape[dim], repeats, *after))
         copied = spread.clone(memory_format=contiguous_format)
         return view(copied, (*before, shape[dim] * repeats, *after))
-    need_ndim("repeat_interleave", repeats, 0, 1)
-    counts, size = counts_of(repeats).reshape(-1), input._array.shape[dim]
+    check_ndim("repeat_interleave", repeats, 0, 1)
+    counts, size = repeat_counts(repeats).reshape(-1), input._array.shape[dim]
     require(counts.size in (1, size), "repeat_interleave(): {} repeats for {}", counts.size, size)
     return input.index_select(dim, type(input)._lift(np.repeat(np.arange(size), counts)))
 
@@ -581,7 +592,7 @@ def flip_along(input: Array, dims: tuple[int, ...]) -> Array:
 @method
 def flip(input: Tensor, *order: Any, dims: Sequence[int] | None = None) -> Tensor:
     """In reverse along the given dimensions; a copy."""
-    return flip_along(input, ints("flip", "dims", order, dims))
+    return flip_along(input, parse_ints("flip", "dims", order, dims))
 
 
 @method(name="__reversed__", public=False)
@@ -593,28 +604,28 @@ def reversed_(self: Tensor) -> Tensor:
 @method
 def fliplr(input: Tensor) -> Tensor:
     """In reverse along the second dimension."""
-    need_ndim("fliplr", input, 2)
+    check_ndim("fliplr", input, 2)
     return flip_along(input, (1,))
 
 
 @method
 def flipud(input: Tensor) -> Tensor:
     """In reverse along the first dimension."""
-    need_ndim("flipud", input, 1)
+    check_ndim("flipud", input, 1)
     return flip_along(input, (0,))
 
 
-def roll_all(call: Call) -> Any:
+def roll_batched(call: Call) -> Any:
     """`roll` of each sample."""
     whole, dims, shifts = call.whole("input"), as_ints(call.args["dims"]), call.args["shifts"]
     if not dims:
-        return reshape(roll(in_rows(whole), shifts, 1), whole.shape)
-    return roll(whole, shifts, [shifted(d, call.ndim("input")) for d in dims])
+        return reshape(roll(flat_samples(whole), shifts, 1), whole.shape)
+    return roll(whole, shifts, [shift_dim(d, call.ndim("input")) for d in dims])
 
 
 @op(
     input=lambda g, shifts, dims: roll(g, [-s for s in as_ints(shifts)], dims),
-    in_order=True, batch=roll_all,
+    in_order=True, batch=roll_batched,
 )  # fmt: skip
 def roll(input: Array, shifts: Any, dims: Any = ()) -> Array:
     """Shifted along ``dims``, or as one row of elements without them.
@@ -643,7 +654,7 @@ def rot90(input: Array, k: int = 1, dims: Sequence[int] = (0, 1)) -> Array:
     """
     plane, quarters = as_ints(dims), as_int(k) % 4
     require(len(plane) == 2, "expected total rotation dims == 2, but got dims = {}", len(plane))
-    need_ndim("rot90", input, 2)
+    check_ndim("rot90", input, 2)
     first, second = (normal_dim(d, input.ndim) for d in plane)
     require(first != second, "rot90(): the two dimensions must differ, but are {}", plane)
     if quarters == 0:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import named, named_tuple
+from nanotorch._core.arguments import named_tuple, rename
 from nanotorch._core.batched import Call, elementwise, leading
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.op import PUBLIC, Array, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import need_kind, need_ndim, need_one_dtype, require
+from nanotorch.ops.arguments import check_kind, check_ndim, check_same_dtype, require
 from nanotorch.ops.creation import convert
 from nanotorch.ops.elementwise import vanishing
 from nanotorch.ops.gathering import where
@@ -35,23 +35,23 @@ def tr(A: Any) -> Any:
     return transpose(A, -2, -1)
 
 
-def by_columns(A: Array) -> Array:
+def fortran_order(A: Array) -> Array:
     """The matrices laid out by columns, as LAPACK writes them."""
     return np.ascontiguousarray(A.swapaxes(-1, -2)).swapaxes(-1, -2)
 
 
 def check_matrices(name: str, A: Array, square: bool = True) -> None:
     """Refuse what is no matrix of floats."""
-    need_ndim(name, A, 2)
+    check_ndim(name, A, 2)
     if square and A.shape[-2] != A.shape[-1]:
         raise RuntimeError(
             f"{name}: A must be batches of square matrices, but they are {A.shape[-2]} by "
             f"{A.shape[-1]} matrices"
         )
-    need_kind(name, A, half=False)
+    check_kind(name, A, half=False)
 
 
-def each_or_nan(
+def per_matrix_or_nan(
     A: Array, function: Callable[[Array], Array], step: Callable[[Array], int]
 ) -> tuple[Array, Array]:
     """What ``function`` makes of matrices, and for each 0.
@@ -95,8 +95,8 @@ def inverse_or_nan(input: Array, checked: bool = False) -> Array:
     """The inverses; nan of singular matrices, which are refused if ``checked``."""
     check_matrices("linalg.inv", input)
     # Of a singular matrix the step is that at which the elimination meets a zero.
-    out, info = each_or_nan(
-        input, np.linalg.inv, lambda A: int(eliminated(A.astype(np.float64))[2]) or len(A)
+    out, info = per_matrix_or_nan(
+        input, np.linalg.inv, lambda A: int(eliminate(A.astype(np.float64))[2]) or len(A)
     )
     if checked:
         text = (
@@ -104,7 +104,7 @@ def inverse_or_nan(input: Array, checked: bool = False) -> Array:
             "completed because the input matrix is singular."
         )
         refuse_failed(info, text)
-    return by_columns(out)
+    return fortran_order(out)
 
 
 def inv(A: Any) -> Any:
@@ -138,21 +138,21 @@ def check_system(name: str, A: Array, B: Array, left: bool) -> None:
         raise RuntimeError(text.format(name, which, *A.shape[-2:], *B.shape[-2:]))
 
 
-def outer_slope(gB: Any, X: Any, vector: bool, left: bool) -> Any:
+def system_matrix_formula(gB: Any, X: Any, vector: bool, left: bool) -> Any:
     """The gradient of the matrices of a system, from that of the right-hand sides."""
     if vector:
         gB, X = unsqueeze(gB, -1), unsqueeze(X, -1)
     return -(gB @ tr(X)) if left else -(tr(X) @ gB)
 
 
-def solution(A: Array, B: Array, left: bool) -> Array:
+def solve_arrays(A: Array, B: Array, left: bool) -> Array:
     """The X with ``A X = B``, or else ``X A = B``."""
     if left:
         return np.linalg.solve(A, B)
     return np.linalg.solve(A.swapaxes(-1, -2), B.swapaxes(-1, -2)).swapaxes(-1, -2)
 
 
-def solved_of_all(call: Call) -> Any:
+def solve_batched(call: Call) -> Any:
     """`solve` of each sample; vectors as matrices of one column."""
     A, B = call.args["A"], call.args["B"]
     if not is_vector(A.shape, B.shape):
@@ -162,9 +162,11 @@ def solved_of_all(call: Call) -> Any:
 
 
 @hidden_op(
-    A=lambda g, A, out, left: outer_slope(solve(tr(A), g, left=left), out, out.ndim < A.ndim, left),
+    A=lambda g, A, out, left: system_matrix_formula(
+        solve(tr(A), g, left=left), out, out.ndim < A.ndim, left
+    ),
     B=lambda g, A, left: solve(tr(A), g, left=left),
-    node="LinalgSolveExBackward0", batch=solved_of_all,
+    node="LinalgSolveExBackward0", batch=solve_batched,
 )  # fmt: skip
 def solve(A: Array, B: Array, *, left: bool = True) -> Array:
     """The solutions X of ``A X = B``, or of ``X A = B``.
@@ -177,34 +179,34 @@ def solve(A: Array, B: Array, *, left: bool = True) -> Array:
     Raises:
         LinAlgError: for a singular matrix.
     """
-    need_kind("linalg.solve", A, half=False)
-    need_one_dtype(A, B)
+    check_kind("linalg.solve", A, half=False)
+    check_same_dtype(A, B)
     check_matrices("linalg.solve", A)
     vector = is_vector(A.shape, B.shape)
     if not vector:
-        need_ndim("linalg.solve", B, 2)
+        check_ndim("linalg.solve", B, 2)
     B = B[..., None] if vector else B
     check_system("linalg.solve", A, B, left)
     try:
-        X = solution(A, B, left)
+        X = solve_arrays(A, B, left)
     except np.linalg.LinAlgError:
         text = "torch.linalg.solve: {which}The solver failed because the input matrix is singular."
-        refuse_failed(each_or_nan(A, np.linalg.inv, len)[1], text)
+        refuse_failed(per_matrix_or_nan(A, np.linalg.inv, len)[1], text)
         raise
-    return X[..., 0] if vector else by_columns(X)
+    return X[..., 0] if vector else fortran_order(X)
 
 
-def triangle_slopes(
+def solve_triangular_formula(
     g: Any, input: Any, out: Any, upper: bool, left: bool, unitriangular: bool
 ) -> tuple[Any, Any]:
     """The gradients of triangular systems, of whose matrices one triangle counts."""
     gB = solve_triangular(tr(input), g, upper=not upper, left=left, unitriangular=unitriangular)
-    gA, beyond = outer_slope(gB, out, False, left), int(unitriangular)
+    gA, beyond = system_matrix_formula(gB, out, False, left), int(unitriangular)
     return triu(gA, beyond) if upper else tril(gA, -beyond), gB
 
 
 @hidden_op(
-    input=triangle_slopes, B=triangle_slopes, joint=True,
+    input=solve_triangular_formula, B=solve_triangular_formula, joint=True,
     node="LinalgSolveTriangularBackward0", batch=elementwise,
 )  # fmt: skip
 def solve_triangular(
@@ -218,11 +220,11 @@ def solve_triangular(
     """
     check_matrices("linalg.solve_triangular", input)
     check_matrices("linalg.solve_triangular", B, square=False)
-    need_one_dtype(input, B)
+    check_same_dtype(input, B)
     check_system("linalg.solve_triangular", input, B, left)
     beyond = int(unitriangular)
     A = np.triu(input, beyond) if upper else np.tril(input, -beyond)
-    return solution(A + np.eye(A.shape[-1], dtype=A.dtype) if beyond else A, B, left)
+    return solve_arrays(A + np.eye(A.shape[-1], dtype=A.dtype) if beyond else A, B, left)
 
 
 # Factors of matrices: Cholesky, QR, singular values, eigenvalues of symmetric matrices.
@@ -237,7 +239,7 @@ def solve_triangular(
 # Positive definite matrices
 
 
-def cholesky_slope(g: Any, L: Any) -> Any:
+def cholesky_formula(g: Any, L: Any) -> Any:
     """The gradient of a matrix from that of its lower factor, in equal shares to both triangles."""
     middle = tr(L) @ g
     inverse = inverse_or_nan(L)
@@ -264,7 +266,7 @@ def leading_minor(A: Array) -> int:
 
 
 @hidden_op(
-    input=lambda g, out, upper: cholesky_slope(tr(g) if upper else g, tr(out) if upper else out),
+    input=lambda g, out, upper: cholesky_formula(tr(g) if upper else g, tr(out) if upper else out),
     aux=("info",), fields=("L", "info"), node="LinalgCholeskyExBackward0", batch=leading,
 )  # fmt: skip
 def cholesky_ex(
@@ -276,14 +278,14 @@ def cholesky_ex(
     """
     check_matrices("linalg.cholesky", input)
     A = input.swapaxes(-1, -2) if upper else input
-    out, info = each_or_nan(A, lower_factor, leading_minor)
+    out, info = per_matrix_or_nan(A, lower_factor, leading_minor)
     if check_errors:
         text = (
             "linalg.cholesky: {which}The factorization could not be completed because the input is "
             "not positive-definite (the leading minor of order {step} is not positive-definite)."
         )
         refuse_failed(info, text)
-    return by_columns(out.swapaxes(-1, -2) if upper else out), info
+    return fortran_order(out.swapaxes(-1, -2) if upper else out), info
 
 
 def linalg_cholesky(input: Any, *, upper: bool = False) -> Any:
@@ -311,7 +313,7 @@ def cholesky(input: Any, upper: bool = False) -> Any:
 # Orthogonal and triangular factors
 
 
-def square_qr_slope(gQ: Any, gR: Any, Q: Any, R: Any) -> Any:
+def square_qr_formula(gQ: Any, gR: Any, Q: Any, R: Any) -> Any:
     """The gradient of a matrix of no more columns than rows; either gradient may be missing."""
     middle = 0.0
     if gR is not None:
@@ -324,33 +326,33 @@ def square_qr_slope(gQ: Any, gR: Any, Q: Any, R: Any) -> Any:
     return inner @ tr(inverse_or_nan(R))
 
 
-def qr_slope(g: Any, Q: Any, R: Any, form: str) -> Any:
+def qr_formula(g: Any, Q: Any, R: Any, form: str) -> Any:
     """The gradient of `qr`."""
     gQ, gR = g
     rows, columns = Q.shape[-2], R.shape[-1]
     require(form != "r", "qr(): mode='r' has no derivative, since it computes no Q")
     require(form != "complete" or rows <= columns, "qr(): no derivative of a wider complete Q")
     if rows >= columns:
-        return square_qr_slope(gQ, gR, Q, R)
+        return square_qr_formula(gQ, gR, Q, R)
     # The first columns [U | V] of R make Q; the others follow from it.
     along, U, V = R.ndim - 1, R[..., :rows], R[..., rows:]
     if gR is None:
-        return cat_along([square_qr_slope(gQ, None, Q, U), Q @ (V * 0)], along)
+        return cat_along([square_qr_formula(gQ, None, Q, U), Q @ (V * 0)], along)
     gU, gV = gR[..., :rows], gR[..., rows:]
     through = Q @ V @ tr(gV)
     gQ = through if gQ is None else gQ + through
-    return cat_along([square_qr_slope(gQ, gU, Q, U), Q @ gV], along)
+    return cat_along([square_qr_formula(gQ, gU, Q, U), Q @ gV], along)
 
 
-def factors_of_all(call: Call) -> Any:
+def qr_batched(call: Call) -> Any:
     """`qr` of each sample; the factor that is left out is empty."""
     Q, R = leading(call)
     return (Q.expand(call.batch.size, 0) if call.args["form"] == "r" else Q), R
 
 
 @hidden_op(
-    A=qr_slope, results=("Q", "R"), fields=("Q", "R"),
-    node="LinalgQrBackward0", batch=factors_of_all,
+    A=qr_formula, results=("Q", "R"), fields=("Q", "R"),
+    node="LinalgQrBackward0", batch=qr_batched,
 )  # fmt: skip
 def linalg_qr(A: Array, form: str) -> tuple[Array, Array]:
     """The kernel of `qr`."""
@@ -363,7 +365,7 @@ def linalg_qr(A: Array, form: str) -> tuple[Array, Array]:
 # Singular values
 
 
-def differences(values: Any) -> Any:
+def pairwise_differences(values: Any) -> Any:
     """``values_j - values_i``, and 1 on the diagonal."""
     return unsqueeze(values, -2) - unsqueeze(values, -1) + diag_embed(values * 0 + 1)
 
@@ -373,14 +375,14 @@ def off_diagonal(A: Any) -> Any:
     return triu(A, 1) + tril(A, -1)
 
 
-def svd_slope(g: Any, U: Any, S: Any, Vh: Any) -> Any:
+def svd_formula(g: Any, U: Any, S: Any, Vh: Any) -> Any:
     """The gradient of `svd`, any part of which may be missing."""
     gU, gS, gVh = g
     k, m, n = S.shape[-1], U.shape[-2], Vh.shape[-1]
     U, Vh = U[..., :k], Vh[..., :k, :]
     row, column = unsqueeze(S, -2), unsqueeze(S, -1)
     middle = diag_embed(S * 0 if gS is None else gS)
-    gaps = differences(S * S)
+    gaps = pairwise_differences(S * S)
     beyond: Any = 0.0
     if gU is not None:
         gU = gU[..., :k]
@@ -397,7 +399,7 @@ def svd_slope(g: Any, U: Any, S: Any, Vh: Any) -> Any:
     return U @ middle @ Vh + beyond
 
 
-def singular(A: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
+def svd_arrays(A: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
     """Singular values and vectors; all nan for a matrix with an infinity."""
     finite = np.isfinite(A).all((-2, -1))
     if finite.all():
@@ -415,7 +417,7 @@ svd_result = named_tuple("svd", "U", "S", "V")
 
 
 @hidden_op(
-    A=svd_slope, results=("U", "S", "Vh"), fields=("U", "S", "Vh"),
+    A=svd_formula, results=("U", "S", "Vh"), fields=("U", "S", "Vh"),
     node="LinalgSvdBackward0", batch=leading,
 )  # fmt: skip
 def linalg_svd(A: Array, full_matrices: bool = True) -> tuple[Array, Array, Array]:
@@ -429,7 +431,7 @@ def linalg_svd(A: Array, full_matrices: bool = True) -> tuple[Array, Array, Arra
         LinAlgError: for a matrix with a nan.
     """
     check_matrices("linalg.svd", A, square=False)
-    return singular(A, full_matrices)
+    return svd_arrays(A, full_matrices)
 
 
 def svdvals(A: Any) -> Any:
@@ -445,7 +447,7 @@ def svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
         some: whether U and V have min(m, n) columns only.
         compute_uv: False for zeros in place of both.
     """
-    need_ndim("linalg.svd", input, 2)
+    check_ndim("linalg.svd", input, 2)
     U, S, Vh = linalg_svd(input, not some)
     if not compute_uv:
         U, Vh = (part.new_zeros(part.shape) for part in (U, Vh))
@@ -455,18 +457,18 @@ def svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
 # Eigenvalues of symmetric matrices
 
 
-def eigh_slope(g: Any, values: Any, vectors: Any) -> Any:
+def eigh_formula(g: Any, values: Any, vectors: Any) -> Any:
     """The gradient of `eigh`, either part of which may be missing."""
     gL, gV = g
     middle = diag_embed(values * 0 if gL is None else gL)
     if gV is not None:
         turn = tr(vectors) @ gV
-        middle = middle + 0.5 * (turn - tr(turn)) / differences(values)
+        middle = middle + 0.5 * (turn - tr(turn)) / pairwise_differences(values)
     return vectors @ middle @ tr(vectors)
 
 
 @hidden_op(
-    input=eigh_slope, results=("values", "vectors"), fields=("eigenvalues", "eigenvectors"),
+    input=eigh_formula, results=("values", "vectors"), fields=("eigenvalues", "eigenvectors"),
     node="LinalgEighBackward0", batch=leading,
 )  # fmt: skip
 def eigh(input: Array, UPLO: str = "L") -> tuple[Array, Array]:
@@ -493,7 +495,7 @@ def eigvalsh(input: Any, UPLO: str = "L") -> Any:
 # Determinants of square matrices, and their logarithms.
 
 
-def det_slope(g: Any, input: Any, out: Any) -> Any:
+def det_formula(g: Any, input: Any, out: Any) -> Any:
     """The gradient of determinants: by the inverses, or by the cofactors of singular matrices."""
     g = unsqueeze(unsqueeze(g, -1), -1)
     size = input.shape[-1]
@@ -512,7 +514,7 @@ def orientation(U: Array, Vh: Array) -> Array:
     return np.sign(np.linalg.det(U) * np.linalg.det(Vh))
 
 
-@op(input=det_slope, node="LinalgDetBackward0", batch=leading)
+@op(input=det_formula, node="LinalgDetBackward0", batch=leading)
 def det(input: Array) -> Array:
     """The determinants of square matrices, ``(..., n, n)``."""
     check_matrices("linalg.det", input)
@@ -564,8 +566,8 @@ def logdet(input: Any) -> Any:
 PANEL = 16  # columns that are eliminated before the rest of the matrix follows
 
 
-def eliminated_matrix(work: Array, pivots: Array) -> int:
-    """`eliminated` for one matrix, in place; writes ``pivots`` and returns the first zero pivot."""
+def eliminate_matrix(work: Array, pivots: Array) -> int:
+    """`eliminate` for one matrix, in place; writes ``pivots`` and returns the first zero pivot."""
     steps, info = len(pivots), 0
     for start in range(0, steps, PANEL):
         stop = min(start + PANEL, steps)
@@ -592,7 +594,7 @@ def eliminated_matrix(work: Array, pivots: Array) -> int:
     return info
 
 
-def eliminated(A: Array) -> tuple[Array, Array, Array]:
+def eliminate(A: Array) -> tuple[Array, Array, Array]:
     """Both factors in one matrix, the rows exchanged (from 1), and the first zero pivot or 0."""
     shape, (m, n) = A.shape[:-2], A.shape[-2:]
     work = np.array(A, order="C").reshape(-1, m, n)
@@ -601,7 +603,7 @@ def eliminated(A: Array) -> tuple[Array, Array, Array]:
     info, each = np.zeros(len(work), np.int32), np.arange(len(work))
     alone = len(work) == 1
     if alone:
-        info[0] = eliminated_matrix(work[0], pivots[0])
+        info[0] = eliminate_matrix(work[0], pivots[0])
     for k in range(0 if alone else steps):
         best = k + np.argmax(np.abs(work[:, k:, k]), 1)
         pivots[:, k] = best + 1
@@ -614,7 +616,7 @@ def eliminated(A: Array) -> tuple[Array, Array, Array]:
     return work.reshape(A.shape), pivots.reshape(*shape, steps), info.reshape(shape)
 
 
-def lu_slope(g: Any, out: Any, pivots: Any) -> Any:
+def lu_factor_formula(g: Any, out: Any, pivots: Any) -> Any:
     """The gradient of a matrix from that of both factors in one."""
     (m, n), ndim = out.shape[-2:], out.ndim
     k = min(m, n)
@@ -648,13 +650,13 @@ def exchanges(pivots: Array, like: Array) -> Array:
     return P.reshape(*pivots.shape[:-1], m, m)
 
 
-@hidden_op(A=lu_slope, aux=("pivots",), node="LinalgLuFactorExBackward0", batch=leading)
+@hidden_op(A=lu_factor_formula, aux=("pivots",), node="LinalgLuFactorExBackward0", batch=leading)
 def linalg_lu_factor(A: Array, pivot: bool) -> tuple[Array, Array]:
     """The kernel of `lu_factor`."""
-    need_ndim("lu_factor", A, 2)
+    check_ndim("lu_factor", A, 2)
     check_matrices("torch.lu_factor", A, square=False)
     require(pivot, "linalg.lu_factor: LU without pivoting is not implemented on the CPU")
-    out, pivots, info = eliminated(A)
+    out, pivots, info = eliminate(A)
     refuse_failed(info, "linalg.lu_factor: {which}U[{step},{step}] is zero", RuntimeError)
     return out, pivots
 
@@ -663,7 +665,7 @@ lu_factor_result = named_tuple("linalg_lu_factor", "LU", "pivots")
 unpack_result = named_tuple("lu_unpack", "P", "L", "U")
 
 
-def unpacked_slope(g: Any, input: Any) -> Any:
+def lu_unpack_formula(g: Any, input: Any) -> Any:
     """The gradient of a matrix that holds both factors; either may be missing."""
     gL, gU = g
     k = min(input.shape[-2], input.shape[-1])
@@ -675,7 +677,7 @@ def unpacked_slope(g: Any, input: Any) -> Any:
     return out
 
 
-@hidden_op(input=unpacked_slope, results=("L", "U"), node="LuUnpackBackward0", batch=leading)
+@hidden_op(input=lu_unpack_formula, results=("L", "U"), node="LuUnpackBackward0", batch=leading)
 def unpacked(input: Array) -> tuple[Array, Array]:
     """Both factors of a matrix that holds them."""
     k = min(input.shape[-2:])
@@ -716,13 +718,13 @@ def matrix_norm(
     Raises:
         RuntimeError: for any other ``ord``, or without matrices.
     """
-    need_ndim("linalg.matrix_norm", input, 2)
+    check_ndim("linalg.matrix_norm", input, 2)
     input = input if dtype is None else convert(input, dtypes.as_dtype(dtype))
     if ord == "fro":
         return vector_norm(input, 2, dim, keepdim)
     rows, columns = normal_dims(dim, input.ndim)
     if ord in ("nuc", 2, -2):
-        need_kind("linalg.matrix_norm", input._array, half=False)
+        check_kind("linalg.matrix_norm", input._array, half=False)
         values = svdvals(movedim(input, (rows, columns), (-2, -1)))
         out = values.sum(-1) if ord == "nuc" else (amax if ord > 0 else amin)(values, -1)
         kept = [1 if d in (rows, columns) else n for d, n in enumerate(input.shape)]
@@ -742,7 +744,7 @@ def norm(
     if ord is None:
         return vector_norm(input, 2, dim, keepdim, dtype=dtype)
     if dim is None:
-        need_ndim("linalg.norm", input, 1, 2)
+        check_ndim("linalg.norm", input, 1, 2)
     pair = input.ndim == 2 if dim is None else not isinstance(dim, int) and len(dim) == 2
     if pair or isinstance(ord, str):
         return matrix_norm(input, ord, (0, 1) if dim is None else dim, keepdim, dtype=dtype)  # type: ignore[arg-type]
@@ -778,13 +780,13 @@ def torch_norm(
     return vector_norm(input, 2 if p == "fro" or p is None else p, dim, keepdim, dtype=dtype)
 
 
-PUBLIC["norm"] = named(torch_norm, "norm")
+PUBLIC["norm"] = rename(torch_norm, "norm")
 
 
 # Pseudoinverses, least squares, ranks and condition numbers.
 
 
-def counted(S: Array, A: Array, atol: Any, rtol: Any) -> Array:
+def counts_as_nonzero(S: Array, A: Array, atol: Any, rtol: Any) -> Array:
     """Which singular values of matrices count as not zero; the defaults are those of `pinv`."""
     low, share = (t._array[..., None] if isinstance(t, Tensor) else t for t in (atol, rtol))
     if share is None:
@@ -797,7 +799,7 @@ def counted(S: Array, A: Array, atol: Any, rtol: Any) -> Array:
 # The pseudoinverse
 
 
-def pinv_slope(g: Any, input: Any, out: Any) -> Any:
+def pinv_formula(g: Any, input: Any, out: Any) -> Any:
     """The gradient of matrices from that of their pseudoinverses, whose rank must not change."""
     A, P = input, out
     gt, Pt = tr(g), tr(P)
@@ -810,19 +812,19 @@ def pinv_slope(g: Any, input: Any, out: Any) -> Any:
     return -tr(K @ P) + (gt - A @ K) @ P @ Pt + PtK - (PtK @ P) @ A
 
 
-@hidden_op(input=pinv_slope, node="LinalgPinvBackward0", batch=leading)
+@hidden_op(input=pinv_formula, node="LinalgPinvBackward0", batch=leading)
 def pseudoinverse(input: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
     """The kernel of `pinv`."""
-    need_ndim("linalg.pinv", input, 2)
+    check_ndim("linalg.pinv", input, 2)
     require(input.dtype.char in "fd", "linalg.pinv(): expected single or double precision")
     if hermitian:
         check_matrices("linalg.pinv", input)
         S, V = np.linalg.eigh(input)
         U, size = V, np.abs(S)
     else:
-        U, S, Vh = singular(input, False)
+        U, S, Vh = svd_arrays(input, False)
         V, size = Vh.swapaxes(-1, -2), S
-    kept = counted(size, input, atol, rtol)
+    kept = counts_as_nonzero(size, input, atol, rtol)
     inverse = np.where(kept, 1 / np.where(kept, S, 1), 0).astype(input.dtype)
     return (V * inverse[..., None, :]) @ U.swapaxes(-1, -2)
 
@@ -850,7 +852,7 @@ def pinverse(input: Any, rcond: float = 1e-15) -> Any:
 # Least squares
 
 
-def lstsq_slopes(g: Any, input: Any, other: Any, solution: Any) -> tuple[Any, Any]:
+def lstsq_formula(g: Any, input: Any, other: Any, solution: Any) -> tuple[Any, Any]:
     """The gradients of both sides of ``A X = B``; of the solution and the residuals."""
     (gX, gr), A, B, X = g, input, other, solution
     P = pinv(A) if isinstance(A, Tensor) else pseudoinverse(A, None, None, False)
@@ -859,11 +861,11 @@ def lstsq_slopes(g: Any, input: Any, other: Any, solution: Any) -> tuple[Any, An
         off = 2 * (A @ X - B) * unsqueeze(gr, -2)
         gA, gB, through = off @ tr(X), -off, tr(A) @ off
     gX = through if gX is None else gX + through
-    return gA + pinv_slope(gX @ tr(B), A, P), gB + tr(P) @ gX
+    return gA + pinv_formula(gX @ tr(B), A, P), gB + tr(P) @ gX
 
 
 @hidden_op(
-    input=lstsq_slopes, other=lstsq_slopes, joint=True, results=("solution", "residuals"),
+    input=lstsq_formula, other=lstsq_formula, joint=True, results=("solution", "residuals"),
     node="LinalgLstsqBackward0",
 )  # fmt: skip
 def least_squares(input: Array, other: Array, atol: Any, rtol: Any) -> tuple[Array, Array]:
@@ -885,7 +887,7 @@ PADE = (64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796
 REACH = 5.371920351148152
 
 
-def exponential_slope(g: Any, input: Any) -> Any:
+def matrix_exp_formula(g: Any, input: Any) -> Any:
     """The gradient: a block of the exponential of a matrix twice as large."""
     n, A = input.shape[-1], tr(input)
     last, row = A.ndim - 1, A.ndim - 2
@@ -893,7 +895,7 @@ def exponential_slope(g: Any, input: Any) -> Any:
     return linalg_matrix_exp(cat_along([top, bottom], row))[..., :n, n:]
 
 
-@hidden_op(input=exponential_slope, batch=leading, wide=True)
+@hidden_op(input=matrix_exp_formula, batch=leading, wide=True)
 def linalg_matrix_exp(input: Array) -> Array:
     """The exponential of square matrices, ``(..., n, n)``.
 
@@ -923,7 +925,7 @@ def matrix_exp(input: Any) -> Any:
     return linalg_matrix_exp(input)
 
 
-def cholesky_solve_slopes(g: Any, input2: Any, out: Any, upper: bool) -> tuple[Any, Any]:
+def cholesky_solve_formula(g: Any, input2: Any, out: Any, upper: bool) -> tuple[Any, Any]:
     """The gradients; a factor's from the symmetric one of its product with its transpose."""
     first = cholesky_solve(g, input2, upper)
     common = first @ tr(out)
@@ -931,7 +933,7 @@ def cholesky_solve_slopes(g: Any, input2: Any, out: Any, upper: bool) -> tuple[A
     return first, -(input2 @ common) if upper else -(common @ input2)
 
 
-@op(input=cholesky_solve_slopes, input2=cholesky_solve_slopes, joint=True, batch=elementwise)
+@op(input=cholesky_solve_formula, input2=cholesky_solve_formula, joint=True, batch=elementwise)
 def cholesky_solve(input: Array, input2: Array, upper: bool = False) -> Array:
     """The solutions X of ``A X = input`` for A with the Cholesky factor ``input2``.
 
@@ -940,8 +942,8 @@ def cholesky_solve(input: Array, input2: Array, upper: bool = False) -> Array:
         input2: ``(..., n, n)``, of which one triangle is looked at.
         upper: whether that is the upper one.
     """
-    need_ndim("cholesky_solve", input, 2)
-    need_one_dtype(input, input2)
+    check_ndim("cholesky_solve", input, 2)
+    check_same_dtype(input, input2)
     check_matrices("cholesky_solve", input2)
     check_system("cholesky_solve", input2, input, True)
     L = np.triu(input2).swapaxes(-1, -2) if upper else np.tril(input2)

@@ -6,35 +6,35 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import ABSENT, by_own_names
+from nanotorch._core.arguments import ABSENT, call_by_own_names
 from nanotorch._core.batched import (
     Batch,
     Call,
-    everything,
-    in_line,
+    align_dims,
+    all_values,
     leading,
     one_by_one,
     under_vmap,
 )
-from nanotorch._core.call_site import about_range, wrote
+from nanotorch._core.call_site import count_write, describe_range
 from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import Edge, make_view
-from nanotorch._core.layout import own_dim
+from nanotorch._core.layout import existing_dim
 from nanotorch._core.op import OPS, Array, hidden_op, method, new_node, op
 from nanotorch._core.out import Out
 from nanotorch._core.sums import OF_BLAS, sum_rows
 from nanotorch._core.tensor import Tensor, observers, wrap
 from nanotorch.ops.arguments import (
-    need_one_dtype,
-    need_tensors,
-    number_in,
-    tensors_given,
-    unsupported,
+    check_first_tensors,
+    check_same_dtype,
+    check_tensors,
+    number_as,
+    unsupported_dtype,
 )
 from nanotorch.ops.creation import contiguous
 from nanotorch.ops.gathering import CHUNK, add_rows, gather_backward
-from nanotorch.ops.joining import cannot_expand, common_shape, expand_to
+from nanotorch.ops.joining import common_shape, expand_error, expand_to
 from nanotorch.ops.reduction import sum_along
 from nanotorch.ops.shape import reshape, squeeze_one, t, transpose, unsafe_view, unsqueeze, view_in
 
@@ -49,7 +49,7 @@ def product(a: Array, b: Array, name: str = "addmm_impl_cpu_") -> Array:
     if kind in OF_BLAS and a.ndim == 2 and a.shape[1] != 1:
         return a.dot(b)
     if kind.kind == "b":
-        raise unsupported(name, a)
+        raise unsupported_dtype(name, a)
     if a.ndim > 2:
         return np.matmul(a, b)
     if a.ndim == 2 and a.shape[1] == 1:
@@ -72,15 +72,15 @@ def check_mm(name: str, a: Array, b: Array) -> None:
         )
 
 
-def across(a: Any, b: Any, strides: tuple[int, ...]) -> Any:
+def ordered_product(a: Any, b: Any, strides: tuple[int, ...]) -> Any:
     """``a @ b`` in memory order of the matrix whose ``strides`` are given."""
     return t(mm(t(b), t(a))) if strides[0] < strides[1] else mm(a, b)
 
 
 @op(
-    input=lambda g, mat2, input_strides: across(g, t(mat2), input_strides),
-    mat2=lambda g, input, mat2_strides: across(t(input), g, mat2_strides),
-    batch=lambda call: products_of_all(call, check_mm, "mm"),
+    input=lambda g, mat2, input_strides: ordered_product(g, t(mat2), input_strides),
+    mat2=lambda g, input, mat2_strides: ordered_product(t(input), g, mat2_strides),
+    batch=lambda call: products_batched(call, check_mm, "mm"),
     wide=True,
 )
 def mm(input: Array, mat2: Array) -> Array:
@@ -109,13 +109,13 @@ def check_mv(mat: Array, vec: Array) -> None:
     if m != vec.shape[0]:
         raise RuntimeError(f"size mismatch, got input ({n}), mat ({n}x{m}), vec ({vec.shape[0]})")
     told = "addmv input tensors must have the same dtype, but got {}, {}, and {}"
-    need_one_dtype(vec, mat, vec, text=told)
+    check_same_dtype(vec, mat, vec, text=told)
 
 
 @op(
     input=lambda g, vec: reshape(g, (-1, 1)) * vec,
     vec=lambda g, input: mv(t(input), g),
-    batch=lambda call: matrices_by_vectors(call),
+    batch=lambda call: mv_batched(call),
     wide=True,
 )
 def mv(input: Array, vec: Array) -> Array:
@@ -128,7 +128,9 @@ def check_vectors(a: Array, b: Array) -> None:
     """Refuse what is no pair of vectors of one length and dtype, in PyTorch's words."""
     if a.ndim != 1 or b.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
-    need_one_dtype(a, b, text="dot : expected both vectors to have same dtype, but found {} and {}")
+    check_same_dtype(
+        a, b, text="dot : expected both vectors to have same dtype, but found {} and {}"
+    )
     if a.size != b.size:
         raise RuntimeError(
             f"inconsistent tensor size, expected tensor [{a.size}] and src [{b.size}] to have the "
@@ -139,7 +141,7 @@ def check_vectors(a: Array, b: Array) -> None:
 @op(
     input=lambda g, tensor: g * tensor,
     tensor=lambda g, input: g * input,
-    batch=lambda call: vectors_by_vectors(call),
+    batch=lambda call: dot_batched(call),
     wide=True,
 )
 def dot(input: Array, tensor: Array) -> Array:
@@ -164,14 +166,14 @@ def check_bmm(a: Array, b: Array, kernel: str = "bmm") -> None:
     # PyTorch has one kernel for small matrices, and another for all others.
     small = a.shape[1] * a.shape[2] * b.shape[2] < 400
     if a.dtype.kind == "b" and (a.dtype == b.dtype or small):
-        raise unsupported(kernel if small else "addmm_impl_cpu_", a)
-    need_one_dtype(*((a, b) if small else (b, a)))
+        raise unsupported_dtype(kernel if small else "addmm_impl_cpu_", a)
+    check_same_dtype(*((a, b) if small else (b, a)))
 
 
 @op(
     input=lambda g, mat2: bmm(g, transpose(mat2, 1, 2)),
     mat2=lambda g, input: bmm(transpose(input, 1, 2), g),
-    batch=lambda call: products_of_all(call, check_bmm),
+    batch=lambda call: products_batched(call, check_bmm),
     wide=True,
 )
 def bmm(input: Array, mat2: Array) -> Array:
@@ -192,7 +194,7 @@ def is_repeated(a: Array) -> bool:
     input=lambda g, mat2: products_of_samples(g, transpose(mat2, 1, 2)),
     mat2=lambda g, input: products_of_samples(transpose(input, 1, 2), g),
     node="BmmBackward0",
-    batch=lambda call: products_of_all(call, check_bmm),
+    batch=lambda call: products_batched(call, check_bmm),
     wide=True,
 )
 def products_of_samples(input: Array, mat2: Array) -> Array:
@@ -210,7 +212,7 @@ def products_of_samples(input: Array, mat2: Array) -> Array:
     return np.matmul(input, mat2)
 
 
-def products_of_all(call: Call, check: Any, *named: str) -> Any:
+def products_batched(call: Call, check: Any, *named: str) -> Any:
     """The products of two matrices, or batches of them, of each sample."""
     first, second = call.op.inputs[-2:]
     check(*named, call.args[first]._array, call.args[second]._array)
@@ -219,7 +221,7 @@ def products_of_all(call: Call, check: Any, *named: str) -> Any:
     return products_of_samples(a, b) if each else matmul(a, b)
 
 
-def matrices_by_vectors(call: Call) -> Any:
+def mv_batched(call: Call) -> Any:
     """The products of a matrix and a vector of each sample."""
     matrix, vector = call.args["input"], call.args["vec"]
     check_mv(matrix._array, vector._array)
@@ -230,7 +232,7 @@ def matrices_by_vectors(call: Call) -> Any:
     return squeeze_one(matmul(call.whole("input"), unsqueeze(call.whole("vec"), -1)), -1)
 
 
-def vectors_by_vectors(call: Call) -> Any:
+def dot_batched(call: Call) -> Any:
     """The products of two vectors of each sample."""
     first, second = call.op.inputs
     check_vectors(call.args[first]._array, call.args[second]._array)
@@ -255,7 +257,7 @@ def squeeze_fresh(input: Array) -> Array:
     return input[0]
 
 
-def folds(larger: Tensor, smaller: Tensor, mirrored: bool) -> bool:
+def should_fold(larger: Tensor, smaller: Tensor, mirrored: bool) -> bool:
     """Whether to multiply a batch by a matrix or vector as one large matrix.
 
     Then the gradient of the smaller operand needs no copy for each matrix of the batch. If the
@@ -277,7 +279,7 @@ def folds(larger: Tensor, smaller: Tensor, mirrored: bool) -> bool:
     return True
 
 
-def folded(larger: Tensor, smaller: Tensor, mirrored: bool) -> Tensor:
+def folded_product(larger: Tensor, smaller: Tensor, mirrored: bool) -> Tensor:
     """The product of a batch and a matrix or vector, as one large matrix."""
     shape = larger._array.shape
     flat = reshape(larger, (math.prod(shape[:-1]), shape[-1]))
@@ -288,7 +290,7 @@ def folded(larger: Tensor, smaller: Tensor, mirrored: bool) -> Tensor:
     return contiguous(transpose(out, -2, -1)) if mirrored else out
 
 
-def batched(a: Tensor, b: Tensor) -> Tensor:
+def broadcast_product(a: Tensor, b: Tensor) -> Tensor:
     """The product of two batches, which broadcast."""
     left, right = a._array.shape, b._array.shape
     rows, inner = (left[-2], left[-1]) if len(left) > 1 else (1, left[0])
@@ -319,11 +321,11 @@ def matmul(input: Any, other: Any = ABSENT, **named: Any) -> Any:
         RuntimeError: for 0-d tensors, sizes that do not fit, different dtypes.
     """
     if named:
-        return by_own_names(matmul, named, input=input, other=other)
+        return call_by_own_names(matmul, named, input=input, other=other)
     if isinstance(input, np.ndarray):  # a call by a formula
         return np.matmul(input, other)
     if not (isinstance(input, Tensor) and isinstance(other, Tensor)):
-        tensors_given("matmul", input=input, other=other)
+        check_first_tensors("matmul", input=input, other=other)
     a, b = input._array.ndim, other._array.ndim
     if a == 2:
         if b == 2:
@@ -342,9 +344,9 @@ def matmul(input: Any, other: Any = ABSENT, **named: Any) -> Any:
         return row
     mirrored = b > a
     larger, smaller = (transpose(other, -2, -1), input) if mirrored else (input, other)
-    if folds(larger, smaller, mirrored):
-        return folded(larger, smaller, mirrored)
-    return batched(input, other)
+    if should_fold(larger, smaller, mirrored):
+        return folded_product(larger, smaller, mirrored)
+    return broadcast_product(input, other)
 
 
 @method(public=False)
@@ -365,21 +367,21 @@ def matmul_operator(self: Tensor, other: Any) -> Any:
 # A product added to a tensor: `addmm` and its kin, and `linear`.
 
 
-def scaled(value: Any, factor: Number) -> Any:
+def scale_array(value: Any, factor: Number) -> Any:
     """``value * factor`` in the dtype of ``value``; of half precision by any number."""
     if factor == 1:
         return value
     if isinstance(value, np.ndarray) and value.dtype != np.float16:
-        factor = number_in(factor, value.dtype)
+        factor = number_as(factor, value.dtype)
     return value * factor
 
 
-def share(product: Array, alpha: Number) -> Array:
+def scale_product(product: Array, alpha: Number) -> Array:
     """``alpha * product``; as in BLAS, 0 times nan or inf is 0."""
-    return np.zeros_like(product) if alpha == 0 else scaled(product, alpha)
+    return np.zeros_like(product) if alpha == 0 else scale_array(product, alpha)
 
 
-def added(out: Array, input: Array, beta: Number) -> Array:
+def add_scaled(out: Array, input: Array, beta: Number) -> Array:
     """``out + beta * input``, in the memory of ``out``; as in BLAS, 0 times nan or inf is 0."""
     try:
         if beta == 1:
@@ -387,49 +389,53 @@ def added(out: Array, input: Array, beta: Number) -> Array:
         if beta == 0:
             np.broadcast_to(input, out.shape)
         else:
-            np.add(out, scaled(input, beta), out)
+            np.add(out, scale_array(input, beta), out)
     except ValueError:
-        raise cannot_expand(input.shape, out.shape, input.dtype) from None
+        raise expand_error(input.shape, out.shape, input.dtype) from None
     return out
 
 
-def added_of_all(call: Call, product: Any) -> Any:
+def addmm_batched(call: Call, product: Any) -> Any:
     """``beta * input + alpha * product`` of each sample; in place if that was asked for."""
     alpha, beta = call.args["alpha"], call.args["beta"]
-    out, own = scaled(product, alpha), call.args["input"]._array
+    out, own = scale_array(product, alpha), call.args["input"]._array
     if not any(call.is_batched(name) for name in call.op.inputs[1:]):
         out = unsqueeze(out, 0)
     wanted = out._array.shape[1:]
     if own.ndim > len(wanted) or any(
         n not in (1, m) for n, m in zip(reversed(own.shape), reversed(wanted), strict=False)
     ):
-        raise cannot_expand(own.shape, wanted, own.dtype)
+        raise expand_error(own.shape, wanted, own.dtype)
     if beta != 0:
         input = call.whole("input")
         if call.is_batched("input"):
-            input = in_line(input, own.ndim, len(wanted))
-        out = out + scaled(input, beta)
+            input = align_dims(input, own.ndim, len(wanted))
+        out = out + scale_array(input, beta)
     out = expand_to(out, (call.batch.size, *wanted))
     return call.whole("input").copy_(out) if call.inplace else out
 
 
 def check_dtypes(input: Array, mat1: Array, mat2: Array) -> None:
     """Refuse operands of different dtypes."""
-    need_one_dtype(input, mat2, text="self and mat2 must have the same dtype, but got {} and {}")
-    need_one_dtype(mat1, mat2, text="mat1 and mat2 must have the same dtype, but got {} and {}")
+    check_same_dtype(input, mat2, text="self and mat2 must have the same dtype, but got {} and {}")
+    check_same_dtype(mat1, mat2, text="mat1 and mat2 must have the same dtype, but got {} and {}")
 
 
 ADDED: dict[str, Any] = {
-    "input": lambda g, beta: scaled(g, beta),
+    "input": lambda g, beta: scale_array(g, beta),
     "inplace": True, "overlap": True, "wide": True,
 }  # fmt: skip
 
 
 @op(
     **ADDED,
-    mat1=lambda g, mat2, mat1_strides, alpha: scaled(across(g, t(mat2), mat1_strides), alpha),
-    mat2=lambda g, mat1, mat2_strides, alpha: scaled(across(t(mat1), g, mat2_strides), alpha),
-    batch=lambda call: added_of_all(call, products_of_all(call, check_mm, "addmm")),
+    mat1=lambda g, mat2, mat1_strides, alpha: scale_array(
+        ordered_product(g, t(mat2), mat1_strides), alpha
+    ),
+    mat2=lambda g, mat1, mat2_strides, alpha: scale_array(
+        ordered_product(t(mat1), g, mat2_strides), alpha
+    ),
+    batch=lambda call: addmm_batched(call, products_batched(call, check_mm, "addmm")),
 )
 def addmm(input: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
     """``beta * input + alpha * mat1 @ mat2``; ``input`` broadcasts.
@@ -443,38 +449,38 @@ def addmm(input: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Nu
         check_mm("addmm", mat1, mat2)
     out = product(mat1, mat2)
     if alpha != 1:
-        out = share(out, alpha)
-    return added(out, input, beta)
+        out = scale_product(out, alpha)
+    return add_scaled(out, input, beta)
 
 
 @op(
     **ADDED,
-    batch1=lambda g, batch2, alpha: scaled(bmm(g, transpose(batch2, 1, 2)), alpha),
-    batch2=lambda g, batch1, alpha: scaled(bmm(transpose(batch1, 1, 2), g), alpha),
-    batch=lambda call: added_of_all(call, products_of_all(call, check_bmm)),
+    batch1=lambda g, batch2, alpha: scale_array(bmm(g, transpose(batch2, 1, 2)), alpha),
+    batch2=lambda g, batch1, alpha: scale_array(bmm(transpose(batch1, 1, 2), g), alpha),
+    batch=lambda call: addmm_batched(call, products_batched(call, check_bmm)),
 )
 def baddbmm(
     input: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1
 ) -> Array:
     """``beta * input + alpha * bmm(batch1, batch2)``; ``input`` broadcasts."""
     check_ndims((batch1, 0), (batch1, 1), (batch2, 2))
-    need_one_dtype(input, batch1)
+    check_same_dtype(input, batch1)
     check_bmm(batch1, batch2, "baddbmm")
-    return added(scaled(product(batch1, batch2), alpha), input, beta)
+    return add_scaled(scale_array(product(batch1, batch2), alpha), input, beta)
 
 
 def check_ndims(*asked: tuple[Array, int]) -> None:
     """Raise the error of PyTorch's `size(dim)` for arrays that lack the dimension."""
     for a, dim in asked:
-        own_dim(dim, a.ndim)
+        existing_dim(dim, a.ndim)
 
 
-def each(g: Any, count: int) -> Any:
+def repeat_for_batch(g: Any, count: int) -> Any:
     """``g`` for each matrix of a batch."""
     return expand_to(unsqueeze(g, 0), (count, *g.shape))
 
 
-def unfold(node: Any) -> None:
+def unfold_layer(node: Any) -> None:
     """Turn the node of `layer` into PyTorch's nodes: `addmm`, and `t` for the weight.
 
     If the input is no matrix, two nodes more: a `view` of the input as a matrix before `addmm`, and
@@ -498,10 +504,10 @@ def unfold(node: Any) -> None:
     held = node._saved
     if isinstance(held, tuple):
         matrix, *values, mat1, kept = held
-        mat2 = kept and (as_it_was(kept, matrix.T, (t, (), None), edge), kept[1])
+        mat2 = kept and (saved_view(kept, matrix.T, (t, (), None), edge), kept[1])
         if mat1 and not matrices:
-            rows = rows_of(values[0])
-            mat1 = as_it_was(mat1, rows, (view_in, (rows.shape,), None), input), mat1[1]
+            rows = as_rows(values[0])
+            mat1 = saved_view(mat1, rows, (view_in, (rows.shape,), None), input), mat1[1]
         named = {"mat1": mat1, "mat2": mat2}
         named |= {"mat1_strides": (1, 0), "mat2_strides": (0, 1), "alpha": 1, "beta": 1}
         held = tuple([named[name] for name, _ in after.op.recipe])
@@ -516,7 +522,7 @@ def unfold(node: Any) -> None:
     node._edges, node.__class__ = ((after, 0),), type(new_node("unsafe_view", node))
 
 
-def as_it_was(saved: tuple[Tensor, int], array: Array, step: Any, edge: Edge) -> Tensor:
+def saved_view(saved: tuple[Tensor, int], array: Array, step: Any, edge: Edge) -> Tensor:
     """The view that `addmm` would have saved: of a saved tensor, at the saved version."""
     source, version = saved
     out = wrap(array)
@@ -538,7 +544,7 @@ def as_it_was(saved: tuple[Tensor, int], array: Array, step: Any, edge: Edge) ->
     # `matrix`, the weight's array at the forward pass.
     input=lambda g, weight, matrix: product(g, matrix),
     weight=lambda g, input: product(g.T, input),
-    method=False, public=False, node="AddmmBackward0", unfold=unfold, one_step=True,
+    method=False, public=False, node="AddmmBackward0", unfold=unfold_layer, one_step=True,
 )  # fmt: skip
 def layer(bias: Array, input: Array, weight: Array, matrix: Any) -> Array:
     """``input @ weight.T + bias`` of matrices that fit.
@@ -553,21 +559,21 @@ def layer(bias: Array, input: Array, weight: Array, matrix: Any) -> Array:
 layer_kernel = OPS["layer"].kernel
 
 
-def rows_of(x: Array) -> Array:
+def as_rows(x: Array) -> Array:
     """An array as a matrix, whose rows are the array's last dimension."""
     return x.reshape(-1, x.shape[-1])
 
 
-def rows_in(x: Array, like: Array) -> Array:
-    """A matrix with the dimensions of ``like`` before its last one: undoes `rows_of`."""
+def from_rows(x: Array, like: Array) -> Array:
+    """A matrix with the dimensions of ``like`` before its last one: undoes `as_rows`."""
     return x.reshape(*like.shape[:-1], x.shape[1])
 
 
 @op(
-    bias=lambda g: sum_rows(rows_of(g)),
-    input=lambda g, weight, matrix: rows_in(product(rows_of(g), matrix), g),
-    weight=lambda g, input, rows: product(rows_of(g).T, rows_of(rows)),
-    method=False, public=False, node="UnsafeViewBackward0", unfold=unfold, one_step=True,
+    bias=lambda g: sum_rows(as_rows(g)),
+    input=lambda g, weight, matrix: from_rows(product(as_rows(g), matrix), g),
+    weight=lambda g, input, rows: product(as_rows(g).T, as_rows(rows)),
+    method=False, public=False, node="UnsafeViewBackward0", unfold=unfold_layer, one_step=True,
 )  # fmt: skip
 def layer_of_rows(bias: Array, input: Array, weight: Array, matrix: Any, rows: Any) -> Array:
     """`layer` for an input with more dimensions, which is contiguous.
@@ -576,7 +582,7 @@ def layer_of_rows(bias: Array, input: Array, weight: Array, matrix: Any, rows: A
         rows: the input's array, for the weight's gradient. PyTorch saves a view of the input here,
             so a later ``input.data = ...`` has no effect on the gradient.
     """
-    return rows_in(layer_kernel(bias, rows_of(input), weight, matrix), input)
+    return from_rows(layer_kernel(bias, as_rows(input), weight, matrix), input)
 
 
 def add_product(bias: Tensor, mat1: Tensor, mat2: Tensor) -> Tensor:
@@ -591,7 +597,7 @@ def add_product(bias: Tensor, mat1: Tensor, mat2: Tensor) -> Tensor:
 LINEAR_OUT = Out("linear", strict=True)
 
 
-def linear_of_all(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
+def linear_batched(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
     """`linear` of each sample. It adds the bias out of place: the samples may share one product
     and have different biases."""
     given = dict(zip(("input", "weight", "bias"), args, strict=False)) | kwargs
@@ -600,7 +606,7 @@ def linear_of_all(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
     return out if bias is None else out + bias
 
 
-@under_vmap(linear_of_all)
+@under_vmap(linear_batched)
 def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Tensor:
     """``input @ weight.T + bias``.
 
@@ -610,7 +616,7 @@ def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Ten
     if out is not None:
         return LINEAR_OUT.fill(linear, out, (input, weight, bias), {})
     if not (isinstance(input, Tensor) and isinstance(weight, Tensor)):
-        need_tensors(input, weight)
+        check_tensors(input, weight)
     x, matrix = input._array, weight._array
     if (
         isinstance(bias, Tensor)
@@ -655,7 +661,7 @@ def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Ten
 def check_indices(name: str, indices: Array) -> None:
     """Refuse what are no indices."""
     if indices.dtype.kind != "i" or indices.itemsize < 4:
-        char = dtypes.of_array(indices).char
+        char = dtypes.dtype_of(indices).char
         kind = "CPUBoolType" if char == "Bool" else f"torch.{char}Tensor"
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
@@ -663,7 +669,7 @@ def check_indices(name: str, indices: Array) -> None:
         )
 
 
-def rows_of_all(call: Call) -> Any:
+def embedding_batched(call: Call) -> Any:
     """`embedding_rows` of each sample; if each sample has a weight, all weights form one table."""
     if not call.is_batched("weight"):
         return call.again(indices=call.whole("indices"))
@@ -671,7 +677,7 @@ def rows_of_all(call: Call) -> Any:
         return one_by_one(call)
     weight, indices = call.whole("weight"), call.repeated("indices")
     size, rows = weight.shape[:2]
-    check_range(everything(indices), rows)
+    check_range(all_values(indices), rows)
     starts = np.arange(size).reshape((-1,) + (1,) * (indices.ndim - 1)) * rows
     return call.again(weight=weight.flatten(0, 1), indices=indices + wrap(starts))
 
@@ -679,7 +685,7 @@ def rows_of_all(call: Call) -> Any:
 def check_range(indices: Array, rows: int) -> None:
     """Refuse indices of rows that there are not."""
     if indices.size and (indices.min() < 0 or indices.max() >= rows):
-        about = about_range("weight", "rows", rows, "input", indices)
+        about = describe_range("weight", "rows", rows, "input", indices)
         raise IndexError("index out of range in self" + about)
 
 
@@ -687,7 +693,7 @@ def check_range(indices: Array, rows: int) -> None:
     weight=lambda g, weight_shape, indices, padding_idx, scale_grad_by_freq: (
         embedding_dense_backward(g, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
     ),
-    node="EmbeddingBackward0", batch=rows_of_all,
+    node="EmbeddingBackward0", batch=embedding_batched,
 )  # fmt: skip
 def embedding_rows(
     weight: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool
@@ -700,7 +706,7 @@ def embedding_rows(
     return weight.take(indices, 0)
 
 
-def sums_of_rows(rows: Array, at: Array, count: int) -> Array:
+def sum_rows_at(rows: Array, at: Array, count: int) -> Array:
     """Zeros ``(count, D)``, to which each row is added at its place."""
     out = np.zeros((count, rows.shape[1]), rows.dtype)
     if not 0 < 8 * count <= len(rows) <= rows.size <= CHUNK:
@@ -733,7 +739,7 @@ def embedding_dense_backward(
     if padding_idx >= 0:
         kept = at != padding_idx
         rows, at = rows[kept], at[kept]
-    out = sums_of_rows(rows, at, count)
+    out = sum_rows_at(rows, at, count)
     if scale_grad_by_freq:
         out /= np.maximum(np.bincount(at, minlength=count), 1)[:, None].astype(out.dtype)
     return out
@@ -761,39 +767,39 @@ def renormalize(weight: Tensor, indices: Tensor, max_norm: float, norm_type: flo
     norms = np.linalg.norm(array[rows], norm_type, 1)
     long = norms > max_norm
     array[rows[long]] *= (max_norm / (norms[long] + 1e-7))[:, None].astype(array.dtype)
-    wrote(weight._cell, "embedding_renorm_")
+    count_write(weight._cell, "embedding_renorm_")
 
 
 # Sums, means and maxima of rows
 
 
-def same_kind(g: Any, array: Array) -> Any:
+def as_type_of(g: Any, array: Array) -> Any:
     """An array for a formula that runs on what ``g`` is."""
     return wrap(array) if isinstance(g, Tensor) else array
 
 
-def bag_weight_slope(
+def bag_weight_formula(
     g: Any, factors: Any, rows: int, indices: Array, bags: Array, scale_grad_by_freq: bool
 ) -> Any:
     """The gradient of the table of `bag_sums`."""
-    shares = embedding_taken(g, same_kind(g, bags), -1, False)
+    shares = embedding_taken(g, as_type_of(g, bags), -1, False)
     if factors is not None:
         shares = shares * unsqueeze(factors, 1)
-    return embedding_dense_backward(shares, same_kind(g, indices), rows, -1, scale_grad_by_freq)
+    return embedding_dense_backward(shares, as_type_of(g, indices), rows, -1, scale_grad_by_freq)
 
 
-def bag_factor_slope(g: Any, weight: Any, indices: Array, bags: Array) -> Any:
+def bag_factor_formula(g: Any, weight: Any, indices: Array, bags: Array) -> Any:
     """The gradient of the factors of `bag_sums`."""
-    shares = embedding_taken(g, same_kind(g, bags), -1, False)
-    taken = embedding_taken(weight, same_kind(g, indices), -1, False)
+    shares = embedding_taken(g, as_type_of(g, bags), -1, False)
+    taken = embedding_taken(weight, as_type_of(g, indices), -1, False)
     return sum_along(shares * taken, (1,), False)
 
 
 @hidden_op(
-    weight=lambda g, weight_shape, factors, indices, bags, scale_grad_by_freq: bag_weight_slope(
+    weight=lambda g, weight_shape, factors, indices, bags, scale_grad_by_freq: bag_weight_formula(
         g, factors, weight_shape[0], indices, bags, scale_grad_by_freq
     ),
-    factors=bag_factor_slope, node="EmbeddingBagBackward0", wide=True,
+    factors=bag_factor_formula, node="EmbeddingBagBackward0", wide=True,
 )  # fmt: skip
 def bag_sums(
     weight: Array, factors: Array | None, indices: Any, bags: Any, count: int,
@@ -810,12 +816,12 @@ def bag_sums(
         scale_grad_by_freq: see `embedding_dense_backward`.
     """
     rows = weight.take(indices, 0)
-    return sums_of_rows(rows if factors is None else rows * factors[:, None], bags, count)
+    return sum_rows_at(rows if factors is None else rows * factors[:, None], bags, count)
 
 
 @hidden_op(
     weight=lambda g, weight_shape, rows, filled: gather_backward(
-        g * same_kind(g, filled), weight_shape, 0, rows
+        g * as_type_of(g, filled), weight_shape, 0, rows
     ),
     aux=("rows",), node="EmbeddingBagBackward0",
 )  # fmt: skip

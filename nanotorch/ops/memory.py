@@ -17,23 +17,23 @@ from nanotorch._core.arguments import (
     as_int,
     as_ints,
     as_method,
-    named,
-    within_memory,
+    rename,
+    with_memory_errors,
 )
 from nanotorch._core.batched import (
     Batch,
     Call,
     NoValues,
-    batched,
+    all_values,
     elementwise,
-    everything,
     function_in_batch,
     in_place,
-    stand_for,
+    make_sample,
+    replace_sample,
     under_vmap,
 )
-from nanotorch._core.call_site import wrote
-from nanotorch._core.dtypes import Number, refuse_beyond, require_cpu
+from nanotorch._core.call_site import count_write
+from nanotorch._core.dtypes import Number, check_integer_range, require_cpu
 from nanotorch._core.grad_mode import mode, refuse_write
 from nanotorch._core.graph import Step, View, check_memory, keep_accumulators, refuse_history
 from nanotorch._core.layout import address, owner_of, whole_memory
@@ -48,11 +48,27 @@ from nanotorch._core.op import (
     public,
 )
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import as_number, inplace_form, need_ndim, number_in, require, shared
+from nanotorch.ops.arguments import (
+    as_number,
+    check_ndim,
+    inplace_form,
+    number_as,
+    require,
+    view_memory,
+)
 from nanotorch.ops.creation import UntypedStorage
-from nanotorch.ops.joining import refuse_larger
+from nanotorch.ops.joining import check_broadcast_into
 from nanotorch.ops.reduction import sum_all
-from nanotorch.ops.shape import ints, squeeze, swapaxes, swapdims, t, transpose, unsqueeze, view_in
+from nanotorch.ops.shape import (
+    parse_ints,
+    squeeze,
+    swapaxes,
+    swapdims,
+    t,
+    transpose,
+    unsqueeze,
+    view_in,
+)
 
 # Views of the whole memory.
 
@@ -79,7 +95,7 @@ def storage_offset(self: Tensor) -> int:
     return layout_of(self._array)[2]
 
 
-def places(layout: Layout) -> np.ndarray:
+def element_positions(layout: Layout) -> np.ndarray:
     """For each element its place in memory."""
     sizes, strides, offset = layout
     at = np.full(sizes, offset)
@@ -91,13 +107,13 @@ def places(layout: Layout) -> np.ndarray:
 @hidden_op(
     input=lambda g, layout, source: relaid(g, layout, source, source),
     view=True, node="AsStridedBackward0",
-    batch=lambda call: views_of_all(call),
+    batch=lambda call: strided_view_batched(call),
 )  # fmt: skip
 def strided_view(input: Array, layout: Layout, source: Layout) -> Array:
     """A view of given layout of the memory of ``input``, which has the layout ``source``."""
     sizes, strides, offset = layout
     memory, item = whole_memory(input), input.itemsize
-    reach = offset + extent(sizes, strides)
+    reach = offset + memory_extent(sizes, strides)
     require(0 in sizes or reach * item <= memory.nbytes, "as_strided(): beyond the memory")
     start = min(offset * item, memory.nbytes)  # further only without elements
     return input.__class__(sizes, input.dtype, memory, start, tuple([s * item for s in strides]))
@@ -109,7 +125,11 @@ def relaid(g: Array, layout: Layout, source: Layout, over: Layout) -> Array:
 
     Elements of ``over`` that share a place there have equal parts of what it holds.
     """
-    to, from_, sharing = places(layout), places(source), places(over)
+    to, from_, sharing = (
+        element_positions(layout),
+        element_positions(source),
+        element_positions(over),
+    )
     memory = np.zeros(1 + max(p.max(initial=0) for p in (to, from_, sharing)), g.dtype)
     np.add.at(memory, to, g)
     owners = np.bincount(sharing.ravel(), minlength=memory.size)
@@ -118,36 +138,38 @@ def relaid(g: Array, layout: Layout, source: Layout, over: Layout) -> Array:
     return memory[from_]
 
 
-def views_of_all(call: Call) -> Any:
+def strided_view_batched(call: Call) -> Any:
     """`strided_view` of each sample, whose layout counts from its own first element."""
     whole, (sizes, strides, offset) = call.whole("input"), call.args["layout"]
-    start = layout_of(everything(whole))[2] + offset - call.args["source"][2]
+    start = layout_of(all_values(whole))[2] + offset - call.args["source"][2]
     return as_strided(whole, (call.batch.size, *sizes), (whole.stride(0), *strides), start)
 
 
-def strided_of_all(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
+def as_strided_batched(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
     """`as_strided` of each sample, whose elements lie as those of all do."""
     given = dict(zip(("input", "size", "stride", "storage_offset"), args, strict=False)) | kwargs
     whole = given["input"]._whole
-    first = layout_of(everything(whole))[2]
-    sizes, strides, offset = layout_asked(
+    first = layout_of(all_values(whole))[2]
+    sizes, strides, offset = checked_layout(
         (tuple(whole.shape[1:]), whole.stride()[1:], first), given["size"], given["stride"],
         given.get("storage_offset"),
     )  # fmt: skip
     start = offset - first
-    end, own = [extent(n, s) for n, s in ((sizes, strides), (whole.shape[1:], whole.stride()[1:]))]
+    end, own = [
+        memory_extent(n, s) for n, s in ((sizes, strides), (whole.shape[1:], whole.stride()[1:]))
+    ]
     require(0 in sizes or 0 <= start <= start + end <= own, "as_strided(): beyond a sample")
     every = whole, (batch.size, *sizes), (whole.stride(0), *strides), offset
-    return batched(function_in_batch(function, strided_of_all, False, every, {}), batch)
+    return make_sample(function_in_batch(function, as_strided_batched, False, every, {}), batch)
 
 
-def extent(sizes: Sequence[int], strides: Sequence[int]) -> int:
+def memory_extent(sizes: Sequence[int], strides: Sequence[int]) -> int:
     """How far behind its first element a tensor's memory ends."""
     return 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
 
 
 @method
-@under_vmap(strided_of_all)
+@under_vmap(as_strided_batched)
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A view of the tensor's memory with given sizes, strides and first element.
 
@@ -158,10 +180,10 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
         RuntimeError: for a layout that is not valid or leads out of the memory.
     """
     own = layout_of(input._array)
-    return strided_view(input, layout_asked(own, size, stride, storage_offset), own)
+    return strided_view(input, checked_layout(own, size, stride, storage_offset), own)
 
 
-def layout_asked(own: Layout, size: Any, stride: Any, storage_offset: int | None) -> Layout:
+def checked_layout(own: Layout, size: Any, stride: Any, storage_offset: int | None) -> Layout:
     """What is asked of `as_strided`, if it is valid, for a tensor that lies as ``own``."""
     offset = own[2] if storage_offset is None else storage_offset
     layout = (as_ints(size), as_ints(stride), as_int(offset))
@@ -177,7 +199,7 @@ def layout_asked(own: Layout, size: Any, stride: Any, storage_offset: int | None
 # tensor. Those below write to the array they are given and return it, since no result stands apart.
 
 
-def writer(**declared: Any) -> Callable[[Any], Any]:
+def inplace(**declared: Any) -> Callable[[Any], Any]:
     """Declare a kernel that writes to its first argument; what is returned is the in-place form."""
 
     def declare(kernel: Any) -> Any:
@@ -187,7 +209,7 @@ def writer(**declared: Any) -> Callable[[Any], Any]:
     return declare
 
 
-def on_copy(kernel: Any, copied: Callable[..., Array], of: int) -> Any:
+def apply_to_copy(kernel: Any, copied: Callable[..., Array], of: int) -> Any:
     """A kernel that writes to its first argument, called with a copy of that.
 
     Its source is put together, for any other way to pass arguments on takes longer.
@@ -213,7 +235,7 @@ COPY = partial(np.array, subok=True)
 IN_ORDER = partial(COPY, order="C")  # with its elements in order in memory
 
 
-def written(
+def with_inplace(
     copied: Callable[..., Array] = IN_ORDER, of: int = 1, *, method: bool = True, **declared: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a kernel that writes to its first argument as two operations.
@@ -221,13 +243,13 @@ def written(
     The function is that on a copy. With ``method`` it is public, and both are methods.
 
     Args:
-        copied, of: see `on_copy`.
+        copied, of: see `apply_to_copy`.
     """
 
     def declare(kernel: Any) -> Any:
         name, node = kernel.__name__, default_node_name(kernel.__name__)
-        function = op(method=method, public=method, **declared)(on_copy(kernel, copied, of))
-        in_place = writer(**{"node": node, **declared})(named(kernel, f"{name}_in_place"))
+        function = op(method=method, public=method, **declared)(apply_to_copy(kernel, copied, of))
+        in_place = inplace(**{"node": node, **declared})(rename(kernel, f"{name}_in_place"))
         OPS[name].functions[f"{METHOD}{name}_"] = in_place
         if method:
             setattr(Tensor, f"{name}_", in_place)
@@ -245,7 +267,7 @@ def blank(input: Array) -> Array:
 # Copies
 
 
-@writer(
+@inplace(
     input=lambda g: blank(g),
     other=lambda g: g,
     node="torch::autograd::CopyBackwards", batch=elementwise,
@@ -253,11 +275,11 @@ def blank(input: Array) -> Array:
 def copied_into(input: Array, other: Array) -> Array:
     """Write ``other`` into ``input``, broadcasting and converting."""
     if other.ndim > input.ndim:
-        refuse_larger(input.shape, other.shape)
+        check_broadcast_into(input.shape, other.shape)
     try:
         np.copyto(input, other, casting="unsafe")
     except ValueError:
-        refuse_larger(input.shape, other.shape)
+        check_broadcast_into(input.shape, other.shape)
         raise
     return input
 
@@ -270,7 +292,7 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
         RuntimeError: if the shapes do not fit, or the tensor must not be written to.
     """
     if not isinstance(other, Tensor) and isinstance(other, (bool, int, float)):
-        refuse_beyond(other)
+        check_integer_range(other)
         other = wrap(np.array(other))
     return copied_into(self, other)
 
@@ -278,14 +300,14 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
 # Numbers
 
 
-@writer(input=lambda g: blank(g), node="FillBackward2", expanded="")
+@inplace(input=lambda g: blank(g), node="FillBackward2", expanded="")
 def filled_with_number(input: Array, value: Number) -> Array:
     """Write a Python number everywhere."""
-    input.fill(number_in(value, input.dtype))
+    input.fill(number_as(value, input.dtype))
     return input
 
 
-@writer(
+@inplace(
     input=lambda g: blank(g),
     value=lambda g: sum_all(g),
     node="FillBackward3", overlap=True, expanded="",
@@ -293,7 +315,7 @@ def filled_with_number(input: Array, value: Number) -> Array:
 )  # fmt: skip
 def filled_with_tensor(input: Array, value: Array) -> Array:
     """Write the value of a 0-d tensor everywhere."""
-    need_ndim("fill_", value, 0, 0)
+    check_ndim("fill_", value, 0, 0)
     np.copyto(input, value, casting="unsafe")
     return input
 
@@ -311,7 +333,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     return filled_with_number(self, as_number(value))
 
 
-@writer(input=lambda g: blank(g), expanded="")
+@inplace(input=lambda g: blank(g), expanded="")
 def zero(input: Array) -> Array:
     """Write zeros."""
     input.fill(0)
@@ -333,7 +355,7 @@ def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tens
         RuntimeError: unless there are two dimensions, or more of one size.
     """
     shape, ndim = self._array.shape, self.ndim
-    need_ndim("fill_diagonal_", self, 2)
+    check_ndim("fill_diagonal_", self, 2)
     require(ndim <= 2 or len(set(shape)) <= 1, "all dimensions of input must be of equal length")
     stride = sum(self.stride())
     as_strided(self, (min(shape),), (stride,)).fill_(fill_value)
@@ -346,7 +368,7 @@ def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tens
 # Views in place of their source
 
 
-def become(self: Tensor, view: Any, undo: Step) -> Tensor:
+def become_view(self: Tensor, view: Any, undo: Step) -> Tensor:
     """Make ``self`` what its ``view`` is; the memory stays.
 
     Args:
@@ -358,13 +380,13 @@ def become(self: Tensor, view: Any, undo: Step) -> Tensor:
     if view._edge is not None:
         node: Any = view.grad_fn
         kind: Any = type(node)
-        node.__class__ = in_place_class(kind)
+        node.__class__ = inplace_node_class(kind)
     refuse_write(self._cell)
     keep_accumulators(self)
     if self._view is None:
         self._past = (*self._past, (self._array, undo))
     self._array = view._array
-    wrote(self._cell, "an operation that reshapes in place")
+    count_write(self._cell, "an operation that reshapes in place")
     known = self._view
     if known is not None and view._view is not None:
         # Unless it is recorded, a view takes its history from its base when next asked for it.
@@ -385,7 +407,7 @@ IN_PLACE = {
 
 
 @cache
-def in_place_class(kind: Any) -> Any:
+def inplace_node_class(kind: Any) -> Any:
     """The class of the node of a view in place, from the plain view's."""
     return node_class(IN_PLACE[kind.__name__], kind)
 
@@ -407,9 +429,9 @@ def inplace_view(function: Any) -> None:
                 view = plain(self, *args, **kwargs)
             except (RuntimeError, TypeError) as error:
                 raise type(error)(str(error).replace(f"{name}()", f"{name}_()", 1)) from None
-            return become(self, view, undo)
+            return become_view(self, view, undo)
         except NoValues:
-            return stand_for(self, function(self, *args, **kwargs))
+            return replace_sample(self, function(self, *args, **kwargs))
 
     replaced.__doc__ = f"In-place `{name}`."
     method(replaced, name=f"{name}_", public=False)
@@ -433,7 +455,7 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
         RuntimeError: for a tensor that requires grad, a negative size, an inference tensor outside
             inference mode, and for memory that is too small and shared with NumPy's arrays.
     """
-    shape = ints("resize_", "size", size)
+    shape = parse_ints("resize_", "size", size)
     require(not any(n < 0 for n in shape), "numel: integer multiplication overflow")
     if self.requires_grad and mode.enabled is not None:
         raise RuntimeError("cannot resize variables that require grad")
@@ -453,23 +475,23 @@ def give_shape(
         strides = tuple([math.prod(shape[d + 1 :]) for d in range(len(shape))])
     there = (shape, strides, own[2])
     if own[2] + count > whole_memory(self._array).nbytes // self._array.itemsize:
-        together = sharers(self)
-        lengthen(self, together, own[2] + count)
+        together = tensors_sharing_memory(self)
+        grow_memory(self, together, own[2] + count)
         if len(together) == 1:  # nobody has to find a way back
             self._array = strided_view(self._array, there, own)
-            wrote(self._cell, "resize_")
+            count_write(self._cell, "resize_")
             return self
-    return become(self, strided_view(self, there, own), (strided_view, (own, there), None))
+    return become_view(self, strided_view(self, there, own), (strided_view, (own, there), None))
 
 
-def arrays_held(tensor: Tensor) -> list[np.ndarray]:
+def arrays_of(tensor: Tensor) -> list[np.ndarray]:
     """The arrays by which a tensor knows its memory."""
     view = tensor._view
     earlier = [array for array, _ in tensor._past]
     return [tensor._array, *earlier, *([] if view is None else [view.base_array])]
 
 
-def sharers(tensor: Tensor) -> list[Tensor]:
+def tensors_sharing_memory(tensor: Tensor) -> list[Tensor]:
     """All tensors in the memory of ``tensor``."""
     array = tensor._array
     if array.flags.owndata and sys.getrefcount(tensor._array) == 3 and tensor._view is None:
@@ -481,8 +503,8 @@ def sharers(tensor: Tensor) -> list[Tensor]:
         if Tensor in type(t).__mro__ and owner_of(vars(t).get("_array", array[:0])) is owner
     ]
     del array
-    slots = Counter(id(a) for t in tensors for a in arrays_held(t))
-    arrays = {id(a): a for a in (owner, *(a for t in tensors for a in arrays_held(t)))}
+    slots = Counter(id(a) for t in tensors for a in arrays_of(t))
+    arrays = {id(a): a for a in (owner, *(a for t in tensors for a in arrays_of(t)))}
     slots[id(owner)] += 1 + sum(a.base is owner for a in arrays.values())
     # Each is held by `arrays` and by the call, too.
     if any(sys.getrefcount(arrays[key]) > slots[key] + 2 for key in arrays):
@@ -490,8 +512,8 @@ def sharers(tensor: Tensor) -> list[Tensor]:
     return tensors
 
 
-@within_memory
-def lengthen(tensor: Tensor, together: list[Tensor], count: int) -> None:
+@with_memory_errors
+def grow_memory(tensor: Tensor, together: list[Tensor], count: int) -> None:
     """Give a tensor and those in the same memory one of ``count`` of its elements, zeros behind."""
     old = whole_memory(tensor._array)
     memory = np.zeros(count, tensor._array.dtype)
@@ -499,7 +521,7 @@ def lengthen(tensor: Tensor, together: list[Tensor], count: int) -> None:
     moved = {
         id(a): a.__class__(a.shape, a.dtype, memory, address(a) - address(old), a.strides)
         for sharer in together
-        for a in arrays_held(sharer)
+        for a in arrays_of(sharer)
     }
     for sharer in together:
         sharer._past = tuple([(moved[id(a)], step) for a, step in sharer._past])
@@ -537,7 +559,7 @@ def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     )
     values = np.array([callable(value) for value in self._array.ravel().tolist()])
     self._array[...] = values.astype(self._array.dtype).reshape(self._array.shape)
-    wrote(self._cell, "apply_")
+    count_write(self._cell, "apply_")
     return self
 
 
@@ -607,7 +629,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
         array = np.from_dlpack(ext_tensor, copy=copy)
     except ValueError as error:
         raise RuntimeError(CAPSULE) from error
-    return wrap(shared(array, writable=False))
+    return wrap(view_memory(array, writable=False))
 
 
 @public

@@ -10,32 +10,32 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import as_int, named, within_memory
+from nanotorch._core.arguments import as_int, rename, with_memory_errors
 from nanotorch._core.batched import dimensions, elementwise, one_by_one
 from nanotorch._core.call_site import warn_once
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import no_grad
-from nanotorch._core.layout import normal_dim, own_dim
+from nanotorch._core.layout import existing_dim, normal_dim
 from nanotorch._core.op import OPS, Array, Arrays, hidden_op, method, op, public
 from nanotorch._core.sums import sum_over
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
     as_number,
-    given_tensors,
-    need_kind,
-    need_ndim,
-    need_one_dtype,
-    need_tensor_list,
-    need_tensors,
-    need_value,
+    check_first_tensors,
+    check_kind,
+    check_ndim,
+    check_same_dtype,
+    check_tensor_list,
+    check_tensors,
     require,
-    tensors_given,
+    require_value,
+    unpack_tensors,
 )
-from nanotorch.ops.creation import contiguous, leaf, meshgrid
+from nanotorch.ops.creation import contiguous, meshgrid, new_leaf
 from nanotorch.ops.elementwise import NO_BOOLS, plus_number, refuse_bool, zero_where
 from nanotorch.ops.joining import common_shape, expand_to, stack
-from nanotorch.ops.matrix import bmm, check_vectors, dot, mm, product, vectors_by_vectors
-from nanotorch.ops.reduction import norm_along, norm_slope, normal_dims, sum_along
+from nanotorch.ops.matrix import bmm, check_vectors, dot, dot_batched, mm, product
+from nanotorch.ops.reduction import norm_along, norm_formula, normal_dims, sum_along
 from nanotorch.ops.shape import (
     diagonal,
     diagonal_backward,
@@ -61,16 +61,16 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     Raises:
         RuntimeError: unless both are vectors.
     """
-    need_tensors(input, vec2)
+    check_tensors(input, vec2)
     for vector in (input, vec2):
-        need_ndim("outer", vector, 1, 1)
+        check_ndim("outer", vector, 1, 1)
     return reshape(input, (input.numel(), 1)) * vec2
 
 
 @op(
     input=lambda g, other: g * other,
     other=lambda g, input: g * input,
-    batch=lambda call: vectors_by_vectors(call),
+    batch=lambda call: dot_batched(call),
     wide=True,
 )
 def vdot(input: Array, other: Array) -> Array:
@@ -92,7 +92,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     Raises:
         RuntimeError: if the lists or the sizes differ.
     """
-    need_tensors(a, b)
+    check_tensors(a, b)
     if isinstance(dims, int):
         require(dims >= 0, "tensordot expects dims >= 0, but got dims={}", dims)
         require(dims <= min(a.ndim, b.ndim), "tensordot(): {} are more dims than there are", dims)
@@ -102,7 +102,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     require(len(first) == len(second), "both dimension lists should have same length")
     require(a.dtype == b.dtype, "both inputs should have same dtype")
     for d, e in zip(first, second, strict=True):
-        m, n = a.shape[own_dim(d, a.ndim)], b.shape[own_dim(e, b.ndim)]
+        m, n = a.shape[existing_dim(d, a.ndim)], b.shape[existing_dim(e, b.ndim)]
         if n == 1:
             a = sum_along(a, (normal_dim(d, a.ndim),), True, a.dtype)
         elif m == 1:
@@ -135,7 +135,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     Raises:
         RuntimeError: if these dimensions differ in size.
     """
-    need_tensors(input, other)
+    check_tensors(input, other)
     if not input.ndim or not other.ndim:
         return input * other
     require(input.shape[-1] == other.shape[-1], "inner(): the last dimensions differ in size")
@@ -145,7 +145,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 @method
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: each element of ``input`` times the whole of ``other``."""
-    need_tensors(input, other)
+    check_tensors(input, other)
     ndim = max(input.ndim, other.ndim)
     a = (1,) * (ndim - input.ndim) + tuple(input.shape)
     b = (1,) * (ndim - other.ndim) + tuple(other.shape)
@@ -165,8 +165,8 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 )  # fmt: skip
 def cross_along(input: Array, other: Array, dim: int) -> Array:
     """The cross products of vectors of three elements along one dimension."""
-    need_kind("cross", input, kinds="fiu")
-    need_one_dtype(input, other)
+    check_kind("cross", input, kinds="fiu")
+    check_same_dtype(input, other)
     a, b = np.moveaxis(input, dim, 0), np.moveaxis(other, dim, 0)
     parts = [a[i] * b[j] - a[j] * b[i] for i, j in ((1, 2), (2, 0), (0, 1))]
     return np.stack(parts, dim)
@@ -178,9 +178,9 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     Raises:
         RuntimeError: if the dimension does not have three elements.
     """
-    need_tensors(input, other)
-    need_ndim("linalg.cross", other, input.ndim, input.ndim)
-    along = own_dim(dim, input.ndim)
+    check_tensors(input, other)
+    check_ndim("linalg.cross", other, input.ndim, input.ndim)
+    along = existing_dim(dim, input.ndim)
     m, n = input.shape[along], other.shape[along]
     require(m == n == 3, "linalg.cross(): dimension {} must have length 3", dim)
     common_shape(tuple(input.shape), tuple(other.shape))
@@ -201,7 +201,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     Raises:
         RuntimeError: if there is none.
     """
-    need_tensors(input, other)
+    check_tensors(input, other)
     if dim is None and input.ndim == other.ndim:
         dim = next((d for d, n in enumerate(input.shape) if n == 3), None)
         require(dim is not None, "no dimension of size 3 in input")
@@ -219,8 +219,8 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 )
 def trace(input: Array) -> Array:
     """The sum of a matrix's diagonal."""
-    need_kind("trace", input, kinds="fiu")
-    need_ndim("trace", input, 2, 2)
+    check_kind("trace", input, kinds="fiu")
+    check_ndim("trace", input, 2, 2)
     return np.asarray(input.trace(dtype=input.dtype if input.dtype.kind == "f" else np.int64))
 
 
@@ -251,9 +251,9 @@ def cartesian_prod(*tensors: Any) -> Any:
     Raises:
         RuntimeError: for what is no vector.
     """
-    vectors = given_tensors(tensors)
+    vectors = unpack_tensors(tensors)
     for vector in vectors:
-        need_ndim("cartesian_prod", vector, 1, 1)
+        check_ndim("cartesian_prod", vector, 1, 1)
     require(vectors, "meshgrid expects a non-empty TensorList")
     if len(vectors) == 1:
         return vectors[0]
@@ -270,7 +270,7 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     Raises:
         RuntimeError: for what is no vector, or a negative ``r``.
     """
-    need_ndim("combinations", input, 1, 1)
+    check_ndim("combinations", input, 1, 1)
     require(as_int(r) >= 0, "Expect a non-negative number, but got {}", r)
     if r == 0:
         return input.new_empty(0)
@@ -282,7 +282,7 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
 # Matrices
 
 
-def places(shapes: Any) -> list[tuple[slice, slice]]:
+def block_positions(shapes: Any) -> list[tuple[slice, slice]]:
     """Where tensors of up to two dimensions stand as the blocks of a matrix."""
     sides = zip(*[(1,) * (2 - len(shape)) + tuple(shape) for shape in shapes], strict=True)
     ends = [itertools.pairwise(itertools.accumulate(side, initial=0)) for side in sides]
@@ -292,7 +292,7 @@ def places(shapes: Any) -> list[tuple[slice, slice]]:
 @hidden_op(
     tensors=lambda g, tensors_shape: [
         reshape(g[place], tuple(shape))
-        for place, shape in zip(places(tensors_shape), tensors_shape, strict=True)
+        for place, shape in zip(block_positions(tensors_shape), tensors_shape, strict=True)
     ],
     cast="promote", node="BlockDiagBackward0",
 )  # fmt: skip
@@ -301,7 +301,7 @@ def block_diagonal(tensors: Arrays) -> Array:
     shapes = [a.shape for a in tensors]
     for k, shape in enumerate(shapes):
         require(len(shape) <= 2, "block_diag(): tensor {} has {} dimensions", k, len(shape))
-    blocks = places(shapes)
+    blocks = block_positions(shapes)
     out = np.zeros([side.stop for side in blocks[-1]], tensors[0].dtype)
     for a, place in zip(tensors, blocks, strict=True):
         out[place] = a
@@ -315,7 +315,7 @@ def block_diag(*tensors: Any) -> Any:
     Raises:
         RuntimeError: for more dimensions.
     """
-    given = given_tensors(tensors)
+    given = unpack_tensors(tensors)
     return block_diagonal(given) if given else wrap(np.zeros((1, 0), np.float32))
 
 
@@ -339,7 +339,7 @@ def triangle_indices(side: str) -> Any:
         row, col, offset = as_int(row), as_int(col), as_int(offset)
         require(min(row, col) >= 0, "{}(): negative size {}", name, min(row, col))
         kind = dtypes.int64 if dtype is None else dtype
-        need_kind(name, np.empty(0, kind._numpy), kinds="iu")
+        check_kind(name, np.empty(0, kind._numpy), kinds="iu")
         offset = min(max(offset, -row), col)
         # No more than the rows that have elements: as many as there are may not be counted.
         if side == "l":
@@ -352,9 +352,9 @@ def triangle_indices(side: str) -> Any:
         ends = np.cumsum(counts)
         columns = np.arange(counts.sum()) + np.repeat(last - ends, counts)
         indices = np.stack([np.repeat(rows, counts), columns]).astype(kind._numpy)
-        return leaf(indices, False, device, layout)
+        return new_leaf(indices, False, device, layout)
 
-    return public(within_memory(named(maker, name)))
+    return public(with_memory_errors(rename(maker, name)))
 
 
 tril_indices, triu_indices = triangle_indices("l"), triangle_indices("u")
@@ -363,15 +363,17 @@ tril_indices, triu_indices = triangle_indices("l"), triangle_indices("u")
 # Distances
 
 
-def dist_slopes(g: Any, input: Any, other: Any, out: Any, p: float) -> tuple[Any, Any]:
+def dist_formula(g: Any, input: Any, other: Any, out: Any, p: float) -> tuple[Any, Any]:
     """The gradients of `dist`; zeros for a norm that counts."""
     way = input - other
-    slope = way * 0 if p == 0 else norm_slope(g, way, out, float(p), tuple(range(way.ndim)), False)
+    slope = (
+        way * 0 if p == 0 else norm_formula(g, way, out, float(p), tuple(range(way.ndim)), False)
+    )
     return slope, -slope
 
 
 @op(
-    **dict.fromkeys(("input", "other"), dist_slopes), joint=True, cast="promote", numbers=False,
+    **dict.fromkeys(("input", "other"), dist_formula), joint=True, cast="promote", numbers=False,
     batch=one_by_one, wide=True,
 )  # fmt: skip
 def dist(input: Array, other: Array, p: float = 2) -> Array:
@@ -384,7 +386,7 @@ def dist(input: Array, other: Array, p: float = 2) -> Array:
     return norm_along(input - other, float(p), tuple(range(max(input.ndim, other.ndim))), False)
 
 
-def pair_slopes(g: Any, x1: Any, x2: Any, out: Any, p: float) -> tuple[Any, Any]:
+def cdist_formula(g: Any, x1: Any, x2: Any, out: Any, p: float) -> tuple[Any, Any]:
     """The gradients of all distances between two sets."""
     if p == 2:  # without the differences of all pairs
         r = zero_where(g / out, out == 0)
@@ -392,18 +394,18 @@ def pair_slopes(g: Any, x1: Any, x2: Any, out: Any, p: float) -> tuple[Any, Any]
         others = unsqueeze(sum_along(r, (r.ndim - 2,), False), -1)
         return x1 * sums - r @ x2, x2 * others - transpose(r, -2, -1) @ x1
     way = unsqueeze(x1, -2) - unsqueeze(x2, -3)
-    slope = way * 0 if p == 0 else norm_slope(g, way, out, p, (way.ndim - 1,), False)
+    slope = way * 0 if p == 0 else norm_formula(g, way, out, p, (way.ndim - 1,), False)
     return sum_along(slope, (slope.ndim - 2,), False), -sum_along(slope, (slope.ndim - 3,), False)
 
 
 @hidden_op(
-    x1=pair_slopes, x2=pair_slopes, joint=True, node="CdistBackward0", in_order=True,
+    x1=cdist_formula, x2=cdist_formula, joint=True, node="CdistBackward0", in_order=True,
     batch=elementwise,
 )  # fmt: skip
 def distances(x1: Array, x2: Array, p: float, by_product: bool) -> Array:
     """The kernel of `cdist`."""
     if x1.size and x2.size:
-        need_kind("cdist", x1, half=False)
+        check_kind("cdist", x1, half=False)
     if not by_product:
         x1, x2 = (np.asanyarray(x, order="C") for x in (x1, x2))
         way = x1[..., :, None, :] - x2[..., None, :, :]
@@ -439,10 +441,10 @@ def cdist(
     p = float(as_number(p))
     require(compute_mode in MODES, "cdist(): unknown mode {!r}", compute_mode, error=ValueError)
     for x in (x1, x2):
-        need_ndim("cdist", x, 2)
+        check_ndim("cdist", x, 2)
         require(x.dtype.is_floating_point, "cdist(): expected floating point, not {}", x.dtype)
     require(x1.shape[-1] == x2.shape[-1], "cdist(): the rows differ in size")
-    need_one_dtype(x1, x2)
+    check_same_dtype(x1, x2)
     require(p >= 0, "cdist only supports non-negative p values")
     common_shape(tuple(x1.shape[:-2]), tuple(x2.shape[:-2]))
     many = compute_mode == MODES[0] and max(x1.shape[-2], x2.shape[-2]) > 25
@@ -460,18 +462,18 @@ def other_dims(input: Any, dim: int) -> tuple[int, ...]:
     return tuple([d for d in range(input.ndim) if d != dim])
 
 
-def renorm_slope(g: Any, input: Any, p: float, dim: int, maxnorm: float) -> Any:
+def renorm_formula(g: Any, input: Any, p: float, dim: int, maxnorm: float) -> Any:
     """The gradient of `renorm`, through the norms too."""
     p, dims = float(p), other_dims(input, dim)
     norm = norm_along(input, p, dims, True)
     within = norm <= maxnorm
     scale = maxnorm / (norm + SMALL)
     along = sum_along(g * input, dims, True)
-    through = norm_slope(-along * scale / (norm + SMALL), input, norm, p, dims, True)
+    through = norm_formula(-along * scale / (norm + SMALL), input, norm, p, dims, True)
     return zero_where(g, ~within) + zero_where(g * scale + through, within)
 
 
-@op(input=renorm_slope, inplace=True, in_order=True, batch=one_by_one, wide=True)
+@op(input=renorm_formula, inplace=True, in_order=True, batch=one_by_one, wide=True)
 def renorm(input: Array, p: float, dim: int, maxnorm: float) -> Array:
     """With every slice along ``dim`` scaled so that its norm is at most ``maxnorm``.
 
@@ -481,7 +483,7 @@ def renorm(input: Array, p: float, dim: int, maxnorm: float) -> Array:
     p, maxnorm = as_number(p), as_number(maxnorm)
     require(p > 0, "renorm: non-positive-norm not supported")
     require(maxnorm >= 0, "renorm: expected maxnorm to be >= 0 but got {:g}", maxnorm)
-    need_ndim("renorm", input, 2)
+    check_ndim("renorm", input, 2)
     norm, kind = norm_along(input, float(p), other_dims(input, dim), True), input.dtype.type
     return input * np.where(norm > maxnorm, kind(maxnorm) / (norm + kind(SMALL)), kind(1))
 
@@ -490,7 +492,7 @@ def renorm(input: Array, p: float, dim: int, maxnorm: float) -> Array:
 
 
 @hidden_op(
-    input=lambda g, input, out, p, dim, keepdim: norm_slope(g, input, out, p, dim, keepdim),
+    input=lambda g, input, out, p, dim, keepdim: norm_formula(g, input, out, p, dim, keepdim),
     node="NormBackward1", in_order=True, wide=True,
 )  # fmt: skip
 def norm_of(input: Array, p: float, dim: tuple[int, ...], keepdim: bool) -> Array:
@@ -515,7 +517,7 @@ def pairwise_distance(
     Raises:
         RuntimeError: for shapes that do not broadcast.
     """
-    tensors_given("pairwise_distance", x1=x1, x2=x2)
+    check_first_tensors("pairwise_distance", x1=x1, x2=x2)
     difference = x1 - x2
     floating = difference.is_floating_point()
     moved = plus_number(difference, eps) if floating else difference + eps
@@ -537,7 +539,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Tens
         IndexError: for a ``dim`` out of range.
         RuntimeError: for shapes that do not broadcast, or integers.
     """
-    tensors_given("cosine_similarity", x1=x1, x2=x2)
+    check_first_tensors("cosine_similarity", x1=x1, x2=x2)
     kind = dtypes.promote_types(x1.dtype, x2.dtype)
     require(kind.is_floating_point, "cosine_similarity(): expected floating point, not {}", kind)
     shape = common_shape(tuple(x1.shape), tuple(x2.shape))
@@ -565,7 +567,7 @@ LETTERS = string.ascii_uppercase + string.ascii_lowercase  # also the order of a
 Labels = list[str]  # letters and DOTS
 
 
-def labels_of(text: str, whose: str) -> Labels:
+def parse_labels(text: str, whose: str) -> Labels:
     """The letters and dots of one operand or of the result."""
     labels: Labels = re.findall(r"\.\.\.|[A-Za-z]", text)
     known = "".join(labels) == text.replace(" ", "") and labels.count(DOTS) <= 1
@@ -574,7 +576,7 @@ def labels_of(text: str, whose: str) -> Labels:
 
 
 @lru_cache(maxsize=256)
-def planned(equation: str, ndims: tuple[int, ...]) -> tuple[list[Labels], Labels, int]:
+def einsum_plan(equation: str, ndims: tuple[int, ...]) -> tuple[list[Labels], Labels, int]:
     """What an equation says of operands of so many dimensions.
 
     Returns:
@@ -588,14 +590,14 @@ def planned(equation: str, ndims: tuple[int, ...]) -> tuple[list[Labels], Labels
     dotted: Labels = []
     require(len(texts) == count, "einsum(): {} operands, but {} in the equation", count, len(texts))
     for number, (text, ndim) in enumerate(zip(texts, ndims, strict=True)):
-        labels = labels_of(text, f"operand {number}")
+        labels = parse_labels(text, f"operand {number}")
         rest = ndim - len(labels) + (DOTS in labels)  # of which there are some for dots alone
         wrong, end = "does not match", " and no ellipsis was given"
         if DOTS in labels:
             wrong, end = "is more than", ""
         told = (
-            f"einsum(): the number of subscripts in the equation ({ndim - rest}) {wrong} the number "
-            f"of dimensions ({ndim}) for operand {number}{end}"
+            f"einsum(): the number of subscripts in the equation ({ndim - rest}) {wrong} the "
+            f"number of dimensions ({ndim}) for operand {number}{end}"
         )
         require(rest == 0 or (rest > 0 and DOTS in labels), told)
         numbers = [str(n) for n in range(rest, 0, -1)]
@@ -603,7 +605,7 @@ def planned(equation: str, ndims: tuple[int, ...]) -> tuple[list[Labels], Labels
         dotted = max(dotted, numbers, key=len)
     every = [label for labels in inputs for label in labels]
     if arrow:
-        output = labels_of(right, "the output")
+        output = parse_labels(right, "the output")
     else:  # the dots, then what occurs once, in order
         output = [DOTS, *(letter for letter in LETTERS if every.count(letter) == 1)]
     for label in output:
@@ -618,7 +620,7 @@ def planned(equation: str, ndims: tuple[int, ...]) -> tuple[list[Labels], Labels
     return inputs, result + summed, len(result)
 
 
-def arranged(operand: Tensor, labels: Labels, order: Labels) -> Tensor:
+def arrange_operand(operand: Tensor, labels: Labels, order: Labels) -> Tensor:
     """An operand with its dimensions in ``order``, size 1 where it has none."""
     labels = list(labels)
     for label in dict.fromkeys(labels):
@@ -634,7 +636,7 @@ def arranged(operand: Tensor, labels: Labels, order: Labels) -> Tensor:
     return permute_to(operand, tuple([places.index(label) for label in order]))
 
 
-def multiplied(a: Tensor, b: Tensor, summed: list[int]) -> Tensor:
+def multiply_and_sum(a: Tensor, b: Tensor, summed: list[int]) -> Tensor:
     """``a * b``, summed over some dimensions, which stay with size 1; sizes 1 broadcast."""
     wide_a, wide_b = ([n != 1 for n in x._array.shape] for x in (a, b))
     only_a = tuple([d for d in summed if wide_a[d] and not wide_b[d]])
@@ -692,11 +694,11 @@ def einsum(*args: Any) -> Tensor:
         lists = (*args[1::2], *args[2 * pairs :])
         known = all(n is ... or 0 <= n < 52 for labels in lists for n in labels)
         told = "einsum(): subscript in subscript list is not within the valid range [0, 52)"
-        need_value(known, told)
+        require_value(known, told)
         texts = ["".join([DOTS if n is ... else LETTERS[n] for n in labels]) for labels in lists]
         equation = "->".join([",".join(texts[:pairs]), *texts[pairs:]])
-    need_tensor_list(operands, 1)
-    inputs, order, kept = planned(equation, tuple([t._array.ndim for t in operands]))
+    check_tensor_list(operands, 1)
+    inputs, order, kept = einsum_plan(equation, tuple([t._array.ndim for t in operands]))
     sizes: dict[str, int] = {}
     for number, (labels, operand) in enumerate(zip(inputs, operands, strict=True)):
         own = dict(zip(labels, operand.shape, strict=True))
@@ -714,7 +716,7 @@ def einsum(*args: Any) -> Tensor:
                     f"with previously seen size {seen}"
                 )
             sizes[label] = n if seen == 1 else seen
-    parts = [arranged(*pair, order) for pair in zip(operands, inputs, strict=True)]
+    parts = [arrange_operand(*pair, order) for pair in zip(operands, inputs, strict=True)]
     result = parts[0]
     if len(parts) == 1:
         rest = tuple(range(kept, len(order)))
@@ -722,5 +724,5 @@ def einsum(*args: Any) -> Tensor:
     for number in range(1, len(parts)):
         later = [part._array.shape for part in parts[number + 1 :]]
         last = [d for d in range(kept, len(order)) if all(shape[d] == 1 for shape in later)]
-        result = multiplied(result, parts[number], last)
+        result = multiply_and_sum(result, parts[number], last)
     return view(result, result._array.shape[:kept]) if kept < len(order) else result

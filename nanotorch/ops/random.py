@@ -9,23 +9,29 @@ from typing import Any, Self, SupportsInt, Unpack
 import numpy as np
 
 from nanotorch._core import random
-from nanotorch._core.anomaly import look, watch
-from nanotorch._core.arguments import as_int, integer, place_of, refused, within_memory
+from nanotorch._core.anomaly import note_nonfinite, watch
+from nanotorch._core.arguments import (
+    as_int,
+    find_argument,
+    to_integer,
+    with_memory_errors,
+    wrong_type,
+)
 from nanotorch._core.batched import (
     Batch,
     Batched,
     FunctionRule,
     active,
-    batched,
+    batch_tensor,
+    flat_args,
     function_in_batch,
-    leaves,
-    one_of,
-    rebuilt,
+    make_sample,
+    map_args,
     stacked,
+    take_sample,
     under_vmap,
-    whole_of,
 )
-from nanotorch._core.call_site import here, wrote
+from nanotorch._core.call_site import count_write, current_site
 from nanotorch._core.dtypes import CPU, device, int64
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import mode
@@ -34,8 +40,8 @@ from nanotorch._core.layout import order_of
 from nanotorch._core.op import Array, method, public
 from nanotorch._core.random import memory_order
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import need_tensors, no_form, shape_of
-from nanotorch.ops.creation import Options, empty, leaf, numpy_dtype
+from nanotorch.ops.arguments import check_tensors, no_form, parse_shape
+from nanotorch.ops.creation import Options, empty, new_leaf, numpy_dtype
 from nanotorch.ops.joining import common_shape
 
 
@@ -87,8 +93,8 @@ def stream(generator: Any) -> Any:
         generator.generator = stream(generator.generator)
         return generator
     if not isinstance(generator, random.Generator):
-        place = place_of(generator)
-        raise refused(generator, "torch.Generator", place and (*place[:2], 0))
+        place = find_argument(generator)
+        raise wrong_type(generator, "torch.Generator", place and (*place[:2], 0))
     return generator
 
 
@@ -166,7 +172,7 @@ SAME = "vmap with randomness='same' of a tensor that differs between samples"
 IN_PLACE = "vmap with randomness='different' fills in place only what differs between samples"
 
 
-def outside(function: Any, rule: FunctionRule, args: Any, kwargs: Any) -> Any:
+def call_outside_batch(function: Any, rule: FunctionRule, args: Any, kwargs: Any) -> Any:
     """The function as the next outer `vmap` has it called, or as it is."""
     held = active.batches
     active.batches = held[:-1]
@@ -176,9 +182,9 @@ def outside(function: Any, rule: FunctionRule, args: Any, kwargs: Any) -> Any:
         active.batches = held
 
 
-def differing(args: Any, kwargs: Any, batch: Batch) -> bool:
+def has_sample(args: Any, kwargs: Any, batch: Batch) -> bool:
     """Whether an argument is a sample of the batch."""
-    return any(isinstance(v, Batched) and v._batch is batch for v in leaves((args, kwargs)))
+    return any(isinstance(v, Batched) and v._batch is batch for v in flat_args((args, kwargs)))
 
 
 def refuse_error(batch: Batch) -> None:
@@ -192,19 +198,19 @@ def sized(several: bool) -> FunctionRule:
 
     def rule(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
         refuse_error(batch)
-        if any(isinstance(value, Tensor) for value in leaves((args, kwargs))):
+        if any(isinstance(value, Tensor) for value in flat_args((args, kwargs))):
             return by_values(function, batch, args, kwargs)
         if batch.randomness == "same":
-            return outside(function, rule, args, kwargs)
+            return call_outside_batch(function, rule, args, kwargs)
         size = kwargs.get("size")
         if several:
-            shape, args = shape_of("rand", args, size), ()
+            shape, args = parse_shape("rand", args, size), ()
         elif size is None:
             shape, args = tuple(args[-1]), args[:-1]
         else:
             shape = tuple(size)
-        drawn = outside(function, rule, args, {**kwargs, "size": (batch.size, *shape)})
-        return batched(drawn, batch)
+        drawn = call_outside_batch(function, rule, args, {**kwargs, "size": (batch.size, *shape)})
+        return make_sample(drawn, batch)
 
     return rule
 
@@ -215,27 +221,27 @@ def alike(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
     input, *rest = args
     if batch.randomness == "same":
         model = empty(tuple(input.shape), dtype=input.dtype)
-        return outside(function, alike, (model, *rest), kwargs)
-    whole = whole_of(input.detach(), batch).contiguous()
-    return batched(outside(function, alike, (whole, *rest), kwargs), batch)
+        return call_outside_batch(function, alike, (model, *rest), kwargs)
+    whole = batch_tensor(input.detach(), batch).contiguous()
+    return make_sample(call_outside_batch(function, alike, (whole, *rest), kwargs), batch)
 
 
 def by_values(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
     """For functions whose numbers are drawn by the values of tensors, one for each."""
     refuse_error(batch)
     if batch.randomness == "same":
-        if differing(args, kwargs, batch):
+        if has_sample(args, kwargs, batch):
             raise RuntimeError(SAME)
-        return outside(function, by_values, args, kwargs)
-    shape = next(v for v in leaves((args, kwargs)) if isinstance(v, Tensor)).shape
+        return call_outside_batch(function, by_values, args, kwargs)
+    shape = next(v for v in flat_args((args, kwargs)) if isinstance(v, Tensor)).shape
 
     def whole(value: Any) -> Any:
         if not isinstance(value, Tensor):
             return value
-        return whole_of(value.expand(shape) if value.ndim < len(shape) else value, batch)
+        return batch_tensor(value.expand(shape) if value.ndim < len(shape) else value, batch)
 
-    given = rebuilt((args, kwargs), whole)
-    return batched(outside(function, by_values, *given), batch)
+    given = map_args((args, kwargs), whole)
+    return make_sample(call_outside_batch(function, by_values, *given), batch)
 
 
 def by_rows(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
@@ -244,9 +250,9 @@ def by_rows(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
     input = args[0]
     if batch.randomness == "same" or input.ndim == 1:
         return by_values(function, batch, args, kwargs)
-    whole = whole_of(input, batch)
-    drawn = outside(function, by_rows, (whole.flatten(0, 1), *args[1:]), kwargs)
-    return batched(drawn.unflatten(0, whole.shape[:2]), batch)
+    whole = batch_tensor(input, batch)
+    drawn = call_outside_batch(function, by_rows, (whole.flatten(0, 1), *args[1:]), kwargs)
+    return make_sample(drawn.unflatten(0, whole.shape[:2]), batch)
 
 
 def filling(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
@@ -255,32 +261,34 @@ def filling(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
     input, *rest = args
     mine = isinstance(input, Batched) and input._batch is batch
     if batch.randomness == "same":
-        if differing(rest, kwargs, batch):
+        if has_sample(rest, kwargs, batch):
             raise RuntimeError(SAME)
         if not mine:
-            return outside(function, filling, args, kwargs)
+            return call_outside_batch(function, filling, args, kwargs)
         model = empty(tuple(input.shape), dtype=input.dtype)
-        return input.copy_(outside(function, filling, (model, *rest), kwargs))
+        return input.copy_(call_outside_batch(function, filling, (model, *rest), kwargs))
     if not mine:
         raise RuntimeError(IN_PLACE)
-    given = [whole_of(v.expand(input.shape), batch) if isinstance(v, Tensor) else v for v in rest]
-    outside(function, filling, (input._whole, *given), kwargs)
+    given = [
+        batch_tensor(v.expand(input.shape), batch) if isinstance(v, Tensor) else v for v in rest
+    ]
+    call_outside_batch(function, filling, (input._whole, *given), kwargs)
     return input
 
 
 def each(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
     """For other functions: one sample after the other, from the same state for the same numbers."""
     refuse_error(batch)
-    if batch.randomness == "same" and not differing(args, kwargs, batch):
-        return outside(function, each, args, kwargs)
+    if batch.randomness == "same" and not has_sample(args, kwargs, batch):
+        return call_outside_batch(function, each, args, kwargs)
     state = default_generator.get_state()
     found = []
     for k in range(batch.size or 1):
         if batch.randomness == "same":
             default_generator.set_state(state)
-        given = rebuilt((args, kwargs), lambda v, k=k: one_of(v, batch, k))  # type: ignore[misc]
-        found.append(outside(function, each, *given))
-    return batched(stacked(found, batch.size), batch)
+        given = map_args((args, kwargs), lambda v, k=k: take_sample(v, batch, k))  # type: ignore[misc]
+        found.append(call_outside_batch(function, each, *given))
+    return make_sample(stacked(found, batch.size), batch)
 
 
 # Filling a tensor in place with random numbers.
@@ -315,7 +323,7 @@ def zero_node(name: str, *inputs: Tensor) -> Node | None:
     if all(node is None for node, _ in edges):
         return None
     node = zero_gradient(name)()
-    node._sequence, node._site, node._edges = next_sequence(), here(), edges
+    node._sequence, node._site, node._edges = next_sequence(), current_site(), edges
     node.shapes = tuple((t._array.shape, t._array.dtype) for t in inputs)
     node._outputs = node.shapes[:1]
     return node
@@ -336,9 +344,9 @@ def fill(
     node = zero_node(name, input, *others)
     target = array if array.flags.c_contiguous else memory_order(array)
     target[...] = draw(target.shape, array.dtype, *args, **named)
-    wrote(input._cell, "a random fill")
+    count_write(input._cell, "a random fill")
     if watch.on:
-        look("a random fill", input, [], None, sys._getframe(1))
+        note_nonfinite("a random fill", input, [], None, sys._getframe(1))
     if node is not None:
         rebase(input, node)
     return input
@@ -349,7 +357,9 @@ def filling_method(function: Any) -> Any:
     return method(under_vmap(filling, random=True)(function), public=False)
 
 
-def limits(name: str, given: tuple[Any, ...], named: dict[str, Any], default: list[Any]) -> Any:
+def random_limits(
+    name: str, given: tuple[Any, ...], named: dict[str, Any], default: list[Any]
+) -> Any:
     """The arguments ``from`` and ``to``, the first of which is a word of Python."""
     names = ("from", "to")
     if len(given) > len(names):
@@ -395,7 +405,7 @@ def uniform_(
         NotImplementedError: for a dtype that is not a floating-point one.
         RuntimeError: if ``from`` is greater than ``to``.
     """
-    low, high = limits("uniform_", bounds, named, [0.0, 1.0])
+    low, high = random_limits("uniform_", bounds, named, [0.0, 1.0])
     return fill(input, "UniformBackward0", stream(generator).uniform, low, high)
 
 
@@ -418,7 +428,7 @@ def random_(
         form = 1
     else:
         form = 0 if bounds or "from" in named else 1 if named else 2
-    low, high = limits("random_", bounds, named, [0, None])
+    low, high = random_limits("random_", bounds, named, [0, None])
     source = stream(generator)
     draw = source.naturals if form == 2 else partial(source.integers, low, high)
     return fill(input, f"RandomBackward{form}", draw)
@@ -487,8 +497,8 @@ def rand(
     Raises:
         NotImplementedError: for a dtype that is not a floating-point one.
     """
-    shape = shape_of("rand", sizes, size)
-    return leaf(stream(generator).uniform(shape, numpy_dtype(dtype)), **options)
+    shape = parse_shape("rand", sizes, size)
+    return new_leaf(stream(generator).uniform(shape, numpy_dtype(dtype)), **options)
 
 
 @public
@@ -498,8 +508,8 @@ def randn(
     dtype: DType | None = None, **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
     """Normal numbers of mean 0 and standard deviation 1; the arguments are those of `rand`."""
-    shape = shape_of("randn", sizes, size)
-    return leaf(stream(generator).normal(shape, numpy_dtype(dtype)), **options)
+    shape = parse_shape("randn", sizes, size)
+    return new_leaf(stream(generator).normal(shape, numpy_dtype(dtype)), **options)
 
 
 @public
@@ -525,18 +535,18 @@ def randint(
         size, position = numbers.pop(), len(bounds)
     if len(numbers) == 1 and high is None and size is not None:
         (high,) = numbers
-        if integer(high) is None:
-            raise refused(high, "int", ("randint", "high", 1))
+        if to_integer(high) is None:
+            raise wrong_type(high, "int", ("randint", "high", 1))
         if not isinstance(size, (tuple, list)):
-            raise refused(size, "tuple of ints", ("randint", "size", position))
+            raise wrong_type(size, "tuple of ints", ("randint", "size", position))
     elif 1 <= len(numbers) <= 2:
         low, high = (*numbers, high)[:2]
-    numeric = len(numbers) <= 2 and None not in (integer(low), integer(high))
+    numeric = len(numbers) <= 2 and None not in (to_integer(low), to_integer(high))
     if not (numeric and isinstance(size, (tuple, list))):
         raise no_form("randint", *bounds)
-    shape = shape_of("randint", (tuple(size),), position=position)
+    shape = parse_shape("randint", (tuple(size),), position=position)
     kind = numpy_dtype(int64 if dtype is None else dtype)
-    return leaf(stream(generator).integers(low, high, shape, kind), **options)
+    return new_leaf(stream(generator).integers(low, high, shape, kind), **options)
 
 
 @public
@@ -557,13 +567,13 @@ def randperm(
     """
     kind = numpy_dtype(int64 if dtype is None else dtype)
     order = stream(generator).permutation(as_int(n), kind)
-    return leaf(order, **options)
+    return new_leaf(order, **options)
 
 
 # Like another tensor: of its shape, layout and, by default, dtype
 
 
-@within_memory
+@with_memory_errors
 def empty_layout(input: Tensor, dtype: DType | None) -> tuple[Array, Array]:
     """An array like a tensor's, and a view of it whose C order is the order of its memory."""
     kind = input._array.dtype if dtype is None else numpy_dtype(dtype)
@@ -580,7 +590,7 @@ def rand_like(
     """Uniform numbers in [0, 1), in the shape of ``input`` and, by default, its dtype."""
     array, target = empty_layout(input, dtype)
     target[...] = stream(generator).uniform(target.shape, array.dtype)
-    return leaf(array, **options)
+    return new_leaf(array, **options)
 
 
 @public
@@ -593,7 +603,7 @@ def randn_like(
     array, target = empty_layout(input, dtype)
     contiguous = bool(array.flags.c_contiguous)
     target[...] = stream(generator).normal(target.shape, array.dtype, contiguous=contiguous)
-    return leaf(array, **options)
+    return new_leaf(array, **options)
 
 
 @public
@@ -612,7 +622,7 @@ def randint_like(
         low, high = (low, bounds[0]) if high is None else (bounds[0], high)
     array, target = empty_layout(input, dtype)
     target[...] = stream(generator).integers(low, high, target.shape, array.dtype)
-    return leaf(array, **options)
+    return new_leaf(array, **options)
 
 
 # By the values of a tensor
@@ -631,10 +641,10 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Generator | None
         RuntimeError: for a probability that is not in [0, 1].
         NotImplementedError: for probabilities of a dtype that is not a floating-point one.
     """
-    need_tensors(input)
+    check_tensors(input)
     array = input._array
     drawn = stream(generator).bernoulli(array if p is None else p, array.shape, array.dtype)
-    return recorded(wrap(drawn), "BernoulliBackward0", input)
+    return record_zero_gradient(wrap(drawn), "BernoulliBackward0", input)
 
 
 @public
@@ -660,8 +670,8 @@ def normal(
     if not tensors:
         if not isinstance(size, (tuple, list)):
             raise TypeError("normal(): the size of the result must be given as a tuple of ints")
-        shape = shape_of("normal", (tuple(size),))
-        return leaf(draw(shape, numpy_dtype(dtype), mean, std), **options)
+        shape = parse_shape("normal", (tuple(size),))
+        return new_leaf(draw(shape, numpy_dtype(dtype), mean, std), **options)
     if isinstance(std, Tensor) and std._array.size and std._array.min() < 0:
         raise RuntimeError("normal expects all elements of std >= 0.0")
     shape = common_shape(tuple(tensors[0].shape), tuple(tensors[-1].shape))
@@ -670,10 +680,10 @@ def normal(
         values *= std._array
     values += mean._array if isinstance(mean, Tensor) else np.array(mean, values.dtype)
     form = isinstance(mean, Tensor) + 2 * isinstance(std, Tensor)
-    return recorded(leaf(values, **options), f"NormalBackward{form}", *tensors)
+    return record_zero_gradient(new_leaf(values, **options), f"NormalBackward{form}", *tensors)
 
 
-def recorded(out: Tensor, name: str, *inputs: Tensor) -> Tensor:
+def record_zero_gradient(out: Tensor, name: str, *inputs: Tensor) -> Tensor:
     """Give ``out`` a node that passes zeros to the inputs, if one of them requires grad."""
     node = zero_node(name, *inputs)
     if node is not None:

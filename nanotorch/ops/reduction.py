@@ -10,8 +10,15 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import Absent, as_ints, lacking, named, named_tuple, twice
-from nanotorch._core.batched import along, dimensions, in_rows, leading, under_vmap
+from nanotorch._core.arguments import (
+    Absent,
+    as_ints,
+    given_twice,
+    missing_args,
+    named_tuple,
+    rename,
+)
+from nanotorch._core.batched import along, dimensions, flat_samples, leading, under_vmap
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim
@@ -19,7 +26,7 @@ from nanotorch._core.op import Array, hidden_op, method, op
 from nanotorch._core.overloads import overloads
 from nanotorch._core.sums import DOUBLE, HALF, SINGLE, sum_over, sum_products, sum_whole
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import as_number, inplace_form, need_kind, require
+from nanotorch.ops.arguments import as_number, check_kind, inplace_form, require
 from nanotorch.ops.creation import convert
 from nanotorch.ops.elementwise import abs as absolute
 from nanotorch.ops.elementwise import exp, maximum, minimum, sign, zero_where
@@ -81,7 +88,9 @@ def sum_dtype(input: Array, dtype: DType | None) -> np.dtype:
 @hidden_op(
     input=lambda g, input_shape: spread_all(g, input_shape),
     node="SumBackward0",
-    batch=lambda call: sum_along(in_rows(call.whole("input")), (1,), False, call.args["dtype"]),
+    batch=lambda call: sum_along(
+        flat_samples(call.whole("input")), (1,), False, call.args["dtype"]
+    ),
 )
 def sum_all(input: Array, dtype: DType | None = None) -> Array:
     """The sum of all elements."""
@@ -144,7 +153,7 @@ def require_mean_dtype(input: Array, dtype: DType | None) -> None:
     """Refuse a mean of integers without a ``dtype``."""
     if dtype is None and input.dtype.kind == "f":
         return
-    kind = dtypes.of_array(input) if dtype is None else dtypes.as_dtype(dtype)
+    kind = dtypes.dtype_of(input) if dtype is None else dtypes.as_dtype(dtype)
     if not kind.is_floating_point:
         raise NotImplementedError(
             f"mean(): could not infer output dtype. {'Input' if dtype is None else 'Optional'} "
@@ -155,7 +164,9 @@ def require_mean_dtype(input: Array, dtype: DType | None) -> None:
 @hidden_op(
     input=lambda g, input_shape: spread_all(g / (math.prod(input_shape) or 1), input_shape),
     node="MeanBackward0",
-    batch=lambda call: mean_along(in_rows(call.whole("input")), (1,), False, call.args["dtype"]),
+    batch=lambda call: mean_along(
+        flat_samples(call.whole("input")), (1,), False, call.args["dtype"]
+    ),
 )
 def mean_all(input: Array, dtype: DType | None = None) -> Array:
     """The mean of all elements."""
@@ -199,10 +210,10 @@ def mean(
 @op(input=lambda g, dim: reverse_cumsum(g, dim), dims=normal_dim, inplace=True, in_order=True)
 def cumsum(input: Array, dim: int, *, dtype: DType | None = None) -> Array:
     """Running sums along ``dim``; integers give int64."""
-    return accumulated(np.add, input, dim, sum_dtype(input, dtype))
+    return accumulate_along(np.add, input, dim, sum_dtype(input, dtype))
 
 
-def provide_in_place(name: str) -> None:
+def define_inplace(name: str) -> None:
     """Make `cumsum_` or `cumprod_`, which accepts no ``dtype`` but the tensor's own."""
     written = inplace_form(name)
 
@@ -210,15 +221,15 @@ def provide_in_place(name: str) -> None:
         require(dtype in (None, self.dtype), "{}_(): dtype must be that of the tensor", name)
         return written(self, dim, dtype=self.dtype)
 
-    named(function, f"{name}_").__doc__ = f"In-place `{name}`."
+    rename(function, f"{name}_").__doc__ = f"In-place `{name}`."
     method(function, public=False)
 
 
-provide_in_place("cumsum")
+define_inplace("cumsum")
 STRETCH = 1 << 15  # numbers of double precision that fit a processor's cache
 
 
-def accumulated(function: np.ufunc, input: Array, dim: int, kind: np.dtype) -> Array:
+def accumulate_along(function: np.ufunc, input: Array, dim: int, kind: np.dtype) -> Array:
     """Running sums or products; those of floating-point numbers are computed in double."""
     input = input.astype(kind, copy=False)
     if not input.ndim:
@@ -279,13 +290,13 @@ def reverse_cumsum(input: Array, dim: int) -> Array:
     """Running sums from the end: the adjoint of `cumsum`."""
     if not input.ndim:
         return input.copy()
-    return np.flip(accumulated(np.add, np.flip(input, dim), dim, input.dtype), dim).copy()
+    return np.flip(accumulate_along(np.add, np.flip(input, dim), dim, input.dtype), dim).copy()
 
 
 # Products. Formulas name `out` even if unused: then, as in PyTorch, a write to `out` is an error.
 
 
-def product_slope(g: Any, input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+def prod_formula(g: Any, input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     """The gradient of a product along one dimension (none for a 0-d input)."""
     if not dim:
         return g
@@ -301,7 +312,9 @@ def product_slope(g: Any, input: Any, dim: tuple[int, ...], keepdim: bool) -> An
         else g
     ),
     node="ProdBackward0",
-    batch=lambda call: prod_along(in_rows(call.whole("input")), (1,), False, call.args["dtype"]),
+    batch=lambda call: prod_along(
+        flat_samples(call.whole("input")), (1,), False, call.args["dtype"]
+    ),
 )
 def prod_all(input: Array, dtype: DType | None = None) -> Array:
     """The product of all elements."""
@@ -316,7 +329,7 @@ def product(input: Array, dim: tuple[int, ...] | None, keepdim: bool, kind: np.d
 
 
 @hidden_op(
-    input=lambda g, input, out, dim, keepdim: product_slope(g, input, dim, keepdim),
+    input=lambda g, input, out, dim, keepdim: prod_formula(g, input, dim, keepdim),
     node="ProdBackward1", in_order=True,
 )  # fmt: skip
 def prod_along(
@@ -390,7 +403,7 @@ def prod(
     if dim is not NOT_GIVEN:
         return prod_along(input, only_dim(dim, input.ndim), keepdim, dtype)
     if keepdim is not NOT_KEPT:
-        raise lacking("prod", "dim")
+        raise missing_args("prod", "dim")
     return prod_all(input, dtype)
 
 
@@ -426,10 +439,10 @@ MANY = 8192  # elements; for more, a further pass costs more than a further call
 PART = 1 << 17  # elements that fit a cache in double precision
 
 
-def spread_and_mean(
+def variance_and_mean(
     input: Array, dim: tuple[int, ...], correction: float, name: str
 ) -> tuple[Array, Array]:
-    """The variance and the mean along dimensions in double precision, for `like`.
+    """The variance and the mean along dimensions in double precision, for `as_dtype_of`.
 
     Warns:
         UserWarning: of fewer elements than ``correction`` asks for.
@@ -437,22 +450,22 @@ def spread_and_mean(
     n = count(input.shape, dim)
     enough = n >= 8 and input.size > MANY and input.dtype != DOUBLE
     if enough:  # of twice the digits the mean may take some
-        total, squares = in_parts(powers, input, dim)
+        total, squares = apply_in_parts(powers, input, dim)
         mean = total / n
         level = mean * total
         squares -= level
         enough = (squares > level * 1e-6).all()
     if not enough:
-        if input.size <= PART:  # the usual case, without `in_parts`
+        if input.size <= PART:  # the usual case, without `apply_in_parts`
             mean, squares = deviations(input.astype(DOUBLE, order="C"), dim)
         else:
-            mean, squares = in_parts(deviations, input, dim)
+            mean, squares = apply_in_parts(deviations, input, dim)
     if (n if squares.size else 0) <= correction:
         warn(NO_FREEDOM.format(name))
     return squares / max(n - correction, 0), mean
 
 
-def in_parts(function: Any, input: Array, dim: tuple[int, ...]) -> Sequence[Array]:
+def apply_in_parts(function: Any, input: Array, dim: tuple[int, ...]) -> Sequence[Array]:
     """Apply a function to parts of ``input``, converted to double, that fit a cache.
 
     Results of the parts are added if they are sums (`powers`) and short, and joined otherwise.
@@ -494,7 +507,7 @@ def squares_along(values: Array, dim: tuple[int, ...], keep: bool) -> Array:
     return sum_over(np.multiply(values, values, out=values), dim, keep)
 
 
-def like(values: Array, input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
+def as_dtype_of(values: Array, input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
     """What was computed along dimensions in the dtype of the input, with or without them."""
     if keepdim:
         values = values.reshape([1 if d in dim else n for d, n in enumerate(input.shape)])
@@ -503,7 +516,7 @@ def like(values: Array, input: Array, dim: tuple[int, ...], keepdim: bool) -> Ar
     return values.astype(input.dtype)
 
 
-def variance_slope(
+def variance_formula(
     g: Any, input: Any, dim: tuple[int, ...], keepdim: bool, correction: float, overall: bool
 ) -> Any:
     """``2 / (n - correction) * (input - mean)``, for each result's share."""
@@ -514,17 +527,17 @@ def variance_slope(
     return share * (2 / n if n else math.inf) * (input - mean)
 
 
-@hidden_op(input=variance_slope, node="VarBackward0", in_order=True, wide=True)
+@hidden_op(input=variance_formula, node="VarBackward0", in_order=True, wide=True)
 def var_along(
     input: Array, dim: tuple[int, ...], keepdim: bool, correction: float, overall: bool
 ) -> Array:
     """The variance along dimensions, or ``overall``, which are then all of them."""
     require_float_input(input)
-    return like(spread_and_mean(input, dim, correction, "var")[0], input, dim, keepdim)
+    return as_dtype_of(variance_and_mean(input, dim, correction, "var")[0], input, dim, keepdim)
 
 
 @hidden_op(
-    input=lambda g, input, out, dim, keepdim, correction, overall: variance_slope(
+    input=lambda g, input, out, dim, keepdim, correction, overall: variance_formula(
         zero_where(g / (out * 2), out == 0), input, dim, keepdim, correction, overall
     ),
     node="StdBackward0", in_order=True, wide=True,
@@ -534,10 +547,12 @@ def std_along(
 ) -> Array:
     """The standard deviation along dimensions, or ``overall``."""
     require_float_input(input)
-    return like(np.sqrt(spread_and_mean(input, dim, correction, "std")[0]), input, dim, keepdim)
+    return as_dtype_of(
+        np.sqrt(variance_and_mean(input, dim, correction, "std")[0]), input, dim, keepdim
+    )
 
 
-def of_variance(name: str, along: Any, doc: str = "") -> Any:
+def define_variance(name: str, along: Any, doc: str = "") -> Any:
     """`var` or one of its kin, whose first argument may be ``unbiased`` alone.
 
     Args:
@@ -565,25 +580,25 @@ def of_variance(name: str, along: Any, doc: str = "") -> Any:
         return along(input, dims, keepdim, correction, overall)
 
     function.__doc__ = doc or inspect.getdoc(function)
-    return named(function, name)
+    return rename(function, name)
 
 
 STD = "The standard deviation: the square root of `var`, with the same arguments."
-var, std = method(of_variance("var", var_along)), method(of_variance("std", std_along, STD))
+var, std = method(define_variance("var", var_along)), method(define_variance("std", std_along, STD))
 
 
 # Maxima and minima, where they are, and whether any or all elements are true.
 
 
-def shared(g: Any, input: Any, out: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+def extremum_formula(g: Any, input: Any, out: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     """The gradient of an extremum, in equal shares to the elements that attain it."""
     shape = tuple(input.shape)
     at = (input == spread(out, shape, dim, keepdim)) * 1.0
     return at * spread(g, shape, dim, keepdim) / sum_along(at, dim, True)
 
 
-def shared_by_all(g: Any, input: Any, out: Any) -> Any:
-    """`shared` over all elements. If the extremum is nan, only the nans share the gradient."""
+def extremum_all_formula(g: Any, input: Any, out: Any) -> Any:
+    """`extremum_formula` over all elements. If the extremum is nan, the nans share the gradient."""
     shape, every = tuple(input.shape), tuple(range(input.ndim))
     result = spread(out, shape, every, False)
     at = (input == result) | ((input != input) & (result != result))
@@ -598,24 +613,24 @@ def require_elements(name: str, input: Array, dim: tuple[int, ...]) -> None:
             raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
 
 
-@hidden_op(input=shared, node="AmaxBackward0", in_order=True)
+@hidden_op(input=extremum_formula, node="AmaxBackward0", in_order=True)
 def amax_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
     """The greatest element along dimensions."""
     require_elements("amax", input, dim)
     return maximum_of_all(input, dim, None, None, keepdim)
 
 
-@hidden_op(input=shared, node="AminBackward0", in_order=True)
+@hidden_op(input=extremum_formula, node="AminBackward0", in_order=True)
 def amin_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
     """The smallest element along dimensions."""
     require_elements("amin", input, dim)
     return minimum_of_all(input, dim, None, None, keepdim)
 
 
-def some_dims(name: str, dim: Dims, input: Any) -> tuple[int, ...]:
+def nonempty_dims(name: str, dim: Dims, input: Any) -> tuple[int, ...]:
     """The dimensions to reduce; an error if one of them, or the whole input, has no elements."""
     if dim is None or (isinstance(dim, (tuple, list)) and not dim):
-        return whole(name, input)
+        return all_nonempty_dims(name, input)
     if 0 in input.shape:
         require_elements(name, input, as_ints(dim))
     return normal_dims(dim, input.ndim)
@@ -628,7 +643,7 @@ def amax(input: Any, dim: Dims = (), keepdim: bool = False) -> Any:
     Raises:
         IndexError: where there is no element.
     """
-    return amax_along(input, some_dims("amax", dim, input), keepdim)
+    return amax_along(input, nonempty_dims("amax", dim, input), keepdim)
 
 
 @method
@@ -638,31 +653,31 @@ def amin(input: Any, dim: Dims = (), keepdim: bool = False) -> Any:
     Raises:
         IndexError: where there is no element.
     """
-    return amin_along(input, some_dims("amin", dim, input), keepdim)
+    return amin_along(input, nonempty_dims("amin", dim, input), keepdim)
 
 
-def whole(name: str, input: Any) -> tuple[int, ...]:
+def all_nonempty_dims(name: str, input: Any) -> tuple[int, ...]:
     """All dimensions of an input that must have elements."""
     require(math.prod(input.shape) != 0, "{}(): a tensor without elements needs a dim", name)
     return tuple(range(input.ndim))
 
 
 @hidden_op(
-    input=shared_by_all, node="MaxBackward1",
-    batch=lambda call: amax_along(in_rows(call.whole("input")), (1,), False),
+    input=extremum_all_formula, node="MaxBackward1",
+    batch=lambda call: amax_along(flat_samples(call.whole("input")), (1,), False),
 )  # fmt: skip
 def max_all(input: Array) -> Array:
     """The greatest of all elements."""
-    return maximum_of_all(input, whole("max", input))
+    return maximum_of_all(input, all_nonempty_dims("max", input))
 
 
 @hidden_op(
-    input=shared_by_all, node="MinBackward1",
-    batch=lambda call: amin_along(in_rows(call.whole("input")), (1,), False),
+    input=extremum_all_formula, node="MinBackward1",
+    batch=lambda call: amin_along(flat_samples(call.whole("input")), (1,), False),
 )  # fmt: skip
 def min_all(input: Array) -> Array:
     """The smallest of all elements."""
-    return minimum_of_all(input, whole("min", input))
+    return minimum_of_all(input, all_nonempty_dims("min", input))
 
 
 # Along one dimension, with the index of the element chosen
@@ -688,54 +703,56 @@ def put_along(input: Array, positions: Array, dim: int, size: int) -> Array:
     return out
 
 
-def chosen_slope(
+def chosen_formula(
     g: Any, indices: Any, input_shape: tuple[int, ...], dim: int, keepdim: bool
 ) -> Any:
     """The gradient of an element chosen along ``dim``."""
     if input_shape and not keepdim:
         kept = tuple(1 if d == dim else n for d, n in enumerate(input_shape))
         g, indices = reshape(g, kept), reshape(indices, kept)
-    return moved_slope(g, indices, input_shape, dim)
+    return taken_formula(g, indices, input_shape, dim)
 
 
-def moved_slope(g: Any, indices: Any, input_shape: tuple[int, ...], dim: int) -> Any:
+def taken_formula(g: Any, indices: Any, input_shape: tuple[int, ...], dim: int) -> Any:
     """The gradient of elements that were taken from ``indices`` along ``dim``."""
     return put_along(g, indices, dim, input_shape[dim]) if input_shape else g * 1.0
 
 
 # The declarations of an operation that picks one element along ``dim`` and returns its index, and
 # of the function that users call.
-CHOSEN: dict[str, Any] = {"input": chosen_slope, "aux": ("indices",)}
+CHOSEN: dict[str, Any] = {"input": chosen_formula, "aux": ("indices",)}
 FIELDS: dict[str, Any] = {"dims": normal_dim, "fields": ("values", "indices")}
 
 
-def chosen(input: Array, indices: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+def take_chosen(input: Array, indices: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """The elements at ``indices`` and the indices, which keep dimension ``dim`` with size 1."""
     values = np.take_along_axis(input, indices, dim)
     return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
 
 
-def choose(input: Array, dim: int, keepdim: bool, find: Any, name: str) -> tuple[Array, Array]:
+def choose_along(
+    input: Array, dim: int, keepdim: bool, find: Any, name: str
+) -> tuple[Array, Array]:
     """The element that ``find`` picks along ``dim``, and its index."""
     if input.ndim == 0:
         return input.copy(), np.zeros((), np.int64)
     require_elements(name, input, (dim,))
-    return chosen(input, np.expand_dims(find(input, dim), dim), dim, keepdim)
+    return take_chosen(input, np.expand_dims(find(input, dim), dim), dim, keepdim)
 
 
 @hidden_op(**CHOSEN, node="MaxBackward0")
 def max_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """The greatest element along ``dim`` and its first index."""
-    return choose(input, dim, keepdim, np.argmax, "max")
+    return choose_along(input, dim, keepdim, np.argmax, "max")
 
 
 @hidden_op(**CHOSEN, node="MinBackward0")
 def min_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """The smallest element along ``dim`` and its first index."""
-    return choose(input, dim, keepdim, np.argmin, "min")
+    return choose_along(input, dim, keepdim, np.argmin, "min")
 
 
-def provide_extremum(name: str, word: str, pair: Any, of_all: Any, along: Any) -> None:
+def define_extremum(name: str, word: str, pair: Any, of_all: Any, along: Any) -> None:
     """`max` or `min`, made of its operations: of two tensors, of all elements, along ``dim``."""
     result = named_tuple(name, "values", "indices")
 
@@ -754,23 +771,23 @@ def provide_extremum(name: str, word: str, pair: Any, of_all: Any, along: Any) -
             other, dim = dim, NOT_GIVEN
         if other is not None:
             if dim is not NOT_GIVEN or keepdim is not NOT_KEPT:
-                raise twice(name, "other")
+                raise given_twice(name, "other")
             return pair(input, other)
         if dim is not NOT_GIVEN:
             return result(along(input, normal_dim(dim, input.ndim), keepdim))
         if keepdim is not NOT_KEPT:
-            raise lacking(name, "dim")
+            raise missing_args(name, "dim")
         return of_all(input)
 
     function.__doc__ = (inspect.getdoc(function) or "").format(word, pair.__name__)
-    method(named(function, name))
+    method(rename(function, name))
 
 
-provide_extremum("max", "greatest", maximum, max_all, max_along)
-provide_extremum("min", "smallest", minimum, min_all, min_along)
+define_extremum("max", "greatest", maximum, max_all, max_along)
+define_extremum("min", "smallest", minimum, min_all, min_along)
 
 
-def index_of(name: str, find: Any, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
+def arg_extremum(name: str, find: Any, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     """`argmax` and `argmin`."""
     array = input._array
     if array.dtype.kind == "b":
@@ -791,17 +808,17 @@ def index_of(name: str, find: Any, input: Tensor, dim: int | None, keepdim: bool
 @under_vmap(along)
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the greatest element, flat or along ``dim``; the first of equal ones."""
-    return index_of("argmax", np.argmax, input, dim, keepdim)
+    return arg_extremum("argmax", np.argmax, input, dim, keepdim)
 
 
 @method
 @under_vmap(along)
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the smallest element, flat or along ``dim``; the first of equal ones."""
-    return index_of("argmin", np.argmin, input, dim, keepdim)
+    return arg_extremum("argmin", np.argmin, input, dim, keepdim)
 
 
-def truth(reduce: Any, input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+def reduce_truth(reduce: Any, input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """`any` and `all`. The result is bool, but uint8 for uint8. ``dim=()`` tests each element."""
     axes = () if isinstance(dim, (tuple, list)) and not dim else normal_dims(dim, input.ndim)
     out = np.asarray(reduce(input._array, axes, keepdims=keepdim), order="C")
@@ -812,14 +829,14 @@ def truth(reduce: Any, input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
 @under_vmap(along)
 def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Whether every element is nonzero, overall or along ``dim``."""
-    return truth(np.all, input, dim, keepdim)
+    return reduce_truth(np.all, input, dim, keepdim)
 
 
 @method
 @under_vmap(along)
 def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Whether some element is nonzero, overall or along ``dim``."""
-    return truth(np.any, input, dim, keepdim)
+    return reduce_truth(np.any, input, dim, keepdim)
 
 
 @method
@@ -832,7 +849,7 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
 # Norms of vectors.
 
 
-def norm_slope(
+def norm_formula(
     g: Any, input: Any, out: Any, ord: float, dim: tuple[int, ...], keepdim: bool
 ) -> Any:
     """The gradient of a vector norm: zero where the norm is zero, None if the norm is a count."""
@@ -861,10 +878,10 @@ def norm_slope(
     return input * pow(absolute(input), ord - 2) * scale
 
 
-@hidden_op(input=norm_slope, node="LinalgVectorNormBackward0", in_order=True, wide=True)
+@hidden_op(input=norm_formula, node="LinalgVectorNormBackward0", in_order=True, wide=True)
 def norm_along(input: Array, ord: float, dim: tuple[int, ...], keepdim: bool) -> Array:
     """``sum(abs(input) ** ord) ** (1 / ord)`` along dimensions."""
-    need_kind("linalg.vector_norm", input)
+    check_kind("linalg.vector_norm", input)
     if ord and count(input.shape, dim) == 1:  # the power could over- or underflow
         return maximum_of_all(np.abs(input), dim, None, None, keepdim)
     if ord == 2:

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from nanotorch._core.arguments import as_int, as_ints, named, within_memory
-from nanotorch._core.batched import Call, apart, merged
+from nanotorch._core.arguments import as_int, as_ints, rename, with_memory_errors
+from nanotorch._core.batched import Call, merged, split_samples
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import OPS, Array, hidden_op, op, public
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import need_kind, need_ndim, need_one_dtype, require, tensor_given
+from nanotorch.ops.arguments import check_input, check_kind, check_ndim, check_same_dtype, require
 from nanotorch.ops.elementwise import tied
-from nanotorch.ops.gathering import added, gather_backward
+from nanotorch.ops.gathering import add_along, gather_backward
 from nanotorch.ops.joining import stack_along
 from nanotorch.ops.reduction import mean_along, sum_along
 from nanotorch.ops.shape import reshape, squeeze_one, unsqueeze
@@ -27,7 +27,7 @@ from nanotorch.ops.shape import reshape, squeeze_one, unsqueeze
 Ints = tuple[int, ...]
 
 
-def last(parts: Iterable[Any]) -> tuple[Any, ...]:
+def index_of_last(parts: Iterable[Any]) -> tuple[Any, ...]:
     """An index of the last dimensions."""
     return (..., *parts)
 
@@ -73,11 +73,11 @@ class Taps:
 
     def apply(self, input: Array, dim: int) -> Array:
         """The new elements along ``dim``."""
-        return gathered(self.steps, self.out, input, dim)
+        return apply_taps(self.steps, self.out, input, dim)
 
     def back(self, g: Array, dim: int) -> Array:
         """The adjoint of `apply`."""
-        return gathered(self.steps_back, self.size, g, dim)
+        return apply_taps(self.steps_back, self.size, g, dim)
 
 
 class Step:
@@ -85,7 +85,7 @@ class Step:
 
     def __init__(self, target: Array, source: Array, weights: Array | None) -> None:
         self.count = len(target)
-        self.target, self.source = place(target), place(source)
+        self.target, self.source = as_slice(target), as_slice(source)
         self.weights = weights
 
     def part(self, input: Array, dim: int) -> Array:
@@ -100,7 +100,7 @@ class Step:
         return part * row.reshape((-1,) + (1,) * (part.ndim - dim - 1))
 
 
-def place(index: Array) -> slice | Array:
+def as_slice(index: Array) -> slice | Array:
     """Places at equal distances as a slice, which is faster."""
     if len(index) == 1:
         return slice(int(index[0]), int(index[0]) + 1)
@@ -110,7 +110,7 @@ def place(index: Array) -> slice | Array:
     return index
 
 
-def gathered(steps: Sequence[Step], size: int, input: Array, dim: int) -> Array:
+def apply_taps(steps: Sequence[Step], size: int, input: Array, dim: int) -> Array:
     """The sum of all steps, along a dimension of the new ``size``."""
     first = steps[0] if steps else None
     if first is not None and first.count == size and isinstance(first.target, slice):
@@ -127,7 +127,7 @@ def gathered(steps: Sequence[Step], size: int, input: Array, dim: int) -> Array:
 Maps = Sequence[Taps | None]  # of the last dimensions; None for one that stays as it is
 
 
-def along(input: Array, maps: Maps, back: bool = False) -> Array:
+def apply_along_dims(input: Array, maps: Maps, back: bool = False) -> Array:
     """All taps, or their adjoints, one dimension after the other."""
     out, first = input, input.ndim - len(maps)
     for k, taps in enumerate(maps):
@@ -141,7 +141,7 @@ def along(input: Array, maps: Maps, back: bool = False) -> Array:
 @hidden_op(input=lambda g, maps, back: resample(g, maps, not back), batch=merged, wide=True)
 def resample(input: Array, maps: Maps, back: bool = False) -> Array:
     """The elements that ``maps`` make of the last dimensions, or the adjoint of that."""
-    return along(input, maps, back)
+    return apply_along_dims(input, maps, back)
 
 
 # PyTorch's backward takes the input of some of them as well.
@@ -153,10 +153,10 @@ def resampling(name: str, **declared: Any) -> Any:
 
     def kernel(input: Array, maps: Maps) -> Array:
         """The elements that ``maps`` make of the last dimensions."""
-        return along(input, maps)
+        return apply_along_dims(input, maps)
 
     formula = {"input": lambda g, maps: resample(g, maps, True)}
-    return hidden_op(**{**formula, "batch": merged, **declared})(named(kernel, name))
+    return hidden_op(**{**formula, "batch": merged, **declared})(rename(kernel, name))
 
 
 def resamplings(name: str, **declared: Any) -> tuple[Any, ...]:
@@ -199,7 +199,7 @@ class Pooling:
         pieces = [
             [slice(j, j + (o - 1) * s + 1, s) for j in range(0, k * d, d)] for k, s, d, o in dims
         ]
-        return [last(at) for at in product(*pieces)]
+        return [index_of_last(at) for at in product(*pieces)]
 
     @cached_property
     def origins(self) -> Array:
@@ -234,8 +234,8 @@ def outer_sum(parts: list[Array], factors: Sequence[int]) -> Array:
     return reduce(np.add.outer, [a * n for a, n in zip(parts, factors, strict=True)])
 
 
-def one_by_one(source: Array, at: Pooling) -> tuple[Array, Array]:
-    """`pooled`, but for nan and the padding, by running over the elements of the windows."""
+def pool_by_element(source: Array, at: Pooling) -> tuple[Array, Array]:
+    """`max_pooled`, but for nan and the padding, by running over the elements of the windows."""
     best = np.array(source[at.places[0]], order="C")
     which = np.zeros(best.shape, np.min_scalar_type(len(at.places) - 1))
     for number, place in enumerate(at.places[1:], 1):
@@ -246,32 +246,32 @@ def one_by_one(source: Array, at: Pooling) -> tuple[Array, Array]:
     return best, which
 
 
-def at_once(source: Array, at: Pooling) -> tuple[Array, Array]:
-    """`one_by_one` for few windows of many elements."""
+def pool_by_window(source: Array, at: Pooling) -> tuple[Array, Array]:
+    """`pool_by_element` for few windows of many elements."""
     dims = len(at.size)
     spans = [d * (k - 1) + 1 for k, d in zip(at.kernel, at.dilation, strict=True)]
     views = sliding_window_view(source, spans, tuple(range(-dims, 0)))
     begin = [slice(0, (o - 1) * s + 1, s) for o, s in zip(at.out, at.stride, strict=True)]
-    views = views[last((*begin, *[slice(None, None, d) for d in at.dilation]))]
+    views = views[index_of_last((*begin, *[slice(None, None, d) for d in at.dilation]))]
     flat = views.reshape(*views.shape[:-dims], len(at.places))
     which = flat.argmax(-1)
     return np.take_along_axis(flat, which[..., None], -1)[..., 0], which
 
 
-def pooled(input: Array, at: Pooling) -> tuple[Array, Array]:
+def max_pooled(input: Array, at: Pooling) -> tuple[Array, Array]:
     """The greatest element of each window, and its number in the input.
 
     The first of equal ones; the last nan, if there is any.
     """
-    need_kind(f"max_pool{len(at.size)}d", input, kinds="fiu")
+    check_kind(f"max_pool{len(at.size)}d", input, kinds="fiu")
     source, floating = np.ascontiguousarray(input), input.dtype.kind == "f"
     if any(at.padding) or any(at.after):
         sizes = list(zip(at.size, at.padding, at.after, strict=True))
         shape = (*input.shape[: -len(sizes)], *[n + p + q for n, p, q in sizes])
         source = np.full(shape, -np.inf if floating else np.iinfo(input.dtype).min, input.dtype)
-        source[last(slice(p, p + n) for n, p, _ in sizes)] = input
+        source[index_of_last(slice(p, p + n) for n, p, _ in sizes)] = input
     count = math.prod(at.out)
-    best, which = (at_once if count <= 64 < len(at.places) else one_by_one)(source, at)
+    best, which = (pool_by_window if count <= 64 < len(at.places) else pool_by_element)(source, at)
     if any(at.padding):  # where all are the lowest number, the first that is not padding
         which = np.maximum(which, at.entries)
     if floating and np.isnan(np.add.reduce(best, None)):
@@ -293,7 +293,7 @@ def put_back(g: Any, indices: Any, size: Ints) -> Any:
     return reshape(out, (*lead, *size))
 
 
-def picking(name: str, dims: int, kernel: Any) -> Any:
+def define_max_pool(name: str, dims: int, kernel: Any) -> Any:
     """The operation ``name``: what ``kernel`` takes of the last dimensions, and from where."""
 
     def picked(input: Array, parts: Any) -> tuple[Array, Array]:
@@ -303,16 +303,18 @@ def picking(name: str, dims: int, kernel: Any) -> Any:
     def slope(g: Any, input: Any, indices: Any) -> Any:
         return tied(put_back(g, indices, tuple(input.shape[-dims:])), input)
 
-    return hidden_op(input=slope, aux=("indices",), batch=merged)(named(picked, name))
+    return hidden_op(input=slope, aux=("indices",), batch=merged)(rename(picked, name))
 
 
-MAX_POOL = {dims: picking(f"max_pool{dims}d_with_indices", dims, pooled) for dims in (2, 3)}
+MAX_POOL = {
+    dims: define_max_pool(f"max_pool{dims}d_with_indices", dims, max_pooled) for dims in (2, 3)
+}
 
 
 # Means of windows, of equal or of different sizes.
 
 
-def divided(values: Array, at: Pooling, with_padding: bool, divisor: int | None) -> Array:
+def divide_by_counts(values: Array, at: Pooling, with_padding: bool, divisor: int | None) -> Array:
     """Sums by ``divisor``, or by how many elements each window has; of integers towards zero."""
     by: Any = divisor
     if divisor is None:
@@ -332,27 +334,27 @@ def divided(values: Array, at: Pooling, with_padding: bool, divisor: int | None)
 )  # fmt: skip
 def avg_pool_backward(g: Array, at: Pooling, with_padding: bool, divisor: int | None) -> Array:
     """The adjoint of the means of windows."""
-    return along(divided(g, at, with_padding, divisor), at.sums, True)
+    return apply_along_dims(divide_by_counts(g, at, with_padding, divisor), at.sums, True)
 
 
-def averaging(dims: int) -> Any:
+def define_avg_pool(dims: int) -> Any:
     """The means of windows over the last dimensions."""
 
     def means(input: Array, at: Pooling, with_padding: bool, divisor: int | None) -> Array:
         """The sum of each window divided by the number of its elements, or by ``divisor``."""
         name = "avg_pool3d_out_frame" if dims == 3 else "avg_pool2d"
         if input.dtype != np.int64:
-            need_kind(name, input, half=False)
-        return divided(along(input, at.sums), at, with_padding, divisor)
+            check_kind(name, input, half=False)
+        return divide_by_counts(apply_along_dims(input, at.sums), at, with_padding, divisor)
 
     def slope(g: Any, input: Any, at: Any, with_padding: Any, divisor: Any) -> Any:
         return tied(avg_pool_backward(g, at, with_padding, divisor), input)
 
-    named(means, f"avg_pool{dims}d")
+    rename(means, f"avg_pool{dims}d")
     return hidden_op(input=slope, batch=merged, wide=dims == 2)(means)
 
 
-AVG_POOL: dict[int, Any] = {dims: averaging(dims) for dims in (2, 3)}
+AVG_POOL: dict[int, Any] = {dims: define_avg_pool(dims) for dims in (2, 3)}
 
 
 # Pooling as users call it: the arguments, and what PyTorch says of wrong ones.
@@ -437,7 +439,7 @@ def max_pool(
     ceil_mode: bool, return_indices: bool,
 ) -> Any:  # fmt: skip
     """The greatest elements of windows over one, two or three dimensions; perhaps their numbers."""
-    tensor_given(name, input)
+    check_input(name, input)
     dims = int(name[-2])
     each = numbers(name, dims, kernel_size, stride, padding, dilation)
     if dims == 1:
@@ -446,7 +448,7 @@ def max_pool(
         require(p[0] <= k[0] // 2, "max_pool1d(): padding exceeds half of the kernel")
         input, each = unsqueeze(input, -2), ((1, *k), (1, *s), (0, *p), (1, *d))
     else:
-        need_ndim(name, input, dims + 1, dims + 2)
+        check_ndim(name, input, dims + 1, dims + 2)
         if 0 in input._array.shape:
             check_elements(input, dims)
     shape, planar = input._array.shape, max(dims, 2)
@@ -461,8 +463,8 @@ def max_pool(
 
 def check_signal(name: str, input: Any) -> None:
     """Refuse what is neither (N, C, L) nor (C, L)."""
-    tensor_given(name, input)
-    need_ndim(name, input, 2, 3)
+    check_input(name, input)
+    check_ndim(name, input, 2, 3)
 
 
 def mean_pool(
@@ -470,7 +472,7 @@ def mean_pool(
     count_include_pad: bool, divisor_override: Any,
 ) -> Any:  # fmt: skip
     """The means of windows over two or three dimensions."""
-    tensor_given(name, input)
+    check_input(name, input)
     dims = int(name[-2])
     each = numbers(name, dims, kernel_size, stride, padding)
     shape = input._array.shape
@@ -503,7 +505,7 @@ def avg_pool1d(
 # Pooling over windows of different sizes, which together make up the input.
 
 
-def shares(size: int, out: int) -> tuple[Array, Array]:
+def part_bounds(size: int, out: int) -> tuple[Array, Array]:
     """Where the windows begin and end that divide ``size`` elements into ``out`` parts.
 
     Where it does not divide evenly they overlap.
@@ -516,15 +518,15 @@ def adaptive(input: Array, out: Ints) -> tuple[Array, Array]:
     """The greatest element of each part of the last dimensions, and its number there."""
     dims = len(out)
     size = input.shape[input.ndim - dims :]
-    need_kind(f"adaptive_max_pool{dims}d", input)
-    ends = [shares(n, o) for n, o in zip(size, out, strict=True)]
+    check_kind(f"adaptive_max_pool{dims}d", input)
+    ends = [part_bounds(n, o) for n, o in zip(size, out, strict=True)]
     longest = [int((stop - start).max(initial=1)) for start, stop in ends]
     best: Any = None
     numbers: Any = None
     for at in product(*map(range, longest)):
         # The last element of a shorter part is met again; it is not greater than itself.
         rows = [np.minimum(start + k, stop - 1) for k, (start, stop) in zip(at, ends, strict=True)]
-        part = input[last(np.ix_(*rows))]
+        part = input[index_of_last(np.ix_(*rows))]
         number = np.ravel_multi_index(np.ix_(*rows), size)
         if best is None:
             best, numbers = part, np.broadcast_to(number, part.shape).copy()
@@ -535,18 +537,20 @@ def adaptive(input: Array, out: Ints) -> tuple[Array, Array]:
     return np.ascontiguousarray(best), np.ascontiguousarray(numbers)
 
 
-ADAPTIVE_MAX = {dims: picking(f"adaptive_max_pool{dims}d", dims, adaptive) for dims in (2, 3)}
+ADAPTIVE_MAX = {
+    dims: define_max_pool(f"adaptive_max_pool{dims}d", dims, adaptive) for dims in (2, 3)
+}
 
 
 # Means of windows of different sizes
 
 
 @lru_cache(256)
-def averaged(size: int, out: int) -> Taps | None:
+def mean_taps(size: int, out: int) -> Taps | None:
     """The means of the parts into which ``size`` elements are divided."""
     if size == out:
         return None
-    start, stop = shares(size, out)
+    start, stop = part_bounds(size, out)
     length = stop - start
     k = np.arange(int(length.max(initial=1)))[:, None]
     weights = np.where(k < length, 1.0 / np.maximum(length, 1), 0.0)
@@ -559,7 +563,7 @@ ADAPTIVE_AVG = {dims: resampling(f"adaptive_avg_pool{dims}d", wide=True, **TIED)
 # As users call them
 
 
-def signal_parts(name: str, input: Any, value: Any) -> Ints:
+def signal_output_size(name: str, input: Any, value: Any) -> Ints:
     """The output size of a signal, as a picture of one row."""
     check_signal(name, input)
     given = as_ints(value)
@@ -567,14 +571,14 @@ def signal_parts(name: str, input: Any, value: Any) -> Ints:
     return (1, *given)
 
 
-def check_parts(name: str, input: Tensor, dims: int) -> None:
+def check_pool_input(name: str, input: Tensor, dims: int) -> None:
     """Refuse an input of another number of dimensions, or without elements to pool."""
     shape = input._array.shape
-    need_ndim(name, input, dims + 1, dims + 2)
+    check_ndim(name, input, dims + 1, dims + 2)
     require(0 not in shape[-dims:], "{}(): nothing to pool in shape {}", name, shape)
 
 
-@within_memory
+@with_memory_errors
 def adaptive_mean(name: str, input: Any, size: Ints) -> Any:
     """The means of as many parts as ``size`` says."""
     dims = len(size)
@@ -582,17 +586,17 @@ def adaptive_mean(name: str, input: Any, size: Ints) -> Any:
     if set(size) == {1}:  # PyTorch takes the mean here
         axes = [normal_dim(-k, input.ndim) for k in range(1, 1 + dims)]
         return mean_along(input, tuple(reversed(axes)), True)
-    check_parts(name, input, dims)
-    need_kind(name, input._array)
+    check_pool_input(name, input, dims)
+    check_kind(name, input._array)
     shape = input._array.shape[-dims:]
-    maps = tuple([averaged(n, o) for n, o in zip(shape, size, strict=True)])
+    maps = tuple([mean_taps(n, o) for n, o in zip(shape, size, strict=True)])
     return ADAPTIVE_AVG[dims](input, maps)
 
 
 def adaptive_max(name: str, input: Any, size: Ints) -> Any:
     """The greatest elements of as many parts as ``size`` says, and their numbers."""
     dims = len(size)
-    check_parts(name, input, dims)
+    check_pool_input(name, input, dims)
     require(min(size) >= 0, "{}(): negative output_size {}", name, size)
     return ADAPTIVE_MAX[dims](input, size)
 
@@ -603,14 +607,14 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 
     Part k goes from ``⌊k L / output_size⌋`` to ``⌈(k + 1) L / output_size⌉``.
     """
-    size = signal_parts("adaptive_avg_pool1d", input, output_size)
+    size = signal_output_size("adaptive_avg_pool1d", input, output_size)
     return squeeze_one(adaptive_mean("adaptive_avg_pool2d", unsqueeze(input, -2), size), -2)
 
 
 @public
 def adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
     """The greatest elements of ``output_size`` parts of the last dimension, and their numbers."""
-    size = signal_parts("adaptive_max_pool1d", input, output_size)
+    size = signal_output_size("adaptive_max_pool1d", input, output_size)
     values, indices = adaptive_max("adaptive_max_pool2d", unsqueeze(input, -2), size)
     return squeeze_one(values, -2), squeeze_one(indices, -2)
 
@@ -635,15 +639,15 @@ ANTIALIASED = {
 }
 
 
-def step_of(size: int, out: int, scale: float | None) -> float:
+def resize_step(size: int, out: int, scale: float | None) -> float:
     """How far neighbours of the result are apart in the input."""
     return 1.0 / scale if scale is not None and scale > 0 else size / out
 
 
 @lru_cache(256)
-def nearest(size: int, out: int, scale: float | None, exact: bool) -> Taps:
+def nearest_taps(size: int, out: int, scale: float | None, exact: bool) -> Taps:
     """The nearest element: that below the left end of each new one, or (exact) its middle."""
-    step = np.float32(step_of(size, out, scale))
+    step = np.float32(resize_step(size, out, scale))
     k = np.arange(out, dtype=np.float32)
     if exact:
         index = np.floor((k + np.float32(0.5)) * step)
@@ -669,7 +673,7 @@ def cubic_kernel(distance: Array, a: float) -> Array:
 
 
 @lru_cache(256)
-def blended(
+def blend_taps(
     size: int, out: int, scale: float | None, align_corners: bool, cubic: bool,
     kind: np.dtype | None,
 ) -> Taps | None:  # fmt: skip
@@ -680,7 +684,7 @@ def blended(
     """
     if size == out and (align_corners or scale is None):
         return None
-    step = step_of(size, out, scale)
+    step = resize_step(size, out, scale)
     if align_corners:
         step = (size - 1) / (out - 1) if out > 1 else 0.0
     if kind is None:
@@ -724,7 +728,9 @@ NEAR = (1.0, 0.0, -2.25, 1.25)
 OUTER = (3.0, -6.0, 3.75, -0.75)
 
 
-def brought_inside(at: Array, size: int, padding: int, align_corners: bool) -> tuple[Array, Array]:
+def clip_coordinates(
+    at: Array, size: int, padding: int, align_corners: bool
+) -> tuple[Array, Array]:
     """Places as the padding moves them, and the slope of that."""
     slope = np.ones_like(at)
     if padding == REFLECTION:  # mirrored at the borders until they are inside
@@ -743,7 +749,7 @@ def brought_inside(at: Array, size: int, padding: int, align_corners: bool) -> t
 Tap = tuple[Array, Array]  # which element of a dimension, with which weight
 
 
-def taps(grid: Array, size: int, options: Options, order: int) -> list[Tap]:
+def grid_taps(grid: Array, size: int, options: Options, order: int) -> list[Tap]:
     """The elements around places of one dimension, and derivatives of their weights.
 
     Args:
@@ -760,10 +766,10 @@ def taps(grid: Array, size: int, options: Options, order: int) -> list[Tap]:
             distance, sign = (at - left - k, 1) if k <= 0 else (k - (at - left), -1)
             factors = np.polynomial.polynomial.polyder(NEAR if k in (0, 1) else OUTER, order)
             weight = np.polynomial.polynomial.polyval(distance, factors) * (sign * scale) ** order
-            place = brought_inside(left + k, size, padding, align_corners)[0]
+            place = clip_coordinates(left + k, size, padding, align_corners)[0]
             places.append((np.rint(place), weight))
     else:
-        at, slope = brought_inside(at, size, padding, align_corners)
+        at, slope = clip_coordinates(at, size, padding, align_corners)
         if mode == NEAREST:
             places.append((np.rint(at), np.full(at.shape, 0.0 if order else 1.0)))
         else:
@@ -778,14 +784,15 @@ def taps(grid: Array, size: int, options: Options, order: int) -> list[Tap]:
     return found
 
 
-def all_taps(grid: Array, size: Sequence[int], options: Options, orders: Ints) -> list[Tap]:
+def grid_taps_of_all(grid: Array, size: Sequence[int], options: Options, orders: Ints) -> list[Tap]:
     """The elements around places ``(N, P, d)``, numbered in the whole picture, and their weights.
 
     The last dimension of the picture comes first in the grid.
     """
     dims = len(size)
     each = [
-        taps(grid[..., dims - 1 - k], n, options, orders[dims - 1 - k]) for k, n in enumerate(size)
+        grid_taps(grid[..., dims - 1 - k], n, options, orders[dims - 1 - k])
+        for k, n in enumerate(size)
     ]
     found = []
     for combination in product(*each):
@@ -796,7 +803,7 @@ def all_taps(grid: Array, size: Sequence[int], options: Options, orders: Ints) -
     return found
 
 
-def slope_of_grid(g: Any, input: Any, grid: Any, options: Options, orders: Ints) -> Any:
+def grid_formula(g: Any, input: Any, grid: Any, options: Options, orders: Ints) -> Any:
     """The gradient of the places: along each dimension that of what is seen there."""
     parts = []
     for k in range(len(orders)):
@@ -809,7 +816,7 @@ def slope_of_grid(g: Any, input: Any, grid: Any, options: Options, orders: Ints)
     input=lambda g, grid, input_shape, options, orders: sample_spread(
         g, grid, tuple(input_shape), options, orders
     ),
-    grid=slope_of_grid, batch=merged, wide=True,
+    grid=grid_formula, batch=merged, wide=True,
 )  # fmt: skip
 def sample(input: Array, grid: Array, options: Options, orders: Ints) -> Array:
     """What is seen of ``(N, C, ...)`` at the places ``(N, ..., d)``.
@@ -817,20 +824,20 @@ def sample(input: Array, grid: Array, options: Options, orders: Ints) -> Array:
     Args:
         orders: how often to differentiate along each dimension.
     """
-    need_one_dtype(input, grid)
-    need_kind(f"grid_sampler_{input.ndim - 2}d_cpu_kernel_impl", input)
+    check_same_dtype(input, grid)
+    check_kind(f"grid_sampler_{input.ndim - 2}d_cpu_kernel_impl", input)
     n, channels, *size = input.shape
     out = np.zeros((n, channels, grid[0, ..., 0].size if n else 0), input.dtype)
     flat = input.reshape(n, channels, -1) if input.size else input
     places = grid.reshape(n, out.shape[2], len(size))
-    for index, weight in all_taps(places, size, options, orders) if out.size else ():
+    for index, weight in grid_taps_of_all(places, size, options, orders) if out.size else ():
         out += np.take_along_axis(flat, index[:, None], 2) * weight[:, None]
     return out.reshape(n, channels, *grid.shape[1:-1])
 
 
 @hidden_op(
     slope=lambda g, grid, options, orders: sample(g, grid, options, orders),
-    grid=lambda g, slope, grid, options, orders: slope_of_grid(slope, g, grid, options, orders),
+    grid=lambda g, slope, grid, options, orders: grid_formula(slope, g, grid, options, orders),
     batch=merged, wide=True,
 )  # fmt: skip
 def sample_spread(
@@ -841,9 +848,9 @@ def sample_spread(
     out = np.zeros(shape, slope.dtype)
     flat = slope.reshape(n, channels, slope[0, 0].size if n and channels else 0)
     places = grid.reshape(n, flat.shape[2], len(size))
-    for index, weight in all_taps(places, size, options, orders) if flat.size else ():
+    for index, weight in grid_taps_of_all(places, size, options, orders) if flat.size else ():
         each = np.broadcast_to(index[:, None], flat.shape)
-        added(out.reshape(n, channels, -1), 2, each, flat * weight[:, None])
+        add_along(out.reshape(n, channels, -1), 2, each, flat * weight[:, None])
     return out
 
 
@@ -872,12 +879,12 @@ def grid_sampler(dims: int) -> Any:
             ),
             input, False,
         ),
-        grid=lambda g, input, grid, interpolation_mode, padding_mode, align_corners: slope_of_grid(
+        grid=lambda g, input, grid, interpolation_mode, padding_mode, align_corners: grid_formula(
             g, input, grid, (interpolation_mode, padding_mode, align_corners), still
         ),
         node=f"GridSampler{dims}DBackward0", batch=merged, wide=True,
     )  # fmt: skip
-    return declared(named(kernel, f"grid_sampler_{dims}d"))
+    return declared(rename(kernel, f"grid_sampler_{dims}d"))
 
 
 GRID_SAMPLER = {dims: grid_sampler(dims) for dims in (2, 3)}
@@ -886,7 +893,7 @@ GRID_SAMPLER = {dims: grid_sampler(dims) for dims in (2, 3)}
 # Grids
 
 
-def base(size: Sequence[int], align_corners: bool, kind: np.dtype) -> Array:
+def base_grid(size: Sequence[int], align_corners: bool, kind: np.dtype) -> Array:
     """The places of a picture's elements, and 1: ``(P, d + 1)``."""
     lines = []
     for n in size:
@@ -896,11 +903,11 @@ def base(size: Sequence[int], align_corners: bool, kind: np.dtype) -> Array:
     return np.stack([*places, np.ones(size, kind)], -1).reshape(-1, len(size) + 1)
 
 
-def grids_of_all(call: Call, name: str) -> Any:
+def affine_grid_batched(call: Call, name: str) -> Any:
     """`affine_grid_generator` of each sample, or its adjoint; all in one batch."""
     whole, (count, *sizes) = call.whole(name), call.args["size"]
     total = call.batch.size * count
-    return apart(
+    return split_samples(
         call.again(**{name: whole.flatten(0, 1), "size": (total, *sizes)}), call.batch.size
     )
 
@@ -908,7 +915,7 @@ def grids_of_all(call: Call, name: str) -> Any:
 @op(
     theta=lambda g, size, align_corners: affine_grid_backward(g, size, align_corners),
     method=False,
-    batch=lambda call: grids_of_all(call, "theta"),
+    batch=lambda call: affine_grid_batched(call, "theta"),
     wide=True,
 )
 def affine_grid_generator(theta: Array, size: Sequence[int], align_corners: bool) -> Array:
@@ -924,7 +931,7 @@ def affine_grid_generator(theta: Array, size: Sequence[int], align_corners: bool
     """
     require(len(size) in (4, 5), "affine_grid(): size must have 4 or 5 numbers, not {}", len(size))
     n, _, *spatial = size
-    moved = np.matmul(base(spatial, align_corners, theta.dtype), theta.swapaxes(1, 2))
+    moved = np.matmul(base_grid(spatial, align_corners, theta.dtype), theta.swapaxes(1, 2))
     shape = [n, *spatial, len(spatial)]
     fits = moved.size == math.prod(shape)
     require(fits, "shape '{}' is invalid for input of size {}", shape, moved.size)
@@ -933,11 +940,11 @@ def affine_grid_generator(theta: Array, size: Sequence[int], align_corners: bool
 
 @hidden_op(
     g=lambda g, size, align_corners: affine_grid_generator(g, size, align_corners),
-    batch=lambda call: grids_of_all(call, "g"),
+    batch=lambda call: affine_grid_batched(call, "g"),
     wide=True,
 )
 def affine_grid_backward(g: Array, size: Sequence[int], align_corners: bool) -> Array:
     """The adjoint of `affine_grid_generator`."""
     n, _, *spatial = size
-    places = base(spatial, align_corners, g.dtype)
+    places = base_grid(spatial, align_corners, g.dtype)
     return np.matmul(g.reshape(n, len(places), len(spatial)).swapaxes(1, 2), places)

@@ -12,13 +12,13 @@ from nanotorch._core.sums import HALF, SINGLE, ones
 from nanotorch.ops.activation import (
     R,
     erf,
-    odd_tanh,
+    rational_tanh,
     relu_backward,
     sigmoid,
     tanh,
     tanh_backward,
 )
-from nanotorch.ops.arguments import need_kind
+from nanotorch.ops.arguments import check_kind
 from nanotorch.ops.elementwise import exp, vanishing
 from nanotorch.ops.joining import cat_along
 from nanotorch.ops.matrix import matmul, mm
@@ -31,7 +31,7 @@ from nanotorch.ops.shape import reshape, t, transpose
 Sizes = tuple[int, ...]
 
 
-def places(sizes: Sizes) -> tuple[Array, Array]:
+def packed_positions(sizes: Sizes) -> tuple[Array, Array]:
     """Step and sequence of each packed row."""
     steps = np.repeat(np.arange(len(sizes)), sizes)
     return steps, np.concatenate([np.arange(n) for n in sizes])
@@ -43,14 +43,14 @@ def places(sizes: Sizes) -> tuple[Array, Array]:
 )
 def pack_rows(input: Array, sizes: Sizes) -> Array:
     """Padded sequences (T, N, ...) as packed rows (sum of sizes, ...)."""
-    return input[places(sizes)]
+    return input[packed_positions(sizes)]
 
 
 @hidden_op(data=lambda g, sizes: pack_rows(g, sizes), node="CopySlices")
 def pad_rows(data: Array, sizes: Sizes, length: int, value: Any) -> Array:
     """Packed rows as sequences (length, N, ...), the rest filled with ``value``."""
     out = np.full((length, sizes[0], *data.shape[1:]), value, data.dtype)
-    out[places(sizes)] = data
+    out[packed_positions(sizes)] = data
     return out
 
 
@@ -61,7 +61,7 @@ def pad_rows(data: Array, sizes: Sizes, length: int, value: Any) -> Array:
 # how many rows each step has. What is here works on arrays and on Tensors alike.
 
 
-def rows_in_order(sizes: Sizes, reverse: bool) -> list[tuple[int, int]]:
+def step_bounds(sizes: Sizes, reverse: bool) -> list[tuple[int, int]]:
     """Where the rows of each step begin and end, in the order in which the steps are taken."""
     rows, stop = [], 0
     for size in sizes:
@@ -70,7 +70,7 @@ def rows_in_order(sizes: Sizes, reverse: bool) -> list[tuple[int, int]]:
     return rows[::-1] if reverse else rows
 
 
-def carried(state: Any, count: int, initial: Any) -> Any:
+def carried_state(state: Any, count: int, initial: Any) -> Any:
     """The state before the next step, which has ``count`` rows.
 
     Sequences that have ended drop out; those that begin, in the order of a reversed layer, bring
@@ -85,18 +85,18 @@ def carried(state: Any, count: int, initial: Any) -> Any:
 def states_before(states: Any, initial: Any, sizes: Sizes, reverse: bool) -> Any:
     """For each row of ``states`` the state that the step started from."""
     parts, last = [], initial[:0]
-    for start, stop in rows_in_order(sizes, reverse):
-        parts.append(carried(last, stop - start, initial))
+    for start, stop in step_bounds(sizes, reverse):
+        parts.append(carried_state(last, stop - start, initial))
         last = states[start:stop]
     return cat_along(parts[::-1] if reverse else parts, 0)
 
 
-def in_time(steps: list[Any], reverse: bool) -> Any:
+def in_step_order(steps: list[Any], reverse: bool) -> Any:
     """The rows that were collected on the way back, first step first."""
     return cat_along(steps if reverse else steps[::-1], 0)
 
 
-class Returning:
+class StateGradient:
     """The gradient of a state on its way back through the steps, and that of the initial state."""
 
     def __init__(self) -> None:
@@ -127,25 +127,25 @@ class Returning:
 #     Elman, Finding structure in time, Cognitive Science 1990.
 
 
-def elman_slopes(
+def elman_formula(
     g: Any, out: Any, hx: Any, weight: Any, nonlinearity: str, sizes: Sizes, reverse: bool
 ) -> tuple[Any, ...]:
     """The gradients of all inputs of `elman_steps`."""
     shape = out.shape
     hidden, g = reshape(out, (-1, shape[-1])), reshape(g, (-1, shape[-1]))
     slope = tanh_backward if nonlinearity == "tanh" else relu_backward
-    back, steps = Returning(), []
-    for start, stop in rows_in_order(sizes, not reverse):
+    back, steps = StateGradient(), []
+    for start, stop in step_bounds(sizes, not reverse):
         d = slope(back.added_to(g[start:stop]), hidden[start:stop])
         steps.append(d)
         back.held = mm(d, weight)
-    d_gates = in_time(steps, reverse)
+    d_gates = in_step_order(steps, reverse)
     d_weight = mm(t(d_gates), states_before(hidden, hx, sizes, reverse))
     return reshape(d_gates, shape), back.initial(), d_weight
 
 
 @hidden_op(
-    **dict.fromkeys(("gates", "hx", "weight"), elman_slopes),
+    **dict.fromkeys(("gates", "hx", "weight"), elman_formula),
     joint=True,
     node="StackBackward0",
     wide=True,
@@ -170,8 +170,8 @@ def elman_steps(
     matrix = np.ascontiguousarray(weight.T)
     zero = hidden.dtype.type(0)
     h = hx
-    for start, stop in rows_in_order(sizes, reverse):
-        h = carried(h, stop - start, hx)
+    for start, stop in step_bounds(sizes, reverse):
+        h = carried_state(h, stop - start, hx)
         out = hidden[start:stop]
         out += h.dot(matrix)
         if nonlinearity == "tanh":
@@ -196,13 +196,13 @@ def elman_steps(
 #     of Gers et al., Learning to forget, 2000; with projections of Sak et al., 2014.
 
 
-def quarters(gates: Any) -> tuple[Any, Any, Any, Any]:
+def split_gates(gates: Any) -> tuple[Any, Any, Any, Any]:
     """The columns in four parts, one a gate."""
     n = gates.shape[1] // 4
     return gates[:, :n], gates[:, n : 2 * n], gates[:, 2 * n : 3 * n], gates[:, 3 * n :]
 
 
-def lstm_slopes(
+def lstm_formula(
     g: Any, hidden: Any, cells: Any, activated: Any, hx: Any, cx: Any, weight: Any, projection: Any,
     sizes: Sizes, reverse: bool,
 ) -> tuple[Any, ...]:  # fmt: skip
@@ -216,7 +216,7 @@ def lstm_slopes(
     hidden = reshape(hidden, (rows, shape[-1]))
     g_hidden = vanishing(hidden) if g_hidden is None else reshape(g_hidden, (rows, shape[-1]))
     squashed, before = tanh(cells), states_before(cells, cx, sizes, reverse)
-    i, f, m, o = quarters(activated)
+    i, f, m, o = split_gates(activated)
     to_cells = o * (1.0 - squashed * squashed)
     of_i, of_f = m * (i * (1.0 - i)), before * (f * (1.0 - f))
     of_m, of_o = i * (1.0 - m * m), squashed * (o * (1.0 - o))
@@ -225,8 +225,8 @@ def lstm_slopes(
     if g_activated is not None:  # in the derivative of a derivative
         bends = (i * (1.0 - i), f * (1.0 - f), 1.0 - m * m, o * (1.0 - o))
         own = g_activated * cat_along(bends, 1)
-    back_h, back_c, steps, outputs = Returning(), Returning(), [], []
-    for start, stop in rows_in_order(sizes, not reverse):
+    back_h, back_c, steps, outputs = StateGradient(), StateGradient(), [], []
+    for start, stop in step_bounds(sizes, not reverse):
         d_h = back_h.added_to(g_hidden[start:stop])
         outputs.append(d_h)
         if projection is not None:
@@ -238,16 +238,16 @@ def lstm_slopes(
             d = d + own[start:stop]
         steps.append(d)
         back_h.held, back_c.held = mm(d, weight), d_c * f[start:stop]
-    d_gates, d_projection = in_time(steps, reverse), None
+    d_gates, d_projection = in_step_order(steps, reverse), None
     if projection is not None:
-        d_projection = mm(t(in_time(outputs, reverse)), o * squashed)
+        d_projection = mm(t(in_step_order(outputs, reverse)), o * squashed)
     d_weight = mm(t(d_gates), states_before(hidden, hx, sizes, reverse))
     d_gates = reshape(d_gates, (*shape[:-1], activated.shape[1]))
     return d_gates, back_h.initial(), back_c.initial(), d_weight, d_projection
 
 
 @hidden_op(
-    **dict.fromkeys(("gates", "hx", "cx", "weight", "projection"), lstm_slopes),
+    **dict.fromkeys(("gates", "hx", "cx", "weight", "projection"), lstm_formula),
     joint=True,
     results=("hidden", "cells", "activated"),
     node="MkldnnRnnLayerBackward0",
@@ -283,14 +283,14 @@ def lstm_steps(
     cells = np.empty((rows, width), kind)
     hidden = np.empty((rows, len(weight[0])), kind)
     h, c = hx, cx
-    for start, stop in rows_in_order(sizes, reverse):
-        h, c = carried(h, stop - start, hx), carried(c, stop - start, cx)
+    for start, stop in step_bounds(sizes, reverse):
+        h, c = carried_state(h, stop - start, hx), carried_state(c, stop - start, cx)
         at, out, cell = activated[start:stop], hidden[start:stop], cells[start:stop]
         at += h.dot(matrix)
         np.tanh(at, out=at)
         at *= half
         at += rest
-        i, f, m, o = quarters(at)
+        i, f, m, o = split_gates(at)
         np.multiply(f, c, out=cell)
         cell += i * m
         if projection is None:
@@ -315,28 +315,28 @@ def lstm_steps(
 #     translation, 2014.
 
 
-def gru_slopes(
+def gru_formula(
     g: Any, hidden: Any, activated: Any, hx: Any, weight: Any, bias: Any, sizes: Sizes,
     reverse: bool,
 ) -> tuple[Any, ...]:  # fmt: skip
-    """The gradients of all inputs of `gru_steps`; see `lstm_slopes`."""
+    """The gradients of all inputs of `gru_steps`; see `lstm_formula`."""
     g_hidden, g_activated = g
     shape, rows = hidden.shape, activated.shape[0]
     width = shape[-1]
     hidden = reshape(hidden, (rows, width))
     g_hidden = vanishing(hidden) if g_hidden is None else reshape(g_hidden, (rows, width))
-    r, z, n, u = quarters(activated)
+    r, z, n, u = split_gates(activated)
     before = states_before(hidden, hx, sizes, reverse)
     to_n = (1.0 - z) * (1.0 - n * n)
     factors = cat_along((to_n * u * (r * (1.0 - r)), (before - n) * (z * (1.0 - z)), to_n * r), 1)
     own = None
     if g_activated is not None:  # in the derivative of a derivative
-        g_r, g_z, g_n, g_u = quarters(g_activated)
+        g_r, g_z, g_n, g_u = split_gates(g_activated)
         through = g_n * (1.0 - n * n)
         own_r = (g_r + through * u) * (r * (1.0 - r))
         own = cat_along((own_r, g_z * (z * (1.0 - z)), g_u + through * r), 1)
-    back, steps, arrived = Returning(), [], []
-    for start, stop in rows_in_order(sizes, not reverse):
+    back, steps, arrived = StateGradient(), [], []
+    for start, stop in step_bounds(sizes, not reverse):
         d_h = back.added_to(g_hidden[start:stop])
         arrived.append(d_h)
         d = factors[start:stop] * cat_along((d_h, d_h, d_h), 1)
@@ -344,7 +344,7 @@ def gru_slopes(
             d = d + own[start:stop]
         steps.append(d)
         back.held = d_h * z[start:stop] + mm(d, weight)
-    of_u, of_n = in_time(steps, reverse), in_time(arrived, reverse) * to_n
+    of_u, of_n = in_step_order(steps, reverse), in_step_order(arrived, reverse) * to_n
     if g_activated is not None:
         of_n = of_n + through
     d_gates = cat_along((of_u[:, : 2 * width], of_n), 1)
@@ -357,7 +357,7 @@ def gru_slopes(
 
 
 @hidden_op(
-    **dict.fromkeys(("gates", "hx", "weight", "bias"), gru_slopes),
+    **dict.fromkeys(("gates", "hx", "weight", "bias"), gru_formula),
     joint=True,
     results=("hidden", "activated"),
     visible_outputs=1,
@@ -389,8 +389,8 @@ def gru_steps(
     activated = np.empty((len(scaled), 4 * width), kind)
     hidden = np.empty((len(scaled), width), kind)
     h = hx
-    for start, stop in rows_in_order(sizes, reverse):
-        h = carried(h, stop - start, hx)
+    for start, stop in step_bounds(sizes, reverse):
+        h = carried_state(h, stop - start, hx)
         at, inputs, out = activated[start:stop], scaled[start:stop], hidden[start:stop]
         both, n = at[:, : 2 * width], at[:, 2 * width : 3 * width]
         u = h.dot(matrix)
@@ -422,19 +422,19 @@ def gru_steps(
 
 
 @lru_cache(20)
-def future(keys: int, queries: int, kind: np.dtype) -> Array:
+def causal_mask(keys: int, queries: int, kind: np.dtype) -> Array:
     """``-inf`` (S, L) where a key comes after the query, else 0; kept, not to be written to."""
     found = np.zeros((keys, queries), kind)
     found[np.tril(np.ones((keys, queries), bool), -1)] = -math.inf
     return found
 
 
-def mirrored(x: Any) -> Any:
+def transposed(x: Any) -> Any:
     """Matrices with their last two dimensions exchanged."""
     return transpose(x, -2, -1)
 
 
-def slopes(
+def attention_formula(
     g: Any, query: Any, key: Any, value: Any, out: Any, raised: Any, inverse: Any, scale: float
 ) -> tuple[Any, Any, Any]:
     """The gradients of query, key and value.
@@ -443,20 +443,20 @@ def slopes(
     greatest score, which was subtracted, counts as a constant: the weights do not depend on it.
     """
     g_out, g_raised, g_inverse = g
-    share = vanishing(out) if g_out is None else g_out * mirrored(inverse)
+    share = vanishing(out) if g_out is None else g_out * transposed(inverse)
     back = sum_along(share * out, (-1,), True)
     if g_inverse is not None:  # this one and the next in the derivative of a derivative
-        back = back + mirrored(g_inverse * inverse * inverse)
-    scores = matmul(value, mirrored(share)) - mirrored(back)
+        back = back + transposed(g_inverse * inverse * inverse)
+    scores = matmul(value, transposed(share)) - transposed(back)
     if g_raised is not None:
         scores = scores + g_raised
     scores = scores * raised
-    d_query = matmul(mirrored(scores), key) * scale
+    d_query = matmul(transposed(scores), key) * scale
     return d_query, matmul(scores, query) * scale, matmul(raised, share)
 
 
 @hidden_op(
-    **dict.fromkeys(("query", "key", "value"), slopes),
+    **dict.fromkeys(("query", "key", "value"), attention_formula),
     joint=True,
     results=("out", "raised", "inverse"),
     visible_outputs=1,
@@ -485,7 +485,7 @@ def attention(
     raised = np.matmul(key, (query * kind.type(scale)).swapaxes(-2, -1))
     keys, queries = raised.shape[-2:]
     if causal:
-        raised += future(keys, queries, kind)
+        raised += causal_mask(keys, queries, kind)
     if mask is not None:
         raised += mask
     greatest = np.maximum.reduce(raised, -2, keepdims=True, initial=-math.inf)
@@ -531,7 +531,7 @@ ROUGH = (math.sqrt(2.0 / math.pi), math.sqrt(2.0 / math.pi) * 0.044715)
 BLOCK = 1 << 16  # elements that stay in the cache for all steps
 
 
-def by_blocks(function: Any, *arrays: Array) -> Array:
+def blockwise(function: Any, *arrays: Array) -> Array:
     """A function of each element of arrays of one shape, for many elements at a time."""
     # While a step is traced, which `type` alone sees, one call for all makes a shorter tape.
     plain = all(type(a) is np.ndarray and a.flags.c_contiguous for a in arrays)
@@ -546,11 +546,11 @@ def by_blocks(function: Any, *arrays: Array) -> Array:
     return out
 
 
-def distribution(x: Array, approximate: str) -> Array:
+def normal_cdf(x: Array, approximate: str) -> Array:
     """Φ(x)."""
     tanh = approximate == "tanh"
     if tanh or x.dtype == np.float32:
-        out = odd_tanh(x, ROUGH if tanh else EXACT)
+        out = rational_tanh(x, ROUGH if tanh else EXACT)
     else:
         out = erf(x * x.dtype.type(ROOT_1_2))
     out *= x.dtype.type(0.5)
@@ -558,7 +558,7 @@ def distribution(x: Array, approximate: str) -> Array:
     return out
 
 
-def slope(x: Array, share: Array, approximate: str) -> Array:
+def gelu_derivative(x: Array, share: Array, approximate: str) -> Array:
     """``Φ(x) + x Φ'(x)``, of which ``share`` is the first."""
     kind = x.dtype.type
     out = np.multiply(x, x, out=...)
@@ -576,7 +576,7 @@ def slope(x: Array, share: Array, approximate: str) -> Array:
     return out
 
 
-def curvature(x: Any, approximate: str) -> Any:
+def gelu_second_derivative(x: Any, approximate: str) -> Any:
     """The second derivative of ``x Φ(x)``; a formula."""
     square = x * x
     if approximate == "none":
@@ -601,14 +601,14 @@ def gelu_unit(input: Array, approximate: str) -> tuple[Array, Array]:
     Args:
         approximate: "tanh" or "none", as PyTorch has it.
     """
-    need_kind("GeluKernelImpl", input)
-    share = by_blocks(lambda x: distribution(x, approximate), input)
+    check_kind("GeluKernelImpl", input)
+    share = blockwise(lambda x: normal_cdf(x, approximate), input)
     return input * share, share
 
 
 @hidden_op(
     grad=lambda g, input, share, approximate: gelu_backward(g, input, share, approximate),
-    input=lambda g, grad, input, approximate: g * grad * curvature(input, approximate),
+    input=lambda g, grad, input, approximate: g * grad * gelu_second_derivative(input, approximate),
     node="GeluBackwardBackward0",
     batch=elementwise,
     wide=True,
@@ -618,6 +618,6 @@ def gelu_backward(grad: Array, input: Array, share: Array, approximate: str) -> 
     if share.dtype == HALF:
         x = input.astype(SINGLE)
         return in_half(
-            gelu_backward(grad.astype(SINGLE), x, distribution(x, approximate), approximate)
+            gelu_backward(grad.astype(SINGLE), x, normal_cdf(x, approximate), approximate)
         )
-    return by_blocks(lambda g, x, s: slope(x, s, approximate) * g, grad, input, share)
+    return blockwise(lambda g, x, s: gelu_derivative(x, s, approximate) * g, grad, input, share)

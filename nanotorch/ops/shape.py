@@ -7,25 +7,33 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import LARGE, OVERFLOW, as_int, as_ints, by_own_names, refused, twice
+from nanotorch._core.arguments import (
+    LARGE,
+    OVERFLOW,
+    as_int,
+    as_ints,
+    call_by_own_names,
+    given_twice,
+    wrong_type,
+)
 from nanotorch._core.batched import (
     Batch,
     Batched,
     Call,
-    batched,
     dimensions,
     leading,
+    make_sample,
     new_dimension,
-    shifted,
+    shift_dim,
     under_vmap,
 )
-from nanotorch._core.bfloat16 import reread
+from nanotorch._core.bfloat16 import reinterpret
 from nanotorch._core.call_site import warn, warn_once
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import address, normal_dim, whole_memory
 from nanotorch._core.op import Array, hidden_op, method, op
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import check_width, need_ndim, need_tensors, require
+from nanotorch.ops.arguments import check_ndim, check_tensors, check_width, require
 from nanotorch.ops.creation import alias, contiguous
 
 # Views of a part: one index, a slice, a diagonal, windows. The gradient of each is zero elsewhere.
@@ -35,7 +43,7 @@ WHOLE: Any = slice(None)
 NO_SLICE = "slice() cannot be applied to a 0-dim tensor."
 
 
-def nothing_at(input: Array, items: tuple[Any, ...]) -> Array:
+def empty_view(input: Array, items: tuple[Any, ...]) -> Array:
     """``input[items]`` for integers and slices that select no elements.
 
     NumPy's empty view begins at the start of ``input``. This view begins at the place that the
@@ -62,7 +70,7 @@ def nothing_at(input: Array, items: tuple[Any, ...]) -> Array:
 @op(
     input=lambda g, input_shape, dim, index: select_backward(g, input_shape, dim, index), view=True,
     batch=lambda call: select(
-        call.whole("input"), shifted(call.args["dim"], call.ndim("input")), call.args["index"]
+        call.whole("input"), shift_dim(call.args["dim"], call.ndim("input")), call.args["index"]
     ),
 )  # fmt: skip
 def select(input: Array, dim: int, index: int) -> Array:
@@ -104,7 +112,7 @@ def slice_along(
     """``input[start:stop:step]`` along one dimension."""
     items = (*(WHOLE,) * dim, slice(start, stop, step))
     out = input[items]
-    return out if out.size else nothing_at(input, items)
+    return out if out.size else empty_view(input, items)
 
 
 @hidden_op(g=lambda g, dim, start, stop, step: slice_along(g, dim, start, stop, step))
@@ -128,7 +136,7 @@ def part(input: Array, items: tuple[int | slice, ...]) -> Array:
         out = input[(*items, ...)]
     except OverflowError:
         raise ValueError(OVERFLOW) from None
-    return out if out.size else nothing_at(input, items)
+    return out if out.size else empty_view(input, items)
 
 
 @hidden_op(
@@ -235,7 +243,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     Raises:
         RuntimeError: for other numbers of dimensions.
     """
-    need_ndim("diag", input, 1, 2)
+    check_ndim("diag", input, 1, 2)
     return (diag_embed if input.ndim == 1 else diagonal_copy)(input, diagonal)
 
 
@@ -247,7 +255,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 
 def triangle(name: str, keep: Any, input: Array, diagonal: int) -> Array:
     """The elements of the last two dimensions on one side of a diagonal, zeros on the other."""
-    need_ndim(name, input, 2)
+    check_ndim(name, input, 2)
     return keep(input, min(max(as_int(diagonal), -input.shape[-2]), input.shape[-1]))
 
 
@@ -323,13 +331,15 @@ def linalg_diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) 
 # The same elements in another shape, or with their dimensions in another order: mostly views.
 
 
-def ints(name: str, argument: str, given: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
+def parse_ints(
+    name: str, argument: str, given: tuple[Any, ...], named: Any = None
+) -> tuple[int, ...]:
     """Numbers given as one sequence or one by one, or as one sequence by the argument's name."""
     if named is not None:
         if given:
-            raise twice(name, argument)
+            raise given_twice(name, argument)
         if not isinstance(named, (tuple, list)):
-            raise refused(named, "tuple of ints", (name, argument, 0))
+            raise wrong_type(named, "tuple of ints", (name, argument, 0))
         given = (named,)
     if not given:
         raise TypeError(f'{name}() missing 1 required positional arguments: "{argument}"')
@@ -344,7 +354,7 @@ def ints(name: str, argument: str, given: tuple[Any, ...], named: Any = None) ->
 # Another shape, the same order of elements
 
 
-def unfit(input: Array, size: tuple[int, ...]) -> RuntimeError:
+def reshape_error(input: Array, size: tuple[int, ...]) -> RuntimeError:
     """Why ``input`` cannot be seen in the shape ``size``."""
     unknown = [n for n in size if n < 0]
     for position, n in enumerate(size):
@@ -368,21 +378,21 @@ def unfit(input: Array, size: tuple[int, ...]) -> RuntimeError:
     )
 
 
-def seen_as(input: Array, size: tuple[int, ...]) -> Array:
+def reshape_view(input: Array, size: tuple[int, ...]) -> Array:
     """The same memory in another shape."""
     try:
         out = input.reshape(size) if input.flags.c_contiguous else input.reshape(size, copy=False)
     except ValueError:
-        raise unfit(input, size) from None
+        raise reshape_error(input, size) from None
     if out.shape != size and min(size) < -1:  # NumPy takes any negative size for -1
-        raise unfit(input, size)
+        raise reshape_error(input, size)
     return out
 
 
 @hidden_op(input=lambda g, input_shape: reshape(g, input_shape), view=True, node="ViewBackward0")
 def view_in(input: Array, size: tuple[int, ...]) -> Array:
     """The same elements in another shape."""
-    return seen_as(input, size)
+    return reshape_view(input, size)
 
 
 @hidden_op(
@@ -390,7 +400,7 @@ def view_in(input: Array, size: tuple[int, ...]) -> Array:
 )
 def reshape_alias(input: Array, size: tuple[int, ...]) -> Array:
     """As `view_in`, for a source whose elements do not lie in memory in order."""
-    return seen_as(input, size)
+    return reshape_view(input, size)
 
 
 @hidden_op(
@@ -399,7 +409,7 @@ def reshape_alias(input: Array, size: tuple[int, ...]) -> Array:
 )  # fmt: skip
 def unsafe_view(input: Array, size: tuple[int, ...]) -> Array:
     """A new tensor in another shape. Nobody else holds the tensor, so the result is no view."""
-    return seen_as(input, size)
+    return reshape_view(input, size)
 
 
 @method(public=False)
@@ -420,21 +430,21 @@ def view(
     if len(shape) == 1 and isinstance(shape[0], DType):
         kind = shape[0]._numpy
         if kind != self._array.dtype and dtypes.BFLOAT16 in (kind, self._array.dtype):
-            return wrap(reread(self._array, kind))
+            return wrap(reinterpret(self._array, kind))
         check_width(self._array, kind)
         out = wrap(self._array.view(kind))
         out._writes = self._cell
         return out
-    return view_in(self, ints("view", "size", shape, size))
+    return view_in(self, parse_ints("view", "size", shape, size))
 
 
-def of_all(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
+def reshape_batched(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
     """`reshape` of each sample."""
     input, *given = args
     if not isinstance(input, Batched):
         return function(*args, **kwargs)
-    size = ints("reshape", "shape", tuple(given) or (kwargs["shape"],))
-    return batched(reshape(input._whole, (batch.size, *size)), batch)
+    size = parse_ints("reshape", "shape", tuple(given) or (kwargs["shape"],))
+    return make_sample(reshape(input._whole, (batch.size, *size)), batch)
 
 
 def reshape(input: Any, *given: Any, shape: Sequence[int] | None = None) -> Any:
@@ -443,7 +453,7 @@ def reshape(input: Any, *given: Any, shape: Sequence[int] | None = None) -> Any:
     Raises:
         RuntimeError: if the sizes do not fit.
     """
-    size = ints("reshape", "shape", given, shape)
+    size = parse_ints("reshape", "shape", given, shape)
     if not isinstance(input, Tensor):
         return input.reshape(size)
     array = input._array
@@ -456,21 +466,21 @@ def reshape(input: Any, *given: Any, shape: Sequence[int] | None = None) -> Any:
     return reshape_alias(input, size)
 
 
-under_vmap(of_all)(reshape)
+under_vmap(reshape_batched)(reshape)
 method(reshape)  # after the definition, which formulas above refer to
 
 
 @method(public=False)
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """`view` in the shape of ``other``."""
-    need_tensors(other)
+    check_tensors(other)
     return view(self, other.shape)
 
 
 @method(public=False)
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """`reshape` to the shape of ``other``."""
-    need_tensors(other)
+    check_tensors(other)
     return reshape(self, other.shape)
 
 
@@ -500,9 +510,9 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
         RuntimeError: if the sizes do not multiply to that dimension's.
     """
     dim = normal_dim(dim, input.ndim)
-    sizes = ints("unflatten", "sizes", (sizes,))
+    sizes = parse_ints("unflatten", "sizes", (sizes,))
     require(sizes, "unflatten: sizes must be non-empty")
-    need_ndim("unflatten", input, 1)
+    check_ndim("unflatten", input, 1)
     n, known = input.shape[dim], 1
     for s in sizes:
         known *= abs(s)
@@ -571,7 +581,7 @@ def squeeze(input: Any, *dims: Any, dim: Any = None, **named: Any) -> Any:
         dim: a dimension or several.
     """
     if named:
-        return by_own_names(squeeze, named, input=input, dim=dims or dim)
+        return call_by_own_names(squeeze, named, input=input, dim=dims or dim)
     if dims:
         if dim is not None:
             raise TypeError("squeeze() got an unexpected keyword argument 'dim'")
@@ -600,7 +610,7 @@ def transpose(input: Array, dim0: int, dim1: int) -> Array:
     return input.swapaxes(dim0, dim1) if input.ndim else input[...]
 
 
-@op(input=lambda g: t(g), view=True, batch=lambda call: turned(call))
+@op(input=lambda g: t(g), view=True, batch=lambda call: t_batched(call))
 def t(input: Array) -> Array:
     """The transpose of a matrix; vectors and 0-d tensors as they are.
 
@@ -612,7 +622,7 @@ def t(input: Array) -> Array:
     return input.T
 
 
-def turned(call: Call) -> Any:
+def t_batched(call: Call) -> Any:
     """`t` of each sample."""
     array, whole = call.args["input"]._array, call.whole("input")
     if array.ndim > 2:
@@ -620,7 +630,7 @@ def turned(call: Call) -> Any:
     return transpose(whole, 1, 2) if array.ndim == 2 else alias(whole)
 
 
-def inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
+def inverse_permutation(dims: tuple[int, ...]) -> tuple[int, ...]:
     """The order of dimensions that undoes ``dims``."""
     order = [0] * len(dims)
     for position, d in enumerate(dims):
@@ -628,15 +638,15 @@ def inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(order)
 
 
-def behind(call: Call, name: str) -> tuple[int, ...]:
+def dims_of_batch(call: Call, name: str) -> tuple[int, ...]:
     """The dimension of the samples, and behind it the dimensions that an argument names."""
-    return (0, *[shifted(d, call.ndim("input")) for d in call.args[name]])
+    return (0, *[shift_dim(d, call.ndim("input")) for d in call.args[name]])
 
 
 @hidden_op(
-    input=lambda g, dims: permute_to(g, inverse(dims)),
+    input=lambda g, dims: permute_to(g, inverse_permutation(dims)),
     view=True, node="PermuteBackward0",
-    batch=lambda call: permute_to(call.whole("input"), behind(call, "dims")),
+    batch=lambda call: permute_to(call.whole("input"), dims_of_batch(call, "dims")),
 )  # fmt: skip
 def permute_to(input: Array, dims: tuple[int, ...]) -> Array:
     """With the dimensions in the order ``dims``."""
@@ -661,7 +671,7 @@ def permute(input: Any, *order: Any, dims: Sequence[int] | None = None) -> Any:
     Raises:
         RuntimeError: unless each dimension is named once.
     """
-    return permute_to(input, ints("permute", "dims", order, dims))
+    return permute_to(input, parse_ints("permute", "dims", order, dims))
 
 
 # More ways to put dimensions in another order: by other names, by moves, as properties.

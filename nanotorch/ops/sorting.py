@@ -7,24 +7,24 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import as_int, named, require_bool
+from nanotorch._core.arguments import as_int, rename, require_bool
 from nanotorch._core.batched import DYNAMIC, along, looped, never, one_by_one, under_vmap
 from nanotorch._core.call_site import warn_once
 from nanotorch._core.dtypes import Number
-from nanotorch._core.layout import normal_dim, own_dim
+from nanotorch._core.layout import existing_dim, normal_dim
 from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.overloads import overloads
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import as_number, need_kind, need_ndim, no_form, require
+from nanotorch.ops.arguments import as_number, check_kind, check_ndim, no_form, require
 from nanotorch.ops.reduction import (
     CHOSEN,
     FIELDS,
     NOT_GIVEN,
     NOT_KEPT,
-    chosen,
-    moved_slope,
+    extremum_all_formula,
     require_elements,
-    shared_by_all,
+    take_chosen,
+    taken_formula,
 )
 
 # In which order the dimensions of a result lie in memory, for operations that go by elements.
@@ -66,7 +66,7 @@ def compare(a: int, b: int, shape: tuple[int, ...], operands: Sequence[Strides])
     return 0
 
 
-def arranged(values: np.ndarray, order: tuple[int, ...]) -> np.ndarray:
+def in_memory_order(values: np.ndarray, order: tuple[int, ...]) -> np.ndarray:
     """``values`` in memory in an order of their dimensions, a copy if they do not lie there so."""
     turned = values.transpose(order)
     if turned.flags.c_contiguous:
@@ -74,11 +74,11 @@ def arranged(values: np.ndarray, order: tuple[int, ...]) -> np.ndarray:
     return turned.copy("C").transpose(np.argsort(order))
 
 
-def arranged_like(values: np.ndarray, input: np.ndarray) -> np.ndarray:
+def in_memory_order_of(values: np.ndarray, input: np.ndarray) -> np.ndarray:
     """``values`` in memory in the order of the dimensions of ``input``, which has their shape."""
     if input.flags.c_contiguous and values.flags.c_contiguous:
         return values
-    return arranged(values, slowest_first(values.shape, [input.strides]))
+    return in_memory_order(values, slowest_first(values.shape, [input.strides]))
 
 
 # Sorting, and elements chosen by their rank or number; nan counts as the greatest of all.
@@ -96,25 +96,25 @@ def order_along(input: Array, dim: int, descending: bool = False) -> Array:
     return input.shape[dim] - 1 - backwards
 
 
-def in_order(input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
+def sort_arrays(input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
     """The kernel of `sort`."""
     indices = order_along(input, dim, descending)
     if not input.ndim:
         return input.copy(), indices
-    values = arranged_like(np.take_along_axis(input, indices, dim), input)
-    return values, arranged_like(indices, input)
+    values = in_memory_order_of(np.take_along_axis(input, indices, dim), input)
+    return values, in_memory_order_of(indices, input)
 
 
-@hidden_op(input=moved_slope, aux=("indices",), **FIELDS, node="SortBackward0")
+@hidden_op(input=taken_formula, aux=("indices",), **FIELDS, node="SortBackward0")
 def sort_along(input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
     """`sort` that is not asked to be stable."""
-    return in_order(input, dim, descending)
+    return sort_arrays(input, dim, descending)
 
 
-@hidden_op(input=moved_slope, aux=("indices",), **FIELDS, node="SortBackward1")
+@hidden_op(input=taken_formula, aux=("indices",), **FIELDS, node="SortBackward1")
 def sort_stably(input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
     """`sort` that is asked to be stable, or not to be, which PyTorch counts as another form."""
-    return in_order(input, dim, descending)
+    return sort_arrays(input, dim, descending)
 
 
 @overloads(
@@ -141,13 +141,13 @@ def sort(
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
     """The indices that sort along ``dim``; arguments as for `sort`."""
     indices = order_along(input._array, normal_dim(dim, input.ndim), descending)
-    return wrap(arranged_like(indices, input._array))
+    return wrap(in_memory_order_of(indices, input._array))
 
 
 # By rank
 
 
-@op(input=moved_slope, aux=("indices",), **FIELDS)
+@op(input=taken_formula, aux=("indices",), **FIELDS)
 def topk(
     input: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[Array, Array]:
@@ -171,7 +171,7 @@ def topk(
     return np.take_along_axis(input, indices, dim), indices
 
 
-def at_rank(input: Array, rank: Any, dim: int, keepdim: bool) -> tuple[Array, Array]:
+def select_rank(input: Array, rank: Any, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """The element of a rank along ``dim``, counted from 0, and its index.
 
     Args:
@@ -182,7 +182,7 @@ def at_rank(input: Array, rank: Any, dim: int, keepdim: bool) -> tuple[Array, Ar
     order = order_along(input, dim)
     shape = [1 if d == dim else n for d, n in enumerate(input.shape)]
     indices = np.take_along_axis(order, np.broadcast_to(rank, shape), dim)
-    return chosen(input, indices, dim, keepdim)
+    return take_chosen(input, indices, dim, keepdim)
 
 
 @op(**CHOSEN, **FIELDS)
@@ -200,8 +200,8 @@ def kthvalue(input: Array, k: int, dim: int = -1, keepdim: bool = False) -> tupl
         require_elements("kthvalue", input, (dim,))
     require(0 < k <= (input.shape[dim] if input.ndim else 1), "kthvalue(): k {} is out of range", k)
     if input.ndim:
-        need_kind("kthvalue_cpu", input, kinds="fiu")
-    return at_rank(input, k - 1, dim, keepdim)
+        check_kind("kthvalue_cpu", input, kinds="fiu")
+    return select_rank(input, k - 1, dim, keepdim)
 
 
 # Medians: of an even number of elements, the smaller of the two in the middle
@@ -214,15 +214,15 @@ def middle_rank(input: Array, dim: int) -> Array:
     return np.where(known < count, known, (count - 1) // 2)
 
 
-@hidden_op(input=shared_by_all, node="MedianBackward0", batch=one_by_one)
+@hidden_op(input=extremum_all_formula, node="MedianBackward0", batch=one_by_one)
 def median_all(input: Array) -> Array:
     """The median of all elements; nan of none."""
     if not input.size:
         least = np.iinfo(np.int32 if input.dtype == np.int32 else np.int64).min
         return np.full((), math.nan if input.dtype.kind == "f" else least).astype(input.dtype)
-    need_kind("median_cpu", input, kinds="fiu")
+    check_kind("median_cpu", input, kinds="fiu")
     flat = input.reshape(-1)
-    return at_rank(flat, middle_rank(flat, 0), 0, False)[0]
+    return select_rank(flat, middle_rank(flat, 0), 0, False)[0]
 
 
 @hidden_op(**CHOSEN, **FIELDS, node="MedianBackward1")
@@ -230,10 +230,10 @@ def median_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """The median along ``dim`` and its index."""
     if input.ndim:
         require_elements("median", input, (dim,))
-    need_kind("median_out", input, kinds="fiu")
+    check_kind("median_out", input, kinds="fiu")
     if not input.ndim:
         return input.copy(), np.zeros((), np.int64)
-    return at_rank(input, middle_rank(input, dim), dim, keepdim)
+    return select_rank(input, middle_rank(input, dim), dim, keepdim)
 
 
 @overloads(
@@ -252,7 +252,7 @@ def median(input: Any, dim: int = NOT_GIVEN, keepdim: bool = NOT_KEPT) -> Any:
 # Values without repetition
 
 
-def groups(rows: Array, order: Array) -> tuple[Array, Array, Array]:
+def group_equal_rows(rows: Array, order: Array) -> tuple[Array, Array, Array]:
     """Where equal rows begin, in their ``order``; the group of each row; the groups' sizes."""
     ordered = rows[order]
     new = np.ones(len(rows), bool)
@@ -263,7 +263,7 @@ def groups(rows: Array, order: Array) -> tuple[Array, Array, Array]:
     return order[first], inverse, np.diff(np.append(first, len(rows)))
 
 
-def distinct(name: str, node: str, consecutive: bool) -> Any:
+def define_unique(name: str, node: str, consecutive: bool) -> Any:
     """The values, or the slices along ``dim``, without repetition: PyTorch's operation ``name``."""
 
     def kernel(input: Array, dim: int | None) -> tuple[Array, Array, Array]:
@@ -273,7 +273,7 @@ def distinct(name: str, node: str, consecutive: bool) -> Any:
         require(0 not in whole.shape[1:], "unique(): a dimension that is not chosen has size 0")
         rows = whole.reshape(n, math.prod(whole.shape[1:]))
         order = np.arange(n) if consecutive else np.lexsort(rows.T[::-1])
-        first, inverse, counts = groups(rows, order)
+        first, inverse, counts = group_equal_rows(rows, order)
         values = whole[first]
         if dim is None or not input.ndim:
             return values, inverse.reshape(input.shape), counts
@@ -283,15 +283,15 @@ def distinct(name: str, node: str, consecutive: bool) -> Any:
         raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
 
     declare: Any = hidden_op(input=refuse, aux=("inverse", "counts"), node=node)
-    return declare(named(kernel, f"{name}_values"))
+    return declare(rename(kernel, f"{name}_values"))
 
 
-unique_values = distinct("_unique2", "Unique2Backward0", False)
-unique_slices = distinct("unique_dim", "UniqueDimBackward0", False)
-unique_runs = distinct("unique_consecutive", "UniqueConsecutiveBackward0", True)
+unique_values = define_unique("_unique2", "Unique2Backward0", False)
+unique_slices = define_unique("unique_dim", "UniqueDimBackward0", False)
+unique_runs = define_unique("unique_consecutive", "UniqueConsecutiveBackward0", True)
 
 
-def wanted(found: tuple[Any, ...], return_inverse: bool, return_counts: bool) -> Any:
+def requested_results(found: tuple[Any, ...], return_inverse: bool, return_counts: bool) -> Any:
     """The results that were asked for, alone or as a tuple."""
     values, inverse, counts = found
     parts = (values, *[inverse] * return_inverse, *[counts] * return_counts)
@@ -319,9 +319,9 @@ def unique(
     require_bool(sorted, (name, "sorted", 0))
     require_bool(return_inverse, (name, "return_inverse", 0))
     require_bool(return_counts, (name, "return_counts", 0))
-    dim = None if dim is None else own_dim(dim, input.ndim)
+    dim = None if dim is None else existing_dim(dim, input.ndim)
     found = unique_values(input, None) if dim is None else unique_slices(input, dim)
-    return wanted(found, return_inverse, return_counts)
+    return requested_results(found, return_inverse, return_counts)
 
 
 @method
@@ -332,11 +332,11 @@ def unique_consecutive(
     """One of each run of equal values; arguments as for `unique`."""
     require_bool(return_inverse, ("unique_consecutive", "return_inverse", 0))
     require_bool(return_counts, ("unique_consecutive", "return_counts", 0))
-    dim = None if dim is None else own_dim(dim, input.ndim)
-    return wanted(unique_runs(input, dim), return_inverse, return_counts)
+    dim = None if dim is None else existing_dim(dim, input.ndim)
+    return requested_results(unique_runs(input, dim), return_inverse, return_counts)
 
 
-def arrays_of(*given: Any) -> list[Array]:
+def as_arrays(*given: Any) -> list[Array]:
     """The arrays of tensors, and a number among them in the dtype that it has beside them."""
     held = [x._array if isinstance(x, Tensor) else as_number(x) for x in given]
     kind = dtypes.result_type(held)._numpy
@@ -361,15 +361,15 @@ def isin(
     """
     if not (isinstance(elements, Tensor) or isinstance(test_elements, Tensor)):
         raise no_form("isin", elements, test_elements)
-    held = arrays_of(elements, test_elements)
-    need_kind("isin", *held, kinds="fiu")
+    held = as_arrays(elements, test_elements)
+    check_kind("isin", *held, kinds="fiu")
     return wrap(np.asarray(np.isin(held[0], held[1], assume_unique, invert)))
 
 
 # Places in an order
 
 
-def places(edges: Array, values: Array, right: bool) -> Array:
+def search_positions(edges: Array, values: Array, right: bool) -> Array:
     """How many of sorted ``edges`` are smaller than each value (``right``: not greater)."""
     if edges.ndim == 1:
         return np.searchsorted(edges, values, "right" if right else "left")
@@ -398,7 +398,7 @@ def searchsorted(
     Raises:
         RuntimeError: for shapes that do not fit.
     """
-    edges, values = arrays_of(sorted_sequence, input)
+    edges, values = as_arrays(sorted_sequence, input)
     text = "torch.searchsorted(): side can only be 'left' or 'right' but got {}"
     require(side in (None, "left", "right"), text, side)
     require(side != "left" or not right, "searchsorted(): side 'left' does not go with right=True")
@@ -410,7 +410,7 @@ def searchsorted(
     fits = edges.ndim == 1 or (edges.ndim > 1 and edges.shape[:-1] == values.shape[:-1])
     require(fits, text, list(edges.shape), list(values.shape))
     if values.size:
-        need_kind("searchsorted_out_cpu", values, kinds="fiu")
+        check_kind("searchsorted_out_cpu", values, kinds="fiu")
     if sorter is not None:
         order = sorter._array
         fits = order.shape == edges.shape and order.dtype == np.int64
@@ -421,7 +421,7 @@ def searchsorted(
     for which, array in (("input value", values), ("boundary", edges)):
         if not array.flags.c_contiguous:
             warn_once(f"torch.searchsorted(): {which} tensor is non-contiguous and is copied")
-    found = places(edges, values, right or side == "right")
+    found = search_positions(edges, values, right or side == "right")
     return wrap(np.asarray(found).astype(np.int32 if out_int32 else np.int64))
 
 
@@ -434,7 +434,7 @@ def bucketize(
     Raises:
         RuntimeError: unless the boundaries have one dimension.
     """
-    need_ndim("bucketize", boundaries, 1, 1)
+    check_ndim("bucketize", boundaries, 1, 1)
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
@@ -453,7 +453,7 @@ def bincount(input: Array, weights: Array | None = None, minlength: int = 0) -> 
     Raises:
         RuntimeError: for negative numbers, or a wrong shape.
     """
-    need_kind("bincount_cpu", input, kinds="iu")
+    check_kind("bincount_cpu", input, kinds="iu")
     require(as_int(minlength) >= 0, "minlength should be >= 0")
     fits = input.ndim == 1 and input.min(initial=0) >= 0
     require(fits, "bincount only supports 1-d non-negative integral inputs.")
@@ -477,7 +477,7 @@ def histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> T
         RuntimeError: for a range that is not finite, or no bins.
     """
     values = input._array
-    need_kind("histogram_cpu", values)
+    check_kind("histogram_cpu", values)
     require(as_int(bins) > 0, "histc(): bins must be > 0, but got {}", bins)
     low, high, kind = as_number(min), as_number(max), values.dtype.type
     if low == high and values.size:

@@ -7,22 +7,22 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import integer, named, named_tuple
+from nanotorch._core.arguments import named_tuple, rename, to_integer
 from nanotorch._core.batched import dimensions, looped, under_vmap
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import dtype as DType
-from nanotorch._core.layout import normal_dim, own_dim
+from nanotorch._core.layout import existing_dim, normal_dim
 from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.sums import OF_BLAS, sum_over
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
     as_number,
-    need_kind,
-    need_ndim,
-    need_one_dtype,
+    check_first_tensors,
+    check_kind,
+    check_ndim,
+    check_same_dtype,
     no_form,
     require,
-    tensors_given,
 )
 from nanotorch.ops.binary import lerp
 from nanotorch.ops.creation import full_like, linspace, zeros_like
@@ -44,27 +44,27 @@ from nanotorch.ops.joining import cat
 from nanotorch.ops.matrix import mm
 from nanotorch.ops.reduction import (
     Dims,
-    accumulated,
+    accumulate_along,
     add_all,
+    as_dtype_of,
     count,
     cumsum,
-    like,
+    define_inplace,
+    define_variance,
+    extremum_formula,
     maximum_of_all,
     minimum_of_all,
     normal_dims,
-    of_variance,
     only_dim,
-    provide_in_place,
     require_float_input,
     reverse_cumsum,
     rows_without_one,
-    shared,
     spread,
-    spread_and_mean,
     sum,
     sum_along,
     sum_dtype,
-    variance_slope,
+    variance_and_mean,
+    variance_formula,
 )
 from nanotorch.ops.reduction import any as any_of
 from nanotorch.ops.shape import movedim, narrow, reshape, select, t, transpose, triu, unsqueeze
@@ -102,7 +102,7 @@ def nanmean(
     Raises:
         NotImplementedError: for integers.
     """
-    need_kind("nanmean", input._array)
+    check_kind("nanmean", input._array)
     floating = dtype is None or dtypes.as_dtype(dtype).is_floating_point
     require(floating, "nanmean(): dtype must be of floating point, not {}", dtype)
     known = sum(logical_not(isnan(input)), dim, keepdim)
@@ -115,16 +115,16 @@ def nanmean(
 aminmax_result = named_tuple("aminmax", "min", "max")
 
 
-def both(*gradients: Any) -> Any:
+def add_gradients(*gradients: Any) -> Any:
     """The sum of the gradients that there are."""
     known = [g for g in gradients if g is not None]
     return known[0] if len(known) == 1 else known[0] + known[1]
 
 
 @hidden_op(
-    input=lambda g, input, least, most, dim, keepdim: both(
+    input=lambda g, input, least, most, dim, keepdim: add_gradients(
         *[
-            None if part is None else shared(part, input, out, dim, keepdim)
+            None if part is None else extremum_formula(part, input, out, dim, keepdim)
             for part, out in zip(g, (least, most), strict=True)
         ]
     ),
@@ -155,22 +155,22 @@ def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any
 # Spread and mean
 
 
-def spread_slope(
+def var_mean_formula(
     spread_g: Any, mean_g: Any, input: Any, dim: tuple[int, ...], keepdim: bool,
     correction: float, overall: bool,
 ) -> Any:  # fmt: skip
     """The gradient of a variance and a mean, either of which may have none."""
     first = second = None
     if spread_g is not None:
-        first = variance_slope(spread_g, input, dim, keepdim, correction, overall)
+        first = variance_formula(spread_g, input, dim, keepdim, correction, overall)
     if mean_g is not None:
         shape = tuple(input.shape)
         second = spread(mean_g / (count(shape, dim) or 1), shape, dim, keepdim)
-    return both(first, second)
+    return add_gradients(first, second)
 
 
 @hidden_op(
-    input=lambda g, input, dim, keepdim, correction, overall: spread_slope(
+    input=lambda g, input, dim, keepdim, correction, overall: var_mean_formula(
         g[0], g[1], input, dim, keepdim, correction, overall
     ),
     results=("variance", "mean"), node="VarMeanBackward0", wide=True,
@@ -180,12 +180,12 @@ def var_mean_along(
 ) -> tuple[Array, Array]:
     """The kernel of `var_mean`."""
     require_float_input(input, "var_mean")
-    variance, mean = spread_and_mean(input, dim, correction, "var_mean")
-    return like(variance, input, dim, keepdim), like(mean, input, dim, keepdim)
+    variance, mean = variance_and_mean(input, dim, correction, "var_mean")
+    return as_dtype_of(variance, input, dim, keepdim), as_dtype_of(mean, input, dim, keepdim)
 
 
 @hidden_op(
-    input=lambda g, input, deviation, dim, keepdim, correction, overall: spread_slope(
+    input=lambda g, input, deviation, dim, keepdim, correction, overall: var_mean_formula(
         None if g[0] is None else zero_where(g[0] / (deviation * 2), deviation == 0),
         g[1], input, dim, keepdim, correction, overall,
     ),
@@ -196,14 +196,16 @@ def std_mean_along(
 ) -> tuple[Array, Array]:
     """The kernel of `std_mean`."""
     require_float_input(input, "std_mean")
-    variance, mean = spread_and_mean(input, dim, correction, "std_mean")
-    return like(np.sqrt(variance), input, dim, keepdim), like(mean, input, dim, keepdim)
+    variance, mean = variance_and_mean(input, dim, correction, "std_mean")
+    return as_dtype_of(np.sqrt(variance), input, dim, keepdim), as_dtype_of(
+        mean, input, dim, keepdim
+    )
 
 
 VAR_MEAN = "The variance and the mean, as a tuple; arguments as for `var`."
 STD_MEAN = "The standard deviation and the mean, as a tuple; arguments as for `std`."
-public(of_variance("var_mean", var_mean_along, VAR_MEAN))
-public(of_variance("std_mean", std_mean_along, STD_MEAN))
+public(define_variance("var_mean", var_mean_along, VAR_MEAN))
+public(define_variance("std_mean", std_mean_along, STD_MEAN))
 
 
 # Covariance
@@ -223,13 +225,13 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     Raises:
         RuntimeError: for more dimensions, or weights that do not fit.
     """
-    need_ndim("cov", input, 0, 2)
+    check_ndim("cov", input, 0, 2)
     rows = input.reshape(1, -1) if input.ndim < 2 else input
     n = rows.shape[1]
     for name, given, floating in (("fweights", fweights, False), ("aweights", aweights, True)):
         if given is None:
             continue
-        tensors_given("cov", **{name: given})
+        check_first_tensors("cov", **{name: given})
         kind, text = given.dtype, "cov(): expected {} to have {} dtype but got {} with {} dtype"
         fits = kind.is_floating_point is floating and kind is not dtypes.bool_
         wanted = "floating point" if floating else "integral"
@@ -263,7 +265,7 @@ def corrcoef(input: Any) -> Any:
     Raises:
         RuntimeError: for more than two dimensions.
     """
-    need_ndim("corrcoef", input, 0, 2)
+    check_ndim("corrcoef", input, 0, 2)
     c = cov(input)
     if not c.ndim:
         return c / c
@@ -287,7 +289,7 @@ def quantile_of(
         require(0 <= as_number(q) <= 1, "quantile() q must be in the range [0, 1] but got {:g}", q)
         q = wrap(np.asarray(q, input._array.dtype))
     require(input.numel(), "quantile() input tensor must be non-empty")
-    need_ndim("quantile", q, 0, 1)
+    check_ndim("quantile", q, 0, 1)
     require(input._array.dtype in OF_BLAS, "quantile(): expected single or double precision")
     require(q.dtype == input.dtype, "quantile() q tensor must be same dtype as the input tensor")
     within = ((q._array >= 0) & (q._array <= 1)).all()
@@ -340,7 +342,7 @@ def quantiles(name: str, skip_nan: bool) -> Any:
         """
         return quantile_of(input, q, dim, keepdim, interpolation, skip_nan)
 
-    return method(named(function, name))
+    return method(rename(function, name))
 
 
 quantile, nanquantile = quantiles("quantile", False), quantiles("nanquantile", True)
@@ -376,7 +378,7 @@ def histogram(
         RuntimeError: for arguments that do not fit, and a range that is not finite.
     """
     given = isinstance(bins, Tensor)
-    fits = range is None if given else integer(bins) is not None
+    fits = range is None if given else to_integer(bins) is not None
     if not fits or not (weight is None or isinstance(weight, Tensor)):
         options = {"range": range, "weight": weight}
         used = {key: value for key, value in options.items() if value is not None}
@@ -385,14 +387,14 @@ def histogram(
     if weight is not None:
         weights = weight._array.reshape(-1)
         require(weights.shape == points.shape, "histogram(): not one weight for each element")
-        need_one_dtype(points, weights)
+        check_same_dtype(points, weights)
     parts = bins.numel() - 1 if given else bins
     require(parts > 0, "torch.histogram(): bins must be > 0, but got {} for dimension 0", parts)
-    need_kind("histogramdd", points, half=False)
+    check_kind("histogramdd", points, half=False)
     if given:
         edges = bins._array.copy()
-        need_one_dtype(points, edges)
-        need_ndim("histogram", edges, 1, 1)
+        check_same_dtype(points, edges)
+        check_ndim("histogram", edges, 1, 1)
     else:
         ends = (0, 1) if range is None else range
         if range is None and points.size:
@@ -420,7 +422,7 @@ def histogram(
 # Products
 
 
-def product_slope(g: Any, input: Any, out: Any, dim: int) -> Any:
+def cumprod_formula(g: Any, input: Any, out: Any, dim: int) -> Any:
     """The gradient of running products.
 
     It is 0 behind the first zero. The zero itself counts in the products up to the next one.
@@ -442,19 +444,19 @@ def product_slope(g: Any, input: Any, out: Any, dim: int) -> Any:
     return transpose(sum_along(unsqueeze(g, -2) * slopes, (slopes.ndim - 1,), False), dim, -1)
 
 
-@op(input=product_slope, dims=normal_dim, inplace=True, in_order=True)
+@op(input=cumprod_formula, dims=normal_dim, inplace=True, in_order=True)
 def cumprod(input: Array, dim: int, *, dtype: DType | None = None) -> Array:
     """Running products along ``dim``; integers give int64."""
-    return accumulated(np.multiply, input, dim, sum_dtype(input, dtype))
+    return accumulate_along(np.multiply, input, dim, sum_dtype(input, dtype))
 
 
-provide_in_place("cumprod")
+define_inplace("cumprod")
 
 
 # Extrema
 
 
-def met_slope(g: Any, input: Any, indices: Any, dim: int) -> Any:
+def cummax_formula(g: Any, input: Any, indices: Any, dim: int) -> Any:
     """The gradient of running extrema, added where each was met; as in PyTorch, for an input of no
     elements that itself."""
     if 0 in input.shape:
@@ -462,7 +464,7 @@ def met_slope(g: Any, input: Any, indices: Any, dim: int) -> Any:
     return gather_backward(g, tuple(input.shape), dim, indices) if input.ndim else g * 1.0
 
 
-def running(name: str, best: np.ufunc) -> Any:
+def define_cumulative(name: str, best: np.ufunc) -> Any:
     """`cummax` or `cummin`."""
 
     def kernel(input: Array, dim: int) -> tuple[Array, Array]:
@@ -482,11 +484,13 @@ def running(name: str, best: np.ufunc) -> Any:
         met = (input == values) | (input != input)
         return values, np.maximum.accumulate(np.where(met, place, 0), dim)
 
-    declared = op(input=met_slope, aux=("indices",), dims=normal_dim, fields=("values", "indices"))
-    return declared(named(kernel, name))
+    declared = op(
+        input=cummax_formula, aux=("indices",), dims=normal_dim, fields=("values", "indices")
+    )
+    return declared(rename(kernel, name))
 
 
-cummax, cummin = running("cummax", np.maximum), running("cummin", np.minimum)
+cummax, cummin = define_cumulative("cummax", np.maximum), define_cumulative("cummin", np.minimum)
 
 
 # Differences
@@ -503,7 +507,7 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     Raises:
         RuntimeError: for a tensor of no dimension, or a negative ``n``.
     """
-    need_ndim("diff", input, 1)
+    check_ndim("diff", input, 1)
     require(n >= 0, "order must be non-negative but got {}", n)
     dim = normal_dim(dim, input.ndim)
     parts = [part for part in (prepend, input, append) if part is not None]
@@ -537,7 +541,7 @@ def trapezoid(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
     Raises:
         RuntimeError: if the two do not fit.
     """
-    dim = own_dim(dim, y.ndim)
+    dim = existing_dim(dim, y.ndim)
     if not y.shape[dim]:
         return y.new_zeros((*y.shape[:dim], *y.shape[dim + 1 :]))
     kinds = [points.dtype for points in (y, x) if points is not None]

@@ -24,7 +24,7 @@ ALIGNMENT = 64
 spans: dict[int, tuple["weakref.ref[Array]", int]] = {}
 
 
-def owner(array: Array) -> Array:
+def memory_owner(array: Array) -> Array:
     """The array whose memory ``array`` is a view of."""
     base: Any = array.base
     while base is not None:
@@ -54,26 +54,26 @@ class Part:
         }  # fmt: skip
 
 
-def aligned(size: int) -> int:
+def align(size: int) -> int:
     """The next multiple of the alignment."""
     return -(-max(size, 1) // ALIGNMENT) * ALIGNMENT
 
 
-def block_of(size: int) -> Array:
+def aligned_zeros(size: int) -> Array:
     """Zeros that begin at an aligned address."""
     whole = np.zeros(size + ALIGNMENT, np.uint8)
     skip = -address(whole) % ALIGNMENT
     return whole[skip : skip + size]
 
 
-def piece(block: Array, at: int, like: Array) -> Array:
+def array_in_block(block: Array, at: int, like: Array) -> Array:
     """An array like ``like`` in a block; who looks for the memory behind it finds its own only."""
     return np.asarray(Part(block, at, like))
 
 
-def place_of(array: Array) -> tuple[Array, int, int, int] | None:
+def location_in_block(array: Array) -> tuple[Array, int, int, int] | None:
     """For an array that has moved: its block, the block's span, its role, and its offset there."""
-    memory: Any = owner(array).base
+    memory: Any = memory_owner(array).base
     known = spans.get(id(memory.block)) if isinstance(memory, Part) else None
     if known is None:
         return None
@@ -84,7 +84,7 @@ def place_of(array: Array) -> tuple[Array, int, int, int] | None:
     return block, known[1], at // known[1], at % known[1]
 
 
-def movable(tensor: Any, kind: np.dtype) -> bool:
+def is_movable(tensor: Any, kind: np.dtype) -> bool:
     """Whether nobody but the tensor holds its array."""
     if type(tensor._array) is not np.ndarray or tensor._array.dtype != kind:
         return False
@@ -101,19 +101,19 @@ def movable(tensor: Any, kind: np.dtype) -> bool:
     return tensor._view is None and getrefcount(tensor._array) == ALONE
 
 
-def settle(optimizers: Iterable[Any]) -> None:
+def move_together(optimizers: Iterable[Any]) -> None:
     """Move the parameters of optimizers together, group by group."""
     for optimizer in optimizers:
         for group in optimizer.param_groups:
-            settle_group(group["params"], optimizer.state)
+            move_group(group["params"], optimizer.state)
 
 
-def settle_group(params: list[Tensor], state: Mapping[Any, Any]) -> None:
+def move_group(params: list[Tensor], state: Mapping[Any, Any]) -> None:
     """Move together those of a group that have a gradient, with all that is kept for them."""
     members: list[list[Tensor]] = []
     for p in params:
-        roles = [p, *kept_for(p, state).values()]
-        if p._grad is None or not all(movable(t, p._array.dtype) for t in roles):
+        roles = [p, *state_tensors_of(p, state).values()]
+        if p._grad is None or not all(is_movable(t, p._array.dtype) for t in roles):
             continue
         if members and (
             len(roles) != len(members[0]) or p._array.dtype != members[0][0]._array.dtype
@@ -121,10 +121,10 @@ def settle_group(params: list[Tensor], state: Mapping[Any, Any]) -> None:
             continue
         members.append(roles)
     if members and members[0][0]._array.ndim:
-        move(members)
+        move_into_block(members)
 
 
-def kept_for(p: Tensor, state: Mapping[Any, Any]) -> dict[str, Tensor]:
+def state_tensors_of(p: Tensor, state: Mapping[Any, Any]) -> dict[str, Tensor]:
     """What an optimizer keeps for every element of a parameter, by name."""
     held = state.get(p, {})
     return {
@@ -134,19 +134,19 @@ def kept_for(p: Tensor, state: Mapping[Any, Any]) -> dict[str, Tensor]:
     }
 
 
-def move(members: list[list[Tensor]]) -> None:
+def move_into_block(members: list[list[Tensor]]) -> None:
     """Give the tensors of each role one part of a new block, in the same places."""
-    span = sum(aligned(roles[0]._array.nbytes) for roles in members)
-    block = block_of(span * len(members[0]))
+    span = sum(align(roles[0]._array.nbytes) for roles in members)
+    block = aligned_zeros(span * len(members[0]))
     key = id(block)
     spans[key] = (weakref.ref(block, functools.partial(spans.pop, key)), span)
     at = 0
     for roles in members:
         for number, tensor in enumerate(roles):
-            array = piece(block, span * number + at, tensor._array)
+            array = array_in_block(block, span * number + at, tensor._array)
             array[...] = tensor._array
             tensor._array = array
-        at += aligned(roles[0]._array.nbytes)
+        at += align(roles[0]._array.nbytes)
 
 
 # `Flat`, the parameters of a group as one array, so that a step takes a few calls for all of them.
@@ -179,22 +179,22 @@ class Flat:
     """
 
     def __init__(self, params: list[Tensor], kept: list[str], state: Kept) -> None:
-        block, span, _, _ = place_of(params[0]._array)  # type: ignore[misc]
+        block, span, _, _ = location_in_block(params[0]._array)  # type: ignore[misc]
         dtype = params[0]._array.dtype
         size = span // dtype.itemsize
         self.array, *roles = [
             np.frombuffer(block, dtype, size, span * role) for role in range(1 + len(kept))
         ]
         self.state = {name: wrap(role) for name, role in zip(kept, roles, strict=True)}
-        gradients = block_of(span)
+        gradients = aligned_zeros(span)
         self.grad = np.frombuffer(gradients, dtype, size)
         self.arrays = [p._array for p in params]
         self.owns: list[Any] = [state.get(p) for p in params]
         self.places: list[Array] = []
         at = 0
         for array in self.arrays:
-            self.places.append(piece(gradients, at, array))
-            at += aligned(array.nbytes)
+            self.places.append(array_in_block(gradients, at, array))
+            at += align(array.nbytes)
         self.kept = [
             (own, name, tensor._array) for own in self.owns for name, tensor in (own or {}).items()
         ]
@@ -241,7 +241,7 @@ class Candidate:
         self.flat: Flat | None = None
 
 
-def flat_of(optimizer: Any, group: Group) -> Flat | None:
+def flat_group_of(optimizer: Any, group: Group) -> Flat | None:
     """The parameters of a group as one, their gradients gathered; None if that cannot be.
 
     Not in the first step, which makes the state.
@@ -262,11 +262,11 @@ def flat_of(optimizer: Any, group: Group) -> Flat | None:
         return None
     found.tries -= 1
     flat = found.flat = None  # which holds the arrays
-    found.flat = made(params, state)
+    found.flat = make_flat(params, state)
     return found.flat if found.flat is not None and found.flat.gather(params, state) else None
 
 
-def made(params: list[Tensor], state: Kept) -> Flat | None:
+def make_flat(params: list[Tensor], state: Kept) -> Flat | None:
     """Those of a group as one, moved together if they are not; None if that cannot be."""
     if any(p._grad is None for p in params):
         return None
@@ -275,18 +275,18 @@ def made(params: list[Tensor], state: Kept) -> Flat | None:
     kept = [name for name in state.get(params[0], {}) if name != COUNT]
     for p in params:
         own = state.get(p, {})
-        if [name for name in own if name != COUNT] != kept or [*kept_for(p, state)] != kept:
+        if [name for name in own if name != COUNT] != kept or [*state_tensors_of(p, state)] != kept:
             return None
         if any(not isinstance(tensor, Tensor) for tensor in own.values()):
             return None
     if not are_neighbours(params, kept, state):
-        settle_group(params, state)
+        move_group(params, state)
     return Flat(params, kept, state) if are_neighbours(params, kept, state) else None
 
 
 def are_neighbours(params: list[Tensor], kept: list[str], state: Kept) -> bool:
     """Whether parameters, and likewise what is kept for them, fill a block one after the other."""
-    first = place_of(params[0]._array)
+    first = location_in_block(params[0]._array)
     if first is None:
         return False
     block, span, _, _ = first
@@ -294,8 +294,8 @@ def are_neighbours(params: list[Tensor], kept: list[str], state: Kept) -> bool:
     for p in params:
         arrays = [p._array, *[state[p][name]._array for name in kept]]
         for role, array in enumerate(arrays):
-            place = place_of(array)
+            place = location_in_block(array)
             if place is None or place[0] is not block or place[1:] != (span, role, at):
                 return False
-        at += aligned(p._array.nbytes)
+        at += align(p._array.nbytes)
     return at == span and len(block) == span * (1 + len(kept))

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nanotorch._core.call_site import here
+from nanotorch._core.call_site import current_site
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.optim.optimizer import Closure, Group, Optimizer, evaluate
 from nanotorch.optim.rules import check_learning_rate, number, scalar
@@ -57,14 +57,14 @@ def strong_wolfe(
         left, right = sorted((ends[0].t, ends[1].t))
         if abs(ends[1].t - ends[0].t) * length < TOLERANCE:
             break
-        t, stuck = inside(lowest(ends[0], ends[1], left, right), left, right, stuck)
+        t, stuck = keep_inside(cubic_minimum(ends[0], ends[1], left, right), left, right, stuck)
         point = at(t)
         steps += 1
         if too_high(point, start) or point.f >= ends[low].f:
             ends[high] = point
             low, high = by_value(ends)
             continue
-        if flat(point, start):
+        if is_flat(point, start):
             done = True
         elif point.slope * (ends[high].t - ends[low].t) >= 0:
             ends[high] = ends[low]
@@ -84,12 +84,12 @@ def enclose(
     for step in range(evaluations):
         if too_high(point, start) or (step > 1 and point.f >= before.f):
             return [before, point], False, step
-        if flat(point, start):
+        if is_flat(point, start):
             return [point], True, step
         if point.slope >= 0:
             return [before, point], False, step
         least = t + 0.01 * (t - before.t)
-        t = lowest(before, point, least, t * 10)
+        t = cubic_minimum(before, point, least, t * 10)
         before, point = point, at(t)
     return [start, point], False, evaluations
 
@@ -99,7 +99,7 @@ def too_high(point: Point, start: Point) -> bool:
     return bool(point.f > start.f + DECREASE * point.t * start.slope)
 
 
-def flat(point: Point, start: Point) -> bool:
+def is_flat(point: Point, start: Point) -> bool:
     """Whether the slope is small enough."""
     return bool(abs(point.slope) <= -FLATNESS * start.slope)
 
@@ -109,7 +109,7 @@ def by_value(ends: list[Point]) -> tuple[int, int]:
     return (0, 1) if ends[0].f <= ends[-1].f else (1, 0)
 
 
-def lowest(a: Point, b: Point, least: Number, greatest: Number) -> Number:
+def cubic_minimum(a: Point, b: Point, least: Number, greatest: Number) -> Number:
     """Where the cubic through two points, with their slopes, is lowest within bounds."""
     rise = a.slope + b.slope - 3 * (a.f - b.f) / (a.t - b.t)
     square = rise**2 - a.slope * b.slope
@@ -122,7 +122,7 @@ def lowest(a: Point, b: Point, least: Number, greatest: Number) -> Number:
     return min(max(b.t - (b.t - a.t) * share, least), greatest)
 
 
-def inside(t: Number, left: Number, right: Number, stuck: bool) -> tuple[Number, bool]:
+def keep_inside(t: Number, left: Number, right: Number, stuck: bool) -> tuple[Number, bool]:
     """Keep a distance away from the ends, at least every second time it comes close to one.
 
     Args:
@@ -219,8 +219,8 @@ class LBFGS(Optimizer):
     def _iterate(self, group: Group, state: dict[str, Any], objective: "Objective") -> None:
         """All iterations of a step."""
         memory = Memory(state, group["history_size"])
-        t, d = bare(state.get("t")), bare(state.get("d"))
-        before_g, before_loss = bare(state.get("prev_flat_grad")), state.get("prev_loss")
+        t, d = as_array(state.get("t")), as_array(state.get("d"))
+        before_g, before_loss = as_array(state.get("prev_flat_grad")), state.get("prev_loss")
         evaluations, lr = 1, number(group["lr"])
         for iteration in range(1, group["max_iter"] + 1):
             state["n_iter"] += 1
@@ -245,8 +245,8 @@ class LBFGS(Optimizer):
                 or abs(objective.loss - before_loss) < group["tolerance_change"]
             ):
                 break
-        before = {"prev_flat_grad": kept(before_g), "prev_loss": before_loss}
-        state.update(d=kept(d), t=kept(t), **memory.kept(), **before)
+        before = {"prev_flat_grad": as_state(before_g), "prev_loss": before_loss}
+        state.update(d=as_state(d), t=as_state(t), **memory.kept(), **before)
 
     def _advance(
         self, group: Group, objective: "Objective", t: Number, d: Array, slope: Number,
@@ -288,7 +288,7 @@ class Objective:
         self.params: list[Tensor] = group["params"]
         self.closure = closure
         self.maximize = group.get("maximize", False)
-        self.writer = ("LBFGS.step", here())
+        self.writer = ("LBFGS.step", current_site())
 
     def evaluate(self) -> Any:
         """Call the closure, note the loss and the gradient, return what the closure does."""
@@ -330,10 +330,10 @@ class Memory:
 
     def __init__(self, state: dict[str, Any], size: int) -> None:
         self.state, self.size = state, size
-        self.y: list[Array] = [bare(y) for y in state.get("old_dirs") or ()]
-        self.s: list[Array] = [bare(s) for s in state.get("old_stps") or ()]
-        self.ro: list[Number] = [bare(ro) for ro in state.get("ro") or ()]
-        self.scale: Number = bare(state.get("H_diag"))
+        self.y: list[Array] = [as_array(y) for y in state.get("old_dirs") or ()]
+        self.s: list[Array] = [as_array(s) for s in state.get("old_stps") or ()]
+        self.ro: list[Number] = [as_array(ro) for ro in state.get("ro") or ()]
+        self.scale: Number = as_array(state.get("H_diag"))
 
     def forget(self) -> None:
         """As before the first iteration."""
@@ -357,7 +357,7 @@ class Memory:
         d = -g
         for i in reversed(range(len(self.y))):
             weights[i] = self.s[i].dot(d) * self.ro[i]
-            al[i] = kept(weights[i])
+            al[i] = as_state(weights[i])
             d -= self.y[i] * weights[i]
         d *= self.scale
         for i in range(len(self.y)):
@@ -367,15 +367,15 @@ class Memory:
     def kept(self) -> dict[str, Any]:
         """As entries of the optimizer's state."""
         lists = {"old_dirs": self.y, "old_stps": self.s, "ro": self.ro}
-        entries = {name: [*map(kept, values)] for name, values in lists.items()}
-        return {**entries, "H_diag": kept(self.scale)}
+        entries = {name: [*map(as_state, values)] for name, values in lists.items()}
+        return {**entries, "H_diag": as_state(self.scale)}
 
 
-def bare(value: Any) -> Any:
+def as_array(value: Any) -> Any:
     """An entry of the state as an array or, of no dimension, a NumPy scalar."""
     return value._array[()] if isinstance(value, Tensor) else value
 
 
-def kept(value: Any) -> Any:
+def as_state(value: Any) -> Any:
     """An array or NumPy scalar as an entry of the state, a tensor; Python numbers stay."""
     return wrap(np.asarray(value)) if isinstance(value, (np.ndarray, np.generic)) else value

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
 
-from nanotorch._core.anomaly import level_of, look, watch
+from nanotorch._core.anomaly import nonfinite_level, note_nonfinite, watch
 from nanotorch._core.call_site import warn
 from nanotorch._core.grad_mode import enable_grad
 from nanotorch._core.graph import HookDict, RemovableHandle, add_hook, changes
 from nanotorch._core.tensor import Tensor, typename
-from nanotorch.nn.module import clear
+from nanotorch.nn.module import clear_gradient
 from nanotorch.optim.flat_buffer import Candidate
 
 # `Optimizer`, the base class: parameter groups, state, hooks.
@@ -193,7 +193,7 @@ class Optimizer:
         for group in self.param_groups:
             for p in group["params"]:
                 if not set_to_none and p._grad is not None:
-                    clear(p._grad)
+                    clear_gradient(p._grad)
                 else:
                     p._grad = None
 
@@ -262,7 +262,7 @@ class Optimizer:
         state: defaultdict[Any, Any] = defaultdict(dict)
         for key, value in state_dict["state"].items():
             p = by_number.get(key)
-            state[key if p is None else p] = value if p is None else fitted(p, value)
+            state[key if p is None else p] = value if p is None else cast_state(p, value)
         for group, new in zip(groups, saved, strict=True):
             new["params"] = group["params"]
             if "param_names" in group:
@@ -338,13 +338,13 @@ def with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
 def watched_step(step: Callable[..., Any], optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
     """Call ``step``; a parameter that it makes less finite than its gradient was is noted."""
-    before = [(p, level_of(p)) for group in optimizer.param_groups for p in group["params"]]
+    before = [(p, nonfinite_level(p)) for group in optimizer.param_groups for p in group["params"]]
     result = step(optimizer, *args, **kwargs)
     for position, (p, level) in enumerate(before):
-        cause = max(level, level_of(p._grad))
-        if level_of(p) > cause:
+        cause = max(level, nonfinite_level(p._grad))
+        if nonfinite_level(p) > cause:
             inputs = [("parameter", position), ("its gradient", p._grad)]
-            look(f"{type(optimizer).__name__}.step", p, inputs, cause, sys._getframe(1))
+            note_nonfinite(f"{type(optimizer).__name__}.step", p, inputs, cause, sys._getframe(1))
     return result
 
 
@@ -356,15 +356,15 @@ def evaluate(closure: Closure | None) -> Any:
         return closure()
 
 
-def fitted(param: Tensor, value: Any, key: Any = None) -> Any:
+def cast_state(param: Tensor, value: Any, key: Any = None) -> Any:
     """State from a state dict, its tensors in the parameter's dtype except the step count."""
     if isinstance(value, Tensor):
         return value.to(param.dtype) if key != "step" and param.is_floating_point() else value
     if isinstance(value, dict):
-        return {name: fitted(param, entry, name) for name, entry in value.items()}
+        return {name: cast_state(param, entry, name) for name, entry in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
         kind: Any = type(value)
-        return kind(fitted(param, entry) for entry in value)
+        return kind(cast_state(param, entry) for entry in value)
     return value
 
 

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nanotorch._core.call_site import here
+from nanotorch._core.call_site import current_site
 from nanotorch._core.dtypes import get_default_dtype
 from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.elementwise import sign
-from nanotorch.optim.flat_buffer import flat_of
+from nanotorch.optim.flat_buffer import flat_group_of
 from nanotorch.optim.optimizer import Closure, Group, Optimizer, evaluate
 
 Array = np.ndarray
@@ -153,12 +153,12 @@ class Rule(Optimizer):
     def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters that have a gradient, see `Optimizer.step`."""
         loss = None if closure is None else evaluate(closure)
-        writer = (f"{type(self).__name__}.step", here())
+        writer = (f"{type(self).__name__}.step", current_site())
         for group in self.param_groups:
             key: Any = None  # the step and the dtype that `numbers` are for
             numbers: Numbers = ()
             alike = self._counters == ("step",) and not group.get("capturable")
-            flat = flat_of(self, group) if alike else None
+            flat = flat_group_of(self, group) if alike else None
             if flat is not None and flat.counts:
                 numbers = self._numbers(group, flat.count(), flat.array.dtype)
                 times = self._apply(flat.array, flat.grad, flat.state, group, numbers)
@@ -211,7 +211,7 @@ def accumulate(average: Array, g: Array, keep: Array, gain: Array) -> None:
     average += scaled
 
 
-def approaching(gain: float, dtype: np.dtype) -> tuple[bool, Array]:
+def approach_factor(gain: float, dtype: np.dtype) -> tuple[bool, Array]:
     """The ``gain`` for `approach`: whether to start from the average, and a factor."""
     near = gain < 0.5
     return near, scalar(gain if near else 1 - gain, dtype)
@@ -280,16 +280,16 @@ class SGD(Rule):
     def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters that have a gradient, see `Optimizer.step`."""
         loss = None if closure is None else evaluate(closure)
-        writer = ("SGD.step", here())
+        writer = ("SGD.step", current_site())
         for group in self.param_groups:
             lr, momentum = group["lr"], group["momentum"]
             if isinstance(lr, Tensor):
                 lr = number(lr)
             kind = rate = None  # the learning rate as an array, and its dtype
             plain = not (momentum or group["weight_decay"] or group["maximize"])
-            flat = None if plain else flat_of(self, group)
+            flat = None if plain else flat_group_of(self, group)
             if flat is not None and (not momentum or "momentum_buffer" in flat.state):
-                g = direction(flat.array, flat.grad, flat.state, group)
+                g = step_direction(flat.array, flat.grad, flat.state, group)
                 np.multiply(g, factor(lr, g.dtype), out=flat.grad)
                 np.subtract(flat.array, flat.grad, out=flat.array)
                 flat.note(group["params"], 1, writer)
@@ -298,7 +298,7 @@ class SGD(Rule):
                 if p._grad is not None:
                     array, g = p._array, p._grad._array
                     if not plain:
-                        g = direction(array, g, self.state[p] if momentum else {}, group)
+                        g = step_direction(array, g, self.state[p] if momentum else {}, group)
                     if rate is None or array.dtype != kind:
                         kind, rate = array.dtype, factor(lr, array.dtype)
                     np.subtract(array, g * rate, out=array)
@@ -308,7 +308,7 @@ class SGD(Rule):
         return loss
 
 
-def direction(p: Array, g: Array, state: dict[str, Any], group: Group) -> Array:
+def step_direction(p: Array, g: Array, state: dict[str, Any], group: Group) -> Array:
     """The direction of a parameter's step: its gradient with decay and momentum."""
     dtype, momentum, dampening = p.dtype, group["momentum"], group["dampening"]
     decay = number(group["weight_decay"])
@@ -563,7 +563,7 @@ class Adamax(Rule):
     def _numbers(self, group: Group, t: float, dtype: np.dtype) -> Numbers:
         beta1, beta2 = map(number, group["betas"])
         step = -number(group["lr"]) / (1 - beta1**t)
-        return approaching(1 - beta1, dtype), *scalars(dtype, beta2, group["eps"], step)
+        return approach_factor(1 - beta1, dtype), *scalars(dtype, beta2, group["eps"], step)
 
     def _update(self, p: Array, g: Array, state: State, numbers: Numbers) -> None:
         gain, beta2, eps, step = numbers
@@ -680,7 +680,7 @@ class NAdam(Rule):
         decay = group["momentum_decay"]
         mus = [beta1 * (1.0 - 0.5 * 0.96 ** (n * decay)) for n in (t, t + 1)]
         fixed = scalars(dtype, beta2, 1 - beta2, 1 - beta2**t, group["eps"])
-        return approaching(1 - beta1, dtype), *fixed, *mus, number(group["lr"])
+        return approach_factor(1 - beta1, dtype), *fixed, *mus, number(group["lr"])
 
     def _update(self, p: Array, g: Array, state: State, numbers: Numbers) -> None:
         gain1, beta2, gain2, correction, eps, mu, next_mu, lr = numbers
@@ -743,7 +743,7 @@ class RAdam(Rule):
         rectified = (length - 4) * (length - 2) * longest if known else 0.0
         rectified /= (longest - 4) * (longest - 2) * length if known else 1.0
         return (
-            approaching(1 - beta1, dtype),
+            approach_factor(1 - beta1, dtype),
             *scalars(dtype, beta2, 1 - beta2, group["eps"], 1 - beta1**t, -number(group["lr"])),
             scalar((correction * rectified) ** 0.5, dtype) if known else None,
         )
@@ -809,7 +809,7 @@ class RMSprop(Rule):
     def _numbers(self, group: Group, t: float, dtype: np.dtype) -> Numbers:
         alpha, momentum = group["alpha"], group["momentum"]
         alphas = scalars(dtype, alpha, 1 - alpha)
-        centering = approaching(1 - alpha, dtype) if group["centered"] else None
+        centering = approach_factor(1 - alpha, dtype) if group["centered"] else None
         eps, step = scalars(dtype, group["eps"], -number(group["lr"]))
         return *alphas, centering, eps, scalar(momentum, dtype) if momentum > 0 else None, step
 

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.bfloat16 import bfloat16, bits_of, of_bits
+from nanotorch._core.bfloat16 import bfloat16, from_bits, to_bits
 from nanotorch._core.dtypes import BFLOAT16, absent, device
 from nanotorch._core.graph import HookDict
 from nanotorch._core.layout import address
@@ -30,7 +30,7 @@ from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
 from nanotorch.optim.lr_scheduler import LRScheduler
 from nanotorch.optim.optimizer import Optimizer
-from nanotorch.serialization.files import Parts, source, write
+from nanotorch.serialization.files import Parts, file_bytes, write
 
 # Classes and functions that a file may name: nanotorch's own, and those that a program has noted.
 #
@@ -81,10 +81,10 @@ NOT_ALLOWED = (
 def name_of(value: Any) -> str | None:
     """The name by which `named` finds a class or function again, if it does."""
     name = f"{getattr(value, '__module__', None)}:{getattr(value, '__qualname__', None)}"
-    return name if stands_at(name) is value else None
+    return name if definition_at(name) is value else None
 
 
-def stands_at(name: str) -> Any:
+def definition_at(name: str) -> Any:
     """What is defined under a name in a module that is there, or None."""
     module, _, path = name.partition(":")
     if module.startswith(OWN):
@@ -116,7 +116,7 @@ def named(name: str, weights_only: bool | None) -> Any:
         if known == (own or f"{value.__module__}.{value.__qualname__}"):
             return value
     trusted = weights_only is False
-    found = stands_at(name) if trusted or name.startswith(OWN) else None
+    found = definition_at(name) if trusted or name.startswith(OWN) else None
     # Any file may put layers into a module, and the functions that layers use. Others may execute
     # what they are given, and a module calls its hooks with what a file holds.
     if isinstance(found, type):
@@ -199,13 +199,13 @@ Layout = dict[str, Any]
 """Where an array lies: ``group``, ``offset`` in bytes from its group's beginning, ``strides``."""
 
 
-def extent(array: np.ndarray) -> tuple[int, int]:
+def memory_range(array: np.ndarray) -> tuple[int, int]:
     """The address of an array's first byte and of that after its last."""
-    return span(array, address(array), array.strides)
+    return byte_range(array, address(array), array.strides)
 
 
-def span(array: np.ndarray, start: int, strides: Sequence[int]) -> tuple[int, int]:
-    """As `extent`, of the array with its first element at `start`, and these strides."""
+def byte_range(array: np.ndarray, start: int, strides: Sequence[int]) -> tuple[int, int]:
+    """As `memory_range`, of the array with its first element at `start`, and these strides."""
     if not array.size:
         return start, start
     # Negative strides reach below the first element.
@@ -214,9 +214,9 @@ def span(array: np.ndarray, start: int, strides: Sequence[int]) -> tuple[int, in
     return start + below, start + above + array.itemsize
 
 
-def groups(arrays: Sequence[np.ndarray]) -> list[list[int]]:
+def overlapping_groups(arrays: Sequence[np.ndarray]) -> list[list[int]]:
     """The positions of the arrays, those together whose memory overlaps."""
-    extents = [extent(array) for array in arrays]
+    extents = [memory_range(array) for array in arrays]
     found: list[list[int]] = []
     end = 0
     for position in sorted(range(len(arrays)), key=extents.__getitem__):
@@ -231,7 +231,7 @@ def groups(arrays: Sequence[np.ndarray]) -> list[list[int]]:
 
 def is_dense(array: np.ndarray) -> bool:
     """Whether the elements fill the memory they lie in, in whatever order of dimensions."""
-    start, stop = extent(array)
+    start, stop = memory_range(array)
     return stop - start == array.nbytes
 
 
@@ -242,12 +242,12 @@ def layouts(arrays: Sequence[np.ndarray]) -> list[Layout | None]:
     the gaps if it does not.
     """
     result: list[Layout | None] = [None] * len(arrays)
-    for number, members in enumerate(groups(arrays)):
+    for number, members in enumerate(overlapping_groups(arrays)):
         alone = len(members) == 1
         if alone and (arrays[members[0]].flags.c_contiguous or not is_dense(arrays[members[0]])):
             continue
-        start = min(extent(arrays[m])[0] for m in members)
-        stop = max(extent(arrays[m])[1] for m in members)
+        start = min(memory_range(arrays[m])[0] for m in members)
+        stop = max(memory_range(arrays[m])[1] for m in members)
         for m in members:
             result[m] = {
                 "group": number,
@@ -258,7 +258,7 @@ def layouts(arrays: Sequence[np.ndarray]) -> list[Layout | None]:
     return result
 
 
-def laid_out(
+def restore_layouts(
     arrays: Sequence[np.ndarray], layouts: Sequence[Layout | None], trusted: bool
 ) -> list[np.ndarray]:
     """The arrays in memory as `layouts` told, with memory of their own else.
@@ -284,7 +284,7 @@ def laid_out(
         offset, strides = layout["offset"], tuple(layout["strides"])
         # NumPy refuses an array that would lead out of the memory, unless the numbers are so large
         # that its own arithmetic overflows.
-        start, stop = span(array, offset, strides)
+        start, stop = byte_range(array, offset, strides)
         if start < 0 or stop > memory.size:
             raise ValueError(f"bytes {start} to {stop} of {memory.size}")
         placed = array.__class__(array.shape, array.dtype, memory, offset, strides)
@@ -356,7 +356,9 @@ class Encoder:
             return value
         if kind in NAMES:
             if id(value) in self._above:
-                raise ValueError(f"cannot save {place(path)}: the {kind.__name__} contains itself")
+                raise ValueError(
+                    f"cannot save {path_text(path)}: the {kind.__name__} contains itself"
+                )
             self._above.add(id(value))
             encoded = self._encode_container(NAMES[kind], value, path)
             self._above.discard(id(value))
@@ -380,8 +382,8 @@ class Encoder:
         name = name_of(type(value))
         if name is None:
             raise TypeError(
-                f"cannot save {place(path)}: its class {type(value).__qualname__} is not found by "
-                f"its name in {type(value).__module__}; define it at the top of its module"
+                f"cannot save {path_text(path)}: its class {type(value).__qualname__} is not found "
+                f"by its name in {type(value).__module__}; define it at the top of its module"
             )
         self._objects[id(value)] = len(self._objects), value
         pairs = []
@@ -428,7 +430,7 @@ class Encoder:
             return self.encode(
                 wrap(bfloat16(value.float().numpy()) if short else value.numpy()), path
             )
-        raise TypeError(refusal(value, path))
+        raise TypeError(why_not_saved(value, path))
 
     def _named(self, value: Any, path: tuple[Any, ...]) -> str:
         """The name under which the values are stored; they are stored once for each place."""
@@ -463,17 +465,17 @@ def is_plain_object(value: Any) -> bool:
     )
 
 
-def place(path: tuple[Any, ...]) -> str:
+def path_text(path: tuple[Any, ...]) -> str:
     """Where a value stands, as Python would reach it."""
     return "obj" + "".join(
         f".{key}" if isinstance(key, Attribute) else f"[{key!r}]" for key in path
     )
 
 
-def refusal(value: Any, path: tuple[Any, ...]) -> str:
+def why_not_saved(value: Any, path: tuple[Any, ...]) -> str:
     """Why a value cannot be saved, and what can be in its place."""
     kind = type(value).__name__
-    told = f"cannot save {place(path)}: "
+    told = f"cannot save {path_text(path)}: "
     if isinstance(value, STATEFUL):
         return told + (
             f"a whole {kind} is code, which files of nanotorch do not hold. Save its state, "
@@ -580,8 +582,8 @@ DTYPES = {
 }  # fmt: skip
 
 
-def packed(obj: Any) -> Parts:
-    """The bytes of a file that holds an object, as `in_order` gives them."""
+def pack_file(obj: Any) -> Parts:
+    """The bytes of a file that holds an object, as `sort_header` gives them."""
     from safetensors.numpy import save
 
     encoder = Encoder()
@@ -593,7 +595,7 @@ def packed(obj: Any) -> Parts:
     places = layouts(list(arrays.values()))
     sizes = {place["group"]: place["bytes"] for place in places if place is not None}
     gaps = sum(sizes.values()) - sum(array.nbytes for array in arrays.values())
-    if gaps > 0:  # `laid_out` gives no more memory than the file has
+    if gaps > 0:  # `restore_layouts` gives no more memory than the file has
         arrays[encoder._named(0, ("gaps",))] = np.zeros(gaps, np.uint8)
         places.append(None)
     text = json.dumps(
@@ -607,15 +609,17 @@ def packed(obj: Any) -> Parts:
     )
     metadata = {"format": "pt", OURS: text, CHECKSUM: str(zlib.crc32(text.encode()))}
     # safetensors writes the memory as it lies, whatever the strides say.
-    return in_order(save({n: as_stored(a) for n, a in arrays.items()}, metadata), encoder.tensors)
+    return sort_header(
+        save({n: as_stored(a) for n, a in arrays.items()}, metadata), encoder.tensors
+    )
 
 
 def as_stored(array: np.ndarray) -> np.ndarray:
     """The values in order in memory, of a dtype that safetensors takes from NumPy."""
-    return np.asarray(bits_of(array) if array.dtype == BFLOAT16 else array, order="C")
+    return np.asarray(to_bits(array) if array.dtype == BFLOAT16 else array, order="C")
 
 
-def in_order(data: bytes, tensors: dict[str, Tensor]) -> Parts:
+def sort_header(data: bytes, tensors: dict[str, Tensor]) -> Parts:
     """The file with its texts in the order of their names, which safetensors leaves to chance,
     and with the dtypes that NumPy lacks.
 
@@ -637,7 +641,7 @@ def checksum(array: np.ndarray) -> int:
     return zlib.crc32(as_stored(array).reshape(-1).view(np.uint8).data)
 
 
-def unpacked(file: BinaryIO, path: str, weights_only: bool | None = None) -> Any:
+def unpack_file(file: BinaryIO, path: str, weights_only: bool | None = None) -> Any:
     """The object that a file holds: what was saved, or a dict of another library's tensors.
 
     Args:
@@ -659,8 +663,8 @@ def unpacked(file: BinaryIO, path: str, weights_only: bool | None = None) -> Any
         raise RuntimeError(f"{path}: the description of its contents was changed after saving")
     try:
         told = json.loads(text)
-        reason = misfit(told, arrays)
-        value = None if reason else rebuilt(told, arrays, weights_only)
+        reason = find_mismatch(told, arrays)
+        value = None if reason else rebuild_object(told, arrays, weights_only)
     except pickle.UnpicklingError:
         raise
     except Exception as error:  # of any kind: a forger may write what he likes
@@ -673,12 +677,12 @@ def unpacked(file: BinaryIO, path: str, weights_only: bool | None = None) -> Any
     return value
 
 
-def misfit(told: Any, arrays: dict[str, np.ndarray]) -> str | None:
+def find_mismatch(told: Any, arrays: dict[str, np.ndarray]) -> str | None:
     """Why the parsed description does not belong to the arrays, if it does not."""
     if told["format"] not in (FORMAT, FORMAT_OF_VALUES):
         return (
-            f"written in format {short(told['format'])} by a later version of nanotorch; this one "
-            f"reads format {FORMAT}"
+            f"written in format {short_repr(told['format'])} by a later version of nanotorch; this "
+            f"one reads format {FORMAT}"
         )
     for name, expected in told["crc32"].items():
         if name not in arrays:
@@ -688,11 +692,11 @@ def misfit(told: Any, arrays: dict[str, np.ndarray]) -> str | None:
     return None
 
 
-def rebuilt(told: Any, arrays: dict[str, np.ndarray], weights_only: bool | None) -> Any:
+def rebuild_object(told: Any, arrays: dict[str, np.ndarray], weights_only: bool | None) -> Any:
     """The object from the parsed description and the arrays."""
     names = list(told["crc32"])
     layouts = [told["layouts"][n] for n in names]
-    placed = laid_out([arrays[n] for n in names], layouts, weights_only is False)
+    placed = restore_layouts([arrays[n] for n in names], layouts, weights_only is False)
     return Decoder(dict(zip(names, placed, strict=True)), weights_only).decode(told["structure"])
 
 
@@ -703,7 +707,7 @@ def read_header(file: BinaryIO, path: str) -> tuple[dict[str, Any], int]:
         """An object of JSON without a name that stands there twice."""
         counts = Counter(key for key, _ in pairs)
         if len(counts) < len(pairs):
-            raise ValueError(f"{short(counts.most_common(1)[0][0])} stands there twice")
+            raise ValueError(f"{short_repr(counts.most_common(1)[0][0])} stands there twice")
         return dict(pairs)
 
     size = file.seek(0, os.SEEK_END)
@@ -728,7 +732,7 @@ def read_header(file: BinaryIO, path: str) -> tuple[dict[str, Any], int]:
     return header, size - 8 - length
 
 
-def short(value: object) -> str:
+def short_repr(value: object) -> str:
     """What `repr` tells of a value, cut off where it becomes too long for a message."""
     text = repr(value)
     return text if len(text) <= LONGEST else text[:LONGEST] + "..."
@@ -747,7 +751,7 @@ def read_arrays(
             kind, shape, (start, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
             if not isinstance(kind, str) or kind not in DTYPES:
                 raise RuntimeError(
-                    f"{path}: the tensor {short(name)} has the dtype {kind!s:.{LONGEST}} of "
+                    f"{path}: the tensor {short_repr(name)} has the dtype {kind!s:.{LONGEST}} of "
                     "safetensors, which nanotorch lacks; convert it to one of "
                     f"{', '.join(DTYPES)} first"
                 )
@@ -756,12 +760,12 @@ def read_arrays(
             whole &= all(type(n) is int and 0 <= n < 2**63 for n in sizes)
             if not whole or math.prod(shape) * DTYPES[kind].itemsize != end - start:
                 place = f"byte {start} to {end} of {kind} in shape {shape}"
-                raise ValueError(f"{short(name)} cannot be {place}")
+                raise ValueError(f"{short_repr(name)} cannot be {place}")
             reached = end
     except (TypeError, KeyError, ValueError) as error:
-        reason = f"{type(error).__name__}: {short(str(error))}"
+        reason = f"{type(error).__name__}: {short_repr(str(error))}"
         raise RuntimeError(
-            f"{path}: its header is damaged ({short(name)}, after byte {reached}: {reason})"
+            f"{path}: its header is damaged ({short_repr(name)}, after byte {reached}: {reason})"
         ) from None
     if reached > size:
         before = file.tell()
@@ -779,9 +783,11 @@ def read_arrays(
         halves = kind is dtypes.bfloat16
         try:
             array = np.ndarray(shape, np.uint16 if halves else kind._numpy, data, start)
-            arrays[name] = of_bits(array) if halves else array
+            arrays[name] = from_bits(array) if halves else array
         except (ValueError, OverflowError) as error:  # of none times too many elements
-            raise RuntimeError(f"{path}: the shape of the tensor {short(name)}: {error}") from None
+            raise RuntimeError(
+                f"{path}: the shape of the tensor {short_repr(name)}: {error}"
+            ) from None
     return arrays
 
 
@@ -822,7 +828,7 @@ def save(
         ValueError: for an array of an unknown dtype or a container that contains itself.
         RuntimeError: if the directory is not there.
     """
-    write(f, packed(obj))
+    write(f, pack_file(obj))
 
 
 def load(
@@ -855,8 +861,8 @@ def load(
     if where is not None and not callable(where) and (kind := device(where).type) != "cpu":
         raise RuntimeError(NO_CUDA) if kind == "cuda" else absent(kind)
     name = os.fspath(f) if isinstance(f, (str, os.PathLike)) else getattr(f, "name", "the file")
-    with source(f) as file:
-        return unpacked(file, str(name), weights_only)
+    with file_bytes(f) as file:
+        return unpack_file(file, str(name), weights_only)
 
 
 on_demand(__name__)

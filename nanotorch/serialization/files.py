@@ -19,7 +19,7 @@ UNFINISHED = re.compile(r"\..+\.(json|yaml|safetensors|txt)-[0-9a-f]{8}")
 
 
 @contextlib.contextmanager
-def naming(path: Path) -> Iterator[None]:
+def naming_file(path: Path) -> Iterator[None]:
     """Let errors of the operating system in the block tell which file they are about."""
     try:
         yield
@@ -40,7 +40,7 @@ def write_atomically(
         check: is called with what was written, before it takes the place of what was there.
     """
     fresh = path.with_name(f".{path.name}-{os.urandom(4).hex()}")
-    with naming(path):
+    with naming_file(path):
         try:
             with fresh.open("xb") as file:
                 file.writelines([data] if isinstance(data, bytes) else data)
@@ -67,7 +67,7 @@ def remove_unfinished(directory: Path, name: str = "*") -> None:
             path.unlink(missing_ok=True)
 
 
-def opened(path: str | os.PathLike[str]) -> BinaryIO:
+def open_file(path: str | os.PathLike[str]) -> BinaryIO:
     """Open a file to read."""
 
     def without_waiting(name: str, flags: int) -> int:  # for somebody who writes to a pipe
@@ -85,13 +85,13 @@ def size_of(file: BinaryIO) -> int:
     return os.fstat(file.fileno()).st_size
 
 
-def contents(path: Path, largest: int) -> bytes:
+def read_limited(path: Path, largest: int) -> bytes:
     """Return what is in a file of at most `largest` bytes."""
     try:
-        file = opened(path)
+        file = open_file(path)
     except ValueError:  # a NUL in the name, for one
         raise OSError(errno.EINVAL, "is not a file name", str(path)) from None
-    with file, naming(path):
+    with file, naming_file(path):
         size = size_of(file)
         data = file.read(largest + 1) if size <= largest else b""
     if max(size, len(data)) > largest:
@@ -119,10 +119,10 @@ def write(f: Any, data: Parts) -> None:
     write_atomically(path, data)
 
 
-def source(f: Any) -> BinaryIO:
+def file_bytes(f: Any) -> BinaryIO:
     """Return the file at a path, or in memory what is in a file object from where it stands."""
     if isinstance(f, (str, os.PathLike)):
-        return opened(f)
+        return open_file(f)
     if not hasattr(f, "read"):
         raise AttributeError(
             f"'{type(f).__name__}' object has no attribute 'read'. nanotorch.load reads from a "

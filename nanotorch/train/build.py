@@ -1,4 +1,4 @@
-"""A checked configuration into a model, its optimizer and its schedule; the kinds of prediction."""
+"""Builds the model, optimizer and schedule of a checked configuration; kinds of prediction."""
 
 import math
 import re
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import nanotorch as torch
 from nanotorch import nn, optim
-from nanotorch._core.call_site import COMMANDS, WHERE, shown
+from nanotorch._core.call_site import COMMANDS, WHERE, relative_path
 from nanotorch.optim import lr_scheduler
 
 from .components import (
@@ -24,7 +24,7 @@ from .components import (
     MOST_TRIED,
     PLATEAU,
     REFUSALS,
-    refused,
+    build_errors,
 )
 from .config import (
     Component,
@@ -40,7 +40,7 @@ from .config import (
 from .dataset import Dataset, Targets
 from .loop import Callback, Loop
 from .metrics import class_metrics, classification_metrics, matrix_text, regression_metrics
-from .run_directory import alike
+from .run_directory import same_structure
 from .schema import Model
 
 LARGEST_LAYER = 50_000_000
@@ -62,19 +62,19 @@ FACTORS = {"kernel_size", "num_layers"}
 ENLARGING = ("size", "output_size", "scale_factor", "upscale_factor", "padding")
 
 
-def with_others(error: ConfigError, config: Section) -> ConfigError:
-    """Return an error that tells as well what parts of the configuration refuse by themselves.
+def merge_errors(error: ConfigError, config: Section) -> ConfigError:
+    """Add to an error the problems that other parts of the configuration have by themselves.
 
-    A training is made in an order: the data needs a file that is right, the model the data, the
-    optimizer the model. A mistake ends that, and the parts behind it are tried alone.
+    A training is built in order: data, model, optimizer. A mistake ends the build, so this tries
+    the later parts alone.
     """
     told = {problem.path for problem in error.problems}
-    others = (problem for problem in refused(parts(config)) if problem.path not in told)
+    others = (problem for problem in build_errors(parts(config)) if problem.path not in told)
     return ConfigError([*error.problems, *others])
 
 
 def parts(value: Any) -> Iterator[Component]:
-    """Yield the components in a section, those within them left out."""
+    """Yield the components of a section, but not those nested in them."""
     if isinstance(value, Component):
         yield value
     elif isinstance(value, Section | tuple):
@@ -90,15 +90,15 @@ def build_model(
     rival: str = "",
     vocabulary: int | None = None,
 ) -> nn.Sequential:
-    """Return the layers, each made for the shape that the one before it gives.
+    """Return the layers, each built for the output shape of the one before it.
 
     Args:
         model: the configuration's section.
-        example: two samples, as the model gets them.
-        outputs: the shape of what it is to give for one sample.
-        reason: why that, as in `there is 1 to predict`.
+        example: two samples in the form that the model gets.
+        outputs: the shape that it has to give for one sample.
+        reason: the reason for this shape, such as `there is 1 to predict`.
         rival: the loss for which one more number, or one less, is right.
-        vocabulary: how many different values an input has, where inputs are numbered symbols.
+        vocabulary: the number of different symbols, if the inputs are numbers of symbols.
     """
     before: Any = example
     built: list[nn.Module] = []
@@ -141,12 +141,12 @@ def build_model(
 
 
 def check_sizes(layer: Component, known: Mapping[str, int], source: str) -> None:
-    """Refuse sizes that are not what comes in, or that would take the machine's memory.
+    """Refuse sizes that differ from those of the input, or that exceed the memory.
 
     Args:
-        layer: which.
-        known: the sizes that follow from what comes in.
-        source: what these are given by, as in `the data has`.
+        layer: the layer to check.
+        known: the sizes that follow from the input.
+        source: where these come from, such as `the data has`.
     """
     followed = {name: known[name] for name in LAYERS.followed(layer.name) if name in known}
     sides: list[tuple[int, str]] = []
@@ -157,7 +157,7 @@ def check_sizes(layer: Component, known: Mapping[str, int], source: str) -> None
             check_sizes(value, known, source)
         if isinstance(value, int) and value != followed.get(name, value):
             raise refusal(path, f"is {value}, but {source} {followed[name]}")
-        numbers = [n for n in items(value) if isinstance(n, int) and not isinstance(n, bool)]
+        numbers = [n for n in as_items(value) if isinstance(n, int) and not isinstance(n, bool)]
         most = MOST_LAYERS if name == "num_layers" else LARGEST_NUMBER
         if name in SIDES:
             sides += [(number, name) for number in numbers]
@@ -173,15 +173,15 @@ def check_sizes(layer: Component, known: Mapping[str, int], source: str) -> None
         raise refusal(f"{layer.path}.{largest[-1][1]}", message)
 
 
-def items(value: Any) -> Sequence[Any]:
-    """Return the values in an argument that holds one or several."""
+def as_items(value: Any) -> Sequence[Any]:
+    """Return one or several values as a list."""
     return value if isinstance(value, tuple) else (value,)
 
 
 def check_output(layer: Component, example: torch.Tensor) -> None:
-    """Refuse a layer that enlarges its inputs beyond all measure."""
+    """Refuse a layer whose outputs are enormous beside its inputs."""
     for name in [name for name in ENLARGING if name in layer.arguments]:
-        given = items(layer.arguments[name])
+        given = as_items(layer.arguments[name])
         sizes = [abs(float(n)) for n in given if isinstance(n, int | float)]
         if name == "padding":
             sizes = [2 * size + max(example.shape) for size in sizes]
@@ -195,14 +195,14 @@ def check_output(layer: Component, example: torch.Tensor) -> None:
 def dry_run(
     module: nn.Module, call: Callable[..., Any], x: Any, path: str, message: str = ""
 ) -> Any:
-    """Return what a call makes of `x`; nothing random is drawn, no statistics change.
+    """Return the result of a call on `x`, without drawing random numbers or changing statistics.
 
     Args:
-        module: what is called, or part of it.
-        call: the call.
-        x: what it is given.
-        path: where the configuration has it.
-        message: what is said before the reason.
+        module: the module that runs.
+        call: the function to call.
+        x: its argument.
+        path: its place in the configuration.
+        message: the text before the reason of a failure.
     """
     module.eval()
     try:
@@ -210,7 +210,7 @@ def dry_run(
             return call(x)
     except REFUSALS as error:
         text, _, where = str(error).partition(WHERE)
-        users = where and shown(COMMANDS) not in where  # a line of theirs is told
+        users = where and relative_path(COMMANDS) not in where  # a line of theirs is told
         message += (str(error) if users else text) or type(error).__name__
     finally:
         module.train()
@@ -218,9 +218,9 @@ def dry_run(
 
 
 def freeze(model: nn.Module, patterns: Sequence[str]) -> None:
-    """Let the parameters whose names match stay as they are."""
+    """Freeze the parameters whose names match."""
     named = dict(model.named_parameters())
-    for names in matches(model, patterns, "model.freeze[{}]").values():
+    for names in matched_names(model, patterns, "model.freeze[{}]").values():
         for name in names:
             named[name].requires_grad_(False)
     if not any(parameter.requires_grad for parameter in named.values()):
@@ -229,7 +229,7 @@ def freeze(model: nn.Module, patterns: Sequence[str]) -> None:
         raise refusal(path, message)
 
 
-def matches(model: nn.Module, patterns: Sequence[str], path: str) -> dict[str, list[str]]:
+def matched_names(model: nn.Module, patterns: Sequence[str], path: str) -> dict[str, list[str]]:
     """Return the path of each pattern, with the names of the parameters that it matches."""
     names = [name for name, _ in model.named_parameters()]
     found, problems = dict[str, list[str]](), []
@@ -244,7 +244,7 @@ def matches(model: nn.Module, patterns: Sequence[str], path: str) -> dict[str, l
 
 
 def build_optimizer(component: Component, model: nn.Module) -> optim.Optimizer:
-    """Return an optimizer of what is to be learned, in groups where the configuration has some.
+    """Return an optimizer of the parameters that are not frozen, in the configuration's groups.
 
     A parameter belongs to the first group whose pattern matches its name, else to the rest.
     """
@@ -253,10 +253,10 @@ def build_optimizer(component: Component, model: nn.Module) -> optim.Optimizer:
     patterns = [str(group["parameters"]) for group in groups]
     noted, told = Noted(), dict[str, Problem]()
     with noted:
-        matched = matches(model, patterns, "optimizer.groups[{}].parameters")
+        matched = matched_names(model, patterns, "optimizer.groups[{}].parameters")
     for index, group in enumerate(groups):
         options = {key: value for key, value in group.items() if key != "parameters"}
-        for problem in refused([plain.changed(options)]):
+        for problem in build_errors([plain.changed(options)]):
             key = problem.path.removeprefix("optimizer").lstrip(".")
             own = not key or key in options
             where = f"optimizer.groups[{index}]{key and f'.{key}'}" if own else problem.path
@@ -276,12 +276,12 @@ def build_optimizer(component: Component, model: nn.Module) -> optim.Optimizer:
 
 
 class Schedule(Callback):
-    """Changes an optimizer's learning rate; it is tried over the whole training before that.
+    """Changes an optimizer's learning rate. Before the training, a trial runs the whole schedule.
 
     Args:
         component: the scheduler that the configuration names.
         optimizer: whose rate to change.
-        epochs, steps: how many the training has.
+        epochs, steps: the length of the training.
         monitor: the measured value that a plateau is one of.
     """
 
@@ -329,8 +329,8 @@ class Schedule(Callback):
             if (before := state["arguments"][name]) != value:
                 raise ValueError(f"the scheduler's {name} is {value}, but was {before}")
         configured = {*LENGTHS.values(), *self._arguments}
-        kept = without(configured, state["state"])
-        if not alike(kept, without(configured, self._scheduler.state_dict())):
+        kept = strip_state(configured, state["state"])
+        if not same_structure(kept, strip_state(configured, self._scheduler.state_dict())):
             raise ValueError("the scheduler's state is not its own")
         self._scheduler.load_state_dict(kept)
         for scheduler in (self._scheduler, *getattr(self._scheduler, "_schedulers", ())):
@@ -373,12 +373,12 @@ def build_scheduler(
 
 @np.errstate(all="ignore")
 def trial_problem(scheduler: lr_scheduler.LRScheduler, length: int, interval: str) -> str:
-    """Return what becomes wrong with the rates over a training; nothing if they are right.
+    """Return what goes wrong with the rates over a training; "" if nothing does.
 
     Args:
-        scheduler: of an optimizer that is not needed.
-        length: how often the training changes the rate.
-        interval: after what it does so.
+        scheduler: a scheduler of a throw-away optimizer.
+        length: the number of changes of the rate.
+        interval: "epoch" or "step": when the rate changes.
     """
     groups = scheduler.optimizer.param_groups
     measured = (0.0,) if isinstance(scheduler, lr_scheduler.ReduceLROnPlateau) else ()
@@ -398,12 +398,12 @@ def trial_problem(scheduler: lr_scheduler.LRScheduler, length: int, interval: st
     return ""
 
 
-def without(configured: Collection[str], state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a scheduler's own steps change; a resumed run may be a longer one."""
+def strip_state(configured: Collection[str], state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of a scheduler's state that its steps change: a resumed run may be longer."""
     kept = {key: value for key, value in state.items() if key not in configured}
     if "_schedulers" in kept:
         rise, main = kept["_schedulers"]
-        kept["_schedulers"] = [rise, without(configured, main)]
+        kept["_schedulers"] = [rise, strip_state(configured, main)]
     return kept
 
 
@@ -451,7 +451,7 @@ class Kind:
         raise NotImplementedError
 
     def shortfall(self, results: Mapping[str, float], part: str, targets: NDArray[Any]) -> str:
-        """Return how a part's metrics fall short of those of one answer for all samples."""
+        """Return how a part's metrics fall short of those of one constant prediction."""
         classes, counts = np.unique(targets, return_counts=True)
         accuracy, share = results[f"{part}/accuracy"], counts.max() / counts.sum()
         if not accuracy < share:
@@ -464,15 +464,15 @@ class Kind:
         return np.zeros(0)
 
     def predictions(self, outputs: Outputs, dataset: Dataset) -> Mapping[str, NDArray[Any]]:
-        """Return what the outputs say, as columns of a table."""
+        """Return the predictions as columns of a table."""
         raise NotImplementedError
 
     def details(self, outputs: Outputs, targets: NDArray[Any], names: Sequence[str]) -> str:
-        """Return which classes are taken for which, for people; nothing if they are too many.
+        """Return the confusion matrix as text; "" if there are too many classes.
 
         Args:
             outputs, targets: of some samples.
-            names: of the classes, if they have some; else these are numbers.
+            names: the names of the classes, if they have names.
         """
         chosen = self.chosen(outputs)
         names = names or [str(k) for k in range(max(outputs[0].size, 2))]
@@ -504,7 +504,9 @@ class TwoClasses(Kind):
     def probability(self, outputs: Outputs) -> Array:
         """Return the probability of class 1."""
         by_sigmoid = LOSS_FACTS[self.loss].probability == "sigmoid"
-        return torch.sigmoid(double(outputs)).numpy() if by_sigmoid else outputs.astype(np.float64)
+        return (
+            torch.sigmoid(to_double(outputs)).numpy() if by_sigmoid else outputs.astype(np.float64)
+        )
 
     def measure(self, outputs: Outputs, targets: NDArray[Any]) -> Mapping[str, float]:
         return classification_metrics(self.probability(outputs), targets)
@@ -530,7 +532,7 @@ class ManyClasses(Kind):
         """Return the probability of each class."""
         if LOSS_FACTS[self.loss].probability == "exp":
             return np.exp(outputs.astype(np.float64))
-        return torch.softmax(double(outputs), -1).numpy()
+        return torch.softmax(to_double(outputs), -1).numpy()
 
     def chosen(self, outputs: Outputs) -> NDArray[Any]:
         return outputs.argmax(axis=1)
@@ -563,7 +565,7 @@ class Characters(ManyClasses):
         self, predict: Callable[[NDArray[Any]], NDArray[Any]], dataset: Dataset, prompt: str,
         length: int, temperature: float = 0.8, seed: int = 0,
     ) -> str:  # fmt: skip
-        """Return a text with as many characters more, each drawn by the model's probabilities.
+        """Continue a text by some characters, each drawn with the model's probabilities.
 
         Scores are divided by the temperature before they become probabilities: nearer to 0 the
         likeliest ones are taken; 0 takes the likeliest.
@@ -599,7 +601,7 @@ class Characters(ManyClasses):
 def class_weights(
     given: str | tuple[float, ...] | None, dataset: Dataset, loss: str
 ) -> dict[str, float | tuple[float, ...]]:
-    """Return what a loss takes for the weights of classes; by `balanced`, all count alike.
+    """Return a loss's weights of the classes; `balanced` lets all classes count alike.
 
     These are n / (K·nₖ) for K classes with nₖ of the n samples of the training part; for a loss
     of two classes, n₀ / n₁ for class 1.
@@ -623,6 +625,6 @@ def class_weights(
     return {"pos_weight": float(weights[1] / weights[0])}
 
 
-def double(x: Outputs) -> torch.Tensor:
-    """Return scores in double precision, where more of them differ."""
+def to_double(x: Outputs) -> torch.Tensor:
+    """Return scores in double precision: fewer of them are equal."""
     return torch.from_numpy(x.astype(np.float64))

@@ -13,8 +13,8 @@ from importlib import import_module
 from typing import Any
 
 from . import commands
-from .loop import handling
-from .metrics import fitted
+from .loop import handle_signals
+from .metrics import wrap_to_screen
 
 USAGE = """\
 %(prog)s [options] --config FILE [key=value ...]
@@ -22,14 +22,14 @@ USAGE = """\
        %(prog)s --list [WORD] | --schema"""
 
 
-def done(module: str, command: str, options: argparse.Namespace) -> int:
-    """Let a module of the trainer do what the options say; return the exit code."""
+def run_option(module: str, command: str, options: argparse.Namespace) -> int:
+    """Run the options by a module of the trainer; return the exit code."""
     code: int = getattr(import_module(f".{module}", __package__), command)(options)
     return code
 
 
 class Once(argparse.Action):
-    """Keeps the value of an option, and refuses a second one."""
+    """Stores the value of an option; refuses a second value."""
 
     def __call__(self, parser: Any, options: Any, value: Any, name: Any = None) -> None:
         """Keep the value."""
@@ -38,8 +38,8 @@ class Once(argparse.Action):
         setattr(options, self.dest, value)
 
 
-def number(least: int) -> Callable[[str], int]:
-    """Return what reads a whole number from `least` on."""
+def whole_number(least: int) -> Callable[[str], int]:
+    """Return a function that reads a whole number of at least `least`."""
 
     def read(text: str) -> int:
         if not text.isascii() or not text.isdigit() or int(text) < least:
@@ -107,9 +107,9 @@ def main(arguments: Sequence[str] | None = None, program: str = "scripts/train.p
 
 
 def run(options: argparse.Namespace, command: Sequence[str], program: str) -> int:
-    """Do what the options say; return the exit code."""
+    """Run the command; return the exit code."""
     from .experiment import find_rate, try_step
-    from .load import catalogue, dump_config, load_config, schema_text, unknown
+    from .load import catalogue, dump_config, load_config, schema_text, unknown_word_text
     from .run import build_experiment, resume, train
 
     commands.check_once(options.overrides)
@@ -123,18 +123,21 @@ def run(options: argparse.Namespace, command: Sequence[str], program: str) -> in
         return 0
     if options.list is not None:
         text = catalogue(options.list)
-        print(unknown(options.list) if text is None else text, file=None if text else sys.stderr)
+        print(
+            unknown_word_text(options.list) if text is None else text,
+            file=None if text else sys.stderr,
+        )
         return 0 if text else 2
     loaded = load_config(options.config, options.overrides)
     for note in loaded.notes:
-        print(fitted(note), file=sys.stderr)
+        print(wrap_to_screen(note), file=sys.stderr)
     if options.print_config:
         print(dump_config(loaded), end="")
     elif options.check:
         experiment = build_experiment(loaded)
         with loaded.origins.told():
             tried = try_step(experiment)
-        print(fitted(f"{experiment.describe()}\n{tried}"))
+        print(wrap_to_screen(f"{experiment.describe()}\n{tried}"))
     elif options.find_lr:
         print(find_rate(build_experiment(loaded)))
     else:
@@ -174,7 +177,7 @@ def predict(arguments: Sequence[str] | None = None, program: str = "scripts/pred
     add("--seed", type=int, default=0, metavar="N", help=text)
     with commands.lasting_streams():
         options = parser.parse_args(arguments)
-        return commands.exit_code(lambda: done("predict", "predict", options))
+        return commands.exit_code(lambda: run_option("predict", "predict", options))
 
 
 def sweep(arguments: Sequence[str] | None = None, program: str = "scripts/sweep.py") -> int:
@@ -202,17 +205,19 @@ def sweep(arguments: Sequence[str] | None = None, program: str = "scripts/sweep.
     named = "a YAML file, or the name of one that comes with nanotorch"
     add("--config", metavar="FILE", required=True, help=named)
     add("settings", nargs="+", metavar="key=values", help="a setting and the values to try")
-    add("--random", type=number(1), metavar="N", help="do N random runs, not all combinations")
+    add(
+        "--random", type=whole_number(1), metavar="N", help="do N random runs, not all combinations"
+    )
     text = "seed of the random choices; 0 by default"
-    add("--seed", type=number(0), default=0, metavar="N", help=text)
+    add("--seed", type=whole_number(0), default=0, metavar="N", help=text)
     text = "how many runs at a time; 1 by default"
-    add("--jobs", type=number(1), default=1, metavar="N", help=text)
+    add("--jobs", type=whole_number(1), default=1, metavar="N", help=text)
     add("--metric", help="order the runs by this, such as test/accuracy")
     add("--dir", default="runs", help="where to keep sweeps; `runs` by default")
     commands.add_option(parser)
-    with commands.lasting_streams(), handling([signal.SIGTERM], commands.Ended.handle):
+    with commands.lasting_streams(), handle_signals([signal.SIGTERM], commands.Ended.handle):
         options = parser.parse_intermixed_args(arguments)
-        return commands.exit_code(lambda: done("sweep", "sweep", options), unreadable=1)
+        return commands.exit_code(lambda: run_option("sweep", "sweep", options), unreadable=1)
 
 
 def compare(arguments: Sequence[str] | None = None, program: str = "scripts/compare.py") -> int:
@@ -233,4 +238,4 @@ def compare(arguments: Sequence[str] | None = None, program: str = "scripts/comp
     parser.add_argument("--plot", metavar="FILE", help="draw the metric's curves to this file")
     with commands.lasting_streams():
         options = parser.parse_args(arguments)
-        return commands.exit_code(lambda: done("sweep", "compare", options))
+        return commands.exit_code(lambda: run_option("sweep", "compare", options))

@@ -1,4 +1,4 @@
-"""What surrounds a command: readers who may leave, signals, and modules of the user's."""
+"""What every command needs: streams without a reader, signals, and the user's modules."""
 
 import argparse
 import contextlib
@@ -29,7 +29,7 @@ from .config import (
     Place,
     check_readable,
     closest,
-    named,
+    name_text,
     quoted,
     usage_error,
 )
@@ -38,16 +38,16 @@ from .config import (
 
 
 class CommandError(Exception):
-    """What a command was asked for cannot be done."""
+    """The error for a request that a command cannot do."""
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that shows examples in its help, and tells a mistake in one line.
+    """A parser whose help has examples and whose errors take one line.
 
     Args:
-        program: how the command is called.
-        document: what it does, and what help ends with; `PROGRAM` stands for the program there.
-        usage: what help begins with; made from the arguments if left out.
+        program: the command as the user types it.
+        document: what it does, and the end of the help; `PROGRAM` stands for the program.
+        usage: the beginning of the help. Default: made from the arguments.
     """
 
     def __init__(self, program: str, document: str | None, usage: str | None = None) -> None:
@@ -61,14 +61,14 @@ class Parser(argparse.ArgumentParser):
         )
 
     def error(self, message: str) -> NoReturn:
-        """End the program; `--help` says what the usage would."""
+        """End the program with the message alone: `--help` shows the usage."""
         _, unknown, options = message.partition("unrecognized arguments: ")
         if unknown:
             message = self._no_option(options.split()[0])
         self.exit(2, f"{self.prog}: error: {message}; --help shows what there is\n")
 
     def parse_intermixed_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse a command that names a configuration, by `--config` and not by itself alone."""
+        """Parse a command; a configuration without `--config` is an error."""
         command = list(sys.argv[1:] if args is None else args)
         sources = {"--config", "--resume", "--list", "--help", "-h"}
         if not sources & {word.partition("=")[0] for word in command}:
@@ -82,7 +82,7 @@ class Parser(argparse.ArgumentParser):
         return super().parse_intermixed_args(command, namespace)
 
     def _no_option(self, given: str) -> str:
-        """Return the message for what is not known, such as `--epochs=5`."""
+        """Return the message for an unknown argument, such as `--epochs=5`."""
         from .load import all_homes  # most of the trainer, which help does not need
 
         option, _, value = given.partition("=")
@@ -109,11 +109,11 @@ def check_once(arguments: Sequence[str]) -> None:
 
 
 def exit_code(run: Callable[[], int], unreadable: int = 2) -> int:
-    """Do what a command was asked for; tell what goes wrong, and return the exit code.
+    """Run a command; print what goes wrong, and return the exit code.
 
     Args:
-        run: does it, and returns the code if nothing goes wrong.
-        unreadable: the code where the operating system refuses something.
+        run: does the work and returns the code.
+        unreadable: the code for errors of the operating system.
     """
     from .run_directory import CheckpointError
 
@@ -122,13 +122,13 @@ def exit_code(run: Callable[[], int], unreadable: int = 2) -> int:
         sys.stdout.flush()
         return code
     except ConfigError as error:
-        return ranks.ended(str(error), 2)
+        return ranks.end_rank(str(error), 2)
     except (CheckpointError, CommandError) as error:
-        return ranks.ended(f"error: {error}", 2)
+        return ranks.end_rank(f"error: {error}", 2)
     except KeyboardInterrupt as error:
-        return ranks.ended("\ninterrupted", 128 + number_of(error))
+        return ranks.end_rank("\ninterrupted", 128 + number_of(error))
     except OSError as error:
-        return ranks.ended(f"error: {named(str(error))}", unreadable)
+        return ranks.end_rank(f"error: {name_text(str(error))}", unreadable)
 
 
 # What surrounds a command: readers who may leave, as in `train.py ... | head`, and signals.
@@ -139,7 +139,7 @@ PATIENCE = 30.0
 
 
 class Unread(io.FileIO):
-    """A descriptor to which writing goes on when nobody reads any more."""
+    """A descriptor that swallows writes once nobody reads them any more."""
 
     def write(self, data: Any) -> int:
         """Write some or all of the bytes; return how many."""
@@ -151,23 +151,23 @@ class Unread(io.FileIO):
 
 @contextlib.contextmanager
 def lasting_streams() -> Iterator[None]:
-    """Let standard output and error, in the block, outlive their readers, or the lack of any.
+    """A block in which standard output and error work without a reader, too.
 
-    What cannot be encoded is shown by its code.
+    Characters that the stream cannot encode appear as escapes.
     """
     before = sys.stdout, sys.stderr
     with contextlib.ExitStack() as stack:
-        sys.stdout, sys.stderr = (patient(stream, stack) for stream in before)
+        sys.stdout, sys.stderr = (lasting_stream(stream, stack) for stream in before)
         try:
             yield
         finally:
             sys.stdout, sys.stderr = before
 
 
-def patient(stream: TextIO | None, stack: contextlib.ExitStack) -> TextIO:
-    """Return a stream to the same place, which `stack` will close.
+def lasting_stream(stream: TextIO | None, stack: contextlib.ExitStack) -> TextIO:
+    """Return a stream to the same target that outlives its reader; `stack` closes it.
 
-    A terminal, which always has a reader, and what is no file stay as they are.
+    A terminal always has a reader, so it stays as it is; so does a stream that is no file.
     """
     if stream is None:  # as in `train.py >&-`
         return stack.enter_context(Path(os.devnull).open("w"))
@@ -190,20 +190,20 @@ def patient(stream: TextIO | None, stack: contextlib.ExitStack) -> TextIO:
 
 
 class Ended(KeyboardInterrupt):
-    """Somebody else than Ctrl-C asks the program to end."""
+    """A signal other than Ctrl-C asks the program to end."""
 
     number = signal.SIGTERM
 
     @staticmethod
     def handle(number: int, frame: object) -> None:
-        """Interrupt the program, when a signal comes, as Ctrl-C does."""
+        """Handle a signal: interrupt the program as Ctrl-C does."""
         raise Ended
 
 
 def end_with_input() -> None:
-    """Let SIGTERM reach this process when its standard input ends, as it does with its owner.
+    """Send SIGTERM to this process when its standard input ends: then its owner has ended.
 
-    A second one, later, ends a run whose step does not end.
+    A second SIGTERM follows later, for a run whose step does not end.
     """
     held = os.dup(0)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -221,12 +221,12 @@ def end_with_input() -> None:
 
 
 def number_of(interruption: KeyboardInterrupt) -> int:
-    """Return the number of the signal that interrupted."""
+    """Return the number of the signal behind an interruption."""
     return int(getattr(interruption, "number", signal.SIGINT))
 
 
 def signal_name(number: int) -> str:
-    """Return what a signal is called."""
+    """Return the name of a signal."""
     try:
         return signal.Signals(number).name
     except ValueError:  # one of those for real time, of which few have names
@@ -253,17 +253,17 @@ def add_option(parser: ArgumentParser) -> None:
 
 
 def as_options(names: Sequence[str]) -> list[str]:
-    """Return the part of a command that imports modules."""
+    """Return the options of a command that import modules."""
     return [part for name in names for part in ("--import", name)]
 
 
 def call_again(program: str, names: Sequence[str]) -> str:
-    """Return what to type in the present directory to call the program again with its modules.
+    """Return the command that calls the program again, with its modules, from this directory.
 
     Args:
-        program: a script, which is looked for where the present one was found, `python -m ...`, or
-            the console command `nanotorch ...`.
-        names: of the modules.
+        program: a script beside the present one, `python -m ...`, or the console command
+            `nanotorch ...`.
+        names: the modules.
     """
     own = sys.argv[0]
     if program.startswith("nanotorch "):
@@ -271,26 +271,26 @@ def call_again(program: str, names: Sequence[str]) -> str:
         return shlex.join([shown, *program.split()[1:], *as_options(names)])
     script = own if Path(own).name == Path(program).name else program
     words = program.split()[1:] if program.startswith("python ") else [script]
-    return shlex.join([this_python(), *words, *as_options(names)])
+    return shlex.join([python_command(), *words, *as_options(names)])
 
 
-def this_python() -> str:
-    """Return what to type in the present directory to call this Python."""
+def python_command() -> str:
+    """Return the command that calls this Python from this directory."""
     python, here = Path(sys.executable), Path.cwd()
     shown = str(python.relative_to(here) if python.is_relative_to(here) else python)
     return "python" if shutil.which("python") == str(python) else shown
 
 
-def install(package: str) -> str:
+def install_command(package: str) -> str:
     """Return the command that installs a package where this Python finds it."""
-    command = [this_python(), "-m", "pip", "install", package]
+    command = [python_command(), "-m", "pip", "install", package]
     if importlib.util.find_spec("pip") is None:
-        command = ["uv", "pip", "install", "--python", this_python(), package]
+        command = ["uv", "pip", "install", "--python", python_command(), package]
     return shlex.join(command)
 
 
 def import_components(names: Sequence[str]) -> None:
-    """Import modules, each a name that Python finds from the current directory, or a file."""
+    """Import modules by name, from the current directory, or by file."""
     for name in names:
         if name in imported:
             continue
@@ -304,13 +304,13 @@ def import_components(names: Sequence[str]) -> None:
         except ConfigError:
             raise
         except (Exception, SystemExit) as error:
-            raise usage_error(f"--import {name}", described(error)) from None
+            raise usage_error(f"--import {name}", locate_error(error)) from None
         finally:
             _under_way.discard(name)
 
 
 def import_module(name: str) -> None:
-    """Import a module by its name, or a file, which may import what is beside it."""
+    """Import a module by name, or a file, which may import its neighbours."""
     is_file, path, option = name.endswith(".py"), Path(name).resolve(), f"--import {name}"
     if is_file:
         check_readable("", Path(name), Place(source=COMMAND_LINE + option))
@@ -332,8 +332,8 @@ def import_module(name: str) -> None:
         raise usage_error(option, f"there is a module {quoted(path.stem)} already; rename the file")
 
 
-def described(error: BaseException) -> str:
-    """Return an error with the line of the user's that it came from."""
+def locate_error(error: BaseException) -> str:
+    """Return an error's text with the user's line that raised it."""
     kind = type(error).__name__
     if isinstance(error, SystemExit):
         return f"ends the program while it is imported; {GUARD}"

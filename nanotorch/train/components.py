@@ -88,7 +88,7 @@ class Components:
 
     @property
     def plural(self) -> str:
-        """What they are called together."""
+        """The noun for this kind, in the plural."""
         word = self.kind.partition(" ")[2]
         return f"{word}{'es' if word.endswith('s') else 's'}"
 
@@ -96,7 +96,7 @@ class Components:
         """Make a class, or a function that returns an object, known by a name, its own by default.
 
         Raises:
-            ValueError: if the name is taken, or none.
+            ValueError: if the name is taken or no identifier.
         """
         name = name or str(getattr(factory, "__name__", ""))
         if not name.isidentifier():
@@ -130,11 +130,11 @@ class Components:
         return found
 
     def shared(self, one: str, other: str) -> set[str]:
-        """Return the arguments that mean the same to two components; of one, all that it has."""
+        """Return the arguments that two components share; for one component, all of its own."""
         return self.keys(one).keys() & self.keys(other).keys() if one in self.names else set()
 
     def followed(self, name: str) -> set[str]:
-        """Return the arguments of a component that follow from what comes in."""
+        """Return the arguments of a component that follow from its input."""
         parameters = {p.name for p in self.parameters(name) if p.default is p.empty}
         return parameters & {*self.inferred}
 
@@ -143,8 +143,8 @@ class Components:
 
         Args:
             component: its name and arguments.
-            inputs: what is handed over in front of the arguments.
-            inferred: arguments that follow from what comes in; each component takes its own.
+            inputs: positional arguments before those of the configuration.
+            inferred: arguments that follow from the input; each component takes those that it has.
         """
         known = self.followed(component.name)
         arguments = {**component.arguments}
@@ -160,7 +160,7 @@ class Components:
             raise self._blamed(component, inputs, arguments) from None
 
     def attempt(self, component: Component) -> None:
-        """Build a component for next to nothing, to hear what it refuses."""
+        """Build a component on a tiny example, to raise its errors."""
         parts = component.arguments.values()
         holds_parts = any(isinstance(value, Component | tuple) for value in parts)
         if not holds_parts and self.followed(component.name) <= {*component.arguments}:
@@ -181,7 +181,7 @@ class Components:
     def _blamed(
         self, component: Component, inputs: tuple[Any, ...], arguments: dict[str, Any]
     ) -> ConfigError:
-        """Return the error, each complaint placed at the argument without which it is not made."""
+        """Return the error with each complaint at the argument that causes it."""
         name, path = component.name, component.path
         problems: list[Problem] = []
         defaults = {k: key.default for k, key in self.keys(name).items() if k in arguments}
@@ -201,7 +201,7 @@ class Components:
         return ConfigError(problems)
 
     def _complaint(self, name: str, inputs: tuple[Any, ...], arguments: dict[str, Any]) -> str:
-        """Return what a constructor says against its arguments; nothing if it takes them."""
+        """Return a constructor's complaint about its arguments; "" if there is none."""
         try:
             self._construct(name, inputs, arguments)
         except REFUSALS as error:
@@ -217,7 +217,7 @@ class Components:
         return [p for p in own if p.name not in hidden and not p.name.startswith("_")]
 
     def plain_hint(self, annotation: Any, default: Any) -> Any:
-        """Return the part of a parameter's type that a file can express, None if there is none."""
+        """Return the part of a parameter's type that a file can express; None if there is none."""
         members: list[Any] = []
         for member in members_of(annotation):
             origin = typing.get_origin(member)
@@ -241,8 +241,8 @@ class Components:
         return typing.Union[tuple(members)]  # noqa: UP007 - made at run time
 
 
-def refused(components: Iterable[Component]) -> Sequence[Problem]:
-    """Return what components refuse, each built for next to nothing."""
+def build_errors(components: Iterable[Component]) -> Sequence[Problem]:
+    """Return the errors of components, each built on a tiny example."""
     noted = Noted()
     for component in components:
         with noted:
@@ -251,7 +251,7 @@ def refused(components: Iterable[Component]) -> Sequence[Problem]:
 
 
 def constructor(factory: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what has the arguments: of a class that hands all of them on, its base's."""
+    """Return the constructor that has the arguments; its base's if a class passes all on."""
     if not isinstance(factory, type):
         return factory
     for base in factory.__mro__:
@@ -265,7 +265,7 @@ def constructor(factory: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def annotations_of(factory: Callable[..., Any]) -> Mapping[str, Any]:
-    """Return the annotations of a constructor or function, none where they cannot be known."""
+    """Return the annotations of a constructor or function; none if they cannot be resolved."""
     try:
         return typing.get_type_hints(constructor(factory))
     except (NameError, TypeError):
@@ -286,7 +286,7 @@ def value_is_tensor(annotation: Any) -> bool:
 
 
 def classes_in(module: types.ModuleType, base: type) -> dict[str, type]:
-    """Return the public classes of a module that are of a kind, the abstract one left out."""
+    """Return the public subclasses of ``base`` in a module, without ``base`` itself."""
     members = {name: getattr(module, name) for name in dir(module)}
     return {
         name: value
@@ -319,7 +319,7 @@ LAYERS = Components("a layer", nn, tuple(LAYER_NAMES), (*INFERRED, "num_embeddin
 
 @dataclass(frozen=True)
 class LossFacts:
-    """What a loss is for, and what it makes of outputs."""
+    """The task of a loss, and how outputs become probabilities."""
 
     kind: Literal["regression", "binary", "classes"]
     """Of numbers, of one score a sample for class 1 of two, or of one score a class."""
@@ -396,7 +396,7 @@ PLATEAU = "ReduceLROnPlateau"
 class Schedules(Components):
     """The schedulers of `optim.lr_scheduler`, each with `interval`: what it counts.
 
-    `warmup` is how many of these the rate rises linearly before.
+    `warmup` is the number of intervals in which the rate first rises linearly.
     """
 
     __hash__ = object.__hash__  # of what stands in a union of type hints
@@ -416,7 +416,7 @@ class Schedules(Components):
     def build(
         self, component: Component, *inputs: Any, length: int = MOST_TRIED, **inferred: Any
     ) -> Any:
-        """Return a scheduler that goes on for `length` changes of the rate, warm-up left out."""
+        """Return a scheduler for `length` changes of the rate, without the warm-up."""
         bare = component.changed(without=["interval", "warmup"])
         if (name := LENGTHS.get(component.name)) and name not in bare.arguments:
             bare = bare.changed({name: length})
@@ -442,14 +442,14 @@ SCHEDULES = Schedules(
 
 @LAYERS.register
 class Positions(nn.Module):
-    """Adds to each place of a sequence what was learned for that place: x + weight[:T].
+    """Adds a learned vector to each position of a sequence: x + weight[:T].
 
     Args:
-        d_model: how many features a place has.
-        length: how many places there are at most.
+        d_model: the number of features of a position.
+        length: the greatest number of positions.
 
     Shape:
-        (N, T, d_model) with T <= length; the same comes out.
+        (N, T, d_model) -> (N, T, d_model), with T <= length.
     """
 
     def __init__(self, d_model: int, length: int) -> None:
@@ -472,10 +472,10 @@ class Positions(nn.Module):
 
 @LAYERS.register
 class Causal(nn.Module):
-    """A layer that is called with a mask, so that no place of a sequence sees a later one.
+    """Calls a layer with a causal mask, so that no position of a sequence sees a later one.
 
     Args:
-        layer: what is called as `layer(x, mask, is_causal=True)`, such as a TransformerEncoder.
+        layer: a module with the call `layer(x, mask, is_causal=True)`, as a TransformerEncoder has.
 
     Shape:
         (N, T, features); batches come first.
@@ -486,7 +486,7 @@ class Causal(nn.Module):
         self.layer = layer
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return what the layer gives."""
+        """Return the layer's output."""
         places = x.shape[-2]
         mask = torch.triu(torch.full((places, places), float("-inf")), diagonal=1)
         return self.layer(x, mask, is_causal=True)
@@ -494,10 +494,10 @@ class Causal(nn.Module):
 
 @LAYERS.register
 class Item(nn.Module):
-    """One of several things that the layer before gives, such as the outputs of a recurrent one.
+    """One of several results of the layer before, such as the outputs of a recurrent layer.
 
     Args:
-        index: which, counted from 0.
+        index: the number of the result, from 0.
     """
 
     def __init__(self, index: int = 0) -> None:
@@ -515,10 +515,10 @@ class Item(nn.Module):
 
 @LAYERS.register
 class Place(Item):
-    """One place of a sequence.
+    """One position of a sequence.
 
     Args:
-        index: which; the last one by default.
+        index: the position. Default: -1, the last one.
 
     Shape:
         (N, T, features) becomes (N, features).
@@ -558,8 +558,8 @@ def register_loss(
         factory: the class, or a function that makes the module: called with outputs (samples, 1)
             and targets of the same shape, or (samples, classes) and classes (samples,); it returns
             their mean loss.
-        experiment: what it is for. Scores of classes become probabilities by the softmax.
-        name: what configurations call it; the factory's own name by default.
+        experiment: the task. Scores of classes become probabilities by the softmax.
+        name: its name in configurations. Default: the factory's own name.
         degree: of a regression, 1 if the loss grows as the target's unit does, as a distance, 2 if
             as its square. Targets are standardized only for losses that have one.
 
@@ -631,7 +631,7 @@ class Expression:
         return torch.stack([self.evaluate(x[:, k]) for k in range(x.shape[1])])
 
     def problem(self, start: Sequence[float]) -> str | None:
-        """Return why no descent can begin at `start`, where one finite number is needed."""
+        """Return why no descent can begin at `start`; "" if the value there is a finite number."""
         if len(start) < self.dimensions or (len(start) > self.dimensions and not self.any_length):
             return f"needs x of length {self.dimensions}, but the start has {len(start)}"
         x = torch.tensor([float(value) for value in start], requires_grad=True)
@@ -678,7 +678,7 @@ class Parser:
         self.any_length = False
 
     def part(self, node: ast.expr, depth: int) -> Part:
-        """Return what `node` means; constants are folded, in floating point."""
+        """Return the meaning of `node`; constants are folded in floating point."""
         if depth == 0:
             raise ExpressionError("is nested too deeply")
         match node:
@@ -759,7 +759,7 @@ class Parser:
 
 
 def holds_vector(node: ast.expr) -> bool:
-    """Return whether a part has a value for each coordinate, not just one."""
+    """Return whether an expression has a value for each coordinate rather than one."""
     if isinstance(node, ast.Name):
         return node.id in ("x", "i")
     if isinstance(node, ast.Subscript):
@@ -874,10 +874,10 @@ def register_function(
     """Make a function known, so that configurations can name it.
 
     Args:
-        name: what they call it.
+        name: its name in configurations.
         function: takes a vector, returns a tensor of one number.
-        minima: its points of least value, if they are known.
-        minimum: its least value.
+        minima: the points of least value, if they are known.
+        minimum: the least value.
 
     Raises:
         ValueError: if the name is taken.

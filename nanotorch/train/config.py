@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
-from nanotorch.names.lookup import told as told_why
+from nanotorch.names.lookup import reason_text as told_why
 from nanotorch.names.scope import why_not
 
 # What is wrong with a configuration or its data, and where it was written.
@@ -50,7 +50,7 @@ class Place:
     has a negative one, the command line has `COMMANDED`."""
 
     def __str__(self) -> str:
-        source = named(self.source)
+        source = name_text(self.source)
         return f"{source}:{self.line}:{self.column}" if self.line else source
 
 
@@ -100,22 +100,22 @@ def usage_error(argument: str, message: str) -> ConfigError:
 
 def unreadable(path: str, file: Path, reason: Any, place: Place | None = None) -> ConfigError:
     """Return the error about a file, which the value at `path` names."""
-    message = f"cannot read '{named(shown_path(file))}': {reason_of(reason, file)}"
+    message = f"cannot read '{name_text(shown_path(file))}': {read_failure(reason, file)}"
     return refusal(path, message, place)
 
 
 def check_readable(path: str, file: Path, place: Place | None = None) -> None:
     """Refuse a file that cannot be read."""
-    from nanotorch.serialization.files import opened  # here: it takes a while to import
+    from nanotorch.serialization.files import open_file  # here: it takes a while to import
 
     try:
-        opened(file).close()
+        open_file(file).close()
     except OSError as error:
         raise unreadable(path, file, error, place) from None
 
 
-def reason_of(error: str | Exception, file: Path) -> str:
-    """Return why a file cannot be read; of one that is missing, also what is there instead."""
+def read_failure(error: str | Exception, file: Path) -> str:
+    """Return why a file cannot be read; for a missing one, also what is there instead."""
     if not isinstance(error, OSError):
         return str(error)
     found: dict[str, Path] = {}
@@ -201,8 +201,8 @@ def quoted(value: object) -> str:
     return text if len(text) <= LONGEST_QUOTE else text[: LONGEST_QUOTE - 3] + "..."
 
 
-def named(name: str) -> str:
-    """Return the name of a file for a message: on one line, and not longer than a few."""
+def name_text(name: str) -> str:
+    """Return a file's name for a message: on one line, and shortened if it is long."""
     shown = name if name.isprintable() else repr(name)
     half = LONGEST_NAME // 2
     return shown if len(shown) <= LONGEST_NAME else f"{shown[:half]}...{shown[-half:]}"
@@ -214,8 +214,8 @@ def place_within(source: str, line: int, text: str, position: int) -> Place:
     return Place(source=source, line=line, column=position - text.rfind("\n", 0, position))
 
 
-def decoded(data: bytes, source: str, advice: str = "") -> str:
-    """Return text in UTF-8; the mark that some programs put in front of it is left out."""
+def decode_text(data: bytes, source: str, advice: str = "") -> str:
+    """Decode UTF-8 text, without the byte order mark."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -245,12 +245,12 @@ ABSENT |= dict.fromkeys(("num_workers", "workers", "pin_memory"), "all samples a
 
 
 def closest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
-    """Return what `word` is most likely meant to be, None if nothing is close.
+    """Return the known word closest to `word`; None if none is close.
 
     Args:
-        word: what was written.
-        known: what could have been.
-        likeness: how alike they must be, from 0 to 1 for all but the case of letters.
+        word: the word as written.
+        known: the words to choose from.
+        likeness: the least likeness, from 0 to 1, which is equality but for case.
     """
     by_lower_case = {choice.lower(): choice for choice in known}
     whole = word.lower()
@@ -270,9 +270,9 @@ def closest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | Non
 
 
 def did_you_mean(word: str, known: Iterable[str], advice: str = "") -> str:
-    """Return `; did you mean 'x'?` where something known is close, else what is known.
+    """Return `; did you mean 'x'?` if a known word is close, else the list of known words.
 
-    `advice` says where to look besides, unless what is close is likely.
+    `advice` follows the list.
     """
     choices = list(known)
     if meant := closest(word, choices):
@@ -306,7 +306,7 @@ LONGEST_NUMBER = 400
 
 
 def plain_scalar(text: str) -> ScalarValue:
-    """Return what an unquoted YAML scalar means."""
+    """Return the value of an unquoted YAML scalar."""
     if text in CONSTANTS:
         return CONSTANTS[text]
     if len(text) > LONGEST_NUMBER:
@@ -375,14 +375,14 @@ def is_null(tree: Tree) -> bool:
     return isinstance(tree, Scalar) and tree.value is None
 
 
-def in_full(tree: Tree) -> Tree:
+def expand_shorthand(tree: Tree) -> Tree:
     """Return a tree with text alone, such as `- ReLU`, expanded to the mapping it stands for.
 
     If the text has replaced a mapping, the result is that mapping with the text as its new name.
     """
     if not isinstance(tree, Scalar) or not isinstance(tree.value, str):
         return tree
-    before = in_full(tree.over) if tree.over else tree
+    before = expand_shorthand(tree.over) if tree.over else tree
     entries = before.entries if isinstance(before, Table) else {}
     replaced = entries["name"].value if "name" in entries else None
     name = Entry(tree.place, replace(tree, over=replaced))
@@ -398,7 +398,7 @@ NAMES = {
 }  # fmt: skip
 
 
-def form(hint: Any) -> tuple[str, Any]:
+def hint_form(hint: Any) -> tuple[str, Any]:
     """Return the form of a type hint, and its parts.
 
     The form decides the parts: of a `component` the registry; of a section `chosen` by its name the
@@ -422,18 +422,18 @@ def form(hint: Any) -> tuple[str, Any]:
     return "plain", hint
 
 
-def described(hint: Any) -> str:
-    """Return a hint in words."""
-    match form(hint):
+def describe_hint(hint: Any) -> str:
+    """Return the description of a type hint in words."""
+    match hint_form(hint):
         case "limited", (inner, _):
-            return described(inner)
+            return describe_hint(inner)
         case "union", members:
-            return " or ".join(described(m) for m in members if m is not types.NoneType)
+            return " or ".join(describe_hint(m) for m in members if m is not types.NoneType)
         case "list", item:
-            kind, _, word = described(item).rpartition(" ")  # such as `a layer`, or `text`
+            kind, _, word = describe_hint(item).rpartition(" ")  # such as `a layer`, or `text`
             return f"a list of {word}s" if len(kind) < 3 else f"a list, each {kind} {word}"
         case "tuple", items:
-            return f"a list of {len(items)}, each {described(items[0])}"
+            return f"a list of {len(items)}, each {describe_hint(items[0])}"
         case "choice", choices:
             return " or ".join(quoted(choice) for choice in choices)
         case "plain", kind:
@@ -443,20 +443,22 @@ def described(hint: Any) -> str:
     return "a mapping"
 
 
-def meant_as(tree: "Tree", hint: Any) -> str:
-    """Return how a value should have been written, if that is plain."""
-    kind, parts = form(hint)
+def suggest_value(tree: "Tree", hint: Any) -> str:
+    """Return the right spelling of a value, if it is evident."""
+    kind, parts = hint_form(hint)
     value = tree.value if isinstance(tree, Scalar) else None
     if kind == "section":
         return f"; its keys are {', '.join(section_keys(parts))}"
     if kind == "union":
         several = isinstance(value, str) and "," in value
-        told = (meant_as(tree, part) for part in parts if several or form(part)[0] != "list")
+        told = (
+            suggest_value(tree, part) for part in parts if several or hint_form(part)[0] != "list"
+        )
         return next(filter(None, told), "")
     if kind == "limited":
-        return meant_as(tree, parts[0])
+        return suggest_value(tree, parts[0])
     if kind == "list":
-        return "; write it in []" if value is not None and form(parts)[0] == "plain" else ""
+        return "; write it in []" if value is not None and hint_form(parts)[0] == "plain" else ""
     if hint is int and isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return f"; write {int(value)}"
     if hint is str and value is not None:
@@ -504,16 +506,16 @@ class Section:
         about = self.alternatives
         given = [key for key in about if getattr(self, key) is not None]
         if about and not given:
-            yield "", f"needs {listed(about)}"
+            yield "", f"needs {join_keys(about)}"
         for other in given[1:]:
             yield other, f"excludes '{given[0]}'; remove one of the two"
         for key in dict.fromkeys(chain.from_iterable(about.values())) if given else ():
             owners = [owner for owner in about if key in about[owner]]
             if given[0] not in owners and getattr(self, key) != getattr(type(self), key):
-                yield key, f"needs {listed(owners)}; remove it, as the section has '{given[0]}'"
+                yield key, f"needs {join_keys(owners)}; remove it, as the section has '{given[0]}'"
 
 
-def listed(keys: Iterable[str]) -> str:
+def join_keys(keys: Iterable[str]) -> str:
     """Return keys for a message: `'a', 'b' or 'c'`."""
     *most, last = (f"'{key}'" for key in keys)
     return f"{', '.join(most)} or {last}" if most else last
@@ -538,7 +540,7 @@ class Component:
     def changed(
         self, arguments: Mapping[str, Any] | None = None, without: Collection[str] = ()
     ) -> "Component":
-        """Return the component with some arguments more or other, and without others."""
+        """Return the component with some arguments added or changed, and some removed."""
         kept = {key: value for key, value in self.arguments.items() if key not in without}
         return replace(self, arguments={**kept, **(arguments or {})})
 
@@ -549,7 +551,7 @@ REQUIRED: Any = inspect.Parameter.empty
 
 @dataclass(frozen=True)
 class Key:
-    """What may stand under a name of a mapping."""
+    """A key of a mapping: its type, its default and its sentence."""
 
     hint: Any
     default: Any = REQUIRED
@@ -581,7 +583,7 @@ class Range:
     below: float = math.inf
 
     def problem(self, value: float) -> str | None:
-        """Return what is wrong with `value`, None if it lies within."""
+        """Return the problem of `value`; None if it lies within the range."""
         for wrong, words, bound in (
             (value < self.low, "at least", self.low),
             (value <= self.above, "greater than", self.above),
@@ -600,7 +602,7 @@ NotNegative = Annotated[float, Range(low=0)]
 Fraction = Annotated[float, Range(low=0, high=1)]
 
 
-def without(tree: Tree, keys: Collection[str], rank: int, lost: dict[str, Tree]) -> Any:
+def drop_keys(tree: Tree, keys: Collection[str], rank: int, lost: dict[str, Tree]) -> Any:
     """Return a tree without some keys of a lower rank, also inside the lists of the tree.
 
     Args:
@@ -610,7 +612,7 @@ def without(tree: Tree, keys: Collection[str], rank: int, lost: dict[str, Tree])
         lost: a dict that gets the keys left out, with their values.
     """
     if isinstance(tree, Items):
-        return replace(tree, items=[without(item, keys, rank, lost) for item in tree.items])
+        return replace(tree, items=[drop_keys(item, keys, rank, lost) for item in tree.items])
     if not isinstance(tree, Table):
         return tree
     kept = dict[str, Entry]()
@@ -618,7 +620,7 @@ def without(tree: Tree, keys: Collection[str], rank: int, lost: dict[str, Tree])
         if key in keys and entry.key_place.rank < rank:
             lost[key] = entry.value
         elif isinstance(entry.value, Items):
-            kept[key] = replace(entry, value=without(entry.value, keys, rank, lost))
+            kept[key] = replace(entry, value=drop_keys(entry.value, keys, rank, lost))
         else:
             kept[key] = entry
     return replace(tree, entries=kept)
@@ -628,7 +630,9 @@ class NotKnownError(Exception):
     """Raised inside a check that needs a value which is itself invalid."""
 
 
-def partly(hint: type[Section], values: Mapping[str, Any], unknown: Collection[str]) -> Section:
+def partial_section(
+    hint: type[Section], values: Mapping[str, Any], unknown: Collection[str]
+) -> Section:
     """Return a section whose invalid values raise `NotKnownError`, to check the valid ones."""
 
     def look_up(self: Any, name: str) -> Any:
@@ -663,7 +667,7 @@ class Reader:
     def read(self, tree: Tree, hint: Any, path: str) -> Any:
         """Return the value of `tree`, or `INVALID` after noting why there is none."""
         self.places[path] = tree.place
-        match form(hint):
+        match hint_form(hint):
             case "component", registry:
                 return self._component(tree, registry, path)
             case "chosen", registry:
@@ -709,7 +713,7 @@ class Reader:
             return tree
         both, lost = shared(before[0], new), dict[str, Tree]()
         others = {key for name in before for key in shared(name, name)} - {*both}
-        pruned: Table = without(tree, others, rank, lost)
+        pruned: Table = drop_keys(tree, others, rank, lost)
         done = {"keeps": [key for key in older if key in both], "drops": [*lost]}
         said = " and ".join(f"{verb} {', '.join(keys)}" for verb, keys in done.items() if keys)
         if said and rank == COMMANDED:
@@ -725,7 +729,7 @@ class Reader:
         chosen = max(given, key=lambda key: given[key].key_place.rank)
         rank = given[chosen].key_place.rank
         others = {*about, *chain.from_iterable(about.values())} - {chosen, *about[chosen]}
-        pruned: Table = without(tree, others, rank, lost)
+        pruned: Table = drop_keys(tree, others, rank, lost)
         told = [
             f"{path}.{key}"
             for key, value in lost.items()
@@ -736,8 +740,8 @@ class Reader:
         return pruned
 
     def _expected(self, tree: Tree, hint: Any, path: str, meant: str = "") -> Any:
-        meant = meant or meant_as(tree, hint)
-        return self.note(tree.place, path, f"expected {described(hint)}, got {tree}{meant}")
+        meant = meant or suggest_value(tree, hint)
+        return self.note(tree.place, path, f"expected {describe_hint(hint)}, got {tree}{meant}")
 
     def _union(self, tree: Tree, members: tuple[Any, ...], hint: Any, path: str) -> Any:
         if is_null(tree) and types.NoneType in members:
@@ -748,7 +752,7 @@ class Reader:
         members = tuple(member for member in members if member is not types.NoneType)
         if len(members) == 1:
             return self.read(tree, members[0], path)
-        if all(form(member)[0] == "section" for member in members):
+        if all(hint_form(member)[0] == "section" for member in members):
             # The first key of each section is a `Literal`; its value chooses the section.
             tag = next(iter(section_keys(members[0])))
             choices = [(member, get_args(section_keys(member)[tag].hint)) for member in members]
@@ -773,7 +777,7 @@ class Reader:
         self, tree: Tree, tag: str, by_tag: Mapping[str, type[Section]], path: str
     ) -> Any:
         """Read the section that the value of `tag` chooses."""
-        tree = in_full(tree) if tag == "name" else tree
+        tree = expand_shorthand(tree) if tag == "name" else tree
         if not isinstance(tree, Table):
             return self._expected(tree, dict, path)
 
@@ -836,7 +840,7 @@ class Reader:
             return self._expected(tree, hint, path)
         hints = (inner,) * len(tree.items) if kind == "list" else inner
         if len(hints) != len(tree.items):
-            message = f"expected {described(hint)}, got {len(tree.items)}"
+            message = f"expected {describe_hint(hint)}, got {len(tree.items)}"
             return self.note(tree.place, path, message)
         values = tuple(
             self.read(item, item_hint, f"{path}[{index}]")
@@ -866,14 +870,14 @@ class Reader:
         keys = section_keys(hint)
         if is_null(tree):
             tree = Table({}, tree.place)  # all its lines are comments, say
-        tree = in_full(tree) if "name" in hint.alternatives else tree
+        tree = expand_shorthand(tree) if "name" in hint.alternatives else tree
         if not isinstance(tree, Table):
             return self._expected(tree, hint, path)
         tree = self._chosen(tree, hint, path)
         self._sections = self._sections if path else keys
         values, misspelt = self._values(tree, keys, path)
         unknown = misspelt | {name for name, value in values.items() if value is INVALID}
-        section = partly(hint, values, unknown) if unknown else hint(**values)
+        section = partial_section(hint, values, unknown) if unknown else hint(**values)
         before = len(self.problems)
         with suppress(NotKnownError):
             for name, message in section.problems():
@@ -882,7 +886,7 @@ class Reader:
         return INVALID if len(self.problems) > before or unknown else section
 
     def _component(self, tree: Tree, registry: Any, path: str) -> Any:
-        if not isinstance(tree := in_full(tree), Table):
+        if not isinstance(tree := expand_shorthand(tree), Table):
             return self._expected(tree, Annotated[Component, registry], path)
         advice = f"--list {registry.plural} shows all, " * (len(registry.names) > MOST_CHOICES)
         advice += "--import FILE adds your own"
@@ -911,7 +915,7 @@ class Reader:
     def _values(
         self, tree: Table, keys: Mapping[str, Key], path: str, owner: str = ""
     ) -> tuple[dict[str, Any], set[str]]:
-        """Return the values of a mapping, and the keys that others were probably meant to be."""
+        """Return the values of a mapping, and the keys that unknown keys probably mean."""
         misspelt = self._refuse_unknown(tree.entries, keys, path, owner)
         values: dict[str, Any] = {}
         for name, key in keys.items():
@@ -926,7 +930,7 @@ class Reader:
     def _refuse_unknown(
         self, entries: Mapping[str, Entry], known: Collection[str], path: str, owner: str = ""
     ) -> set[str]:
-        """Note the keys that are not known; return what they were probably meant to be."""
+        """Note the unknown keys; return the keys that they probably mean."""
         meant = set()
         for key in [key for key in entries if key not in known]:
             inner = f"{path}.{key if key.isidentifier() else quoted(key)}".lstrip(".")

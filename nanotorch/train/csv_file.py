@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nanotorch.serialization.files import contents, opened, size_of
+from nanotorch.serialization.files import open_file, read_limited, size_of
 
-from .config import Problem, decoded, place_within, quoted, raise_all, refusal, shown_path
+from .config import Problem, decode_text, place_within, quoted, raise_all, refusal, shown_path
 
 Array = NDArray[np.float64]
 Texts = NDArray[np.object_]
@@ -209,9 +209,9 @@ def read_csv(
         OSError: if the file cannot be read.
         ConfigError: if it is not a table.
     """
-    read = partial(carefully_read, path, delimiter, header, configured)
+    read = partial(read_with_places, path, delimiter, header, configured)
     try:
-        names, floats, words = quickly_read(path, delimiter, header, named)
+        names, floats, words = read_fast(path, delimiter, header, named)
     except (ValueError, csv.Error):  # it may be a mistake, whose place is looked for
         names, rows = read()
         return CsvFile(shown_path(path), names, len(rows), lambda: rows, delimiter, configured)
@@ -220,7 +220,7 @@ def read_csv(
     return CsvFile(shown_path(path), names, count, lambda: read()[1], *rest)
 
 
-def quickly_read(
+def read_fast(
     path: Path, delimiter: str, header: bool, named: Sequence[str]
 ) -> tuple[list[str], dict[str, Array], dict[str, Texts]]:
     """Return the names of the columns, the numbers of some by NumPy's reader, the texts of others.
@@ -232,7 +232,7 @@ def quickly_read(
     blocks, columns = list[Array](), list[int]()
     texts: dict[int, list[str]] = {}
     known: dict[str, str] = {}  # equal texts are one in memory
-    with opened(path) as file, io.TextIOWrapper(file, "utf-8-sig") as whole:
+    with open_file(path) as file, io.TextIOWrapper(file, "utf-8-sig") as whole:
         if size_of(file) > LARGEST_TABLE:
             raise ValueError
         lines = plain_lines(whole, delimiter)
@@ -307,7 +307,7 @@ def block_of_numbers(lines: Sequence[str], delimiter: str, columns: Sequence[int
     return numbers
 
 
-def carefully_read(
+def read_with_places(
     path: Path, delimiter: str, header: bool, configured: bool
 ) -> tuple[list[str], list[Row]]:
     """Return the names of the columns and the rows of a table; a mistake tells its place."""
@@ -333,7 +333,7 @@ def carefully_read(
             message += f", those of the training by {expected}; save the table so"
         raise error(message, line, text, text.index(mark))
 
-    text = decoded(contents(path, LARGEST_TABLE), source, "; save it as UTF-8")
+    text = decode_text(read_limited(path, LARGEST_TABLE), source, "; save it as UTF-8")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     lines = [*io.StringIO(text, newline="\n")]
     reader = csv.reader(lines, strict=True, delimiter=delimiter)

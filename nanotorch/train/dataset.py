@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import nanotorch as torch
-from nanotorch.serialization.files import contents, opened, size_of
+from nanotorch.serialization.files import open_file, read_limited, size_of
 
 from .config import (
     ConfigError,
     Noted,
     Place,
     Problem,
-    decoded,
+    decode_text,
     did_you_mean,
     quoted,
     raise_all,
@@ -359,9 +359,9 @@ class SampleReader:
             if not table.count:
                 raise refusal("data.missing", f"drops every row of {table.source}")
         if (preprocessing := like) is None:
-            held = {name: in_order(table.texts(name)) for name in data.categorical or ()}
+            held = {name: sorted_values(table.texts(name)) for name in data.categorical or ()}
             if data.categorical is None:
-                held = {name: few for name in names if (few := few_names(table, name))}
+                held = {name: few for name in names if (few := category_names(table, name))}
             found = [Column(name, held.get(name)) for name in names]
             preprocessing = Preprocessing(
                 columns=found,
@@ -376,7 +376,7 @@ class SampleReader:
             x = preprocessing.rows(table)
         with noted:
             if self._targets == "regression":
-                if few := few_names(table, target):
+                if few := category_names(table, target):
                     message = f"column {quoted(target)} holds names, such as {quoted(few[0])}"
                     message += "; experiment: classification predicts one of several"
                     raise refusal("data.target", message)
@@ -384,7 +384,7 @@ class SampleReader:
             else:
                 classes, expected = preprocessing.classes or (), "is no class of the main table"
                 if like is None:
-                    classes = self._classes(in_order(table.texts(target)))
+                    classes = self._classes(sorted_values(table.texts(target)))
                     expected = "is neither 0 nor 1; CrossEntropyLoss takes more than two classes"
                 y = table.numbers(target, advice=DROP, known=classes, unfit=expected)
                 preprocessing = replace(preprocessing, classes=classes)
@@ -399,7 +399,7 @@ class SampleReader:
         for column in preprocessing.columns:
             name, texts = column.name, table.texts(column.name)
             told = [text for text in texts if text.lower() not in MISSING]
-            of_names = column.categories is not None or few_names(table, name) is not None
+            of_names = column.categories is not None or category_names(table, name) is not None
             wrong = () if of_names else [text for text in told if not NUMBER.fullmatch(text)]
             if unfit := len(wrong) > MOST_WRONG or 2 * len(told) < len(texts):
                 lists.setdefault("exclude", [*data.exclude]).append(name)
@@ -523,7 +523,7 @@ def numbers(array: Unread, where: str) -> NDArray[Any]:
     return array
 
 
-def in_order(texts: Sequence[str]) -> tuple[str, ...]:
+def sorted_values(texts: Sequence[str]) -> tuple[str, ...]:
     """Return the different values of a column: numbers by size, names by the alphabet.
 
     What stands for no value is none.
@@ -534,10 +534,10 @@ def in_order(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(values))
 
 
-def few_names(table: CsvFile, column: str) -> tuple[str, ...] | None:
+def category_names(table: CsvFile, column: str) -> tuple[str, ...] | None:
     """Return the names in a column that has no numbers, if they are few enough for features."""
     names = table.names(column)
-    return in_order([*names]) if 0 < len(names) <= min(MOST_NAMES, table.count // 2) else None
+    return sorted_values([*names]) if 0 < len(names) <= min(MOST_NAMES, table.count // 2) else None
 
 
 @contextlib.contextmanager
@@ -550,7 +550,7 @@ def opened_arrays(path: Path) -> Iterator[Any]:
         OSError: if it is no file, or one that is too large.
         Exception: of many kinds, if it is none of NumPy's.
     """
-    with opened(path) as file:
+    with open_file(path) as file:
         large, single = size_of(file) > LARGEST_ARRAYS, file.read(6) == b"\x93NUMPY"
         file.seek(0)
         source, mode = (path, "r") if single else (file, None)
@@ -617,7 +617,9 @@ def load_dataset(data: Data, targets: Targets, generator: torch.Generator) -> Da
     split = Split(**{name: share / total for name, share in shares.items()})
     order = torch.randperm(len(y), generator=generator).numpy()
     pieces = {}
-    for name, indices in divide(y if data.stratify else np.zeros(len(y)), order, split).items():
+    for name, indices in split_indices(
+        y if data.stratify else np.zeros(len(y)), order, split
+    ).items():
         if not len(indices) and (name == "train" or shares[name] > 0):
             message = f"leaves this part without any of the {len(y)} samples; make it 0,"
             raise refusal(f"data.split.{name}", f"{message} or give more of them")
@@ -653,7 +655,9 @@ def load_dataset(data: Data, targets: Targets, generator: torch.Generator) -> Da
     return Dataset(samples, preprocessing)
 
 
-def divide(strata: Array, order: NDArray[np.int64], split: Split) -> dict[str, NDArray[np.int64]]:
+def split_indices(
+    strata: Array, order: NDArray[np.int64], split: Split
+) -> dict[str, NDArray[np.int64]]:
     """Return the indices of the samples of each part, in the sequence of `order`.
 
     Each value that occurs in `strata` is divided for itself, by the same fractions.
@@ -662,12 +666,12 @@ def divide(strata: Array, order: NDArray[np.int64], split: Split) -> dict[str, N
     shuffled = strata[order]
     for stratum in np.unique(strata):
         (members,) = np.nonzero(shuffled == stratum)
-        ends, places = ends_of(split, len(members)), np.arange(len(members))
+        ends, places = split_ends(split, len(members)), np.arange(len(members))
         part[members] = np.searchsorted(ends, places, side="right")
     return {name: order[part == index] for index, name in enumerate(PARTS)}
 
 
-def ends_of(split: Split, count: int) -> NDArray[np.int64]:
+def split_ends(split: Split, count: int) -> NDArray[np.int64]:
     """Return where each part of so many samples ends."""
     ends = np.cumsum([getattr(split, name) for name in PARTS])
     return np.rint(ends / ends[-1] * count).astype(np.int64)
@@ -687,14 +691,14 @@ def load_text(data: TextData) -> Dataset:
     The parts follow one another, so that nothing of one is in another.
     """
     try:
-        text = decoded(contents(data.file, LARGEST_TEXT), shown_path(data.file))
+        text = decode_text(read_limited(data.file, LARGEST_TEXT), shown_path(data.file))
     except OSError as error:
         raise unreadable("data.file", data.file, error) from None
     text = text.replace("\r\n", "\n")
     characters = sorted(set(text))
     number = {character: index for index, character in enumerate(characters)}
     codes = np.array([number[character] for character in text], dtype=np.int64)
-    pieces, parts = np.split(codes, ends_of(data.split, len(codes))[:-1]), {}
+    pieces, parts = np.split(codes, split_ends(data.split, len(codes))[:-1]), {}
     for name, piece in zip(PARTS, pieces, strict=True):
         if getattr(data.split, name) and len(piece) <= data.context:
             message = f"leaves {len(piece)} characters, not even one sample of {data.context} and"

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 import nanotorch as torch
 from nanotorch import nn, optim
-from nanotorch._core.call_site import COMMANDS, shown
+from nanotorch._core.call_site import COMMANDS, relative_path
 from nanotorch.autograd.anomaly_mode import first_nonfinite
-from nanotorch.serialization.files import naming
+from nanotorch.serialization.files import naming_file
 from nanotorch.utils.tensorboard import SummaryWriter
 from nanotorch.utils.tensorboard.files import hparams, protos
 from nanotorch.utils.tensorboard.graph import ForwardGraph, trace
@@ -28,9 +28,9 @@ from nanotorch.utils.tensorboard.graph import ForwardGraph, trace
 from .config import Component, Section, refusal
 from .load import plain
 from .loop import DIVERGED, Callback, Loop, Tagged, Task
-from .metrics import aligned
+from .metrics import align_rows
 from .plots import Plot
-from .run_directory import EVENTS, METRICS, CheckpointError, finite
+from .run_directory import EVENTS, METRICS, CheckpointError, finite_values
 from .step import TrainingStep
 
 Graph = tuple[nn.Module, *tuple[torch.Tensor, ...]]
@@ -72,7 +72,7 @@ class TensorBoardEvents:
 
     def naming(self) -> AbstractContextManager[None]:
         """Let errors of the operating system in the block tell the directory."""
-        return naming(self._directory)
+        return naming_file(self._directory)
 
     def describe(self, config: str, experiment: "Experiment") -> None:
         """Add the configuration's text, the charts of several curves, and the model's graph."""
@@ -161,7 +161,7 @@ class TensorBoardEvents:
         groups = experiment.optimizer.param_groups
         size = sum(parameter.numel() for group in groups for parameter in group["params"])
         row = {**dict(hyperparameters(config)), "Parameters": size, "Steps": step}
-        row |= {f"{RESULT}{name}": value for name, value in finite(report.results).items()}
+        row |= {f"{RESULT}{name}": value for name, value in finite_values(report.results).items()}
         _, *summaries = hparams(row, ())
         with self.naming():
             for summary in summaries:
@@ -198,7 +198,7 @@ def hyperparameters(section: Section | Component, path: str = "") -> Iterable[tu
             if isinstance(value, Component):
                 word = value.name
             elif layers := getattr(value, "layers", ()):
-                word = " ".join(map(short, layers))
+                word = " ".join(map(short_form, layers))
             if word and not path:
                 yield "Model" if key == "function" else key.capitalize(), word
             yield from hyperparameters(value, f"{name}.")
@@ -207,16 +207,16 @@ def hyperparameters(section: Section | Component, path: str = "") -> Iterable[tu
         elif key in IN_A_WORD or isinstance(value, Path):
             continue
         elif isinstance(value, tuple) and isinstance(value[0], Component):
-            yield name, " ".join(map(short, value))
+            yield name, " ".join(map(short_form, value))
         else:
             yield name, value
 
 
-def short(component: Component) -> str:
+def short_form(component: Component) -> str:
     """Return a component with what is not its default, as `Linear(16)`."""
     usual = component.registry.keys(component.name)
     shown = [
-        short(value) if isinstance(value, Component) else str(value)
+        short_form(value) if isinstance(value, Component) else str(value)
         for key, value in component.arguments.items()
         if value != usual[key].default and not isinstance(value, bool)
     ]
@@ -228,14 +228,14 @@ def sizes(directory: Path) -> dict[str, int]:
     return {path.name: path.stat().st_size for path in directory.glob(EVENTS)}
 
 
-def cut_back(directory: Path, sizes: Mapping[str, int]) -> None:
+def truncate_events(directory: Path, sizes: Mapping[str, int]) -> None:
     """Undo what was added to the files of events since they had the given sizes.
 
     So no reader sees a step twice, neither one that heeds a file's notice of being a continuation
     nor one that does not; and what a killed writer left half written is gone.
     """
     for path in directory.glob(EVENTS):
-        with naming(path):
+        with naming_file(path):
             if path.name not in sizes:
                 path.unlink()
             elif path.stat().st_size > sizes[path.name]:
@@ -274,20 +274,20 @@ class Recorder:
 
     def begin(self) -> None:
         """Undo what was written after the checkpoint, as it will be measured again; open files."""
-        with naming(self._path):
+        with naming_file(self._path):
             self._file = self._path.open("a", encoding="utf-8")
             if self._position is not None:
                 self._file.truncate(self._position["metrics"])
         if self._position is not None:
-            cut_back(self._path.parent, self._position["events"])
+            truncate_events(self._path.parent, self._position["events"])
 
     def write(self, step: int, epoch: int, values: Tagged, passing: Tagged | None = None) -> None:
         """Keep what was measured after `step`; only TensorBoard shows what is `passing`.
 
         The line is in the operating system's hands when this returns.
         """
-        record = {"step": step, "epoch": epoch, **finite(values)}
-        with naming(self._path):
+        record = {"step": step, "epoch": epoch, **finite_values(values)}
+        with naming_file(self._path):
             self._file.write(ENCODER.encode(record) + "\n")
             self._file.flush()
         if self.events is not None:
@@ -295,7 +295,7 @@ class Recorder:
 
     def position(self) -> dict[str, Any]:
         """Bring everything to the disk; return how long the files are."""
-        with naming(self._path):
+        with naming_file(self._path):
             os.fsync(self._file.fileno())
         if self.events is not None:
             self.events.flush()
@@ -304,7 +304,7 @@ class Recorder:
     def close(self) -> None:
         """Bring everything to the disk."""
         try:
-            with naming(self._path), self._file:
+            with naming_file(self._path), self._file:
                 os.fsync(self._file.fileno())
         finally:
             if self.events is not None:
@@ -500,10 +500,10 @@ def find_rate(experiment: Experiment, steps: int = STEPS) -> str:
         share = min((losses[index] - low) / (high - low), 1) if high > low else 0
         bar = "#" * round(WIDTH * share)
         rows.append([f"{rates[index]:.2e}", f"{losses[index]:.5g}", bar.ljust(WIDTH)])
-    return f"{aligned(rows)}\n\n{proposal(found, first, steps)}"
+    return f"{align_rows(rows)}\n\n{propose_rate(found, first, steps)}"
 
 
-def proposal(found: Mapping[float, float], first: float, steps: int) -> str:
+def propose_rate(found: Mapping[float, float], first: float, steps: int) -> str:
     """Return the rate that trains best, and which others are nearly as good.
 
     Args:
@@ -515,13 +515,17 @@ def proposal(found: Mapping[float, float], first: float, steps: int) -> str:
     rows = [["learning rate", f"loss after {steps} steps"]]
     rows += [[f"{r:.1e}", f"{x:.5g}" if x < math.inf else "runs away"] for r, x in found.items()]
     if not least < first:
-        return f"{aligned(rows)}\nthe loss falls at none of these rates, of which none is proposed"
+        return (
+            f"{align_rows(rows)}\nthe loss falls at none of these rates, of which none is proposed"
+        )
     most = min(NEAR * (first - least), abs(least))
     near = [rate for rate, loss in found.items() if loss - least <= most]
     said = "no other rate tried comes near: look closer around it"
     if len(near) > 1:
         said = f"rates from {min(near):.1e} to {max(near):.1e} do nearly as well"
-    return f"{aligned(rows)}\nthe best rate for {steps} steps; {said}:\n  optimizer.lr={best:.1e}"
+    return (
+        f"{align_rows(rows)}\nthe best rate for {steps} steps; {said}:\n  optimizer.lr={best:.1e}"
+    )
 
 
 # Where a loss that is not finite came from: the last steps again, watched by anomaly mode.
@@ -564,7 +568,7 @@ class StopWhenDiverged(Callback):
             with warnings.catch_warnings(), torch.autograd.set_detect_anomaly(True):
                 warnings.simplefilter("ignore")
                 lines = self._repeat().split("\n")
-                return "\n".join(line for line in lines if shown(COMMANDS) not in line)
+                return "\n".join(line for line in lines if relative_path(COMMANDS) not in line)
         finally:
             task.load_training_state(now)
 

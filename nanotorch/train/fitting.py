@@ -16,7 +16,7 @@ from nanotorch.optim.lr_scheduler import LRScheduler
 from nanotorch.utils.data import DataLoader, Dataset, IterableDataset, Subset, TensorDataset
 
 from .build import build_optimizer, dry_run
-from .components import LOSS_FACTS, OPTIMIZERS, refused
+from .components import LOSS_FACTS, OPTIMIZERS, build_errors
 from .config import (
     Component,
     ConfigError,
@@ -38,16 +38,16 @@ from .run import (
     Record,
     Run,
     RunResult,
-    audible,
-    begin,
-    find,
-    finished,
-    go_on,
+    continue_run,
+    find_run,
+    finished_result,
+    join_ranks,
     read_record,
+    start_run,
 )
 from .run_directory import LATEST, CheckpointError
 from .schema import FIT, FitConfig, Log
-from .supervised import KINDS, Training, batch_of, check_count, evaluating, streams
+from .supervised import KINDS, Training, batch_of, check_count, evaluation_mode, streams
 
 if TYPE_CHECKING:
     from .settings import Settings
@@ -123,11 +123,11 @@ def fit(
         ConfigError: before anything has been written; says everything that is wrong.
         CheckpointError: if the run to resume is another one, or damaged.
     """
-    with arguments_told():
+    with name_arguments_in_errors():
         objects = {"loss": loss, "optimizer": optimizer, "scheduler": scheduler}
-        config = read({**objects, "seed": seed, "epochs": epochs, **settings}, directory)
+        config = fit_config({**objects, "seed": seed, "epochs": epochs, **settings}, directory)
         loaded = LoadedConfig(config, Origins({"": Place(source=PROGRAM)}))
-        loaded, verbose = audible(loaded, verbose)
+        loaded, verbose = join_ranks(loaded, verbose)
         assert isinstance(loaded.config, FitConfig)
         parts = loaders(config, data, validation, test)
         experiment = Fit(loaded.config, model, *parts, objects, metrics or {}, callbacks)
@@ -138,8 +138,8 @@ def fit(
             newest = Path(directory) / LATEST
             resume = newest.with_suffix("") if newest.exists() else False
         if not isinstance(resume, bool):
-            return continued(loaded, experiment, *find(resume), verbose)
-        return begin(loaded, experiment, (), PROGRAM, verbose, scratch=directory is None)
+            return resume_fit(loaded, experiment, *find_run(resume), verbose)
+        return start_run(loaded, experiment, (), PROGRAM, verbose, scratch=directory is None)
 
 
 # What `fit` is told, as a configuration.
@@ -158,7 +158,7 @@ EXAMPLES = {
 
 
 @contextmanager
-def arguments_told() -> Iterator[None]:
+def name_arguments_in_errors() -> Iterator[None]:
     """Let errors of the block tell the arguments of `fit` that they are about."""
     try:
         yield
@@ -171,7 +171,7 @@ def arguments_told() -> Iterator[None]:
         raise ConfigError(told) from error.__cause__
 
 
-def read(given: Mapping[str, Any], directory: str | Path | None) -> FitConfig:
+def fit_config(given: Mapping[str, Any], directory: str | Path | None) -> FitConfig:
     """Return what `fit` is told as a configuration, which names what a program has made."""
     keys, reader, train = section_keys(FitConfig), Reader(), dict[str, Any]()
     values: dict[str, Any] = {}
@@ -186,7 +186,7 @@ def read(given: Mapping[str, Any], directory: str | Path | None) -> FitConfig:
             value = plain(value) if isinstance(value, Section) else value
             tree = parse_yaml(flow(value), Place(source=PROGRAM))
             values[name] = reader.read(tree, keys[name].hint, name)
-    raise_all([*reader.problems, *refused(reader.components.values())])
+    raise_all([*reader.problems, *build_errors(reader.components.values())])
     log = values.get("log", Log())
     if (log.dir, log.name) != (Log.dir, None):
         raise refusal("log", "leave out 'dir' and 'name': `directory` says where the run goes")
@@ -203,13 +203,15 @@ def component(argument: str, value: Any) -> Component:
         raise refusal(argument, "needs reduction='mean': losses are compared between parts")
     name = getattr(value, "__name__", type(value).__name__)
     if vars(nn.functional).get(name) is value:  # `F.mse_loss`, whose module is `MSELoss`
-        name = next((known for known in LOSS_FACTS if stem(known) == stem(name)), name)
+        name = next(
+            (known for known in LOSS_FACTS if common_name(known) == common_name(name)), name
+        )
     known = OPTIMIZERS.keys(name) if name in OPTIMIZERS.names else ()
     options = {key: value.defaults.get(key) for key in known}
     return Component(name, {k: v for k, v in options.items() if v is not None}, argument)
 
 
-def stem(name: str) -> str:
+def common_name(name: str) -> str:
     """Return what the names of a loss's module and function have in common."""
     short = name.lower().replace("binary_cross_entropy", "bce").replace("_", "")
     return short.removesuffix("loss")
@@ -230,7 +232,7 @@ def loaders(
     """Return what each part is measured with, by its name, and what the training goes through."""
     train, (split, shuffling) = config.train, streams(config.seed, 2)
     if isinstance(validation, int | float):
-        data, validation = divided(data, validation, split)
+        data, validation = split_validation(data, validation, split)
     dataset = dataset_of(data, "data")
     if isinstance(dataset, DataLoader):
         for name in OF_LOADER:
@@ -244,14 +246,16 @@ def loaders(
             shuffled, most = False, min(train.overfit_batches * size, len(dataset))
             dataset = Subset(dataset, range(most))
         loader = DataLoader(dataset, size, shuffled and not streamed, generator=shuffling)
-    parts = {"train": in_order(dataset, size)}
+    parts = {"train": sequential_loader(dataset, size)}
     for name, samples in {"validation": validation, "test": test}.items():
         if samples is not None:
-            parts[name] = in_order(dataset_of(samples, name), size)
+            parts[name] = sequential_loader(dataset_of(samples, name), size)
     return parts, loader
 
 
-def divided(data: Samples, fraction: float, generator: torch.Generator) -> tuple[Samples, Samples]:
+def split_validation(
+    data: Samples, fraction: float, generator: torch.Generator
+) -> tuple[Samples, Samples]:
     """Return the samples to train on, and those to keep for validation, chosen at random."""
     if isinstance(data, DataLoader | IterableDataset):
         message = f"a fraction cannot be taken of a {type(data).__name__}; give samples"
@@ -307,7 +311,7 @@ def as_tensor(values: Any, argument: str, function: str = PROGRAM) -> torch.Tens
     return torch.as_tensor(array, dtype=dtype)
 
 
-def in_order(dataset: Any, size: int) -> DataLoader[Any]:
+def sequential_loader(dataset: Any, size: int) -> DataLoader[Any]:
     """Return what goes through a dataset in its order, and draws no random numbers of others.
 
     A loader is what it is.
@@ -431,7 +435,7 @@ class Fit(Training):
     def evaluated(self, part: str) -> tuple[torch.Tensor, torch.Tensor] | None:
         if part not in self._parts:
             return None
-        with evaluating(self.final_model) as model:
+        with evaluation_mode(self.final_model) as model:
             found = [(model(*inputs), targets) for *inputs, targets in self._parts[part]]
         outputs, targets = (torch.cat(tensors) for tensors in zip(*found, strict=True))
         return outputs, targets
@@ -444,7 +448,7 @@ class Fit(Training):
             for given, tensor, like in zip(inputs, tensors, self._example, strict=True)
         ]
         size = batch_of(tensors[0][:1].numel())
-        with evaluating(self.final_model) as model:
+        with evaluation_mode(self.final_model) as model:
             batches = zip(*(tensor.split(size) for tensor in tensors), strict=True)
             return torch.cat([model(*batch) for batch in batches])
 
@@ -477,7 +481,7 @@ FIXED = ("experiment", "seed", "data", "model", "loss.name", "optimizer.name")
 """What must stay as it was in a resumed run."""
 
 
-def continued(
+def resume_fit(
     loaded: LoadedConfig, experiment: Fit, directory: Path, chosen: Path | None, verbose: bool
 ) -> RunResult:
     """Resume a run; return what came of it if nothing is left to do."""
@@ -491,6 +495,6 @@ def continued(
     if values["status"] == FINISHED and not changed and chosen is None:
         if verbose:
             print(f"{directory}: finished after {values['steps']} steps; nothing is left to do")
-        return finished(directory, values, lambda: experiment)
+        return finished_result(directory, values, lambda: experiment)
     run = Run(loaded, experiment, directory, Record(directory, values), PROGRAM, verbose)
-    return go_on(run, chosen, changed, ())
+    return continue_run(run, chosen, changed, ())

@@ -18,7 +18,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from .components import FUNCTIONS, REGISTRIES, SEARCHING, Components, members_of, refused
+from .components import FUNCTIONS, REGISTRIES, SEARCHING, Components, build_errors, members_of
 from .config import (
     COMMAND_LINE,
     COMMANDED,
@@ -43,17 +43,17 @@ from .config import (
     Table,
     Tree,
     check_readable,
-    decoded,
-    described,
+    decode_text,
+    describe_hint,
     did_you_mean,
-    form,
-    in_full,
+    expand_shorthand,
+    hint_form,
     is_null,
     place_within,
     plain_scalar,
     quoted,
     raise_all,
-    reason_of,
+    read_failure,
     refusal,
     section_keys,
     shown_path,
@@ -95,11 +95,11 @@ def read_config_text(path: Path, source: str) -> str:
     if not source:
         raise usage_error("", "the file has no name")
     try:
-        from nanotorch.serialization.files import contents  # here: it takes a while to import
+        from nanotorch.serialization.files import read_limited  # here: it takes a while to import
 
-        return decoded(contents(path, LARGEST_FILE), source)
+        return decode_text(read_limited(path, LARGEST_FILE), source)
     except OSError as error:
-        message = f"cannot be read: {reason_of(error, path)}"
+        message = f"cannot be read: {read_failure(error, path)}"
         raise refusal("", message, Place(source=source)) from None
 
 
@@ -259,7 +259,7 @@ def with_overrides(tree: Tree, overrides: Sequence[str], noted: Noted) -> Tree:
                 raise refusal("", "only a file can inherit from another one", place)
             steps = [name or int(index) for name, index in OVERRIDE_STEP.findall(path)]
             value = parse_yaml(text, place) if text.strip() else Scalar(None, place)
-            tree = replaced(tree, steps, value)
+            tree = replace_value(tree, steps, value)
     return tree
 
 
@@ -271,15 +271,15 @@ def path_text(steps: Sequence[Step]) -> str:
     return text.removeprefix(".")
 
 
-def over(before: Tree, tree: Tree) -> Tree:
+def overlay(before: Tree, tree: Tree) -> Tree:
     """Return `tree`, which replaces what was there before."""
     return replace(tree, over=before) if isinstance(tree, Scalar) else tree
 
 
-def replaced(tree: Tree, steps: Sequence[Step], value: Tree, done: int = 0) -> Tree:
+def replace_value(tree: Tree, steps: Sequence[Step], value: Tree, done: int = 0) -> Tree:
     """Return a new tree with `value` at `steps`; parts that aliases share do not change."""
     if done == len(steps):
-        return over(tree, value)
+        return overlay(tree, value)
     step, here = steps[done], path_text(steps[:done])
     if isinstance(step, int):
         if not isinstance(tree, Items):
@@ -289,15 +289,15 @@ def replaced(tree: Tree, steps: Sequence[Step], value: Tree, done: int = 0) -> T
             message = f"the list has {count} item{'s' * (count != 1)}, counted from [0]"
             raise refusal(path_text(steps[: done + 1]), message, value.place)
         items = [*tree.items, *[Scalar(None, value.place)] * (step == count)]  # one more is added
-        items[step] = replaced(items[step], steps, value, done + 1)
+        items[step] = replace_value(items[step], steps, value, done + 1)
         return replace(tree, items=items)
     if is_null(tree):
         tree = Table({}, value.place)  # a section that the file left out
-    tree = in_full(tree)
+    tree = expand_shorthand(tree)
     if not isinstance(tree, Table):
         raise refusal(here, f"is {tree}, not a section", value.place)
     old = tree.entries.get(step, Entry(value.place, Scalar(None, value.place)))
-    new = replaced(old.value, steps, value, done + 1)
+    new = replace_value(old.value, steps, value, done + 1)
     # The key keeps its place in the file, unless the override replaces this very value.
     key_place = value.place if done + 1 == len(steps) else old.key_place
     return replace(tree, entries={**tree.entries, step: Entry(key_place, new)})
@@ -354,19 +354,19 @@ def read_tree(
         inherited = known[file]
         if not isinstance(inherited, Table):
             raise refusal("", f"expected sections to inherit, got {inherited}", inherited.place)
-        result = merged(inherited, result)
+        result = merge_trees(inherited, result)
     return result
 
 
-def merged(base: Tree, tree: Tree) -> Tree:
+def merge_trees(base: Tree, tree: Tree) -> Tree:
     """Return `base` with what `tree` says instead; lists are replaced as wholes."""
-    base = in_full(base) if isinstance(tree, Table) else base
+    base = expand_shorthand(base) if isinstance(tree, Table) else base
     if not isinstance(base, Table) or not isinstance(tree, Table):
-        return over(base, tree)
+        return overlay(base, tree)
     entries = dict(base.entries)
     for key, entry in tree.entries.items():
         if key in entries:
-            entry = Entry(entry.key_place, merged(entries[key].value, entry.value))
+            entry = Entry(entry.key_place, merge_trees(entries[key].value, entry.value))
         entries[key] = entry
     return replace(tree, entries=entries)
 
@@ -392,7 +392,7 @@ def all_homes() -> Mapping[str, Sequence[str]]:
 
 def keys_of(hint: Any) -> Iterator[str]:
     """Yield the keys that a section or a component may have."""
-    match form(hint):
+    match hint_form(hint):
         case "component", registry:
             for name in registry.names:
                 yield from registry.keys(name)
@@ -465,7 +465,7 @@ def load_config(
             if not alone.problems:
                 place = Place(source=f"{COMMAND_LINE}{' '.join(overrides)}")
                 blamed.append(Problem("", CAUSED, place))
-        noted += [*reader.problems, *refused(reader.components.values())]
+        noted += [*reader.problems, *build_errors(reader.components.values())]
         for data_path, file in reader.files.items():
             with noted:
                 if data_path.startswith("data."):
@@ -650,14 +650,14 @@ def first_sentence(thing: Any) -> str:
     return inspect.cleandoc(getattr(thing, "__doc__", None) or "").partition("\n")[0]
 
 
-def about(
+def describe_entry(
     heading: str, thing: Any, keys: Keys, sentences: Texts | None = None, followed: Any = ()
 ) -> Iterator[str]:
     """Yield what something is, then its keys, each with its type, its default and its sentence."""
     sentence = first_sentence(thing).removeprefix(f"{heading}: ")
-    yield "\n".join(wrapped(f"{heading}: {sentence}", "    "))
+    yield "\n".join(wrap_text(f"{heading}: {sentence}", "    "))
     for name, key in keys.items():
-        words = described(key.hint)
+        words = describe_hint(key.hint)
         if name in followed:
             words += "; follows from what comes in"
         else:
@@ -667,29 +667,29 @@ def about(
                 own = isinstance(key.default, Section)
                 words += f"; default {'its own' if own else flow(key.default)}"
         told = words if sentences is None else f"{sentences.get(name, '')} ({words})"
-        yield from wrapped(f"  {name}: {told}", "    ")
+        yield from wrap_text(f"  {name}: {told}", "    ")
 
 
-def wrapped(text: str, indent: str) -> list[str]:
+def wrap_text(text: str, indent: str) -> list[str]:
     """Return the lines of a text that fit the screen, all but the first indented."""
     return textwrap.wrap(text, screen(), subsequent_indent=indent, break_on_hyphens=False)
 
 
 def about_section(section: type[Section], heading: str) -> Iterator[str]:
     """Yield a section with what it is, then its fields."""
-    return about(heading, section, section_keys(section), field_sentences(section))
+    return describe_entry(heading, section, section_keys(section), field_sentences(section))
 
 
 def sections_within(section: type[Section], path: str) -> Iterator[tuple[str, type[Section]]]:
     """Yield a section and those in it, with their paths."""
     yield path, section
     for name, key in section_keys(section).items():
-        for kind, inner in map(form, members_of(key.hint)):
+        for kind, inner in map(hint_form, members_of(key.hint)):
             if kind == "section":
                 yield from sections_within(inner, f"{path}.{name}")
 
 
-def kinds() -> Mapping[str, Mapping[str, Iterable[str]]]:
+def catalogue_kinds() -> Mapping[str, Mapping[str, Iterable[str]]]:
     """Return kind -> name -> the lines about it."""
     found: dict[str, dict[str, Iterable[str]]] = {"sections": {}}
     for config in get_args(Config):
@@ -698,11 +698,11 @@ def kinds() -> Mapping[str, Mapping[str, Iterable[str]]]:
             found["sections"][path] = about_section(section, path)
     for r in REGISTRIES:
         found[r.plural] = {
-            n: about(n, r.factory(n), r.keys(n), None, r.followed(n)) for n in r.names
+            n: describe_entry(n, r.factory(n), r.keys(n), None, r.followed(n)) for n in r.names
         }
     found["generators"] = {n: about_section(of, n) for n, of in GENERATORS.sections.items()}
     found["functions"] = {
-        n: [*wrapped(f"{n}: {f.sentence}", "  "), *wrapped(f"  f(x) = {f.shown}", "    ")]
+        n: [*wrap_text(f"{n}: {f.sentence}", "  "), *wrap_text(f"  f(x) = {f.shown}", "    ")]
         for n, f in FUNCTIONS.items()
     }
     return found
@@ -718,7 +718,7 @@ def catalogue(word: str) -> str | None:
     Returns:
         Text for people, None if there is no such kind or name.
     """
-    every = kinds()
+    every = catalogue_kinds()
     if not word:
         return index(every)
     inner = [n for n in every["sections"] if word in n.rpartition(".")[2].split(", ")]
@@ -741,14 +741,14 @@ def index(every: Mapping[str, Mapping[str, Iterable[str]]]) -> str:
     for kind, names in every.items():
         last = dict.fromkeys(name.rpartition(".")[2] for name in names)
         shown = ", ".join(last) or "those that your program registers"
-        lines += wrapped(f"{kind:{INDENT}}{shown}", " " * INDENT)
+        lines += wrap_text(f"{kind:{INDENT}}{shown}", " " * INDENT)
     more = ["train, layers or Linear: more about a section, a kind or a name", "all: everything"]
     return "\n".join([*lines, "", *(f"--list {line}" for line in more)])
 
 
-def unknown(word: str) -> str:
+def unknown_word_text(word: str) -> str:
     """Return the message for a word that the catalogue has not."""
-    every = kinds()
+    every = catalogue_kinds()
     known = [*every, *(name for names in every.values() for name in names)]
     meant = did_you_mean(word, known)
     if "known here" in meant:
@@ -798,7 +798,7 @@ class Builder:
         return {**whole, "definitions": self._definitions}
 
     def _node(self, hint: Any) -> Node:
-        match form(hint):
+        match hint_form(hint):
             case "component", registry:
                 return self._defined(registry.kind.partition(" ")[2], self._components, registry)
             case "chosen", registry:

@@ -13,7 +13,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
 
 from . import ranks
-from .metrics import fitted
+from .metrics import wrap_to_screen
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -208,7 +208,9 @@ class Loop:
 
     def _heed(self) -> None:
         """Agree with the other processes, so that all pause, or save, after the same step."""
-        wish, late = ranks.highest(PAUSES.index(self._wish), time.monotonic() >= self.save_from)
+        wish, late = ranks.max_over_ranks(
+            PAUSES.index(self._wish), time.monotonic() >= self.save_from
+        )
         self.to_save = bool(late)
         if wish:
             self.pause_reason = PAUSES[wish]
@@ -237,7 +239,7 @@ between two equal runs: it is shown, but no part of the record."""
 
 
 @contextmanager
-def handling(numbers: Iterable[int], handle: Callable[[int, Any], None]) -> Iterator[None]:
+def handle_signals(numbers: Iterable[int], handle: Callable[[int, Any], None]) -> Iterator[None]:
     """Let a function handle signals in the block; a signal that was ignored stays ignored."""
     before = {}
     if threading.current_thread() is threading.main_thread():  # the only one that gets any
@@ -263,7 +265,7 @@ class StopOnSignal(Callback):
         self._loop: Loop | None = None
 
     def __enter__(self) -> "StopOnSignal":
-        self._handling.enter_context(handling((signal.SIGINT, signal.SIGTERM), self._handle))
+        self._handling.enter_context(handle_signals((signal.SIGINT, signal.SIGTERM), self._handle))
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -356,12 +358,12 @@ class RecordSteps(Callback):
 
     def on_start(self, loop: Loop) -> None:
         self._samples, self._steps = 0, 0
-        self._since, self._waited = time.perf_counter(), ranks.waited()
+        self._since, self._waited = time.perf_counter(), ranks.waiting_time()
 
     def on_step(self, loop: Loop) -> None:
         self._samples, self._steps = self._samples + loop.samples, self._steps + 1
         if loop.step % self._every == 0 or loop.complete:
-            seconds, waited = time.perf_counter() - self._since, ranks.waited() - self._waited
+            seconds, waited = time.perf_counter() - self._since, ranks.waiting_time() - self._waited
             speed = {"train/samples_per_second": self._samples / seconds}
             if ranks.size() > 1:
                 speed["train/seconds_waited_per_step"] = waited / self._steps
@@ -459,7 +461,7 @@ def readable_warnings() -> Iterator[None]:
     def show(message: Warning | str, *place: object) -> None:
         from tqdm import tqdm
 
-        tqdm.write(fitted(f"warning: {message}"), file=sys.stderr)
+        tqdm.write(wrap_to_screen(f"warning: {message}"), file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.filterwarnings("always", "nanotorch.compile runs", UserWarning)
@@ -508,9 +510,9 @@ class Progress(Callback):
         if loop.position is not None:
             text += f", step {loop.step}/{loop.steps}"
         measured = loop.measured if loop.position is None else {}
-        text += f": loss {shown(measured.get('train/epoch_loss', loop.loss))}"
+        text += f": loss {format_loss(measured.get('train/epoch_loss', loop.loss))}"
         if "validation/loss" in measured:
-            text += f", validation loss {shown(measured['validation/loss'])}"
+            text += f", validation loss {format_loss(measured['validation/loss'])}"
         say(f"{text}, {self._speed(loop)}")
 
     def _speed(self, loop: Loop) -> str:
@@ -521,7 +523,7 @@ class Progress(Callback):
         return f"{rate:,.0f} steps/s" if rate >= 10 else f"{rate:.1f} steps/s"
 
 
-def shown(loss: float) -> str:
+def format_loss(loss: float) -> str:
     """Return four digits, with trailing zeros, so that losses align in a column."""
     return f"{loss:#.4g}".rstrip(".")
 

@@ -24,7 +24,7 @@ def regression_metrics(prediction: ArrayLike, target: ArrayLike) -> dict[str, fl
     R² = 1 - Σ(y - p)² / Σ(y - ȳ)². For a constant target it is 1 if every prediction is right,
     else 0, and for less than two samples NaN.
     """
-    p, y = flat(prediction), flat(target)
+    p, y = flatten(prediction), flatten(target)
     error = p - y
     residual, total = float(np.sum(error**2)), float(np.sum((y - y.mean()) ** 2))
     r2 = math.nan
@@ -43,7 +43,7 @@ def classification_metrics(score: ArrayLike, target: ArrayLike) -> dict[str, flo
         score: the probability of class 1; from 0.5 on it is predicted.
         target: 0 or 1 for each sample.
     """
-    s, positive = flat(score), flat(target) == 1
+    s, positive = flatten(score), flatten(target) == 1
     predicted = s >= 0.5
     return {
         "accuracy": float(np.mean(predicted == positive)),
@@ -143,7 +143,7 @@ def ratio(part: int, whole: int) -> float:
     return part / whole if whole else 0.0
 
 
-def flat(values: ArrayLike) -> Array:
+def flatten(values: ArrayLike) -> Array:
     """Return one double per sample."""
     return np.asarray(values, dtype=np.float64).reshape(-1)
 
@@ -171,7 +171,7 @@ def screen() -> int:
     return shutil.get_terminal_size().columns
 
 
-def fitted(text: str) -> str:
+def wrap_to_screen(text: str) -> str:
     """Return text whose lines fit the screen: longer ones are broken between words."""
     wrapper = textwrap.TextWrapper(screen(), break_long_words=False, break_on_hyphens=False)
     lines = text.split("\n")
@@ -184,7 +184,7 @@ def fitted(text: str) -> str:
     return "\n".join(lines)
 
 
-def shortened(text: str, width: int) -> str:
+def shorten(text: str, width: int) -> str:
     """Return text of at most `width` characters, without its middle if it is longer."""
     tail = (width - 1) // 2
     return text if len(text) <= width else f"{text[: width - 1 - tail]}…{text[-tail:]}"
@@ -203,10 +203,10 @@ def metrics_table(results: Mapping[str, float], samples: Mapping[str, int]) -> s
     if "log_loss" in rows and rows["log_loss"] == rows["loss"]:  # unless classes have weights
         del rows["log_loss"]
     lines = [["", *parts], ["samples", *(str(samples[part]) for part in parts)]]
-    return aligned([*lines, *([HEADINGS.get(m, m), *cells] for m, cells in rows.items())])
+    return align_rows([*lines, *([HEADINGS.get(m, m), *cells] for m, cells in rows.items())])
 
 
-def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> str:
+def align_rows(rows: Sequence[Sequence[str]], left: int = 1) -> str:
     """Return rows of cells as lines that fit the screen.
 
     Where they are too wide, long cells are shortened; if that is not enough, the last columns
@@ -221,7 +221,7 @@ def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> str:
     while sum(widths) > room and max(widths) > NARROWEST:
         widths[widths.index(max(widths))] -= 1
     padded = [
-        [(str.ljust if k < left else str.rjust)(shortened(row[k], width), width) for row in rows]
+        [(str.ljust if k < left else str.rjust)(shorten(row[k], width), width) for row in rows]
         for k, width in enumerate(widths)
     ]
     blocks = [[*range(left)]]
@@ -239,7 +239,7 @@ def matrix_text(predicted: ArrayLike, target: ArrayLike, classes: Sequence[str])
     matrix = confusion_matrix(predicted, target, len(classes))
     rows = [["true \\ predicted", *classes]]
     rows += [[name, *map(str, row)] for name, row in zip(classes, matrix, strict=True)]
-    return aligned(rows)
+    return align_rows(rows)
 
 
 def number(value: float) -> str:
@@ -247,7 +247,7 @@ def number(value: float) -> str:
     return f"{value:.4f}" if abs(value) < LONG else f"{value:.3e}"
 
 
-def scaled(number: float, unit: str = "") -> str:
+def with_prefix(number: float, unit: str = "") -> str:
     """Return a number as people say it, such as 15.35 M, or 2.052 kB where it counts bytes."""
     for prefix in ("", "k", "M"):
         if number < 1000:
@@ -267,7 +267,7 @@ def coefficients_table(of: str, names: Sequence[str], columns: Mapping[str, list
     columns_of_text = [[f"{x:.5g}" for x in column] for column in columns.values()]
     *rows, intercept = zip([*names, "intercept"], *columns_of_text, strict=True)
     more = len(rows) - len(shown := rows[:MOST_COEFFICIENTS])
-    table = aligned([[of, *columns], *shown, intercept])
+    table = align_rows([[of, *columns], *shown, intercept])
     return table + (f"\nand {more} features more" if more else "")
 
 

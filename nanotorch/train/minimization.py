@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 import nanotorch as torch
 from nanotorch import nn, optim
 
-from .build import Schedule, with_others
+from .build import Schedule, merge_errors
 from .config import ConfigError
 from .experiment import Experiment, Recorder, Report
 from .loop import Callback, Loop, TraceStep, Write
-from .metrics import aligned, screen
+from .metrics import align_rows, screen
 from .plots import Plot, Records, trajectory, value_curve, way
 from .run_directory import OptimizerState
 from .schema import MinimizationConfig, Stop
@@ -56,10 +56,10 @@ class Minimization(Experiment):
                 self._schedule = Schedule(by_steps, self.optimizer, 1, self.steps, "")
             self._listening = [component.build() for component in config.callbacks]
         except ConfigError as error:
-            raise with_others(error, config) from None
+            raise merge_errors(error, config) from None
         self._optimizer_state = OptimizerState(self.optimizer)
         self._module = FunctionModule(self.function, config.function.name)
-        move = moving(self._module, self.x, self.optimizer)
+        move = define_step(self._module, self.x, self.optimizer)
         self.training_step = TrainingStep(move, self.optimizer, config.function.compile, self.steps)
         self.values = np.full(len(points), math.nan)
         """The value of each point before the latest step, where there are several."""
@@ -179,10 +179,12 @@ class Minimization(Experiment):
             row = [*places, f"{values[index]:.4g}"]
             rows.append(row if nearest is None else [*row, f"{nearest[0]:.3g}"])
         more = len(points) - MOST_ROWS
-        return aligned(rows) + (f"\nand {more} more" if more > 0 else "")
+        return align_rows(rows) + (f"\nand {more} more" if more > 0 else "")
 
 
-def moving(function: nn.Module, x: torch.Tensor, optimizer: optim.Optimizer) -> Callable[..., Any]:
+def define_step(
+    function: nn.Module, x: torch.Tensor, optimizer: optim.Optimizer
+) -> Callable[..., Any]:
     """Return what moves points downhill, and gives the values before."""
     several = x.dim() > 1
 

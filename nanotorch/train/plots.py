@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nanotorch.serialization.files import naming
+from nanotorch.serialization.files import naming_file
 
 from .build import Characters, Kind, ManyClasses, Numbers, TwoClasses
-from .commands import install
+from .commands import install_command
 from .dataset import PARTS, Dataset
-from .metrics import Array, confusion_matrix, flat, regression_metrics, roc_auc, thresholds
+from .metrics import Array, confusion_matrix, flatten, regression_metrics, roc_auc, thresholds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,7 +74,7 @@ class Moving:
         axes.set(xlim=self.axes.get_xlim(), ylim=self.axes.get_ylim())
         axes.set_axis_off()
         movement = FuncAnimation(front, self.start(axes), self.frames)
-        with naming(path):
+        with naming_file(path):
             movement.save(path, PillowWriter(fps=self.speed))
 
 
@@ -120,7 +120,7 @@ def draw(place: Path, plots: Iterable[Plot | None]) -> Iterator[tuple[str, NDArr
         for plot in filter(None, plots):
             path = place / f"{plot.name}.png"
             image = pixels(plot.figure)
-            with naming(path):
+            with naming_file(path):
                 imsave(path, image)
             if plot.moving is not None:
                 plot.moving.save(plot.figure, path.with_suffix(".gif"))
@@ -129,7 +129,7 @@ def draw(place: Path, plots: Iterable[Plot | None]) -> Iterator[tuple[str, NDArr
 
 def no_plots() -> str:
     """Return why there are no plots, and the command that changes it."""
-    return f"no plots: they need matplotlib:\n  {install('matplotlib')}"
+    return f"no plots: they need matplotlib:\n  {install_command('matplotlib')}"
 
 
 def series(records: Records, name: str, by: str = "epoch") -> tuple[Any, Any]:
@@ -240,7 +240,7 @@ def way(records: Records, start: Sequence[float], tags: Sequence[str]) -> Array:
     """Return the points from a start on that are worth showing, shape (points, 2)."""
     coordinates = [series(records, tag, "step")[1] for tag in tags]
     points = np.vstack([np.asarray(start), np.stack(coordinates, axis=1)])
-    return points[shown(points)]
+    return points[visible_points(points)]
 
 
 def trajectory(ways: Sequence[Array], function: Function, formula: str) -> Plot | None:
@@ -251,7 +251,7 @@ def trajectory(ways: Sequence[Array], function: Function, formula: str) -> Plot 
     made, (axes,) = figure(width=6.8, height=5.4)
     from matplotlib.colors import BoundaryNorm
 
-    a, b = square(np.concatenate(ways))
+    a, b = square_grid(np.concatenate(ways))
     values = function(np.stack([a.ravel(), b.ravel()])).reshape(a.shape)
     finite = values[np.isfinite(values)]
     levels = np.array([0.0, 1.0])
@@ -300,7 +300,7 @@ def trajectory(ways: Sequence[Array], function: Function, formula: str) -> Plot 
     return Plot("trajectory", made, Moving(axes, whole, begin, len(frames) + speed, speed))
 
 
-def shown(points: Array) -> NDArray[np.bool_]:
+def visible_points(points: Array) -> NDArray[np.bool_]:
     """Return which points are worth showing: none that a divergence has carried off."""
     finite = np.logical_and.reduce(np.isfinite(points), axis=1)
     middle = np.median(points[finite], axis=0) if finite.any() else np.zeros(2)
@@ -309,7 +309,7 @@ def shown(points: Array) -> NDArray[np.bool_]:
     return distance <= FAR * scale if np.isfinite(scale) else finite
 
 
-def square(points: Array) -> tuple[Array, Array]:
+def square_grid(points: Array) -> tuple[Array, Array]:
     """Return a grid around points, of no less than a fifth of the longer side in the shorter."""
     low, high = points.min(axis=0), points.max(axis=0)
     size = np.maximum(high - low, max(0.35 * float((high - low).max()), 1e-3))
@@ -337,7 +337,7 @@ MOST_CLASSES = 12
 def predictions(pairs: Pairs, name: str) -> Plot:
     """Draw predicted over true values."""
     made, (axes,) = figure(height=5.0, width=5.4)
-    low, high = padded(np.concatenate([np.concatenate(pair) for pair in pairs.values()]))
+    low, high = padded_range(np.concatenate([np.concatenate(pair) for pair in pairs.values()]))
     axes.plot([low, high], [low, high], **DASHED, zorder=1)
     for part, (p, y) in pairs.items():
         label = f"{part}, R² = {regression_metrics(p, y)['r2']:.3f}"
@@ -356,7 +356,7 @@ def residuals(pairs: Pairs, name: str) -> Plot:
         left.scatter(p, errors[part], s=14, color=PART_COLORS[part], alpha=0.6, linewidths=0)
     left.axhline(0, **DASHED)
     left.set(title="Residuals", xlabel=f"predicted {name}", ylabel="true - predicted")
-    low, high = padded(np.concatenate(list(errors.values())))
+    low, high = padded_range(np.concatenate(list(errors.values())))
     edges = np.linspace(low, high, 21)
     for part, error in errors.items():
         look = {"density": True, "color": PART_COLORS[part]}
@@ -415,7 +415,7 @@ def confusion(
     return Plot("confusion", made)
 
 
-def decisions(
+def decision_regions(
     parts: Drawn,
     decide: Callable[[NDArray[np.float32]], NDArray[Any]],
     features: Sequence[str],
@@ -436,7 +436,7 @@ def decisions(
 
     made, (axes,) = figure(width=6.0 if regions else 6.6, height=5.0)
     both = np.concatenate([x for x, _ in parts.values()])
-    a, b = np.meshgrid(*(np.linspace(*padded(both[:, k]), GRID) for k in range(2)))
+    a, b = np.meshgrid(*(np.linspace(*padded_range(both[:, k]), GRID) for k in range(2)))
     grid = np.stack([a.ravel(), b.ravel()], axis=1).astype(np.float32)
     decided = decide(grid).reshape(a.shape)
     if regions:
@@ -468,7 +468,7 @@ def decisions(
     return Plot("boundary", made)
 
 
-def padded(values: NDArray[Any]) -> tuple[float, float]:
+def padded_range(values: NDArray[Any]) -> tuple[float, float]:
     """Return the range of values, with a margin."""
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
@@ -524,14 +524,14 @@ def predicted_plots(kind: Kind, dataset: Dataset, predict: AnyPredict) -> Iterat
     parts = outputs_of(dataset, predict, MOST_POINTS)
     if not all(np.abs(p).max() < MOST * np.abs(y).max(initial=1) for _, y, p in parts.values()):
         return  # the run has diverged
-    samples = {name: (x, flat(y)) for name, (x, y, _) in parts.items()}
+    samples = {name: (x, flatten(y)) for name, (x, y, _) in parts.items()}
     (count, *more), features = dataset.parts["train"].x.shape[1:], dataset.preprocessing.features
     names = [] if more else [*(features or ())]
     if not more and len(names) != count:
         names = [f"x{i}" for i in range(count)]
     if isinstance(kind, Numbers):
         target = dataset.preprocessing.target
-        pairs = {name: (flat(p), flat(y)) for name, (_, y, p) in parts.items()}
+        pairs = {name: (flatten(p), flatten(y)) for name, (_, y, p) in parts.items()}
         yield predictions(pairs, target)
         yield residuals(pairs, target)
         if len(names) == 1:
@@ -539,9 +539,9 @@ def predicted_plots(kind: Kind, dataset: Dataset, predict: AnyPredict) -> Iterat
             for part, (x, y) in samples.items():
                 look = {"s": 14, "alpha": 0.55, "linewidths": 0}
                 axes.scatter(x[:, 0], y, color=PART_COLORS[part], label=part, **look)
-            low, high = padded(np.concatenate([x[:, 0] for x, _ in samples.values()]))
+            low, high = padded_range(np.concatenate([x[:, 0] for x, _ in samples.values()]))
             line = np.linspace(low, high, GRID, dtype=np.float32)[:, None]
-            axes.plot(line[:, 0], flat(predict(line)), color=RED, label="model")
+            axes.plot(line[:, 0], flatten(predict(line)), color=RED, label="model")
             axes.set(title="Samples and model", xlabel=names[0], ylabel=target, xlim=(low, high))
             axes.legend()
             yield Plot("fit", made)
@@ -555,13 +555,15 @@ def predicted_plots(kind: Kind, dataset: Dataset, predict: AnyPredict) -> Iterat
     yield confusion(kind.chosen(outputs), y.reshape(-1).astype(np.int64), classes, last)
     if len(names) == 2:
         decide = kind.probability if two else kind.chosen
-        yield decisions(samples, lambda x: decide(predict(x)), names, classes, not two)
+        yield decision_regions(samples, lambda x: decide(predict(x)), names, classes, not two)
 
 
 def scores(kind: TwoClasses | ManyClasses, classes: Sequence[str], parts: Parts) -> Pairs:
     """Return the probability of class 1 in each part, or of each class in the last; and labels."""
     if isinstance(kind, TwoClasses):
-        return {name: (flat(kind.probability(p)), flat(y)) for name, (_, y, p) in parts.items()}
+        return {
+            name: (flatten(kind.probability(p)), flatten(y)) for name, (_, y, p) in parts.items()
+        }
     _, y, outputs = list(parts.values())[-1]
     probability = kind.probability(outputs)
     return {name: (probability[:, k], 1.0 * (y == k)) for k, name in enumerate(classes)}

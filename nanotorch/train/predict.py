@@ -18,15 +18,15 @@ from nanotorch.serialization.files import write
 
 from .build import Characters, Kind, Outputs
 from .commands import import_components
-from .config import Place, named, refusal, usage_error
+from .config import Place, name_text, refusal, usage_error
 from .csv_file import csv_text, read_csv
 from .dataset import Column, Dataset, Preprocessing, Samples, opened_arrays
 from .loop import DIVERGED
-from .metrics import Array, fitted, number
-from .run import FINISHED, RUNNING, WEIGHTS, find, load_own_config, of_a_run, read_record
+from .metrics import Array, number, wrap_to_screen
+from .run import FINISHED, RUNNING, WEIGHTS, belongs_to_run, find_run, load_own_config, read_record
 from .run_directory import CheckpointError, cannot_read, locked, read_json
 from .schema import TextConfig, TrainedConfig
-from .supervised import kind_of, outputs_of, prepared
+from .supervised import kind_of, outputs_of, prepare_inputs
 
 # A trained model with everything that it takes to use it, from its run's directory.
 
@@ -50,7 +50,7 @@ class Trained:
 
     def predict(self, x: Any) -> torch.Tensor:
         """Return what the model gives for samples as they stand in the data."""
-        outputs = outputs_of(self.model, prepared(x, self.dataset, self.kind), BATCH)
+        outputs = outputs_of(self.model, prepare_inputs(x, self.dataset, self.kind), BATCH)
         return torch.from_numpy(self.dataset.preprocessing.own_units(outputs))
 
     def samples(self, path: Path) -> tuple[Array, Array | None]:
@@ -115,7 +115,7 @@ def load_trained(target: str | Path) -> Trained:
             or they are not its own.
         ConfigError: if its configuration is damaged.
     """
-    directory, _ = find(target)
+    directory, _ = find_run(target)
     status = read_record(directory)["status"]
     if status == DIVERGED:
         raise CheckpointError(directory, "has diverged; train with a smaller optimizer.lr")
@@ -174,7 +174,7 @@ def predict(options: argparse.Namespace) -> int:
         try:
             asked = options.prompt, options.length, options.temperature, options.seed
             text = trained.kind.continued(scores, trained.dataset, *asked)
-            print(fitted(text) if sys.stdout.isatty() else text, flush=True)
+            print(wrap_to_screen(text) if sys.stdout.isatty() else text, flush=True)
         except ValueError as error:
             raise usage_error("", f"--prompt: {error}") from None
         return 0
@@ -185,7 +185,9 @@ def predict(options: argparse.Namespace) -> int:
     rows, targets = trained.samples(Path(options.input))
     outputs = trained.predict(rows).numpy()
     columns = trained.kind.predictions(outputs, trained.dataset)
-    values = zip(*(map(cell, column.tolist()) for column in columns.values()), strict=True)
+    values = zip(
+        *(map(prediction_text, column.tolist()) for column in columns.values()), strict=True
+    )
     text = csv_text([columns, *values])
     if shown:
         print(text, end="", flush=True)
@@ -195,7 +197,7 @@ def predict(options: argparse.Namespace) -> int:
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             write(Path(options.output), [text.encode()])
         except (OSError, ValueError, RuntimeError) as error:
-            why = f"'{named(options.output)}': {getattr(error, 'strerror', None) or error}"
+            why = f"'{name_text(options.output)}': {getattr(error, 'strerror', None) or error}"
             raise usage_error("", f"--output: cannot write {why}") from None
         print(f"{len(rows)} predictions in {options.output}", file=sys.stderr)
     if targets is not None:
@@ -207,11 +209,11 @@ def predict(options: argparse.Namespace) -> int:
             said += f"; {', '.join(undefined)} takes targets that differ, and these are all alike"
         noun = "row" if told.sum() == 1 else "rows"
         only = "" if told.all() else f"the {told.sum()} {noun} with a target: "
-        print(fitted(f"{only}{said}"), file=sys.stderr)
+        print(wrap_to_screen(f"{only}{said}"), file=sys.stderr)
     return 0
 
 
-def cell(value: str | float) -> str:
+def prediction_text(value: str | float) -> str:
     """Return a prediction as text: a number to nine digits, as many as 32 bits tell apart."""
     return value if isinstance(value, str) else f"{value:.9g}"
 
@@ -219,10 +221,15 @@ def cell(value: str | float) -> str:
 def check_output(name: str, samples: str) -> None:
     """Refuse to write over what must not be lost."""
     try:
-        lost, of_run = Path(name).exists() and Path(name).samefile(samples), of_a_run(Path(name))
+        lost, of_run = (
+            Path(name).exists() and Path(name).samefile(samples),
+            belongs_to_run(Path(name)),
+        )
     except (OSError, ValueError):  # one is not there, or no name
         return
     if lost:
         raise usage_error("", "--output is the file of samples itself, which would be lost")
     if of_run:
-        raise usage_error("", f"--output: '{named(name)}' is a file of a run; choose another name")
+        raise usage_error(
+            "", f"--output: '{name_text(name)}' is a file of a run; choose another name"
+        )

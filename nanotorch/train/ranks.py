@@ -48,26 +48,26 @@ def join(reduction: str) -> None:
     Raises:
         RuntimeError: if there is no MPI; the text says what to install.
     """
-    if launched() > 1 and not joined():
+    if launched() > 1 and not is_joined():
         torch.distributed.init_process_group(reduction=reduction)
 
 
-def joined() -> bool:
+def is_joined() -> bool:
     """Return whether there are other processes; where none were asked for, nothing is imported."""
     return "nanotorch.distributed" in sys.modules and torch.distributed.is_initialized()
 
 
 def size() -> int:
     """Return how many processes train together."""
-    return torch.distributed.get_world_size() if joined() else 1
+    return torch.distributed.get_world_size() if is_joined() else 1
 
 
 def rank() -> int:
     """Return which of them this is, from 0."""
-    return torch.distributed.get_rank() if joined() else 0
+    return torch.distributed.get_rank() if is_joined() else 0
 
 
-def told() -> dict[str, Any]:
+def rank_facts() -> dict[str, Any]:
     """Return how many there are, and of several what their launcher would call one that ends."""
     found: list[Any] = [None] * size()
     if size() > 1:
@@ -78,7 +78,7 @@ def told() -> dict[str, Any]:
 
 
 @contextmanager
-def watched() -> Iterator[None]:
+def watch_ranks() -> Iterator[None]:
     """Let the processes watch each other in the block; at its end they wait for each other.
 
     A connection does not end when a cable is cut, and rank 0 may draw for long: how long others
@@ -88,7 +88,7 @@ def watched() -> Iterator[None]:
         yield
         return
     over = threading.Event()
-    watch = threading.Thread(target=keep_watch, args=(over,), daemon=True)
+    watch = threading.Thread(target=watch_next, args=(over,), daemon=True)
     watch.start()
     try:
         yield
@@ -98,7 +98,7 @@ def watched() -> Iterator[None]:
         watch.join()
 
 
-def keep_watch(over: threading.Event) -> None:
+def watch_next(over: threading.Event) -> None:
     """Give signs of life to the next process, and end this one if the one before gives none.
 
     Where the processes fall apart, each part has one that hears nothing more. Beats are counted,
@@ -126,7 +126,7 @@ def keep_watch(over: threading.Event) -> None:
     end_all(1)
 
 
-def waited() -> float:
+def waiting_time() -> float:
     """Return the seconds that this process has waited for others."""
     return torch.distributed.Work.waited if size() > 1 else 0.0
 
@@ -188,7 +188,7 @@ def all_reduced(input: np.ndarray, count: int, present: Present) -> np.ndarray:
     return whole
 
 
-def highest(*numbers: int) -> list[int]:
+def max_over_ranks(*numbers: int) -> list[int]:
     """Return the greatest that any process gives of each: what one wants holds for all."""
     if size() == 1:
         return [*numbers]
@@ -221,7 +221,7 @@ def drawing(input: np.ndarray, share: int) -> np.ndarray:
     return same
 
 
-def ended(told: str, code: int) -> int:
+def end_rank(told: str, code: int) -> int:
     """Tell of an error that ends this process, and so all of them; return the exit code."""
     me = (rank() or launched(RANKS)) * (launched() > 1)
     if me:

@@ -24,16 +24,30 @@ import numpy as np
 import nanotorch as torch
 from nanotorch import nn, optim
 from nanotorch.serialization import load, save
-from nanotorch.serialization.files import contents, opened, remove_unfinished, write_atomically
+from nanotorch.serialization.files import (
+    open_file,
+    read_limited,
+    remove_unfinished,
+    write_atomically,
+)
 
 from . import ranks, run_directory
 from .commands import as_options, imported
 from .components import REFUSALS
-from .config import SUFFIXES, ConfigError, Place, Problem, did_you_mean, named, raise_all, refusal
+from .config import (
+    SUFFIXES,
+    ConfigError,
+    Place,
+    Problem,
+    did_you_mean,
+    name_text,
+    raise_all,
+    refusal,
+)
 from .experiment import Experiment, Recorder, StopWhenDiverged
 from .load import LoadedConfig, dump_config, load_config, settings_in, settings_of, shipped
 from .loop import DIVERGED, INTERRUPTED, OUT_OF_TIME, Loop, StopOnSignal, readable_warnings
-from .metrics import aligned, duration, fitted, screen
+from .metrics import align_rows, duration, screen, wrap_to_screen
 from .minimization import Minimization
 from .plots import available, curve_picture, draw, no_plots
 from .run_directory import CheckpointError
@@ -66,7 +80,7 @@ class RecordValues(TypedDict):
 class Record:
     """The contents of `run.json`.
 
-    `begin` writes the file. The end of the `with` block writes it again if the run has begun.
+    `start_run` writes the file. The end of the `with` block writes it again if the run has begun.
 
     Args:
         directory: the directory of the run.
@@ -113,7 +127,7 @@ def read_record(directory: Path) -> dict[str, Any]:
     return values
 
 
-def of_a_run(path: Path) -> bool:
+def belongs_to_run(path: Path) -> bool:
     """Return whether a file exists, in a run's directory or as one of those beside runs."""
     if not path.exists():
         return False
@@ -126,7 +140,7 @@ def checksums(experiment: Experiment) -> dict[str, str]:
     """Return the SHA-256 of each file whose content the result depends on."""
     found = {}
     for path in experiment.files():
-        with opened(path) as file:
+        with open_file(path) as file:
             found[path.name] = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
     return found
 
@@ -168,7 +182,7 @@ class History(dict[str, list[float]]):
 
     def __repr__(self) -> str:
         numbers = ([f"{value:.5g}" for value in row] for row in zip(*self.values(), strict=True))
-        return aligned([list(self), *numbers]) if self else "nothing was measured"
+        return align_rows([list(self), *numbers]) if self else "nothing was measured"
 
 
 @dataclass
@@ -178,7 +192,7 @@ class RunResult:
     directory: Path
     """Where its files are; of one whose files were not wanted, where they were."""
     status: str
-    """`finished`, `diverged`, or, if it can resume, `interrupted` or `out of time`."""
+    """`finished_result`, `diverged`, or, if it can resume, `interrupted` or `out of time`."""
     results: dict[str, float]
     """The measurements at the end, such as `test/accuracy`; empty if the run can resume."""
     exit_code: int
@@ -266,11 +280,11 @@ def train(
             print(note, file=sys.stderr)
     elif overrides:
         raise TypeError("train() takes overrides beside a file or a mapping; give load_config them")
-    loaded, verbose = audible(config, verbose)
-    return begin(loaded, build_experiment(loaded), command, program, verbose)
+    loaded, verbose = join_ranks(config, verbose)
+    return start_run(loaded, build_experiment(loaded), command, program, verbose)
 
 
-def audible(loaded: LoadedConfig, verbose: bool) -> tuple[LoadedConfig, bool]:
+def join_ranks(loaded: LoadedConfig, verbose: bool) -> tuple[LoadedConfig, bool]:
     """Join the other processes; return this one's configuration, and whether it prints.
 
     Only rank 0 shows progress, and only if the user wants it.
@@ -289,7 +303,7 @@ def with_log(loaded: LoadedConfig, **changes: Any) -> LoadedConfig:
     return replace(loaded, config=replace(loaded.config, log=log))
 
 
-def begin(
+def start_run(
     loaded: LoadedConfig,
     experiment: Experiment,
     command: Sequence[str],
@@ -298,7 +312,7 @@ def begin(
     scratch: bool = False,
 ) -> RunResult:
     """Run an experiment in a directory of its own, a temporary one for `scratch`."""
-    with ranks.watched(), ExitStack() as stack:
+    with ranks.watch_ranks(), ExitStack() as stack:
         rehearsed = is_rehearsal(loaded.config)
         scratch = scratch or rehearsed or ranks.rank() > 0
         if scratch:
@@ -312,15 +326,15 @@ def begin(
             reason = getattr(error, "strerror", None) or str(error)
             for path in (root / name).parents:
                 if (path.exists() or path.is_symlink()) and not path.is_dir():
-                    reason = f"'{named(str(path))}' is no directory"
-            message = f"cannot make a run directory in '{named(str(root / name))}': {reason}"
+                    reason = f"'{name_text(str(path))}' is no directory"
+            message = f"cannot make a run directory in '{name_text(str(root / name))}': {reason}"
             with loaded.origins.told():
                 raise refusal("log.dir", message) from None
         try:
             values: dict[str, Any] = {"status": RUNNING, "id": os.urandom(8).hex()}
             values |= {"command": list(command), "imports": list(imported), "started": now()}
             values |= {"versions": run_directory.versions(), "data": checksums(experiment)}
-            record = Record(directory, values | ranks.told())
+            record = Record(directory, values | ranks.rank_facts())
             # A loss that is not finite ends the run by itself.
             with run_directory.locked(directory), record, np.errstate(all="ignore"):
                 run = Run(loaded, experiment, directory, record, program, verbose)
@@ -388,7 +402,7 @@ class Run:
         experiment = self.experiment
         if self.verbose:
             where = "" if self.temporary else f"run directory: {self.directory}\n"
-            self._say(f"{fitted(experiment.describe())}\n{where}")
+            self._say(f"{wrap_to_screen(experiment.describe())}\n{where}")
         if self._config.log.plots and not available():
             self._say(no_plots())
         resumed = None
@@ -477,18 +491,18 @@ class Run:
             said += f"; try an optimizer.lr below {rate:.4g}"
             if not math.isfinite(first):
                 said = f"{DIAGNOSIS} {first} before the first step, is so whatever the optimizer.lr"
-            self._say(fitted(f"\n{said}"))
+            self._say(wrap_to_screen(f"\n{said}"))
             if cause:
                 self._say(f"the first number that was not finite:\n{cause}")
         else:
             compiled = compilation_text(experiment.training_step.record())
             profile = experiment.profile_text()
             texts = [report.text, compiled, profile and f"\n{profile}"]
-            self._say(fitted("\n".join(["", *filter(None, texts)])))
+            self._say(wrap_to_screen("\n".join(["", *filter(None, texts)])))
         early = f": {loop.stop_reason}" if loop.stop_reason not in (None, DIVERGED) else ""
         self._end(loop, status, report.results, early)
         if report.warning and not diverged and not is_rehearsal(self._config):
-            self._say(fitted(f"warning: {report.warning}"))
+            self._say(wrap_to_screen(f"warning: {report.warning}"))
         return self._result(status, dict(report.results), int(diverged))
 
     def _pause(self, loop: Loop) -> RunResult:
@@ -578,14 +592,14 @@ def resume(
         CheckpointError: if there is nothing to resume; says what is wrong with what there is.
         ConfigError: if a value is wrong.
     """
-    directory, chosen = find(target)
+    directory, chosen = find_run(target)
     values = read_record(directory)
-    loaded, verbose = audible(load_own_config(directory, overrides), verbose)
+    loaded, verbose = join_ranks(load_own_config(directory, overrides), verbose)
     if values["status"] == FINISHED and not overrides and chosen is None:
         if verbose:
             print(f"{directory}:\nfinished after {values['steps']} steps; nothing is left to do")
             print(f"to continue it, {MORE}", flush=True)
-        return finished(directory, values, lambda: build_experiment(loaded))
+        return finished_result(directory, values, lambda: build_experiment(loaded))
     if overrides:  # which must not make another experiment of it, or mix up the parts of its data
         both = (settings_in(dump_config(each)) for each in (load_own_config(directory), loaded))
         place, (old, new) = Place(source=f"command line: {' '.join(overrides)}"), both
@@ -605,10 +619,12 @@ def resume(
         if values["data"].get(name) != checksum:
             raise CheckpointError(Path(name), "is not what it was when the run began")
     run = Run(loaded, experiment, directory, Record(directory, values), program, verbose)
-    return go_on(run, chosen, bool(overrides), command)
+    return continue_run(run, chosen, bool(overrides), command)
 
 
-def go_on(run: "Run", chosen: Path | None, changed: bool, command: Sequence[str]) -> RunResult:
+def continue_run(
+    run: "Run", chosen: Path | None, changed: bool, command: Sequence[str]
+) -> RunResult:
     """Run an experiment from where a checkpoint was written.
 
     Args:
@@ -622,7 +638,7 @@ def go_on(run: "Run", chosen: Path | None, changed: bool, command: Sequence[str]
     if status == DIVERGED and not changed:
         message = f"diverged after {steps} steps, and would again; change optimizer.lr, for one"
         raise CheckpointError(directory, message)
-    with ranks.watched(), ExitStack() as stack:
+    with ranks.watch_ranks(), ExitStack() as stack:
         if not ranks.rank():
             stack.enter_context(run_directory.locked(directory))
         state, problems = run_directory.newest_state(directory, values["id"], chosen)
@@ -641,7 +657,7 @@ def go_on(run: "Run", chosen: Path | None, changed: bool, command: Sequence[str]
         if run.verbose and before != ranks.size():
             message = "sums are rounded in another order, and the shares are other ones"
             print(f"in {ranks.size()} processes, which were {before}: {message}")
-        ranks.highest(0)  # wait: rank 0 may write only after all have read
+        ranks.max_over_ranks(0)  # wait: rank 0 may write only after all have read
         if ranks.rank():
             place = stack.enter_context(TemporaryDirectory(prefix="nanotorch-"))
             run.loaded = with_log(run.loaded, dir=place)
@@ -651,7 +667,7 @@ def go_on(run: "Run", chosen: Path | None, changed: bool, command: Sequence[str]
         resumed = [*values.get("resumed", ()), again]
         run.saved, run.fresh = state, changed
         run.finished = status == FINISHED and chosen is None
-        values = {**values, **ranks.told(), "resumed": resumed, "status": RUNNING}
+        values = {**values, **ranks.rank_facts(), "resumed": resumed, "status": RUNNING}
         run.record = Record(run.directory, values, state["seconds"])
         if run.verbose:
             begins = f"resuming after step {taken} of {experiment.steps}"
@@ -660,7 +676,9 @@ def go_on(run: "Run", chosen: Path | None, changed: bool, command: Sequence[str]
             return run.run()
 
 
-def finished(directory: Path, values: dict[str, Any], build: Callable[[], Experiment]) -> RunResult:
+def finished_result(
+    directory: Path, values: dict[str, Any], build: Callable[[], Experiment]
+) -> RunResult:
     """Return the result of a run that needs no further step."""
 
     def restore() -> Experiment:
@@ -695,7 +713,7 @@ def load_own_config(directory: Path, overrides: Sequence[str] = ()) -> LoadedCon
         raise ConfigError([*error.problems, record]) from None
 
 
-def find(target: str | Path) -> tuple[Path, Path | None]:
+def find_run(target: str | Path) -> tuple[Path, Path | None]:
     """Return a run's directory, and the checkpoint if one is meant.
 
     Args:
@@ -707,7 +725,7 @@ def find(target: str | Path) -> tuple[Path, Path | None]:
         if path.name == NEWEST and not path.exists():
             note = (path.parent if path.parent.name else Path("runs")) / run_directory.LATEST
             try:
-                path = note.parent / contents(note, LARGEST_NOTE).decode().strip()
+                path = note.parent / read_limited(note, LARGEST_NOTE).decode().strip()
             except FileNotFoundError:
                 message = f"is missing: there is no run yet; train one: {PROGRAM} --config FILE"
                 raise CheckpointError(note, message) from None

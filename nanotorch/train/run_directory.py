@@ -18,11 +18,16 @@ import numpy as np
 
 import nanotorch as torch
 from nanotorch import optim
-from nanotorch.serialization import load, packed, save
-from nanotorch.serialization.files import contents, naming, remove_unfinished, write_atomically
+from nanotorch.serialization import load, pack_file, save
+from nanotorch.serialization.files import (
+    naming_file,
+    read_limited,
+    remove_unfinished,
+    write_atomically,
+)
 
 from . import ranks
-from .config import described, named, quoted
+from .config import describe_hint, name_text, quoted
 from .loop import DIVERGED, Callback, Loop, LoopState, sign_of
 from .schema import Checkpoint
 
@@ -36,7 +41,7 @@ class CheckpointError(Exception):
     """A run cannot be resumed; the text says which of its files is wrong, and how."""
 
     def __init__(self, path: Path, problem: str) -> None:
-        super().__init__(f"{named(str(path))}: {problem}")
+        super().__init__(f"{name_text(str(path))}: {problem}")
 
 
 def cannot_read(path: Path, error: OSError) -> CheckpointError:
@@ -60,12 +65,14 @@ def load_checkpoint(path: Path) -> Any:
     return content.get("state")
 
 
-def alike(value: Any, own: Any) -> bool:
+def same_structure(value: Any, own: Any) -> bool:
     """Return whether a value has the members of another one, and these are of the same kinds."""
     if isinstance(own, dict) and isinstance(value, dict):
-        return value.keys() == own.keys() and all(alike(value[key], own[key]) for key in own)
+        return value.keys() == own.keys() and all(
+            same_structure(value[key], own[key]) for key in own
+        )
     if isinstance(own, list | tuple) and isinstance(value, list | tuple):
-        return len(value) == len(own) and all(map(alike, value, own))
+        return len(value) == len(own) and all(map(same_structure, value, own))
     if isinstance(own, str):  # one of a few words
         return bool(value == own)
     return type(value) is type(own) or {type(value), type(own)} <= {int, float}
@@ -141,14 +148,14 @@ def write_json(path: Path, value: Any, in_place: bool = False) -> None:
         value: what.
         in_place: whether that is allowed: where even this fails, both are lost.
     """
-    text = json.dumps(finite(value), indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(finite_values(value), indent=2, ensure_ascii=False, allow_nan=False)
     data = f"{text}\n".encode("utf-8", errors="replace")
     try:
         write_atomically(path, data)
     except OSError:
         if not in_place:
             raise
-        with naming(path), path.open("r+b") as file:
+        with naming_file(path), path.open("r+b") as file:
             file.write(data)
             file.truncate()
 
@@ -158,11 +165,11 @@ def read_json(path: Path, hint: Any) -> Any:
 
     Args:
         path: the file.
-        hint: what that must be, as `misfit` takes it.
+        hint: what that must be, as `find_mismatch` takes it.
     """
     try:
-        value = json.loads(contents(path, LARGEST_JSON))
-        problem = "is nested too deeply" if is_deep(value) else misfit(value, hint)
+        value = json.loads(read_limited(path, LARGEST_JSON))
+        problem = "is nested too deeply" if is_deep(value) else find_mismatch(value, hint)
     except OSError as error:
         raise cannot_read(path, error) from None
     except (ValueError, RecursionError) as error:
@@ -176,7 +183,7 @@ def read_metrics(directory: Path) -> list[Mapping[str, Any]]:
     """Return what a run measured, a line of `metrics.jsonl` each; damaged ones are left out."""
     found: list[Mapping[str, Any]] = []
     try:
-        lines = contents(directory / METRICS, LARGEST_METRICS).splitlines()
+        lines = read_limited(directory / METRICS, LARGEST_METRICS).splitlines()
     except OSError:
         return []
     for line in lines:
@@ -199,7 +206,7 @@ LISTS: Mapping[Any, Any] = dict.fromkeys((Sequence, tuple, np.ndarray), list)
 """What JSON has lists for."""
 
 
-def misfit(value: Any, hint: Any, where: str = "") -> str | None:
+def find_mismatch(value: Any, hint: Any, where: str = "") -> str | None:
     """Return what is wrong with a value that a type hint describes; None if nothing is.
 
     A `TypedDict` says which members there must be, and so does a dataclass, but for those that it
@@ -208,11 +215,11 @@ def misfit(value: Any, hint: Any, where: str = "") -> str | None:
     typed, arguments = is_typeddict(hint) or is_dataclass(hint), get_args(hint)
     kind = dict if typed else LISTS.get(get_origin(hint), get_origin(hint))
     if kind in (Union, UnionType):
-        found = [misfit(value, member, where) for member in arguments]
+        found = [find_mismatch(value, member, where) for member in arguments]
         return None if None in found else found[0]
     if kind in (dict, list):
         if not isinstance(value, kind):
-            return wrong(where, "an object" if kind is dict else "a list", value)
+            return wrong_value_text(where, "an object" if kind is dict else "a list", value)
         hints, later = get_type_hints(hint) if typed else {}, getattr(hint, "later", ())
         needed = getattr(hint, "__required_keys__", hints.keys() - {"later", *later})
         if typed and (lacking := needed - value.keys()):
@@ -220,28 +227,32 @@ def misfit(value: Any, hint: Any, where: str = "") -> str | None:
         for key, inner in value.items() if kind is dict else enumerate(value):
             wanted = hints.get(str(key), Any) if typed else arguments[kind is dict]
             wanted = float if get_origin(hint) is np.ndarray else wanted
-            if problem := misfit(inner, wanted, f"{where}{key}."):
+            if problem := find_mismatch(inner, wanted, f"{where}{key}."):
                 return problem
         return None
     if hint is float and type(value) is int and abs(value) <= 1e300:
         return None
-    return None if hint is Any or type(value) is hint else wrong(where, described(hint), value)
+    return (
+        None
+        if hint is Any or type(value) is hint
+        else wrong_value_text(where, describe_hint(hint), value)
+    )
 
 
-def wrong(where: str, expected: str, value: Any) -> str:
+def wrong_value_text(where: str, expected: str, value: Any) -> str:
     """Return the message for a value that is not what was expected."""
     place = f"{where.rstrip('.')}: " if where else ""
     return f"{place}expected {expected}, got {quoted(value)}"
 
 
-def finite(value: Any) -> Any:
+def finite_values(value: Any) -> Any:
     """Return `value` with null for NaN and infinities, which JSON does not have."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, Mapping):
-        return {key: finite(item) for key, item in value.items()}
+        return {key: finite_values(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [finite(item) for item in value]
+        return [finite_values(item) for item in value]
     return value
 
 
@@ -359,7 +370,7 @@ class Checkpoints(Callback):
         for step, weights in self._unwritten.items():
             save(weights, self._best_file(step))
         self._unwritten.clear()
-        data = packed({"kind": KIND, "version": VERSION, "state": state})
+        data = pack_file({"kind": KIND, "version": VERSION, "state": state})
         path = self._directory / f"step-{loop.step:08}.safetensors"
         write_atomically(path, data, load_checkpoint)  # which has to find it right
         every = self._settings.every
@@ -450,7 +461,7 @@ def own_state(path: Path, identity: str) -> Any:
         state = load_checkpoint(path)
     except OSError as error:
         raise cannot_read(path, error) from None
-    if problem := misfit(state, State):
+    if problem := find_mismatch(state, State):
         raise CheckpointError(path, problem)
     loop, files = state["loop"], state["recorder"]
     lengths = files["metrics"], *files["events"].values()
@@ -504,7 +515,7 @@ class OptimizerState:
         self._optimizer.load_state_dict(state["state"])
         groups = self._optimizer.param_groups
         for group, before, now in zip(groups, state["began"], self._began, strict=True):
-            if not alike({key: group[key] for key in before}, before):
+            if not same_structure({key: group[key] for key in before}, before):
                 raise ValueError("the optimizer's options are not of the kinds they were")
             for key, value in now.items():
                 was = before.get(key)

@@ -16,13 +16,13 @@ import nanotorch as torch
 from nanotorch import nn, optim
 from nanotorch._core.graph import Node
 from nanotorch._core.sums import sum_of_squares
-from nanotorch.autograd.graph import behind
+from nanotorch.autograd.graph import reachable_nodes
 from nanotorch.nn.utils import clip_grad_norm_, clip_grad_value_, get_total_norm
 from nanotorch.utils.tensorboard import graph
 
 from . import ranks
 from .loop import Callback, Loop
-from .metrics import aligned, scaled
+from .metrics import align_rows, with_prefix
 
 WORTHWHILE = 1500
 """Calls from which compiling saves time. The first three calls, watched, traced and verified, take
@@ -69,7 +69,7 @@ class TrainingStep:
         return {"compiled": False, "reason": reason or "the run ended before"}
 
 
-def fitting(
+def define_fit(
     model: nn.Module,
     criterion: nn.Module,
     optimizer: optim.Optimizer,
@@ -153,11 +153,11 @@ def gradient_norm(parameters: Iterable[torch.Tensor]) -> float:
 
 def compilation_text(record: Mapping[str, Any]) -> str:
     """Return what became of the step in one line; nothing where it was not tried."""
-    plans = record.get("plans", ())
     return "\n".join(
-        f"compiled: {plan['kernels']} of {plan['traced']} kernels, {scaled(plan['bytes'], 'B')};"
-        f" {scaled(plan['fresh'], 'B')} more a step, uncompiled {scaled(plan['eager_bytes'], 'B')}"
-        for plan in plans
+        f"compiled: {p['kernels']} of {p['traced']} kernels, {with_prefix(p['bytes'], 'B')};"
+        f" {with_prefix(p['fresh'], 'B')} more a step, uncompiled "
+        f"{with_prefix(p['eager_bytes'], 'B')}"
+        for p in record.get("plans", ())
     )
 
 
@@ -202,7 +202,7 @@ def operations(model: nn.Module, *example: torch.Tensor) -> Counter[nn.Module]:
             stack.callback(layer.register_forward_hook(see).remove)
         found = graph.trace(model, example)
     modules = {path: module for module, path in found.scopes.paths.items()}
-    for node in behind(node for (node, _), _ in found.outputs.values()):
+    for node in reachable_nodes(node for (node, _), _ in found.outputs.values()):
         module = modules[found.scopes.at(node._sequence)]
         if module not in recurrent:
             counts[module] += of_node(node, isinstance(module, TRANSPOSED))
@@ -258,7 +258,7 @@ def summary(model: nn.Module, *example: torch.Tensor) -> str:
     kept = Counter[nn.Module]()
 
     def see(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
-        for tensor in flat(output):
+        for tensor in flatten(output):
             if isinstance(tensor, torch.Tensor):
                 sizes = [*map(str, tensor.shape)]
                 if sizes[:1] == [str(samples)]:
@@ -274,9 +274,9 @@ def summary(model: nn.Module, *example: torch.Tensor) -> str:
     lines = [["module", "output", "parameters", "memory", "FLOPs"]]
     for branch, module in tree(model):
         own = sum(parameter.numel() for parameter in module.parameters())
-        memory = scaled(kept[module] / samples, "B") if kept[module] else ""
+        memory = with_prefix(kept[module] / samples, "B") if kept[module] else ""
         flops = sum(counts[inner] for inner in module.modules()) // samples
-        told = [f"{own:,}" if own else "", memory, scaled(flops) if shapes[module] else ""]
+        told = [f"{own:,}" if own else "", memory, with_prefix(flops) if shapes[module] else ""]
         lines.append([branch, " ".join(shapes[module]), *told])
     shown_lines = lines[:MOST_MODULES]
     if len(lines) > MOST_MODULES:
@@ -288,17 +288,17 @@ def summary(model: nn.Module, *example: torch.Tensor) -> str:
     forward = sum(counts.values()) // samples
     leaves = sum(size for module, size in kept.items() if not list(module.children()))
     total = f"{count:,} parameters" + (f", {frozen:,} of them frozen" if frozen else "")
-    total += f"; {scaled(size, 'B')} of weights and buffers"
-    total += f"\nper sample: {scaled(leaves / samples, 'B')} of results"
-    total += f", {scaled(forward)} FLOPs forward"
-    return f"{aligned(shown_lines, left=2)}\n{total}"
+    total += f"; {with_prefix(size, 'B')} of weights and buffers"
+    total += f"\nper sample: {with_prefix(leaves / samples, 'B')} of results"
+    total += f", {with_prefix(forward)} FLOPs forward"
+    return f"{align_rows(shown_lines, left=2)}\n{total}"
 
 
-def flat(value: Any) -> Iterator[Any]:
+def flatten(value: Any) -> Iterator[Any]:
     """Yield what is in nested containers."""
     if isinstance(value, list | tuple):
         for item in value:
-            yield from flat(item)
+            yield from flatten(item)
     else:
         yield value
 
@@ -329,7 +329,7 @@ def size_of(outputs: Iterable[tuple[tuple[int, ...], Any]]) -> int:
     return sum(math.prod(shape) * dtype.itemsize for shape, dtype in outputs)
 
 
-def typical(steps: Sequence[Mapping[str, Cost]]) -> dict[str, Cost]:
+def median_costs(steps: Sequence[Mapping[str, Cost]]) -> dict[str, Cost]:
     """Return the medians of each cost over the steps that have it.
 
     A step that the system has interrupted does not change them.
@@ -378,7 +378,7 @@ class OperationProfile(Callback):
         with scopes.following(), ExitStack() as stack:
             if not searches(self._optimizer):
                 stack.enter_context(self._update())
-            with graph.measuring(measured, None):
+            with graph.measure_operations(measured, None):
                 yield
         self._left -= 1
         self._steps.append(time.perf_counter() - start - 1e-9 * measured.lost)
@@ -417,7 +417,7 @@ class OperationProfile(Callback):
         """Return two tables: operations, and modules; nothing if no step was timed."""
         if not self._steps:
             return ""
-        operations, modules = typical(self._costs), Costs(lambda: np.zeros(3))
+        operations, modules = median_costs(self._costs), Costs(lambda: np.zeros(3))
         for key, cost in operations.items():
             modules[key.partition("\0")[2]] += cost
         whole = float(np.median(self._steps))
@@ -435,5 +435,5 @@ def table(heads: list[str], costs: Mapping[str, Cost], whole: float) -> str:
     for key, cost in sorted(costs.items(), key=lambda item: -item[1][1])[:MOST_ROWS]:
         calls, seconds, size = cost
         figures = [f"{calls:g}", f"{seconds * 1e6:,.1f}", f"{100 * seconds / whole:.1f} %"]
-        rows.append([*key.split("\0"), *figures, scaled(size, "B")])
-    return aligned(rows, left=len(heads))
+        rows.append([*key.split("\0"), *figures, with_prefix(size, "B")])
+    return align_rows(rows, left=len(heads))

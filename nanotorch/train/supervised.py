@@ -33,7 +33,7 @@ from .build import (
     class_weights,
     dry_run,
     freeze,
-    with_others,
+    merge_errors,
 )
 from .components import LOSS_FACTS
 from .config import ConfigError, Problem, did_you_mean, quoted, raise_all, refusal
@@ -52,10 +52,10 @@ from .loop import (
     TraceStep,
     say,
 )
-from .metrics import Array, coefficients_table, fitted, least_squares_text, metrics_table
+from .metrics import Array, coefficients_table, least_squares_text, metrics_table, wrap_to_screen
 from .plots import Plot, Records, loss_curves, predicted_plots, recall_curves
 from .run_directory import OptimizerState
-from .step import OperationProfile, TrainingStep, fitting, gradient_norm, summary
+from .step import OperationProfile, TrainingStep, define_fit, gradient_norm, summary
 
 # Weights that are averages over the training.
 
@@ -160,7 +160,7 @@ class Training(Experiment):
         self._clipped = bounds != (None, None)
         # A smaller last step is one of an epoch, too seldom to be worth a variant of its own.
         full = self.steps * (whole // train.accumulate) // per_epoch
-        step = fitting(model, self.loss, self.optimizer, *bounds, width, size, train.accumulate)
+        step = define_fit(model, self.loss, self.optimizer, *bounds, width, size, train.accumulate)
         self.training_step = TrainingStep(step, self.optimizer, train.compile, full)
         self._norm: torch.Tensor | None = None
         """The norm of the latest gradients, before they were clipped."""
@@ -404,7 +404,7 @@ class Supervised(Training):
             self._read_batches(shuffling)
             self._listening = [component.build() for component in config.callbacks]
         except ConfigError as error:
-            raise with_others(error, config) from None
+            raise merge_errors(error, config) from None
 
     def _read(self, stream: torch.Generator) -> Dataset:
         """Return the samples, those left out that are not to be trained on."""
@@ -440,7 +440,7 @@ class Supervised(Training):
 
     def outputs(self, *inputs: Any) -> torch.Tensor:
         check_count(inputs, 1)
-        return torch.from_numpy(self.predict(prepared(inputs[0], self.dataset, self.kind)))
+        return torch.from_numpy(self.predict(prepare_inputs(inputs[0], self.dataset, self.kind)))
 
     def _loss(self) -> nn.Module:
         """Return the loss, with the weights of classes where the configuration wants some."""
@@ -466,7 +466,7 @@ class Supervised(Training):
 
     def _outputs(self, x: NDArray[Any]) -> NDArray[np.float32]:
         """Return the model's outputs, in evaluation mode."""
-        with evaluating(self.final_model) as model:
+        with evaluation_mode(self.final_model) as model:
             return outputs_of(model, x, batch_of(x[:1].size))
 
     def _heading(self) -> Iterable[str]:
@@ -488,7 +488,7 @@ class Supervised(Training):
         names = ", ".join(f"{name} ({count})" for name, count in columns.items() if count)
         lines += [f"columns of names: {names}"] if names else []
         lines += [f"samples: {sizes}"]
-        return lines if isinstance(self.kind, Characters) else [*lines, *lacking(dataset)]
+        return lines if isinstance(self.kind, Characters) else [*lines, *missing_classes(dataset)]
 
     def files(self) -> Iterable[Path]:
         return self.config.data.files
@@ -509,7 +509,7 @@ class Supervised(Training):
         prompt = "".join(self.classes[code] for code in start)
         text = kind.continued(self._outputs, self.dataset, prompt, SAMPLE)
         if self.config.log.progress:
-            say(fitted(f"sample after step {step}:\n{indent(text, '  ')}\n"))
+            say(wrap_to_screen(f"sample after step {step}:\n{indent(text, '  ')}\n"))
         if recorder.events is not None:
             recorder.events.text("sample", text, step)
 
@@ -568,7 +568,7 @@ def batch_of(numbers: int) -> int:
 
 
 @contextmanager
-def evaluating(model: nn.Module) -> Iterator[nn.Module]:
+def evaluation_mode(model: nn.Module) -> Iterator[nn.Module]:
     """Put a model in evaluation mode in the block, and record nothing there."""
     training = model.training
     model.eval()
@@ -586,7 +586,7 @@ def check_count(inputs: Sequence[Any], count: int) -> None:
         raise TypeError(f"{message}; got {len(inputs)}")
 
 
-def prepared(x: Any, dataset: Dataset, kind: Kind) -> NDArray[Any]:
+def prepare_inputs(x: Any, dataset: Dataset, kind: Kind) -> NDArray[Any]:
     """Convert samples, in the form of the data file, to inputs of the model."""
     if isinstance(kind, Characters):
         return np.asarray(x)
@@ -609,7 +609,7 @@ def outputs_of(model: nn.Module, x: NDArray[Any], size: int) -> NDArray[np.float
     return np.concatenate(parts)
 
 
-def lacking(dataset: Dataset) -> Iterator[str]:
+def missing_classes(dataset: Dataset) -> Iterator[str]:
     """Yield warnings of parts without samples of some classes, as of one with a single sample."""
     classes = dataset.classes or ()
     for name, part in dataset.parts.items():

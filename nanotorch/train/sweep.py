@@ -28,7 +28,7 @@ from .config import (
     ConfigError,
     Problem,
     did_you_mean,
-    named,
+    name_text,
     quoted,
     raise_all,
     usage_error,
@@ -36,16 +36,16 @@ from .config import (
 from .csv_file import csv_text
 from .load import CAUSED, load_config, run_name, settings_of
 from .loop import INTERRUPTED, sign_of
-from .metrics import aligned, duration, fitted, screen
+from .metrics import align_rows, duration, screen, wrap_to_screen
 from .plots import available, comparison, no_plots, series
 from .run import (
     DIAGNOSIS,
     FINISHED,
     NEWEST,
     RECORD,
+    belongs_to_run,
     build_experiment,
-    find,
-    of_a_run,
+    find_run,
     read_record,
 )
 from .run_directory import TABLE, CheckpointError, create_run_directory, read_metrics
@@ -110,13 +110,13 @@ def differing(outcomes: Sequence[Outcome]) -> list[str]:
     return [k for k in keys if len({outcome.settings.get(k, "null") for outcome in outcomes}) > 1]
 
 
-def favourite(outcomes: Sequence[Outcome]) -> str | None:
+def default_metric(outcomes: Sequence[Outcome]) -> str | None:
     """Return the measure that runs are ordered by if nobody says."""
     measured = {name for outcome in outcomes for name in outcome.results}
     return next((name for name in FAVOURITES if name in measured), None)
 
 
-def ranked(outcomes: Sequence[Outcome], metric: str | None) -> list[Outcome]:
+def rank_outcomes(outcomes: Sequence[Outcome], metric: str | None) -> list[Outcome]:
     """Return runs, the best first, those without a measure last."""
     if metric is None:
         return list(outcomes)
@@ -129,7 +129,7 @@ def ranked(outcomes: Sequence[Outcome], metric: str | None) -> list[Outcome]:
     return sorted(outcomes, key=key)
 
 
-def merged(outcomes: Sequence[Outcome], settings: Sequence[str]) -> list[Outcome]:
+def merge_seeds(outcomes: Sequence[Outcome], settings: Sequence[str]) -> list[Outcome]:
     """Return one outcome, the mean, for all the finished runs that differ only in the seed.
 
     Args:
@@ -181,7 +181,7 @@ def chosen_metrics(outcomes: Sequence[Outcome], metric: str | None) -> list[str]
     """
     if metric is None:
         return []
-    others = [favourite([outcome]) for outcome in outcomes if metric not in outcome.results]
+    others = [default_metric([outcome]) for outcome in outcomes if metric not in outcome.results]
     part = f"{metric.partition('/')[0]}/"
     same = [name for run in outcomes for name in run.results if name.startswith(part)]
     return list(dict.fromkeys([metric, *filter(None, others), *same]))
@@ -193,7 +193,7 @@ def table(outcomes: Sequence[Outcome], settings: Sequence[str], metric: str | No
     Runs that differ only in the seed are one line. Where they differ in too much for a line,
     each is a column.
     """
-    runs = ranked(merged(outcomes, settings), metric)
+    runs = rank_outcomes(merge_seeds(outcomes, settings), metric)
     keys = [key for key in settings if len({run.settings.get(key, "") for run in runs}) > 1]
     metrics = chosen_metrics(runs, metric)
     brief = [replace(run, status=run.status.partition(":")[0]) for run in runs]
@@ -210,30 +210,30 @@ def table(outcomes: Sequence[Outcome], settings: Sequence[str], metric: str | No
         measures[0] = (str(metric), *measures[0][1:])
     fitting = [*shown, *measures[:1]]
     for measure in measures[1:]:
-        if breadth([*fitting, measure]) > screen():
+        if table_width([*fitting, measure]) > screen():
             break
         fitting.append(measure)
     lines = list(zip(*fitting, strict=True))
-    turned = breadth(fitting) > screen() >= breadth(lines)
+    turned = table_width(fitting) > screen() >= table_width(lines)
     fitting = [*shown, *measures] if turned else lines
     words = [f"{each} steps" if head == "steps" else each for head, each, *_ in equal]
     notes = [f"all: {', '.join(words)}"] if words else []
     if len(runs) < len(outcomes):
         notes.append("a line for the runs that differ only in the seed: mean ± half the range")
     notes += [f"{run.name}: {run.status}" for run in runs if ":" in run.status]
-    return "\n".join([aligned(fitting), *map(fitted, notes)])
+    return "\n".join([align_rows(fitting), *map(wrap_to_screen, notes)])
 
 
 def best(outcomes: Sequence[Outcome], metric: str | None) -> str:
     """Return which run is the best, and where it is."""
-    first = ranked(outcomes, metric)[0]
+    first = rank_outcomes(outcomes, metric)[0]
     if metric not in first.results or first.directory is None or len(outcomes) < 2:
         return ""
     *_, folder, name = first.directory.absolute().parts  # of a sweep, it takes both to tell
     return f"best {metric}: {folder}/{name}\n  in {first.directory.parent.parent}"
 
 
-def breadth(columns: Sequence[Sequence[str]]) -> int:
+def table_width(columns: Sequence[Sequence[str]]) -> int:
     """Return how wide a table of these columns is."""
     return sum(2 + max(map(len, column)) for column in columns) - 2
 
@@ -247,8 +247,8 @@ def compare(options: argparse.Namespace) -> int:
         path = Path(options.plot)
         if path.suffix.lower() not in FORMATS:
             raise CommandError(f"--plot writes {', '.join(FORMATS)}, not {options.plot!r}")
-        if of_a_run(path):
-            taken = f"{named(options.plot)} is a picture of a run"
+        if belongs_to_run(path):
+            taken = f"{name_text(options.plot)} is a picture of a run"
             raise CommandError(f"--plot: {taken}; choose another name")
         if not available():
             raise CommandError(no_plots())
@@ -256,13 +256,13 @@ def compare(options: argparse.Namespace) -> int:
     for name in options.runs:
         path = Path(name)
         if name == NEWEST and not path.exists():
-            path, _ = find(name)
+            path, _ = find_run(name)
         inner = [path] if (path / RECORD).is_file() else []
         if not inner and name and path.is_dir():
             inner = [record.parent for record in sorted(path.rglob(RECORD))]
         if not inner:
             lacking = "has no runs in it" if path.is_dir() else "there is no such run"
-            raise CommandError(f"{named(name)}: {lacking}")
+            raise CommandError(f"{name_text(name)}: {lacking}")
         for directory in inner:
             found.setdefault(directory.resolve(), directory)
     outcomes = [read_outcome(directory, str(directory)) for directory in found.values()]
@@ -274,15 +274,15 @@ def compare(options: argparse.Namespace) -> int:
     for outcome in outcomes:
         tasks.setdefault(outcome.task, []).append(outcome)
     if options.plot is not None:  # first, since it may fail
-        metric = options.metric or favourite(outcomes)
-        draw(ranked(outcomes, metric), metric or "", Path(options.plot))
-    print("\n\n".join(compared(name, runs, options.metric) for name, runs in tasks.items()))
+        metric = options.metric or default_metric(outcomes)
+        draw(rank_outcomes(outcomes, metric), metric or "", Path(options.plot))
+    print("\n\n".join(compare_task(name, runs, options.metric) for name, runs in tasks.items()))
     if options.plot is not None:
         print(f"\n{options.plot}")
     return 0
 
 
-def compared(task: str, outcomes: Sequence[Outcome], metric: str | None) -> str:
+def compare_task(task: str, outcomes: Sequence[Outcome], metric: str | None) -> str:
     """Return the runs of one task side by side."""
     # Directories are called by what they differ in, without the day if that is the same.
     places = [outcome.directory.parts for outcome in outcomes if outcome.directory is not None]
@@ -297,12 +297,14 @@ def compared(task: str, outcomes: Sequence[Outcome], metric: str | None) -> str:
         names = [name.partition("_")[2] or name for name in names]
     outcomes = [replace(run, name=name) for run, name in zip(outcomes, names, strict=True)]
     if not any(metric in outcome.results for outcome in outcomes):
-        metric = favourite(outcomes)
+        metric = default_metric(outcomes)
     count = f"{len(outcomes)} run{'s' if len(outcomes) > 1 else ''}"
-    lines = [fitted(f"{task}: {count}"), table(outcomes, differing(outcomes), metric)]
+    lines = [wrap_to_screen(f"{task}: {count}"), table(outcomes, differing(outcomes), metric)]
     losses = sorted({o.settings.get("loss.name", "") for o in outcomes if metric in o.results})
     if metric is not None and metric.endswith("/loss") and len(losses) > 1:
-        lines.append(fitted(f"{metric} is not one measure here, but {' and '.join(losses)}"))
+        lines.append(
+            wrap_to_screen(f"{metric} is not one measure here, but {' and '.join(losses)}")
+        )
     return "\n".join(filter(None, [*lines, best(outcomes, metric)]))
 
 
@@ -323,7 +325,7 @@ def draw(outcomes: Sequence[Outcome], metric: str, path: Path) -> None:
         comparison(curves, metric).savefig(path)
     except OSError as error:
         reason = error.strerror or error
-        raise CommandError(f"--plot: cannot write {named(str(path))}: {reason}") from None
+        raise CommandError(f"--plot: cannot write {name_text(str(path))}: {reason}") from None
 
 
 # What a sweep varies: `optimizer.lr=1e-1,1e-2`, `seed=0:5`, `optimizer.lr=log(1e-4, 1e-1)`.
@@ -364,7 +366,7 @@ def parse_axis(argument: str) -> Axis:
         raise usage_error(argument, "expected key=values, as in optimizer.lr=1e-1,1e-2 or seed=0:5")
     if call := DRAW.fullmatch(text):
         if call[1] in DRAWS and call[2]:
-            return Axis(key, drawing(argument, *call.groups()))
+            return Axis(key, define_draw(argument, *call.groups()))
         meant = did_you_mean(call[1], DRAWS)
         raise usage_error(argument, f"nothing is drawn by {quoted(call[1])}{meant}")
     if numbers := RANGE.fullmatch(text):
@@ -374,14 +376,14 @@ def parse_axis(argument: str) -> Axis:
             raise usage_error(argument, f"has {len(found) if found else 'no'} values")
         values = [str(number) for number in found]
     else:
-        values = [value.strip() for value in parts(text)]
+        values = [value.strip() for value in split_values(text)]
     for value, count in Counter(values).items():
         if count > 1:
             raise usage_error(argument, f"has the value {quoted(value)} twice")
     return Axis(key, lambda random: values[int(random.integers(len(values)))], values)
 
 
-def drawing(
+def define_draw(
     argument: str, kind: str, first: str, last: str
 ) -> Callable[[np.random.Generator], str]:
     """Return what draws values between two numbers."""
@@ -396,7 +398,7 @@ def drawing(
     return lambda random: DRAWS[kind](random, low, high)
 
 
-def parts(text: str) -> Iterator[str]:
+def split_values(text: str) -> Iterator[str]:
     """Yield what stands between commas that are in no brackets or quotes."""
     depth, quote, start = 0, "", 0
     for index, character in enumerate(text):
@@ -448,7 +450,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB
 
 def sweep(options: argparse.Namespace) -> int:
     """Run what the options ask for; return the exit code."""
-    pool = workers()
+    pool = worker_executor()
     commands.import_components(options.imports)
     commands.check_once(options.settings)
     axes = [parse_axis(argument) for argument in options.settings]
@@ -468,21 +470,21 @@ def sweep(options: argparse.Namespace) -> int:
     print(f"{len(chosen)} runs, {jobs} at a time, in {directory}", flush=True)
     command = [*commands.as_options(options.imports), "--config", options.config]
     outcomes, interruption = Runs(command, directory, jobs, pool).all(chosen)
-    code = tell(outcomes, [axis.key for axis in axes], options.metric, directory)
+    code = report_outcomes(outcomes, [axis.key for axis in axes], options.metric, directory)
     if interruption is None:
         return code
     print("interrupted", file=sys.stderr)
     return 128 + commands.number_of(interruption)
 
 
-def workers() -> Any:
+def worker_executor() -> Any:
     """Return the processes that wait for work under `mpiexec`, as an executor; None without it."""
     if ranks.launched() < 2:
         return None
     if (futures := sys.modules.get("mpi4py.futures")) is None:
         again = "mpiexec -n 9 python -m mpi4py.futures scripts/sweep.py ..."
         raise usage_error("mpiexec", f"each process would do the whole sweep; write {again}")
-    return futures.MPIPoolExecutor(initializer=heed_signals)
+    return futures.MPIPoolExecutor(initializer=handle_signals)
 
 
 def check(config: str, chosen: Sequence[list[str]]) -> None:
@@ -572,18 +574,20 @@ def work(command: Sequence[str], log: Path) -> int | None:
     return _here.run(command, log, False)
 
 
-def heed_signals() -> None:
+def handle_signals() -> None:
     """Let Ctrl-C and SIGTERM end the run under way; the first process does the rest."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _here.interrupt)
 
 
-def tell(outcomes: list[Outcome], keys: list[str], metric: str | None, directory: Path) -> int:
+def report_outcomes(
+    outcomes: list[Outcome], keys: list[str], metric: str | None, directory: Path
+) -> int:
     """Print the table, keep it in the file `TABLE`; return the exit code."""
     measured = sorted({name for outcome in outcomes for name in outcome.results})
     known = metric is None or metric in measured or not measured
-    metric = metric if metric in measured else favourite(outcomes)
-    order, metrics = ranked(outcomes, metric), chosen_metrics(outcomes, metric)
+    metric = metric if metric in measured else default_metric(outcomes)
+    order, metrics = rank_outcomes(outcomes, metric), chosen_metrics(outcomes, metric)
     file = directory / TABLE
     write_atomically(file, csv_text(rows(order, keys, metrics)).encode())
     print(f"\n{table(outcomes, keys, metric)}")
@@ -601,7 +605,7 @@ def tell(outcomes: list[Outcome], keys: list[str], metric: str | None, directory
                 text = log.read_text("utf-8", "replace")
                 lines = [line for line in text.splitlines() if line.strip()]
             for line in ([line for line in lines if line.startswith(DIAGNOSIS)] or lines)[-1:]:
-                print(fitted(f"  {line}"))
+                print(wrap_to_screen(f"  {line}"))
         if outcome.status.startswith(KILLED) and outcome.directory is not None:
             print(f"  to resume: python -m nanotorch.train --resume {outcome.directory}")
     if not known:

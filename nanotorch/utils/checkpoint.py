@@ -121,7 +121,7 @@ class Part:
     ) -> None:  # fmt: skip
         self.function, self.context, self.rng = function, context, rng
         self.names, self.count = tuple(kwargs), len(args)
-        tensors, self.rest = apart([*args, *kwargs.values()])
+        tensors, self.rest = split_tensors([*args, *kwargs.values()])
         anchor = ops.zeros(0, requires_grad=True)
         self.inputs = KeptInputs.apply(anchor, *tensors).grad_fn
         self.kinds: list[tuple[Any, Any]] = []
@@ -154,11 +154,11 @@ class Part:
                 raise Enough
             return kept
 
-        values = together(self.inputs.saved_tensors, self.rest)
+        values = join_tensors(self.inputs.saved_tensors, self.rest)
         kwargs = dict(zip(self.names, values[self.count :], strict=True))
         hooks = saved_tensors_hooks(keep, lambda tensor: tensor)
         # `Enough` of this part: inside others, others' hooks are the innermost.
-        with as_before(self.rng), suppress(Enough), hooks, self.context:
+        with with_random_state(self.rng), suppress(Enough), hooks, self.context:
             self.function(*values[: self.count], **kwargs)
         self.check(saved)
         return saved
@@ -176,20 +176,20 @@ class Part:
                 raise CheckpointError(OTHER_TENSORS.format(number, *kinds))
 
 
-def apart(values: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
+def split_tensors(values: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
     """The tensors among values; and all values, each in a tuple, with None for the tensors."""
     tensors = [value for value in values if isinstance(value, Tensor)]
     return tensors, [None if isinstance(value, Tensor) else (value,) for value in values]
 
 
-def together(tensors: Iterable[Any], rest: Sequence[Any]) -> list[Any]:
-    """The values that `apart` took apart, with these tensors."""
+def join_tensors(tensors: Iterable[Any], rest: Sequence[Any]) -> list[Any]:
+    """The values that `split_tensors` took apart, with these tensors."""
     following = iter(tensors)
     return [next(following) if value is None else value[0] for value in rest]
 
 
 @contextmanager
-def as_before(rng: Tensor | None) -> Iterator[None]:
+def with_random_state(rng: Tensor | None) -> Iterator[None]:
     """A block that is recorded, with the random numbers of a state if there is one."""
     with enable_grad(), fork_rng(enabled=rng is not None):
         if rng is not None:
@@ -209,7 +209,7 @@ class CheckpointFunction(Function):
             warn("None of the inputs have requires_grad=True. Gradients will be None")
         ctx.function = function
         ctx.rng = get_rng_state() if preserve else None
-        tensors, ctx.rest = apart(args)
+        tensors, ctx.rest = split_tensors(args)
         ctx.save_for_backward(*tensors)
         with no_grad():
             return function(*args)
@@ -219,8 +219,8 @@ class CheckpointFunction(Function):
         if current.sweep is not None and current.sweep.captures is not None:
             raise RuntimeError("with use_reentrant=True there is backward() without inputs only")
         leaves = (t.detach().requires_grad_(t.requires_grad) for t in ctx.saved_tensors)
-        args = together(leaves, ctx.rest)
-        with as_before(ctx.rng):
+        args = join_tensors(leaves, ctx.rest)
+        with with_random_state(ctx.rng):
             outputs = ctx.function(*args)
         several = outputs if isinstance(outputs, tuple) else (outputs,)
         pairs = [

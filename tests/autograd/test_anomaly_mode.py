@@ -11,8 +11,8 @@ import pytest
 
 import nanotorch as torch
 from nanotorch import nn
-from nanotorch._core.anomaly import level_of
-from nanotorch._core.call_site import shown
+from nanotorch._core.anomaly import nonfinite_level
+from nanotorch._core.call_site import relative_path
 from nanotorch._core.op import OPS, Array, op
 from nanotorch.autograd.anomaly_mode import (
     NonFiniteWarning,
@@ -168,7 +168,7 @@ def test_a_module_its_line_and_the_ranges_of_its_inputs() -> None:
     assert told == [str(found)]
     assert str(found).splitlines() == [
         "log gave -inf in 1 of 3 elements, from finite inputs",
-        f"    at {shown(__file__)}:{found.line}, in forward: return torch.log(x)  # told",
+        f"    at {relative_path(__file__)}:{found.line}, in forward: return torch.log(x)  # told",
         "    in module Net.body.1.1 (Log)",
         "    input: float32 of shape [1, 3], from 0 to 2.5",
         "    result: float32 of shape [1, 3], -inf in 1, else from -0.693147 to 0.916291",
@@ -284,7 +284,7 @@ def is_clean(case: Case) -> bool:
         return False
     try:
         call = case.call("float32")
-        return not level_of(call.tensors) and not level_of(call())
+        return not nonfinite_level(call.tensors) and not nonfinite_level(call())
     except Exception:
         return False
 
@@ -366,7 +366,7 @@ def test_sqrt_at_zero() -> None:
     assert text == "Function 'SqrtBackward0' returned nan values in its 0th output."
     assert where.splitlines() == [
         "in the backward pass SqrtBackward0 gave nan in 1 of 2 elements, from finite gradients",
-        f"    for the call at {shown(__file__)}:{line_of(__file__, '# the call')}, in run: "
+        f"    for the call at {relative_path(__file__)}:{line_of(__file__, '# the call')}, in run: "
         "(x.sqrt() * torch.tensor([0.0, 1.0])).sum().backward()  # the call",
         "    grad_output: float32 of shape [2], from 0 to 1",
         "    result: float32 of shape [2], from 0 to 1",
@@ -479,7 +479,11 @@ def test_the_story(run: Any, parts: list[str], beyond: str) -> None:
     found = where.split("\nthen ")
     assert all(map(str.startswith, found, parts)), where
     assert len(found) >= len(parts)
-    line = f"{shown(__file__)}:{line_of(__file__, beyond)}" if beyond.startswith("#") else beyond
+    line = (
+        f"{relative_path(__file__)}:{line_of(__file__, beyond)}"
+        if beyond.startswith("#")
+        else beyond
+    )
     assert line in where
 
 

@@ -13,7 +13,7 @@ import nanotorch as torch
 from nanotorch import nn
 from nanotorch._core.op import OPS
 from nanotorch.autograd import explain, make_dot, print_graph
-from nanotorch.autograd.graph_text import DEEPEST, declaration, formulas, graph_text, shown
+from nanotorch.autograd.graph_text import DEEPEST, declaration, formulas, graph_text, short_value
 from nanotorch.ops import FAMILIES
 from tests.autograd.graph_view_cases import mlp
 from tests.autograd.pictures import Picture
@@ -137,7 +137,7 @@ def test_several_outputs_have_rows_of_their_own() -> None:
     ],
 )
 def test_values_are_shown_in_short(value: object, text: str) -> None:
-    assert shown(value) == text
+    assert short_value(value) == text
 
 
 def test_the_source_of_every_formula_is_found() -> None:

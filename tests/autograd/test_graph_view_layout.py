@@ -11,8 +11,8 @@ from nanotorch.autograd.graph_view import (
     Blocks,
     Edge,
     Rows,
-    distance,
     lay_out,
+    least_distance,
 )
 
 Graphs = tuple[list[tuple[float, float]], list[Edge]]
@@ -97,7 +97,7 @@ def test_blocks_move_to_what_they_are_linked_with() -> None:
     rows = arrange([(10.0, 10.0)] * 4, [Edge(0, 2), Edge(1, 3)])
     blocks = Blocks(rows, [])
     places = [0.0, 100.0, 50.0, 90.0]
-    gap = distance(rows, 0, 1)
+    gap = least_distance(rows, 0, 1)
     assert blocks.block == [0, 1, 2, 3]
     blocks.adjust(places, [2])
     assert places == [0.0, 100.0, 0.0, 90.0]

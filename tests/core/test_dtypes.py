@@ -11,7 +11,7 @@ from tests.answers import expressions
 @pytest.mark.parametrize("kind", ["complex64", "U3", "object", "datetime64[s]"])
 def test_types_without_counterpart(kind: str) -> None:
     with pytest.raises(TypeError, match=r"can't convert np\.ndarray of type numpy\."):
-        dtypes.of_array(np.zeros(2, kind))
+        dtypes.dtype_of(np.zeros(2, kind))
 
 
 USES = """

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanotorch._core.random import Generator, fma32, fma64, memory_order, shuffled
+from nanotorch._core.random import Generator, fma32, fma64, memory_order, shuffle
 from tests.several import in_threads
 from tests.tolerances import rounding
 
@@ -249,7 +249,7 @@ def test_swaps_at_once_are_swaps_one_by_one(length: int, kind: str) -> None:
         "next": places + 1,
         "reverse": np.maximum(places, length - places),
     }[kind]
-    assert shuffled(partners).tolist() == swapped_one_by_one(partners)
+    assert shuffle(partners).tolist() == swapped_one_by_one(partners)
 
 
 def test_a_long_permutation_holds_every_number_once() -> None:

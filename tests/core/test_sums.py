@@ -9,7 +9,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch._core import sums
-from nanotorch._core.sums import SMALL, fits, pick
+from nanotorch._core.sums import SMALL, can_select_bits, select
 from nanotorch.nn import functional as F
 
 HALF_UNIT = 2.0**-24  # the error of one rounding of a number in single precision
@@ -164,7 +164,7 @@ def test_it_gives_the_bits_of_where(kind: type) -> None:
         pairs = [(a, b), (b, a), (a.T.copy().T, b), (a, kind(0)), (kind(3), b), (a, 0.0), (3.0, b)]
         for x, y in pairs:
             expected = np.where(mask, x, y)
-            got = pick(mask, x, y)
+            got = select(mask, x, y)
             assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
             assert got.tobytes() == expected.tobytes()
     assert a.size >= SMALL
@@ -173,9 +173,9 @@ def test_it_gives_the_bits_of_where(kind: type) -> None:
 def test_what_broadcasts_or_differs_in_dtype_is_left_to_where() -> None:
     mask = np.arange(2 * SMALL).reshape(2, -1) % 3 == 0
     a, row = np.ones(mask.shape, np.float32), np.zeros(SMALL, np.float32)
-    assert not fits(a, row, mask.shape)
-    assert not fits(a, np.float64(0), mask.shape)
-    assert fits(a, np.float32(0), mask.shape)
-    assert np.array_equal(pick(mask, a, row), np.where(mask, a, row))
-    assert pick(mask, a, np.float64(2)).dtype == np.float64
-    assert pick(mask[0], a, a).shape == mask.shape
+    assert not can_select_bits(a, row, mask.shape)
+    assert not can_select_bits(a, np.float64(0), mask.shape)
+    assert can_select_bits(a, np.float32(0), mask.shape)
+    assert np.array_equal(select(mask, a, row), np.where(mask, a, row))
+    assert select(mask, a, np.float64(2)).dtype == np.float64
+    assert select(mask[0], a, a).shape == mask.shape

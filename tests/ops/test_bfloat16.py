@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import nanotorch as torch
-from nanotorch._core.bfloat16 import Bfloat16Array, rounded
+from nanotorch._core.bfloat16 import Bfloat16Array, round_to_bfloat16
 from tests.ops.cases import Case, by_row, cases, outcome
 
 # PyTorch has no kernels of them for bfloat16 either, or they compute in double precision.
@@ -24,7 +24,7 @@ BFLOAT16, SINGLE = torch.bfloat16, torch.float32
 def drawn(case: Case, kind: torch.dtype) -> list[torch.Tensor]:
     """Inputs that bfloat16 holds."""
     return [
-        torch.tensor(rounded(a)).to(kind) if i.dtype == "float" else torch.tensor(a)
+        torch.tensor(round_to_bfloat16(a)).to(kind) if i.dtype == "float" else torch.tensor(a)
         for a, i in zip(case.arrays(), case.sample.inputs(), strict=True)
     ]
 
@@ -42,8 +42,8 @@ def complaint(single: torch.Tensor, found: torch.Tensor, most: float, whole: boo
         return None if plain else f"{found.dtype} {type(array)}"
     if not isinstance(array, Bfloat16Array) or found.dtype is not BFLOAT16:
         return f"{found.dtype} {type(array)}"
-    values, exact = array.astype(np.float32), rounded(single.detach()._array)
-    if not np.array_equal(rounded(values), values, equal_nan=True):
+    values, exact = array.astype(np.float32), round_to_bfloat16(single.detach()._array)
+    if not np.array_equal(round_to_bfloat16(values), values, equal_nan=True):
         return "not rounded"
     largest = np.maximum(np.abs(values), np.abs(exact))
     if whole:
@@ -78,8 +78,11 @@ def test_views_share_memory_and_writes_are_rounded() -> None:
     x.T[2] = torch.tensor([1e-3, 257.0])
     x.unfold(1, 2, 1)[1, 0].add_(1 / 3)
     x.as_strided((1,), (1,), 4).mul_(3.0)
-    one, third = float(rounded(1.01)), float(rounded(1 / 3))
-    expected = [[one, one, float(rounded(1e-3))], [third, float(rounded(third * 3)), 256.0]]
+    one, third = float(round_to_bfloat16(1.01)), float(round_to_bfloat16(1 / 3))
+    expected = [
+        [one, one, float(round_to_bfloat16(1e-3))],
+        [third, float(round_to_bfloat16(third * 3)), 256.0],
+    ]
     assert x.tolist() == expected
     assert x.stride() == (3, 1)
     assert x[1, 1:].storage_offset() == 4
@@ -101,7 +104,7 @@ def test_a_compiled_step_runs_as_it_is() -> None:
 
     with pytest.warns(UserWarning, match="bfloat16 is computed operation by operation"):
         assert [step().dtype for _ in range(3)] == [BFLOAT16] * 3
-    assert step().item() == torch.tensor(3 * float(rounded(1.01))).to(BFLOAT16).item()
+    assert step().item() == torch.tensor(3 * float(round_to_bfloat16(1.01))).to(BFLOAT16).item()
 
 
 def test_an_error_tells_of_operands_with_a_history() -> None:

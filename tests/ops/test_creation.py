@@ -29,9 +29,13 @@ def test_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("data", [[1.0, 2.0], [[1, 2], [3, 4]], [[[True]]], (1, 2.5), [], [[], []]])
 def test_short_way(data: object) -> None:
     """Lists of numbers are read level by level, with the result of the long way."""
-    short = arguments.array_of(data, None)
-    sizes = arguments.sizes_of(data)
-    dtype = arguments.inferred(data)._numpy
-    long = arguments.converted(arguments.elements(data, sizes, 0), dtype) if short.size else short
+    short = arguments.new_array(data, None)
+    sizes = arguments.nested_shape(data)
+    dtype = arguments.infer_dtype(data)._numpy
+    long = (
+        arguments.convert_numbers(arguments.flatten_nested(data, sizes, 0), dtype)
+        if short.size
+        else short
+    )
     assert (short.dtype, short.shape) == (dtype, sizes)
     np.testing.assert_array_equal(short, long.reshape(sizes))

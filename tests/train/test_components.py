@@ -22,7 +22,7 @@ from nanotorch.train.components import (
     ExpressionError,
     parse_expression,
 )
-from nanotorch.train.config import Component, described
+from nanotorch.train.config import Component, describe_hint
 from nanotorch.train.load import dump_config, load_config
 from tests.several import each
 from tests.train.examples import (
@@ -58,7 +58,7 @@ def required(registry: Components, name: str) -> dict[str, Any]:
             continue
         if argument in REQUIRED:
             given[argument] = REQUIRED[argument]
-        elif "mapping" in described(key.hint):
+        elif "mapping" in describe_hint(key.hint):
             given[argument] = Component("Identity", {})
         else:
             given[argument] = 2
@@ -84,7 +84,7 @@ def check_types(name: str) -> None:
     for parameter in registry.parameters(name):
         assert parameter.default is parameter.empty or parameter.name in keys, parameter
     for key in keys.values():
-        assert key.default in (None, Parameter.empty) or "mapping" not in described(key.hint)
+        assert key.default in (None, Parameter.empty) or "mapping" not in describe_hint(key.hint)
 
 
 def test_every_component_can_be_built_with_its_defaults() -> None:

@@ -12,8 +12,8 @@ from nanotorch.train.csv_file import (
     MOST_COLUMNS,
     NO_HEADER,
     CsvFile,
-    carefully_read,
     read_csv,
+    read_with_places,
 )
 from tests.train.examples import refusal_of
 
@@ -192,7 +192,7 @@ def test_quick_and_careful_reading_agree(seed: int) -> None:
     lines = ["a;b;c", *(";".join([*row[:2], row[2] * (seed % 5 > 0) or "u"]) for row in rows)]
     path = write(end.join([*lines[:9], "", *lines[9:]]))
     quick = read_csv(path, ";", named=["c"])
-    names, read = carefully_read(path, ";", header=True, configured=True)
+    names, read = read_with_places(path, ";", header=True, configured=True)
     careful = CsvFile("t.csv", names, len(read), lambda: read, ";")
     assert list(quick.header) == list(careful.header)
     for missing in (False, True):

@@ -9,7 +9,14 @@ import pytest
 
 import nanotorch as torch
 from nanotorch.train.csv_file import NO_HEADER
-from nanotorch.train.dataset import PARTS, Dataset, Preprocessing, divide, load_dataset, moments
+from nanotorch.train.dataset import (
+    PARTS,
+    Dataset,
+    Preprocessing,
+    load_dataset,
+    moments,
+    split_indices,
+)
 from nanotorch.train.load import load_config
 from nanotorch.train.schema import Split
 from tests.train.examples import (
@@ -101,7 +108,9 @@ def test_stratified_parts_have_the_classes_of_the_whole() -> None:
 @pytest.mark.parametrize("samples", [1, 7, 100, 569])
 def test_division_is_a_partition(samples: int) -> None:
     strata = np.arange(samples) % 3.0
-    parts = divide(strata, np.arange(samples)[::-1], Split(train=0.6, validation=0.3, test=0.1))
+    parts = split_indices(
+        strata, np.arange(samples)[::-1], Split(train=0.6, validation=0.3, test=0.1)
+    )
     assert sorted(np.concatenate(list(parts.values()))) == list(range(samples))
     for name, fraction in zip(PARTS, (0.6, 0.3, 0.1), strict=True):
         for stratum in range(3):

@@ -25,7 +25,7 @@ from tensorboard.plugins.hparams import (
 
 import nanotorch as torch
 from nanotorch.train import load_config, resume, train
-from nanotorch.train.experiment import TensorBoardEvents, cut_back, sizes
+from nanotorch.train.experiment import TensorBoardEvents, sizes, truncate_events
 from nanotorch.train.run_directory import step_of
 from tests.patience import wait_until
 from tests.tolerances import rounding
@@ -256,7 +256,7 @@ def test_what_came_after_is_cut_off() -> None:
     events.write(2, {"a": 2.0})
     events.close()
     TensorBoardEvents(directory).close()  # another file, of which nothing was known
-    cut_back(directory, before)
+    truncate_events(directory, before)
     assert sizes(directory) == before
     assert [event.step for event in accumulated(directory).Scalars("a")] == [1]
 

@@ -15,16 +15,16 @@ from nanotorch.train.components import FUNCTIONS, REGISTRIES
 from nanotorch.train.config import MOST_PROBLEMS, ConfigError, Place, Scalar, Section
 from nanotorch.train.load import (
     catalogue,
+    catalogue_kinds,
     dump_config,
     field_sentences,
-    kinds,
     load_config,
     parse_yaml,
     run_name,
     schema_text,
     sections_within,
     text_scalar,
-    unknown,
+    unknown_word_text,
 )
 from nanotorch.train.schema import (
     GENERATORS,
@@ -551,7 +551,7 @@ def test_it_begins_with_an_index(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     starts = [line.split()[0] for line in lines[2:] if line[:1].strip()]
-    assert starts == [*kinds(), "--list", "--list"]
+    assert starts == [*catalogue_kinds(), "--list", "--list"]
     words = {word.strip(",") for line in lines for word in line.split()}
     assert words >= {"regression", "train", "Linear", "Adam", "StepLR", "moons", "rosenbrock"}
     for word in ("regression", "train", "minimization", "layers", "Linear"):
@@ -559,7 +559,7 @@ def test_it_begins_with_an_index(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_of_one_kind() -> None:
-    assert set(kinds()) >= {"sections", "layers", "losses", "optimizers", "functions"}
+    assert set(catalogue_kinds()) >= {"sections", "layers", "losses", "optimizers", "functions"}
     text = catalogue("losses")
     assert text.startswith("# losses\n\nMSELoss: ")
     assert "Adam" not in text
@@ -575,8 +575,8 @@ def test_of_one_section() -> None:
 
 def test_what_is_not_known() -> None:
     assert catalogue("Adm") is None
-    assert unknown("Adm") == "--list 'Adm': is not known; did you mean 'Adam'?"
-    assert "there are sections, layers" in unknown("zzzzzz")
+    assert unknown_word_text("Adm") == "--list 'Adm': is not known; did you mean 'Adam'?"
+    assert "there are sections, layers" in unknown_word_text("zzzzzz")
 
 
 def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from nanotorch.train.metrics import (
-    aligned,
+    align_rows,
     class_metrics,
     classification_metrics,
     confusion_matrix,
     duration,
-    fitted,
     least_squares_text,
     metrics_table,
     regression_metrics,
+    wrap_to_screen,
 )
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "metrics.json").read_text("utf-8"))
@@ -87,14 +87,14 @@ def test_what_repeats_the_loss_is_left_out() -> None:
 def test_a_table_fits_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [["name", "kind", "value"], ["a" * 30, "b" * 30, "1"], ["c", "d", "20"]]
     monkeypatch.setenv("COLUMNS", "80")
-    assert aligned(rows).splitlines()[1] == f"{'a' * 30}  {'b' * 30}      1"
+    assert align_rows(rows).splitlines()[1] == f"{'a' * 30}  {'b' * 30}      1"
     monkeypatch.setenv("COLUMNS", "60")  # long cells are shortened
-    wide, *_ = aligned(rows).splitlines()[1:]
+    wide, *_ = align_rows(rows).splitlines()[1:]
     assert len(wide) == 60
     assert wide.split() == ["a" * 12 + "…" + "a" * 12, "b" * 13 + "…" + "b" * 12, "1"]
     monkeypatch.setenv("COLUMNS", "40")  # columns stand below each other
     several = [["n", *map(str, range(100, 130))], ["x", *map(str, range(30))]]
-    blocks = aligned(several).split("\n\n")
+    blocks = align_rows(several).split("\n\n")
     assert all(len(line) <= 40 for block in blocks for line in block.splitlines())
     assert [block.splitlines()[1].split()[0] for block in blocks] == ["x"] * len(blocks)
     shown = [cell for block in blocks for cell in block.splitlines()[1].split()[1:]]
@@ -104,7 +104,7 @@ def test_a_table_fits_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_text_fits_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "20")
     path = "runs/" + "x" * 30
-    assert fitted(f"one two three four five\nsix\nin {path}").splitlines() == [
+    assert wrap_to_screen(f"one two three four five\nsix\nin {path}").splitlines() == [
         "one two three four", "  five", "six", "in", f"  {path}",
     ]  # fmt: skip
 

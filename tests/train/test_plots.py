@@ -19,13 +19,13 @@ from nanotorch.train.plots import (
     confusion,
     figure,
     loss_curves,
-    padded,
+    padded_range,
     residuals,
     roc_curves,
     scale_values,
     series,
-    shown,
     trajectory,
+    visible_points,
     way,
 )
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
@@ -219,7 +219,7 @@ def test_a_single_epoch_stands_between_whole_numbers() -> None:
 
 def test_points_that_ran_away_are_not_shown() -> None:
     points = np.array([[1.0, 1], [0, 0], [1, 0], [1e9, 0], [np.nan, 0]])
-    assert shown(points).tolist() == [True, True, True, False, False]
+    assert visible_points(points).tolist() == [True, True, True, False, False]
 
 
 @pytest.mark.parametrize("slope", [0, 1])
@@ -231,5 +231,5 @@ def test_levels_of_a_flat_function(slope: int) -> None:
 
 
 def test_the_range_of_one_value() -> None:
-    assert padded(np.array([2.0])) == (1.5, 2.5)
-    assert padded(np.array([np.nan])) == (-0.08, 1.08)
+    assert padded_range(np.array([2.0])) == (1.5, 2.5)
+    assert padded_range(np.array([np.nan])) == (-0.08, 1.08)

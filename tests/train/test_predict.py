@@ -239,6 +239,6 @@ def test_a_run_that_goes_on_has_no_weights_yet(capsys: pytest.CaptureFixture[str
 
 
 def test_a_number_has_as_many_digits_as_tell_it_from_others() -> None:
-    assert [predict.cell(v) for v in (np.pi * 1e5, 1 / 3, 2.0, "no")] == [
+    assert [predict.prediction_text(v) for v in (np.pi * 1e5, 1 / 3, 2.0, "no")] == [
         "314159.265", "0.333333333", "2", "no"
     ]  # fmt: skip

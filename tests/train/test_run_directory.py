@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import nanotorch as torch
-from nanotorch.serialization.files import naming, write_atomically
+from nanotorch.serialization.files import naming_file, write_atomically
 from nanotorch.train import resume
 from nanotorch.train.cli import main
 from nanotorch.train.experiment import Recorder
@@ -404,7 +404,7 @@ def test_the_name_of_the_newest_is_not_worth_a_failure() -> None:
 
 def test_errors_name_the_file() -> None:
     message = r"^\[Errno 28\] No space left on device: 'a\.txt'$"
-    with pytest.raises(OSError, match=message), naming(Path("a.txt")):
+    with pytest.raises(OSError, match=message), naming_file(Path("a.txt")):
         full(0)
-    with pytest.raises(OSError, match=r"^a sentence$"), naming(Path("a.txt")):
+    with pytest.raises(OSError, match=r"^a sentence$"), naming_file(Path("a.txt")):
         raise OSError("a sentence")

@@ -10,10 +10,10 @@ import nanotorch as torch
 from nanotorch import nn
 from nanotorch.train import load_config, train
 from nanotorch.train.cli import main
-from nanotorch.train.experiment import proposal
-from nanotorch.train.metrics import scaled
+from nanotorch.train.experiment import propose_rate
+from nanotorch.train.metrics import with_prefix
 from nanotorch.train.run_directory import read_metrics
-from nanotorch.train.step import operations, summary, typical
+from nanotorch.train.step import median_costs, operations, summary
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, result_of, write_example
 
 
@@ -57,7 +57,7 @@ def test_a_model_is_left_as_it_was() -> None:
     ("size", "text"), [(8, "8 B"), (1234, "1.234 kB"), (5e6, "5 MB"), (7e12, "7,000 GB")]
 )
 def test_sizes_as_people_say_them(size: float, text: str) -> None:
-    assert scaled(size, "B") == text
+    assert with_prefix(size, "B") == text
 
 
 class Added(nn.Module):
@@ -156,7 +156,7 @@ def test_the_learning_rate_that_is_proposed_trains(
 
 
 def test_which_rate_is_proposed_and_how_sure_that_is() -> None:
-    text = proposal({1.0: math.inf, 0.1: 0.25, 0.01: 0.3, 1e-3: 0.9}, 1.0, 100)
+    text = propose_rate({1.0: math.inf, 0.1: 0.25, 0.01: 0.3, 1e-3: 0.9}, 1.0, 100)
     assert [line.split(maxsplit=1) for line in text.splitlines()[1:5]] == [
         ["1.0e+00", "runs away"], ["1.0e-01", "0.25"], ["1.0e-02", "0.3"], ["1.0e-03", "0.9"],
     ]  # fmt: skip
@@ -164,10 +164,10 @@ def test_which_rate_is_proposed_and_how_sure_that_is() -> None:
         "the best rate for 100 steps; rates from 1.0e-02 to 1.0e-01 do nearly as well:\n"
         "  optimizer.lr=1.0e-01"
     )
-    assert "comes near: look closer" in proposal({1.0: 0.9, 0.1: 0.1, 0.01: 0.8}, 1.0, 100)
-    assert proposal({1.0: math.inf, 0.1: 1.1}, 1.0, 100).endswith("of which none is proposed")
+    assert "comes near: look closer" in propose_rate({1.0: 0.9, 0.1: 0.1, 0.01: 0.8}, 1.0, 100)
+    assert propose_rate({1.0: math.inf, 0.1: 1.1}, 1.0, 100).endswith("of which none is proposed")
 
 
 def test_one_step_that_was_interrupted_says_nothing() -> None:
     steps = [{"mm": [2, 2 * seconds, 16]} for seconds in (1.0, 90.0, 3.0)]
-    assert typical([*steps, {}]) == {"mm": [2, 6.0, 16]}
+    assert median_costs([*steps, {}]) == {"mm": [2, 6.0, 16]}

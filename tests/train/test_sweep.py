@@ -22,7 +22,7 @@ from nanotorch.train.sweep import (
     combinations,
     differing,
     parse_axis,
-    ranked,
+    rank_outcomes,
     read_outcome,
     rows,
 )
@@ -370,7 +370,7 @@ def test_where_runs_differ_and_what_came_of_them(runs: list[Path], capsys) -> No
     assert lines[0] == "classification of moons: 2 runs"
     assert lines[1].split()[:4] == ["run", "seconds", "seed", "optimizer.lr"]
     assert lines[1].split()[4:6] == ["validation/loss", "accuracy"]
-    best = ranked(outcomes, "validation/loss")[0]
+    best = rank_outcomes(outcomes, "validation/loss")[0]
     assert best.name.endswith(lines[2].split()[0])  # what the names differ in
     assert lines[4:-1] == ["all: finished, 5 steps", f"best validation/loss: x/{best.name}"]
     assert lines[-1] == "  in runs"

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from nanotorch._core.arguments import exported as _exported
+from nanotorch._core.arguments import export as _exported
 from nanotorch.names.lookup import on_demand as _on_demand
 from nanotorch.nn.functional.activation import *
 from nanotorch.nn.functional.loss import *

@@ -7,25 +7,25 @@ import numpy as np
 
 from nanotorch import ops
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import refused
+from nanotorch._core.arguments import wrong_type
 from nanotorch._core.batched import looped, under_vmap
 from nanotorch._core.call_site import warn
 from nanotorch._core.layout import normal_dim
-from nanotorch._core.out import of_one_type
+from nanotorch._core.out import same_dtype_out
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops import activation as kernels
 from nanotorch.ops import matrix
 from nanotorch.ops.arguments import (
-    char_of,
-    need_one_dtype,
-    need_value,
+    check_first_tensors,
+    check_input,
+    check_same_dtype,
+    dtype_char,
     require,
-    tensor_given,
-    tensors_given,
+    require_value,
 )
 from nanotorch.ops.joining import common_shape
 from nanotorch.ops.random import alike, default_generator, each, empty_layout
-from nanotorch.ops.sequences import attention, future, gelu_unit, safe_softmax
+from nanotorch.ops.sequences import attention, causal_mask, gelu_unit, safe_softmax
 
 __all__ = (
     "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "elu_", "embedding", "embedding_bag",
@@ -46,7 +46,7 @@ elu_, hardtanh_, leaky_relu_ = kernels.elu_, kernels.hardtanh_, kernels.leaky_re
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """``max(input, 0)``; with ``inplace``, written into ``input``."""
-    tensor_given("relu", input)
+    check_input("relu", input)
     return input.relu_() if inplace else kernels.relu(input)
 
 
@@ -56,7 +56,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     Reference:
         Maas, Hannun and Ng, Rectifier Nonlinearities Improve Neural Network Acoustic Models, 2013.
     """
-    tensor_given("leaky_relu", input)
+    check_input("leaky_relu", input)
     return (leaky_relu_ if inplace else kernels.leaky_relu)(input, negative_slope)
 
 
@@ -67,7 +67,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
         Clevert, Unterthiner and Hochreiter, Fast and Accurate Deep Network Learning by Exponential
         Linear Units, ICLR 2016.
     """
-    tensor_given("elu", input)
+    check_input("elu", input)
     return (elu_ if inplace else kernels.elu)(input, alpha)
 
 
@@ -82,7 +82,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     Reference:
         Klambauer et al., Self-Normalizing Neural Networks, NeurIPS 2017.
     """
-    tensor_given("selu", input)
+    check_input("selu", input)
     return (elu_ if inplace else kernels.elu)(input, SELU_ALPHA, SELU_SCALE)
 
 
@@ -100,8 +100,8 @@ def gelu(input: Tensor, approximate: str = "none", *, out: Any = None) -> Tensor
         Hendrycks and Gimpel, Gaussian Error Linear Units, 2016.
     """
     if out is not None:
-        return of_one_type("gelu").fill(gelu, out, (input, approximate), {})
-    tensor_given("gelu", input)
+        return same_dtype_out("gelu").fill(gelu, out, (input, approximate), {})
+    check_input("gelu", input)
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
     return gelu_unit(input, approximate)[0]
@@ -109,13 +109,13 @@ def gelu(input: Tensor, approximate: str = "none", *, out: Any = None) -> Tensor
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * sigmoid(input)``, also known as swish."""
-    tensor_given("silu", input)
+    check_input("silu", input)
     return (kernels.silu_ if inplace else kernels.silu)(input)
 
 
 def logsigmoid(input: Tensor, *, out: Any = None) -> Tensor:
     """``log(sigmoid(input))``, without overflow."""
-    tensor_given("log_sigmoid", input)
+    check_input("log_sigmoid", input)
     return kernels.log_sigmoid(input, out=out)
 
 
@@ -123,7 +123,7 @@ def softplus(
     input: Tensor, beta: float = 1.0, threshold: float = 20.0, *, out: Any = None
 ) -> Tensor:
     """``log(1 + exp(beta * input)) / beta``; ``input`` where ``beta * input > threshold``."""
-    tensor_given("softplus", input)
+    check_input("softplus", input)
     return kernels.softplus(input, beta, threshold, out=out)
 
 
@@ -147,7 +147,7 @@ def hardtanh(
     """
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
-    tensor_given("hardtanh", input)
+    check_input("hardtanh", input)
     return (hardtanh_ if inplace else kernels.hardtanh)(input, min_val, max_val)
 
 
@@ -209,7 +209,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     Reference:
         Misra, Mish: A Self Regularized Non-Monotonic Activation Function, BMVC 2020.
     """
-    tensor_given("mish", input)
+    check_input("mish", input)
     return (kernels.mish_ if inplace else kernels.mish)(input)
 
 
@@ -235,7 +235,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     Reference:
         Courbariaux, Bengio and David, BinaryConnect, NeurIPS 2015.
     """
-    tensor_given("hardsigmoid", input)
+    check_input("hardsigmoid", input)
     return (kernels.hardsigmoid_ if inplace else kernels.hardsigmoid)(input)
 
 
@@ -245,7 +245,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     Reference:
         Howard et al., Searching for MobileNetV3, ICCV 2019, section 5.2.
     """
-    tensor_given("hardswish", input)
+    check_input("hardswish", input)
     return (kernels.hardswish_ if inplace else kernels.hardswish)(input)
 
 
@@ -298,15 +298,15 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         2012.
     """
     check_probability(p)
-    tensor_given("dropout", input)
+    check_input("dropout", input)
     if p == 0.0 or not training or not input._array.size:
         return input
-    mask = kept(input, p)
+    mask = dropout_factors(input, p)
     return input.mul_(mask) if inplace else input * mask
 
 
 @under_vmap(alike, random=True)
-def kept(input: Tensor, p: float) -> Tensor:
+def dropout_factors(input: Tensor, p: float) -> Tensor:
     """The factor of each element: 0 or ``1 / (1 - p)``, drawn as PyTorch draws it."""
     array, target = empty_layout(input, None)
     if p == 1.0:
@@ -314,7 +314,7 @@ def kept(input: Tensor, p: float) -> Tensor:
         return wrap(array)
     if array.dtype.kind != "f":
         told = "result type Float can't be cast to the desired output type "
-        raise RuntimeError(told + char_of(array))
+        raise RuntimeError(told + dtype_char(array))
     target[...] = default_generator.bernoulli(1 - p, target.shape, array.dtype)
     target /= array.dtype.type(1 - p)
     return wrap(array)
@@ -330,14 +330,14 @@ def check_probability(p: float) -> None:
 
 
 @under_vmap(each, random=True)
-def of_channels(input: Tensor, p: float) -> Tensor:
+def channel_mask(input: Tensor, p: float) -> Tensor:
     """Ones and zeros for the channels of (N, C, ...), in a shape that broadcasts with it."""
     require(input.ndim >= 2, "Feature dropout requires at least 2 dimensions in the input")
     shape = (*input._array.shape[:2], *(1,) * (input.ndim - 2))
     return wrap(default_generator.bernoulli(1 - p, shape, input._array.dtype))
 
 
-def channels_dropped(
+def drop_channels(
     input: Tensor, p: float, training: bool, inplace: bool, single: bool = False
 ) -> Tensor:
     """`dropout` of whole channels of (N, C, ...), or if ``single`` of (C, ...)."""
@@ -347,7 +347,7 @@ def channels_dropped(
         if p == 1.0:
             mask = wrap(input._array.dtype.type(0))
         else:
-            mask = of_channels(input, p).div_(1 - p)
+            mask = channel_mask(input, p).div_(1 - p)
         input = input.mul_(mask) if inplace else input * mask
     if single:
         input = input.squeeze_(0) if inplace else input.squeeze(0)
@@ -369,7 +369,7 @@ def dropout1d(
     check_probability(p)
     if input.dim() not in (2, 3):
         raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received {input.dim()}D")
-    return channels_dropped(input, p, training, inplace, input.dim() == 2)
+    return drop_channels(input, p, training, inplace, input.dim() == 2)
 
 
 def dropout2d(
@@ -397,7 +397,7 @@ def dropout2d(
             "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout "
             "behavior is desired - input is interpreted as shape (N, C, L). Use dropout1d instead."
         )
-    return channels_dropped(input, p, training, inplace)
+    return drop_channels(input, p, training, inplace)
 
 
 def dropout3d(
@@ -413,7 +413,7 @@ def dropout3d(
     check_probability(p)
     if input.dim() not in (4, 5):
         warn_of_dimensions("dropout3d", input.dim(), "4D or 5D")
-    return channels_dropped(input, p, training, inplace, input.dim() != 5)
+    return drop_channels(input, p, training, inplace, input.dim() != 5)
 
 
 def warn_of_dimensions(name: str, ndim: int, wanted: str) -> None:
@@ -493,10 +493,10 @@ def scaled_dot_product_attention(
     scores = ops.matmul(query * math.copysign(root, factor), key.transpose(-2, -1) * root)
     if is_causal:
         queries, keys = scores._array.shape[-2:]
-        scores = scores + wrap(future(keys, queries, scores._array.dtype).T.copy())
+        scores = scores + wrap(causal_mask(keys, queries, scores._array.dtype).T.copy())
     if attn_mask is not None:
         floats = attn_mask.dtype != dtypes.bool_
-        added = attn_mask if floats else additive(attn_mask.logical_not(), query.dtype)
+        added = attn_mask if floats else additive_mask(attn_mask.logical_not(), query.dtype)
         scores = scores + added
     weights: Tensor = safe_softmax(scores)
     if dropout_p:
@@ -506,9 +506,9 @@ def scaled_dot_product_attention(
 
 def check_attention(query: Any, key: Any, value: Any, mask: Any, scale: Any) -> None:
     """Refuse arguments that do not go together."""
-    tensors_given("scaled_dot_product_attention", query=query, key=key, value=value)
+    check_first_tensors("scaled_dot_product_attention", query=query, key=key, value=value)
     if scale is not None and not isinstance(scale, (int, float)):
-        raise refused(scale, "float", ("scaled_dot_product_attention", "scale", 0))
+        raise wrong_type(scale, "float", ("scaled_dot_product_attention", "scale", 0))
     names = [dtypes.C_NAMES[x.dtype.name] for x in (query, key, value)]
     if len(set(names)) > 1:
         raise RuntimeError(
@@ -529,7 +529,7 @@ def check_attention(query: Any, key: Any, value: Any, mask: Any, scale: Any) -> 
         require(common == scores, told, list(scores), list(common))
 
 
-def additive(left_out: Tensor, dtype: Any) -> Tensor:
+def additive_mask(left_out: Tensor, dtype: Any) -> Tensor:
     """``-inf`` where a mask of bool is True, else zeros."""
     return ops.zeros(left_out.shape, dtype=dtype).masked_fill_(left_out, -math.inf)
 
@@ -564,7 +564,7 @@ def embedding(
     """
     if sparse:
         raise NotImplementedError(DENSE)
-    tensors_given("embedding", weight=weight, indices=input)
+    check_first_tensors("embedding", weight=weight, indices=input)
     padding = -1
     if padding_idx is not None:
         count = weight.size(0)
@@ -607,7 +607,7 @@ def embedding_bag(
             "`embedding_bag(input, weight, ...)`."
         )
         weight, input = input, weight
-    need_value(weight.ndim == 2, "weight has to be 2D, not {}D", weight.ndim)
+    require_value(weight.ndim == 2, "weight has to be 2D, not {}D", weight.ndim)
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
     if mode == "max" and (sparse or scale_grad_by_freq):
@@ -618,18 +618,18 @@ def embedding_bag(
         raise ValueError("per_sample_weights must have the same shape as the input")
     shape = input._array.shape
     if len(shape) == 2:
-        need_value(offsets is None, "if input is 2D, then offsets has to be None")
+        require_value(offsets is None, "if input is 2D, then offsets has to be None")
         require(shape[1], "step must be nonzero")
         starts = np.arange(shape[0]) * shape[1]
     else:
-        need_value(len(shape) == 1, "input has to be a 1D or 2D Tensor, not {}D", len(shape))
+        require_value(len(shape) == 1, "input has to be a 1D or 2D Tensor, not {}D", len(shape))
         if offsets is None or offsets.ndim != 1:
             raise ValueError("offsets has to be a 1D Tensor")
         starts = offsets._array
     factors = None
     if per_sample_weights is not None:
         require(mode == "sum", "per_sample_weights is for mode='sum'", error=NotImplementedError)
-        need_one_dtype(weight, per_sample_weights)
+        check_same_dtype(weight, per_sample_weights)
         factors = per_sample_weights.reshape(-1)
     flat, bags, count, kept = samples_of_bags(
         input._array, starts, include_last_offset, len(weight._array), padding_idx
@@ -690,9 +690,9 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         RuntimeError: for a negative class or one that is too large, or another dtype.
     """
     if not isinstance(tensor, Tensor):
-        raise refused(tensor, "Tensor")
+        raise wrong_type(tensor, "Tensor")
     if isinstance(num_classes, bool) or not isinstance(num_classes, int):
-        raise refused(num_classes, "int", ("one_hot", "num_classes", 2))
+        raise wrong_type(num_classes, "int", ("one_hot", "num_classes", 2))
     is_index = tensor.dtype == dtypes.int64
     require(is_index, "one_hot is only applicable to index tensor of type LongTensor.")
     array: Any = tensor._array

@@ -6,18 +6,18 @@ from typing import Any
 import numpy as np
 
 from nanotorch import ops
-from nanotorch._core.arguments import refused
+from nanotorch._core.arguments import wrong_type
 from nanotorch._core.batched import looped, under_vmap
-from nanotorch._core.call_site import about_operands, tell_operands, warn
+from nanotorch._core.call_site import describe_operands, note_operands, warn
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops import fused as kernels
 from nanotorch.ops.arguments import (
-    constants_given,
-    need_value,
+    check_constants,
+    check_first_tensors,
     require,
-    tensors_given,
-    unsupported,
+    require_value,
+    unsupported_dtype,
 )
 from nanotorch.ops.binary import xlogy
 from nanotorch.ops.elementwise import over_number, plus_number, times_number
@@ -34,7 +34,7 @@ __all__ = (
 # What all losses share: how their elements are reduced, and sizes that must be equal.
 
 
-def present_reduction(reduction: str, size_average: bool | None, reduce: bool | None) -> str:
+def legacy_reduction(reduction: str, size_average: bool | None, reduce: bool | None) -> str:
     """The reduction; `size_average` and `reduce`, PyTorch's former way to ask, win over it."""
     if size_average is None and reduce is None:
         return reduction
@@ -53,32 +53,32 @@ def checked_reduction(
     reduction: str, size_average: bool | None = None, reduce: bool | None = None
 ) -> str:
     """The reduction asked for: "none", "mean" or "sum"."""
-    reduction = present_reduction(reduction, size_average, reduce)
+    reduction = legacy_reduction(reduction, size_average, reduce)
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return reduction
 
 
-def misfit(error: type[Exception], text: str, input: Tensor, target: Tensor) -> Exception:
+def mismatch_error(error: type[Exception], text: str, input: Tensor, target: Tensor) -> Exception:
     """The error for a target that does not fit the input, with where both come from."""
-    return error(text + about_operands({"input": input, "target": target}))
+    return error(text + describe_operands({"input": input, "target": target}))
 
 
-def reduced(values: Tensor, reduction: str) -> Tensor:
+def reduce_loss(values: Tensor, reduction: str) -> Tensor:
     """The elements of a loss, their mean or their sum."""
     if reduction == "none":
         return values
     return values.mean() if reduction == "mean" else values.sum()
 
 
-def uncastable(result: Tensor, out: Tensor) -> RuntimeError:
+def cast_error(result: Tensor, out: Tensor) -> RuntimeError:
     """The error for a result that would have to be written as a lesser kind of numbers."""
     return RuntimeError(
         f"result type {result.dtype.char} can't be cast to the desired output type {out.dtype.char}"
     )
 
 
-def same_sizes(input: Any, target: Any) -> bool:
+def have_same_shape(input: Any, target: Any) -> bool:
     """Whether two tensors have one shape."""
     try:
         return bool(input._array.shape == target._array.shape)
@@ -87,9 +87,9 @@ def same_sizes(input: Any, target: Any) -> bool:
         return bool(other.size() == input.size())  # the error is Python's own, as in PyTorch
 
 
-def matched(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+def match_shapes(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     """Input and target of one shape, broadcast if need be, with PyTorch's warning then."""
-    if same_sizes(input, target):
+    if have_same_shape(input, target):
         return input, target
     warn(
         f"Using a target size ({target.size()}) that is different to the input size "
@@ -99,17 +99,17 @@ def matched(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     try:
         input, target = broadcast_tensors(input, target)
     except RuntimeError as error:
-        raise tell_operands(error, input=input, target=target) from None
+        raise note_operands(error, input=input, target=target) from None
     return input, target
 
 
-def weighted(errors: Tensor, weight: Tensor, input: Tensor, reduction: str) -> Tensor:
+def weight_errors(errors: Tensor, weight: Tensor, input: Tensor, reduction: str) -> Tensor:
     """Errors times weights; their mean is over the weights."""
-    need_value(weight.size() == input.size(), "Weights and input must have the same size.")
+    require_value(weight.size() == input.size(), "Weights and input must have the same size.")
     products = errors * weight
     if reduction == "mean":
         return products.sum() / weight.sum()
-    return reduced(products, reduction)
+    return reduce_loss(products, reduction)
 
 
 # Losses of predictions against targets.
@@ -137,13 +137,13 @@ def mse_loss(
         ValueError: for an unknown ``reduction``, or a weight of another shape.
     """
     given = input
-    input, target = matched(input, target)
+    input, target = match_shapes(input, target)
     reduction = checked_reduction(reduction, size_average, reduce)
     if weight is not None:
         difference = input - target
-        return weighted(difference * difference, weight, given, reduction)
+        return weight_errors(difference * difference, weight, given, reduction)
     if input._array.dtype.kind != "f" and target._array.dtype.kind != "f":
-        raise unsupported("mse_cpu", input._array)
+        raise unsupported_dtype("mse_cpu", input._array)
     return kernels.squared_error(input, target, reduction)
 
 
@@ -153,12 +153,12 @@ def l1_loss(
 ) -> Tensor:  # fmt: skip
     """Absolute errors ``|input - target|``; the arguments are those of `mse_loss`."""
     given = input
-    input, target = matched(input, target)
+    input, target = match_shapes(input, target)
     reduction = checked_reduction(reduction, size_average, reduce)
     errors = ops.abs(input - target)
     if weight is not None:
-        return weighted(errors, weight, given, reduction)
-    return reduced(errors, reduction)
+        return weight_errors(errors, weight, given, reduction)
+    return reduce_loss(errors, reduction)
 
 
 def smooth_l1_loss(
@@ -177,14 +177,14 @@ def smooth_l1_loss(
     Reference:
         Girshick, Fast R-CNN, ICCV 2015, equation 3.
     """
-    input, target = matched(input, target)
+    input, target = match_shapes(input, target)
     reduction = checked_reduction(reduction, size_average, reduce)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
-        return reduced(ops.abs(input - target), reduction)
+        return reduce_loss(ops.abs(input - target), reduction)
     if input._array.dtype.kind != "f" and target._array.dtype.kind != "f":
-        raise unsupported("smooth_l1_cpu", input._array)
+        raise unsupported_dtype("smooth_l1_cpu", input._array)
     return kernels.smooth_l1(input, target, reduction, beta)
 
 
@@ -206,18 +206,18 @@ def huber_loss(
         Huber, Robust Estimation of a Location Parameter, 1964.
     """
     given = input
-    input, target = matched(input, target)
+    input, target = match_shapes(input, target)
     reduction = checked_reduction(reduction)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     if input._array.dtype.kind != "f":
         if target._array.dtype.kind == "f":
-            raise uncastable(target, input)
-        raise unsupported("huber_cpu", input._array)
+            raise cast_error(target, input)
+        raise unsupported_dtype("huber_cpu", input._array)
     target = target.to(input.dtype)
     if weight is not None:
-        products = weighted(kernels.huber(input, target, "none", delta), weight, given, "none")
-        return reduced(products, reduction)
+        products = weight_errors(kernels.huber(input, target, "none", delta), weight, given, "none")
+        return reduce_loss(products, reduction)
     return kernels.huber(input, target, reduction, delta)
 
 
@@ -240,19 +240,19 @@ def binary_cross_entropy(
         RuntimeError: for an ``input`` outside [0, 1], or dtypes that differ.
     """
     reduction = checked_reduction(reduction, size_average, reduce)
-    if not same_sizes(input, target):
+    if not have_same_shape(input, target):
         told = (
             f"Using a target size ({target.size()}) that is different to the input size "
             f"({input.size()}) is deprecated. Please ensure they have the same size."
         )
-        raise misfit(ValueError, told, input, target)
+        raise mismatch_error(ValueError, told, input, target)
     if weight is not None:
         weight = weight.expand(ops.broadcast_shapes(target.shape, weight.shape))
     if input._array.dtype != target._array.dtype:
         raise RuntimeError(f"Found dtype {target.dtype.char} but expected {input.dtype.char}")
     if input._array.dtype.kind != "f":
-        raise unsupported("binary_cross_entropy", input._array)
-    constants_given("binary_cross_entropy", weight=weight)
+        raise unsupported_dtype("binary_cross_entropy", input._array)
+    check_constants("binary_cross_entropy", weight=weight)
     return kernels.bce(input, target, weight, reduction)
 
 
@@ -271,16 +271,16 @@ def binary_cross_entropy_with_logits(
     Raises:
         ValueError: if the shapes differ.
     """
-    if not same_sizes(input, target):
+    if not have_same_shape(input, target):
         told = f"Target size ({target.size()}) must be the same as input size ({input.size()})"
-        raise misfit(ValueError, told, input, target)
+        raise mismatch_error(ValueError, told, input, target)
     reduction = checked_reduction(reduction, size_average, reduce)
     if input._array.dtype.kind != "f":
-        raise unsupported("log_sigmoid_cpu", input._array)
+        raise unsupported_dtype("log_sigmoid_cpu", input._array)
     kind = target.dtype
     if input._array.dtype != target._array.dtype:
         if not kind.is_floating_point:
-            raise uncastable(input, target)
+            raise cast_error(input, target)
         if kind.itemsize < input.dtype.itemsize:
             input = input.to(kind)
     if weight is not None:
@@ -290,7 +290,7 @@ def binary_cross_entropy_with_logits(
             pos_weight = pos_weight.to(kind)
         pos_weight = pos_weight.expand(common_shape(tuple(pos_weight.shape), tuple(input.shape)))
     if weight is not None or pos_weight is not None:
-        constants_given("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
+        check_constants("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
     return kernels.bce_with_logits(input, target, weight, pos_weight, reduction)
 
 
@@ -324,41 +324,43 @@ def nll_loss(
         if input.ndim != 4:
             input = input.reshape((*input.shape[:2], 1, -1))
             target = target.reshape((shape[0], 1, -1))
-        constants_given("nll_loss2d_forward", weight=weight)
+        check_constants("nll_loss2d_forward", weight=weight)
         loss = kernels.picture_nll(input, target, weight, reduction, ignore_index)
         return loss.reshape(shape) if reduction == "none" and loss.ndim != len(shape) else loss
     if input.ndim == 1:
         input, target = input.unsqueeze(0), target.reshape(1)
         reduction = "sum" if reduction == "none" else reduction
     if weight is not None:
-        constants_given("nll_loss_forward", weight=weight)
+        check_constants("nll_loss_forward", weight=weight)
     return kernels.nll(input, target, weight, reduction, ignore_index)
 
 
 def check_shapes(input: Any, target: Any, weight: Tensor | None) -> None:
     """Refuse scores, class numbers and weights that do not fit together."""
     if not (isinstance(input, Tensor) and isinstance(target, Tensor)):
-        tensors_given("nll_loss_nd", input=input, target=target)
+        check_first_tensors("nll_loss_nd", input=input, target=target)
     scores, classes = input._array.shape, target._array.shape
     if not scores:
         raise ValueError("Expected 1 or more dimensions (got 0)")
     samples = classes[0] if classes else 0
     if len(scores) > 1 and scores[0] != samples:
         told = f"Expected input batch_size ({scores[0]}) to match target batch_size ({samples})."
-        raise misfit(ValueError, told, input, target)
+        raise mismatch_error(ValueError, told, input, target)
     if len(scores) < 3 and len(classes) > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     wrong = len(scores) > 2 and classes[1:] != scores[2:]
     if len(scores) == 4 or not wrong:  # PyTorch takes other classes of places for pictures
-        kernels.check_kind(target._array)
+        kernels.check_classes(target._array)
     if len(scores) == 1 and classes:
         told = "For 1D input, 1D target must have size 1, but got target size: {}"
-        need_value(samples == 1, told, samples)
+        require_value(samples == 1, told, samples)
     if wrong:
         told = f"Expected target size {[scores[0], *scores[2:]]}, got {list(classes)}"
-        raise misfit(RuntimeError, told, input, target)
+        raise mismatch_error(RuntimeError, told, input, target)
     if input._array.dtype.kind != "f":
-        raise unsupported(f"nll_loss{'2d_forward' * (len(scores) > 2)}_out_frame", input._array)
+        raise unsupported_dtype(
+            f"nll_loss{'2d_forward' * (len(scores) > 2)}_out_frame", input._array
+        )
     check_weights(weight, scores[0] if len(scores) == 1 else scores[1])
     if weight is not None and weight._array.dtype != input._array.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.char} but found {weight.dtype.char}")
@@ -369,7 +371,7 @@ def check_shapes(input: Any, target: Any, weight: Tensor | None) -> None:
 def check_weights(weight: Tensor | None, classes: int, prefix: str = "") -> None:
     """Refuse weights that are not one per class."""
     if weight is not None and not isinstance(weight, Tensor):
-        raise refused(weight, "Tensor", ("cross_entropy_loss", "weight", 3))
+        raise wrong_type(weight, "Tensor", ("cross_entropy_loss", "weight", 3))
     if weight is not None and weight._array.shape != (classes,):
         raise RuntimeError(
             f"{prefix}weight tensor should be defined either for all {classes} classes or no "
@@ -405,11 +407,11 @@ def cross_entropy(
         section 7 (label smoothing).
     """
     reduction = checked_reduction(reduction, size_average, reduce)
-    tensors_given("cross_entropy_loss", input=input, target=target)
+    check_first_tensors("cross_entropy_loss", input=input, target=target)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     if weight is None and not label_smoothing:
-        places = kernels.plain_classes(input, target, ignore_index)
+        places = kernels.fusable_classes(input, target, ignore_index)
         if places is not None:
             return kernels.class_cross_entropy(input, target, places, reduction, ignore_index)[0]
     dim = 0 if input.ndim == 1 else 1
@@ -423,7 +425,7 @@ def cross_entropy(
             target = target * (1 - label_smoothing) + label_smoothing / (classes or 1)
         products = ops.log_softmax(input, dim) * target
         if weight is not None:
-            products = products * per_class(weight, input.ndim)
+            products = products * broadcast_class_weights(weight, input.ndim)
         if reduction == "none":
             return -products.sum(dim)
         total, samples = -products.sum(), input.numel() // (classes or 1)
@@ -434,7 +436,7 @@ def cross_entropy(
         return loss
     # The part that asks for all classes alike.
     ignored = wrap(target._array == ignore_index)
-    values = logs if weight is None else logs * per_class(weight, logs.ndim)
+    values = logs if weight is None else logs * broadcast_class_weights(weight, logs.ndim)
     even: Tensor = ops.masked_fill(-values.sum(dim), ignored, 0.0)
     if reduction == "mean":
         counts = ~ignored._array
@@ -443,12 +445,12 @@ def cross_entropy(
         total = np.asarray(np.add.reduce(counts, None, dtype=np.float64))
         even = even.sum() / wrap(total).to(even.dtype)
     else:
-        even = reduced(even, reduction)
+        even = reduce_loss(even, reduction)
     share = label_smoothing / logs.size(dim)
     return times_number(loss, 1 - label_smoothing) + times_number(even, share)
 
 
-def per_class(weight: Tensor, ndim: int) -> Tensor:
+def broadcast_class_weights(weight: Tensor, ndim: int) -> Tensor:
     """Weights (C,) in a shape that broadcasts with scores (N, C, ...)."""
     return weight if ndim == 1 else weight.reshape((1, -1) + (1,) * (ndim - 2))
 
@@ -485,7 +487,7 @@ def kl_div(
             "definition.'mean' will be changed to behave the same as 'batchmean' in the next major "
             "release."
         )
-    tensors_given("kl_div", input=input, target=target)
+    check_first_tensors("kl_div", input=input, target=target)
     if not (input.is_floating_point() and target.is_floating_point()):
         raise RuntimeError("kl_div: Integral inputs not supported.")
     how = checked_reduction("sum" if reduction == "batchmean" else reduction)
@@ -493,7 +495,7 @@ def kl_div(
         values = ops.exp(target) * (target - input)
     else:
         values = xlogy(target, target) - target * input
-    loss = reduced(values, how)
+    loss = reduce_loss(values, how)
     return loss / input.size(0) if reduction == "batchmean" and input.dim() else loss
 
 
@@ -514,7 +516,7 @@ def poisson_nll_loss(
         ValueError: for an unknown ``reduction``.
     """
     reduction = checked_reduction(reduction, size_average, reduce)
-    tensors_given("poisson_nll_loss", input=input, target=target)
+    check_first_tensors("poisson_nll_loss", input=input, target=target)
     if log_input:
         loss = ops.exp(input) - target * input
     else:
@@ -522,7 +524,7 @@ def poisson_nll_loss(
     if full:
         factorial = target * ops.log(target) - target + 0.5 * ops.log(2 * math.pi * target)
         loss = loss + factorial.masked_fill(target <= 1, 0)
-    return reduced(loss, reduction)
+    return reduce_loss(loss, reduction)
 
 
 @under_vmap(looped)
@@ -547,12 +549,12 @@ def gaussian_nll_loss(
     """
     if not isinstance(var, Tensor):
         var = ops.full_like(input, var)
-    need_value(not (var._array < 0).any(), "var has negative entry/entries")
+    require_value(not (var._array < 0).any(), "var has negative entry/entries")
     if var.size() != input.size() and var.size() == input.size()[:-1]:
         var = var.unsqueeze(-1)
     pairs = zip(var.shape, input.shape, strict=False)
     fits = var.dim() == input.dim() and sum(n for n, m in pairs if n != m) <= 1
-    need_value(fits, "var is of incorrect size")
+    require_value(fits, "var is of incorrect size")
     checked_reduction(reduction)
     var = var.clone()
     with no_grad():
@@ -560,7 +562,7 @@ def gaussian_nll_loss(
     loss = 0.5 * (ops.log(var) + (input - target) ** 2 / var)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)
-    return reduced(loss, reduction)
+    return reduce_loss(loss, reduction)
 
 
 # Losses of how things lie to each other: pairs, triplets, angles.
@@ -580,11 +582,11 @@ def hinge_embedding_loss(
         ValueError: for an unknown ``reduction``.
     """
     reduction = checked_reduction(reduction, size_average, reduce)
-    tensors_given("hinge_embedding_loss", input=input, target=target)
+    check_first_tensors("hinge_embedding_loss", input=input, target=target)
     zeros = ops.zeros_like(input)
     apart = ops.where(target.ne(1), ops.clamp_min(margin - input, 0.0), zeros)
     near = ops.where(target.ne(-1), input, zeros)
-    return reduced(apart + near, reduction)
+    return reduce_loss(apart + near, reduction)
 
 
 def cosine_embedding_loss(
@@ -604,7 +606,7 @@ def cosine_embedding_loss(
         ValueError: for an unknown ``reduction``.
     """
     reduction = checked_reduction(reduction, size_average, reduce)
-    tensors_given("cosine_embedding_loss", input1=input1, input2=input2, target=target)
+    check_first_tensors("cosine_embedding_loss", input1=input1, input2=input2, target=target)
     dim = target.dim()
     require(dim <= 1, "0D or 1D target tensor expected, multi-target not supported")
     fits = input1.dim() == input2.dim() == dim + 1
@@ -616,7 +618,7 @@ def cosine_embedding_loss(
     zeros = ops.zeros_like(cosine)
     near = ops.where(target.eq(1), 1 - cosine, zeros)
     apart = ops.where(target.eq(-1), ops.clamp_min(cosine - margin, 0.0), zeros)
-    return reduced(near + apart, reduction)
+    return reduce_loss(near + apart, reduction)
 
 
 def margin_ranking_loss(
@@ -633,12 +635,12 @@ def margin_ranking_loss(
         ValueError: for an unknown ``reduction``.
     """
     reduction = checked_reduction(reduction, size_average, reduce)
-    tensors_given("margin_ranking_loss", input1=input1, input2=input2, target=target)
+    check_first_tensors("margin_ranking_loss", input1=input1, input2=input2, target=target)
     alike = input1.dim() == input2.dim() == target.dim()
     require(alike, "margin_ranking_loss: inputs and target should have same dimension")
     values = -target * (input1 - input2)
     values = plus_number(values, margin) if values.is_floating_point() else values + float(margin)
-    return reduced(ops.clamp_min(values, 0.0), reduction)
+    return reduce_loss(ops.clamp_min(values, 0.0), reduction)
 
 
 def triplet_margin_loss(
@@ -667,7 +669,7 @@ def triplet_margin_loss(
         BMVC 2016.
     """
     reduction = checked_reduction(reduction, size_average, reduce)
-    tensors_given("triplet_margin_loss", anchor=anchor, positive=positive, negative=negative)
+    check_first_tensors("triplet_margin_loss", anchor=anchor, positive=positive, negative=negative)
     check_margin(margin)
     a, p_, n = anchor.ndim, positive.ndim, negative.ndim
     require(a == p_ == n, "anchor ({}D), positive ({}D) and negative ({}D) must be alike", a, p_, n)
@@ -675,9 +677,9 @@ def triplet_margin_loss(
     far = pairwise_distance(anchor, negative, p, eps)
     if swap:
         far = ops.minimum(far, pairwise_distance(positive, negative, p, eps))
-    return reduced(ops.clamp_min(plus_number(near, margin) - far, 0.0), reduction)
+    return reduce_loss(ops.clamp_min(plus_number(near, margin) - far, 0.0), reduction)
 
 
 def check_margin(margin: float) -> None:
     """Refuse margins that are not positive."""
-    need_value(margin > 0, "margin must be greater than 0, got {}", margin)
+    require_value(margin > 0, "margin must be greater than 0, got {}", margin)

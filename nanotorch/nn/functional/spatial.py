@@ -8,10 +8,17 @@ from typing import Any
 import numpy as np
 
 from nanotorch import ops
-from nanotorch._core.arguments import as_int, as_ints, refused, within_memory
-from nanotorch._core.batched import Batch, Batched, batched, separately, under_vmap, whole_of
-from nanotorch._core.bfloat16 import wide
-from nanotorch._core.call_site import warn, wrote
+from nanotorch._core.arguments import as_int, as_ints, with_memory_errors, wrong_type
+from nanotorch._core.batched import (
+    Batch,
+    Batched,
+    batch_tensor,
+    make_sample,
+    separately,
+    under_vmap,
+)
+from nanotorch._core.bfloat16 import widen
+from nanotorch._core.call_site import count_write, warn
 from nanotorch._core.dtypes import BFLOAT16
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import widened
@@ -22,14 +29,14 @@ from nanotorch.ops import fused
 from nanotorch.ops import resampling as kernels
 from nanotorch.ops.arguments import (
     as_number,
-    constants_given,
-    need_kind,
-    need_one_dtype,
-    need_value,
+    check_constants,
+    check_first_tensors,
+    check_input,
+    check_kind,
+    check_same_dtype,
     require,
-    tensor_given,
-    tensors_given,
-    unsupported,
+    require_value,
+    unsupported_dtype,
 )
 from nanotorch.ops.convolution import (
     col2im,
@@ -41,10 +48,10 @@ from nanotorch.ops.convolution import (
     conv_transpose2d,
     conv_transpose3d,
     im2col,
-    pad_as,
+    output_sizes,
+    pad_by_mode,
     pixel_shuffle,
     pixel_unshuffle,
-    positions,
 )
 from nanotorch.ops.elementwise import plus_number
 from nanotorch.ops.reduction import Dims
@@ -87,9 +94,9 @@ def pad(
             than there are elements.
         NotImplementedError: for another mode, or another count of dimensions than it takes.
     """
-    tensor_given("pad", input)
+    check_input("pad", input)
     if not isinstance(pad, (tuple, list)):
-        raise refused(pad, "tuple of ints", ("pad", "pad", 2))
+        raise wrong_type(pad, "tuple of ints", ("pad", "pad", 2))
     numbers = as_ints(pad, ("pad", "pad", 2))
     fits = not len(numbers) % 2 and len(numbers) <= 2 * input._array.ndim
     require(fits, "pad(): {} numbers for {} dimensions", len(numbers), input._array.ndim)
@@ -97,7 +104,7 @@ def pad(
         number = 0 if value is None else as_number(value, ("pad", "value", 4), "float")
         return constant_pad_nd(input, numbers, float(number))
     require(not value, 'Padding mode "{}" doesn\'t take in value argument', mode)
-    return pad_as(input, numbers, mode)
+    return pad_by_mode(input, numbers, mode)
 
 
 # Windows as columns and back; channels exchanged with space.
@@ -142,7 +149,7 @@ def unfold(
     Raises:
         RuntimeError: for numbers out of range, and if there are no windows.
     """
-    tensor_given("im2col", input)
+    check_input("im2col", input)
     size, between, around, step = pairs(
         kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride
     )
@@ -154,7 +161,7 @@ def unfold(
     )
     require(len(shape) < 5 and 0 not in shape[-3:], told, list(shape))
     spatial = tuple([n + 2 * p for n, p in zip(shape[-2:], around, strict=True)])
-    out = positions(spatial, size, step, between)
+    out = output_sizes(spatial, size, step, between)
     require(min(out) > 0, "no window of size {} fits into an input of size {}", size, shape[-2:])
     return im2col(input, size, step, around, between)
 
@@ -175,7 +182,7 @@ def fold(
     Raises:
         RuntimeError: for numbers out of range, and sizes that do not fit.
     """
-    tensor_given("col2im", input)
+    check_input("col2im", input)
     wanted = pair("output_size", output_size)
     size, between, around, step = pairs(
         kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride
@@ -184,7 +191,7 @@ def fold(
     fits = len(shape) in (2, 3) and 0 not in shape[-2:] and not shape[-2] % (size[0] * size[1])
     require(fits, "Expected columns (N, C * {} * {}, windows), but got: {}", *size, list(shape))
     spatial = tuple([n + 2 * p for n, p in zip(wanted, around, strict=True)])
-    rows, columns = positions(spatial, size, step, between)
+    rows, columns = output_sizes(spatial, size, step, between)
     fits = rows * columns == shape[-1] and min(rows, columns) > 0
     require(fits, "fold(): {} columns for {} * {} windows", shape[-1], rows, columns)
     return col2im(input, wanted, size, step, around, between)
@@ -205,9 +212,9 @@ def max_pool1d(
     Raises:
         NotImplementedError: for integers, if they are not asked for with indices; see there.
     """
-    tensor_given("max_pool1d", input)
+    check_input("max_pool1d", input)
     if input._array.dtype.kind != "f" and not return_indices:
-        raise unsupported("max_pool1d_impl", input._array)
+        raise unsupported_dtype("max_pool1d_impl", input._array)
     numbers = kernel_size, stride, padding, dilation
     return kernels.max_pool("max_pool1d", input, *numbers, ceil_mode, return_indices)
 
@@ -286,7 +293,7 @@ def sizes(value: Number, dims: int) -> tuple[int, ...]:
 
 def adaptive(name: str, input: Tensor, output_size: Any) -> Any:
     """The means or greatest elements of parts; None stands for the size of the input."""
-    tensor_given(name, input)
+    check_input(name, input)
     require(output_size is not None, "object of type 'NoneType' has no len()", error=TypeError)
     dims, mean = int(name[-2]), "avg" in name
     given = (as_int(output_size),) * dims if isinstance(output_size, int) else tuple(output_size)
@@ -338,7 +345,7 @@ Scales = float | Sequence[float] | None
 AREA = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)
 
 
-@within_memory
+@with_memory_errors
 def interpolate(
     input: Tensor, size: Sizes = None, scale_factor: Scales = None, mode: str = "nearest",
     align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
@@ -401,20 +408,20 @@ def interpolate(
     told = "Input and output sizes should be greater than 0, but got {} and {}"
     require(0 not in shape[1:] and min(out) > 0, told, shape, out)
     if kind.kind != "f" and not (kind == np.uint8 and mode in NEAREST_OF):
-        raise unsupported(f"upsample_{mode}{dims}d", input._array)
+        raise unsupported_dtype(f"upsample_{mode}{dims}d", input._array)
     numbers = list(zip(shape[2:], out, scales, strict=True))
     corners = bool(align_corners)
     if mode in NEAREST_OF:
         operation: Any = NEAREST_OF[mode][dims - 1]
-        maps: list[Any] = [kernels.nearest(*each, mode == "nearest-exact") for each in numbers]
+        maps: list[Any] = [kernels.nearest_taps(*each, mode == "nearest-exact") for each in numbers]
     elif antialias:
-        need_kind("compute_index_ranges_weights", input._array, kinds="biuf", half=False)
+        check_kind("compute_index_ranges_weights", input._array, kinds="biuf", half=False)
         operation = ANTIALIASED[mode]
-        maps = [kernels.blended(*each, corners, mode == "bicubic", None) for each in numbers]
+        maps = [kernels.blend_taps(*each, corners, mode == "bicubic", None) for each in numbers]
     else:
         operation = SMOOTH[mode][1]
         kind = np.dtype(np.float64 if input._array.dtype == np.float64 else np.float32)
-        maps = [kernels.blended(*each, corners, mode == "bicubic", kind) for each in numbers]
+        maps = [kernels.blend_taps(*each, corners, mode == "bicubic", kind) for each in numbers]
     return operation(input, tuple(maps))
 
 
@@ -476,7 +483,7 @@ def grid_sample(
             raise ValueError(f"expected {name} to be one of {list(known)}, but got: '{value}'")
     if align_corners is None:
         warn(CHANGED)
-    tensors_given("grid_sampler", input=input, grid=grid)
+    check_first_tensors("grid_sampler", input=input, grid=grid)
     shape, places = input._array.shape, grid._array.shape
     dims = len(shape) - 2
     fits = dims in (2, 3) and len(places) == dims + 2 and places[-1] == dims
@@ -514,7 +521,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         raise ValueError(f"Expected matrices of shape Nx{dims}x{dims + 1}. Got {theta.shape}.")
     if align_corners is None:
         warn(CHANGED)
-    need_value(min(out) > 0, "Expected non-zero, positive output size. Got {}", out)
+    require_value(min(out) > 0, "Expected non-zero, positive output size. Got {}", out)
     return affine_grid_generator(theta, out, bool(align_corners))
 
 
@@ -527,7 +534,7 @@ NOT_BATCHED = (
 )
 
 
-def joined(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
+def normalize_batched(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
     """A normalization of all samples at once.
 
     They join the first dimension; those of `batch_norm` the channels, each with running values of
@@ -539,7 +546,7 @@ def joined(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
     channels = "training" in given
     updates = given.get("training", given.get("use_input_stats"))
     if channels and updates:
-        refuse_single(given["input"].shape)
+        check_several_values(given["input"].shape)
     running = {
         name: given[name] for name in ("running_mean", "running_var") if given.get(name) is not None
     }
@@ -547,16 +554,16 @@ def joined(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
         raise RuntimeError(NOT_BATCHED)
     if running and not channels:
         return separately(function, batch, args, kwargs)
-    given |= {name: whole_of(value, batch).reshape(-1) for name, value in running.items()}
+    given |= {name: batch_tensor(value, batch).reshape(-1) for name, value in running.items()}
     apart = channels or any(isinstance(value, Batched) for value in affine.values())
     if apart:
         given |= dict.fromkeys(affine)
-    input = whole_of(given["input"], batch)
+    input = batch_tensor(given["input"], batch)
     if channels:
         input = input.movedim(0, 1)
     given["input"] = input.flatten(int(channels), 1 + channels)
     out: Any = function(*bound.args, **bound.kwargs).reshape(input.shape)
-    out = batched(out.movedim(1, 0) if channels else out, batch)
+    out = make_sample(out.movedim(1, 0) if channels else out, batch)
     for name, value in affine.items() if apart else ():
         if value is not None:
             value = value.view((-1,) + (1,) * (out.ndim - 2))
@@ -564,7 +571,7 @@ def joined(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
     return out
 
 
-def refuse_single(shape: Sequence[int]) -> None:
+def check_several_values(shape: Sequence[int]) -> None:
     """Refuse (N, C, ...) with one value for each channel, which has no variance."""
     if shape[0] * math.prod(shape[2:]) == 1:
         told = "Expected more than 1 value per channel when training, got input size "
@@ -574,7 +581,7 @@ def refuse_single(shape: Sequence[int]) -> None:
 MIXED = "mixed dtype (CPU): "
 
 
-@under_vmap(joined)
+@under_vmap(normalize_batched)
 def batch_norm(
     input: Tensor, running_mean: Tensor | None, running_var: Tensor | None,
     weight: Tensor | None = None, bias: Tensor | None = None, training: bool = False,
@@ -603,23 +610,23 @@ def batch_norm(
         Internal Covariate Shift, ICML 2015, algorithms 1 and 2.
     """
     if training:
-        refuse_single(input.shape)
+        check_several_values(input.shape)
     if eps < 0.0 or (training and eps == 0.0):
         what = "positive during training" if training else "non-negative"
         raise ValueError(f"batch_norm eps must be {what}, but got {eps}")
     normal_dim(1, input._array.ndim)  # the error for fewer is an index's, as in PyTorch
-    return normalized_channels(
+    return normalize_channels(
         input, running_mean, running_var, weight, bias, training, momentum, eps
     )
 
 
-def normalized_channels(
+def normalize_channels(
     input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None,
     bias: Tensor | None, training: bool, momentum: float, eps: float,
 ) -> Tensor:  # fmt: skip
     """`batch_norm` of an input with channels."""
     if not input._array.size:
-        return of_nothing(input, weight, bias)
+        return normalize_empty(input, weight, bias)
     shape = input._array.shape
     given = {
         "running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias,
@@ -632,12 +639,12 @@ def normalized_channels(
             told = f"{name} should contain {shape[1]} elements not {tensor._array.size}"
             raise RuntimeError(told)
     if input._array.dtype.kind != "f":
-        raise unsupported("batch_norm", input._array)
-    check_mixed(input, weight, bias, running_mean, running_var)
-    constants_given("native_batch_norm", running_mean=running_mean, running_var=running_var)
-    plan = fused.channels(shape, weight is not None or bias is not None)
+        raise unsupported_dtype("batch_norm", input._array)
+    check_mixed_dtype(input, weight, bias, running_mean, running_var)
+    check_constants("native_batch_norm", running_mean=running_mean, running_var=running_var)
+    plan = fused.channel_plan(shape, weight is not None or bias is not None)
     if training:
-        kept = fused.Kept()
+        kept = fused.Moments()
         variance = fused.moments(input._array, plan, kept)
         kept.scale = fused.reciprocal_root(variance, eps)
         count = input._array.size // plan.shape[1]
@@ -647,24 +654,24 @@ def normalized_channels(
                 array, number = running._array, running._array.dtype.type
                 array *= number(1 - momentum)
                 array += (new * number(momentum)).reshape(array.shape)
-                wrote(running._cell, "batch_norm")
+                count_write(running._cell, "batch_norm")
     else:
         assert running_mean is not None
         assert running_var is not None
-        mean, variance = wide(list(widened(running_mean._array, running_var._array)))
+        mean, variance = widen(list(widened(running_mean._array, running_var._array)))
         scale = fused.reciprocal_root(variance, eps).reshape(plan.weight)
         # A copy: the next batch in training moves the running values.
-        kept = fused.Kept(mean.reshape(plan.weight).copy(), scale, fixed=True)
+        kept = fused.Moments(mean.reshape(plan.weight).copy(), scale, fixed=True)
     return fused.normalize_batch(input, weight, bias, plan, eps, kept)
 
 
-def of_nothing(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+def normalize_empty(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
     """An input without elements, normalized; its gradients for weight and bias are zeros."""
     out = input.clone() if weight is None else input * weight[0]
     return out if bias is None else out + bias[0]
 
 
-def check_mixed(input: Tensor, *parameters: Tensor | None) -> None:
+def check_mixed_dtype(input: Tensor, *parameters: Tensor | None) -> None:
     """Refuse parameters of another dtype than the input's, but those in single for half."""
     kind = input._array.dtype
     kinds = {p._array.dtype for p in parameters if p is not None}
@@ -676,7 +683,7 @@ def check_mixed(input: Tensor, *parameters: Tensor | None) -> None:
         raise RuntimeError(MIXED + "all inputs must share same datatype.")
 
 
-@under_vmap(joined)
+@under_vmap(normalize_batched)
 def instance_norm(
     input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
     weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True,
@@ -712,17 +719,17 @@ def instance_norm(
     given = (running_mean, running_var, weight, bias)
     repeated: Any = [None if t is None else t.repeat(n) for t in given]
     if not input._array.size:
-        return of_nothing(input, weight, bias)
+        return normalize_empty(input, weight, bias)
     rows = input.contiguous().view((1, n * c, *shape[2:]))
     mean, var, w, b = repeated
-    out = normalized_channels(rows, mean, var, w, b, use_input_stats, momentum, eps)
+    out = normalize_channels(rows, mean, var, w, b, use_input_stats, momentum, eps)
     for running, moved in zip(given[:2], repeated, strict=False):
         if use_input_stats and running is not None:
             running.detach().copy_(moved.view((n, c)).mean(0))
     return out.view(shape)
 
 
-@under_vmap(joined)
+@under_vmap(normalize_batched)
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
     eps: float = 1e-5,
@@ -747,16 +754,16 @@ def group_norm(
     if input.dim() < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor, not {input.dim()}")
     shape = input._array.shape
-    refuse_single([shape[0] * shape[1] // num_groups, num_groups, *shape[2:]])
+    check_several_values([shape[0] * shape[1] // num_groups, num_groups, *shape[2:]])
     fits = num_groups > 0 and shape[1] and not shape[1] % num_groups
     require(fits, "group_norm(): {} channels are not divisible by {}", shape[1], num_groups)
     check_affine("group_norm", shape[1:2], weight, bias)
-    check_mixed(input, weight if weight is not None else bias)
+    check_mixed_dtype(input, weight if weight is not None else bias)
     if weight is not None and bias is not None:
-        need_one_dtype(weight, bias)
+        check_same_dtype(weight, bias)
     require(math.prod(shape[2:]), "Expected HxW to be greater than 0, got 0")
-    plan = fused.groups(shape, num_groups, weight is not None or bias is not None)
-    return fused.normalize_groups(input, weight, bias, plan, eps, fused.Kept())
+    plan = fused.group_plan(shape, num_groups, weight is not None or bias is not None)
+    return fused.normalize_groups(input, weight, bias, plan, eps, fused.Moments())
 
 
 def layer_norm(
@@ -777,12 +784,12 @@ def layer_norm(
     Reference:
         Ba, Kiros and Hinton, Layer Normalization, 2016.
     """
-    tensor_given("layer_norm", input)
-    check_mixed(input, weight, bias)
+    check_input("layer_norm", input)
+    check_mixed_dtype(input, weight, bias)
     shape = checked_shape("layer_norm", input, normalized_shape, weight, bias)
     affine = weight is not None or bias is not None
-    plan = fused.last_dimensions(input._array.shape, shape, affine)
-    return fused.normalize_last(input, weight, bias, plan, eps, fused.Kept())
+    plan = fused.layer_plan(input._array.shape, shape, affine)
+    return fused.normalize_last(input, weight, bias, plan, eps, fused.Moments())
 
 
 def rms_norm(
@@ -804,9 +811,9 @@ def rms_norm(
     Reference:
         Zhang and Sennrich, Root Mean Square Layer Normalization, NeurIPS 2019.
     """
-    tensor_given("rms_norm", input)
+    check_input("rms_norm", input)
     shape = checked_shape("rms_norm", input, normalized_shape, weight, None)
-    need_kind("rms_norm", input._array)
+    check_kind("rms_norm", input._array)
     x: Any = input.float() if input._array.itemsize == 2 else input
     if eps is None:
         eps = float(np.finfo(x._array.dtype).eps)
@@ -830,7 +837,7 @@ def checked_shape(
 ) -> tuple[int, ...]:
     """The shape to be normalized, if everything fits it."""
     if not isinstance(normalized_shape, (tuple, list)):
-        raise refused(normalized_shape, "tuple of ints", (name, "normalized_shape", 2))
+        raise wrong_type(normalized_shape, "tuple of ints", (name, "normalized_shape", 2))
     shape = tuple(normalized_shape)
     if not shape:
         raise RuntimeError("Expected normalized_shape to be at least 1-dimensional")
@@ -886,7 +893,9 @@ def local_response_norm(
         Krizhevsky, Sutskever and Hinton, ImageNet Classification with Deep Convolutional Neural
         Networks, NeurIPS 2012, section 3.3.
     """
-    need_value(input.dim() >= 3, "Expected an input of 3 dimensions or more, not {}", input.dim())
+    require_value(
+        input.dim() >= 3, "Expected an input of 3 dimensions or more, not {}", input.dim()
+    )
     if not input.numel():
         return input
     squares = fused.mean_of_neighbours(input.mul(input), size, size // 2)

@@ -8,18 +8,18 @@ import numpy as np
 
 from nanotorch import distributed as dist
 from nanotorch import ops
-from nanotorch._core.batched import leaves
+from nanotorch._core.batched import flat_args
 from nanotorch._core.grad_mode import is_grad_enabled, no_grad
 from nanotorch._core.graph import AccumulateGrad
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.autograd.function import Function
-from nanotorch.autograd.graph import behind
+from nanotorch.autograd.graph import reachable_nodes
 from nanotorch.distributed.collectives import compare, description, shared_sum
 from nanotorch.distributed.group import Array, ProcessGroup, Work, member_of
 from nanotorch.names.lookup import missing_attribute, on_demand, stand_in
 from nanotorch.nn.module import Module
 from nanotorch.nn.normalization import _BatchNorm, _InstanceNorm
-from nanotorch.ops.arguments import need_value, require
+from nanotorch.ops.arguments import require, require_value
 
 if not TYPE_CHECKING:  # errors about other names tell why
     __getattr__, __dir__ = on_demand("nanotorch.nn.parallel")
@@ -195,8 +195,8 @@ class DistributedDataParallel(Module):
         if self._expecting:
             self._launched, self._unused = 0, set()
             if self.find_unused_parameters:
-                tensors = [value for value in leaves([out]) if isinstance(value, Tensor)]
-                behind_them = behind(t.grad_fn for t in tensors)
+                tensors = [value for value in flat_args([out]) if isinstance(value, Tensor)]
+                behind_them = reachable_nodes(t.grad_fn for t in tensors)
                 used = {id(n.variable) for n in behind_them if isinstance(n, AccumulateGrad)}
                 self._unused = {n for n, b in self._of.items() if id(b.params[n]) not in used}
             for bucket in self._buckets:
@@ -317,7 +317,7 @@ class SyncBatchNorm(_BatchNorm):
         self.process_group = process_group
 
     def _check_input_dim(self, input: Tensor) -> None:
-        need_value(input.dim() >= 2, "expected at least 2D input (got {}D input)", input.dim())
+        require_value(input.dim() >= 2, "expected at least 2D input (got {}D input)", input.dim())
 
     def forward(self, input: Tensor) -> Tensor:
         """The input, normalized per channel."""

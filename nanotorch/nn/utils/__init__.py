@@ -46,14 +46,14 @@ Tensors = Tensor | Iterable[Tensor]
 TINY = 1e-6  # against division by a norm of 0
 
 
-def listed(tensors: Tensors) -> list[Tensor]:
+def as_list(tensors: Tensors) -> list[Tensor]:
     """One tensor or several, as a list."""
     return [tensors] if isinstance(tensors, Tensor) else list(tensors)
 
 
-def gradients(parameters: Tensors) -> list[Tensor]:
+def present_gradients(parameters: Tensors) -> list[Tensor]:
     """The gradients that there are."""
-    return [p.grad for p in listed(parameters) if p.grad is not None]
+    return [p.grad for p in as_list(parameters) if p.grad is not None]
 
 
 def get_total_norm(
@@ -73,7 +73,7 @@ def get_total_norm(
     """
     order = float(norm_type)
     with no_grad():
-        norms = [vector_norm(tensor, order) for tensor in listed(tensors)]
+        norms = [vector_norm(tensor, order) for tensor in as_list(tensors)]
         if not norms:
             return ops.tensor(0.0)
         total: Tensor = vector_norm(ops.stack(norms), order)
@@ -98,7 +98,7 @@ def clip_grads_with_norm_(
         foreach: accepted; PyTorch's choice of implementation.
     """
     with no_grad():
-        for position, grad in enumerate(gradients(parameters)):
+        for position, grad in enumerate(present_gradients(parameters)):
             if not position:
                 factor = ops.clamp(float(max_norm) / (total_norm + TINY), max=1.0)
             grad.mul_(factor)
@@ -125,10 +125,10 @@ def clip_grad_norm_(
         Pascanu, Mikolov and Bengio, On the difficulty of training recurrent neural networks,
         ICML 2013, algorithm 1.
     """
-    chosen = listed(parameters)
+    chosen = as_list(parameters)
     if not chosen and isinstance(parameters, types.GeneratorType):
         warn("`parameters` is an empty generator, no gradient clipping will occur.")
-    total = get_total_norm(gradients(chosen), norm_type, error_if_nonfinite, foreach)
+    total = get_total_norm(present_gradients(chosen), norm_type, error_if_nonfinite, foreach)
     clip_grads_with_norm_(chosen, max_norm, total, foreach)
     return total
 
@@ -157,7 +157,7 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
     """
     bound = float(clip_value)
     with no_grad():
-        for grad in gradients(parameters):
+        for grad in present_gradients(parameters):
             if foreach is False:
                 grad.clamp_(min=-bound, max=bound)
             else:  # two writes, as PyTorch counts them

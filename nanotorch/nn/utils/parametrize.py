@@ -19,8 +19,8 @@ from nanotorch.nn.container import ModuleDict, ModuleList
 from nanotorch.nn.functional.spatial import normalize
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
-from nanotorch.ops.arguments import need_value, require
-from nanotorch.ops.fused import lengths, stretched
+from nanotorch.ops.arguments import require, require_value
+from nanotorch.ops.fused import slice_norms, stretched
 
 __all__ = [
     "ParametrizationList", "cached", "is_parametrized", "register_parametrization",
@@ -58,11 +58,11 @@ def _put(module: Module, name: str, tensor: Tensor) -> None:
 def _check(what: str, result: Any, like: Any = None, attributes: str = "dtype shape") -> None:
     """Refuse what is no tensor, or of another dtype or shape than one should be."""
     told = "{} must be a tensor, but it is of type {}"
-    need_value(isinstance(result, Tensor), told, what, type(result).__name__)
+    require_value(isinstance(result, Tensor), told, what, type(result).__name__)
     for name in attributes.split() if like is not None else ():
         old, new = getattr(like, name), getattr(result, name)
         told = "{} must keep the {} of the tensor, {}, unless it is unsafe; got {}"
-        need_value(old == new, told, what, name, old, new)
+        require_value(old == new, told, what, name, old, new)
 
 
 class ParametrizationList(ModuleList):
@@ -80,7 +80,7 @@ class ParametrizationList(ModuleList):
     """
 
     def __init__(self, modules: Sequence[Module], original: Tensor, unsafe: bool = False) -> None:
-        need_value(modules, "ParametrizationList requires one or more modules.")
+        require_value(modules, "ParametrizationList requires one or more modules.")
         super().__init__(modules)
         self.unsafe = unsafe
         before = SimpleNamespace(dtype=original.dtype, shape=original.shape)
@@ -133,7 +133,7 @@ class ParametrizationList(ModuleList):
             new = self._inverted(value)
             parts = [new] if self.is_tensor else new
             told = "`right_inverse` must return {} tensors"
-            need_value(len(parts) == self.ntensors, told, self.ntensors)
+            require_value(len(parts) == self.ntensors, told, self.ntensors)
             for original, part in zip(self._originals(), parts, strict=True):
                 _check("what `right_inverse` returns", part, original, "dtype")
                 original.data = part
@@ -246,7 +246,7 @@ def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: b
             the value of "the" original.
     """
     told = "Module {} does not have a parametrization on {}"
-    need_value(is_parametrized(module, tensor_name), told, module, tensor_name)
+    require_value(is_parametrized(module, tensor_name), told, module, tensor_name)
     listed = module.parametrizations[tensor_name]
     if leave_parametrized:
         with no_grad():
@@ -299,7 +299,7 @@ class _Hook:
     def taken_off(cls, module: Any, name: str) -> Any:
         """The module, without its hook for a weight."""
         number = cls.of(module, name)
-        need_value(number is not None, "{} of '{}' not found in {}", cls.called, name, module)
+        require_value(number is not None, "{} of '{}' not found in {}", cls.called, name, module)
         module._forward_pre_hooks.pop(number).remove(module)
         return module
 
@@ -329,7 +329,7 @@ class SpectralNorm(_Hook):
 
     def __init__(self, name: str, n_power_iterations: int, dim: int, eps: float) -> None:
         told = "n_power_iterations must be positive, not {}"
-        need_value(n_power_iterations > 0, told, n_power_iterations)
+        require_value(n_power_iterations > 0, told, n_power_iterations)
         self.name, self.n_power_iterations = name, n_power_iterations
         self.dim, self.eps = dim, eps
 
@@ -465,7 +465,7 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     made = WeightNorm(name, dim)
     weight = getattr(module, name)
     del module._parameters[name]
-    module.register_parameter(f"{name}_g", Parameter(lengths(weight.detach(), made.dim)))
+    module.register_parameter(f"{name}_g", Parameter(slice_norms(weight.detach(), made.dim)))
     module.register_parameter(f"{name}_v", Parameter(weight.detach()))
     setattr(module, name, made.compute_weight(module))
     module.register_forward_pre_hook(made)

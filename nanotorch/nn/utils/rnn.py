@@ -6,9 +6,9 @@ from typing import Any, NamedTuple, Self
 
 from nanotorch import ops
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import named
+from nanotorch._core.arguments import rename
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import need_tensor_list, need_value, require
+from nanotorch.ops.arguments import check_tensor_list, require, require_value
 from nanotorch.ops.sequences import pack_rows, pad_rows
 
 __all__ = [
@@ -24,14 +24,14 @@ class _Fields(NamedTuple):
     unsorted_indices: Tensor | None
 
 
-def converting(name: str) -> Callable[["PackedSequence"], "PackedSequence"]:
+def conversion(name: str) -> Callable[["PackedSequence"], "PackedSequence"]:
     """The method of `PackedSequence` that calls the data's of that name."""
 
     def convert(self: "PackedSequence") -> "PackedSequence":
         return self._with(getattr(self.data, name)())
 
     convert.__doc__ = f"With `Tensor.{name}` applied to the data."
-    return named(convert, name)
+    return rename(convert, name)
 
 
 class PackedSequence(_Fields):
@@ -74,9 +74,9 @@ class PackedSequence(_Fields):
         """On the CPU, where everything is."""
         return self.to("cpu", *args, **kwargs)
 
-    double, float, half = converting("double"), converting("float"), converting("half")
-    long, int, short = converting("long"), converting("int"), converting("short")
-    char, byte = converting("char"), converting("byte")
+    double, float, half = conversion("double"), conversion("float"), conversion("half")
+    long, int, short = conversion("long"), conversion("int"), conversion("short")
+    char, byte = conversion("char"), conversion("byte")
 
     @property
     def is_cuda(self) -> bool:
@@ -119,11 +119,11 @@ def pack_padded_sequence(
     counts = [int(n) for n in held.tolist()]
     if batch_first:
         input = input.transpose(0, 1)
-    sizes = steps_of(input, counts)
+    sizes = batch_sizes_of(input, counts)
     return PackedSequence(pack_rows(input, sizes), ops.tensor(sizes), sorted_indices, None)
 
 
-def steps_of(input: Tensor, counts: list[int]) -> tuple[int, ...]:
+def batch_sizes_of(input: Tensor, counts: list[int]) -> tuple[int, ...]:
     """How many of the sorted sequences each step has, after checks."""
     require(input.numel(), "Cannot pack empty tensors.")
     told = "Expected {} lengths, as many as samples: {}"
@@ -156,7 +156,9 @@ def pad_packed_sequence(
     sizes = tuple(sequence.batch_sizes.tolist())
     longest = len(sizes)
     total = longest if total_length is None else total_length
-    need_value(total >= longest, "Expected total_length to be at least {}, not {}", longest, total)
+    require_value(
+        total >= longest, "Expected total_length to be at least {}, not {}", longest, total
+    )
     padded = pad_rows(sequence.data, sizes, total, padding_value)
     lengths = ops.tensor([sum(n > b for n in sizes) for b in range(sizes[0])])
     if batch_first:
@@ -187,7 +189,7 @@ def pad_sequence(
     require(isinstance(sequences, Iterable), told, type(sequences))
     tensors = list(sequences)
     require(tensors, "received an empty list of sequences")
-    need_tensor_list(tensors)
+    check_tensor_list(tensors)
     told = "Expected padding_side to be left or right, but got {}."
     require(padding_side in ("left", "right"), told, padding_side)
     longest = max(len(tensor) for tensor in tensors)

@@ -24,7 +24,7 @@ from nanotorch.utils.data.dataset import (
     dataset_state,
     default_collate,
     default_convert,
-    read_all,
+    read_batches,
 )
 from nanotorch.utils.data.dataset import get_worker_info as get_worker_info
 
@@ -279,7 +279,7 @@ class DataLoader(Generic[T_co]):
         if resume is not None and resume["dataset"] is not None:
             self.dataset.load_state_dict(resume["dataset"])
             passed_over = 0
-        return read_all(plan.reader(position, passed_over), indices, position)
+        return read_batches(plan.reader(position, passed_over), indices, position)
 
     def _in_workers(
         self, plan: Plan, position: Position, resume: dict[str, Any] | None

@@ -29,7 +29,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import float64
-from nanotorch._core.random import written
+from nanotorch._core.random import state_bytes
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.names.lookup import on_demand
 from nanotorch.ops.creation import as_tensor, tensor
@@ -185,7 +185,7 @@ def random_split(
     count = len(dataset)  # type: ignore[arg-type]
     sizes = list(lengths)
     if math.isclose(sum(sizes), 1) and sum(sizes) <= 1:
-        sizes = parts(count, sizes)
+        sizes = split_lengths(count, sizes)
     if sum(sizes) != count:
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
     order = (generator or default_generator).permutation(count).tolist()
@@ -196,7 +196,7 @@ def random_split(
     ]
 
 
-def parts(count: int, fractions: Sequence[float]) -> list[float]:
+def split_lengths(count: int, fractions: Sequence[float]) -> list[float]:
     """How many of ``count`` samples go to each part."""
     for position, fraction in enumerate(fractions):
         if not 0 <= fraction <= 1:
@@ -541,7 +541,7 @@ class Position:
     def state(self) -> States:
         """What `DataLoader.load_state_dict` needs to resume the pass."""
         return {
-            "start": told(self.start),
+            "start": portable_position(self.start),
             "draws": self.draws,
             "batches": self.batches,
             "ended": self.ended,
@@ -568,7 +568,7 @@ class Sources:
         self.plain = own and not loader._plan.streams
 
     def now(self) -> States:
-        """What a pass that begins now depends on, as it comes; see `told`."""
+        """What a pass that begins now depends on, as it comes; see `portable_position`."""
         return {
             "random": (default_generator._mark(),) if self.plain else raw_states(),
             "generators": [generator._mark() for generator in self.generators],
@@ -621,7 +621,7 @@ def raw_states() -> tuple[Any, ...]:
 
 def portable(states: tuple[Any, ...]) -> States:
     """States in a form that any kind of file can hold; the first one alone will do."""
-    found: States = {"torch": wrap(written(states[0]))}
+    found: States = {"torch": wrap(state_bytes(states[0]))}
     if len(states) > 1:
         (version, words, spare), (kind, key, *rest) = states[1:]
         found["python"] = [version, wrap(np.array(words, np.int64)), spare]
@@ -640,11 +640,11 @@ def set_random_states(states: States) -> None:
         np.random.set_state((kind, key, *rest))  # noqa: NPY002 - as above
 
 
-def told(start: States) -> States:
+def portable_position(start: States) -> States:
     """What `Sources.now` gave, in a form that any kind of file can hold."""
     if isinstance(start["random"], dict):  # of a resumed pass
         return start
-    generators = [wrap(written(mark)) for mark in start["generators"]]
+    generators = [wrap(state_bytes(mark)) for mark in start["generators"]]
     return {**start, "random": portable(start["random"]), "generators": generators}
 
 
@@ -688,12 +688,12 @@ def collate(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -
         return collate(parts, collate_fn_map=collate_fn_map)
 
     if isinstance(first, Mapping):
-        return like(first, {key: together([d[key] for d in batch]) for key in first})
+        return like_container(first, {key: together([d[key] for d in batch]) for key in first})
     if isinstance(first, Sequence) and not isinstance(first, (str, bytes)):
         named = hasattr(first, "_fields")
         if not named and any(len(sample) != len(first) for sample in batch):
             raise RuntimeError("each element in list of batch should be of equal size")
-        return like(first, [together(parts) for parts in zip(*batch, strict=False)])
+        return like_container(first, [together(parts) for parts in zip(*batch, strict=False)])
     raise TypeError(UNKNOWN.format(type(first)))
 
 
@@ -704,13 +704,13 @@ def default_convert(data: Any) -> Any:
     if isinstance(data, (np.ndarray, np.generic)):
         return data if data.dtype.kind in "SUO" else as_tensor(data)
     if isinstance(data, Mapping):
-        return like(data, {key: default_convert(data[key]) for key in data})
+        return like_container(data, {key: default_convert(data[key]) for key in data})
     if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
-        return like(data, [default_convert(entry) for entry in data])
+        return like_container(data, [default_convert(entry) for entry in data])
     return data
 
 
-def like(first: Any, entries: Any) -> Any:
+def like_container(first: Any, entries: Any) -> Any:
     """A container of the type of ``first``: its copy, if it can be changed, to keep attributes.
 
     A tuple that is not a named one becomes a list.
@@ -728,7 +728,7 @@ def like(first: Any, entries: Any) -> Any:
         return entries
 
 
-def stacked(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -> Any:
+def stack_batch(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -> Any:
     """Tensors or arrays of equal shapes, as a tensor."""
     if isinstance(batch[0], np.ndarray):
         if batch[0].dtype.kind in "SUO":
@@ -744,8 +744,8 @@ def stacked(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -
 
 
 default_collate_fn_map: CollateMap = {
-    Tensor: stacked,
-    np.ndarray: stacked,
+    Tensor: stack_batch,
+    np.ndarray: stack_batch,
     (np.bool_, np.number, np.object_): lambda batch, **_: as_tensor(batch),
     float: lambda batch, **_: tensor(batch, dtype=dtypes.float64),
     int: lambda batch, **_: tensor(batch),
@@ -850,7 +850,7 @@ def rows_of(dataset: Any) -> tuple[list[Array], Array | None] | None:
     return [tensor._array for tensor in dataset.tensors], chosen
 
 
-def read_all(read: Reader, indices: Iterator[Any], position: Position) -> Iterator[Any]:
+def read_batches(read: Reader, indices: Iterator[Any], position: Position) -> Iterator[Any]:
     """The batches of indices; an exception of one does not keep from reading the next."""
 
     def finish() -> Iterator[None]:

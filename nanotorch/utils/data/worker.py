@@ -167,7 +167,7 @@ class Job:
         return Failure(type(error), "".join(traceback.format_exception(error)), where)
 
 
-def work(job: Job, end: socket.socket) -> None:
+def run_worker(job: Job, end: socket.socket) -> None:
     """Answer the loader's messages until it is gone.
 
     Messages are triples: the number of a pass, the number of a batch, and its indices. Answers are
@@ -184,7 +184,7 @@ def work(job: Job, end: socket.socket) -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     for other in list(ends):
         other.close()
-    if (held := blas()) is not None:
+    if (held := blas_control()) is not None:
         held.limit(limits=1)
     inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
     outbox: queue.SimpleQueue[Parts | None] = queue.SimpleQueue()
@@ -222,7 +222,7 @@ def work(job: Job, end: socket.socket) -> None:
     try:
         seed = job.base_seed + job.id
         current[0] = WorkerInfo(job.id, job.count, seed, job.plan.dataset)
-        answer(job, seed, inbox, outbox)
+        answer_requests(job, seed, inbox, outbox)
     finally:
         current[0] = None
         outbox.put(None)
@@ -230,7 +230,7 @@ def work(job: Job, end: socket.socket) -> None:
 
 
 @functools.cache
-def blas() -> Any:
+def blas_control() -> Any:
     """What controls the threads of matrix products; None if it cannot be done.
 
     To find it takes longer than to fork, which is why the loader asks before.
@@ -238,7 +238,7 @@ def blas() -> Any:
     return pools()
 
 
-def answer(
+def answer_requests(
     job: Job, seed: int, inbox: "queue.SimpleQueue[Any]", outbox: "queue.SimpleQueue[Parts | None]"
 ) -> None:
     """Read what is asked for."""
@@ -341,11 +341,11 @@ NOT_PICKLED = (
 
 
 @contextmanager
-def interrupts_held_back() -> Iterator[None]:
+def delay_interrupts() -> Iterator[None]:
     """A block in which Ctrl-C waits; a process that is started in it lets it in when it is ready.
 
-    Else a worker that has not yet begun its `work`, or that has been told only half of its job,
-    would end with a traceback.
+    Else a worker that has not begun its `run_worker`, or that knows only half of its job, would
+    end with a traceback.
     """
     if not HOLDS_BACK:
         yield
@@ -382,7 +382,7 @@ class WorkerPool:
         self.processes: list[BaseProcess] = []
         self.ends: list[socket.socket] = []
         self.stop = weakref.finalize(self, stop, self.processes, self.ends, os.getpid())
-        blas()
+        blas_control()
         if HOLDS_BACK and context.get_start_method() != "fork":
             # When it is first needed, it lets in the interrupts that are held back.
             resource_tracker.ensure_running()
@@ -390,9 +390,9 @@ class WorkerPool:
             own, other = socket.socketpair()
             ends.add(own)
             self.ends.append(own)
-            process = context.Process(target=work, args=(job, other), daemon=True)
+            process = context.Process(target=run_worker, args=(job, other), daemon=True)
             try:
-                with interrupts_held_back():
+                with delay_interrupts():
                     process.start()
                     self.processes.append(process)
             except (TypeError, AttributeError, pickle.PicklingError):

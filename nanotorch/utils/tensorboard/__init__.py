@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nanotorch._core.arguments import refused
+from nanotorch._core.arguments import wrong_type
 from nanotorch._core.call_site import warn
 from nanotorch._core.tensor import Tensor
 from nanotorch.names.lookup import missing_attribute, on_demand
@@ -329,7 +329,7 @@ class SummaryWriter:
             ...     loss.backward()
         """
         if not hasattr(model, "named_modules"):
-            raise refused(model, "Module", ("trace_step", "model", 1))
+            raise wrong_type(model, "Module", ("trace_step", "model", 1))
         with watched_step(model) as traced:
             yield
         if not traced.outputs:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from nanotorch._core.arguments import refused
+from nanotorch._core.arguments import wrong_type
 from nanotorch._core.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -301,7 +301,7 @@ def naming_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
                 for name in given.keys() & {*names.split()}:
                     value, position = given[name], [*parameters].index(name)
                     if value is not parameters[name].default and not fits(value):
-                        error = refused(value, wanted, (method.__name__, name, position))
+                        error = wrong_type(value, wanted, (method.__name__, name, position))
                         if wanted.startswith("a number") and are_numbers(value):
                             shape = array_of(value).shape
                             error = ValueError(f"{error} of shape {shape}")  # type: ignore[assignment]

@@ -18,9 +18,9 @@ import numpy as np
 
 from nanotorch._core.grad_mode import enable_grad
 from nanotorch._core.graph import AccumulateGrad, Edge, Node, edge_of, next_sequence
-from nanotorch._core.tensor import Tensor, one_node_each, wrap
+from nanotorch._core.tensor import Tensor, observe_every_node, wrap
 from nanotorch.autograd.backward import grad
-from nanotorch.autograd.graph import behind
+from nanotorch.autograd.graph import reachable_nodes
 from nanotorch.nn.module import Module
 from nanotorch.nn.module_call import register_module_forward_hook, register_module_forward_pre_hook
 from nanotorch.utils.tensorboard.files import OpStats, protos, run_metadata, shape_proto
@@ -87,7 +87,7 @@ def role(code: CodeType) -> str:
 
 
 @contextmanager
-def measuring(into: Measurements, outermost: CodeType | None) -> Iterator[None]:
+def measure_operations(into: Measurements, outermost: CodeType | None) -> Iterator[None]:
     """Measure the operations of the block.
 
     Args:
@@ -133,7 +133,7 @@ def measuring(into: Measurements, outermost: CodeType | None) -> Iterator[None]:
 
     sys.setprofile(profile)
     try:
-        with one_node_each():
+        with observe_every_node():
             yield
     finally:
         sys.setprofile(before)
@@ -185,7 +185,7 @@ class Scopes:
         for dotted, module in model.named_modules():
             parent, _, attribute = dotted.rpartition(".")
             kind = module._get_name()
-            own = safe(f"{attribute}_{kind}" if dotted else kind)
+            own = escape_name(f"{attribute}_{kind}" if dotted else kind)
             named[dotted] = self.paths[module] = f"{named[parent]}/{own}" if dotted else own
         self.outside = self.paths[model] if outside is None else outside
         self.identities: set[Node] = set()
@@ -211,7 +211,7 @@ class Scopes:
                 handle.remove()
 
     def _enter(self, module: Module, args: tuple[Any, ...]) -> None:
-        own = join(self._stack[-1], module._get_name())
+        own = join_names(self._stack[-1], module._get_name())
         self._stack.append(self.paths.setdefault(module, own))
         self._mark()
 
@@ -230,12 +230,12 @@ class Scopes:
         self._scopes.append(self._stack[-1])
 
 
-def join(box: str, name: str) -> str:
+def join_names(box: str, name: str) -> str:
     """The name of what is in a box; outside of all boxes, it is its own."""
-    return f"{box}/{safe(name)}" if box else safe(name)
+    return f"{box}/{escape_name(name)}" if box else escape_name(name)
 
 
-def safe(name: str) -> str:
+def escape_name(name: str) -> str:
     """Replace what has a meaning in the names of TensorBoard's nodes."""
     return re.sub(r"[^A-Za-z0-9_.\-]", "_", name)
 
@@ -324,10 +324,10 @@ class Nodes:
 
 def operation(node: Node) -> str:
     """Return the name of the operation that made a node: `AddmmBackward0` is from `Addmm`."""
-    return visible(re.sub(r"Backward\d*$", "", node.name()))
+    return visible_name(re.sub(r"Backward\d*$", "", node.name()))
 
 
-def visible(op: str) -> str:
+def visible_name(op: str) -> str:
     """The name of an operation without what TensorBoard would draw as a dot without inputs.
 
     It does so with whatever has `Const` in its name, padding with a constant among it.
@@ -337,7 +337,7 @@ def visible(op: str) -> str:
 
 def label(op: str) -> str:
     """`LogSoftmax` -> `log_softmax`, `MaxPool2DWithIndices` -> `max_pool2d_with_indices`."""
-    return safe(re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", "_", op).lower())
+    return escape_name(re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", "_", op).lower())
 
 
 # Run a model, or watch a training step, and note what happens where and how fast.
@@ -379,14 +379,14 @@ def trace(model: Module, arguments: Sequence[Any]) -> Trace:
         model(*bound.args, **bound.kwargs)  # so that what is timed is not the first of its kind
         bound, inputs = _bind(model, arguments)
         result = Trace(scopes, inputs)
-        with scopes.following(), measuring(result.measured, trace.__code__):
+        with scopes.following(), measure_operations(result.measured, trace.__code__):
             output = model(*bound.args, **bound.kwargs)
         found: dict[str, Tensor] = {}
         map_tensors(found.setdefault, output, "output")
-        result.outputs = {name: (edge_of(t), meta(t)) for name, t in found.items()}
+        result.outputs = {name: (edge_of(t), shape_and_dtype(t)) for name, t in found.items()}
         leaves = [*model.parameters(), *(tensor for tensor, _ in inputs.values())]
         try:
-            with measuring(result.measured, trace.__code__):
+            with measure_operations(result.measured, trace.__code__):
                 roots = [tensor for tensor in found.values() if tensor.requires_grad]
                 wanted = [tensor for tensor in leaves if tensor.requires_grad]
                 if roots and wanted:
@@ -416,7 +416,7 @@ def watched_step(model: Module) -> Iterator[Trace]:
 
     handle = model.register_forward_pre_hook(enter, prepend=True, with_kwargs=True)
     try:
-        with result.scopes.following(), measuring(result.measured, None):
+        with result.scopes.following(), measure_operations(result.measured, None):
             yield result
     finally:
         handle.remove()
@@ -433,7 +433,7 @@ def _last(measured: Measurements) -> list[Node]:
     return [node for node in nodes if node not in used]
 
 
-def meta(tensor: Tensor) -> Meta:
+def shape_and_dtype(tensor: Tensor) -> Meta:
     """The shape and the dtype of a tensor."""
     return tuple(tensor.shape), tensor.dtype._numpy
 
@@ -462,7 +462,7 @@ def map_tensors(function: Callable[[str, Tensor], Any], value: Any, name: str) -
         return function(name, value)
     if isinstance(value, dict):
         return {
-            key: map_tensors(function, item, f"{name}_{safe(str(key))}")
+            key: map_tensors(function, item, f"{name}_{escape_name(str(key))}")
             for key, item in value.items()
         }
     if isinstance(value, list | tuple):
@@ -512,7 +512,7 @@ class ForwardGraph(Nodes):
         self._buffers = {id(buffer): name for name, buffer in model.named_buffers()}
         self._paths = {dotted: trace.scopes.paths[m] for dotted, m in model.named_modules()}
         for name, (tensor, node) in trace.inputs.items():
-            source = self._add_source(f"input/{safe(name)}", "Placeholder", tensor)
+            source = self._add_source(f"input/{escape_name(name)}", "Placeholder", tensor)
             if node is not None:
                 self._names[node] = self.inputs[node] = source
         for name, parameter in model.named_parameters():
@@ -526,7 +526,7 @@ class ForwardGraph(Nodes):
 
     def _recorded(self) -> list[Node]:
         """Return the nodes between inputs and outputs, oldest first."""
-        nodes = behind(root for (root, _), _ in self.trace.outputs.values())
+        nodes = reachable_nodes(root for (root, _), _ in self.trace.outputs.values())
         inner = (n for n in nodes if n not in self._names and not isinstance(n, AccumulateGrad))
         return sorted(inner, key=lambda node: node._sequence)
 
@@ -542,7 +542,7 @@ class ForwardGraph(Nodes):
         inputs += [self.name_of_source(tensor) for tensor in self._unrecorded(node)]
         nanoseconds = 0 if measured is None else measured.nanoseconds
         self._names[node] = self.add(
-            join(scope, label(op)),
+            join_names(scope, label(op)),
             op,
             inputs,
             node._outputs,
@@ -579,16 +579,18 @@ class ForwardGraph(Nodes):
             return name
         if id(tensor) in self._buffers:
             return self._add_source(self._owned(self._buffers[id(tensor)]), "Buffer", tensor)
-        return self._add_source(join(scope or self.trace.scopes.outside, "leaf"), "Leaf", tensor)
+        return self._add_source(
+            join_names(scope or self.trace.scopes.outside, "leaf"), "Leaf", tensor
+        )
 
     def _add_source(self, name: str, op: str, tensor: Tensor) -> str:
-        added = self.add(name, op, [], [meta(tensor)])
+        added = self.add(name, op, [], [shape_and_dtype(tensor)])
         self._sources[id(tensor)] = added
         return added
 
     def _owned(self, dotted: str) -> str:
         owner, _, attribute = dotted.rpartition(".")
-        return join(self._paths[owner], attribute)
+        return join_names(self._paths[owner], attribute)
 
 
 class BackwardGraph(Nodes):
@@ -613,13 +615,13 @@ class BackwardGraph(Nodes):
                 self._add_end(node, inputs)
 
     def _add_formulas(self, node: Node, nanoseconds: int) -> None:
-        op, forward = visible(node.name()), operation(node)
+        op, forward = visible_name(node.name()), operation(node)
         own = label(forward) if op == forward else f"{label(forward)}_backward"
         edges = node.next_functions
         nothing = ((0,), node._outputs[0][1])  # the gradient of what has none
         outputs = [nothing if target is None else target._outputs[k] for target, k in edges]
         arriving = self._arriving[node]
-        path = join(self._forward.scope(node), own)
+        path = join_names(self._forward.scope(node), own)
         name = self.add(path, op, arriving, outputs, nanoseconds, is_view(node))
         for position, (target, _) in enumerate(edges):
             if target is not None:
@@ -634,7 +636,7 @@ class BackwardGraph(Nodes):
             leaf = node.variable
             name = self._forward.name_of_source(leaf)
             nanoseconds = nanoseconds or measured.leaves.get(id(leaf), 0)
-            self.add(f"{name}.grad", "AccumulateGrad", inputs, [meta(leaf)], nanoseconds)
+            self.add(f"{name}.grad", "AccumulateGrad", inputs, [shape_and_dtype(leaf)], nanoseconds)
         elif node in self._forward.inputs:
             name = self._forward.inputs[node]
             self.add(f"{name}.grad", "Gradient", inputs, node._outputs[:1])
