@@ -65,11 +65,11 @@ class _Switch:
     target = True
 
     def __enter__(self) -> Any:
-        # A stack, since one object may be entered more than once (a decorated recursion).
-        self.__dict__.setdefault("_before", []).append(_set(self.target))
+        # As in PyTorch, an object that is entered inside itself forgets the mode from before.
+        self._before = _set(self.target)
 
     def __exit__(self, *exc: object) -> None:
-        mode.enabled = self._before.pop()  # type: ignore[attr-defined]
+        mode.enabled = self._before
 
     def __call__(self, function: F) -> F:
         if inspect.isgeneratorfunction(function):
@@ -192,7 +192,7 @@ class inference_mode(_Switch):  # noqa: N801 - PyTorch's name
         return self if isinstance(mode, bool) else self(mode)
 
     def __enter__(self) -> None:
-        self.__dict__.setdefault("_before", []).append(_now())
+        self._before = _now()
         mode.enabled = None if self.mode else True
 
     def _again(self) -> "_Switch":

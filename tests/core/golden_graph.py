@@ -423,6 +423,14 @@ reused objects
         with guard:
             torch.is_grad_enabled()
         torch.is_grad_enabled()
+objects inside themselves
+    for guard in (torch.no_grad(), torch.enable_grad(), torch.set_grad_enabled(False)):
+        with guard:
+            with guard:
+                torch.is_grad_enabled()
+            torch.is_grad_enabled()
+        torch.is_grad_enabled()
+        _ = torch.set_grad_enabled(True)
 refused modes
     torch.set_grad_enabled("yes"), torch.set_grad_enabled(), torch.is_grad_enabled()
 decorators
