@@ -1,4 +1,4 @@
-"""The operations, by family; importing this package declares those that most programs use."""
+"""The operations by family; an import of this package declares those that most programs use."""
 
 from collections.abc import Iterable, Iterator
 from inspect import CO_VARKEYWORDS
@@ -31,9 +31,9 @@ from nanotorch.ops import sorting as sorting
 from nanotorch.ops import statistics as statistics
 from nanotorch.ops.arguments import check_input
 
-# Families whose first use imports them: none of their functions is a method.
+# Families that are imported on first use: none of their functions is a method.
 FAMILIES = {"nanotorch.ops": "convolution fused resampling sequences"}
-# The functions of these families that the package exports; layers use the others.
+# The functions of these families that the package exports; only layers use the others.
 LATER = {
     "nanotorch.ops.resampling": (
         "adaptive_avg_pool1d adaptive_max_pool1d affine_grid_generator avg_pool1d"
@@ -44,7 +44,7 @@ LATER = {
     ),
 }
 
-# Functions of the package that write to their first argument: `torch.exp_(x)` for `x.exp_()`.
+# Functions that write to their first argument: `torch.exp_(x)` is `x.exp_()`.
 
 
 # fmt: off
@@ -72,7 +72,7 @@ def as_function(name: str) -> Any:
 PUBLIC.update({f"{name}_": as_function(f"{name}_") for name in NAMES})
 
 
-# Which functions have the argument ``out=``, and how each treats it.
+# The functions that have the argument ``out=``, and the rule of each.
 
 
 # fmt: off
@@ -84,7 +84,7 @@ OF_ONE_TYPE = (
     "abs", "bitwise_not", "ceil", "clamp", "clamp_max", "clamp_min",
     "floor", "frac", "neg", "round", "sgn", "sign", "softplus", "trunc",
 )
-# With an argument `dtype`.
+# Functions with an argument `dtype`.
 OF_ANY_TYPE = ("cumprod", "cumsum", "nanmean", "prod", "sum")
 CREATING = (
     "arange", "empty", "eye", "full", "linspace", "logspace", "ones", "rand", "randint", "randn",
@@ -95,7 +95,7 @@ CONVERTING = (
     "cholesky_solve", "diff", "kron", "logsumexp", "max", "mean", "min",
     "outer", "std", "var",
 )
-# What takes no other dtype than the result's.
+# Functions whose ``out`` must have the dtype of the result.
 STRICT = (
     "addmm", "amax", "amin", "aminmax", "argmax", "argmin", "argsort", "baddbmm",
     "bmm", "bucketize", "cross", "cummax", "cummin", "diag", "dot",
@@ -107,7 +107,7 @@ STRICT = (
     "take", "take_along_dim", "tensordot", "topk", "tril", "triu", "vdot", "where",
 )
 # fmt: on
-# What PyTorch computes without a derivative, or without a look at what requires grad.
+# Functions for which PyTorch has no derivative, or accepts ``out`` with inputs that require grad.
 UNRECORDED = (
     "all",
     "any",
@@ -139,7 +139,7 @@ UNRECORDED = (
     "softmax",
     "tensordot",
 )  # fmt: skip
-# By `Out.overlap`: the functions that refuse inputs in the memory of `out`.
+# The functions that refuse inputs in the memory of ``out``, by `Out.overlap`.
 OVERLAPPING = {
     "part": (
         *ELEMENTWISE, "cumprod", "cumsum", "heaviside",
@@ -154,16 +154,16 @@ OVERLAPPING = {
     ),
 }  # fmt: skip
 OVERLAP = {name: how for how, names in OVERLAPPING.items() for name in names}
-# What writes to memory that several elements share.
+# Functions that accept an ``out`` whose elements share memory.
 EXPANDED = ("empty", "eye", "full", "ones", "zeros")
 ALONG = ("median", "prod", "sum")
 FILLING = ("arange", "linspace", "logspace")
 DRAWN = ("bernoulli", "normal", "rand", "randint", "randn")
-# What does not warn of another shape.
+# Functions that do not warn of an ``out`` with another shape.
 SILENT = {"bernoulli", "log_sigmoid", *CREATING} - {"arange"}
 
 
-# What each of further functions says of `out=`.
+# The rules of the other functions: their names, and the fields of `Out`.
 RULES: tuple[tuple[Iterable[str], dict[str, Any]], ...] = (
     (ELEMENTWISE, {"elementwise": True}),
     (OF_ANY_TYPE, {"dtype": True}),
@@ -178,7 +178,7 @@ RULES: tuple[tuple[Iterable[str], dict[str, Any]], ...] = (
 
 
 def rules() -> Iterator[tuple[str, Out]]:
-    """The rule of every function that has the argument."""
+    """The name and the rule of every function that has the argument ``out=``."""
     for name in OF_ONE_TYPE:
         yield name, same_dtype_out(name)._replace(recorded=name not in UNRECORDED)
     for names, how in RULES:
@@ -202,15 +202,15 @@ for _name, _rule in rules():
     if _o is not None and PUBLIC.get(_name, _o.functions[_name]) is _o.functions[_name]:
         _o.accept_out(_rule)
     else:
-        _further = _name != "norm"  # which PyTorch has in Python, too
+        _further = _name != "norm"  # PyTorch defines `norm` in Python
         PUBLIC[_name] = with_out("nanotorch", _name, PUBLIC[_name], _rule, further=_further)
 
 
-# Further names by which functions know their arguments, such as NumPy's ``axis``, once all are
-# declared and have ``out=``. Operations have them in their source.
+# Further names of arguments, such as NumPy's ``axis``: added here, where all functions are declared
+# and have ``out=``. Operations have these names in their source.
 
 
-# PyTorch has them in Python as well, by one name each. Of methods `unflatten` is another.
+# PyTorch defines these in Python, with one name per argument, and the method `unflatten`, too.
 PLAIN = ("norm", "split", "unique", "unique_consecutive")
 _generated = {f for o in (*OPS.values(), *OVERLOADS.values()) for f in o.functions.values()}
 for _name, _function in PUBLIC.items():
@@ -225,8 +225,8 @@ for _name, _function in list(vars(Tensor).items()):
             setattr(Tensor, _name, export(Tensor.__module__, f"Tensor.{_name}", _function))
 
 
-# Second names of functions, which PyTorch has for NumPy's sake, and the first ones. Functions,
-# methods and the forms in place all have both.
+# Second names of functions, which PyTorch has for NumPy's sake, with the first names. Functions,
+# methods and in-place forms have both.
 
 
 ALIASES = {
@@ -239,7 +239,7 @@ ALIASES = {
 }  # fmt: skip
 for _second, _first in ALIASES.items():
     for _old, _new in ((_first, _second), (f"{_first}_", f"{_second}_")):
-        if _old in PUBLIC and _new != "absolute_":  # of PyTorch's a method only
+        if _old in PUBLIC and _new != "absolute_":  # in PyTorch a method only
             PUBLIC.setdefault(_new, PUBLIC[_old])
         if _old in vars(Tensor) and _new not in vars(Tensor):
             setattr(Tensor, _new, vars(Tensor)[_old])

@@ -55,7 +55,7 @@ def tanh(input: Array) -> Array:
     wide=True,
 )
 def tanh_backward(grad: Array, result: Array) -> Array:
-    """``grad * (1 - result²)``: the gradient of `tanh`, by its result."""
+    """``grad * (1 - result²)``: the gradient of `tanh`, from its result."""
     slope = np.multiply(result, result, out=...)
     np.subtract(number(1, slope.dtype), slope, out=slope)
     return np.multiply(grad, slope, out=slope)
@@ -78,7 +78,7 @@ def sigmoid(input: Array) -> Array:
     wide=True,
 )
 def sigmoid_backward(grad: Array, result: Array) -> Array:
-    """``grad * ((1 - result) * result)``: the gradient of `sigmoid`, by its result."""
+    """``grad * ((1 - result) * result)``: the gradient of `sigmoid`, from its result."""
     slope = np.subtract(number(1, result.dtype), result, out=...)
     np.multiply(slope, result, out=slope)
     return np.multiply(grad, slope, out=slope)
@@ -89,17 +89,17 @@ def relu(input: Array) -> Array:
     """``max(input, 0)``; its gradient at 0 is 0.
 
     Raises:
-        NotImplementedError: for bools.
+        NotImplementedError: for a bool tensor.
     """
     refuse_bool(input, "Boolean inputs not supported for relu")
     if input.size < SMALL:
-        return np.maximum(number(0, input.dtype), input)  # in this order -0.0 stays what it is
-    out = np.zeros_like(input)  # NumPy takes three times as long against a single number
+        return np.maximum(number(0, input.dtype), input)  # this order keeps -0.0
+    out = np.zeros_like(input)  # NumPy is three times as slow with a single number
     return np.maximum(out, input, out=out)
 
 
-# The gradients of functions made of straight lines are operations of their own: they depend on
-# where they are taken, so they require grad, though their derivative by it is 0.
+# The gradients of piecewise linear functions are operations of their own: they depend on the input,
+# so they require grad, although their derivative by the input is 0.
 
 
 @hidden_op(
@@ -109,10 +109,10 @@ def relu(input: Array) -> Array:
     batch=elementwise,
 )
 def relu_backward(g: Array, result: Array) -> Array:
-    """The gradient of `relu`, by its result: ``g`` but where that is 0.
+    """The gradient of `relu`, from its result: 0 where ``result`` is 0, else ``g``.
 
-    Not a product: no nan comes of an infinite ``g``. The bits are masked, since NumPy's `where`
-    takes several times as long.
+    A product would turn an infinite ``g`` into nan. The bits are masked, since NumPy's `where` is
+    several times as slow.
     """
     bits = BITS.get(result.dtype.itemsize)
     if bits is None or g.dtype != result.dtype or g.__class__ is not np.ndarray:
@@ -158,7 +158,7 @@ def softplus(input: Array, beta: float = 1, threshold: float = 20) -> Array:
     return select(scaled > threshold, input, smooth)
 
 
-# Along a dimension. Both subtract the maximum, so that no exponential overflows.
+# Softmax along a dimension. Both functions subtract the maximum, so that no exponential overflows.
 
 
 @hidden_op(
@@ -168,11 +168,11 @@ def softplus(input: Array, beta: float = 1, threshold: float = 20) -> Array:
     wide=True,
 )
 def softmax_along(input: Array, dim: int) -> Array:
-    """``exp(input)``, divided by its sum along ``dim``."""
+    """The kernel of `softmax`."""
     if input.dtype.kind != "f":
         return refuse_integers("softmax", input, dim)
     if input.ndim == 0:
-        return np.exp(input - input)  # nan for nan and infinity
+        return np.exp(input - input)  # 1, but nan for nan and infinity
     e = np.subtract(input, maximum_along(input, dim), out=...)
     np.exp(e, out=e)
     return np.divide(e, sum_over(e, (dim,), True), out=e)
@@ -185,7 +185,7 @@ def softmax_along(input: Array, dim: int) -> Array:
     wide=True,
 )
 def log_softmax_along(input: Array, dim: int) -> Array:
-    """``input - log(sum(exp(input)))`` along ``dim``."""
+    """The kernel of `log_softmax`: ``input - log(sum(exp(input)))`` along ``dim``."""
     if input.dtype.kind != "f":
         return refuse_integers("log_softmax", input, dim)
     if input.ndim == 0:
@@ -196,7 +196,7 @@ def log_softmax_along(input: Array, dim: int) -> Array:
 
 
 def refuse_integers(name: str, input: Array, dim: int) -> Array:
-    """What a kernel for floating-point numbers makes of others along ``dim``: it refuses any."""
+    """Raise PyTorch's error for a dtype that is not floating-point, unless ``input`` is empty."""
     if input.size:
         last = "lastdim_" if dim in (-1, input.ndim - 1) else ""
         raise unsupported_dtype(f"{name}_{last}kernel_impl", input)
@@ -205,11 +205,11 @@ def refuse_integers(name: str, input: Array, dim: int) -> Array:
 
 @method
 def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
-    """``exp(input)`` divided by its sum along ``dim``: positive, with sum 1.
+    """``exp(input)`` divided by its sum along ``dim``: numbers in [0, 1] with sum 1.
 
     Args:
         dim: a dimension of ``input``.
-        dtype: compute in this dtype.
+        dtype: the dtype of the computation and of the result. Default: that of ``input``.
     """
     held = input if dtype is None else input.to(as_dtype(dtype))
     return softmax_along(held, normal_dim(dim, held.ndim))
@@ -217,11 +217,11 @@ def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
 
 @method
 def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
-    """The logarithm of `softmax`, stable for inputs of any size.
+    """The logarithm of `softmax`, without overflow.
 
     Args:
         dim: a dimension of ``input``.
-        dtype: compute in this dtype.
+        dtype: the dtype of the computation and of the result. Default: that of ``input``.
     """
     held = input if dtype is None else input.to(as_dtype(dtype))
     return log_softmax_along(held, normal_dim(dim, held.ndim))
@@ -269,7 +269,7 @@ def elu(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
     """``scale * input`` where positive, ``scale * alpha * (exp(input) - 1)`` elsewhere."""
     check_kind("elu_cpu", input)
     kind = input.dtype.type
-    # exp(x) - 1, exact near 0, as tanh(x / 2) (exp(x) + 1): NumPy's `expm1` is slow.
+    # exp(x) - 1 = tanh(x / 2) (exp(x) + 1), which is exact near 0: NumPy's `expm1` is slow.
     low = np.minimum(0, input)
     below = np.tanh(low * kind(0.5))
     below *= np.exp(low) + kind(1)
@@ -281,7 +281,7 @@ def elu(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
     inplace=True,
 )
 def hardtanh(input: Array, min_val: float = -1.0, max_val: float = 1.0) -> Array:
-    """``input`` held between two limits; its gradient at the limits is 0."""
+    """``input`` clamped to [``min_val``, ``max_val``]; its gradient at the limits is 0."""
     refuse_bool(input, "Bool inputs not supported for hardtanh")
     if input.dtype.kind != "f":
         min_val, max_val = (int(number_as(n, np.dtype(np.int64))) for n in (min_val, max_val))
@@ -297,7 +297,7 @@ hardtanh_: Any = inplace_form("hardtanh")
     batch=elementwise,
 )
 def hardtanh_backward(g: Array, input: Array, min_val: float, max_val: float) -> Array:
-    """The gradient of `hardtanh`, by which it depends on the input though not smoothly."""
+    """The gradient of `hardtanh`: ``g`` strictly between the limits, else 0."""
     return select((input > min_val) & (input < max_val), g, g.dtype.type(0))
 
 
@@ -318,7 +318,7 @@ mish_: Any = inplace_form("mish")
 
 
 def glu_formula(g: Any, input: Any, dim: int) -> Any:
-    """The gradient of `glu_along`: of the first half, then of the second."""
+    """The gradient of `glu_along`: that of the first half, then that of the second."""
     half = input.shape[dim] // 2
     first, gate = slice_along(input, dim, 0, half), slice_along(input, dim, half, None)
     gate = sigmoid(gate)
@@ -328,24 +328,24 @@ def glu_formula(g: Any, input: Any, dim: int) -> Any:
 
 @hidden_op(input=glu_formula, node="GluBackward0", wide=True)
 def glu_along(input: Array, dim: int) -> Array:
-    """The first half along a dimension times the sigmoid of the second."""
+    """The first half of ``input`` along ``dim`` times the sigmoid of the second half."""
     check_kind("glu_cpu", input)
     first, second = np.split(input, 2, dim)
     return first / (1 + np.exp(-second))
 
 
-# Further activations made of straight lines, each recorded as one node.
+# Further piecewise activations, each recorded as one node.
 #
 # As above, their gradients are operations of their own.
 
 
 THIRD = 1 / 3
-SIXTH = float(np.float32(1 / 6))  # PyTorch's slope of `hardsigmoid` in any precision
+SIXTH = float(np.float32(1 / 6))  # PyTorch's slope of `hardsigmoid` in every precision
 
 
 @hidden_op(input=lambda g, input: hardsigmoid_backward(g, input), inplace=True, wide=True)
 def hardsigmoid(input: Array) -> Array:
-    """``input + 3`` held between 0 and 6, divided by 6."""
+    """``input + 3`` clamped to [0, 6], divided by 6."""
     check_kind("hardsigmoid_cpu", input)
     held = np.clip(input + 3, 0, 6)
     return held / 6
@@ -358,7 +358,7 @@ def hardsigmoid(input: Array) -> Array:
     wide=True,
 )
 def hardsigmoid_backward(g: Array, input: Array) -> Array:
-    """The gradient of `hardsigmoid`: a sixth between -3 and 3."""
+    """The gradient of `hardsigmoid`: ``g / 6`` between -3 and 3, else 0."""
     return select((input > -3) & (input < 3), g * SIXTH, g.dtype.type(0))
 
 
@@ -378,7 +378,7 @@ def hardswish(input: Array) -> Array:
     wide=True,
 )
 def hardswish_backward(grad: Array, input: Array) -> Array:
-    """The gradient of `hardswish`: 0 up to -3, ``input / 3 + 1 / 2`` below 3, then 1."""
+    """The gradient of `hardswish`: the slope ``input / 3 + 1 / 2`` from -3 to 3, 0 below, 1 above."""
     slope = select(input >= 3, input.dtype.type(1), input / 3 + 0.5)
     return grad * select(input <= -3, input.dtype.type(0), slope)
 
@@ -387,7 +387,7 @@ hardsigmoid_: Any = inplace_form("hardsigmoid")
 hardswish_: Any = inplace_form("hardswish")
 
 
-# Slopes that are given per channel, or drawn per element
+# Slopes that are a parameter per channel, or random per element
 
 
 @hidden_op(
@@ -405,13 +405,13 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """``input`` where positive, ``weight * input`` elsewhere.
 
     Args:
-        weight: of one element, or one for each channel.
+        weight: one element, or a vector with an element for each channel.
 
     Shape:
-        ``input`` (N, C, ...) of any number of dimensions; the result the same.
+        ``input`` (N, C, ...) with any number of dimensions; the result has the same shape.
 
     Raises:
-        RuntimeError: for a weight that does not fit, or dtypes that differ.
+        RuntimeError: for a weight that does not fit, or for two dtypes.
 
     Reference:
         He et al., Delving Deep into Rectifiers, ICCV 2015, equation 1.
@@ -429,45 +429,44 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return prelu_kernel(input, weight.view(shape))
 
 
-# Activations in place that PyTorch records as other nodes than those that give a new tensor.
+# In-place activations, which PyTorch records as other nodes than the functions.
 #
-# Most find their gradient from the result, since the input is gone. That needs functions that keep
-# the sign: a slope or scale below zero is an error of the backward pass.
+# The gradient is computed from the result, since the input is overwritten. The result must have the
+# sign of the input: a negative slope or scale raises an error in the backward pass.
 
 
 NEGATIVE = "the backward pass of {} in place needs a slope that is not negative"
 
 
 def leaky_relu_formula(g: Any, out: Any, negative_slope: float) -> Any:
-    """The gradient of `leaky_relu` by its result."""
+    """The gradient of `leaky_relu`, from its result."""
     require(negative_slope >= 0, NEGATIVE, "leaky_relu")
     return tied(where(out > 0, g, g * negative_slope), out)
 
 
 def elu_formula(g: Any, out: Any, alpha: float, scale: float) -> Any:
-    """The gradient of `elu` by its result, below 0 ``alpha * scale * (exp(x) - 1)``."""
+    """The gradient of `elu`, from its result, ``alpha * scale * (exp(x) - 1)`` below 0."""
     require(alpha >= 0, NEGATIVE, "elu")
-    below = where(out < 0, out, 0.0)  # at 0 itself, the second derivative is 0
+    below = where(out < 0, out, 0.0)  # the second derivative at 0 is 0
     return where(out > 0, g * scale, g * (below + alpha * scale))
 
 
 @inplace(input=leaky_relu_formula, node="LeakyReluBackward1", wide=True)
 def leaky_relu_(input: Array, negative_slope: float = 0.01) -> Array:
-    """`leaky_relu`, written into ``input``."""
+    """In-place `leaky_relu`."""
     return OPS["leaky_relu"].kernel(input, negative_slope)
 
 
 @inplace(input=elu_formula, node="EluBackward1", wide=True)
 def elu_(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
-    """`elu`, written into ``input``."""
+    """In-place `elu`."""
     return OPS["elu"].kernel(input, alpha, scale)
 
 
 # The logarithm of the gamma function and its derivatives.
 #
-# The logarithm is the C library's. Each derivative is brought to large arguments by recurrence,
-# where a series in Bernoulli numbers ends quickly. All are computed in double precision and then
-# rounded.
+# The logarithm is the C library's. A recurrence leads each derivative to large arguments, where a
+# series in Bernoulli numbers converges quickly. All are computed in double precision and rounded.
 #
 # Reference:
 #     Abramowitz and Stegun, Handbook of Mathematical Functions, 6.3.18, 6.4.11, 23.2.
@@ -478,7 +477,7 @@ BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 
 
 
 def by_number(function: Any, input: Array) -> Array:
-    """One of the C library's functions of each number."""
+    """``function``, one of the C library's, of each element."""
     each: Any = np.frompyfunc(function, 1, 1)
     return np.asarray(each(input), input.dtype)
 
@@ -506,8 +505,8 @@ def digamma(input: Array) -> Array:
 
 
 def zeta(s: int, x: Array) -> Array:
-    """``sum of (x + k)**-s`` over all k from 0; for ``s`` of 1, where that is infinite, without
-    the constant that makes it so: minus `digamma`."""
+    """The sum of ``(x + k)**-s`` over all k >= 0, the Hurwitz zeta function; for ``s = 1``, where
+    the sum is infinite, minus `digamma`."""
     shift = np.maximum(np.ceil(LARGE - x), 0.0)
     total = np.zeros_like(x)
     for k in range(int(shift.max(initial=0.0))):
@@ -529,12 +528,12 @@ def zeta(s: int, x: Array) -> Array:
 def digamma_slope(input: Array, n: int) -> Array:
     """The ``n``-th derivative of `digamma`."""
     x = input.astype(np.float64)
-    # Many steps would lead from far below zero to large numbers: there the sum of the terms on
-    # either side of zero is known in closed form for n = 1.
+    # The recurrence would need many steps from far below zero. For n = 1 the reflection formula
+    # leads to positive numbers.
     low = x < 0.5 if n == 1 else np.zeros(x.shape, bool)
     sound = np.isfinite(x) & ((x > 0) | (x != np.floor(x)) | ((n == 1) & (x != 0)))
     values = zeta(n + 1, np.where(sound, np.where(low, 1 - x, x), 1.0))
-    sine = np.sin(input * input.dtype.type(math.pi)).astype(np.float64)  # rounded as PyTorch's
+    sine = np.sin(input * input.dtype.type(math.pi)).astype(np.float64)  # rounded as in PyTorch
     values = np.where(low, (math.pi / sine) ** 2 - values, values)
     values = np.where(
         sound, values, np.where(np.isinf(x), np.where(x > 0, 0.0, math.nan), math.inf)
@@ -546,14 +545,17 @@ def digamma_slope(input: Array, n: int) -> Array:
 # The error function.
 
 
-# Of single precision: erf(x) = tanh(x R(x²)) within 1e-7 before rounding, lowest power first.
-# Fitted by least squares with weights that even out the relative errors; far out R grows.
+# In single precision, erf(x) = tanh(x R(x²)) within 1e-7 before rounding. Lowest power first.
+# A least-squares fit with weights that even out the relative errors; R grows for large x.
 R = (1.12837927, 0.102769056, -1.91829965e-4, -6.19785641e-4, 8.76377913e-5, -5.66856649e-6,
      1.41858287e-7)  # fmt: skip
 
 
 def rational_tanh(x: Array, factors: tuple[float, ...]) -> Array:
-    """``tanh(x P(x²))``, with the factors of P lowest first: few steps, fast for many numbers."""
+    """``tanh(x P(x²))``; ``factors`` are the coefficients of P, lowest power first.
+
+    It needs few steps, and so is fast for many numbers.
+    """
     kind = x.dtype.type
     power = np.multiply(x, x, out=...)
     out = np.multiply(power, kind(factors[-1]), out=...)
@@ -566,7 +568,7 @@ def rational_tanh(x: Array, factors: tuple[float, ...]) -> Array:
 
 
 def rational(x: Array, p: tuple[float, ...], q: tuple[float, ...]) -> Array:
-    """``p(x) / q(x)``."""
+    """``p(x) / q(x)``, for coefficients with the highest power first."""
     return np.polyval(p, x) / np.polyval(q, x)
 
 
@@ -575,7 +577,7 @@ def rational(x: Array, p: tuple[float, ...], q: tuple[float, ...]) -> Array:
     cast="float", inplace=True, wide=True,
 )  # fmt: skip
 def erf(input: Array) -> Array:
-    """``2/√π ∫₀ˣ exp(-t²) dt``; of float32 within three units of the last place."""
+    """``2/√π ∫₀ˣ exp(-t²) dt``; for float32 within three units of the last place."""
     if input.dtype == np.float32:
         return rational_tanh(input, R)
     return by_number(math.erf, input)
@@ -586,7 +588,7 @@ def erf(input: Array) -> Array:
     cast="float", inplace=True, wide=True,
 )  # fmt: skip
 def erfc(input: Array) -> Array:
-    """``1 - erf(input)``, exact also where that is tiny."""
+    """``1 - erf(input)``, exact even where it is tiny."""
     return by_number(math.erfc, input)
 
 
@@ -608,7 +610,7 @@ def rad2deg(input: Array) -> Array:
     return input * input.dtype.type(180 / math.pi)
 
 
-# What is not finite
+# Values that are not finite
 
 
 @op(input=lambda g, input: zero_where(g, input - input != 0), inplace=True)
@@ -616,11 +618,11 @@ def nan_to_num(
     input: Array, nan: Number | None = None, posinf: Number | None = None,
     neginf: Number | None = None,
 ) -> Array:  # fmt: skip
-    """Numbers in place of nan and of infinities.
+    """``input`` with nan and infinities replaced by numbers.
 
     Args:
-        nan: default: 0.
-        posinf, neginf: default: the greatest and the smallest number of the dtype.
+        nan: the number for nan. Default: 0.
+        posinf, neginf: those for inf and -inf. Default: the greatest and the lowest of the dtype.
     """
     if input.dtype.kind != "f":
         return input.copy()
@@ -629,7 +631,7 @@ def nan_to_num(
 
 @op(batch=elementwise)
 def signbit(input: Array) -> Array:
-    """Whether the sign is negative, as that of -0.0 is."""
+    """Whether each element has a negative sign; -0.0 has one."""
     return np.signbit(input) if input.dtype.kind == "f" else input < 0
 
 
@@ -637,7 +639,7 @@ def signbit(input: Array) -> Array:
 
 
 def logit_slope(g: Any, input: Any, eps: float | None) -> Any:
-    """The gradient of `logit`: 0 beyond its limits, or nan where it has none."""
+    """The gradient of `logit`; beyond the limits 0 with ``eps``, nan without."""
     low, high, beyond = (0, 1, math.nan) if eps is None else (eps, 1 - eps, 0.0)
     return where((input >= low) & (input <= high), g / (input * (1 - input)), beyond)
 
@@ -647,7 +649,7 @@ def logit(input: Array, eps: float | None = None) -> Array:
     """``log(input / (1 - input))``, the inverse of the sigmoid; nan outside [0, 1].
 
     Args:
-        eps: hold the input between this and ``1 - eps`` first.
+        eps: clamp ``input`` to [``eps``, ``1 - eps``] first. Default: no clamping.
     """
     if eps is not None:
         kind = input.dtype.type
@@ -659,19 +661,19 @@ def logit(input: Array, eps: float | None = None) -> Array:
     input=lambda g, input: zero_where(
         g * ((input * math.pi * cos(input * math.pi) - sin(input * math.pi))
              / (input * input * math.pi)),
-        input * input * math.pi == 0,  # also where the square of what is not 0 vanishes
+        input * input * math.pi == 0,  # also where the square of a tiny number is 0
     ),
     cast="float",
     inplace=True,
     wide=True,
 )  # fmt: skip
 def sinc(input: Array) -> Array:
-    """``sin(π input) / (π input)``, 1 at 0."""
+    """``sin(π input) / (π input)``; 1 at 0."""
     angle = input * input.dtype.type(math.pi)
     return np.where(input == 0, input.dtype.type(1), np.sin(angle) / angle)
 
 
-# Quotients of polynomials, highest power first: near the middle, further out, and in the tails.
+# Coefficients of rational functions, highest power first: around 0, further out, and in the tails.
 MIDDLE_P = (2.5090809287301226727e3, 3.3430575583588128105e4, 6.7265770927008700853e4,
             4.5921953931549871457e4, 1.3731693765509461125e4, 1.9715909503065514427e3,
             1.3314166789178437745e2, 3.3871328727963666080)  # fmt: skip
@@ -697,7 +699,7 @@ TAIL_Q = (2.04426310338993978564e-15, 1.42151175831644588870e-7, 1.8463183175100
     cast="float", inplace=True, wide=True,
 )  # fmt: skip
 def erfinv(input: Array) -> Array:
-    """The inverse of `erf`: infinite at 1 and -1, nan beyond.
+    """The inverse of `erf`; infinite at 1 and -1, nan outside [-1, 1].
 
     Reference:
         Wichura, Algorithm AS 241: The Percentage Points of the Normal Distribution, Applied
@@ -714,36 +716,36 @@ def erfinv(input: Array) -> Array:
     return np.where((size > 1) | np.isnan(x), math.nan, values).astype(input.dtype)
 
 
-# What a tensor is
+# Properties of tensors
 
 
 @public
 def is_floating_point(input: Tensor) -> bool:
-    """Whether a tensor is of a floating-point dtype."""
+    """Whether ``input`` has a floating-point dtype."""
     check_tensors(input)
     return input.is_floating_point()
 
 
 @public
 def is_complex(input: Tensor) -> bool:
-    """Whether a tensor is of a complex dtype, of which there is none."""
+    """Whether ``input`` has a complex dtype: always False, since there is none."""
     check_tensors(input)
     return False
 
 
 @public
 def get_device(input: Tensor) -> int:
-    """-1, the number of the CPU."""
+    """The number of the tensor's device: always -1, the CPU."""
     check_tensors(input)
     return input.get_device()
 
 
 @method
 def is_nonzero(input: Tensor) -> bool:
-    """Whether the only element of a tensor is not zero.
+    """Whether the only element of ``input`` is not zero.
 
     Raises:
-        RuntimeError: for none or several.
+        RuntimeError: unless ``input`` has one element.
     """
     check_tensors(input)
     return bool(input)
@@ -755,10 +757,10 @@ def is_nonzero(input: Tensor) -> bool:
 # Signs
 
 
-# Input and result are named only to notice, as PyTorch does, that they were written to.
+# The formula names input and result only so that, as in PyTorch, writes to them raise an error.
 @op(input=lambda g, input, out: vanishing(g), inplace=True)
 def sgn(input: Array) -> Array:
-    """The sign, as -1, 0 or 1; 0 for what is not a number."""
+    """The sign of each element: -1, 0 or 1; 0 for nan."""
     if input.dtype.kind == "f":
         return (input > 0).astype(input.dtype) - (input < 0)
     return input.copy() if input.dtype.kind == "b" else np.sign(input)
@@ -766,7 +768,7 @@ def sgn(input: Array) -> Array:
 
 @op(input=lambda g, input: vanishing(g), cast="float", wide=True)
 def angle(input: Array) -> Array:
-    """The angle of a real number in the complex plane: π below 0, else 0."""
+    """The angle of each real number in the complex plane: π below 0, nan for nan, else 0."""
     values = np.where(input < 0, input.dtype.type(math.pi), input.dtype.type(0))
     return np.where(np.isnan(input), input, values)
 
@@ -776,41 +778,41 @@ def angle(input: Array) -> Array:
 
 @op(batch=elementwise)
 def isneginf(input: Array) -> Array:
-    """Whether each element is minus infinity."""
+    """Whether each element is -inf."""
     return np.isneginf(input) if input.dtype.kind == "f" else np.zeros(input.shape, bool)
 
 
 @op(batch=elementwise)
 def isposinf(input: Array) -> Array:
-    """Whether each element is plus infinity."""
+    """Whether each element is inf."""
     return np.isposinf(input) if input.dtype.kind == "f" else np.zeros(input.shape, bool)
 
 
 @op(batch=elementwise)
 def isreal(input: Array) -> Array:
-    """Whether each element is a real number, as all of them are."""
+    """Whether each element is a real number: True for all, since no dtype is complex."""
     return np.ones_like(input, bool)
 
 
 @method
 def is_signed(input: Tensor) -> bool:
-    """Whether the dtype has numbers below zero."""
+    """Whether the dtype of ``input`` has negative numbers."""
     check_tensors(input)
     return input._array.dtype.kind in "if"
 
 
 @method
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have the same shape."""
+    """Whether ``input`` and ``other`` have the same shape."""
     check_tensors(input, other)
     return input._array.shape == other._array.shape
 
 
-# New values in the same shape
+# Without a history
 
 
 @public
 def detach(input: Tensor) -> Tensor:
-    """`Tensor.detach`: the same values without a history."""
+    """`Tensor.detach`: a view of ``input`` without a history."""
     check_tensors(input)
     return input.detach()

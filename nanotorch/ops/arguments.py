@@ -1,4 +1,4 @@
-"""What operations ask of their arguments; arrays of the values that Python and NumPy hold."""
+"""Checks of the arguments of operations; arrays from the values of Python and NumPy."""
 
 import functools
 import inspect
@@ -28,12 +28,12 @@ from nanotorch._core.layout import order_of
 from nanotorch._core.op import OPS, PUBLIC, Array
 from nanotorch._core.tensor import Tensor
 
-# What operations ask of their arguments: tensors, sequences of them, numbers.
+# Checks of arguments: tensors, sequences of tensors, numbers.
 
 
 LARGEST = {np.dtype(name): float(np.finfo(name).max) for name in ("float16", "float32", "float64")}
 LARGEST[dtypes.BFLOAT16] = dtypes.finfo(dtypes.bfloat16).max
-# How messages about numbers that do not fit call dtypes; others have `dtypes.C_NAMES`.
+# The names of dtypes in messages about numbers that do not fit; others are in `dtypes.C_NAMES`.
 SIZED_NAMES = {
     "int8": "int8_t", "uint8": "uint8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
     "float16": "c10::Half", "float32": "float",
@@ -41,22 +41,22 @@ SIZED_NAMES = {
 
 
 def require(holds: Any, text: str, *values: Any, error: type[Exception] = RuntimeError) -> None:
-    """Refuse arguments for which something does not hold.
+    """Raise ``error`` unless ``holds`` is true.
 
     Args:
-        text: that of the error, with `{}` for each of the values.
+        text: the text of the error, with `{}` for each of ``values``.
     """
     if not holds:
         raise error(text.format(*values))
 
 
 def require_value(holds: Any, text: str, *values: Any) -> None:
-    """`require`, with a ValueError."""
+    """Raise ValueError unless ``holds`` is true; see `require`."""
     require(holds, text, *values, error=ValueError)
 
 
 def check_ndim(name: str, x: Any, least: int, most: int | None = None) -> None:
-    """Refuse a tensor with fewer dimensions, or with more."""
+    """Refuse a tensor with fewer than ``least`` or more than ``most`` dimensions."""
     if x.ndim < least or (most is not None and x.ndim > most):
         wanted = f"{least}" if least == most else f"{least} to {most}"
         wanted = f"at least {least}" if most is None else wanted
@@ -64,21 +64,21 @@ def check_ndim(name: str, x: Any, least: int, most: int | None = None) -> None:
 
 
 def no_form(name: str, *given: Any, **named: Any) -> TypeError:
-    """The error for arguments that fit none of a function's forms."""
+    """The error for arguments that fit no form of the function ``name``."""
     function = PUBLIC.get(name) or getattr(Tensor, "__new__" if name == "new" else name)
     parameters = inspect.signature(function).parameters.values()
     return form_error(name, given, [", ".join(map(str, parameters))], **named)
 
 
 def check_tensors(*values: Any) -> None:
-    """Refuse arguments that are no tensors."""
+    """Refuse values that are not tensors."""
     for value in values:
         if not isinstance(value, Tensor):
             raise wrong_type(value, "Tensor")
 
 
 def check_tensor_list(values: Any, argument: int = 0) -> None:
-    """Refuse an argument, the first or another, that is not a tuple or list of tensors."""
+    """Refuse an argument that is not a tuple or list of tensors; ``argument`` is its position."""
     if not isinstance(values, (tuple, list)):
         raise wrong_type(values, "tuple of Tensors")
     for position, value in enumerate(values):
@@ -90,7 +90,7 @@ def check_tensor_list(values: Any, argument: int = 0) -> None:
 
 
 def unpack_tensors(given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Tensors given one by one or as one sequence.
+    """The tensors that a function received as several arguments or as one sequence.
 
     Raises:
         TypeError: for anything else.
@@ -102,11 +102,11 @@ def unpack_tensors(given: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def as_number(value: Any, place: Place | None = None, wanted: str = "Number") -> Any:
-    """An argument that is a number: Python's, NumPy's, or that of a 0-d tensor.
+    """The number that an argument holds: Python's, NumPy's, or that of a 0-d tensor.
 
     Args:
-        place: whose argument it is; default: see `place_of`.
-        wanted: what the message calls it.
+        place: the function and the argument, for the message. Default: see `find_argument`.
+        wanted: the name of the type in the message.
     """
     if value.__class__ is float:
         return value
@@ -120,7 +120,11 @@ def as_number(value: Any, place: Place | None = None, wanted: str = "Number") ->
 
 
 def number_as(value: Number, kind: np.dtype) -> Any:
-    """A Python number in another type: towards zero for integers, which may not overflow."""
+    """A Python number in the NumPy type ``kind``; integers are rounded towards zero.
+
+    Raises:
+        RuntimeError: for a number beyond the limits of ``kind``.
+    """
     check_integer_range(value)
     if not hasattr(value, "__abs__"):
         raise wrong_type(value, "Number")
@@ -132,7 +136,7 @@ def number_as(value: Number, kind: np.dtype) -> Any:
         low, high = int(np.iinfo(kind).min), int(np.iinfo(kind).max)
         if isinstance(value, float):
             fits = low <= value < high + 1
-        else:  # PyTorch lets unsigned types wrap around below zero
+        else:  # negative numbers wrap around in unsigned types, as in PyTorch
             fits = (low or -high) <= value <= high
     if not fits:
         raise RuntimeError(
@@ -144,16 +148,16 @@ def number_as(value: Number, kind: np.dtype) -> Any:
 
 
 def unsupported_dtype(kernel: str, array: np.ndarray) -> NotImplementedError:
-    """The error for numbers of a type that PyTorch's ``kernel`` does not know."""
+    """The error for a dtype that PyTorch's ``kernel`` does not support."""
     return NotImplementedError(f"\"{kernel}\" not implemented for '{dtype_char(array)}'")
 
 
 def check_kind(kernel: str, *arrays: np.ndarray, kinds: str = "f", half: bool = True) -> None:
-    """Refuse numbers of a kind that PyTorch's ``kernel`` does not know.
+    """Refuse arrays of a dtype that PyTorch's ``kernel`` does not support.
 
     Args:
-        kinds: those it knows, by NumPy's letters: floats, signed and unsigned integers, bools.
-        half: whether it knows half precision.
+        kinds: NumPy's letters of the supported dtypes: "f" floats, "i" and "u" integers, "b" bools.
+        half: whether half precision is supported.
     """
     for array in arrays:
         if array.dtype.kind not in kinds or not (half or array.dtype != np.float16):
@@ -164,7 +168,7 @@ def check_same_dtype(*operands: Any, text: str = "expected scalar type {} but fo
     """Refuse operands of different dtypes.
 
     Args:
-        text: that of the error, with `{}` for the dtype of each operand.
+        text: the text of the error, with `{}` for the dtype of each operand.
     """
     for operand in operands[1:]:
         if operand.dtype != operands[0].dtype:
@@ -172,28 +176,28 @@ def check_same_dtype(*operands: Any, text: str = "expected scalar type {} but fo
 
 
 def dtype_char(operand: Any) -> str:
-    """How messages call the dtype of a tensor or an array."""
+    """The name of the dtype of a tensor or an array in messages."""
     return operand.dtype.char if isinstance(operand, Tensor) else dtypes.dtype_of(operand).char
 
 
 def number_or_infinity(value: Number, kind: np.dtype) -> Any:
-    """`number_as` where half precision, and that alone, overflows to infinity."""
+    """`number_as`, except that half precision overflows to infinity."""
     if kind == np.float16:
         return kind.type(number_as(value, np.dtype(np.float64)))
     return number_as(value, kind)
 
 
-# Values that are no tensors: PyTorch refuses them, and operations would take them for arrays.
+# Values that are not tensors: PyTorch refuses them; operations would treat them as arrays.
 
 
 def check_input(name: str, input: Any) -> None:
-    """Refuse an input that is no tensor."""
+    """Refuse an ``input`` of the function ``name`` that is not a tensor."""
     if not isinstance(input, Tensor):
         raise wrong_type(input, "Tensor", (name, "input", 1))
 
 
 def check_constants(name: str, **given: Tensor | None) -> None:
-    """Refuse tensors to which nothing is passed back, if a gradient might be expected."""
+    """Refuse tensors that require grad as arguments that get no gradient, if grad mode is on."""
     for argument, value in given.items():
         if value is not None and value.requires_grad and mode.enabled:
             raise RuntimeError(
@@ -203,29 +207,33 @@ def check_constants(name: str, **given: Tensor | None) -> None:
 
 
 def check_first_tensors(name: str, **given: Any) -> None:
-    """Refuse what is no tensor of a function's first arguments."""
+    """Refuse values that are not tensors as the first arguments of a function."""
     for position, (argument, value) in enumerate(given.items(), 1):
         if not isinstance(value, Tensor):
             raise wrong_type(value, "Tensor", (name, argument, position))
 
 
 def inplace_form(name: str) -> Any:
-    """The in-place form of an operation that is no method."""
+    """The in-place form of an operation that is not a method."""
     return OPS[name].functions[f"{METHOD}{name}_"]
 
 
-# Shapes as functions are given them.
+# Shapes as arguments.
 
 
 def parse_shape(
     name: str, size: tuple[Any, ...], keyword: Any = None, position: int = 1
 ) -> tuple[int, ...]:
-    """The shape that a function was given as one sequence or as several numbers.
+    """The shape that a function received as one sequence or as several numbers.
 
     Args:
-        name: the function's, for messages.
-        keyword: the sequence, where it was given by its name.
-        position: of the argument, for messages.
+        name: the name of the function, for messages.
+        keyword: the argument ``size``, if it was passed by name.
+        position: the position of the argument, for messages.
+
+    Raises:
+        TypeError: for no size, for two, or for sizes that are not integers.
+        RuntimeError: for a negative size.
     """
     if keyword is not None:
         if size:
@@ -244,17 +252,17 @@ def parse_shape(
     return shape
 
 
-# What Python and NumPy hold as an array: numbers, nested sequences of them, arrays.
+# Arrays from the values of Python and NumPy: numbers, nested sequences of numbers, arrays.
 #
-# Lists of numbers are read level by level, at the speed of C. What is stranger, or wrong, is gone
-# through one by one, as PyTorch does it, which decides what is found first.
+# Lists of numbers are read level by level, at the speed of C. Other values and wrong ones are read
+# one by one, in PyTorch's order, which decides which error is raised.
 
 
 FLOAT, INT, BOOL = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
 NUMBERS = {float, int, bool}
 PLAIN_SEQUENCES = {list, tuple}
 MOST_DIMENSIONS, OF_NUMPY = 128, 64  # of nested lists; of arrays
-# The lowest and highest integer: unsigned types wrap around below zero.
+# The lowest and highest integer; negative numbers wrap around in unsigned types.
 LIMITS = {
     d._numpy: (int(i.min) or -int(i.max), int(i.max))
     for d in dtypes.ALL
@@ -285,13 +293,17 @@ TOO_LONG = "Overflow when unpacking long long"
 
 
 def view_memory(given: np.ndarray, writable: bool = True) -> np.ndarray:
-    """An array of a tensor's own on the memory of ``given``.
+    """A new array on the memory of ``given``, for a tensor.
 
     Args:
-        writable: warn if the memory must not be written to.
+        writable: whether to warn if the memory is read-only.
+
+    Raises:
+        TypeError: for a dtype that tensors do not have.
+        ValueError: for strides or a byte order that tensors do not have.
     """
     known = given.dtype in dtypes.OF_NUMPY and given.dtype != dtypes.BFLOAT16
-    if not known:  # but perhaps in the other byte order
+    if not known:  # perhaps only the byte order differs
         dtypes.dtype_of(np.empty(0, given.dtype.newbyteorder("=")))
     if writable and not given.flags.writeable:
         warn_once(READ_ONLY.format("NumPy array", "array"))
@@ -309,7 +321,7 @@ def view_memory(given: np.ndarray, writable: bool = True) -> np.ndarray:
 
 
 def new_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
-    """A new array of the values; by default Python floats give the default dtype."""
+    """A new array of the values of ``data``; Python floats get the default dtype by default."""
     mode.quiet()
     kind = None if dtype is None else dtypes.as_dtype(dtype)._numpy
     numbers = scan_numbers(data)
@@ -336,9 +348,9 @@ def new_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
 
 
 def scan_numbers(data: Any) -> tuple[Sequence[Any], tuple[int, ...], set[type]] | None:
-    """The Python numbers in regularly nested lists and tuples, the shape, and their types.
+    """The Python numbers in regularly nested lists and tuples, their shape, and their types.
 
-    None for what holds anything else.
+    None if ``data`` holds anything else.
     """
     if type(data) in NUMBERS:
         return (data,), (), {type(data)}
@@ -358,9 +370,9 @@ def scan_numbers(data: Any) -> tuple[Sequence[Any], tuple[int, ...], set[type]] 
 
 
 def fill_array(values: Sequence[Any], held: set[type], kind: np.dtype) -> np.ndarray:
-    """Python numbers of the types ``held`` in an array."""
+    """An array of Python numbers, whose types are ``held``."""
     if kind.kind == "f":
-        if int in held:  # by way of float64, as PyTorch does
+        if int in held:  # through float64, as in PyTorch
             return np.array(values, FLOAT).astype(kind)
         return np.array(values, kind)
     if kind.kind != "b" and float not in held:
@@ -376,7 +388,7 @@ def fill_array(values: Sequence[Any], held: set[type], kind: np.dtype) -> np.nda
 
 
 def convert_numbers(values: Iterable[Any], kind: np.dtype) -> np.ndarray:
-    """Numbers of any types in an array, one by one."""
+    """An array of numbers of any types, which are converted one by one."""
     if kind.kind == "f":
         return np.array([math.ldexp(v, 0) for v in values], FLOAT).astype(kind)
     if kind.kind == "b":
@@ -386,7 +398,7 @@ def convert_numbers(values: Iterable[Any], kind: np.dtype) -> np.ndarray:
 
 
 def checked_integer(value: Any, kind: np.dtype) -> int:
-    """An integer for an array of integers."""
+    """A number as an integer within the limits of the integer type ``kind``."""
     low, high = LIMITS[kind]
     if isinstance(value, float):
         if kind.kind == "u":
@@ -403,7 +415,7 @@ def checked_integer(value: Any, kind: np.dtype) -> int:
 
 
 def overflow_error(kind: np.dtype) -> RuntimeError:
-    """The error for a number that does not fit."""
+    """The error for a number beyond the limits of ``kind``."""
     return RuntimeError(f"value cannot be converted to type {kind.name} without overflow")
 
 
@@ -411,7 +423,7 @@ def overflow_error(kind: np.dtype) -> RuntimeError:
 
 
 def is_sequence(value: Any) -> bool:
-    """Whether it has a length and elements in order."""
+    """Whether ``value`` has a length and elements in order; tensors and dicts do not count."""
     if isinstance(value, (str, bytes)):
         return True
     if isinstance(value, (Tensor, np.generic, dict)):
@@ -421,7 +433,7 @@ def is_sequence(value: Any) -> bool:
 
 
 def nested_shape(data: Any) -> tuple[int, ...]:
-    """The shape, as the first of the elements on each level say it."""
+    """The shape of nested sequences, from the first element on each level."""
     sizes: list[int] = []
     while is_sequence(data):
         sizes.append(len(data))
@@ -438,7 +450,7 @@ def nested_shape(data: Any) -> tuple[int, ...]:
 
 
 def infer_dtype(data: Any) -> dtypes.dtype:
-    """The dtype that holds all values."""
+    """The dtype that holds all values of ``data``."""
     if isinstance(data, Tensor):
         return data.dtype
     if isinstance(data, (str, bytes)):
@@ -457,7 +469,7 @@ def infer_dtype(data: Any) -> dtypes.dtype:
 
 
 def flatten_nested(data: Any, sizes: tuple[int, ...], dim: int) -> Iterator[Any]:
-    """The values in order."""
+    """The values of nested sequences in order, from dimension ``dim`` on."""
     if dim == len(sizes):
         yield data
         return
@@ -474,7 +486,7 @@ def flatten_nested(data: Any, sizes: tuple[int, ...], dim: int) -> Iterator[Any]
 
 
 def check_width(array: Array, kind: np.dtype) -> None:
-    """Refuse to read elements as others of a width that their layout does not allow."""
+    """Refuse to view an array as ``kind`` if its layout does not allow elements of that size."""
     if kind.itemsize == array.itemsize:
         return
     names = " as ".join(dtypes.dtype_of(np.empty(0, k)).char for k in (array.dtype, kind))

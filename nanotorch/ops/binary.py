@@ -1,4 +1,4 @@
-"""Elementwise functions of two and three tensors: division in all its forms, clamping."""
+"""Elementwise functions of two and three tensors: divisions, remainders, operators, clamping."""
 
 import functools
 import math
@@ -37,11 +37,11 @@ from nanotorch.ops.elementwise import (
 )
 from nanotorch.ops.joining import common_shape
 
-# Division in all its forms.
+# Divisions.
 
 
 def check_divisor(name: str, input: Array, other: Array) -> None:
-    """Refuse bools, in the words of PyTorch's kernel of that name, and integers divided by 0."""
+    """Refuse bools and integers divided by 0; ``name`` is that of PyTorch's kernel."""
     check_kind(f"{name}_cpu", input, kinds="fiu")
     if other.dtype.kind != "f" and input.size and not other.all():
         raise RuntimeError("ZeroDivisionError")
@@ -51,7 +51,7 @@ NO_DERIVATIVE = "torch::autograd::NotImplemented"  # the node's name
 
 
 def no_derivative(name: str) -> Any:
-    """PyTorch has none for some operations and says so when asked."""
+    """Raise PyTorch's error for operation ``name``, which has no derivative."""
     raise RuntimeError(f"derivative for aten::{name} is not implemented")
 
 
@@ -77,7 +77,7 @@ def number_floor_divided(other: Array, input: Any) -> Array:
 
 
 def apply_to_number(function: Callable[..., Array], number: Any, array: Array) -> Array:
-    """A function of a Python number and an array, in the dtype that an operation of both has."""
+    """``function(number, array)`` in the dtype that the two promote to."""
     kind = dtypes.result_type([number, array])._numpy
     half, a, b = in_single(dtypes.array_of_number(number, kind), array.astype(kind, copy=False))
     result = function(a, b)
@@ -85,15 +85,15 @@ def apply_to_number(function: Callable[..., Array], number: Any, array: Array) -
 
 
 def floor_quotient(input: Array, other: Array) -> Array:
-    """The kernel of division rounded down."""
+    """The kernel of `floor_divide`."""
     check_divisor("div_floor", input, other)
-    if input.dtype.kind == "f":  # NumPy gives nan where PyTorch gives inf
+    if input.dtype.kind == "f":  # NumPy returns nan where PyTorch returns inf
         return np.where(other == 0, input / other, np.floor_divide(input, other))
     return np.floor_divide(input, other)
 
 
 @hidden_op(
-    # PyTorch keeps the operands, which must not be written to, though the gradients are zeros.
+    # PyTorch saves the operands although the gradients are zeros: writes to them raise an error.
     input=lambda g, other: vanishing(g),
     other=lambda g, input, other: vanishing(g),
     cast="promote", inplace=True, node="DivBackward2", wide=True, unrounded=("other",),
@@ -110,7 +110,8 @@ def rounded_divide(input: Array, other: Array, rounding_mode: str) -> Array:
     return ((input - np.fmod(input, other)) // other).astype(input.dtype)
 
 
-# Remainders: a divisor that is a number has no gradient, and PyTorch a node for either case.
+# Remainders. PyTorch has different nodes for a divisor that is a tensor and one that is a number,
+# which has no gradient.
 
 
 @hidden_op(
@@ -136,7 +137,7 @@ def number_remainder(other: Array, input: Any) -> Array:
 
 
 def with_sign_of_divisor(input: Array, other: Array) -> Array:
-    """The kernel of `remainder`; a zero keeps the sign of the dividend, unlike NumPy's."""
+    """The kernel of `remainder`; unlike in NumPy, a zero keeps the sign of the dividend."""
     check_divisor("remainder", input, other)
     if input.dtype.kind != "f":
         return np.remainder(input, other)
@@ -174,7 +175,7 @@ def fmod_number(input: Array, other: Array) -> Array:
     inplace=True,
 )
 def remainder(input: Any, other: Any) -> Any:
-    """``input - floor(input / other) * other``: has the sign of ``other``, as Python's `%`.
+    """``input - floor(input / other) * other``, with the sign of ``other``, as Python's `%`.
 
     Raises:
         RuntimeError: for an integer divided by 0.
@@ -186,7 +187,7 @@ def remainder(input: Any, other: Any) -> Any:
     inplace=True,
 )
 def fmod(input: Any, other: Any) -> Any:
-    """``input - trunc(input / other) * other``: has the sign of ``input``, as C's `fmod`.
+    """``input - trunc(input / other) * other``, with the sign of ``input``, as C's `fmod`.
 
     Raises:
         RuntimeError: for an integer divided by 0.
@@ -201,17 +202,17 @@ def fmod(input: Any, other: Any) -> Any:
     inplace=True,
 )
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
-    """``input / other``, broadcasting; without rounding, integers give the default float dtype.
+    """``input / other``, broadcasting; without rounding, integers become the default float dtype.
 
     Args:
-        rounding_mode: None, "trunc" (to zero) or "floor" (down).
+        rounding_mode: "trunc" (towards zero) or "floor" (down). Default: no rounding.
 
     Raises:
-        RuntimeError: for another mode; for an integer divided by 0 with rounding.
+        RuntimeError: for another ``rounding_mode``; for an integer divided by 0 with rounding.
     """
 
 
-# Operators of tensors that PyTorch computes by other operations than their name says.
+# Operators of tensors that PyTorch computes with operations of another name.
 
 
 Binary = Callable[[Any, Any], Any]
@@ -220,10 +221,11 @@ Binary = Callable[[Any, Any], Any]
 def operator(
     function: Binary, name: str, also: tuple[type, ...] = (), by_number: Binary | None = None
 ) -> None:
-    """Install ``__name__`` for tensors and numbers, and operands of further types.
+    """Define the operator ``__name__`` of `Tensor`, for tensors and numbers.
 
     Args:
-        by_number: what stands for ``function`` where the other operand is a Python number.
+        also: further types of the other operand.
+        by_number: the function for a Python number. Default: ``function``.
     """
     accepted = (*OPERANDS, *also)
     by_number = by_number or function
@@ -248,7 +250,7 @@ def reversed_sub(self: Tensor, other: Any) -> Tensor:
 
 operator(reversed_sub, "rsub", by_number=rsub)
 operator(lambda self, other: self.sub_(other), "isub")
-# As in PyTorch, an array can be divided by a tensor, though it cannot be added to one.
+# As in PyTorch, an array can be divided by a tensor, but not added to one.
 operator(lambda self, other: reciprocal(self) * other, "rtruediv", also=(np.ndarray,))
 operator(lambda self, other: self.div_(other), "itruediv")
 operator(floor_divide, "floordiv")
@@ -304,8 +306,8 @@ def logaddexp2(input: Array, other: Array) -> Array:
     cast="promote", inplace=True, numbers=False,
 )  # fmt: skip
 def nextafter(input: Array, other: Array) -> Array:
-    """The next number that floating point can tell from ``input``, towards ``other``."""
-    if isinstance(input, Bfloat16Array):  # the upper half of the bits, one more away from zero
+    """The next floating-point number after ``input`` in the direction of ``other``."""
+    if isinstance(input, Bfloat16Array):  # the upper half of the bits, plus one away from zero
         bits = np.nextafter(widen(input), widen(other)).view(np.uint32)
         return from_bits((bits >> 16) + (bits & 0xFFFF == 1))
     check_kind("nextafter_cpu", input)
@@ -321,18 +323,18 @@ def heaviside(input: Array, values: Array) -> Array:
     """0 for negative numbers and nan, 1 for positive ones, ``values`` at 0.
 
     Raises:
-        RuntimeError: for two dtypes.
+        RuntimeError: for ``values`` of another dtype.
     """
     check_same_dtype(input, values)
     common_shape(input.shape, values.shape)
     return np.where(input == 0, values, (input > 0).astype(input.dtype))
 
 
-# The sign of another number
+# The sign of another number.
 
 
 def copysign_formula(g: Any, input: Any, out: Any) -> Any:
-    """The gradient of a number that was given a sign."""
+    """The gradient of `copysign` by ``input``; 0 at 0."""
     return g * zero_where(out / input, input == 0)
 
 
@@ -342,13 +344,13 @@ def copysign_formula(g: Any, input: Any, out: Any) -> Any:
     cast="float", inplace=True, node="CopysignBackward0",
 )  # fmt: skip
 def copysign_tensor(input: Array, other: Array) -> Array:
-    """``input`` with the sign of a tensor."""
+    """`copysign` with a tensor."""
     return np.copysign(input, other)
 
 
 @hidden_op(input=copysign_formula, cast="float", inplace=True, node="CopysignBackward1")
 def copysign_number(input: Array, other: float) -> Array:
-    """``input`` with the sign of a number."""
+    """`copysign` with a number."""
     return np.copysign(input, dtypes.array_of_number(other, input.dtype))
 
 
@@ -366,16 +368,16 @@ def copysign(input: Any, other: Any) -> Any:
     cast="float",
 )  # fmt: skip
 def xlogy(input: Array, other: Array) -> Array:
-    """``input * log(other)``: 0 for an ``input`` of 0, but nan for an ``other`` of nan."""
+    """``input * log(other)``; nan where ``other`` is nan, else 0 where ``input`` is 0."""
     product = np.where(input == 0, input.dtype.type(0), input * np.log(other))
     return np.where(np.isnan(other), input.dtype.type(math.nan), product)
 
 
-# Elementwise functions of three tensors: a way between two, and products added.
+# Elementwise functions of three tensors: interpolation, and products and quotients added.
 
 
 def lerp_kernel(input: Array, end: Array, weight: Any, form: str) -> Array:
-    """The kernel of `lerp`: from the nearer end, so that rounding does not miss it."""
+    """The kernel of `lerp`: it starts from the nearer end, so that the ends are exact."""
     tensor = isinstance(weight, np.ndarray)
     if tensor and not weight.ndim:
         kind = dtypes.result_type([input, end, weight])._numpy
@@ -394,7 +396,7 @@ def lerp_kernel(input: Array, end: Array, weight: Any, form: str) -> Array:
     inplace=True, node="LerpBackward0", batch=elementwise, wide=True,
 )  # fmt: skip
 def lerp_number(input: Array, end: Array, weight: float) -> Array:
-    """`lerp` with a weight that is a number."""
+    """`lerp` with a number as ``weight``."""
     check_same_dtype(input, end)
     return lerp_kernel(input, end, weight, "scalar")
 
@@ -406,7 +408,7 @@ def lerp_number(input: Array, end: Array, weight: float) -> Array:
     inplace=True, node="LerpBackward1", batch=elementwise, wide=True,
 )  # fmt: skip
 def lerp_tensor(input: Array, end: Array, weight: Array) -> Array:
-    """`lerp` with a weight that is a tensor."""
+    """`lerp` with a tensor as ``weight``."""
     check_same_dtype(input, end)
     if weight.ndim:
         check_same_dtype(input, weight)
@@ -431,7 +433,7 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
     """
 
 
-# Products and quotients added
+# Products and quotients added.
 
 
 @op(
@@ -447,14 +449,14 @@ def addcmul(input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) 
 
 
 def require_floats(input: Any, tensor1: Any, tensor2: Any) -> None:
-    """A quotient of integers would have to be rounded."""
+    """Refuse two tensors of integers, whose quotient would have to be rounded."""
     check_tensors(input, tensor1, tensor2)
     floating = "f" in (tensor1._array.dtype.kind, tensor2._array.dtype.kind)
     require(floating, "addcdiv(): integers are not divided; convert one to floating point")
 
 
 @op(
-    input=lambda g, tensor2: g,  # PyTorch keeps the divisor in any case
+    input=lambda g, tensor2: g,  # PyTorch always saves the divisor
     tensor1=lambda g, tensor2, value: g * (value / tensor2),
     tensor2=lambda g, tensor1, tensor2, value: -g * (value * tensor1 / (tensor2 * tensor2)),
     cast="promote",
@@ -467,7 +469,7 @@ def addcdiv(input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) 
     """``input + value * tensor1 / tensor2``, broadcasting.
 
     Raises:
-        RuntimeError: if both tensors to divide are of integers.
+        RuntimeError: if neither ``tensor1`` nor ``tensor2`` is floating-point.
     """
     value = as_number(value)
     if input.dtype != np.float16:
@@ -475,21 +477,21 @@ def addcdiv(input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) 
     return input + value * tensor1 / tensor2
 
 
-# Values held between limits, which are numbers or tensors.
+# Values clamped between limits, which are numbers or tensors.
 
 
 NO_LIMIT = "torch.clamp: At least one of 'min' or 'max' must not be None"
 
 
 def is_within_limits(input: Any, min: float | None, max: float | None) -> Any:
-    """Where a clamped value may still move: strictly between the limits."""
+    """Whether each element lies strictly between the limits, where its gradient passes."""
     if min is None:
         return input < max
     return input > min if max is None else (input > min) & (input < max)
 
 
 def clamp_array(input: Array, min: Number | None, max: Number | None) -> Array:
-    """``input`` between limits that are Python numbers or None."""
+    """``input`` clamped to limits that are Python numbers or None, in the dtype of all."""
     if min is None and max is None:
         raise RuntimeError(NO_LIMIT)
     if input.dtype.kind != "f":
@@ -501,12 +503,12 @@ def clamp_array(input: Array, min: Number | None, max: Number | None) -> Array:
 
 
 def clamp_to_numbers(input: Array, min: Number | None, max: Number | None) -> Array:
-    """``input`` between two numbers, of which integers may lie beyond the ends of its type."""
+    """``input`` clamped to Python numbers, in its dtype; integers may be beyond its limits."""
     kind = input.dtype
     if kind.kind == "f":
         if min is not None and max is not None:
             return input.clip(number_as(min, kind), number_as(max, kind))
-        # In this order -0.0 stays what it is.
+        # This order keeps -0.0.
         if max is not None:
             return np.minimum(number_as(max, kind), input)
         return input if min is None else np.maximum(number_as(min, kind), input)
@@ -519,12 +521,12 @@ def clamp_to_numbers(input: Array, min: Number | None, max: Number | None) -> Ar
     return np.clip(input, low if low > least else least, high if high < most else most)
 
 
-# Limits that are tensors. A tie is shared in halves, unless the limits leave no room between them;
-# what is not a number is on no side of a limit.
+# Limits that are tensors. An input equal to a limit shares the gradient with it in halves, unless
+# the limits are equal or crossed. nan is neither below nor above a limit.
 
 
 def clamp_input_formula(g: Any, input: Any, min: Any, max: Any) -> Any:
-    """The gradient of a clamped input."""
+    """The gradient of `clamp_tensors` by ``input``."""
     if min is None:
         return zero_where(halved_where(g, input == max), input > max)
     if max is None:
@@ -534,7 +536,7 @@ def clamp_input_formula(g: Any, input: Any, min: Any, max: Any) -> Any:
 
 
 def clamp_min_formula(g: Any, input: Any, min: Any, max: Any) -> Any:
-    """The gradient of the lower limit, which stands where it is not above the upper one."""
+    """The gradient by the lower limit; 0 where it is above the upper limit."""
     halves = halved_where(g, input == min)
     if max is None:
         return zero_where(halves, input > min)
@@ -542,7 +544,7 @@ def clamp_min_formula(g: Any, input: Any, min: Any, max: Any) -> Any:
 
 
 def clamp_max_formula(g: Any, input: Any, min: Any, max: Any) -> Any:
-    """The gradient of the upper limit."""
+    """The gradient by the upper limit."""
     if min is None:
         return zero_where(halved_where(g, input == max), input < max)
     tie = (input == max) & (min < max)
@@ -551,7 +553,7 @@ def clamp_max_formula(g: Any, input: Any, min: Any, max: Any) -> Any:
 
 
 def clamp_to_arrays(input: Array, min: Array | None, max: Array | None) -> Array:
-    """``input`` between limits that are arrays or None, in the dtype of all of them together."""
+    """``input`` clamped to limits that are arrays or None, in the dtype that all promote to."""
     limits = [limit for limit in (min, max) if limit is not None]
     if len(limits) == 2:
         check_kind("clamp_cpu", input, kinds="fiu")
@@ -566,7 +568,7 @@ def clamp_to_arrays(input: Array, min: Array | None, max: Array | None) -> Array
         raise
 
 
-# By numbers, then by tensors
+# With numbers, then with tensors.
 
 
 @hidden_op(
@@ -633,15 +635,15 @@ def clamp_max_tensor(input: Array, max: Array) -> Array:
     inplace=True,
 )
 def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
-    """``input`` held between two limits; ``max`` wins where it is the smaller.
+    """``input`` clamped to [``min``, ``max``]; the result is ``max`` where ``max < min``.
 
     Args:
-        min, max: both Python numbers, or both tensors that broadcast with ``input``; or one of
-            them None.
+        min, max: two Python numbers, or two tensors that broadcast with ``input``. Default: no
+            limit.
 
     Raises:
         RuntimeError: if both are None.
-        TypeError: for limits of different kinds.
+        TypeError: for a number and a tensor.
     """
 
 
@@ -650,7 +652,7 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     inplace=True,
 )
 def clamp_min(input: Any, min: Any) -> Any:
-    """``input``, or ``min`` where that is greater.
+    """The greater of ``input`` and ``min``, elementwise.
 
     Args:
         min: a number, or a tensor that broadcasts with ``input``.
@@ -662,7 +664,7 @@ def clamp_min(input: Any, min: Any) -> Any:
     inplace=True,
 )
 def clamp_max(input: Any, max: Any) -> Any:
-    """``input``, or ``max`` where that is smaller.
+    """The smaller of ``input`` and ``max``, elementwise.
 
     Args:
         max: a number, or a tensor that broadcasts with ``input``.
