@@ -378,7 +378,7 @@ def hardswish(input: Array) -> Array:
     wide=True,
 )
 def hardswish_backward(grad: Array, input: Array) -> Array:
-    """The gradient of `hardswish`: the slope ``input / 3 + 1 / 2`` from -3 to 3, 0 below, 1 above."""
+    """The gradient of `hardswish`: slope ``input / 3 + 1 / 2`` from -3 to 3, 0 below, 1 above."""
     slope = select(input >= 3, input.dtype.type(1), input / 3 + 0.5)
     return grad * select(input <= -3, input.dtype.type(0), slope)
 

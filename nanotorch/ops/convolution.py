@@ -1,4 +1,4 @@
-"""Convolution and its adjoints, padding, windows as columns, channels as space."""
+"""Convolution and its adjoints, padding, windows as columns, pixel shuffle."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -21,12 +21,11 @@ from nanotorch.ops.reduction import sum_along
 from nanotorch.ops.resampling import TIED, Ints, Taps, index_of_last, resampling, resamplings
 from nanotorch.ops.shape import slice_along, squeeze_one, unsqueeze
 
-# Windows that slide over the last dimensions of ``(N, C, ...)``: which elements of the input are
-# theirs.
+# Windows that slide over the last dimensions of ``(N, C, ...)``: the elements of each.
 
 
 def output_sizes(size: Ints, kernel: Ints, stride: Ints, dilation: Ints) -> Ints:
-    """How many windows fit into each dimension."""
+    """The number of windows that fit into each dimension."""
     dims = zip(size, kernel, stride, dilation, strict=True)
     return tuple([(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in dims])
 
@@ -35,19 +34,19 @@ class Windows:
     """The windows over an input of one size.
 
     Args:
-        out: if there are more windows than are wanted, how many these are.
+        out: the number of windows along each dimension. Default: as many as fit.
 
     Attributes:
-        size: of the input.
-        kernel, stride, dilation: along each dimension.
-        start: where the first window begins, along each dimension; below 0 with padding.
-        out: how many windows there are along each dimension.
-        places: how many places the rows of a window have, along all dimensions but the first.
-        taps: for each of them two indices: of an array ``(*kernel, ..., *out)``, where the windows
-            are whose element there is one of the input, no padding; and of an input, where these
-            elements are. The first dimension is left out.
+        size: the size of the input.
+        kernel, stride, dilation: one number for each dimension.
+        start: the first index of the first window in each dimension; below 0 with padding.
+        out: the number of windows along each dimension.
+        places: the number of places in a row of a window, along all dimensions but the first.
+        taps: two indices for each place, without the first dimension: one of an array
+            ``(*kernel, ..., *out)``, the windows with an element of the input, not of the padding,
+            at this place; and one of the input, these elements.
         turned: the same for arrays ``(*kernel, ..., *size)`` and ``(..., *out)``.
-        single: whether each window is one element, and none is in the padding.
+        single: whether each window is one element, and none lies in the padding.
     """
 
     def __init__(
@@ -78,14 +77,15 @@ class Windows:
         return windows(*[a + b for a, b in zip(lead, own, strict=True)])
 
 
-windows = lru_cache(1024)(Windows)  # by sizes: models ask for the same ones again and again
+windows = lru_cache(1024)(Windows)  # by their sizes, which recur in every step of a model
 
 
 def valid_range(size: int, stride: int, first: int, out: int) -> tuple[slice, slice]:
-    """Along a dimension: which of ``out`` places, ``stride`` apart, are in the input; these places.
+    """The numbers of those places, of ``out`` along a dimension, that lie in the input; the places.
 
     Args:
-        size: of the input.
+        size: the size of the input.
+        stride: the distance between places.
         first: the first place.
     """
     low = min(max(0, -(first // stride)), out)
@@ -94,29 +94,29 @@ def valid_range(size: int, stride: int, first: int, out: int) -> tuple[slice, sl
     return slice(low, high), slice(low * stride + first, end, stride)
 
 
-# A convolution and its adjoints are matrix products. Of which matrices, memory decides:
+# A convolution and its adjoints are matrix products. Memory decides the matrices:
 #
-# The input's rows, at each place of a window's rows, are gathered below each other, so that the
-# rows of one window follow each other in memory and neighbouring windows share them: a matrix of
-# them is a view. Where an output has fewer channels than the input, the input's rows are taken as
-# they are, and what they give for each place is scattered: added to the result there. Several
-# samples lie side by side in a row. A part of the batch is taken at a time, which the cache holds.
+# The rows of the input, at each place in a row of a window, are gathered below each other, so that
+# the rows of a window are consecutive in memory and neighbouring windows share them: a matrix of
+# them is a view. If the output has fewer channels than the input, the rows of the input are used as
+# they are, and the products for each place are scattered: added to the result there. A row holds
+# several samples. The batch is computed in parts that fit the cache.
 
 
 PART = 700_000  # bytes
 LEAST = 128  # columns of a matrix
-THIN = 4  # with fewer results at all places of a row, windows as a whole are faster
-FEW = 64  # elements of a window in a group at most, to have a product for each sample
+THIN = 4  # with fewer lines in a row, whole windows are faster
+FEW = 64  # elements of a window in a group, up to which each sample has its own product
 
 
 def place(input: Array, first: int, taps: Any, target: Array) -> None:
-    """Copy rows of the input.
+    """Copy rows of ``input`` to ``target``.
 
     Args:
-        input: ``(N, G, C, rows, *across)``.
-        first: the row of the input that is the first one; it and others may be in the padding.
-        taps: of `Windows`.
-        target: ``(*kernel, G, C, rows, N, *width)``.
+        input: shape ``(N, G, C, rows, *across)``.
+        first: the row of ``input`` that becomes the first; rows may lie in the padding.
+        taps: `Windows.taps`.
+        target: shape ``(*kernel, G, C, rows, N, *width)``.
     """
     k = target.ndim - input.ndim
     to, of = valid_range(input.shape[3], 1, first, target.shape[k + 2])
@@ -127,11 +127,11 @@ def place(input: Array, first: int, taps: Any, target: Array) -> None:
 
 
 def split_batch(samples: int, each: int, width: int) -> Iterator[slice]:
-    """Parts of a batch, of about the same size.
+    """Yield parts of a batch, of about the same size.
 
     Args:
-        each: bytes for a sample.
-        width: columns of a matrix for a sample.
+        each: the bytes of a sample.
+        width: the columns of a matrix of a sample.
     """
     count = max(PART // max(each, 1), -(-LEAST // max(width, 1)), 1)
     count = -(-samples // -(-samples // count)) if samples else 1
@@ -142,12 +142,13 @@ def split_batch(samples: int, each: int, width: int) -> Iterator[slice]:
 def stacked_rows(
     block: Array, lines: int, columns: int, height: int, high: int, step: int
 ) -> Array:
-    """Of a block's rows each ``high`` as one matrix: a view ``(G, height, high * lines, columns)``.
+    """Matrices of ``high`` rows of a block: a view ``(G, height, high * lines, columns)``.
 
     Args:
-        block: ``(G, rows, ...)``.
-        lines: of a row.
-        step: how many rows the first ones of two matrices are apart.
+        block: shape ``(G, rows, ...)``.
+        lines: the number of lines of a row.
+        height: the number of matrices.
+        step: the distance between the first rows of two matrices.
     """
     rows = block.reshape(*block.shape[:2], lines, columns)
     outer, row, line, item = rows.strides
@@ -158,15 +159,15 @@ def stacked_rows(
 def write_products(
     input: Array, weight: Array, shift: Any, out: Array, first: int, step: int, taps: Any
 ) -> None:
-    """Write the products of the weight with rows of the input, gathered.
+    """Write the products of the weight with gathered rows of the input to ``out``.
 
     Args:
-        input: ``(N, G, C, rows, *across)``.
-        weight: ``(G, O, C, high, *kernel)``.
-        shift: what is added.
-        out: ``(N, G, O, height, *width)``. Row h is made of ``high`` rows of the input, from
-            ``first + h * step``.
-        taps: of `Windows`.
+        input: shape ``(N, G, C, rows, *across)``.
+        weight: shape ``(G, O, C, high, *kernel)``.
+        shift: the bias, or 0.
+        out: shape ``(N, G, O, height, *width)``. Row h depends on ``high`` rows of the input, from
+            ``first + h * step`` on.
+        taps: `Windows.taps`.
     """
     samples, groups, outputs, height, *width = out.shape
     channels, high, *kernel = weight.shape[2:]
@@ -192,7 +193,7 @@ def write_products(
 
 
 def add_products(input: Array, weight: Array, out: Array, first: int, step: int, taps: Any) -> None:
-    """Add to ``out`` what `write_products` would write: the results for each place in turn."""
+    """Add the products to ``out``, place by place; for the arguments see `write_products`."""
     samples, groups, outputs, height, *_ = out.shape
     channels, high, *kernel = weight.shape[2:]
     across, kind, k = input.shape[4:], input.dtype, len(kernel)
@@ -221,11 +222,11 @@ def add_products(input: Array, weight: Array, out: Array, first: int, step: int,
 
 
 def windows_by_rows(at: Windows, lines: int, results: int) -> Windows:
-    """The windows, in one row where they would share few rows that follow each other.
+    """The windows; in one row if they share too few consecutive rows.
 
     Args:
-        lines: of a row.
-        results: for each matrix of rows.
+        lines: the number of lines of a row.
+        results: the number of results for each matrix of rows.
     """
     step = at.stride[0]
     shared = len(at.size) > 1 and at.dilation[0] == 1 and step < at.kernel[0]
@@ -233,7 +234,7 @@ def windows_by_rows(at: Windows, lines: int, results: int) -> Windows:
 
 
 def convolved(input: Array, weight: Array, bias: Array | None, at: Windows, groups: int) -> Array:
-    """The convolution ``(N, O, *out)``."""
+    """The convolution, of shape ``(N, O, *out)``."""
     samples, outputs, channels = len(input), len(weight) // groups, weight.shape[1]
     shape = (samples, len(weight), *at.out)
     at = windows_by_rows(at, channels * at.places, outputs)
@@ -260,10 +261,10 @@ def pointwise(weight: Array, input: Array) -> Array:
 
 
 def convolved_back(g: Array, weight: Array, bias: Array | None, at: Windows, groups: int) -> Array:
-    """The adjoint of `convolved` for its input: the transposed convolution ``(N, C, *size)``."""
+    """The adjoint of `convolved` by its input: the transposed convolution ``(N, C, *size)``."""
     samples, outputs, channels = len(g), len(weight) // groups, weight.shape[1]
     shape = (samples, channels * groups, *at.size)
-    # Zeros around `g`, times a weight that is not finite, would be nan.
+    # Zeros around `g` times an infinite or nan weight would be nan.
     finite = bool(np.isfinite(weight).all())
     gather = finite and outputs <= channels and set(at.stride) == {1}
     lines, results = (outputs, channels) if gather else (channels, outputs)
@@ -282,7 +283,7 @@ def convolved_back(g: Array, weight: Array, bias: Array | None, at: Windows, gro
     if not gather:
         out[...] = shift
     step, start = at.stride[0], at.start[0]
-    for phase in range(step):  # rows of the result that are made of the same rows of the kernel
+    for phase in range(step):  # rows of the result from the same rows of the kernel
         some = weight[:, :, :, phase::step][:, :, :, ::-1]
         row = max(0, -((phase + start) // step))
         target = out[:, :, :, row * step + phase + start :: step]
@@ -296,7 +297,7 @@ def convolved_back(g: Array, weight: Array, bias: Array | None, at: Windows, gro
 
 
 def correlated(g: Array, input: Array, at: Windows, groups: int) -> Array:
-    """The adjoint of `convolved` for its weight ``(O, C / groups, *kernel)``."""
+    """The adjoint of `convolved` by its weight, of shape ``(O, C / groups, *kernel)``."""
     samples, outputs, channels = len(g), g.shape[1] // groups, input.shape[1] // groups
     shape = (g.shape[1], channels, *at.kernel)
     few = at.single or (outputs > 1 and channels * math.prod(at.kernel) <= FEW)
@@ -308,7 +309,7 @@ def correlated(g: Array, input: Array, at: Windows, groups: int) -> Array:
 
 
 def correlated_alone(g: Array, input: Array, at: Windows) -> Array:
-    """`correlated`, with one row and a product for each sample: its gradient is not copied."""
+    """`correlated` with one row and a product for each sample, without a copy of ``g``."""
     samples, groups, outputs = g.shape[:3]
     kernel, width = at.kernel[1:], at.out[1:]
     lines, wide, k = input.shape[2] * at.places, math.prod(width), len(kernel)
@@ -327,7 +328,7 @@ def correlated_alone(g: Array, input: Array, at: Windows) -> Array:
 
 
 def correlated_rows(g: Array, input: Array, at: Windows) -> Array:
-    """`correlated`, with rows that windows share: ``(G, O, C, *kernel)``."""
+    """`correlated` with rows that windows share; the result is ``(G, O, C, *kernel)``."""
     samples, groups, outputs, height, *width = g.shape
     channels, (tall, *kernel), step = input.shape[2], at.kernel, at.stride[0]
     lines, wide, k, kind = channels * at.places, math.prod(width), len(kernel), g.dtype
@@ -356,7 +357,7 @@ def correlated_rows(g: Array, input: Array, at: Windows) -> Array:
 
 
 def transposed_size(out: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
-    """The smallest input whose convolution is of the size ``out``."""
+    """The smallest size of an input whose convolution has the size ``out``."""
     dims = zip(out, kernel, stride, padding, dilation, strict=True)
     return tuple([(o - 1) * s - 2 * p + d * (k - 1) + 1 for o, k, s, p, d in dims])
 
@@ -365,20 +366,20 @@ def input_formula(
     g: Any, weight: Any, shape: Ints, stride: Ints, padding: Ints, dilation: Ints,
     transposed: bool, groups: int,
 ) -> Any:  # fmt: skip
-    """The gradient of the input of `convolution`, of ``shape``: a convolution the other way."""
+    """The gradient of `convolve` by its input, of ``shape``: the adjoint convolution."""
     rest: Ints = (0,) * len(stride)
     if not transposed:
         least = transposed_size(g.shape[2:], weight.shape[2:], stride, padding, dilation)
         rest = tuple([n - m for n, m in zip(shape[2:], least, strict=True)])
     out = convolve(g, weight, None, stride, padding, dilation, not transposed, rest, groups)
-    for dim, size in enumerate(shape):  # more of them is what large output padding leaves
+    for dim, size in enumerate(shape):  # large output padding leaves more elements
         if out.shape[dim] != size:
             out = slice_along(out, dim, 0, size)
     return out
 
 
 def convolve_batched(call: Call) -> Any:
-    """`convolve` of each sample: all in one batch, or, where weights differ, as groups."""
+    """The rule of `convolve`: samples join the batch, or the groups if their weights differ."""
     size, bias = call.batch.size, call.args["bias"]
     shift = None if bias is None else call.whole("bias")
     if not call.is_batched("weight"):
@@ -429,7 +430,7 @@ def convolve(
     input: Array, weight: Array, bias: Array | None, stride: Ints, padding: Ints, dilation: Ints,
     transposed: bool, output_padding: Ints, groups: int,
 ) -> Array:  # fmt: skip
-    """The convolution of (N, C, ...), or its adjoint; of numbers one for each dimension."""
+    """The convolution of (N, C, ...), or its adjoint; ``stride`` etc. are one per dimension."""
     check_kind("slow_conv2d_cpu", input, kinds="fiu")
     size, kernel, out_size = input.shape[2:], weight.shape[2:], None
     if transposed:
@@ -453,12 +454,12 @@ def convolution_weight(
     slope: Array, input: Array, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints,
     groups: int,
 ) -> Array:  # fmt: skip
-    """The gradient of the weight of a convolution of ``input``, from that of its result."""
+    """The gradient of a convolution of ``input`` by the weight, from ``slope``, the result's."""
     at = windows(input.shape[2:], kernel_size, stride, padding, dilation, slope.shape[2:])
     return correlated(slope, input, at, groups)
 
 
-# Convolutions as users call them: their arguments, and what PyTorch says of wrong ones.
+# Convolutions as users call them: their arguments, and PyTorch's errors for wrong ones.
 
 
 EVEN = (
@@ -468,14 +469,14 @@ EVEN = (
 
 
 def per_dim(name: str, value: Any, dims: int, count: int) -> Ints:
-    """One number for each dimension, of one for all or one for each.
+    """An argument, one number or one for each dimension, as one number for each dimension.
 
     Args:
-        dims: of the function.
-        count: of the weight.
+        dims: the number of dimensions in the name of the function.
+        count: the number of dimensions of the kernel.
 
     Raises:
-        RuntimeError: for another count.
+        RuntimeError: for another number of numbers.
     """
     given = as_ints(value) * (dims if value.__class__ is int else 1)
     if len(given) == 1:
@@ -488,7 +489,7 @@ def check_shapes(
     input: Ints, weight: Ints, bias: Any, transposed: bool, stride: Ints, padding: Ints,
     dilation: Ints, rest: Ints, groups: int,
 ) -> None:  # fmt: skip
-    """Refuse an input, a weight and a bias whose sizes do not fit together, or no result."""
+    """Refuse an input, a weight and a bias whose sizes do not fit, and results without elements."""
     if len(input) != len(weight):
         raise RuntimeError(
             f"Expected {len(weight)}-dimensional input for {len(weight)}-dimensional weight "
@@ -529,10 +530,10 @@ def convolution_of(
     dims: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any,
     groups: Any, output_padding: Any = None,
 ) -> Any:  # fmt: skip
-    """A convolution over ``dims`` dimensions of what users give, or its adjoint.
+    """The convolution over ``dims`` dimensions, or its adjoint, of a user's arguments.
 
     Args:
-        output_padding: None for a convolution.
+        output_padding: None for a convolution; numbers for the adjoint.
     """
     transposed = output_padding is not None
     name = f"conv_transpose{dims}d" if transposed else f"conv{dims}d"
@@ -541,7 +542,7 @@ def convolution_of(
     if wrong and transposed:
         place = (name, ("input", "weight", "bias")[wrong[0]], wrong[0] + 1)
         raise wrong_type(values[wrong[0]], "Tensor", place)
-    if wrong:  # layers give all arguments; programs usually those that differ from the default
+    if wrong:  # layers pass all arguments; programs pass few
         raise no_form(name, *values[: 7 if isinstance(stride, tuple) else 2 + (bias is not None)])
     kinds = [dtypes.dtype_of(t._array) for t in (input, weight, bias) if t is not None]
     for what, kind in (*zip(("bias",), kinds[2:], strict=False), ("weight", kinds[1])):
@@ -569,7 +570,7 @@ def convolution_of(
             require(padding == "same", "Invalid padding string: '{}'", padding)
             strided = any(s != 1 for s in stride)
             require(not strided, "padding='same' is not supported for strided convolutions")
-        if any(n % 2 for n in total):  # one more behind
+        if any(n % 2 for n in total):  # one more zero after the input
             warn_once(EVEN)
             input = constant_pad_nd(input, [n for m in reversed(total) for n in (0, m % 2)])
         padding = tuple([n // 2 for n in total])
@@ -598,16 +599,16 @@ def convolution(dims: int) -> Any:
         ``out[n, o, y, x] = bias[o] + Σ weight[o, c, i, j] · input[n, c, s·y + d·i, s·x + d·j]``
 
         Args:
-            stride: s, how far neighbouring windows are apart: a number, or one per dimension.
-            padding: how many zeros there are on both sides; "valid" for none, "same" for as many
-                as keep the size.
-            dilation: d, how far neighbouring elements of a window are apart.
-            groups: into how many groups channels and outputs are divided; each output sees the
-                channels of its group only.
+            stride: s, the distance between neighbouring windows: a number, or one per dimension.
+            padding: the number of zeros on both sides of each dimension; "valid" for none, "same"
+                for as many as keep the size.
+            dilation: d, the distance between neighbouring elements of a window.
+            groups: the number of groups of channels and of outputs; an output depends only on the
+                channels of its group.
 
         Shape:
             ``input`` (N, C, H, W) or (C, H, W), ``weight`` (O, C / groups, K, L), ``bias`` (O,),
-            for one dimension without H and K, for three with D before H and one more before K.
+            in one dimension without H and K, in three with D before H and one more before K.
             The result's height is ``⌊(H + 2 padding - d (K - 1) - 1) / s⌋ + 1``.
 
         Raises:
@@ -625,14 +626,14 @@ def transposed_convolution(dims: int) -> Any:
         input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1,
         padding: Any = 0, output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
     ) -> Tensor:  # fmt: skip
-        """The adjoint of a convolution for its input, plus a bias.
+        """The adjoint of a convolution by its input, plus a bias.
 
-        It goes from the shape of the convolution's result to that of its input.
+        It maps the shape of the convolution's result to the shape of its input.
 
         Args:
-            stride, padding, dilation, groups: of that convolution, see `conv2d`.
-            output_padding: by how much the result is larger than the smallest input of that
-                convolution; smaller than the stride or the dilation.
+            stride, padding, dilation, groups: those of the convolution, see `conv2d`.
+            output_padding: the number of elements by which the result exceeds the smallest input
+                of the convolution; less than the stride or the dilation.
 
         Shape:
             ``input`` (N, C, H, W) or (C, H, W), ``weight`` (C, O / groups, K, L), ``bias`` (O,),
@@ -657,14 +658,15 @@ conv_transpose1d, conv_transpose2d, conv_transpose3d = map(transposed_convolutio
 
 @op(input=lambda g, pad: constant_pad_nd(g, [-n for n in as_ints(pad)]), method=False)
 def constant_pad_nd(input: Array, pad: Sequence[int], value: Number = 0) -> Array:
-    """``input`` with ``value`` around its last dimensions.
+    """``input`` with elements of ``value`` around its last dimensions.
 
     Args:
-        pad: how many before and after, the last dimension first; negative ones cut off.
+        pad: the number of elements before and after each dimension, the last dimension first;
+            negative numbers remove elements.
 
     Raises:
-        RuntimeError: for an odd count, more dimensions than there are, or more cut off than there
-            is.
+        RuntimeError: for an odd count of numbers, too many numbers, or more elements to remove than
+            a dimension has.
     """
     pad, ndim, kind = as_ints(pad), input.ndim, input.dtype
     require(not len(pad) % 2, "Length of pad must be even but instead it equals {}", len(pad))
@@ -682,13 +684,13 @@ def constant_pad_nd(input: Array, pad: Sequence[int], value: Number = 0) -> Arra
     return out
 
 
-# With the input's own elements
+# Padding with the input's own elements
 
 
 @lru_cache(256)
 def padding_indices(mode: str, size: int, before: int, after: int) -> Taps | None:
-    """Around the elements themselves: mirrored at the outermost, these again and again, or those
-    of the other side."""
+    """The indices of padding by ``mode``: "reflect" mirrors at the outermost elements, "replicate"
+    repeats them, and any other wraps around. None without padding."""
     if not (before or after):
         return None
     index = np.arange(-before, size + after)
@@ -704,7 +706,7 @@ def padding_indices(mode: str, size: int, before: int, after: int) -> Taps | Non
 MODES = {
     "reflect": resamplings("reflection_pad", **TIED),
     "replicate": resamplings("replication_pad", **TIED),
-    # PyTorch copies the parts one by one into a new tensor, whose node is that of such copies.
+    # PyTorch copies the parts one by one into a new tensor: its node is that of the copies.
     "circular": (resampling("circular_pad", node="torch::autograd::CopySlices"),) * 3,
 }
 
@@ -712,9 +714,13 @@ MODES = {
 def pad_by_mode(input: Tensor, pad: tuple[int, ...], mode: str) -> Tensor:
     """``input`` with its own elements around its last dimensions.
 
+    Args:
+        pad: see `constant_pad_nd`.
+        mode: "reflect", "replicate" or "circular".
+
     Raises:
-        NotImplementedError: for another mode, or another count of dimensions than PyTorch takes.
-        RuntimeError: for more padding than there are elements.
+        NotImplementedError: for another mode, or a number of dimensions that PyTorch lacks.
+        RuntimeError: for more padding than the input has elements.
     """
     require(mode in MODES, "Unrecognised padding mode {}", mode, error=NotImplementedError)
     shape, dims = input._array.shape, len(pad) // 2
@@ -743,7 +749,7 @@ def pad_by_mode(input: Tensor, pad: tuple[int, ...], mode: str) -> Tensor:
     return MODES[mode][dims - 1](input, tuple([padding_indices(mode, *each) for each in sides]))
 
 
-# Windows as columns and back, and channels exchanged with space: `unfold`, `pixel_shuffle`.
+# Windows as columns, and channels as space: `unfold`, `fold`, `pixel_shuffle`.
 
 
 @hidden_op(
@@ -775,7 +781,7 @@ def im2col(input: Array, size: Ints, stride: Ints, padding: Ints, dilation: Ints
 def col2im(
     g: Array, out_size: Ints, size: Ints, stride: Ints, padding: Ints, dilation: Ints
 ) -> Array:
-    """The adjoint of `im2col`: columns added to where they belong."""
+    """The adjoint of `im2col`: the sums of the columns at the places of their elements."""
     check_kind("col2im_out_cpu", g, kinds="fb")
     at = windows(out_size, size, stride, padding, dilation).in_one_row
     *lead, rows, _ = g.shape
@@ -791,7 +797,7 @@ def col2im(
 
 
 def shuffle_factor(name: str, argument: str, given: Any, input: Array) -> int:
-    """By how much a picture is enlarged or reduced, if it is one and the factor is positive."""
+    """The factor of a pixel shuffle; refuse one that is not positive, and too few dimensions."""
     factor = as_int(given)
     check_ndim(name, input, 3)
     require(factor > 0, "{} expects a positive {}, but got {}", name, argument, factor)
@@ -805,11 +811,11 @@ def shuffle_factor(name: str, argument: str, given: Any, input: Array) -> int:
     batch=leading,
 )
 def pixel_shuffle(input: Array, upscale_factor: int) -> Array:
-    """(..., C · r², H, W) as (..., C, H · r, W · r): r² channels make squares of r by r.
+    """(..., C · r², H, W) as (..., C, H · r, W · r): r² channels become squares of r by r.
 
     Raises:
-        RuntimeError: for fewer than three dimensions, a factor that is not positive, channels that
-            do not divide by its square.
+        RuntimeError: for fewer than three dimensions, a factor r that is not positive, or a number
+            of channels that r² does not divide.
 
     Reference:
         Shi et al., Real-Time Single Image and Video Super-Resolution Using an Efficient Sub-Pixel
@@ -832,8 +838,8 @@ def pixel_unshuffle(input: Array, downscale_factor: int) -> Array:
     """(..., C, H · r, W · r) as (..., C · r², H, W): the inverse of `pixel_shuffle`.
 
     Raises:
-        RuntimeError: for fewer than three dimensions, a factor that is not positive, sizes that do
-            not divide by it.
+        RuntimeError: for fewer than three dimensions, a factor r that is not positive, or a size
+            that r does not divide.
     """
     r = shuffle_factor("pixel_unshuffle", "downscale_factor", downscale_factor, input)
     *lead, channels, height, width = input.shape

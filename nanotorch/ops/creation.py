@@ -49,11 +49,11 @@ from nanotorch.ops.arguments import (
     view_memory,
 )
 
-# Copies, and how their elements lie in memory.
+# Copies, and the layout of their elements in memory.
 
 
 class memory_format:  # noqa: N801 - PyTorch's name
-    """How the elements of a copy are laid out in memory."""
+    """The layout of the elements of a copy in memory."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -73,44 +73,49 @@ PUBLIC.update(_names)
 
 @public
 def numel(input: Tensor) -> int:
-    """The number of elements."""
+    """The number of elements of ``input``."""
     return input._array.size
 
 
 @hidden_op(input=lambda g: g, view=True, batch=elementwise)
 def alias(input: Array) -> Array:
-    """The same in all respects."""
+    """A view of all of ``input``."""
     return input[...]
 
 
 @op(input=lambda g: g, batch=elementwise, one_step=True)
 def clone(input: Array, *, memory_format: Any = preserve_format) -> Array:
-    """A copy; by default with the dimensions in the same order in memory."""
+    """A copy of ``input``.
+
+    Args:
+        memory_format: `contiguous_format` for elements in order in memory. Default: the dimensions
+            keep their order in memory.
+    """
     return input.copy("C" if memory_format is contiguous_format else order_of(input))
 
 
 @method(public=False)
 def contiguous(self: Tensor, memory_format: Any = contiguous_format) -> Tensor:
-    """The tensor itself if its elements lie in memory in order, else a copy where they do."""
+    """The tensor itself if its elements lie in order in memory, else a copy with that layout."""
     if self._array.flags.c_contiguous:
         return self
     return clone(self, memory_format=contiguous_format)
 
 
-# `Tensor(...)`, PyTorch's first constructor: sizes, or values of the default dtype.
+# `Tensor(...)`, PyTorch's first constructor: of sizes, or of values in the default dtype.
 
 
 @method(name="__new__", public=False)
 @with_memory_errors
 def construct(cls: type[Tensor], *given: Any, device: Any = None) -> Any:
-    """A tensor of the default dtype; a view of a tensor that is given in place of sizes.
+    """A tensor of the default dtype, or a view of a given tensor.
 
     Args:
-        given: the sizes of a tensor with arbitrary values, or one sequence of values, whose memory
-            an array of the default dtype shares, or a tensor.
+        given: the sizes of a tensor with arbitrary values; or one sequence of values, where an
+            array of the default dtype shares its memory with the result; or a tensor.
 
     Raises:
-        TypeError, ValueError, RuntimeError: for what is neither.
+        TypeError, ValueError, RuntimeError: for anything else.
     """
     require_cpu(device)
     if len(given) == 1 and isinstance(given[0], Tensor):
@@ -123,7 +128,7 @@ def construct(cls: type[Tensor], *given: Any, device: Any = None) -> Any:
 
 
 def array_from(given: tuple[Any, ...], dtype: DType) -> np.ndarray:
-    """Arbitrary values of sizes given one by one or as a `Size`, or the values of a sequence."""
+    """An array of arbitrary values, of sizes or a `Size`; or one of the values of a sequence."""
     data = given[0] if len(given) == 1 else given or (0,)
     if len(given) == 1 and to_integer(data) is None and not isinstance(data, Size):
         if not is_sequence(data):
@@ -144,15 +149,15 @@ COPY_WARNING = (
 
 
 def require_flag(requires_grad: object) -> None:
-    """Raise `TypeError` unless ``requires_grad`` is a bool."""
+    """Raise TypeError unless ``requires_grad`` is a bool."""
     if requires_grad is not True:
         place = find_argument(requires_grad)
         require_bool(requires_grad, place and (place[0], "requires_grad", 0))
 
 
 class Options(TypedDict, total=False):
-    """What functions take that make a tensor: whether to record operations on it, and for PyTorch's
-    sake a device, of which there is one, and a layout."""
+    """The options of functions that create a tensor: whether operations on it are recorded, and for
+    PyTorch's sake a device (the CPU is the only one) and a layout."""
 
     device: Any
     layout: Any
@@ -164,7 +169,13 @@ def new_leaf(
     array: np.ndarray, requires_grad: bool | None = False, device: Any = None, layout: Any = None,
     pin_memory: bool = False, **unknown: Any,
 ) -> Tensor:  # fmt: skip
-    """A new leaf of ``array``; on another device than the CPU or in another layout is an error."""
+    """A new leaf on the memory of ``array``.
+
+    Raises:
+        TypeError: for an unknown option, another layout, or a flag that is not a bool.
+        RuntimeError: for a leaf of integers that requires grad.
+        AssertionError, RuntimeError: for a device that is not the CPU.
+    """
     if unknown:
         name, value = next(iter(unknown.items()))
         place = find_argument(value, name)
@@ -187,7 +198,7 @@ def new_leaf(
 
 
 def numpy_dtype(dtype: DType | None) -> np.dtype:
-    """The NumPy type of a dtype argument; None stands for the default dtype."""
+    """The NumPy type of an argument ``dtype``; None is the default dtype."""
     return dtypes.default.numpy if dtype is None else dtypes.as_dtype(dtype)._numpy
 
 
@@ -203,27 +214,28 @@ def tensor(
 
     Args:
         data: a number, nested sequences of numbers, an ndarray, or a tensor.
-        dtype: default: that of ``data``; the default dtype for Python floats, int64 for ints.
+        dtype: the dtype of the tensor. Default: that of ``data``; the default dtype for Python
+            floats, int64 for ints.
         device, pin_memory: accepted for PyTorch's sake; the only device is the CPU.
         requires_grad: whether operations on it are recorded.
 
     Raises:
-        TypeError, ValueError: if ``data`` is no regular array of numbers.
-        RuntimeError: if a tensor of integers is to require grad.
+        TypeError, ValueError: if ``data`` is not a regular array of numbers.
+        RuntimeError: if ``requires_grad`` is True for a tensor of integers.
     """
     if isinstance(data, Tensor):
         warn(COPY_WARNING)
         data = data._array
-    if requires_grad is not False:  # None, too, which functions that fill a shape allow
+    if requires_grad is not False:  # not even None, which functions of a shape accept
         require_flag(requires_grad)
     return new_leaf(new_array(data, dtype), requires_grad, device)
 
 
 @public
 def as_tensor(data: Any, *, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """``data`` as a tensor, on the same memory where its type allows.
+    """``data`` as a tensor; tensors and arrays that have ``dtype`` share their memory with it.
 
-    Raises, warns: as `tensor` and `from_numpy`.
+    For errors and warnings see `tensor` and `from_numpy`.
     """
     require_cpu(device)
     if isinstance(data, Tensor):
@@ -238,16 +250,16 @@ def asarray(
     obj: Any, *, dtype: DType | None = None, device: Any = None, copy: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """``obj`` as a tensor, on the same memory where that can be.
+    """``obj`` as a tensor, on the same memory where possible.
 
     Args:
-        obj: what `as_tensor` takes; bytes, or the memory of a tensor, which are ``uint8`` if
-            nothing else is asked for.
-        copy: True for memory of its own, False to refuse that. Default: where needed.
+        obj: an argument of `as_tensor`; or bytes or the storage of a tensor, whose default dtype
+            is uint8.
+        copy: whether the tensor has memory of its own. Default: only if it must.
         requires_grad: whether operations on it are recorded.
 
     Raises:
-        ValueError: if ``copy`` is False, and there is no way without.
+        ValueError: if ``copy`` is False and the tensor must have memory of its own.
     """
     if isinstance(obj, bytes | bytearray | UntypedStorage):
         held = obj._memory if isinstance(obj, UntypedStorage) else obj
@@ -265,14 +277,14 @@ def asarray(
 
 @public
 def from_numpy(ndarray: np.ndarray) -> Tensor:
-    """A tensor on the memory of ``ndarray``: writes to either are seen by both.
+    """A tensor on the memory of ``ndarray``: a write to one changes both.
 
     Raises:
-        TypeError: for anything else, and for types that tensors do not have.
+        TypeError: for anything else, and for a dtype that tensors do not have.
         ValueError: for negative strides, and for a byte order that is not the machine's.
 
     Warns:
-        UserWarning: once, if the memory is read-only; a write to the tensor is an error then.
+        UserWarning: once, if the memory is read-only; a write to the tensor then raises an error.
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type_name(ndarray)})")
@@ -287,7 +299,7 @@ def zeros(
     *sizes: Any, size: Sequence[int] | None = None, dtype: DType | None = None,
     **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
-    """A tensor of zeros, of a shape given as one sequence or as several numbers."""
+    """A tensor of zeros; ``sizes`` is its shape, as one sequence or as several numbers."""
     return new_leaf(np.zeros(parse_shape("zeros", sizes, size), numpy_dtype(dtype)), **options)
 
 
@@ -296,7 +308,7 @@ def ones(
     *sizes: Any, size: Sequence[int] | None = None, dtype: DType | None = None,
     **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
-    """A tensor of ones, of a shape given as one sequence or as several numbers."""
+    """A tensor of ones; ``sizes`` is its shape, as one sequence or as several numbers."""
     return new_leaf(np.ones(parse_shape("ones", sizes, size), numpy_dtype(dtype)), **options)
 
 
@@ -305,7 +317,7 @@ def empty(
     *sizes: Any, size: Sequence[int] | None = None, dtype: DType | None = None,
     **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
-    """A tensor with arbitrary values, of a shape given as one sequence or as several numbers."""
+    """A tensor of arbitrary values; ``sizes`` is its shape, as one sequence or several numbers."""
     return new_leaf(np.empty(parse_shape("empty", sizes, size), numpy_dtype(dtype)), **options)
 
 
@@ -313,10 +325,13 @@ def empty(
 def full(
     size: Sequence[int], fill_value: Any, *, dtype: DType | None = None, **options: Unpack[Options]
 ) -> Tensor:
-    """A tensor of shape ``size`` filled with one number, whose type is the default for dtype.
+    """A tensor of shape ``size`` filled with the number ``fill_value``.
+
+    Args:
+        dtype: the dtype of the tensor. Default: that of ``fill_value``.
 
     Raises:
-        TypeError: for a size that is no sequence of integers, or a value that is no number.
+        TypeError: if ``size`` is not a sequence of integers, or ``fill_value`` not a number.
         RuntimeError: for a number beyond the limits of the dtype.
     """
     if not isinstance(size, (tuple, list)):
@@ -329,7 +344,7 @@ def full(
 
 
 def like(name: str, make: Any) -> Any:
-    """`zeros_like` and its kin: the shape and, by default, the dtype of another tensor."""
+    """`zeros_like`, `ones_like` or `empty_like`, from the NumPy function ``make``."""
 
     def maker(
         input: Tensor, *, dtype: DType | None = None, memory_format: Any = preserve_format,
@@ -361,7 +376,7 @@ zeros_like, ones_like, empty_like = (
 def full_like(
     input: Tensor, fill_value: Any, *, dtype: DType | None = None, **options: Unpack[Options]
 ) -> Tensor:
-    """A tensor filled with one number, with the shape and dtype of ``input``."""
+    """A tensor filled with the number ``fill_value``, with the shape and dtype of ``input``."""
     check_tensors(input)
     array = input._array
     kind = array.dtype if dtype is None else numpy_dtype(dtype)
@@ -377,11 +392,11 @@ def full_like(
 def eye(
     n: int, m: int | None = None, *, dtype: DType | None = None, **options: Unpack[Options]
 ) -> Tensor:
-    """A matrix ``(n, m)`` with ones on the diagonal; square by default.
+    """A matrix ``(n, m)`` of zeros with ones on the diagonal; square by default.
 
     Raises:
         RuntimeError: for a negative size.
-        TypeError: for what is no integer.
+        TypeError: for a size that is not an integer.
     """
     if m is not None and to_integer(m) is None:
         raise no_form("eye", n, m)
@@ -399,7 +414,7 @@ def new_tensor(
     self: Tensor, data: Any, *, dtype: DType | None = None, device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    """A new tensor of ``data`` with the dtype of this one."""
+    """A new tensor with a copy of ``data`` and the dtype of this tensor."""
     values = data._array if isinstance(data, Tensor) else data
     return new_leaf(new_array(values, dtype or self.dtype), requires_grad, device)
 
@@ -410,7 +425,7 @@ def new_zeros(
     self: Tensor, *sizes: Any, size: Sequence[int] | None = None, dtype: DType | None = None,
     **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
-    """Zeros of a given shape with the dtype of this tensor."""
+    """A tensor of zeros with the dtype of this tensor; for ``sizes`` see `zeros`."""
     shape = parse_shape("new_zeros", sizes, size)
     return allocate(zeros, shape, dtype=dtype or self.dtype, **options)
 
@@ -421,7 +436,7 @@ def new_ones(
     self: Tensor, *sizes: Any, size: Sequence[int] | None = None, dtype: DType | None = None,
     **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
-    """Ones of a given shape with the dtype of this tensor."""
+    """A tensor of ones with the dtype of this tensor; for ``sizes`` see `ones`."""
     shape = parse_shape("new_ones", sizes, size)
     return allocate(ones, shape, dtype=dtype or self.dtype, **options)
 
@@ -432,7 +447,7 @@ def new_empty(
     self: Tensor, *sizes: Any, size: Sequence[int] | None = None, dtype: DType | None = None,
     **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
-    """Arbitrary values of a given shape with the dtype of this tensor."""
+    """A tensor of arbitrary values with the dtype of this tensor; for ``sizes`` see `empty`."""
     shape = parse_shape("new_empty", sizes, size)
     return allocate(empty, shape, dtype=dtype or self.dtype, **options)
 
@@ -443,22 +458,22 @@ def new_full(
     self: Tensor, size: Sequence[int], fill_value: Any, *, dtype: DType | None = None,
     **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
-    """One number in shape ``size`` with the dtype of this tensor."""
+    """A tensor of shape ``size`` filled with ``fill_value``, with the dtype of this tensor."""
     return allocate(full, size, fill_value, dtype=dtype or self.dtype, **options)
 
 
 @public
 def scalar_tensor(s: Any, *, dtype: DType | None = None, **options: Unpack[Options]) -> Tensor:
-    """A 0-d tensor of a number, in the default dtype unless another is given."""
+    """A 0-d tensor of the number ``s``, by default in the default dtype."""
     kind = numpy_dtype(dtype)
     return new_leaf(np.array(number_or_infinity(as_number(s), kind), kind), **options)
 
 
-# Numbers at equal distances, and grids of them.
+# Evenly spaced numbers, and grids of them.
 
 
 def check_steps(start: float, end: float, step: float) -> None:
-    """Refuse bounds to which no steps lead."""
+    """Refuse infinite bounds, and a ``step`` that is 0 or leads away from ``end``."""
     require(step != 0, "step must be nonzero")
     require(math.isfinite(start) and math.isfinite(end), "unsupported range: {} -> {}", start, end)
     require((end - start) * step >= 0, "upper bound and lower bound inconsistent with step sign")
@@ -469,16 +484,16 @@ def arange(
     *bounds: Any, start: Any = ABSENT, end: Any = ABSENT, step: Any = ABSENT,
     dtype: DType | None = None, **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
-    """Numbers from ``start`` (0) to before ``end`` in steps of ``step`` (1).
+    """Numbers from ``start`` (default 0) to ``end``, exclusive, in steps of ``step`` (default 1).
 
     Args:
         bounds: ``end``; ``start, end``; or ``start, end, step``.
-        dtype: default: int64 if all three are integers, else the default dtype.
+        dtype: the dtype of the tensor. Default: int64 for three integers, else the default dtype.
 
     Raises:
         RuntimeError: if ``step`` is 0 or leads away from ``end``, or a number is beyond the limits.
-        TypeError: for what are no numbers.
-        NotImplementedError: for bool.
+        TypeError: for a bound that is not a number.
+        NotImplementedError: for dtype bool.
     """
     if start is end is step is ABSENT and 0 < len(bounds) < 4:
         start, end, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
@@ -502,7 +517,7 @@ def arange(
             if not -(2**63) <= value < 2**63:
                 number_as(value, kind)
         number = -((start - end) // step)
-    else:  # the number of values is found in float64, whatever they are
+    else:  # the count is computed in float64 for every dtype
         number = math.ceil((float(end) - float(start)) / float(step))
     at = np.arange(number)
     if kind.kind == "f":
@@ -516,16 +531,16 @@ def closed_range(
     start: Any = 0, end: Any = ABSENT, step: Any = 1, *, dtype: DType | None = None,
     **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
-    """Numbers from ``start`` to ``end``, which is one of them, in steps of ``step``.
+    """Numbers from ``start`` to ``end``, inclusive, in steps of ``step``.
 
     Args:
-        dtype: default: the default dtype, also for integers.
+        dtype: the dtype of the tensor. Default: the default dtype, for integers too.
 
     Raises:
         RuntimeError: if ``step`` is 0 or leads away from ``end``, or a number is infinite.
 
     Warns:
-        UserWarning: that it is deprecated.
+        UserWarning: always, since PyTorch deprecates the function.
     """
     warn("torch.range is deprecated; use torch.arange, which produces values in [start, end).")
     if end is ABSENT:
@@ -536,19 +551,19 @@ def closed_range(
     return new_leaf((start + at * step).astype(numpy_dtype(dtype)), **options)
 
 
-public(rename(closed_range, "range"))  # under whose name Python's own could not be called here
+public(rename(closed_range, "range"))  # the name would hide Python's in this file
 
 
 @public
 def linspace(
     start: float, end: float, steps: int, *, dtype: DType | None = None, **options: Unpack[Options]
 ) -> Tensor:
-    """``steps`` numbers at equal distances from ``start`` to ``end``, both included.
+    """``steps`` evenly spaced numbers from ``start`` to ``end``, both inclusive.
 
     Raises:
         RuntimeError: if ``steps`` is negative, or an end beyond the limits of the dtype.
-        TypeError: if it is no integer.
-        NotImplementedError: for bool.
+        TypeError: if ``steps`` is not an integer.
+        NotImplementedError: for dtype bool.
     """
     if to_integer(steps) is None:
         raise no_form("linspace", start, end, steps)
@@ -559,8 +574,8 @@ def linspace(
     if kind.kind != "f":
         number_as(start, kind), number_as(end, kind)
         return new_leaf(np.linspace(start, end, steps).astype(kind), **options)
-    # Counted from the nearer end, so that both ends are exact; products of single precision are
-    # exact in double, so that only the sums are rounded, as PyTorch's fused instructions do.
+    # The steps start from the nearer end, so that both ends are exact. Products of single precision
+    # are exact in double, so that only the sums are rounded, as by PyTorch's fused instructions.
     wide = np.result_type(kind, np.float32).type  # half precision is computed in single
     first, last = wide(number_as(start, kind)), wide(number_as(end, kind))
     step = float((last - first) / wide(steps - 1)) if steps > 1 else 0.0
@@ -575,7 +590,10 @@ def logspace(
     start: float, end: float, steps: int, base: float = 10.0, *, dtype: DType | None = None,
     **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
-    """``steps`` powers of ``base`` with exponents at equal distances."""
+    """``steps`` powers of ``base``, with evenly spaced exponents from ``start`` to ``end``.
+
+    For the errors see `linspace`.
+    """
     if to_integer(steps) is None:
         raise no_form("logspace", start, end, steps)
     kind = numpy_dtype(dtype)
@@ -591,14 +609,15 @@ NO_INDEXING = (
 
 @public
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """Coordinates of a grid: one tensor per axis, all of the grid's shape.
+    """The coordinates of a grid: one tensor for each of ``tensors``, all of the grid's shape.
 
     Args:
+        tensors: the vectors of coordinates along each axis.
         indexing: "ij", or "xy" for a grid whose first two dimensions are swapped. Default: "ij".
 
     Raises:
-        RuntimeError: for no tensor, for tensors of several dimensions or of different dtypes, and
-            for another ``indexing``.
+        RuntimeError: for no tensor, a tensor of several dimensions, different dtypes, or another
+            ``indexing``.
 
     Warns:
         UserWarning: if ``indexing`` is not given.
@@ -622,23 +641,23 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     )
 
 
-# `FloatTensor` and its kin: PyTorch's first names for tensors of a dtype.
+# `FloatTensor` and the like: PyTorch's first names for tensors of a dtype.
 
 
 class tensortype(type):  # noqa: N801 - PyTorch's name
-    """The type of these types: calling one gives a `Tensor`, and tensors of its dtype are its.
+    """The type of these types: a call returns a `Tensor`, and tensors of its dtype are instances.
 
     Attributes:
-        dtype: what its tensors have.
+        dtype: the dtype of the tensors.
     """
 
     dtype: DType
 
     def __call__(cls, *given: Any) -> Tensor:
-        """A tensor: of sizes, or of one sequence of values; the same tensor, if that is given.
+        """A tensor of given sizes, or of one sequence of values; or a detached given tensor.
 
         Raises:
-            TypeError: for what is neither, or a tensor of another dtype.
+            TypeError: for anything else, or a tensor of another dtype.
         """
         if len(given) != 1 or not isinstance(given[0], Tensor):
             return wrap(array_from(given, cls.dtype))
@@ -662,7 +681,12 @@ globals().update(TYPES)
 
 
 def dtype_of(kind: Any) -> DType:
-    """The dtype of a tensor type, or of its name ``torch.FloatTensor``, or a dtype itself."""
+    """The dtype of a tensor type or of its name, such as "torch.FloatTensor"; a dtype itself.
+
+    Raises:
+        ValueError: for another name.
+        TypeError: for anything else.
+    """
     if kind is Tensor or kind == "torch.Tensor":
         return dtypes.default.dtype
     if isinstance(kind, str):
@@ -679,10 +703,10 @@ def dtype_of(kind: Any) -> DType:
 
 @method(public=False)
 def new(self: Tensor, *given: Any) -> Tensor:
-    """A tensor of this one's dtype, made as its type makes them: `torch.FloatTensor(*given)`.
+    """A new tensor with this tensor's dtype: for float32 `torch.FloatTensor(*given)`.
 
     Raises:
-        TypeError: see there.
+        TypeError: see `torch.Tensor`.
     """
     return TYPES[f"{self.dtype.char}Tensor"](*given)
 
@@ -692,7 +716,7 @@ def new(self: Tensor, *given: Any) -> Tensor:
 
 @hidden_op(input=lambda g: g, node="ToCopyBackward0", batch=elementwise, one_step=True)
 def to_copy(input: Array, dtype: DType) -> Array:
-    """A copy in a floating-point dtype; the sweep casts its gradient back."""
+    """A copy in a floating-point dtype; the sweep casts the gradient back."""
     return cast(input, dtype._numpy)
 
 
@@ -700,7 +724,7 @@ def to_copy(input: Array, dtype: DType) -> Array:
 def convert(
     input: Tensor, dtype: DType, copy: bool = False, memory_format: Any = preserve_format
 ) -> Tensor:
-    """``input`` itself if it has the dtype already, else a copy."""
+    """``input`` in another dtype; itself if it has that dtype and ``copy`` is False."""
     if dtype._numpy == input._array.dtype and not copy:
         return input
     if memory_format is contiguous_format:
@@ -712,7 +736,7 @@ def convert(
 
 
 def cast(input: Array, kind: np.dtype) -> Array:
-    """A copy in another type, with the dimensions in the same order in memory."""
+    """A copy in NumPy type ``kind``, with the dimensions in the same order in memory."""
     return bfloat16.cast(input, kind, order=order_of(input))
 
 
@@ -724,10 +748,10 @@ def to(
     """This tensor with another dtype; itself if nothing changes.
 
     Args:
-        target: a device (the CPU is the only one) and a dtype; or a dtype; or a tensor to be like;
-            behind them, by position, ``non_blocking`` and ``copy``.
-        copy: copy in any case.
-        memory_format: `contiguous_format` for a copy that lies in memory in order.
+        target: a device (the CPU is the only one) and perhaps a dtype; or a dtype; or a tensor,
+            whose dtype the result gets; then, by position, ``non_blocking`` and ``copy``.
+        copy: whether to copy even if nothing changes.
+        memory_format: `contiguous_format` for a copy with its elements in order in memory.
 
     Raises:
         AssertionError, RuntimeError: for a device that is not the CPU.
@@ -757,16 +781,16 @@ def to(
 
 
 def is_dtype(value: Any) -> bool:
-    """Whether it is a dtype, or a type of Python's that stands for one."""
+    """Whether ``value`` is a dtype, or one of Python's types float, int and bool."""
     return isinstance(value, DType) or value in (float, int, bool)
 
 
 @method(public=False)
 def cuda(self: Tensor, device: Any = "cuda", non_blocking: bool = False) -> Tensor:
-    """Always an error: tensors live on the CPU.
+    """Raise PyTorch's error for a machine without CUDA: tensors live on the CPU.
 
     Raises:
-        AssertionError: PyTorch's.
+        AssertionError: for a CUDA device, the default.
     """
     return to(self, device)
 
@@ -780,19 +804,19 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 @method(name="type", public=False)
 def type_method(self: Tensor, dtype: Any = None) -> Any:
-    """The name of the tensor's type, or the tensor with another dtype.
+    """The name of the tensor's type, or with ``dtype`` the tensor in that dtype.
 
     Args:
-        dtype: a dtype, a type as `torch.LongTensor`, or the name of one.
+        dtype: a dtype, a type such as `torch.LongTensor`, or the name of a type.
 
     Raises:
-        ValueError: for a text that names no type.
+        ValueError: for an unknown name.
     """
     return f"torch.{self.dtype.char}Tensor" if dtype is None else convert(self, dtype_of(dtype))
 
 
 def cast_method(name: str, dtype: DType) -> None:
-    """`Tensor.float()` and its kin."""
+    """Define a method such as `Tensor.float`, which converts to ``dtype``."""
 
     def convert_to(self: Tensor) -> Tensor:
         return convert(self, dtype)
@@ -811,39 +835,39 @@ for _name, _dtype in {
 
 @public
 def result_type(tensor: Any, other: Any) -> DType:
-    """The dtype of arithmetic between two tensors or numbers."""
+    """The dtype that ``tensor`` and ``other``, tensors or numbers, promote to in arithmetic."""
     return dtypes.result_type([t._array if isinstance(t, Tensor) else t for t in (tensor, other)])
 
 
 @public
 def can_cast(from_: DType, to: DType) -> bool:
-    """Whether PyTorch's rules allow values of one dtype to be stored as another.
+    """Whether PyTorch's rules allow values of dtype ``from_`` to be stored in dtype ``to``.
 
-    They allow what stays in its category or goes to a higher one: bools, integers, floats.
+    They allow it within a category or to a higher one: bools, then integers, then floats.
     """
     return dtypes.can_cast(dtypes.as_dtype(from_), dtypes.as_dtype(to))
 
 
-# Memory of others, byte by byte.
+# Memory of other objects, byte by byte.
 
 
 @public
 def frombuffer(
     buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Tensor:
-    """The bytes of an object as a tensor of one dimension, on the same memory.
+    """A 1-d tensor on the memory of an object with Python's buffer protocol.
 
     Args:
         buffer: bytes, a bytearray, an array, ...
-        count: how many elements. Default: all.
-        offset: how many bytes to pass over.
+        count: the number of elements. Default: all.
+        offset: the number of bytes to skip.
         requires_grad: whether operations on it are recorded.
 
     Raises:
-        ValueError: for an object without bytes, or numbers that do not fit it.
+        ValueError: for an object without a buffer, or a ``count`` or ``offset`` that does not fit.
 
     Warns:
-        UserWarning: once, if the memory is read-only; a write to the tensor is an error then.
+        UserWarning: once, if the memory is read-only; a write to the tensor then raises an error.
     """
     if not isinstance(dtype, DType):
         raise wrong_type(dtype, "torch.dtype")
@@ -871,7 +895,7 @@ def frombuffer(
 
 @public
 class UntypedStorage:
-    """The memory that a tensor is a view of, byte by byte."""
+    """The memory of a tensor and of its views, byte by byte."""
 
     def __init__(self, memory: np.ndarray) -> None:
         self._memory = memory
@@ -880,10 +904,10 @@ class UntypedStorage:
 
     @classmethod
     def from_file(cls, filename: str, shared: bool = False, nbytes: int = 0) -> "UntypedStorage":
-        """The first bytes of a file, read when they are needed.
+        """The first ``nbytes`` bytes of a file, which are read on use.
 
         Args:
-            shared: whether what is written goes to the file.
+            shared: whether writes go to the file.
 
         Raises:
             RuntimeError: if the file is shorter.
@@ -896,7 +920,7 @@ class UntypedStorage:
         return cls(np.memmap(filename, mode=mode, shape=nbytes) if nbytes else np.empty(0, "u1"))
 
     def untyped(self) -> "UntypedStorage":
-        """The same."""
+        """The storage itself."""
         return self
 
     def data_ptr(self) -> int:
@@ -912,7 +936,7 @@ class UntypedStorage:
         return object.__sizeof__(self) + len(self)
 
     def element_size(self) -> int:
-        """Always 1."""
+        """The bytes of an element: always 1."""
         return 1
 
     def __getitem__(self, index: int | slice) -> Any:

@@ -1,4 +1,4 @@
-"""Elementwise operations, simple before tricky: comparisons, arithmetic, functions, powers."""
+"""Elementwise operations: comparisons, logic, arithmetic, functions of one number, powers."""
 
 import math
 from collections.abc import Callable
@@ -21,7 +21,7 @@ NO_ALLCLOSE = "vmap over torch.allclose isn't supported yet; compare the tensors
 
 @hidden_op(input=lambda g, mask: zero_where(g, mask))
 def zero_where(input: Array, mask: Array) -> Array:
-    """``input`` with zeros where ``mask`` is true: formulas replace inf and nan so."""
+    """``input`` with zeros where ``mask`` is true; formulas use it to replace inf and nan."""
     return select(mask, input.dtype.type(0), input)
 
 
@@ -41,52 +41,53 @@ def vanishing(input: Array) -> Array:
 def tied(input: Array, to: Array, zeros: bool = True) -> Array:
     """A gradient that does not depend on ``to``, although PyTorch's backward computes with ``to``.
 
-    The result requires grad if ``to`` does; its derivative by ``to`` is zeros, or None.
+    The result requires grad if ``to`` does; its derivative by ``to`` is zeros, or None without
+    ``zeros``.
     """
     return input
 
 
-# Comparisons broadcast and bring their operands to a common dtype; their result is bool.
+# Comparisons: operands broadcast and are cast to a common dtype; the result is bool.
 
 
 @op(cast="promote", numbers="other")
 def eq(input: Array, other: Array) -> Array:
-    """``input == other``."""
+    """``input == other``, elementwise."""
     return np.equal(input, other)
 
 
 @op(cast="promote", numbers="other")
 def ne(input: Array, other: Array) -> Array:
-    """``input != other``."""
+    """``input != other``, elementwise."""
     return np.not_equal(input, other)
 
 
 @op(cast="promote", numbers="other")
 def lt(input: Array, other: Array) -> Array:
-    """``input < other``."""
+    """``input < other``, elementwise."""
     return np.less(input, other)
 
 
 @op(cast="promote", numbers="other")
 def le(input: Array, other: Array) -> Array:
-    """``input <= other``."""
+    """``input <= other``, elementwise."""
     return np.less_equal(input, other)
 
 
 @op(cast="promote", numbers="other")
 def gt(input: Array, other: Array) -> Array:
-    """``input > other``."""
+    """``input > other``, elementwise."""
     return np.greater(input, other)
 
 
 @op(cast="promote", numbers="other")
 def ge(input: Array, other: Array) -> Array:
-    """``input >= other``."""
+    """``input >= other``, elementwise."""
     return np.greater_equal(input, other)
 
 
 def comparison(function: Callable[..., Any], name: str) -> Any:
-    """Make a comparison operator of `Tensor`. For other types it returns `NotImplemented`: then
+    """Define a comparison operator of `Tensor`. It returns `NotImplemented` for other types: then
     ``==`` is False and ``!=`` is True, as for any Python objects."""
 
     def compare(self: Tensor, other: Any) -> Any:
@@ -118,7 +119,7 @@ def logical_or(input: Array, other: Array) -> Array:
 
 @op(inplace=True, cast="promote", numbers=False)
 def logical_xor(input: Array, other: Array) -> Array:
-    """Whether exactly one of two is true, elementwise."""
+    """Whether exactly one of ``input`` and ``other`` is true, elementwise."""
     return np.logical_xor(input, other)
 
 
@@ -133,28 +134,28 @@ def logical_not(input: Array) -> Array:
 
 @op(inplace=True, cast="promote", dunder="and")
 def bitwise_and(input: Array, other: Array) -> Array:
-    """``input & other``."""
+    """``input & other``, for integers and bools."""
     check_kind("bitwise_and_cpu", input, other, kinds="iub")
     return np.bitwise_and(input, other)
 
 
 @op(inplace=True, cast="promote", dunder="or")
 def bitwise_or(input: Array, other: Array) -> Array:
-    """``input | other``."""
+    """``input | other``, for integers and bools."""
     check_kind("bitwise_or_cpu", input, other, kinds="iub")
     return np.bitwise_or(input, other)
 
 
 @op(inplace=True, cast="promote", dunder="xor")
 def bitwise_xor(input: Array, other: Array) -> Array:
-    """``input ^ other``."""
+    """``input ^ other``, for integers and bools."""
     check_kind("bitwise_xor_cpu", input, other, kinds="iub")
     return np.bitwise_xor(input, other)
 
 
 @op(inplace=True)
 def bitwise_not(input: Array) -> Array:
-    """``~input``: logical for bools."""
+    """``~input``, for integers; `logical_not` for bools."""
     check_kind("bitwise_not_cpu", input, kinds="iub")
     return np.bitwise_not(input)
 
@@ -175,7 +176,7 @@ def lcm(input: Array, other: Array) -> Array:
 
 @op(cast="promote", inplace=True, dunder="lshift")
 def bitwise_left_shift(input: Array, other: Array) -> Array:
-    """``input << other``; 0 for a negative ``other``, or one of at least the number of bits."""
+    """``input << other``; 0 where ``other`` is negative or at least the number of bits."""
     check_kind("lshift_cpu", input, kinds="iu")
     beyond = (other < 0) | (other >= 8 * input.itemsize)
     return np.where(beyond, input.dtype.type(0), np.left_shift(input, np.where(beyond, 0, other)))
@@ -183,7 +184,7 @@ def bitwise_left_shift(input: Array, other: Array) -> Array:
 
 @op(cast="promote", inplace=True, dunder="rshift")
 def bitwise_right_shift(input: Array, other: Array) -> Array:
-    """``input >> other``: copies of the sign bit fill the upper bits."""
+    """``input >> other``; copies of the sign bit fill the upper bits."""
     check_kind("rshift_cpu", input, kinds="iu")
     most = 8 * input.itemsize - 1
     beyond = (other < 0) | (other > most)
@@ -193,10 +194,10 @@ def bitwise_right_shift(input: Array, other: Array) -> Array:
 
 @method(name="__invert__", public=False)
 def inverted(self: Tensor) -> Tensor:
-    """`bitwise_not` as the operator `~`.
+    """The operator `~`: `bitwise_not`.
 
     Raises:
-        TypeError: for floats.
+        TypeError: for a floating-point tensor.
     """
     if self.is_floating_point():
         raise TypeError(
@@ -210,13 +211,13 @@ def inverted(self: Tensor) -> Tensor:
 
 @op(batch=elementwise)
 def isnan(input: Array) -> Array:
-    """Whether each element is not a number."""
+    """Whether each element is nan."""
     return np.isnan(input)
 
 
 @op(batch=elementwise)
 def isinf(input: Array) -> Array:
-    """Whether each element is infinite."""
+    """Whether each element is inf or -inf."""
     return np.isinf(input)
 
 
@@ -236,10 +237,13 @@ def elements_close(input: Array, other: Array, rtol: float, atol: float, equal_n
 def isclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Tensor:
-    """Whether ``|input - other| <= atol + rtol * |other|``, or both are equal.
+    """Whether ``|input - other| <= atol + rtol * |other|``, or both are equal, elementwise.
+
+    Args:
+        equal_nan: whether nan counts as equal to nan.
 
     Raises:
-        RuntimeError: if the two have different dtypes, or for a tolerance below zero.
+        RuntimeError: for different dtypes, or a negative tolerance.
     """
     check_tensors(input, other)
     check_same_dtype(input, other, text="{} did not match {}")
@@ -253,14 +257,14 @@ def isclose(
 def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
-    """Whether all elements are close to each other: see `isclose`."""
+    """Whether all elements of ``input`` and ``other`` are close: see `isclose`."""
     return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
 
 
 @method
 @under_vmap(never(NO_RULE.format("equal")))
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have the same shape and values."""
+    """Whether ``input`` and ``other`` have the same shape and values."""
     check_tensors(input, other)
     a, b = input._array, other._array
     return a.shape == b.shape and bool((a == b).all())
@@ -272,16 +276,16 @@ def is_tensor(obj: Any) -> bool:
     return isinstance(obj, Tensor)
 
 
-# Elementwise operations, simple before tricky.
+# Arithmetic and functions.
 #
-# Kernels may divide by zero and overflow: `grad_mode` turns NumPy's warnings about these off.
+# Kernels may divide by zero and overflow: `grad_mode` turns off NumPy's warnings about both.
 
 
 LN_2, LN_10 = math.log(2.0), math.log(10.0)
 
 
 def refuse_bool(input: Array, message: str) -> None:
-    """Raise PyTorch's error for bools."""
+    """Raise NotImplementedError with PyTorch's ``message`` for bools."""
     if input.dtype.kind == "b":
         raise NotImplementedError(message)
 
@@ -334,7 +338,7 @@ def sub(input: Array, other: Array, *, alpha: float = 1) -> Array:
 
 
 def sum_with(input: Array, other: Array, alpha: float, sign: int = 1) -> Array:
-    """``input + sign * alpha * other`` in one dtype; half precision is rounded once."""
+    """``input + sign * alpha * other``, of one dtype; half precision is rounded only once."""
     kind = other.dtype
     check_factor("alpha", alpha, kind)
     factor = number_as(sign * alpha, kind)
@@ -345,7 +349,7 @@ def sum_with(input: Array, other: Array, alpha: float, sign: int = 1) -> Array:
 
 
 def check_factor(name: str, factor: Number, kind: np.dtype) -> None:
-    """Refuse a factor of a higher category than the numbers of type ``kind`` it multiplies."""
+    """Refuse a factor of a higher category than ``kind``: a float for integers, say."""
     if isinstance(factor, bool):
         require(kind.kind == "b", "Boolean {} only supported for Boolean results.", name)
     elif isinstance(factor, float) and kind.kind != "f":
@@ -381,11 +385,11 @@ def mul(input: Array, other: Array) -> Array:
     unrounded=("other",),
 )  # fmt: skip
 def true_divide(input: Array, other: Array) -> Array:
-    """``input / other``, broadcasting; integers give the default floating-point dtype."""
+    """``input / other``, broadcasting; integers become the default floating-point dtype."""
     return np.true_divide(input, other)
 
 
-PUBLIC["true_divide"] = true_divide  # its other name, `div`, is a function that can also round
+PUBLIC["true_divide"] = true_divide  # `div` is a function of its own, which can round
 
 
 @op(input=lambda g: -g, dunder="neg", inplace=True)
@@ -405,7 +409,7 @@ def neg(input: Array) -> Array:
 
 @method
 def positive(input: Tensor) -> Tensor:
-    """The tensor itself.
+    """``+input``: the tensor itself.
 
     Raises:
         NotImplementedError: for bools.
@@ -429,7 +433,7 @@ def reciprocal(input: Array) -> Array:
 
 @op(input=lambda g, out: g / (2 * out), cast="float", inplace=True)
 def sqrt(input: Array) -> Array:
-    """Square root; nan for negative numbers."""
+    """The square root; nan for negative numbers."""
     return np.sqrt(input)
 
 
@@ -462,19 +466,19 @@ def expm1(input: Array) -> Array:
 
 @op(input=lambda g, input: g / input, cast="float", inplace=True)
 def log(input: Array) -> Array:
-    """Natural logarithm; -inf at 0, nan below."""
+    """The natural logarithm; -inf at 0, nan below."""
     return np.log(input)
 
 
 @op(input=lambda g, input: g / (input * LN_2), cast="float", inplace=True)
 def log2(input: Array) -> Array:
-    """Logarithm to base 2."""
+    """The logarithm to base 2."""
     return np.log2(input)
 
 
 @op(input=lambda g, input: g / (input * LN_10), cast="float", inplace=True)
 def log10(input: Array) -> Array:
-    """Logarithm to base 10."""
+    """The logarithm to base 10."""
     return np.log10(input)
 
 
@@ -489,37 +493,37 @@ def log1p(input: Array) -> Array:
 
 @op(input=lambda g, input: g * cos(input), cast="float", inplace=True)
 def sin(input: Array) -> Array:
-    """Sine."""
+    """The sine of an angle in radians."""
     return np.sin(input)
 
 
 @op(input=lambda g, input: g * -sin(input), cast="float", inplace=True)
 def cos(input: Array) -> Array:
-    """Cosine."""
+    """The cosine of an angle in radians."""
     return np.cos(input)
 
 
 @op(input=lambda g, out: g * (1 + out * out), cast="float", inplace=True)
 def tan(input: Array) -> Array:
-    """Tangent."""
+    """The tangent of an angle in radians."""
     return np.tan(input)
 
 
 @op(input=lambda g, input: g * rsqrt(1 - input * input), cast="float", inplace=True)
 def asin(input: Array) -> Array:
-    """Inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1]."""
+    """The inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1]."""
     return np.arcsin(input)
 
 
 @op(input=lambda g, input: g * -rsqrt(1 - input * input), cast="float", inplace=True)
 def acos(input: Array) -> Array:
-    """Inverse cosine, in [0, pi]; nan outside [-1, 1]."""
+    """The inverse cosine, in [0, pi]; nan outside [-1, 1]."""
     return np.arccos(input)
 
 
 @op(input=lambda g, input: g / (input * input + 1), cast="float", inplace=True)
 def atan(input: Array) -> Array:
-    """Inverse tangent, in [-pi/2, pi/2]."""
+    """The inverse tangent, in [-pi/2, pi/2]."""
     return np.arctan(input)
 
 
@@ -529,7 +533,7 @@ def atan(input: Array) -> Array:
     cast="float", inplace=True, numbers=False,
 )  # fmt: skip
 def atan2(input: Array, other: Array) -> Array:
-    """The angle of the point ``(other, input)``, in [-pi, pi]."""
+    """The angle of the point with x ``other`` and y ``input``, in [-pi, pi]."""
     return np.arctan2(input, other)
 
 
@@ -541,13 +545,13 @@ def divide_by_squares(g: Any, input: Any, other: Any) -> Any:
 
 @op(input=lambda g, input: g * cosh(input), cast="float", inplace=True)
 def sinh(input: Array) -> Array:
-    """Hyperbolic sine."""
+    """The hyperbolic sine."""
     return np.sinh(input)
 
 
 @op(input=lambda g, input: g * sinh(input), cast="float", inplace=True)
 def cosh(input: Array) -> Array:
-    """Hyperbolic cosine."""
+    """The hyperbolic cosine."""
     return np.cosh(input)
 
 
@@ -556,7 +560,7 @@ def cosh(input: Array) -> Array:
     cast="float", inplace=True, inplace_node="AsinhBackward1",
 )  # fmt: skip
 def asinh(input: Array) -> Array:
-    """Inverse hyperbolic sine."""
+    """The inverse hyperbolic sine."""
     return np.arcsinh(input)
 
 
@@ -565,7 +569,7 @@ def asinh(input: Array) -> Array:
     cast="float", inplace=True, inplace_node="AcoshBackward1",
 )  # fmt: skip
 def acosh(input: Array) -> Array:
-    """Inverse hyperbolic cosine; nan below 1."""
+    """The inverse hyperbolic cosine; nan below 1."""
     return np.arccosh(input)
 
 
@@ -574,7 +578,7 @@ def acosh(input: Array) -> Array:
     cast="float", inplace=True, inplace_node="AtanhBackward1",
 )  # fmt: skip
 def atanh(input: Array) -> Array:
-    """Inverse hyperbolic tangent; nan outside [-1, 1]."""
+    """The inverse hyperbolic tangent; nan outside [-1, 1]."""
     return np.arctanh(input)
 
 
@@ -583,53 +587,53 @@ def atanh(input: Array) -> Array:
 
 @op(input=lambda g, input: g * sign(input), inplace=True, dunder="abs")
 def abs(input: Array) -> Array:
-    """Absolute value; its gradient at 0 is 0."""
+    """The absolute value; its gradient at 0 is 0."""
     check_kind("abs_cpu", input, kinds="fiu")
     return np.abs(input)
 
 
 @op(input=lambda g: vanishing(g), inplace=True)
 def sign(input: Array) -> Array:
-    """-1, 0 or 1; 0 for nan."""
+    """The sign of each element: -1, 0 or 1; 0 for nan."""
     if input.dtype.kind == "b":
         return input.copy()
     return (input > 0).astype(input.dtype) - (input < 0).astype(input.dtype)
 
 
-# Whole numbers, and numbers of fewer digits
+# Rounding
 
 
 @op(input=lambda g: vanishing(g), inplace=True)
 def floor(input: Array) -> Array:
-    """The greatest integer that is not greater."""
+    """The greatest integer that is at most ``input``."""
     check_kind("floor_vml_cpu", input, kinds="fiu")
     return np.floor(input) if input.dtype.kind == "f" else np.array(input)
 
 
 @op(input=lambda g: vanishing(g), inplace=True)
 def ceil(input: Array) -> Array:
-    """The smallest integer that is not smaller."""
+    """The smallest integer that is at least ``input``."""
     check_kind("ceil_vml_cpu", input, kinds="fiu")
     return np.ceil(input) if input.dtype.kind == "f" else np.array(input)
 
 
 @op(input=lambda g: vanishing(g), inplace=True)
 def trunc(input: Array) -> Array:
-    """The integer part."""
+    """The integer part of each element."""
     check_kind("trunc_vml_cpu", input, kinds="fiu")
     return np.trunc(input) if input.dtype.kind == "f" else np.array(input)
 
 
 @hidden_op(input=lambda g: vanishing(g), inplace=True, node="RoundBackward0")
 def round_whole(input: Array) -> Array:
-    """The nearest integer; halves go to the even one."""
+    """The nearest integer; halves are rounded to the even one."""
     check_kind("round_vml_cpu", input, kinds="fiu")
     return np.round(input) if input.dtype.kind == "f" else np.array(input)
 
 
 @hidden_op(input=lambda g: vanishing(g), inplace=True, node="RoundBackward1", wide=True)
 def round_decimals(input: Array, decimals: int) -> Array:
-    """The nearest number of ``decimals`` digits; halves go to the even one."""
+    """The nearest number with ``decimals`` decimals; halves are rounded to the even one."""
     check_kind("round_cpu" if decimals else "round_vml_cpu", input)
     return np.round(input, decimals)
 
@@ -638,16 +642,19 @@ def round_decimals(input: Array, decimals: int) -> Array:
     {"Tensor input": round_whole, "Tensor input, *, int decimals": round_decimals}, inplace=True
 )
 def round(input: Any, *, decimals: int | None = None) -> Any:
-    """The nearest number of ``decimals`` digits; halves go to the even one.
+    """The nearest number with ``decimals`` decimals; halves are rounded to the even one.
+
+    Args:
+        decimals: the number of decimals; negative ones round to tens, hundreds, ... Default: 0.
 
     Raises:
-        NotImplementedError: for digits of integers.
+        NotImplementedError: for ``decimals`` with integers, and for bools.
     """
 
 
 @op(input=lambda g: g, inplace=True)
 def frac(input: Array) -> Array:
-    """What `trunc` cuts off.
+    """The fractional part of each element, ``input - trunc(input)``.
 
     Raises:
         NotImplementedError: unless the dtype is floating-point.
@@ -660,7 +667,7 @@ def frac(input: Array) -> Array:
 
 
 def tie_formula(g: Any, lost: Any, tied: Any) -> Any:
-    """The gradient of one of two competing operands: 0 where it lost, half where both are equal."""
+    """The gradient of an operand of a maximum or minimum: 0 where ``lost``, half where ``tied``."""
     return zero_where(halved_where(g, tied), lost)
 
 
@@ -670,7 +677,7 @@ def tie_formula(g: Any, lost: Any, tied: Any) -> Any:
     cast="promote", numbers=False,
 )  # fmt: skip
 def maximum(input: Array, other: Array) -> Array:
-    """The greater of two, elementwise; nan if either is. Equal ones share the gradient."""
+    """The greater of ``input`` and ``other``; nan if either is. Equal ones share the gradient."""
     return np.maximum(input, other)
 
 
@@ -680,7 +687,7 @@ def maximum(input: Array, other: Array) -> Array:
     cast="promote", numbers=False,
 )  # fmt: skip
 def minimum(input: Array, other: Array) -> Array:
-    """The smaller of two, elementwise; nan if either is. Equal ones share the gradient."""
+    """The smaller of ``input`` and ``other``; nan if either is. Equal ones share the gradient."""
     return np.minimum(input, other)
 
 
@@ -688,16 +695,16 @@ def minimum(input: Array, other: Array) -> Array:
 
 
 def pow_formula(g: Any, input: Any, exponent: float) -> Any:
-    """The gradient of a power."""
+    """The gradient of `pow_number`."""
     if exponent == 0:
         return vanishing(g)
-    plain = exponent == 2 and not isinstance(input, Tensor)  # fast, and the same bits
+    plain = exponent == 2 and not isinstance(input, Tensor)  # faster, with the same bits
     return g * (exponent * (input if plain else pow_number(input, exponent - 1)))
 
 
 @hidden_op(input=pow_formula, inplace=True, node="PowBackward0", arithmetic=True)
 def pow_number(input: Array, exponent: float) -> Array:
-    """``input ** exponent`` for a Python number: PyTorch has an operation of its own for it."""
+    """`pow` with a Python number as exponent, for which PyTorch has an operation of its own."""
     kind: str = input.dtype.kind
     if kind != "f" and isinstance(exponent, np.generic):
         exponent = exponent.item()
@@ -733,7 +740,7 @@ NUMBER_POWERS: dict[float, Any] = {
 
 
 @hidden_op(
-    # Formulas name `out` even if unused: then, as in PyTorch, a write to the result is an error.
+    # The formulas name `out` even if unused: as in PyTorch, a write to the result raises an error.
     input=lambda g, input, exponent, out: zero_where(
         g * (exponent * pow_tensor(input, exponent - 1)), exponent == 0
     ),
@@ -743,21 +750,21 @@ NUMBER_POWERS: dict[float, Any] = {
     cast="promote", inplace=True, node="PowBackward1",
 )  # fmt: skip
 def pow_tensor(input: Array, exponent: Array) -> Array:
-    """``input ** exponent`` for two tensors."""
+    """`pow` of two tensors."""
     check_kind("pow", input, kinds="fiu")
     return (pow_of_integers if exponent.dtype.kind == "i" else pow_of_reals)(input, exponent)
 
 
 def pow_of_reals(input: Array, exponent: Array) -> Array:
-    """Powers of real numbers; the power 0.5 of -inf is inf and of -0.0 is 0.0, unlike the root."""
-    # NumPy computes a square root if there is a single exponent, 0.5. A traced step must be right
-    # for other exponents, too: its arrays are of another type, so it takes the general way below.
+    """Powers of real numbers; unlike the root, the power 0.5 of -inf is inf and of -0.0 is 0.0."""
+    # NumPy computes a square root if the only exponent is 0.5. A traced step must be right for
+    # other exponents, too: its arrays have another type and reach the general computation below.
     if type(exponent) is np.ndarray:
         if not exponent.ndim:
             if exponent.item() != 0.5:
                 return np.power(input, exponent)
             root = np.sqrt(input) + 0  # no -0.0
-            finite = input.min(initial=0) > -math.inf  # if nothing is nan
+            finite = input.min(initial=0) > -math.inf  # False with nan, too
             return root if finite else np.where(input == -math.inf, -input, root)
         apart = exponent.shape == input.shape and exponent.size > 1 and 0 not in exponent.strides
         if apart or not (exponent == 0.5).any():
@@ -784,7 +791,7 @@ def pow_of_integers(input: Array, exponent: Array) -> Array:
     node="PowBackward2", batch=elementwise,
 )  # fmt: skip
 def pow_base(exponent: Array, input: Any) -> Array:
-    """``input ** exponent`` for a Python number ``input``."""
+    """`pow` of a Python number."""
     exponent = exponent.astype(dtypes.result_type([exponent, input])._numpy, copy=False)
     check_kind("pow", exponent, kinds="fiu")
     base = number(input, exponent.dtype)
@@ -815,7 +822,7 @@ def square(input: Any) -> Any:
     return pow_number(input, 2)
 
 
-# Arithmetic with a number for which PyTorch has node classes of its own.
+# Arithmetic with numbers, for which PyTorch has node classes of its own.
 
 
 @hidden_op(input=lambda g, other: g * other, node="MulBackward1", batch=elementwise, wide=True)
@@ -836,24 +843,24 @@ def plus_number(input: Array, other: float) -> Array:
     return input + input.dtype.type(other)
 
 
-# Products and quotients in PyTorch's composed functions: integers become floating-point
+# Products and quotients in PyTorch's composed functions: integers become floating-point.
 
 
 def times(values: Any, number: float) -> Any:
-    """``values * number``."""
+    """``values * number``; floats keep their dtype."""
     return times_number(values, number) if values.is_floating_point() else values * number
 
 
 def over(values: Any, number: float) -> Any:
-    """``values / number``."""
+    """``values / number``; floats keep their dtype."""
     return over_number(values, number) if values.is_floating_point() else values / number
 
 
-# What PyTorch has for complex tensors: a tensor of real numbers is its own real part.
+# PyTorch's functions of complex tensors: a tensor of real numbers is its own real part.
 
 
 def define_identity(name: str) -> None:
-    """A method and a function that return the tensor itself."""
+    """Define a method and a function ``name`` that return the tensor itself."""
 
     def same(input: Tensor) -> Tensor:
         check_tensors(input)
@@ -869,17 +876,17 @@ for _name in ("conj", "resolve_conj", "resolve_neg"):
 
 @public
 def real(input: Tensor) -> Tensor:
-    """The tensor itself, whose numbers are real."""
+    """The real part: the tensor itself, since its numbers are real."""
     check_tensors(input)
     return input
 
 
 @public
 def imag(input: Tensor) -> Tensor:
-    """Always an error: no dtype is complex.
+    """The imaginary part, which no tensor has, since no dtype is complex.
 
     Raises:
-        TypeError: PyTorch's.
+        TypeError: always.
     """
     check_tensors(input)
     raise TypeError("imag is not implemented for tensors with non-complex dtypes.")
