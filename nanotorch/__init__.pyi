@@ -70,22 +70,22 @@ LongTensor: Any
 ShortTensor: Any
 
 def abs(input: Tensor, *, out: Any = ...) -> Tensor:
-    """Absolute value; its gradient at 0 is 0."""
+    """The absolute value; its gradient at 0 is 0."""
 
 def abs_(input: Tensor) -> Tensor:
     """In-place `abs`: writes its result into the tensor."""
 
 def absolute(input: Tensor, *, out: Any = ...) -> Tensor:
-    """Absolute value; its gradient at 0 is 0."""
+    """The absolute value; its gradient at 0 is 0."""
 
 def acos(input: Tensor, *, out: Any = ...) -> Tensor:
-    """Inverse cosine, in [0, pi]; nan outside [-1, 1]."""
+    """The inverse cosine, in [0, pi]; nan outside [-1, 1]."""
 
 def acos_(input: Tensor) -> Tensor:
     """In-place `acos`: writes its result into the tensor."""
 
 def acosh(input: Tensor, *, out: Any = ...) -> Tensor:
-    """Inverse hyperbolic cosine; nan below 1."""
+    """The inverse hyperbolic cosine; nan below 1."""
 
 def acosh_(input: Tensor) -> Tensor:
     """In-place `acosh`: writes its result into the tensor."""
@@ -134,7 +134,7 @@ def all(
 def allclose(
     input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...
 ) -> _bool:
-    """Whether all elements are close to each other: see `isclose`."""
+    """Whether all elements of ``input`` and ``other`` are close: see `isclose`."""
 
 def amax(
     input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Any = ...
@@ -152,7 +152,7 @@ def aminmax(
     """The least and the greatest element: the named tuple ``(min, max)``; or along ``dim``."""
 
 def angle(input: Tensor, *, out: Any = ...) -> Tensor:
-    """The angle of a real number in the complex plane: π below 0, else 0."""
+    """The angle of each real number in the complex plane: π below 0, nan for nan, else 0."""
 
 def any(
     input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Any = ...
@@ -171,43 +171,43 @@ def arange(
     pin_memory: _bool = ...,
     requires_grad: _bool | None = ...,
 ) -> Tensor:
-    """Numbers from ``start`` (0) to before ``end`` in steps of ``step`` (1)."""
+    """Numbers from ``start`` (default 0) to ``end``, exclusive, in steps of ``step`` (default 1)."""
 
 def arccos(input: Tensor, *, out: Any = ...) -> Tensor:
-    """Inverse cosine, in [0, pi]; nan outside [-1, 1]."""
+    """The inverse cosine, in [0, pi]; nan outside [-1, 1]."""
 
 def arccos_(input: Tensor) -> Tensor:
     """In-place `acos`: writes its result into the tensor."""
 
 def arccosh(input: Tensor, *, out: Any = ...) -> Tensor:
-    """Inverse hyperbolic cosine; nan below 1."""
+    """The inverse hyperbolic cosine; nan below 1."""
 
 def arccosh_(input: Tensor) -> Tensor:
     """In-place `acosh`: writes its result into the tensor."""
 
 def arcsin(input: Tensor, *, out: Any = ...) -> Tensor:
-    """Inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1]."""
+    """The inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1]."""
 
 def arcsin_(input: Tensor) -> Tensor:
     """In-place `asin`: writes its result into the tensor."""
 
 def arcsinh(input: Tensor, *, out: Any = ...) -> Tensor:
-    """Inverse hyperbolic sine."""
+    """The inverse hyperbolic sine."""
 
 def arcsinh_(input: Tensor) -> Tensor:
     """In-place `asinh`: writes its result into the tensor."""
 
 def arctan(input: Tensor, *, out: Any = ...) -> Tensor:
-    """Inverse tangent, in [-pi/2, pi/2]."""
+    """The inverse tangent, in [-pi/2, pi/2]."""
 
 def arctan2(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """The angle of the point ``(other, input)``, in [-pi, pi]."""
+    """The angle of the point with x ``other`` and y ``input``, in [-pi, pi]."""
 
 def arctan_(input: Tensor) -> Tensor:
     """In-place `atan`: writes its result into the tensor."""
 
 def arctanh(input: Tensor, *, out: Any = ...) -> Tensor:
-    """Inverse hyperbolic tangent; nan outside [-1, 1]."""
+    """The inverse hyperbolic tangent; nan outside [-1, 1]."""
 
 def arctanh_(input: Tensor) -> Tensor:
     """In-place `atanh`: writes its result into the tensor."""
@@ -231,13 +231,13 @@ def argsort(
     """The indices that sort along ``dim``; arguments as for `sort`."""
 
 def argwhere(input: Tensor) -> Tensor:
-    """The indices of the elements that are not zero, ``(number, ndim)``."""
+    """The indices of the elements that are not zero, of shape ``(number, ndim)``."""
 
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: _int | None = ...) -> Tensor:
     """A view of the tensor's memory with given sizes, strides and first element."""
 
 def as_tensor(data: Any, *, dtype: dtype | None = ..., device: Any = ...) -> Tensor:
-    """``data`` as a tensor, on the same memory where its type allows."""
+    """``data`` as a tensor; tensors and arrays that have ``dtype`` share their memory with it."""
 
 def as_torch() -> Any:
     """Let `import torch` and its submodules give nanotorch in this process; returns nanotorch."""
@@ -250,43 +250,43 @@ def asarray(
     copy: _bool | None = ...,
     requires_grad: _bool = ...,
 ) -> Tensor:
-    """``obj`` as a tensor, on the same memory where that can be."""
+    """``obj`` as a tensor, on the same memory where possible."""
 
 def asin(input: Tensor, *, out: Any = ...) -> Tensor:
-    """Inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1]."""
+    """The inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1]."""
 
 def asin_(input: Tensor) -> Tensor:
     """In-place `asin`: writes its result into the tensor."""
 
 def asinh(input: Tensor, *, out: Any = ...) -> Tensor:
-    """Inverse hyperbolic sine."""
+    """The inverse hyperbolic sine."""
 
 def asinh_(input: Tensor) -> Tensor:
     """In-place `asinh`: writes its result into the tensor."""
 
 def atan(input: Tensor, *, out: Any = ...) -> Tensor:
-    """Inverse tangent, in [-pi/2, pi/2]."""
+    """The inverse tangent, in [-pi/2, pi/2]."""
 
 def atan2(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """The angle of the point ``(other, input)``, in [-pi, pi]."""
+    """The angle of the point with x ``other`` and y ``input``, in [-pi, pi]."""
 
 def atan_(input: Tensor) -> Tensor:
     """In-place `atan`: writes its result into the tensor."""
 
 def atanh(input: Tensor, *, out: Any = ...) -> Tensor:
-    """Inverse hyperbolic tangent; nan outside [-1, 1]."""
+    """The inverse hyperbolic tangent; nan outside [-1, 1]."""
 
 def atanh_(input: Tensor) -> Tensor:
     """In-place `atanh`: writes its result into the tensor."""
 
 def atleast_1d(*tensors: Any) -> Tensor:
-    """0-d tensors with one dimension; others as they are."""
+    """Tensors with at least one dimension: a 0-d tensor becomes a vector; others stay as they are."""
 
 def atleast_2d(*tensors: Any) -> Tensor:
-    """Numbers and vectors as matrices of one row; others as they are."""
+    """Tensors with at least two dimensions: 0-d tensors and vectors become matrices of one row."""
 
 def atleast_3d(*tensors: Any) -> Tensor:
-    """Tensors with at least three dimensions: a matrix gets a last one, a vector two around it."""
+    """Tensors with at least three dimensions: (N,) becomes (1, N, 1), and (M, N) (M, N, 1)."""
 
 def avg_pool1d(
     input: Tensor,
@@ -322,22 +322,22 @@ def bincount(input: Tensor, weights: Any = ..., minlength: _int = ...) -> Tensor
     """How often each number from 0 occurs, or the sum of its weights."""
 
 def bitwise_and(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """``input & other``."""
+    """``input & other``, for integers and bools."""
 
 def bitwise_left_shift(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """``input << other``; 0 for a negative ``other``, or one of at least the number of bits."""
+    """``input << other``; 0 where ``other`` is negative or at least the number of bits."""
 
 def bitwise_not(input: Tensor, *, out: Any = ...) -> Tensor:
-    """``~input``: logical for bools."""
+    """``~input``, for integers; `logical_not` for bools."""
 
 def bitwise_or(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """``input | other``."""
+    """``input | other``, for integers and bools."""
 
 def bitwise_right_shift(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """``input >> other``: copies of the sign bit fill the upper bits."""
+    """``input >> other``; copies of the sign bit fill the upper bits."""
 
 def bitwise_xor(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """``input ^ other``."""
+    """``input ^ other``, for integers and bools."""
 
 def block_diag(*tensors: Any) -> Tensor:
     """A matrix with the tensors, of up to two dimensions, along its diagonal and zeros elsewhere."""
@@ -351,10 +351,10 @@ def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that tensors of these shapes broadcast to."""
 
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    """The tensors, expanded to the shape they have in common."""
+    """The tensors expanded to the shape that they broadcast to."""
 
 def broadcast_to(input: Tensor, size: Sequence[_int]) -> Tensor:
-    """`expand` to ``size``."""
+    """`Tensor.expand` to ``size``."""
 
 def bucketize(
     input: Tensor, boundaries: Tensor, *, out_int32: _bool = ..., right: _bool = ..., out: Any = ...
@@ -362,13 +362,13 @@ def bucketize(
     """Between which of sorted ``boundaries`` each value lies: see `searchsorted`."""
 
 def can_cast(from_: dtype, to: dtype) -> _bool:
-    """Whether PyTorch's rules allow values of one dtype to be stored as another."""
+    """Whether PyTorch's rules allow values of dtype ``from_`` to be stored in dtype ``to``."""
 
 def cartesian_prod(*tensors: Any) -> Tensor:
     """All tuples of an element of each vector, ``(number, vectors)``."""
 
 def cat(tensors: Any, dim: _int = ..., *, out: Any = ...) -> Tensor:
-    """The tensors one behind the other along ``dim``; their other sizes agree."""
+    """The tensors joined in order along ``dim``; their other sizes must be equal."""
 
 def cdist(x1: Any, x2: Any, p: _float = ..., compute_mode: str = ...) -> Tensor:
     """The distances of all pairs of rows, ``(..., P, R)``."""
@@ -376,7 +376,7 @@ def cdist(x1: Any, x2: Any, p: _float = ..., compute_mode: str = ...) -> Tensor:
 cdouble: dtype
 
 def ceil(input: Tensor, *, out: Any = ...) -> Tensor:
-    """The smallest integer that is not smaller."""
+    """The smallest integer that is at least ``input``."""
 
 def ceil_(input: Tensor) -> Tensor:
     """In-place `ceil`: writes its result into the tensor."""
@@ -391,37 +391,37 @@ def cholesky_solve(input: Tensor, input2: Any, upper: _bool = ..., *, out: Any =
     """The solutions X of ``A X = input`` for A with the Cholesky factor ``input2``."""
 
 def chunk(input: Tensor, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
-    """At most ``chunks`` parts of one size (the last may be smaller), as views."""
+    """At most ``chunks`` parts of one size along ``dim`` (the last may be smaller), as views."""
 
 def clamp(input: Tensor, min: Any = ..., max: Any = ..., *, out: Any = ...) -> Tensor:
-    """``input`` held between two limits; ``max`` wins where it is the smaller."""
+    """``input`` clamped to [``min``, ``max``]; the result is ``max`` where ``max < min``."""
 
 def clamp_(input: Tensor, min: Any = ..., max: Any = ...) -> Tensor:
     """In-place `clamp`: writes its result into the tensor."""
 
 def clamp_max(input: Tensor, max: Any, *, out: Any = ...) -> Tensor:
-    """``input``, or ``max`` where that is smaller."""
+    """The smaller of ``input`` and ``max``, elementwise."""
 
 def clamp_max_(input: Tensor, max: Any) -> Tensor:
     """In-place `clamp_max`: writes its result into the tensor."""
 
 def clamp_min(input: Tensor, min: Any, *, out: Any = ...) -> Tensor:
-    """``input``, or ``min`` where that is greater."""
+    """The greater of ``input`` and ``min``, elementwise."""
 
 def clamp_min_(input: Tensor, min: Any) -> Tensor:
     """In-place `clamp_min`: writes its result into the tensor."""
 
 def clip(input: Tensor, min: Any = ..., max: Any = ..., *, out: Any = ...) -> Tensor:
-    """``input`` held between two limits; ``max`` wins where it is the smaller."""
+    """``input`` clamped to [``min``, ``max``]; the result is ``max`` where ``max < min``."""
 
 def clip_(input: Tensor, min: Any = ..., max: Any = ...) -> Tensor:
     """In-place `clamp`: writes its result into the tensor."""
 
 def clone(input: Tensor, *, memory_format: Any = ...) -> Tensor:
-    """A copy; by default with the dimensions in the same order in memory."""
+    """A copy of ``input``."""
 
 def column_stack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor:
-    """The tensors side by side, vectors as columns."""
+    """The tensors joined along the second dimension; vectors count as columns."""
 
 def combinations(input: Tensor, r: _int = ..., with_replacement: _bool = ...) -> Tensor:
     """All choices of ``r`` elements of a vector in their order, ``(number, r)``."""
@@ -461,16 +461,16 @@ complex32: dtype
 complex64: dtype
 
 def concat(tensors: Any, dim: _int = ..., *, out: Any = ...) -> Tensor:
-    """The tensors one behind the other along ``dim``; their other sizes agree."""
+    """The tensors joined in order along ``dim``; their other sizes must be equal."""
 
 def concatenate(tensors: Any, dim: _int = ..., *, out: Any = ...) -> Tensor:
-    """The tensors one behind the other along ``dim``; their other sizes agree."""
+    """The tensors joined in order along ``dim``; their other sizes must be equal."""
 
 def conj(input: Tensor) -> Tensor:
     """The tensor itself, whose numbers are real."""
 
 def constant_pad_nd(input: Tensor, pad: Any, value: Any = ...) -> Tensor:
-    """``input`` with ``value`` around its last dimensions."""
+    """``input`` with elements of ``value`` around its last dimensions."""
 
 contiguous_format: Any
 
@@ -517,7 +517,7 @@ def conv_transpose1d(
     groups: _int = ...,
     dilation: Any = ...,
 ) -> Tensor:
-    """The adjoint of a convolution for its input, plus a bias."""
+    """The adjoint of a convolution by its input, plus a bias."""
 
 def conv_transpose2d(
     input: Tensor,
@@ -529,7 +529,7 @@ def conv_transpose2d(
     groups: _int = ...,
     dilation: Any = ...,
 ) -> Tensor:
-    """The adjoint of a convolution for its input, plus a bias."""
+    """The adjoint of a convolution by its input, plus a bias."""
 
 def conv_transpose3d(
     input: Tensor,
@@ -541,7 +541,7 @@ def conv_transpose3d(
     groups: _int = ...,
     dilation: Any = ...,
 ) -> Tensor:
-    """The adjoint of a convolution for its input, plus a bias."""
+    """The adjoint of a convolution by its input, plus a bias."""
 
 def copysign(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """The absolute value of ``input`` with the sign of ``other``, a tensor or a number."""
@@ -550,13 +550,13 @@ def corrcoef(input: Tensor) -> Tensor:
     """The correlation of variables, ``(variables, variables)``, from -1 to 1; see `cov`."""
 
 def cos(input: Tensor, *, out: Any = ...) -> Tensor:
-    """Cosine."""
+    """The cosine of an angle in radians."""
 
 def cos_(input: Tensor) -> Tensor:
     """In-place `cos`: writes its result into the tensor."""
 
 def cosh(input: Tensor, *, out: Any = ...) -> Tensor:
-    """Hyperbolic cosine."""
+    """The hyperbolic cosine."""
 
 def cosh_(input: Tensor) -> Tensor:
     """In-place `cosh`: writes its result into the tensor."""
@@ -599,7 +599,7 @@ def det(input: Tensor) -> Tensor:
     """The determinants of square matrices, ``(..., n, n)``."""
 
 def detach(input: Tensor) -> Tensor:
-    """`Tensor.detach`: the same values without a history."""
+    """`Tensor.detach`: a view of ``input`` without a history."""
 
 def detach_(self: Any) -> Tensor:
     """Make this tensor a leaf that requires no grad; returns it."""
@@ -634,10 +634,10 @@ def dist(input: Tensor, other: Any, p: _float = ...) -> Tensor:
     """The norm of ``input - other``: see `torch.linalg.vector_norm`."""
 
 def div(input: Tensor, other: Any, *, rounding_mode: str | None = ..., out: Any = ...) -> Tensor:
-    """``input / other``, broadcasting; without rounding, integers give the default float dtype."""
+    """``input / other``, broadcasting; without rounding, integers become the default float dtype."""
 
 def divide(input: Tensor, other: Any, *, rounding_mode: str | None = ..., out: Any = ...) -> Tensor:
-    """``input / other``, broadcasting; without rounding, integers give the default float dtype."""
+    """``input / other``, broadcasting; without rounding, integers become the default float dtype."""
 
 def dot(input: Tensor, tensor: Any, *, out: Any = ...) -> Tensor:
     """The sum of the products of the elements of two vectors."""
@@ -645,7 +645,7 @@ def dot(input: Tensor, tensor: Any, *, out: Any = ...) -> Tensor:
 double: dtype
 
 def dstack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor:
-    """The tensors one behind the other, along the third dimension."""
+    """The tensors joined along the third dimension, each as `atleast_3d`."""
 
 e: _float
 
@@ -662,7 +662,7 @@ def empty(
     pin_memory: _bool = ...,
     requires_grad: _bool | None = ...,
 ) -> Tensor:
-    """A tensor with arbitrary values, of a shape given as one sequence or as several numbers."""
+    """A tensor of arbitrary values; ``sizes`` is its shape, as one sequence or several numbers."""
 
 def empty_like(
     input: Tensor,
@@ -677,25 +677,25 @@ def empty_like(
     """A tensor of empty, with the shape and dtype of ``input``."""
 
 def eq(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """``input == other``."""
+    """``input == other``, elementwise."""
 
 def equal(input: Tensor, other: Tensor) -> _bool:
-    """Whether two tensors have the same shape and values."""
+    """Whether ``input`` and ``other`` have the same shape and values."""
 
 def erf(input: Tensor, *, out: Any = ...) -> Tensor:
-    """``2/√π ∫₀ˣ exp(-t²) dt``; of float32 within three units of the last place."""
+    """``2/√π ∫₀ˣ exp(-t²) dt``; for float32 within three units of the last place."""
 
 def erf_(input: Tensor) -> Tensor:
     """In-place `erf`: writes its result into the tensor."""
 
 def erfc(input: Tensor, *, out: Any = ...) -> Tensor:
-    """``1 - erf(input)``, exact also where that is tiny."""
+    """``1 - erf(input)``, exact even where it is tiny."""
 
 def erfc_(input: Tensor) -> Tensor:
     """In-place `erfc`: writes its result into the tensor."""
 
 def erfinv(input: Tensor, *, out: Any = ...) -> Tensor:
-    """The inverse of `erf`: infinite at 1 and -1, nan beyond."""
+    """The inverse of `erf`; infinite at 1 and -1, nan outside [-1, 1]."""
 
 def exp(input: Tensor, *, out: Any = ...) -> Tensor:
     """The exponential function."""
@@ -726,13 +726,13 @@ def eye(
     pin_memory: _bool = ...,
     requires_grad: _bool | None = ...,
 ) -> Tensor:
-    """A matrix ``(n, m)`` with ones on the diagonal; square by default."""
+    """A matrix ``(n, m)`` of zeros with ones on the diagonal; square by default."""
 
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Write a number, or the value of a 0-d tensor, everywhere."""
 
 def fix(input: Tensor, *, out: Any = ...) -> Tensor:
-    """The integer part."""
+    """The integer part of each element."""
 
 def fix_(input: Tensor) -> Tensor:
     """In-place `trunc`: writes its result into the tensor."""
@@ -741,13 +741,13 @@ def flatten(input: Tensor, start_dim: _int = ..., end_dim: _int = ...) -> Tensor
     """Dimensions ``start_dim`` to ``end_dim`` made one."""
 
 def flip(input: Tensor, *order: Any, dims: Sequence[_int] | None = ...) -> Tensor:
-    """In reverse along the given dimensions; a copy."""
+    """A copy with the order of elements reversed along the given dimensions."""
 
 def fliplr(input: Tensor) -> Tensor:
-    """In reverse along the second dimension."""
+    """`flip` along the second dimension."""
 
 def flipud(input: Tensor) -> Tensor:
-    """In reverse along the first dimension."""
+    """`flip` along the first dimension."""
 
 float: dtype
 float16: dtype
@@ -761,7 +761,7 @@ float8_e5m2fnuz: dtype
 float8_e8m0fnu: dtype
 
 def floor(input: Tensor, *, out: Any = ...) -> Tensor:
-    """The greatest integer that is not greater."""
+    """The greatest integer that is at most ``input``."""
 
 def floor_(input: Tensor) -> Tensor:
     """In-place `floor`: writes its result into the tensor."""
@@ -770,10 +770,10 @@ def floor_divide(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``floor(input / other)``, broadcasting; its backward raises an error."""
 
 def fmod(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """``input - trunc(input / other) * other``: has the sign of ``input``, as C's `fmod`."""
+    """``input - trunc(input / other) * other``, with the sign of ``input``, as C's `fmod`."""
 
 def frac(input: Tensor, *, out: Any = ...) -> Tensor:
-    """What `trunc` cuts off."""
+    """The fractional part of each element, ``input - trunc(input)``."""
 
 def frac_(input: Tensor) -> Tensor:
     """In-place `frac`: writes its result into the tensor."""
@@ -782,12 +782,12 @@ def from_dlpack(ext_tensor: Any, *, device: Any = ..., copy: _bool | None = ...)
     """A tensor on the memory of another library's array."""
 
 def from_numpy(ndarray: np.ndarray) -> Tensor:
-    """A tensor on the memory of ``ndarray``: writes to either are seen by both."""
+    """A tensor on the memory of ``ndarray``: a write to one changes both."""
 
 def frombuffer(
     buffer: Any, *, dtype: dtype, count: _int = ..., offset: _int = ..., requires_grad: _bool = ...
 ) -> Tensor:
-    """The bytes of an object as a tensor of one dimension, on the same memory."""
+    """A 1-d tensor on the memory of an object with Python's buffer protocol."""
 
 def full(
     size: Sequence[_int],
@@ -800,7 +800,7 @@ def full(
     pin_memory: _bool = ...,
     requires_grad: _bool | None = ...,
 ) -> Tensor:
-    """A tensor of shape ``size`` filled with one number, whose type is the default for dtype."""
+    """A tensor of shape ``size`` filled with the number ``fill_value``."""
 
 def full_like(
     input: Tensor,
@@ -812,12 +812,12 @@ def full_like(
     pin_memory: _bool = ...,
     requires_grad: _bool | None = ...,
 ) -> Tensor:
-    """A tensor filled with one number, with the shape and dtype of ``input``."""
+    """A tensor filled with the number ``fill_value``, with the shape and dtype of ``input``."""
 
 def gather(
     input: Tensor, dim: _int, index: Any, *, sparse_grad: _bool = ..., out: Any = ...
 ) -> Tensor:
-    """``out[i, j, k] = input[i, index[i, j, k], k]`` (for ``dim=1``)."""
+    """The elements of ``input`` at ``index`` along ``dim``, in the shape of ``index``."""
 
 def gcd(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """The greatest common divisor of integers."""
@@ -826,7 +826,7 @@ def gcd_(input: Tensor, other: Any) -> Tensor:
     """In-place `gcd`: writes its result into the tensor."""
 
 def ge(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """``input >= other``."""
+    """``input >= other``, elementwise."""
 
 def ger(input: Tensor, vec2: Tensor, *, out: Any = ...) -> Tensor:
     """``out[i, j] = input[i] * vec2[j]``."""
@@ -838,7 +838,7 @@ def get_default_dtype() -> dtype:
     """The dtype that new floating-point tensors get; ``float32`` unless set."""
 
 def get_device(input: Tensor) -> _int:
-    """-1, the number of the CPU."""
+    """The number of the tensor's device: always -1, the CPU."""
 
 def get_float32_matmul_precision() -> str:
     """What `set_float32_matmul_precision` was given last. Default: "highest"."""
@@ -853,13 +853,13 @@ def get_rng_state() -> Tensor:
     """The state of the default generator: a tensor of 5056 bytes."""
 
 def greater(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """``input > other``."""
+    """``input > other``, elementwise."""
 
 def greater_equal(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """``input >= other``."""
+    """``input >= other``, elementwise."""
 
 def gt(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """``input > other``."""
+    """``input > other``, elementwise."""
 
 half: dtype
 
@@ -888,13 +888,13 @@ def histogram(
     """How many elements fall between edges."""
 
 def hstack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor:
-    """The tensors side by side: along the second dimension, vectors along their only one."""
+    """The tensors joined side by side: along the second dimension, vectors along the first."""
 
 def hypot(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``sqrt(input**2 + other**2)``, without overflow."""
 
 def imag(input: Tensor) -> Tensor:
-    """Always an error: no dtype is complex."""
+    """The imaginary part, which no tensor has, since no dtype is complex."""
 
 def index_add(
     input: Tensor,
@@ -905,19 +905,19 @@ def index_add(
     alpha: _bool | _int | _float = ...,
     out: Any = ...,
 ) -> Tensor:
-    """``input`` with ``alpha * source`` added to its parts at ``index`` along ``dim``."""
+    """``input`` with ``alpha * source`` added to its slices at ``index`` along ``dim``."""
 
 def index_copy(input: Tensor, dim: _int, index: Any, source: Any, *, out: Any = ...) -> Tensor:
-    """``input`` with the parts of ``source`` at ``index`` along ``dim``."""
+    """``input`` with the slices of ``source`` at ``index`` along ``dim``."""
 
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
-    """A copy of ``input`` with ``values`` at the elements that a tuple of index tensors means."""
+    """A copy of ``input`` with ``values`` at the elements ``input[indices]``."""
 
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
     """In-place `index_put`."""
 
 def index_select(input: Tensor, dim: _int, index: Any, *, out: Any = ...) -> Tensor:
-    """The parts at ``index`` of dimension ``dim``."""
+    """The slices of ``input`` at ``index`` along ``dim``; a copy."""
 
 inf: _float
 
@@ -946,13 +946,13 @@ def is_autocast_enabled(device_type: str | None = ...) -> _bool:
     """Always False."""
 
 def is_complex(input: Tensor) -> _bool:
-    """Whether a tensor is of a complex dtype, of which there is none."""
+    """Whether ``input`` has a complex dtype: always False, since there is none."""
 
 def is_deterministic_algorithms_warn_only_enabled() -> _bool:
     """Whether `use_deterministic_algorithms` was last given ``warn_only``."""
 
 def is_floating_point(input: Tensor) -> _bool:
-    """Whether a tensor is of a floating-point dtype."""
+    """Whether ``input`` has a floating-point dtype."""
 
 def is_grad_enabled() -> _bool:
     """Whether operations of this thread are recorded."""
@@ -964,13 +964,13 @@ def is_inference_mode_enabled() -> _bool:
     """Whether this thread is in inference mode."""
 
 def is_nonzero(input: Tensor) -> _bool:
-    """Whether the only element of a tensor is not zero."""
+    """Whether the only element of ``input`` is not zero."""
 
 def is_same_size(input: Tensor, other: Tensor) -> _bool:
-    """Whether two tensors have the same shape."""
+    """Whether ``input`` and ``other`` have the same shape."""
 
 def is_signed(input: Tensor) -> _bool:
-    """Whether the dtype has numbers below zero."""
+    """Whether the dtype of ``input`` has negative numbers."""
 
 def is_tensor(obj: Any) -> _bool:
     """Whether ``obj`` is a `Tensor`."""
@@ -981,7 +981,7 @@ def is_warn_always_enabled() -> _bool:
 def isclose(
     input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...
 ) -> Tensor:
-    """Whether ``|input - other| <= atol + rtol * |other|``, or both are equal."""
+    """Whether ``|input - other| <= atol + rtol * |other|``, or both are equal, elementwise."""
 
 def isfinite(input: Tensor) -> Tensor:
     """Whether each element is neither infinite nor nan."""
@@ -997,19 +997,19 @@ def isin(
     """Which ``elements`` are among ``test_elements``; one of the two may be a number."""
 
 def isinf(input: Tensor) -> Tensor:
-    """Whether each element is infinite."""
+    """Whether each element is inf or -inf."""
 
 def isnan(input: Tensor) -> Tensor:
-    """Whether each element is not a number."""
+    """Whether each element is nan."""
 
 def isneginf(input: Tensor, *, out: Any = ...) -> Tensor:
-    """Whether each element is minus infinity."""
+    """Whether each element is -inf."""
 
 def isposinf(input: Tensor, *, out: Any = ...) -> Tensor:
-    """Whether each element is plus infinity."""
+    """Whether each element is inf."""
 
 def isreal(input: Tensor) -> Tensor:
-    """Whether each element is a real number, as all of them are."""
+    """Whether each element is a real number: True for all, since no dtype is complex."""
 
 def kron(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor:
     """The Kronecker product: each element of ``input`` times the whole of ``other``."""
@@ -1026,16 +1026,16 @@ def lcm_(input: Tensor, other: Any) -> Tensor:
     """In-place `lcm`: writes its result into the tensor."""
 
 def le(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """``input <= other``."""
+    """``input <= other``, elementwise."""
 
 def lerp(input: Tensor, end: Any, weight: Any, *, out: Any = ...) -> Tensor:
     """``input + weight * (end - input)``, broadcasting."""
 
 def less(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """``input < other``."""
+    """``input < other``, elementwise."""
 
 def less_equal(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """``input <= other``."""
+    """``input <= other``, elementwise."""
 
 def lgamma(input: Tensor, *, out: Any = ...) -> Tensor:
     """``log(abs(gamma(input)))``; infinite at 0 and the negative integers."""
@@ -1052,7 +1052,7 @@ def linspace(
     pin_memory: _bool = ...,
     requires_grad: _bool | None = ...,
 ) -> Tensor:
-    """``steps`` numbers at equal distances from ``start`` to ``end``, both included."""
+    """``steps`` evenly spaced numbers from ``start`` to ``end``, both inclusive."""
 
 def load(
     f: Any,
@@ -1066,10 +1066,10 @@ def load(
     """Read an object that `save` wrote, or a dict of tensors from any file of safetensors."""
 
 def log(input: Tensor, *, out: Any = ...) -> Tensor:
-    """Natural logarithm; -inf at 0, nan below."""
+    """The natural logarithm; -inf at 0, nan below."""
 
 def log10(input: Tensor, *, out: Any = ...) -> Tensor:
-    """Logarithm to base 10."""
+    """The logarithm to base 10."""
 
 def log10_(input: Tensor) -> Tensor:
     """In-place `log10`: writes its result into the tensor."""
@@ -1081,7 +1081,7 @@ def log1p_(input: Tensor) -> Tensor:
     """In-place `log1p`: writes its result into the tensor."""
 
 def log2(input: Tensor, *, out: Any = ...) -> Tensor:
-    """Logarithm to base 2."""
+    """The logarithm to base 2."""
 
 def log2_(input: Tensor) -> Tensor:
     """In-place `log2`: writes its result into the tensor."""
@@ -1090,7 +1090,7 @@ def log_(input: Tensor) -> Tensor:
     """In-place `log`: writes its result into the tensor."""
 
 def log_softmax(input: Tensor, dim: _int, dtype: Any = ..., *, out: Any = ...) -> Tensor:
-    """The logarithm of `softmax`, stable for inputs of any size."""
+    """The logarithm of `softmax`, without overflow."""
 
 def logaddexp(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``log(exp(input) + exp(other))``, without overflow."""
@@ -1111,7 +1111,7 @@ def logical_or(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``input or other``, elementwise."""
 
 def logical_xor(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """Whether exactly one of two is true, elementwise."""
+    """Whether exactly one of ``input`` and ``other`` is true, elementwise."""
 
 def logit(input: Tensor, eps: _float | None = ..., *, out: Any = ...) -> Tensor:
     """``log(input / (1 - input))``, the inverse of the sigmoid; nan outside [0, 1]."""
@@ -1132,7 +1132,7 @@ def logspace(
     pin_memory: _bool = ...,
     requires_grad: _bool | None = ...,
 ) -> Tensor:
-    """``steps`` powers of ``base`` with exponents at equal distances."""
+    """``steps`` powers of ``base``, with evenly spaced exponents from ``start`` to ``end``."""
 
 def logsumexp(
     input: Tensor, dim: _int | Sequence[_int] | None, keepdim: _bool = ..., *, out: Any = ...
@@ -1142,7 +1142,7 @@ def logsumexp(
 long: dtype
 
 def lt(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """``input < other``."""
+    """``input < other``, elementwise."""
 
 def lu_unpack(
     LU_data: Any,
@@ -1158,13 +1158,13 @@ def manual_seed(seed: SupportsInt) -> Generator:
     """Start the default generator's stream of ``seed``; returns that generator."""
 
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """``input`` with ``value``, a number or 0-d tensor, where ``mask`` is true."""
+    """``input`` with ``value`` where ``mask`` is true, broadcasting."""
 
 def masked_scatter(input: Tensor, mask: Any, source: Any) -> Tensor:
     """``input`` with consecutive elements of ``source`` where ``mask`` is true."""
 
 def masked_select(input: Tensor, mask: Any, *, out: Any = ...) -> Tensor:
-    """The elements where ``mask`` is true, in one dimension; the two broadcast."""
+    """The elements of ``input`` where ``mask`` is true, as a vector; the two broadcast."""
 
 def matmul(input: Tensor, other: Any = ..., *, out: Any = ..., **named: Any) -> Tensor:
     """The product of matrices, vectors, or batches of matrices, which broadcast."""
@@ -1185,7 +1185,7 @@ def max(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor:
     """The greatest element; with ``dim``, the named tuple ``(values, indices)`` along it."""
 
 def maximum(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """The greater of two, elementwise; nan if either is. Equal ones share the gradient."""
+    """The greater of ``input`` and ``other``; nan if either is. Equal ones share the gradient."""
 
 def mean(
     input: Tensor,
@@ -1208,7 +1208,7 @@ def median(
     """The median of all elements; with ``dim``, the named tuple ``(values, indices)`` along it."""
 
 def meshgrid(*tensors: Any, indexing: str | None = ...) -> tuple[Tensor, ...]:
-    """Coordinates of a grid: one tensor per axis, all of the grid's shape."""
+    """The coordinates of a grid: one tensor for each of ``tensors``, all of the grid's shape."""
 
 @overload
 def min(input: Tensor, *, out: Any = ...) -> Tensor:
@@ -1223,7 +1223,7 @@ def min(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor:
     """The smallest element; with ``dim``, the named tuple ``(values, indices)`` along it."""
 
 def minimum(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """The smaller of two, elementwise; nan if either is. Equal ones share the gradient."""
+    """The smaller of ``input`` and ``other``; nan if either is. Equal ones share the gradient."""
 
 def mm(input: Tensor, mat2: Any, *, out: Any = ...) -> Tensor:
     """The product of two matrices."""
@@ -1263,7 +1263,7 @@ def nan_to_num(
     *,
     out: Any = ...,
 ) -> Tensor:
-    """Numbers in place of nan and of infinities."""
+    """``input`` with nan and infinities replaced by numbers."""
 
 def nan_to_num_(
     input: Tensor,
@@ -1308,7 +1308,7 @@ def narrow(input: Tensor, dim: _int, start: Any, length: _int) -> Tensor:
     """``length`` elements from ``start`` on along one dimension."""
 
 def ne(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """``input != other``."""
+    """``input != other``, elementwise."""
 
 def neg(input: Tensor, *, out: Any = ...) -> Tensor:
     """``-input``."""
@@ -1325,15 +1325,15 @@ def negative_(input: Tensor) -> Tensor:
 newaxis: None
 
 def nextafter(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """The next number that floating point can tell from ``input``, towards ``other``."""
+    """The next floating-point number after ``input`` in the direction of ``other``."""
 
 @overload
 def nonzero(input: Tensor, *, as_tuple: Literal[False] = ..., out: Any = ...) -> Tensor:
-    """The indices of the elements that are not zero, ``(number, ndim)``."""
+    """The indices of the elements that are not zero, of shape ``(number, ndim)``."""
 
 @overload
 def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
-    """The indices of the elements that are not zero, ``(number, ndim)``."""
+    """The indices of the elements that are not zero, of shape ``(number, ndim)``."""
 
 def norm(
     input: Tensor,
@@ -1361,10 +1361,10 @@ def normal(
     """Normal numbers of given means and standard deviations."""
 
 def not_equal(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """``input != other``."""
+    """``input != other``, elementwise."""
 
 def numel(input: Tensor) -> _int:
-    """The number of elements."""
+    """The number of elements of ``input``."""
 
 def ones(
     *sizes: Any,
@@ -1376,7 +1376,7 @@ def ones(
     pin_memory: _bool = ...,
     requires_grad: _bool | None = ...,
 ) -> Tensor:
-    """A tensor of ones, of a shape given as one sequence or as several numbers."""
+    """A tensor of ones; ``sizes`` is its shape, as one sequence or as several numbers."""
 
 def ones_like(
     input: Tensor,
@@ -1407,13 +1407,13 @@ def pinverse(input: Tensor, rcond: _float = ...) -> Tensor:
     """`torch.linalg.pinv` with a tolerance of its own."""
 
 def pixel_shuffle(input: Tensor, upscale_factor: Any) -> Tensor:
-    """(..., C · r², H, W) as (..., C, H · r, W · r): r² channels make squares of r by r."""
+    """(..., C · r², H, W) as (..., C, H · r, W · r): r² channels become squares of r by r."""
 
 def pixel_unshuffle(input: Tensor, downscale_factor: Any) -> Tensor:
     """(..., C, H · r, W · r) as (..., C · r², H, W): the inverse of `pixel_shuffle`."""
 
 def positive(input: Tensor) -> Tensor:
-    """The tensor itself."""
+    """``+input``: the tensor itself."""
 
 def pow(input: Tensor, exponent: Any, *, out: Any = ...) -> Tensor:
     """``input ** exponent``, broadcasting; one of the two may be a Python number."""
@@ -1567,13 +1567,13 @@ def range(
     pin_memory: _bool = ...,
     requires_grad: _bool | None = ...,
 ) -> Tensor:
-    """Numbers from ``start`` to ``end``, which is one of them, in steps of ``step``."""
+    """Numbers from ``start`` to ``end``, inclusive, in steps of ``step``."""
 
 def ravel(input: Tensor) -> Tensor:
     """All elements in one dimension."""
 
 def real(input: Tensor) -> Tensor:
-    """The tensor itself, whose numbers are real."""
+    """The real part: the tensor itself, since its numbers are real."""
 
 def reciprocal(input: Tensor, *, out: Any = ...) -> Tensor:
     """``1 / input``."""
@@ -1588,7 +1588,7 @@ def relu_(input: Tensor) -> Tensor:
     """In-place `relu`: writes its result into the tensor."""
 
 def remainder(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """``input - floor(input / other) * other``: has the sign of ``other``, as Python's `%`."""
+    """``input - floor(input / other) * other``, with the sign of ``other``, as Python's `%`."""
 
 def renorm(input: Tensor, p: _float, dim: _int, maxnorm: _float, *, out: Any = ...) -> Tensor:
     """With every slice along ``dim`` scaled so that its norm is at most ``maxnorm``."""
@@ -1600,7 +1600,7 @@ def repeat_interleave(
     *,
     output_size: _int | None = ...,
 ) -> Tensor:
-    """Each element, or each part along ``dim``, repeated in place."""
+    """Each element, or each slice along ``dim``, several times in succession."""
 
 def reshape(input: Tensor, *given: Any, shape: Sequence[_int] | None = ...) -> Tensor:
     """The same elements in another shape: a view where the layout in memory allows, else a copy."""
@@ -1615,7 +1615,7 @@ def resolve_neg(input: Tensor) -> Tensor:
     """The tensor itself, whose numbers are real."""
 
 def result_type(tensor: Any, other: Any) -> dtype:
-    """The dtype of arithmetic between two tensors or numbers."""
+    """The dtype that ``tensor`` and ``other``, tensors or numbers, promote to in arithmetic."""
 
 def rms_norm(
     input: Tensor,
@@ -1626,19 +1626,19 @@ def rms_norm(
     """``input / √(mean(input²) + eps) * weight`` over the last dimensions."""
 
 def roll(input: Tensor, shifts: Any, dims: Any = ...) -> Tensor:
-    """Shifted along ``dims``, or as one row of elements without them."""
+    """A copy with the elements shifted along ``dims``; elements past the end reappear at the start."""
 
 def rot90(input: Tensor, k: _int = ..., dims: Sequence[_int] = ...) -> Tensor:
-    """Turned ``k`` quarters in the plane of two dimensions, from the first to the second."""
+    """A copy rotated by ``k`` times 90 degrees, from the first of ``dims`` to the second."""
 
 def round(input: Tensor, *, decimals: _int | None = ..., out: Any = ...) -> Tensor:
-    """The nearest number of ``decimals`` digits; halves go to the even one."""
+    """The nearest number with ``decimals`` decimals; halves are rounded to the even one."""
 
 def round_(input: Tensor, *, decimals: _int | None = ...) -> Tensor:
     """In-place `round`: writes its result into the tensor."""
 
 def row_stack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor:
-    """The tensors one below the other: along the first dimension, vectors as rows."""
+    """The tensors joined along the first dimension; vectors count as rows."""
 
 def rsqrt(input: Tensor, *, out: Any = ...) -> Tensor:
     """``1 / sqrt(input)``."""
@@ -1665,7 +1665,7 @@ def scalar_tensor(
     pin_memory: _bool = ...,
     requires_grad: _bool | None = ...,
 ) -> Tensor:
-    """A 0-d tensor of a number, in the default dtype unless another is given."""
+    """A 0-d tensor of the number ``s``, by default in the default dtype."""
 
 def scatter(
     input: Tensor,
@@ -1677,10 +1677,10 @@ def scatter(
     reduce: str | None = ...,
     out: Any = ...,
 ) -> Tensor:
-    """``out[i, index[i, j, k], k] = src[i, j, k]`` (for ``dim=1``), else ``input``."""
+    """A copy of ``input`` with elements of ``src`` at ``index`` along ``dim``."""
 
 def scatter_add(input: Tensor, dim: _int, index: Any, src: Any, *, out: Any = ...) -> Tensor:
-    """``out[i, index[i, j, k], k] += src[i, j, k]`` (for ``dim=1``), beginning with ``input``."""
+    """A copy of ``input`` with elements of ``src`` added at ``index`` along ``dim``."""
 
 def scatter_reduce(
     input: Tensor,
@@ -1692,7 +1692,7 @@ def scatter_reduce(
     include_self: _bool = ...,
     out: Any = ...,
 ) -> Tensor:
-    """``input`` with elements of ``src`` combined along ``dim``, where ``index`` says."""
+    """``input`` with elements of ``src`` combined at ``index`` along ``dim``."""
 
 def searchsorted(
     sorted_sequence: Tensor,
@@ -1747,7 +1747,7 @@ def set_warn_always(b: _bool) -> None:
     """Let what is said once be said each time; Python's filters still apply."""
 
 def sgn(input: Tensor, *, out: Any = ...) -> Tensor:
-    """The sign, as -1, 0 or 1; 0 for what is not a number."""
+    """The sign of each element: -1, 0 or 1; 0 for nan."""
 
 short: dtype
 
@@ -1758,25 +1758,25 @@ def sigmoid_(input: Tensor) -> Tensor:
     """In-place `sigmoid`: writes its result into the tensor."""
 
 def sign(input: Tensor, *, out: Any = ...) -> Tensor:
-    """-1, 0 or 1; 0 for nan."""
+    """The sign of each element: -1, 0 or 1; 0 for nan."""
 
 def signbit(input: Tensor, *, out: Any = ...) -> Tensor:
-    """Whether the sign is negative, as that of -0.0 is."""
+    """Whether each element has a negative sign; -0.0 has one."""
 
 def sin(input: Tensor, *, out: Any = ...) -> Tensor:
-    """Sine."""
+    """The sine of an angle in radians."""
 
 def sin_(input: Tensor) -> Tensor:
     """In-place `sin`: writes its result into the tensor."""
 
 def sinc(input: Tensor, *, out: Any = ...) -> Tensor:
-    """``sin(π input) / (π input)``, 1 at 0."""
+    """``sin(π input) / (π input)``; 1 at 0."""
 
 def sinc_(input: Tensor) -> Tensor:
     """In-place `sinc`: writes its result into the tensor."""
 
 def sinh(input: Tensor, *, out: Any = ...) -> Tensor:
-    """Hyperbolic sine."""
+    """The hyperbolic sine."""
 
 def sinh_(input: Tensor) -> Tensor:
     """In-place `sinh`: writes its result into the tensor."""
@@ -1785,7 +1785,7 @@ def slogdet(input: Tensor, *, out: Any = ...) -> return_types.slogdet:
     """The sign of the determinants and the logarithm of their size: ``(sign, logabsdet)``."""
 
 def softmax(input: Tensor, dim: _int, dtype: Any = ..., *, out: Any = ...) -> Tensor:
-    """``exp(input)`` divided by its sum along ``dim``: positive, with sum 1."""
+    """``exp(input)`` divided by its sum along ``dim``: numbers in [0, 1] with sum 1."""
 
 def sort(
     input: Tensor,
@@ -1798,15 +1798,15 @@ def sort(
     """The elements in order along ``dim``: the named tuple ``(values, indices)``."""
 
 def split(tensor: Tensor, split_size_or_sections: Any, dim: _int = ...) -> tuple[Tensor, ...]:
-    """Parts along one dimension, as views."""
+    """The parts of ``tensor`` along ``dim``, as views."""
 
 def split_with_sizes(
     input: Tensor, split_sizes: Sequence[_int], dim: _int = ...
 ) -> tuple[Tensor, ...]:
-    """Parts of the given sizes, which make up the whole dimension."""
+    """The parts of ``split_sizes`` along ``dim``, as views."""
 
 def sqrt(input: Tensor, *, out: Any = ...) -> Tensor:
-    """Square root; nan for negative numbers."""
+    """The square root; nan for negative numbers."""
 
 def sqrt_(input: Tensor) -> Tensor:
     """In-place `sqrt`: writes its result into the tensor."""
@@ -1821,7 +1821,7 @@ def squeeze(input: Tensor, *dims: Any, dim: Any = ..., **named: Any) -> Tensor:
     """Without dimensions of size 1: without all of them, or those among ``dim``."""
 
 def stack(tensors: Any, dim: _int = ..., *, out: Any = ...) -> Tensor:
-    """The tensors, all of one shape, along a new dimension ``dim``."""
+    """The tensors, all of one shape, joined along a new dimension ``dim``."""
 
 def std(
     input: Tensor,
@@ -1877,15 +1877,15 @@ def t(input: Tensor) -> Tensor:
     """The transpose of a matrix; vectors and 0-d tensors as they are."""
 
 def take(input: Tensor, index: Any, *, out: Any = ...) -> Tensor:
-    """The elements at ``index``, counted as in one dimension; in the shape of ``index``."""
+    """The elements of the flattened ``input`` at ``index``, in the shape of ``index``."""
 
 def take_along_dim(
     input: Tensor, indices: Tensor, dim: _int | None = ..., *, out: Any = ...
 ) -> Tensor:
-    """Elements along ``dim`` at the positions that `argmax`, `argsort` and the like give."""
+    """The elements at ``indices`` along ``dim``, such as the results of `argmax` and `argsort`."""
 
 def tan(input: Tensor, *, out: Any = ...) -> Tensor:
-    """Tangent."""
+    """The tangent of an angle in radians."""
 
 def tan_(input: Tensor) -> Tensor:
     """In-place `tan`: writes its result into the tensor."""
@@ -1907,13 +1907,13 @@ def tensor(
     """A new tensor with a copy of ``data``."""
 
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: _int = ...) -> tuple[Tensor, ...]:
-    """Parts along one dimension, as views; sizes need not be equal."""
+    """The parts of ``input`` along ``dim``, as views."""
 
 def tensordot(a: Tensor, b: Tensor, dims: Any = ..., *, out: Any = ...) -> Tensor:
     """Products summed over dimensions of both: the last of ``a`` and first of ``b``, or given ones."""
 
 def tile(input: Tensor, *times: Any, dims: Sequence[_int] | None = ...) -> Tensor:
-    """As `repeat`, with 1 for dimensions that fewer numbers leave out."""
+    """`Tensor.repeat`, where fewer numbers count for the last dimensions."""
 
 def to_dlpack(tensor: Tensor) -> Tensor:
     """The memory of a tensor for another library, to be used once."""
@@ -1970,10 +1970,10 @@ def triu_indices(
     """The indices of a matrix's lower (`tril_`) or upper (`triu_`) triangle, ``(2, number)``."""
 
 def true_divide(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """``input / other``, broadcasting; integers give the default floating-point dtype."""
+    """``input / other``, broadcasting; integers become the default floating-point dtype."""
 
 def trunc(input: Tensor, *, out: Any = ...) -> Tensor:
-    """The integer part."""
+    """The integer part of each element."""
 
 def trunc_(input: Tensor) -> Tensor:
     """In-place `trunc`: writes its result into the tensor."""
@@ -1987,7 +1987,7 @@ uint64: dtype
 uint8: dtype
 
 def unbind(input: Tensor, dim: _int = ...) -> tuple[Tensor, ...]:
-    """The parts at each index of one dimension, which goes away."""
+    """The slices at each index of dimension ``dim``, without that dimension, as views."""
 
 def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
     """Dimension ``dim`` in the shape ``sizes``, one of which may be -1."""
@@ -2047,7 +2047,7 @@ def vmap(
     """A function that applies ``func`` to every sample of a batch and stacks the results."""
 
 def vstack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor:
-    """The tensors one below the other: along the first dimension, vectors as rows."""
+    """The tensors joined along the first dimension; vectors count as rows."""
 
 @overload
 def where(condition: Tensor) -> tuple[Tensor, ...]:
@@ -2070,7 +2070,7 @@ def zeros(
     pin_memory: _bool = ...,
     requires_grad: _bool | None = ...,
 ) -> Tensor:
-    """A tensor of zeros, of a shape given as one sequence or as several numbers."""
+    """A tensor of zeros; ``sizes`` is its shape, as one sequence or as several numbers."""
 
 def zeros_like(
     input: Tensor,

@@ -24,11 +24,11 @@ class Methods:
     @property
     def T(self) -> Tensor: ...
     def __abs__(self) -> Tensor:
-        """Absolute value; its gradient at 0 is 0."""
+        """The absolute value; its gradient at 0 is 0."""
     def __add__(self, other: Any) -> Tensor:
         """``input + alpha * other``, broadcasting."""
     def __and__(self, other: Any) -> Tensor:
-        """``input & other``."""
+        """``input & other``, for integers and bools."""
     def __dlpack__(self) -> Tensor:
         """The memory of this tensor for `from_dlpack` of another library."""
     def __dlpack_device__(self) -> tuple[_int, _int]:
@@ -47,7 +47,7 @@ class Methods:
     def __imod__(self, other: Any) -> Tensor: ...
     def __imul__(self, other: Any) -> Tensor: ...
     def __invert__(self) -> Tensor:
-        """`bitwise_not` as the operator `~`."""
+        """The operator `~`: `bitwise_not`."""
     def __ior__(self, other: Any) -> Tensor: ...
     def __ipow__(self, other: Any) -> Tensor: ...
     def __irshift__(self, other: Any) -> Tensor: ...
@@ -56,7 +56,7 @@ class Methods:
     def __ixor__(self, other: Any) -> Tensor: ...
     def __le__(self, other: Any) -> Tensor: ...
     def __lshift__(self, other: Any) -> Tensor:
-        """``input << other``; 0 for a negative ``other``, or one of at least the number of bits."""
+        """``input << other``; 0 where ``other`` is negative or at least the number of bits."""
     def __lt__(self, other: Any) -> Tensor: ...
     def __matmul__(self, other: Any) -> Tensor:
         """`matmul` as the operator `@`."""
@@ -68,63 +68,63 @@ class Methods:
     def __neg__(self) -> Tensor:
         """``-input``."""
     def __or__(self, other: Any) -> Tensor:
-        """``input | other``."""
+        """``input | other``, for integers and bools."""
     def __pos__(self) -> Tensor:
-        """The tensor itself."""
+        """``+input``: the tensor itself."""
     def __pow__(self, other: Any) -> Tensor: ...
     def __radd__(self, other: Any) -> Tensor:
         """``input + alpha * other``, broadcasting."""
     def __rand__(self, other: Any) -> Tensor:
-        """``input & other``."""
+        """``input & other``, for integers and bools."""
     def __reversed__(self) -> Tensor:
-        """``reversed(tensor)``: in reverse along the first dimension."""
+        """``reversed(tensor)``: `flip` along the first dimension."""
     def __rfloordiv__(self, other: Any) -> Tensor: ...
     def __rlshift__(self, other: Any) -> Tensor:
-        """``input << other``; 0 for a negative ``other``, or one of at least the number of bits."""
+        """``input << other``; 0 where ``other`` is negative or at least the number of bits."""
     def __rmatmul__(self, other: Any) -> Tensor:
         """``other @ self``."""
     def __rmod__(self, other: Any) -> Tensor: ...
     def __rmul__(self, other: Any) -> Tensor:
         """``input * other``, broadcasting."""
     def __ror__(self, other: Any) -> Tensor:
-        """``input | other``."""
+        """``input | other``, for integers and bools."""
     def __rpow__(self, other: Any) -> Tensor: ...
     def __rrshift__(self, other: Any) -> Tensor:
-        """``input >> other``: copies of the sign bit fill the upper bits."""
+        """``input >> other``; copies of the sign bit fill the upper bits."""
     def __rshift__(self, other: Any) -> Tensor:
-        """``input >> other``: copies of the sign bit fill the upper bits."""
+        """``input >> other``; copies of the sign bit fill the upper bits."""
     def __rsub__(self, other: Any) -> Tensor: ...
     def __rtruediv__(self, other: Any) -> Tensor: ...
     def __rxor__(self, other: Any) -> Tensor:
-        """``input ^ other``."""
+        """``input ^ other``, for integers and bools."""
     def __setitem__(self, given: Any, value: Any) -> None:
-        """Write a number or tensor to a part of the tensor, broadcasting and converting."""
+        """Write a number or tensor to a part of the tensor; broadcast and convert it."""
     def __sub__(self, other: Any) -> Tensor:
         """``input - alpha * other``, broadcasting."""
     def __truediv__(self, other: Any) -> Tensor:
-        """``input / other``, broadcasting; integers give the default floating-point dtype."""
+        """``input / other``, broadcasting; integers become the default floating-point dtype."""
     def __xor__(self, other: Any) -> Tensor:
-        """``input ^ other``."""
+        """``input ^ other``, for integers and bools."""
     def _give_shape(
         self, shape: tuple[_int, ...], strides: tuple[_int, ...] | None = ...
     ) -> Tensor:
         """`resize_`, of tensors that require grad as well, and to any strides without gaps."""
     def _stacked_with(self, others: Any) -> Tensor:
-        """`stack` for the engine, which knows tensors and their methods only."""
+        """`stack` for the engine, which uses only tensors and their methods."""
     def abs(self) -> Tensor:
-        """Absolute value; its gradient at 0 is 0."""
+        """The absolute value; its gradient at 0 is 0."""
     def abs_(self) -> Tensor:
         """In-place `abs`: writes its result into the tensor."""
     def absolute(self) -> Tensor:
-        """Absolute value; its gradient at 0 is 0."""
+        """The absolute value; its gradient at 0 is 0."""
     def absolute_(self) -> Tensor:
         """In-place `abs`: writes its result into the tensor."""
     def acos(self) -> Tensor:
-        """Inverse cosine, in [0, pi]; nan outside [-1, 1]."""
+        """The inverse cosine, in [0, pi]; nan outside [-1, 1]."""
     def acos_(self) -> Tensor:
         """In-place `acos`: writes its result into the tensor."""
     def acosh(self) -> Tensor:
-        """Inverse hyperbolic cosine; nan below 1."""
+        """The inverse hyperbolic cosine; nan below 1."""
     def acosh_(self) -> Tensor:
         """In-place `acosh`: writes its result into the tensor."""
     def add(self, other: Any, *, alpha: _float = ...) -> Tensor:
@@ -164,7 +164,7 @@ class Methods:
     def allclose(
         self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...
     ) -> _bool:
-        """Whether all elements are close to each other: see `isclose`."""
+        """Whether all elements of ``input`` and ``other`` are close: see `isclose`."""
     def amax(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
         """The greatest element, or along ``dim``; equal ones share the gradient."""
     def amin(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
@@ -172,37 +172,37 @@ class Methods:
     def aminmax(self, *, dim: _int | None = ..., keepdim: _bool = ...) -> return_types.aminmax:
         """The least and the greatest element: the named tuple ``(min, max)``; or along ``dim``."""
     def angle(self) -> Tensor:
-        """The angle of a real number in the complex plane: π below 0, else 0."""
+        """The angle of each real number in the complex plane: π below 0, nan for nan, else 0."""
     def any(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
         """Whether some element is nonzero, overall or along ``dim``."""
     def apply_(self, callable: Callable[[Any], Any]) -> Tensor:
         """Replace each element by the function of it: slow, and without a gradient."""
     def arccos(self) -> Tensor:
-        """Inverse cosine, in [0, pi]; nan outside [-1, 1]."""
+        """The inverse cosine, in [0, pi]; nan outside [-1, 1]."""
     def arccos_(self) -> Tensor:
         """In-place `acos`: writes its result into the tensor."""
     def arccosh(self) -> Tensor:
-        """Inverse hyperbolic cosine; nan below 1."""
+        """The inverse hyperbolic cosine; nan below 1."""
     def arccosh_(self) -> Tensor:
         """In-place `acosh`: writes its result into the tensor."""
     def arcsin(self) -> Tensor:
-        """Inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1]."""
+        """The inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1]."""
     def arcsin_(self) -> Tensor:
         """In-place `asin`: writes its result into the tensor."""
     def arcsinh(self) -> Tensor:
-        """Inverse hyperbolic sine."""
+        """The inverse hyperbolic sine."""
     def arcsinh_(self) -> Tensor:
         """In-place `asinh`: writes its result into the tensor."""
     def arctan(self) -> Tensor:
-        """Inverse tangent, in [-pi/2, pi/2]."""
+        """The inverse tangent, in [-pi/2, pi/2]."""
     def arctan2(self, other: Any) -> Tensor:
-        """The angle of the point ``(other, input)``, in [-pi, pi]."""
+        """The angle of the point with x ``other`` and y ``input``, in [-pi, pi]."""
     def arctan2_(self, other: Any) -> Tensor:
         """In-place `atan2`: writes its result into the tensor."""
     def arctan_(self) -> Tensor:
         """In-place `atan`: writes its result into the tensor."""
     def arctanh(self) -> Tensor:
-        """Inverse hyperbolic tangent; nan outside [-1, 1]."""
+        """The inverse hyperbolic tangent; nan outside [-1, 1]."""
     def arctanh_(self) -> Tensor:
         """In-place `atanh`: writes its result into the tensor."""
     def argmax(self, dim: _int | None = ..., keepdim: _bool = ...) -> Tensor:
@@ -212,27 +212,27 @@ class Methods:
     def argsort(self, dim: _int = ..., descending: _bool = ..., *, stable: _bool = ...) -> Tensor:
         """The indices that sort along ``dim``; arguments as for `sort`."""
     def argwhere(self) -> Tensor:
-        """The indices of the elements that are not zero, ``(number, ndim)``."""
+        """The indices of the elements that are not zero, of shape ``(number, ndim)``."""
     def as_strided(self, size: Any, stride: Any, storage_offset: _int | None = ...) -> Tensor:
         """A view of the tensor's memory with given sizes, strides and first element."""
     def asin(self) -> Tensor:
-        """Inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1]."""
+        """The inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1]."""
     def asin_(self) -> Tensor:
         """In-place `asin`: writes its result into the tensor."""
     def asinh(self) -> Tensor:
-        """Inverse hyperbolic sine."""
+        """The inverse hyperbolic sine."""
     def asinh_(self) -> Tensor:
         """In-place `asinh`: writes its result into the tensor."""
     def atan(self) -> Tensor:
-        """Inverse tangent, in [-pi/2, pi/2]."""
+        """The inverse tangent, in [-pi/2, pi/2]."""
     def atan2(self, other: Any) -> Tensor:
-        """The angle of the point ``(other, input)``, in [-pi, pi]."""
+        """The angle of the point with x ``other`` and y ``input``, in [-pi, pi]."""
     def atan2_(self, other: Any) -> Tensor:
         """In-place `atan2`: writes its result into the tensor."""
     def atan_(self) -> Tensor:
         """In-place `atan`: writes its result into the tensor."""
     def atanh(self) -> Tensor:
-        """Inverse hyperbolic tangent; nan outside [-1, 1]."""
+        """The inverse hyperbolic tangent; nan outside [-1, 1]."""
     def atanh_(self) -> Tensor:
         """In-place `atanh`: writes its result into the tensor."""
     def backward(
@@ -270,27 +270,27 @@ class Methods:
     def bincount(self, weights: Any = ..., minlength: _int = ...) -> Tensor:
         """How often each number from 0 occurs, or the sum of its weights."""
     def bitwise_and(self, other: Any) -> Tensor:
-        """``input & other``."""
+        """``input & other``, for integers and bools."""
     def bitwise_and_(self, other: Any) -> Tensor:
         """In-place `bitwise_and`: writes its result into the tensor."""
     def bitwise_left_shift(self, other: Any) -> Tensor:
-        """``input << other``; 0 for a negative ``other``, or one of at least the number of bits."""
+        """``input << other``; 0 where ``other`` is negative or at least the number of bits."""
     def bitwise_left_shift_(self, other: Any) -> Tensor:
         """In-place `bitwise_left_shift`: writes its result into the tensor."""
     def bitwise_not(self) -> Tensor:
-        """``~input``: logical for bools."""
+        """``~input``, for integers; `logical_not` for bools."""
     def bitwise_not_(self) -> Tensor:
         """In-place `bitwise_not`: writes its result into the tensor."""
     def bitwise_or(self, other: Any) -> Tensor:
-        """``input | other``."""
+        """``input | other``, for integers and bools."""
     def bitwise_or_(self, other: Any) -> Tensor:
         """In-place `bitwise_or`: writes its result into the tensor."""
     def bitwise_right_shift(self, other: Any) -> Tensor:
-        """``input >> other``: copies of the sign bit fill the upper bits."""
+        """``input >> other``; copies of the sign bit fill the upper bits."""
     def bitwise_right_shift_(self, other: Any) -> Tensor:
         """In-place `bitwise_right_shift`: writes its result into the tensor."""
     def bitwise_xor(self, other: Any) -> Tensor:
-        """``input ^ other``."""
+        """``input ^ other``, for integers and bools."""
     def bitwise_xor_(self, other: Any) -> Tensor:
         """In-place `bitwise_xor`: writes its result into the tensor."""
     def bmm(self, mat2: Any) -> Tensor:
@@ -298,11 +298,11 @@ class Methods:
     def bool(self) -> Tensor:
         """This tensor with dtype bool."""
     def broadcast_to(self, size: Sequence[_int]) -> Tensor:
-        """`expand` to ``size``."""
+        """`Tensor.expand` to ``size``."""
     def byte(self) -> Tensor:
         """This tensor with dtype uint8."""
     def ceil(self) -> Tensor:
-        """The smallest integer that is not smaller."""
+        """The smallest integer that is at least ``input``."""
     def ceil_(self) -> Tensor:
         """In-place `ceil`: writes its result into the tensor."""
     def char(self) -> Tensor:
@@ -312,29 +312,29 @@ class Methods:
     def cholesky_solve(self, input2: Any, upper: _bool = ...) -> Tensor:
         """The solutions X of ``A X = input`` for A with the Cholesky factor ``input2``."""
     def chunk(self, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
-        """At most ``chunks`` parts of one size (the last may be smaller), as views."""
+        """At most ``chunks`` parts of one size along ``dim`` (the last may be smaller), as views."""
     def clamp(self, min: Any = ..., max: Any = ...) -> Tensor:
-        """``input`` held between two limits; ``max`` wins where it is the smaller."""
+        """``input`` clamped to [``min``, ``max``]; the result is ``max`` where ``max < min``."""
     def clamp_(self, min: Any = ..., max: Any = ...) -> Tensor:
         """In-place `clamp`: writes its result into the tensor."""
     def clamp_max(self, max: Any) -> Tensor:
-        """``input``, or ``max`` where that is smaller."""
+        """The smaller of ``input`` and ``max``, elementwise."""
     def clamp_max_(self, max: Any) -> Tensor:
         """In-place `clamp_max`: writes its result into the tensor."""
     def clamp_min(self, min: Any) -> Tensor:
-        """``input``, or ``min`` where that is greater."""
+        """The greater of ``input`` and ``min``, elementwise."""
     def clamp_min_(self, min: Any) -> Tensor:
         """In-place `clamp_min`: writes its result into the tensor."""
     def clip(self, min: Any = ..., max: Any = ...) -> Tensor:
-        """``input`` held between two limits; ``max`` wins where it is the smaller."""
+        """``input`` clamped to [``min``, ``max``]; the result is ``max`` where ``max < min``."""
     def clip_(self, min: Any = ..., max: Any = ...) -> Tensor:
         """In-place `clamp`: writes its result into the tensor."""
     def clone(self, *, memory_format: Any = ...) -> Tensor:
-        """A copy; by default with the dimensions in the same order in memory."""
+        """A copy of ``input``."""
     def conj(self) -> Tensor:
         """The tensor itself, whose numbers are real."""
     def contiguous(self, memory_format: Any = ...) -> Tensor:
-        """The tensor itself if its elements lie in memory in order, else a copy where they do."""
+        """The tensor itself if its elements lie in order in memory, else a copy with that layout."""
     def copy_(self, other: Any, non_blocking: _bool = ...) -> Tensor:
         """Write the values of ``other`` into this tensor, broadcasting and converting."""
     def copysign(self, other: Any) -> Tensor:
@@ -344,11 +344,11 @@ class Methods:
     def corrcoef(self) -> Tensor:
         """The correlation of variables, ``(variables, variables)``, from -1 to 1; see `cov`."""
     def cos(self) -> Tensor:
-        """Cosine."""
+        """The cosine of an angle in radians."""
     def cos_(self) -> Tensor:
         """In-place `cos`: writes its result into the tensor."""
     def cosh(self) -> Tensor:
-        """Hyperbolic cosine."""
+        """The hyperbolic cosine."""
     def cosh_(self) -> Tensor:
         """In-place `cosh`: writes its result into the tensor."""
     def count_nonzero(self, dim: _int | Sequence[_int] | None = ...) -> Tensor:
@@ -358,7 +358,7 @@ class Methods:
     def cross(self, other: Tensor, dim: _int | None = ...) -> Tensor:
         """The cross products of vectors along ``dim``, by default the first dimension of size 3."""
     def cuda(self, device: Any = ..., non_blocking: _bool = ...) -> Tensor:
-        """Always an error: tensors live on the CPU."""
+        """Raise PyTorch's error for a machine without CUDA: tensors live on the CPU."""
     def cummax(self, dim: _int) -> return_types.cummax:
         """The greatest (`cummax`) or smallest (`cummin`) element so far along ``dim``."""
     def cummin(self, dim: _int) -> return_types.cummin:
@@ -394,11 +394,11 @@ class Methods:
     def dist(self, other: Any, p: _float = ...) -> Tensor:
         """The norm of ``input - other``: see `torch.linalg.vector_norm`."""
     def div(self, other: Any, *, rounding_mode: str | None = ...) -> Tensor:
-        """``input / other``, broadcasting; without rounding, integers give the default float dtype."""
+        """``input / other``, broadcasting; without rounding, integers become the default float dtype."""
     def div_(self, other: Any, *, rounding_mode: str | None = ...) -> Tensor:
         """In-place `div`: writes its result into the tensor."""
     def divide(self, other: Any, *, rounding_mode: str | None = ...) -> Tensor:
-        """``input / other``, broadcasting; without rounding, integers give the default float dtype."""
+        """``input / other``, broadcasting; without rounding, integers become the default float dtype."""
     def divide_(self, other: Any, *, rounding_mode: str | None = ...) -> Tensor:
         """In-place `div`: writes its result into the tensor."""
     def dot(self, tensor: Any) -> Tensor:
@@ -406,19 +406,19 @@ class Methods:
     def double(self) -> Tensor:
         """This tensor with dtype float64."""
     def eq(self, other: Any) -> Tensor:
-        """``input == other``."""
+        """``input == other``, elementwise."""
     def equal(self, other: Tensor) -> _bool:
-        """Whether two tensors have the same shape and values."""
+        """Whether ``input`` and ``other`` have the same shape and values."""
     def erf(self) -> Tensor:
-        """``2/√π ∫₀ˣ exp(-t²) dt``; of float32 within three units of the last place."""
+        """``2/√π ∫₀ˣ exp(-t²) dt``; for float32 within three units of the last place."""
     def erf_(self) -> Tensor:
         """In-place `erf`: writes its result into the tensor."""
     def erfc(self) -> Tensor:
-        """``1 - erf(input)``, exact also where that is tiny."""
+        """``1 - erf(input)``, exact even where it is tiny."""
     def erfc_(self) -> Tensor:
         """In-place `erfc`: writes its result into the tensor."""
     def erfinv(self) -> Tensor:
-        """The inverse of `erf`: infinite at 1 and -1, nan beyond."""
+        """The inverse of `erf`; infinite at 1 and -1, nan outside [-1, 1]."""
     def erfinv_(self) -> Tensor:
         """In-place `erfinv`: writes its result into the tensor."""
     def exp(self) -> Tensor:
@@ -430,9 +430,9 @@ class Methods:
     def exp_(self) -> Tensor:
         """In-place `exp`: writes its result into the tensor."""
     def expand(self, *sizes: Any, size: Sequence[_int] | None = ...) -> Tensor:
-        """Repeated along dimensions of size 1 and new leading ones, without a copy; -1 keeps a size."""
+        """A view that repeats the tensor along dimensions of size 1 and new leading dimensions."""
     def expand_as(self, other: Tensor) -> Tensor:
-        """`expand` to the shape of ``other``."""
+        """`Tensor.expand` to the shape of ``other``."""
     def expm1(self) -> Tensor:
         """``exp(input) - 1``, exact near 0."""
     def expm1_(self) -> Tensor:
@@ -444,21 +444,21 @@ class Methods:
     def fill_diagonal_(self, fill_value: _bool | _int | _float, wrap: _bool = ...) -> Tensor:
         """Write a number where all indices are equal."""
     def fix(self) -> Tensor:
-        """The integer part."""
+        """The integer part of each element."""
     def fix_(self) -> Tensor:
         """In-place `trunc`: writes its result into the tensor."""
     def flatten(self, start_dim: _int = ..., end_dim: _int = ...) -> Tensor:
         """Dimensions ``start_dim`` to ``end_dim`` made one."""
     def flip(self, *order: Any, dims: Sequence[_int] | None = ...) -> Tensor:
-        """In reverse along the given dimensions; a copy."""
+        """A copy with the order of elements reversed along the given dimensions."""
     def fliplr(self) -> Tensor:
-        """In reverse along the second dimension."""
+        """`flip` along the second dimension."""
     def flipud(self) -> Tensor:
-        """In reverse along the first dimension."""
+        """`flip` along the first dimension."""
     def float(self) -> Tensor:
         """This tensor with dtype float32."""
     def floor(self) -> Tensor:
-        """The greatest integer that is not greater."""
+        """The greatest integer that is at most ``input``."""
     def floor_(self) -> Tensor:
         """In-place `floor`: writes its result into the tensor."""
     def floor_divide(self, other: Any) -> Tensor:
@@ -466,29 +466,29 @@ class Methods:
     def floor_divide_(self, other: Any) -> Tensor:
         """In-place `floor_divide`: writes its result into the tensor."""
     def fmod(self, other: Any) -> Tensor:
-        """``input - trunc(input / other) * other``: has the sign of ``input``, as C's `fmod`."""
+        """``input - trunc(input / other) * other``, with the sign of ``input``, as C's `fmod`."""
     def fmod_(self, other: Any) -> Tensor:
         """In-place `fmod`: writes its result into the tensor."""
     def frac(self) -> Tensor:
-        """What `trunc` cuts off."""
+        """The fractional part of each element, ``input - trunc(input)``."""
     def frac_(self) -> Tensor:
         """In-place `frac`: writes its result into the tensor."""
     def gather(self, dim: _int, index: Any, *, sparse_grad: _bool = ...) -> Tensor:
-        """``out[i, j, k] = input[i, index[i, j, k], k]`` (for ``dim=1``)."""
+        """The elements of ``input`` at ``index`` along ``dim``, in the shape of ``index``."""
     def gcd(self, other: Any) -> Tensor:
         """The greatest common divisor of integers."""
     def gcd_(self, other: Any) -> Tensor:
         """In-place `gcd`: writes its result into the tensor."""
     def ge(self, other: Any) -> Tensor:
-        """``input >= other``."""
+        """``input >= other``, elementwise."""
     def ger(self, vec2: Tensor) -> Tensor:
         """``out[i, j] = input[i] * vec2[j]``."""
     def greater(self, other: Any) -> Tensor:
-        """``input > other``."""
+        """``input > other``, elementwise."""
     def greater_equal(self, other: Any) -> Tensor:
-        """``input >= other``."""
+        """``input >= other``, elementwise."""
     def gt(self, other: Any) -> Tensor:
-        """``input > other``."""
+        """``input > other``, elementwise."""
     def half(self) -> Tensor:
         """This tensor with dtype float16."""
     def heaviside(self, values: Any) -> Tensor:
@@ -517,21 +517,21 @@ class Methods:
     def index_add(
         self, dim: _int, index: Any, source: Any, *, alpha: _bool | _int | _float = ...
     ) -> Tensor:
-        """``input`` with ``alpha * source`` added to its parts at ``index`` along ``dim``."""
+        """``input`` with ``alpha * source`` added to its slices at ``index`` along ``dim``."""
     def index_add_(
         self, dim: _int, index: Any, source: Any, *, alpha: _bool | _int | _float = ...
     ) -> Tensor:
         """In-place `index_add_in_place`: writes its result into the tensor."""
     def index_copy(self, dim: _int, index: Any, source: Any) -> Tensor:
-        """``input`` with the parts of ``source`` at ``index`` along ``dim``."""
+        """``input`` with the slices of ``source`` at ``index`` along ``dim``."""
     def index_copy_(self, dim: _int, index: Any, source: Any) -> Tensor:
         """In-place `index_copy_in_place`: writes its result into the tensor."""
     def index_put(self, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
-        """A copy of ``input`` with ``values`` at the elements that a tuple of index tensors means."""
+        """A copy of ``input`` with ``values`` at the elements ``input[indices]``."""
     def index_put_(self, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
         """In-place `index_put`."""
     def index_select(self, dim: _int, index: Any) -> Tensor:
-        """The parts at ``index`` of dimension ``dim``."""
+        """The slices of ``input`` at ``index`` along ``dim``; a copy."""
     def inner(self, other: Tensor) -> Tensor:
         """Products summed over the last dimension of both; with a 0-d tensor their product."""
     def int(self) -> Tensor:
@@ -557,13 +557,13 @@ class Methods:
     @property
     def is_nested(self) -> _bool: ...
     def is_nonzero(self) -> _bool:
-        """Whether the only element of a tensor is not zero."""
+        """Whether the only element of ``input`` is not zero."""
     def is_pinned(self) -> _bool:
         """Always False."""
     @property
     def is_quantized(self) -> _bool: ...
     def is_same_size(self, other: Tensor) -> _bool:
-        """Whether two tensors have the same shape."""
+        """Whether ``input`` and ``other`` have the same shape."""
     @property
     def is_sparse(self) -> _bool: ...
     @property
@@ -577,19 +577,19 @@ class Methods:
     def isclose(
         self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...
     ) -> Tensor:
-        """Whether ``|input - other| <= atol + rtol * |other|``, or both are equal."""
+        """Whether ``|input - other| <= atol + rtol * |other|``, or both are equal, elementwise."""
     def isfinite(self) -> Tensor:
         """Whether each element is neither infinite nor nan."""
     def isinf(self) -> Tensor:
-        """Whether each element is infinite."""
+        """Whether each element is inf or -inf."""
     def isnan(self) -> Tensor:
-        """Whether each element is not a number."""
+        """Whether each element is nan."""
     def isneginf(self) -> Tensor:
-        """Whether each element is minus infinity."""
+        """Whether each element is -inf."""
     def isposinf(self) -> Tensor:
-        """Whether each element is plus infinity."""
+        """Whether each element is inf."""
     def isreal(self) -> Tensor:
-        """Whether each element is a real number, as all of them are."""
+        """Whether each element is a real number: True for all, since no dtype is complex."""
     def kron(self, other: Tensor) -> Tensor:
         """The Kronecker product: each element of ``input`` times the whole of ``other``."""
     def kthvalue(self, k: _int, dim: _int = ..., keepdim: _bool = ...) -> return_types.kthvalue:
@@ -599,23 +599,23 @@ class Methods:
     def lcm_(self, other: Any) -> Tensor:
         """In-place `lcm`: writes its result into the tensor."""
     def le(self, other: Any) -> Tensor:
-        """``input <= other``."""
+        """``input <= other``, elementwise."""
     def lerp(self, end: Any, weight: Any) -> Tensor:
         """``input + weight * (end - input)``, broadcasting."""
     def lerp_(self, end: Any, weight: Any) -> Tensor:
         """In-place `lerp`: writes its result into the tensor."""
     def less(self, other: Any) -> Tensor:
-        """``input < other``."""
+        """``input < other``, elementwise."""
     def less_equal(self, other: Any) -> Tensor:
-        """``input <= other``."""
+        """``input <= other``, elementwise."""
     def lgamma(self) -> Tensor:
         """``log(abs(gamma(input)))``; infinite at 0 and the negative integers."""
     def lgamma_(self) -> Tensor:
         """In-place `lgamma`: writes its result into the tensor."""
     def log(self) -> Tensor:
-        """Natural logarithm; -inf at 0, nan below."""
+        """The natural logarithm; -inf at 0, nan below."""
     def log10(self) -> Tensor:
-        """Logarithm to base 10."""
+        """The logarithm to base 10."""
     def log10_(self) -> Tensor:
         """In-place `log10`: writes its result into the tensor."""
     def log1p(self) -> Tensor:
@@ -623,13 +623,13 @@ class Methods:
     def log1p_(self) -> Tensor:
         """In-place `log1p`: writes its result into the tensor."""
     def log2(self) -> Tensor:
-        """Logarithm to base 2."""
+        """The logarithm to base 2."""
     def log2_(self) -> Tensor:
         """In-place `log2`: writes its result into the tensor."""
     def log_(self) -> Tensor:
         """In-place `log`: writes its result into the tensor."""
     def log_softmax(self, dim: _int, dtype: Any = ...) -> Tensor:
-        """The logarithm of `softmax`, stable for inputs of any size."""
+        """The logarithm of `softmax`, without overflow."""
     def logaddexp(self, other: Any) -> Tensor:
         """``log(exp(input) + exp(other))``, without overflow."""
     def logaddexp2(self, other: Any) -> Tensor:
@@ -649,7 +649,7 @@ class Methods:
     def logical_or_(self, other: Any) -> Tensor:
         """In-place `logical_or`: writes its result into the tensor."""
     def logical_xor(self, other: Any) -> Tensor:
-        """Whether exactly one of two is true, elementwise."""
+        """Whether exactly one of ``input`` and ``other`` is true, elementwise."""
     def logical_xor_(self, other: Any) -> Tensor:
         """In-place `logical_xor`: writes its result into the tensor."""
     def logit(self, eps: _float | None = ...) -> Tensor:
@@ -661,13 +661,13 @@ class Methods:
     def long(self) -> Tensor:
         """This tensor with dtype int64."""
     def lt(self, other: Any) -> Tensor:
-        """``input < other``."""
+        """``input < other``, elementwise."""
     @property
     def mH(self) -> Tensor: ...
     @property
     def mT(self) -> Tensor: ...
     def masked_fill(self, mask: Tensor, value: Any) -> Tensor:
-        """``input`` with ``value``, a number or 0-d tensor, where ``mask`` is true."""
+        """``input`` with ``value`` where ``mask`` is true, broadcasting."""
     def masked_fill_(self, mask: Tensor, value: Any) -> Tensor:
         """In-place `masked_fill`: writes its result into the tensor."""
     def masked_scatter(self, mask: Any, source: Any) -> Tensor:
@@ -675,7 +675,7 @@ class Methods:
     def masked_scatter_(self, mask: Any, source: Any) -> Tensor:
         """In-place `masked_scatter`: writes its result into the tensor."""
     def masked_select(self, mask: Any) -> Tensor:
-        """The elements where ``mask`` is true, in one dimension; the two broadcast."""
+        """The elements of ``input`` where ``mask`` is true, as a vector; the two broadcast."""
     def matmul(self, other: Any = ..., **named: Any) -> Tensor:
         """The product of matrices, vectors, or batches of matrices, which broadcast."""
     def matrix_exp(self) -> Tensor:
@@ -690,7 +690,7 @@ class Methods:
     def max(self, other: Tensor) -> Tensor:
         """The greatest element; with ``dim``, the named tuple ``(values, indices)`` along it."""
     def maximum(self, other: Any) -> Tensor:
-        """The greater of two, elementwise; nan if either is. Equal ones share the gradient."""
+        """The greater of ``input`` and ``other``; nan if either is. Equal ones share the gradient."""
     def mean(
         self,
         dim: _int | Sequence[_int] | None = ...,
@@ -715,7 +715,7 @@ class Methods:
     def min(self, other: Tensor) -> Tensor:
         """The smallest element; with ``dim``, the named tuple ``(values, indices)`` along it."""
     def minimum(self, other: Any) -> Tensor:
-        """The smaller of two, elementwise; nan if either is. Equal ones share the gradient."""
+        """The smaller of ``input`` and ``other``; nan if either is. Equal ones share the gradient."""
     def mm(self, mat2: Any) -> Tensor:
         """The product of two matrices."""
     def moveaxis(self, source: Any, destination: Any) -> Tensor:
@@ -742,7 +742,7 @@ class Methods:
         posinf: _bool | _int | _float | None = ...,
         neginf: _bool | _int | _float | None = ...,
     ) -> Tensor:
-        """Numbers in place of nan and of infinities."""
+        """``input`` with nan and infinities replaced by numbers."""
     def nan_to_num_(
         self,
         nan: _bool | _int | _float | None = ...,
@@ -775,7 +775,7 @@ class Methods:
     def ndimension(self) -> _int:
         """The number of dimensions."""
     def ne(self, other: Any) -> Tensor:
-        """``input != other``."""
+        """``input != other``, elementwise."""
     def neg(self) -> Tensor:
         """``-input``."""
     def neg_(self) -> Tensor:
@@ -787,7 +787,7 @@ class Methods:
     def nelement(self) -> _int:
         """The number of elements."""
     def new(self, *given: Any) -> Tensor:
-        """A tensor of this one's dtype, made as its type makes them: `torch.FloatTensor(*given)`."""
+        """A new tensor with this tensor's dtype: for float32 `torch.FloatTensor(*given)`."""
     def new_empty(
         self,
         *sizes: Any,
@@ -798,7 +798,7 @@ class Methods:
         pin_memory: _bool = ...,
         requires_grad: _bool | None = ...,
     ) -> Tensor:
-        """Arbitrary values of a given shape with the dtype of this tensor."""
+        """A tensor of arbitrary values with the dtype of this tensor; for ``sizes`` see `empty`."""
     def new_full(
         self,
         size: Sequence[_int],
@@ -810,7 +810,7 @@ class Methods:
         pin_memory: _bool = ...,
         requires_grad: _bool | None = ...,
     ) -> Tensor:
-        """One number in shape ``size`` with the dtype of this tensor."""
+        """A tensor of shape ``size`` filled with ``fill_value``, with the dtype of this tensor."""
     def new_ones(
         self,
         *sizes: Any,
@@ -821,11 +821,11 @@ class Methods:
         pin_memory: _bool = ...,
         requires_grad: _bool | None = ...,
     ) -> Tensor:
-        """Ones of a given shape with the dtype of this tensor."""
+        """A tensor of ones with the dtype of this tensor; for ``sizes`` see `ones`."""
     def new_tensor(
         self, data: Any, *, dtype: dtype | None = ..., device: Any = ..., requires_grad: _bool = ...
     ) -> Tensor:
-        """A new tensor of ``data`` with the dtype of this one."""
+        """A new tensor with a copy of ``data`` and the dtype of this tensor."""
     def new_zeros(
         self,
         *sizes: Any,
@@ -836,17 +836,17 @@ class Methods:
         pin_memory: _bool = ...,
         requires_grad: _bool | None = ...,
     ) -> Tensor:
-        """Zeros of a given shape with the dtype of this tensor."""
+        """A tensor of zeros with the dtype of this tensor; for ``sizes`` see `zeros`."""
     def nextafter(self, other: Any) -> Tensor:
-        """The next number that floating point can tell from ``input``, towards ``other``."""
+        """The next floating-point number after ``input`` in the direction of ``other``."""
     def nextafter_(self, other: Any) -> Tensor:
         """In-place `nextafter`: writes its result into the tensor."""
     @overload
     def nonzero(self, *, as_tuple: Literal[False] = ..., out: Any = ...) -> Tensor:
-        """The indices of the elements that are not zero, ``(number, ndim)``."""
+        """The indices of the elements that are not zero, of shape ``(number, ndim)``."""
     @overload
     def nonzero(self, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
-        """The indices of the elements that are not zero, ``(number, ndim)``."""
+        """The indices of the elements that are not zero, of shape ``(number, ndim)``."""
     def norm(
         self,
         p: Any = ...,
@@ -860,7 +860,7 @@ class Methods:
     ) -> Tensor:
         """Fill with normal numbers; returns the tensor."""
     def not_equal(self, other: Any) -> Tensor:
-        """``input != other``."""
+        """``input != other``, elementwise."""
     def outer(self, vec2: Tensor) -> Tensor:
         """``out[i, j] = input[i] * vec2[j]``."""
     def permute(self, *order: Any, dims: Sequence[_int] | None = ...) -> Tensor:
@@ -870,7 +870,7 @@ class Methods:
     def pinverse(self, rcond: _float = ...) -> Tensor:
         """`torch.linalg.pinv` with a tolerance of its own."""
     def positive(self) -> Tensor:
-        """The tensor itself."""
+        """``+input``: the tensor itself."""
     def pow(self, exponent: Any) -> Tensor:
         """``input ** exponent``, broadcasting; one of the two may be a Python number."""
     def pow_(self, exponent: Any) -> Tensor:
@@ -904,7 +904,7 @@ class Methods:
     def relu_(self) -> Tensor:
         """In-place `relu`: writes its result into the tensor."""
     def remainder(self, other: Any) -> Tensor:
-        """``input - floor(input / other) * other``: has the sign of ``other``, as Python's `%`."""
+        """``input - floor(input / other) * other``, with the sign of ``other``, as Python's `%`."""
     def remainder_(self, other: Any) -> Tensor:
         """In-place `remainder`: writes its result into the tensor."""
     def renorm(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
@@ -912,11 +912,11 @@ class Methods:
     def renorm_(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
         """In-place `renorm`: writes its result into the tensor."""
     def repeat(self, *times: Any, repeats: Sequence[_int] | None = ...) -> Tensor:
-        """Copies side by side, a number for each dimension and for new leading ones."""
+        """Copies of the tensor side by side along each dimension."""
     def repeat_interleave(
         self, repeats: Any = ..., dim: _int | None = ..., *, output_size: _int | None = ...
     ) -> Tensor:
-        """Each element, or each part along ``dim``, repeated in place."""
+        """Each element, or each slice along ``dim``, several times in succession."""
     def reshape(self, *given: Any, shape: Sequence[_int] | None = ...) -> Tensor:
         """The same elements in another shape: a view where the layout in memory allows, else a copy."""
     def reshape_as(self, other: Tensor) -> Tensor:
@@ -930,11 +930,11 @@ class Methods:
     def resolve_neg(self) -> Tensor:
         """The tensor itself, whose numbers are real."""
     def roll(self, shifts: Any, dims: Any = ...) -> Tensor:
-        """Shifted along ``dims``, or as one row of elements without them."""
+        """A copy with the elements shifted along ``dims``; elements past the end reappear at the start."""
     def rot90(self, k: _int = ..., dims: Sequence[_int] = ...) -> Tensor:
-        """Turned ``k`` quarters in the plane of two dimensions, from the first to the second."""
+        """A copy rotated by ``k`` times 90 degrees, from the first of ``dims`` to the second."""
     def round(self, *, decimals: _int | None = ...) -> Tensor:
-        """The nearest number of ``decimals`` digits; halves go to the even one."""
+        """The nearest number with ``decimals`` decimals; halves are rounded to the even one."""
     def round_(self, *, decimals: _int | None = ...) -> Tensor:
         """In-place `round`: writes its result into the tensor."""
     def rsqrt(self) -> Tensor:
@@ -944,7 +944,7 @@ class Methods:
     def scatter(
         self, dim: _int, index: Any, src: Any = ..., *, value: Any = ..., reduce: str | None = ...
     ) -> Tensor:
-        """``out[i, index[i, j, k], k] = src[i, j, k]`` (for ``dim=1``), else ``input``."""
+        """A copy of ``input`` with elements of ``src`` at ``index`` along ``dim``."""
     def scatter_(
         self,
         dim: _int,
@@ -956,13 +956,13 @@ class Methods:
     ) -> Tensor:
         """In-place `scatter`."""
     def scatter_add(self, dim: _int, index: Any, src: Any) -> Tensor:
-        """``out[i, index[i, j, k], k] += src[i, j, k]`` (for ``dim=1``), beginning with ``input``."""
+        """A copy of ``input`` with elements of ``src`` added at ``index`` along ``dim``."""
     def scatter_add_(self, dim: _int, index: Any, src: Any) -> Tensor:
         """In-place `scatter_add_in_place`: writes its result into the tensor."""
     def scatter_reduce(
         self, dim: _int, index: Any, src: Any, reduce: str, *, include_self: _bool = ...
     ) -> Tensor:
-        """``input`` with elements of ``src`` combined along ``dim``, where ``index`` says."""
+        """``input`` with elements of ``src`` combined at ``index`` along ``dim``."""
     def scatter_reduce_(
         self, dim: _int, index: Any, src: Any, reduce: str, *, include_self: _bool = ...
     ) -> Tensor:
@@ -970,7 +970,7 @@ class Methods:
     def select(self, dim: _int, index: _int) -> Tensor:
         """The part at ``index`` of one dimension; the result lacks this dimension."""
     def sgn(self) -> Tensor:
-        """The sign, as -1, 0 or 1; 0 for what is not a number."""
+        """The sign of each element: -1, 0 or 1; 0 for nan."""
     def sgn_(self) -> Tensor:
         """In-place `sgn`: writes its result into the tensor."""
     def short(self) -> Tensor:
@@ -980,37 +980,37 @@ class Methods:
     def sigmoid_(self) -> Tensor:
         """In-place `sigmoid`: writes its result into the tensor."""
     def sign(self) -> Tensor:
-        """-1, 0 or 1; 0 for nan."""
+        """The sign of each element: -1, 0 or 1; 0 for nan."""
     def sign_(self) -> Tensor:
         """In-place `sign`: writes its result into the tensor."""
     def signbit(self) -> Tensor:
-        """Whether the sign is negative, as that of -0.0 is."""
+        """Whether each element has a negative sign; -0.0 has one."""
     def sin(self) -> Tensor:
-        """Sine."""
+        """The sine of an angle in radians."""
     def sin_(self) -> Tensor:
         """In-place `sin`: writes its result into the tensor."""
     def sinc(self) -> Tensor:
-        """``sin(π input) / (π input)``, 1 at 0."""
+        """``sin(π input) / (π input)``; 1 at 0."""
     def sinc_(self) -> Tensor:
         """In-place `sinc`: writes its result into the tensor."""
     def sinh(self) -> Tensor:
-        """Hyperbolic sine."""
+        """The hyperbolic sine."""
     def sinh_(self) -> Tensor:
         """In-place `sinh`: writes its result into the tensor."""
     def slogdet(self) -> return_types.slogdet:
         """The sign of the determinants and the logarithm of their size: ``(sign, logabsdet)``."""
     def softmax(self, dim: _int, dtype: Any = ...) -> Tensor:
-        """``exp(input)`` divided by its sum along ``dim``: positive, with sum 1."""
+        """``exp(input)`` divided by its sum along ``dim``: numbers in [0, 1] with sum 1."""
     def sort(
         self, dim: _int = ..., descending: _bool = ..., *, stable: _bool | None = ...
     ) -> return_types.sort:
         """The elements in order along ``dim``: the named tuple ``(values, indices)``."""
     def split(self, split_size: Any, dim: _int = ...) -> tuple[Tensor, ...]:
-        """Parts of one size or of given sizes along one dimension, as views."""
+        """The parts along ``dim``, of one size or of given sizes, as views."""
     def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = ...) -> tuple[Tensor, ...]:
-        """Parts of the given sizes, which make up the whole dimension."""
+        """The parts of ``split_sizes`` along ``dim``, as views."""
     def sqrt(self) -> Tensor:
-        """Square root; nan for negative numbers."""
+        """The square root; nan for negative numbers."""
     def sqrt_(self) -> Tensor:
         """In-place `sqrt`: writes its result into the tensor."""
     def square(self) -> Tensor:
@@ -1049,7 +1049,7 @@ class Methods:
     ) -> Tensor:
         """The sum of all elements, or along ``dim``."""
     def sum_to_size(self, *sizes: Any, size: Sequence[_int] | None = ...) -> Tensor:
-        """Summed along dimensions so that the result has shape ``size``: the adjoint of `expand`."""
+        """The sum along those dimensions that leave the shape ``size``: the adjoint of `expand`."""
     def svd(self, some: _bool = ..., compute_uv: _bool = ...) -> return_types.svd:
         """`torch.linalg.svd` in its former form: the named tuple ``(U, S, V)``, the last transposed."""
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
@@ -1065,11 +1065,11 @@ class Methods:
     def t_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place `t`."""
     def take(self, index: Any) -> Tensor:
-        """The elements at ``index``, counted as in one dimension; in the shape of ``index``."""
+        """The elements of the flattened ``input`` at ``index``, in the shape of ``index``."""
     def take_along_dim(self, indices: Tensor, dim: _int | None = ...) -> Tensor:
-        """Elements along ``dim`` at the positions that `argmax`, `argsort` and the like give."""
+        """The elements at ``indices`` along ``dim``, such as the results of `argmax` and `argsort`."""
     def tan(self) -> Tensor:
-        """Tangent."""
+        """The tangent of an angle in radians."""
     def tan_(self) -> Tensor:
         """In-place `tan`: writes its result into the tensor."""
     def tanh(self) -> Tensor:
@@ -1077,9 +1077,9 @@ class Methods:
     def tanh_(self) -> Tensor:
         """In-place `tanh`: writes its result into the tensor."""
     def tensor_split(self, indices_or_sections: Any, dim: _int = ...) -> tuple[Tensor, ...]:
-        """Parts along one dimension, as views; sizes need not be equal."""
+        """The parts of ``input`` along ``dim``, as views."""
     def tile(self, *times: Any, dims: Sequence[_int] | None = ...) -> Tensor:
-        """As `repeat`, with 1 for dimensions that fewer numbers leave out."""
+        """`Tensor.repeat`, where fewer numbers count for the last dimensions."""
     def to(
         self,
         *target: Any,
@@ -1109,23 +1109,23 @@ class Methods:
     def triu_(self, diagonal: _int = ...) -> Tensor:
         """In-place `triu`: writes its result into the tensor."""
     def true_divide(self, other: Any) -> Tensor:
-        """``input / other``, broadcasting; integers give the default floating-point dtype."""
+        """``input / other``, broadcasting; integers become the default floating-point dtype."""
     def true_divide_(self, other: Any) -> Tensor:
         """In-place `true_divide`: writes its result into the tensor."""
     def trunc(self) -> Tensor:
-        """The integer part."""
+        """The integer part of each element."""
     def trunc_(self) -> Tensor:
         """In-place `trunc`: writes its result into the tensor."""
     @overload
     def type(self) -> str:
-        """The name of the tensor's type, or the tensor with another dtype."""
+        """The name of the tensor's type, or with ``dtype`` the tensor in that dtype."""
     @overload
     def type(self, dtype: Any, non_blocking: _bool = ...) -> Tensor:
-        """The name of the tensor's type, or the tensor with another dtype."""
+        """The name of the tensor's type, or with ``dtype`` the tensor in that dtype."""
     def type_as(self, other: Tensor) -> Tensor:
         """This tensor with the dtype of ``other``."""
     def unbind(self, dim: _int = ...) -> tuple[Tensor, ...]:
-        """The parts at each index of one dimension, which goes away."""
+        """The slices at each index of dimension ``dim``, without that dimension, as views."""
     def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor:
         """Dimension ``dim`` in the shape ``sizes``, one of which may be -1."""
     def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:

@@ -31,23 +31,23 @@ from nanotorch.ops.joining import expand_to
 from nanotorch.ops.reduction import mean_along, sum_along, vector_norm
 from nanotorch.ops.shape import reshape
 
-# Losses that PyTorch records as one node each; `nn.functional` gives them their public faces.
+# Losses that PyTorch records as one node each; the public functions are in `nn.functional`.
 #
 # ``reduction`` is "none", "mean" or "sum".
 
 
 def reduce_loss(values: Array, reduction: str) -> Array:
-    """The mean, the sum, or the values themselves."""
+    """The mean or the sum of the values, or the values themselves."""
     if reduction == "none":
         return values
-    if values.dtype == HALF and reduction == "mean":  # its sum may be too large for half precision
+    if values.dtype == HALF and reduction == "mean":  # the sum may overflow
         return reduce_loss(values.astype(SINGLE), reduction).astype(HALF)
     total = sum_whole(values)
     return total / values.dtype.type(values.size) if reduction == "mean" else total
 
 
 def element_gradient(g: Any, shape: tuple[int, ...], reduction: str, weight: Any = None) -> Any:
-    """The gradient of each element of a loss from that of the reduced loss; may broadcast."""
+    """The gradient of each element of a loss, from that of the reduced loss; it may broadcast."""
     if reduction == "mean":
         g = g / (math.prod(shape) or 1)
     return g if weight is None else g * weight
@@ -55,13 +55,13 @@ def element_gradient(g: Any, shape: tuple[int, ...], reduction: str, weight: Any
 
 @hidden_op(input=lambda g, operand, other: g, batch=leading)
 def kept(input: Array, operand: Array, other: Array) -> Array:
-    """The slope of a loss, with the operands it is of: PyTorch saves them for its own slope, and so
-    minds writes to them."""
+    """``input``, the slope of a loss, in a node with both operands: PyTorch saves them for the
+    second derivative, so that writes to them raise an error."""
     return input
 
 
 def squared_error_formula(g: Any, operand: Any, other: Any, reduction: str) -> Any:
-    """The gradient of `squared_error` by one of its operands."""
+    """The gradient of `squared_error` by ``operand``."""
     difference = operand - other
     share = element_gradient(g, difference.shape, reduction)
     return kept(share * (difference + difference), operand, other)
@@ -76,7 +76,7 @@ def squared_error_formula(g: Any, operand: Any, other: Any, reduction: str) -> A
     arithmetic=True,
 )
 def squared_error(input: Array, target: Array, reduction: str) -> Array:
-    """``(input - target) ** 2``; both of one shape."""
+    """``(input - target) ** 2``, for two tensors of one shape."""
     difference = input - target
     if reduction == "none" or difference.dtype == HALF:
         return reduce_loss(difference * difference, reduction)
@@ -84,8 +84,8 @@ def squared_error(input: Array, target: Array, reduction: str) -> Array:
     return total / difference.dtype.type(difference.size) if reduction == "mean" else total
 
 
-# Cross entropies of probabilities: the logarithm is held above -100, so that no loss is infinite.
-# The target's formulas name the target only to notice, as PyTorch does, that it was written to.
+# Cross entropies of probabilities: the logarithm is at least -100, so that no loss is infinite. The
+# target's formulas name the target only so that, as in PyTorch, a write to it raises an error.
 
 
 @hidden_op(
@@ -121,7 +121,7 @@ def bce(input: Array, target: Array, weight: Array | None, reduction: str) -> Ar
 def bce_with_logits_formula(
     g: Any, input: Any, target: Any, weight: Any, pos_weight: Any, reduction: str
 ) -> Any:
-    """The gradient with respect to a logit: ``sigmoid(input) - target``, weighted."""
+    """The gradient by the logits: ``sigmoid(input) - target``, weighted."""
     share = element_gradient(g, input.shape, reduction, weight)
     if pos_weight is None:
         return share * (sigmoid(input) - target)
@@ -141,7 +141,7 @@ def bce_with_logits_formula(
 def bce_with_logits(
     input: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: str
 ) -> Array:
-    """`bce` of ``sigmoid(input)``, computed from the logit and so stable for any.
+    """`bce` of ``sigmoid(input)``, computed from the logits without overflow.
 
     With ``softplus(-x) = max(-x, 0) + log1p(exp(-|x|))``, a loss is
     ``(1 - target) * x + (1 + (pos_weight - 1) * target) * softplus(-x)``.
@@ -167,7 +167,7 @@ OF_CLASSES = frozenset((np.dtype(np.int64), np.dtype(np.uint8)))
 
 
 def check_classes(target: Array) -> None:
-    """Refuse targets of a dtype that class numbers do not have."""
+    """Refuse targets of a dtype other than int64 and uint8."""
     told = "expected target dtype to be Long or Byte, but got {}"
     require(target.dtype in OF_CLASSES, told, dtypes.dtype_of(target).char)
 
@@ -182,31 +182,31 @@ def class_weights(target: Array, weight: Array | None, ignore_index: int, kind: 
 
 @functools.lru_cache(maxsize=64)
 def row_starts(rows: int, columns: int) -> Array:
-    """Where the rows of a matrix begin."""
+    """The offset of each row of a matrix."""
     return np.arange(0, rows * columns, columns)
 
 
 def class_offsets(
     shape: tuple[int, ...], target: Array, weight: Array | None, ignore_index: int
 ) -> Array | None:
-    """Where each sample's class stands in a flat ``(N, C)``; None unless all count alike."""
+    """The offset of each sample's class in a flat ``(N, C)``; None unless all have weight 1."""
     if len(shape) != 2 or weight is not None or 0 <= ignore_index < shape[1]:
         return None
-    # As natural numbers, negative class numbers are large.
+    # Negative class numbers are large as unsigned integers.
     if target.dtype != np.int64 or np.maximum.reduce(target.view(np.uint64), initial=0) >= shape[1]:
         return None
     return target + row_starts(*shape)
 
 
 def write_class_gradient(g: Any, places: Array, shape: tuple[int, ...], reduction: str) -> Array:
-    """Minus each sample's share of a gradient, at its place in a matrix of zeros."""
+    """Zeros of ``shape`` with minus each sample's share of the gradient at its place."""
     out = np.zeros(shape, g.dtype)
     out.put(places, -g / shape[0] if reduction == "mean" else -g)
     return out
 
 
 def nll_batched(call: Call) -> Any:
-    """`nll` of each sample; the samples join the dimension that comes first."""
+    """The rule of `nll`: the samples join the first dimension."""
     if call.is_batched("weight"):
         return one_by_one(call)
     input, target, size = call.repeated("input"), call.repeated("target"), call.batch.size
@@ -227,7 +227,7 @@ def nll_batched(call: Call) -> Any:
 
 
 def nll_spread_batched(call: Call) -> Any:
-    """`nll_spread` of each sample: it is linear in its first argument."""
+    """The rule of `nll_spread`, which is linear in its first argument."""
     reduction = call.args["reduction"]
     if reduction == "none" or call.is_batched("target") or call.is_batched("weight"):
         return one_by_one(call)
@@ -237,16 +237,16 @@ def nll_spread_batched(call: Call) -> Any:
 
 
 def likelihood(name: str, node: str, **declared: Any) -> Any:
-    """The negative log likelihood, as an operation with a node of its own."""
+    """The negative log likelihood as an operation ``name`` with the node ``node``."""
 
     def kernel(
         input: Array, target: Array, weight: Array | None, reduction: str, ignore_index: int
     ) -> Array:
-        """``-weight[target] * input[target]`` per sample; the mean is over the weights.
+        """``-weight[target] * input[target]`` for each sample; the mean is weighted.
 
         Args:
-            input: log-probabilities ``(N, C, ...)``.
-            target: class numbers ``(N, ...)`` in [0, C).
+            input: log-probabilities, shape ``(N, C, ...)``.
+            target: class numbers in [0, C) or ``ignore_index``, shape ``(N, ...)``.
 
         Raises:
             IndexError: for a class number out of range.
@@ -295,14 +295,14 @@ def nll_spread(
     reduction: str,
     ignore_index: int,
 ) -> Array:
-    """The gradient of `nll`: minus each sample's share at its class; `nll` is its adjoint."""
+    """The gradient of `nll`: minus each sample's share, at its class. `nll` is its adjoint."""
     places = class_offsets(shape, target, weight, ignore_index)
     if places is not None:
         return write_class_gradient(input, places, shape, reduction)
     weights = class_weights(target, weight, ignore_index, input.dtype)
     if reduction == "mean":
         shares = weights / sum_whole(weights)
-        # Where all samples are ignored, the mean is 0 / 0, but its gradient is 0.
+        # If all samples are ignored, the mean is 0 / 0, but its gradient is 0.
         weights = np.where(target == ignore_index, weights, shares)
     out = np.zeros(shape, input.dtype)
     ignored = target == ignore_index
@@ -312,11 +312,10 @@ def nll_spread(
 
 
 def fusable_classes(input: Tensor, target: Tensor, ignore_index: int) -> Array | None:
-    """The `class_offsets` of the operands, if `class_cross_entropy` takes them; else None."""
+    """The `class_offsets` of the operands if `class_cross_entropy` can compute them, else None."""
     scores, classes = input._array, target._array
     if (
-        type(scores)
-        is np.ndarray  # not while `compile` traces, for `class_offsets` looks at values
+        type(scores) is np.ndarray  # no tracing of `compile`: `class_offsets` depends on values
         and scores.ndim == 2
         and classes.ndim == 1
         and len(scores) == len(classes)
@@ -330,7 +329,7 @@ def fusable_classes(input: Tensor, target: Tensor, ignore_index: int) -> Array |
 
 
 def split_cross_entropy(node: Any) -> None:
-    """Turn the node of a cross entropy into that of `nll`, behind which stands `log_softmax`'s."""
+    """Turn the node of a cross entropy into the node of `nll`, with an edge to `log_softmax`'s."""
     after, before = new_node("nll", node), new_node("log_softmax_along", node)
     (source, number), edge = node._edges[0], (before, 0)
     before._edges, before._sequence = node._edges, node._sequence - 0.5
@@ -348,7 +347,7 @@ def split_cross_entropy(node: Any) -> None:
 def cross_entropy_formula(
     g: Any, target: Any, logs: Any, places: Any, reduction: str, ignore_index: int
 ) -> Any:
-    """The gradient of `class_cross_entropy`: a sample's probabilities, minus one at its class."""
+    """The gradient of `class_cross_entropy`: each sample's probabilities, minus 1 at its class."""
     spread = write_class_gradient(g, places, logs.shape, reduction)
     return np.subtract(spread, np.exp(logs) * sum_over(spread, (1,), True), out=spread)
 
@@ -363,23 +362,23 @@ log_softmax_kernel = OPS["log_softmax_along"].kernel
 def class_cross_entropy(
     input: Array, target: Array, places: Any, reduction: str, ignore_index: int
 ) -> tuple[Array, Array]:
-    """`nll` of the `log_softmax_along` of a matrix, which is the second result.
+    """`nll` of the `log_softmax_along` of a matrix; the latter is the second result.
 
     Args:
-        places: what `fusable_classes` says of input and target.
-        ignore_index: the node shows it; no class has it.
+        places: the `fusable_classes` of ``input`` and ``target``.
+        ignore_index: only shown in the node; no sample is ignored.
     """
     logs = log_softmax_kernel(input, 1)
     return reduce_loss(-logs.take(places), reduction), logs
 
 
-# Losses that are squared near zero and absolute beyond, each recorded as one node.
+# Losses that are quadratic near zero and linear beyond, each recorded as one node.
 
 
 def huber_formula(
     g: Any, operand: Any, other: Any, reduction: str, limit: float, unit: float = 1.0
 ) -> Any:
-    """``g`` times the difference in units, held between ``-limit`` and ``limit``."""
+    """``g`` times the difference in units of ``unit``, clamped to [``-limit``, ``limit``]."""
     difference = operand - other if unit == 1 else (operand - other) / unit
     share = element_gradient(g, difference.shape, reduction)
     return kept(share * clamp(difference, -limit, limit), operand, other)
@@ -397,7 +396,7 @@ def huber_formula(
     batch=per_sample,
 )
 def huber(input: Array, target: Array, reduction: str, delta: float) -> Array:
-    """For e = ``|input - target|``: ``e² / 2`` where e <= ``delta``, else a straight line on."""
+    """For e = ``|input - target|``: ``e² / 2`` where e <= ``delta``, its tangent beyond."""
     e = np.abs(wide(input) - wide(target))
     kind = e.dtype.type
     half, limit = kind(0.5), kind(delta)
@@ -424,30 +423,29 @@ def smooth_l1(input: Array, target: Array, reduction: str, beta: float) -> Array
     return reduce_loss(select(e < limit, half * e * e / limit, e - half * limit), reduction)
 
 
-# What batch, group and layer normalization share.
+# The common part of batch, group and layer normalization.
 #
 # Each standardizes groups of elements, `h = (x - mean) r` with `r = 1 / √(variance + eps)`, and
-# gives `h w + b`. With `m` for the mean over a group and `P v = v - m(v) - h m(v h)`, which takes
-# out of `v` what a shift and a stretch of `x` would undo, the gradients for that of the result,
-# `g`, are
+# returns `h w + b`. Let `m` be the mean over a group and `P v = v - m(v) - h m(v h)`: `P` removes
+# from `v` the components that shift or stretch `x`. From the gradient `g` of the result follow
 #
-#     r P(g w) of x,        Σ g h of w,        Σ g of b.
+#     r P(g w) by x,        Σ g h by w,        Σ g by b.
 #
-# They are computed together, and once, though the node asks for them one by one.
+# All three are computed at once, although the node asks for them one by one.
 
 
 NONE = np.zeros(0, np.float32)
 
 
 class Plan(NamedTuple):
-    """Which elements are standardized together, of the input in another shape.
+    """The groups of elements that are standardized together, for a reshaped input.
 
     Attributes:
-        shape: that shape of the input.
-        axes: along which the elements of a group lie.
-        weight: the shape in which weight and bias broadcast with it.
-        others: the dimensions along which they do.
-        affine: the shape of weight and bias; None if there is neither.
+        shape: the new shape of the input.
+        axes: the dimensions of a group.
+        weight: the shape in which weight and bias broadcast with ``shape``.
+        others: the dimensions along which they broadcast.
+        affine: the shape of weight and bias; None without both.
     """
 
     shape: tuple[int, ...]
@@ -458,7 +456,7 @@ class Plan(NamedTuple):
 
     @property
     def inner(self) -> tuple[int, ...]:
-        """The dimensions of a group along which weight and bias are the same."""
+        """The dimensions of a group along which weight and bias broadcast."""
         return tuple(d for d in self.axes if d in self.others)
 
     @property
@@ -468,12 +466,12 @@ class Plan(NamedTuple):
 
 
 class Moments:
-    """What a normalization keeps for its gradients.
+    """The values that a normalization saves for its gradients.
 
     Attributes:
-        mean, scale: mean and `r` of each group.
-        fixed: they were given, and do not depend on the input.
-        centred: `x - mean`; of rows, which have a weight for each element, times `r`.
+        mean, scale: the mean and `r` of each group.
+        fixed: whether both are given and do not depend on the input.
+        centred: `x - mean`; for rows, which have a weight for each element, `h`.
     """
 
     __slots__ = ("centred", "fixed", "mean", "scale")
@@ -484,14 +482,14 @@ class Moments:
 
 
 def in_plan_shape(values: Array, plan: Plan) -> Array:
-    """In the shape of the plan, and in single precision if it is in half."""
+    """``values`` in the shape of the plan; half precision becomes single."""
     if values.dtype.itemsize == 2:
         values = values.astype(np.float32)
     return np.ascontiguousarray(values).reshape(plan.shape)
 
 
 def moments(input: Array, plan: Plan, kept: Moments) -> Array:
-    """Set the mean of each group and what is left without it; returns the biased variance."""
+    """Set ``kept.mean`` and ``kept.centred`` of each group; returns the biased variance."""
     values = in_plan_shape(input, plan)
     kept.mean = sum_over(values, plan.axes, True) / values.dtype.type(plan.size)
     kept.centred = values - kept.mean
@@ -512,7 +510,7 @@ def reciprocal_root(variance: Array, eps: float) -> Array:
 def normalization_formula(
     g: Any, input: Any, weight: Any, plan: Plan, eps: float, kept: Moments
 ) -> Any:
-    """The gradients of input, weight and bias; a formula."""
+    """The gradients by input, weight and bias; a formula."""
     return normalization_backward(g, input, weight, plan, eps, kept)
 
 
@@ -523,16 +521,16 @@ SLOPES: dict[str, Any] = {
 
 
 def as_type_of(values: Array, x: Any) -> Any:
-    """An array as what ``x`` is: a Tensor or an ndarray."""
+    """An array, as a tensor if ``x`` is one."""
     return wrap(values) if isinstance(x, Tensor) else values
 
 
 def second_normalization_formula(
     g: Any, grad: Any, input: Any, weight: Any, plan: Plan, eps: float, kept: Moments
 ) -> tuple[Any, Any, Any]:
-    """The gradients of `normalization_backward`, where `a`, `b`, `c` arrive.
+    """The gradients of `normalization_backward`, from the gradients `a`, `b`, `c` of its results.
 
-    They are those of `a · r P(g w) + b · Σ g h + c · Σ g`: by `g` `w r P(a) + b h + c`, by `w`
+    The derivatives of `a · r P(g w) + b · Σ g h + c · Σ g` are by `g` `w r P(a) + b h + c`, by `w`
     `Σ g r P(a)`, by `x` `r P(t) - r h m(a r P(g w))` with `t = g b - r (a m(g w h) + g w m(a h))`.
     """
     w = None if weight is None else reshape(weight, plan.weight)
@@ -564,7 +562,7 @@ def second_normalization_formula(
         by_grad = by_grad + (turned if w is None else turned * w)
         if plan.affine is not None:
             by_weight = reshape(sum_along(grad * turned, plan.others, False), plan.affine)
-    if g[0] is not None or g[1] is not None:  # the gradient of the bias does not depend on it
+    if g[0] is not None or g[1] is not None:  # that by the bias does not depend on the input
         by_input = grad * b
         if kept.fixed:
             by_input = by_input * scale
@@ -584,13 +582,13 @@ def second_normalization_formula(
 def normalization_backward(
     grad: Array, input: Array, weight: Array | None, plan: Plan, eps: float, kept: Moments
 ) -> tuple[Array, ...]:
-    """The gradients of input, weight and bias."""
+    """The gradients of a normalization by input, weight and bias."""
     g = in_plan_shape(grad, plan)
     of_weight = of_bias = NONE
-    if plan.inner:  # a weight belongs to several elements, or a group to several channels
+    if plan.inner:  # several elements of a group share a weight
         w = None if weight is None else weight.reshape(plan.weight)
         centred = in_plan_shape(input, plan) - kept.mean if kept.centred is None else kept.centred
-        # All that is needed are the sums of `g` and `g h` over these elements.
+        # The sums of `g` and `g h` over these elements are enough.
         sums = sum_over(g, plan.inner, True)
         alike = sum_products(g, centred, plan.inner, True) * kept.scale
         if plan.affine is not None:
@@ -625,7 +623,7 @@ def normalization_backward(
     )
 
 
-# Normalization of channels, over the batch or over groups of channels, each as one node.
+# Batch and group normalization, each recorded as one node.
 
 
 def channel_plan(shape: tuple[int, ...], affine: bool) -> Plan:
@@ -645,16 +643,16 @@ def group_plan(shape: tuple[int, ...], count: int, affine: bool) -> Plan:
 
 
 def normalization(name: str, kernel_name: str, **declared: Any) -> Any:
-    """The operation ``name``, which PyTorch's ``kernel_name`` computes."""
+    """The operation ``name``; ``kernel_name`` is that of PyTorch's kernel, for messages."""
 
     def kernel(
         input: Array, weight: Array | None, bias: Array | None, plan: Any, eps: float, kept: Moments
     ) -> Array:
-        """``(input - mean) * scale * weight + bias`` per channel of (N, C, ...), or by groups.
+        """``(input - mean) * scale * weight + bias``, with mean and scale of each group.
 
         Args:
-            plan: of `channel_plan` or `group_plan`.
-            kept: for the gradients; mean and scale stand there if they are fixed.
+            plan: a `channel_plan`, `group_plan` or `layer_plan`.
+            kept: receives the values for the gradients; holds mean and scale if they are fixed.
         """
         check_kind(kernel_name, input)
         if kept.scale is None:
@@ -683,18 +681,18 @@ normalize_groups = normalization(
 )
 
 
-# Normalization over the last dimensions, as one node.
+# Layer normalization, recorded as one node.
 
 
 def layer_plan(shape: tuple[int, ...], normalized: tuple[int, ...], affine: bool) -> Plan:
-    """The plan of a layer normalization: rows of all that is normalized together."""
+    """The plan of a normalization over the last dimensions: (rows, columns), each row a group."""
     columns = math.prod(normalized)
     rows = math.prod(shape[: len(shape) - len(normalized)])
     return Plan((rows, columns), (1,), (1, columns), (0,), normalized if affine else None)
 
 
 def normalize_batched(call: Call) -> Any:
-    """`normalize_last` of each sample; weights and biases of samples are applied afterwards."""
+    """The rule of `normalize_last`; a weight or bias for each sample is applied afterwards."""
     input, eps, plan = call.repeated("input"), call.args["eps"], call.args["plan"]
     plan = plan._replace(shape=(input.numel() // plan.shape[1], plan.shape[1]))
     weight, bias = call.args["weight"], call.args["bias"]
@@ -714,26 +712,26 @@ normalize_last = normalization(
 )  # fmt: skip
 
 
-# Weights as lengths and directions.
+# Weight normalization: a weight as length and direction.
 
 
 def other_dims(ndim: int, dim: int | None) -> tuple[int, ...]:
-    """All dimensions but ``dim``; all for None and, as in PyTorch, for -1."""
+    """All dimensions except ``dim``; all for None and, as in PyTorch, for -1."""
     if dim is None or dim == -1:
         return tuple(range(ndim))
     return tuple(d for d in range(ndim) if d != dim % ndim)
 
 
 def slice_norms(v: Tensor, dim: int | None) -> Tensor:
-    """The norm of each slice along ``dim``, in a shape that broadcasts with ``v``; of all for
-    None, a number.
+    """The norm of each slice along ``dim``, in a shape that broadcasts with ``v``; the 0-d norm of
+    all of ``v`` for None and -1.
     """
     whole = len(other_dims(v.ndim, dim)) == v.ndim
     return vector_norm(v, 2, other_dims(v.ndim, dim), not whole)
 
 
 def weight_norm_formula(g: Any, v: Any, length: Any, dim: int | None) -> tuple[Any, Any]:
-    """The gradients of `stretched` by the direction and the length."""
+    """The gradients of `stretched` by direction and length."""
     axes = other_dims(v.ndim, dim)
     norm = sum_along(v * v, axes, True) ** 0.5
     along = sum_along(g * v, axes, True) / norm
@@ -749,7 +747,7 @@ def weight_norm_formula(g: Any, v: Any, length: Any, dim: int | None) -> tuple[A
     wide=True,
 )
 def stretched(v: Array, length: Array, dim: int | None) -> Array:
-    """``length * v / ‖v‖``, the norm that of each slice along ``dim``."""
+    """``length * v / ‖v‖``, with the norm of each slice along ``dim``."""
     return v * (length / np.sqrt(sum_over(v * v, other_dims(v.ndim, dim), True)))
 
 
@@ -763,8 +761,8 @@ def stretched(v: Array, length: Array, dim: int | None) -> Array:
     wide=True,
 )
 def mean_of_neighbours(input: Array, size: int, before: int) -> Array:
-    """For each channel of (N, C, ...) the mean over ``size`` channels, ``before`` of them before
-    it; what is missing at the ends counts as 0.
+    """The mean over ``size`` channels, ``before`` of them before it, for each channel of
+    (N, C, ...); missing channels at the ends count as 0.
     """
     n, count, *rest = input.shape
     around = np.zeros((n, count + size - 1, *rest), input.dtype)

@@ -1,4 +1,4 @@
-"""Elements by index and by mask: gathered, scattered, chosen, combined."""
+"""Elements by index and by mask: gather, scatter, select, reduce."""
 
 import math
 from collections.abc import Sequence
@@ -45,22 +45,22 @@ from nanotorch.ops.memory import blank, with_inplace
 from nanotorch.ops.reduction import sum_all
 from nanotorch.ops.shape import unsqueeze
 
-# Kernels that add values up at indices, of which some may come several times.
+# Kernels that add values at indices, which may be repeated.
 
 
-Key = Sequence["np.ndarray | slice"]  # as NumPy takes it, with an entry for each dimension or mask
+Key = Sequence["np.ndarray | slice"]  # NumPy's index: an entry for each dimension or mask
 
 
-CHUNK = 1 << 17  # elements added in one go: their places fit the cache
+CHUNK = 1 << 17  # elements added at once: their places fit the cache
 
 
 def add_rows(out: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:
-    """``out[rows[i]] += values[i]`` for each i in turn.
+    """Compute ``out[rows[i]] += values[i]`` for each i in order.
 
     Args:
-        out: ``(K, ...)``.
-        rows: ``(N,)``, not negative.
-        values: ``(N, ...)``.
+        out: shape ``(K, ...)``.
+        rows: shape ``(N,)``, in [0, K).
+        values: shape ``(N, ...)``.
     """
     if not values.size:
         return
@@ -81,7 +81,7 @@ def add_rows(out: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:
 
 
 def index_by_dim(key: Key) -> tuple[list[int], list[np.ndarray]]:
-    """The dimensions that have an index, and their indices; masks as the indices of true."""
+    """The indexed dimensions, and the index of each; a mask counts as the indices of its True."""
     dims: list[int] = []
     indices: list[np.ndarray] = []
     dim = 0
@@ -97,7 +97,7 @@ def index_by_dim(key: Key) -> tuple[list[int], list[np.ndarray]]:
 
 
 def zeros_with_added(shape: tuple[int, ...], key: Key, values: np.ndarray) -> np.ndarray:
-    """Zeros of ``shape``, with ``values`` (of the shape of ``zeros[key]``) added at ``key``."""
+    """Zeros of ``shape`` with ``values``, of the shape of ``zeros[key]``, added at ``key``."""
     out = np.zeros(shape, values.dtype)
     if len(key) == 1 and not isinstance(key[0], slice) and key[0].dtype.kind == "b":
         out[key[0]] = values
@@ -108,7 +108,8 @@ def zeros_with_added(shape: tuple[int, ...], key: Key, values: np.ndarray) -> np
     rows = np.zeros((), np.intp)
     for index, size in zip(indices, sizes, strict=True):
         rows = rows * size + np.where(index < 0, index + size, index)
-    # NumPy's rule: the indexed dimensions stand where they were if they are neighbours, else first.
+    # NumPy's rule: the indexed dimensions keep their place if they are neighbours, else they come
+    # first.
     place = dims[0] if dims[-1] - dims[0] == len(dims) - 1 else 0
     moved = np.moveaxis(values, range(place, place + rows.ndim), range(rows.ndim))
     width = tuple([shape[d] for d in rest])
@@ -126,7 +127,7 @@ def zeros_with_added(shape: tuple[int, ...], key: Key, values: np.ndarray) -> np
 
 
 def check_index(name: str, array: Array, index: Array, dim: int, src: Array | None = None) -> int:
-    """The dimension, counted from the front."""
+    """Refuse wrong arguments of `gather` or a scatter; returns ``dim`` counted from the front."""
     dim = normal_dim(dim, array.ndim)
     if index.dtype.kind != "i" or index.itemsize < 4:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
@@ -146,13 +147,13 @@ def out_of_range(
     index: Array, dim: int, size: int, error: type[Exception] = IndexError, *, low: int = 0,
     name: str = "",
 ) -> Exception:  # fmt: skip
-    """The error for the first index out of range along ``dim``, which begins with ``name``."""
+    """The error for the first index outside [``low``, ``size``); its text begins with ``name``."""
     first = index[(index < low) | (index >= size)].reshape(-1)[0]
     return error(f"{name}index {first} is out of bounds for dimension {dim} with size {size}")
 
 
 def check_sizes(name: str, array: Array, index: Array, dim: int, src: Array | None) -> None:
-    """Refuse an index of other dimensions than what it is used with, or larger."""
+    """Refuse an index with another number of dimensions than ``array`` and ``src``, or larger."""
     text = "Index tensor must have the same number of dimensions as {} tensor"
     sizes = index.shape or (1,)
     require(len(sizes) == (array.ndim or 1), text, "input" if name == "gather" else "self")
@@ -171,7 +172,7 @@ def check_sizes(name: str, array: Array, index: Array, dim: int, src: Array | No
 
 
 def index_along(index: Array, dim: int) -> tuple[Array, ...]:
-    """The NumPy index of the elements that ``index`` means along ``dim``."""
+    """The NumPy index of the elements at ``index`` along ``dim``."""
     grid, ndim = [], index.ndim
     for d, n in enumerate(index.shape):
         places = np.arange(n).reshape((n,) + (1,) * (ndim - d - 1)) if d != dim else index
@@ -180,7 +181,7 @@ def index_along(index: Array, dim: int) -> tuple[Array, ...]:
 
 
 def places_of(index: Array, dim: int, shape: tuple[int, ...]) -> Array:
-    """The numbers, in an array of ``shape``, of the elements that ``index`` means along ``dim``."""
+    """The flat offsets, in an array of ``shape``, of the elements at ``index`` along ``dim``."""
     places = index * math.prod(shape[dim + 1 :])
     for d, n in enumerate(index.shape):
         if d != dim and n > 1:
@@ -190,7 +191,7 @@ def places_of(index: Array, dim: int, shape: tuple[int, ...]) -> Array:
 
 
 def leading_part(src: Array, index: Array) -> Array:
-    """The first elements of ``src`` along each dimension: one for each of ``index``."""
+    """The first elements of ``src`` along each dimension: one for each element of ``index``."""
     src, shape = src.reshape(src.shape or (1,)), index.shape or (1,)
     return src if src.shape == shape else src[tuple([slice(n) for n in shape])]
 
@@ -200,7 +201,14 @@ def leading_part(src: Array, index: Array) -> Array:
     in_order=True, batch=dimensions,
 )  # fmt: skip
 def gather(input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
-    """``out[i, j, k] = input[i, index[i, j, k], k]`` (for ``dim=1``)."""
+    """The elements of ``input`` at ``index`` along ``dim``, in the shape of ``index``.
+
+    For ``dim=1`` in three dimensions ``out[i, j, k] = input[i, index[i, j, k], k]``.
+
+    Raises:
+        RuntimeError: for an index out of range, of another dtype than int32 and int64, with another
+            number of dimensions, or larger than ``input`` in another dimension.
+    """
     dim = check_index("gather", input, index, dim)
     if not index.size:
         return np.empty(index.shape, input.dtype)
@@ -213,12 +221,12 @@ def gather(input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -
     g=lambda g, dim, index: gather(g, dim, index), node="ScatterAddBackward0", batch=dimensions
 )
 def gather_backward(g: Array, shape: tuple[int, ...], dim: int, index: Array) -> Array:
-    """Zeros of ``shape``, to which `gather`'s gradient is added where its elements came from."""
+    """The gradient of `gather` by its input, of ``shape``: ``g`` added to zeros at ``index``."""
     return add_along(np.zeros(shape, g.dtype), dim, index, g)
 
 
 def add_along(out: Array, dim: int, index: Array, src: Array) -> Array:
-    """Add ``src`` into ``out`` along ``dim``, where ``index`` says."""
+    """Add ``src`` to ``out`` at ``index`` along ``dim``."""
     if index.size:
         dim = normal_dim(dim, out.ndim)
         places = places_of(index if index.ndim else index.reshape(1), dim, out.shape or (1,))
@@ -230,7 +238,7 @@ def add_along(out: Array, dim: int, index: Array, src: Array) -> Array:
 
 
 def put_along(input: Array, dim: int, index: Array, src: Array | None, value: Any) -> Array:
-    """Write ``src``, or the number ``value`` without one, into ``input`` along ``dim``."""
+    """Write ``src``, or without it the number ``value``, into ``input`` at ``index``."""
     dim = check_index("scatter", input, index, dim, src)
     if index.size:
         target = input if input.ndim else input.reshape(1)
@@ -247,13 +255,13 @@ SCATTER: dict[str, Any] = {
 
 @with_inplace(**SCATTER, src=lambda g, dim, index: gather(g, dim, index), node="ScatterBackward0")
 def scatter_tensor(input: Array, dim: int, index: Array, src: Array) -> Array:
-    """Write elements of ``src`` into ``input`` along ``dim``, where ``index`` says."""
+    """Write elements of ``src`` into ``input`` at ``index`` along ``dim``."""
     return put_along(input, dim, index, src, None)
 
 
 @with_inplace(**SCATTER, node="ScatterBackward1")
 def scatter_number(input: Array, dim: int, index: Array, value: dtypes.Number) -> Array:
-    """Write a number into ``input`` along ``dim``, where ``index`` says."""
+    """Write a number into ``input`` at ``index`` along ``dim``."""
     return put_along(input, dim, index, None, value)
 
 
@@ -263,7 +271,7 @@ def scatter_number(input: Array, dim: int, index: Array, value: dtypes.Number) -
     method=False, node=NO_DERIVATIVE, overlap=False, batch=dimensions,
 )  # fmt: skip
 def scatter_combined(input: Array, dim: int, index: Array, src: Array, reduce: str) -> Array:
-    """Add or multiply ``src``, which is 0-d for a number, where ``index`` says."""
+    """Add or multiply ``src``, 0-d for a number, into ``input`` at ``index`` along ``dim``."""
     require(reduce in ("add", "multiply"), "reduce argument must be either add or multiply.")
     dim = check_index("scatter", input, index, dim, src if src.ndim else None)
     values = leading_part(src, index) if src.ndim else np.broadcast_to(src, index.shape)
@@ -275,7 +283,7 @@ def scatter_combined(input: Array, dim: int, index: Array, src: Array, reduce: s
 def scatter_by_form(
     name: str, input: Any, dim: int, index: Any, src: Any, value: Any, reduce: str | None
 ) -> Any:
-    """`scatter` or `scatter_`: what is written has two names, and may be a number."""
+    """`scatter` or `scatter_`, by ``name``; the source is ``src`` or ``value``."""
     if src is not None and value is not None:
         raise given_twice(name, "src")
     src = src if value is None else value
@@ -283,7 +291,7 @@ def scatter_by_form(
     given = () if reduce is None else (reduce,)
     if given:
         form = scatter_combined
-        if not isinstance(src, Tensor):  # a number, which is not looked at if it is not used
+        if not isinstance(src, Tensor):  # a number, which PyTorch checks only if it is used
             used = src if index._array.size else 0
             src = wrap(np.array(number_as(used, input._array.dtype)))
     form = inplace_form(form.__name__) if name == "scatter_" else form
@@ -295,14 +303,17 @@ def scatter(
     input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None,
     reduce: str | None = None,
 ) -> Any:  # fmt: skip
-    """``out[i, index[i, j, k], k] = src[i, j, k]`` (for ``dim=1``), else ``input``.
+    """A copy of ``input`` with elements of ``src`` at ``index`` along ``dim``.
+
+    For ``dim=1`` in three dimensions ``out[i, index[i, j, k], k] = src[i, j, k]``.
 
     Args:
-        src: a tensor at least as large as ``index``, or a number.
-        reduce: "add" or "multiply" to combine with the elements there; this has no gradient.
+        src, value: one of both: a tensor at least as large as ``index``, or a number.
+        reduce: "add" or "multiply" to combine ``src`` with the elements of ``input``; this has no
+            gradient.
 
     Raises:
-        RuntimeError: for an index out of range or too large.
+        RuntimeError: for an ``index`` out of range or too large.
     """
     return scatter_by_form("scatter", input, dim, index, src, value, reduce)
 
@@ -322,7 +333,10 @@ def scatter_(
     overlap=False, batch=dimensions,
 )  # fmt: skip
 def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
-    """``out[i, index[i, j, k], k] += src[i, j, k]`` (for ``dim=1``), beginning with ``input``."""
+    """A copy of ``input`` with elements of ``src`` added at ``index`` along ``dim``.
+
+    For ``dim=1`` in three dimensions ``out[i, index[i, j, k], k] += src[i, j, k]``.
+    """
     check_index("scatter", input, index, dim, src)
     return add_along(input, dim, index, src)
 
@@ -330,11 +344,14 @@ def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
 @method
 @under_vmap(looped)
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """Elements along ``dim`` at the positions that `argmax`, `argsort` and the like give.
+    """The elements at ``indices`` along ``dim``, such as the results of `argmax` and `argsort`.
 
     Args:
-        indices: broadcasts with ``input`` in the other dimensions.
-        dim: without it both count as vectors.
+        indices: int64; it broadcasts with ``input`` in the other dimensions.
+        dim: a dimension. Default: both tensors are flattened.
+
+    Raises:
+        RuntimeError: for ``indices`` out of range or of another dtype.
     """
     check_tensors(indices)
     require(indices._array.dtype == np.int64, "take_along_dim(): indices must be of dtype int64")
@@ -351,7 +368,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 
 
 def wrap_negative(index: Tensor, size: int) -> Tensor:
-    """An index with negative entries counted from the end."""
+    """``index`` with ``size`` added to negative entries."""
     array = index._array
     return Tensor._lift(np.where(array < 0, array + size, array))
 
@@ -361,7 +378,11 @@ def wrap_negative(index: Tensor, size: int) -> Tensor:
 
 @op(input=lambda g, index, input: take_backward(g, index, tuple(input.shape)), in_order=True)
 def take(input: Array, index: Array) -> Array:
-    """The elements at ``index``, counted as in one dimension; in the shape of ``index``."""
+    """The elements of the flattened ``input`` at ``index``, in the shape of ``index``.
+
+    Raises:
+        IndexError: for an index out of range.
+    """
     require(index.dtype == np.int64, "take(): index must be of dtype int64")
     require(input.size or not index.size, "take(): the tensor has no elements", error=IndexError)
     try:
@@ -372,7 +393,7 @@ def take(input: Array, index: Array) -> Array:
 
 @hidden_op(g=lambda g, index: take(g, index), node="PutBackward0")
 def take_backward(g: Array, index: Array, shape: tuple[int, ...]) -> Array:
-    """Zeros of ``shape``, to which `take`'s gradient is added where its elements came from."""
+    """The gradient of `take`, of ``shape``: ``g`` added to zeros at ``index``."""
     out = np.zeros(shape, g.dtype)
     np.add.at(out.reshape(-1), index.reshape(-1), g.reshape(-1))
     return out
@@ -403,7 +424,7 @@ def where_true(condition: Array, input: Array, other: Array, dtype: np.dtype | N
 
 
 def where_of_three(condition: Any, input: Any, other: Any) -> Any:
-    """`where` of three arguments; two of them may be numbers."""
+    """`where` of three arguments; ``input`` and ``other`` may be numbers."""
     pair = input, other
     array: Any = condition._array if isinstance(condition, Tensor) else condition
     if not isinstance(array, (np.ndarray, np.generic, Shadow)):
@@ -437,8 +458,11 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
 
     With ``condition`` alone: the indices of its nonzero elements, a tensor for each dimension.
 
+    Args:
+        input, other: tensors or numbers.
+
     Raises:
-        RuntimeError: for a condition that is not bool.
+        RuntimeError: for a ``condition`` that is not bool, unless it is alone.
     """
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
@@ -458,7 +482,7 @@ def where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
 
 
 def check_mask(mask: Array) -> None:
-    """Refuse masks of other dtypes."""
+    """Refuse a mask that is not bool."""
     if mask.dtype.kind != "b":
         name = dtypes.C_NAMES[mask.dtype.name]
         raise RuntimeError(
@@ -476,20 +500,20 @@ def fill_where(input: Array, mask: Array, value: Any) -> Array:
 
 
 def broadcast_copy(input: Array, mask: Array) -> Array:
-    """A copy of ``input`` in the shape it has in common with ``mask``."""
+    """A copy of ``input`` in the shape that it and ``mask`` broadcast to."""
     if mask.shape == input.shape:
         return input.copy("C")
     return np.broadcast_to(input, common_shape(mask.shape, input.shape)).copy("C")
 
 
 def scalar_value(value: Array, kind: np.dtype) -> Any:
-    """The value of a 0-d tensor, for tensors of the type ``kind``."""
+    """The value of a 0-d array, converted to ``kind``."""
     check_ndim("masked_fill", value, 0, 0)
     return value if kind.kind == "b" else number_as(value.item(), kind)
 
 
 def fill_batched(call: Call) -> Any:
-    """`mask_by_tensor` of each sample, whose values may differ."""
+    """The rule of `mask_by_tensor`: the values of samples may differ."""
     input, value = call.args["input"], call.args["value"]
     if value.ndim:
         scalar_value(value._array, input._array.dtype)
@@ -506,7 +530,7 @@ MASKED: dict[str, Any] = {
 
 @with_inplace(broadcast_copy, 2, **MASKED, node="MaskedFillBackward0", batch=elementwise)
 def mask_by_number(input: Array, mask: Array, value: dtypes.Number) -> Array:
-    """Write a number where ``mask`` is true."""
+    """`masked_fill` with a number."""
     return fill_where(input, mask, number_as(value, input.dtype))
 
 
@@ -516,7 +540,7 @@ def mask_by_number(input: Array, mask: Array, value: dtypes.Number) -> Array:
     node="MaskedFillBackward1", batch=fill_batched,
 )  # fmt: skip
 def mask_by_tensor(input: Array, mask: Array, value: Array) -> Array:
-    """Write the value of a 0-d tensor where ``mask`` is true."""
+    """`masked_fill` with a 0-d tensor."""
     return fill_where(input, mask, scalar_value(value, input.dtype))
 
 
@@ -528,10 +552,14 @@ def mask_by_tensor(input: Array, mask: Array, value: Array) -> Array:
     inplace=True,
 )
 def masked_fill(input: Any, mask: Tensor, value: Any) -> Any:
-    """``input`` with ``value``, a number or 0-d tensor, where ``mask`` is true.
+    """``input`` with ``value`` where ``mask`` is true, broadcasting.
+
+    Args:
+        mask: a bool tensor.
+        value: a number or a 0-d tensor.
 
     Raises:
-        RuntimeError: for a mask that is not bool, or a value with dimensions.
+        RuntimeError: for a ``mask`` that is not bool, or a ``value`` with dimensions.
     """
 
 
@@ -539,7 +567,7 @@ def masked_fill(input: Any, mask: Tensor, value: Any) -> Any:
 
 
 def masked_select_batched(call: Call) -> Any:
-    """`masked_select` of each sample, by one mask."""
+    """The rule of `masked_select`, for one mask of all samples."""
     if call.is_batched("mask"):
         raise RuntimeError(NO_MASKS)
     return one_by_one(call)
@@ -550,7 +578,11 @@ def masked_select_batched(call: Call) -> Any:
     batch=masked_select_batched,
 )
 def masked_select(input: Array, mask: Array) -> Array:
-    """The elements where ``mask`` is true, in one dimension; the two broadcast."""
+    """The elements of ``input`` where ``mask`` is true, as a vector; the two broadcast.
+
+    Raises:
+        RuntimeError: for a ``mask`` that is not bool.
+    """
     require(mask.dtype.kind == "b", "masked_select: expected BoolTensor for mask")
     if input.shape != mask.shape:
         shape = common_shape(mask.shape, input.shape)
@@ -560,7 +592,7 @@ def masked_select(input: Array, mask: Array) -> Array:
 
 @hidden_op(g=lambda g, mask: masked_select(g, mask), node="MaskedScatterBackward0")
 def masked_select_backward(g: Array, mask: Array, shape: tuple[int, ...]) -> Array:
-    """``g`` where ``mask`` is true and zeros elsewhere."""
+    """The gradient of `masked_select`: ``g`` where ``mask`` is true, zeros elsewhere."""
     full = common_shape(mask.shape, shape)
     out = np.zeros(full, g.dtype)
     out[np.broadcast_to(mask, full)] = g
@@ -576,7 +608,7 @@ def masked_scatter(input: Array, mask: Array, source: Array) -> Array:
     """``input`` with consecutive elements of ``source`` where ``mask`` is true.
 
     Raises:
-        RuntimeError: if ``source`` has too few.
+        RuntimeError: if ``source`` has too few elements or another dtype.
     """
     text = "masked_scatter: expected self and source to have same dtypes but got{} and {}"
     check_same_dtype(input, source, text=text)
@@ -591,7 +623,7 @@ def masked_scatter(input: Array, mask: Array, source: Array) -> Array:
 
 @hidden_op(g=lambda g, mask, g_shape: masked_scatter(blank_in(g, g_shape), mask, g))
 def masked_scatter_backward(g: Array, mask: Array, shape: tuple[int, ...]) -> Array:
-    """The elements of ``g`` at the mask, first in zeros of ``shape``."""
+    """The gradient by the source, of ``shape``: the elements of ``g`` at the mask, then zeros."""
     out = np.zeros(shape, g.dtype)
     chosen = g[np.broadcast_to(mask, g.shape)]
     out.reshape(-1)[: chosen.size] = chosen
@@ -600,7 +632,7 @@ def masked_scatter_backward(g: Array, mask: Array, shape: tuple[int, ...]) -> Ar
 
 @hidden_op(batch=dimensions)
 def blank_in(g: Array, shape: tuple[int, ...]) -> Array:
-    """Zeros of a shape, with the dtype of ``g``."""
+    """Zeros of ``shape`` with the dtype of ``g``."""
     return np.zeros(shape, g.dtype)
 
 
@@ -610,10 +642,10 @@ def blank_in(g: Array, shape: tuple[int, ...]) -> Array:
 @method
 @under_vmap(never(DYNAMIC.format("nonzero")))
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """The indices of the elements that are not zero, ``(number, ndim)``.
+    """The indices of the elements that are not zero, of shape ``(number, ndim)``.
 
     Args:
-        as_tuple: give a vector for each dimension instead; a 0-d tensor counts as having one.
+        as_tuple: whether to return a vector for each dimension instead; a 0-d tensor counts as 1-d.
     """
     if as_tuple:
         source = unsqueeze(input.detach(), 0) if input.ndim == 0 else input
@@ -624,11 +656,11 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 @method
 @under_vmap(never(DYNAMIC.format("nonzero")))
 def argwhere(input: Tensor) -> Tensor:
-    """The indices of the elements that are not zero, ``(number, ndim)``."""
+    """The indices of the elements that are not zero, of shape ``(number, ndim)``."""
     return nonzero(input)
 
 
-# Elements combined where an index says: `scatter_reduce`.
+# Elements combined at an index: `scatter_reduce`.
 
 
 REDUCTIONS: dict[str, Any] = {
@@ -636,13 +668,13 @@ REDUCTIONS: dict[str, Any] = {
 }  # fmt: skip
 
 
-# Gradients: of what was there before, and of what was combined with it
+# Gradients, by the input and by the source
 
 
 def scatter_prod_formula(
     g: Any, input: Any, dim: int, index: Any, src: Any, out: Any, include_self: bool
 ) -> tuple[Any, Any]:
-    """The gradients of products, without a division by zero."""
+    """The gradients of `scatter_reduce` with "prod", without a division by zero."""
     whole = mask_by_number(input, input == 0, 1)
     first = g * scatter_reduce(whole, dim, index, src, "prod", include_self=include_self) / whole
     zero = src == 0
@@ -661,7 +693,7 @@ def scatter_reduce_formula(
     """The gradients of `scatter_reduce`.
 
     Raises:
-        RuntimeError: for more sources than indices, which only sums and means put up with.
+        RuntimeError: for a source larger than the index, unless ``reduce`` is "sum" or "mean".
     """
     if reduce == "mean":
         number = scatter_add(blank(input) + 1.0 * include_self, dim, index, blank(src) + 1)
@@ -672,7 +704,7 @@ def scatter_reduce_formula(
         common_shape(src.shape, index.shape)
         if reduce == "prod":
             first, second = scatter_prod_formula(g, input, dim, index, src, out, include_self)
-        else:  # in equal shares to the elements that attain the extremum
+        else:  # equal shares for the elements that attain the extremum
             mine = (input == out) * (blank(input) + 1)
             theirs = (src == gather(out, dim, index)) * (blank(src) + 1)
             share = g / scatter_add(mine, dim, index, theirs)
@@ -691,14 +723,14 @@ def scatter_reduce_formula(
 def scatter_reduce(
     input: Array, dim: int, index: Array, src: Array, reduce: str, *, include_self: bool = True
 ) -> Array:
-    """``input`` with elements of ``src`` combined along ``dim``, where ``index`` says.
+    """``input`` with elements of ``src`` combined at ``index`` along ``dim``.
 
     Args:
         reduce: "sum", "prod", "mean", "amax" or "amin".
-        include_self: whether what was there before counts too.
+        include_self: whether the elements of ``input`` at ``index`` count, too.
 
     Raises:
-        RuntimeError: for an index out of range, or another word.
+        RuntimeError: for an ``index`` out of range, or another ``reduce``.
     """
     dim = check_index("scatter", input, index, dim, src)
     require(reduce in REDUCTIONS, "scatter_reduce(): unknown reduction {!r}", reduce)
@@ -711,7 +743,7 @@ def scatter_reduce(
     places = places_of(np.atleast_1d(index), dim, shape)
     values = leading_part(src, index).reshape(-1)
     if not include_self:
-        # Of the same number twice, an extremum is that.
+        # A maximum or minimum may count the same number twice.
         flat[places] = values if combine.identity is None else combine.identity
     combine.at(flat, places, values)
     if reduce == "mean":

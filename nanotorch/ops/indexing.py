@@ -1,4 +1,4 @@
-"""Whole parts by index; brackets: `tensor[index]` and `tensor[index] = value`."""
+"""Slices by index along a dimension; brackets: `tensor[index]` and `tensor[index] = value`."""
 
 import operator
 import sys
@@ -40,7 +40,7 @@ from nanotorch.ops.memory import COPY, copy_, fill_, with_inplace
 from nanotorch.ops.shape import NO_SLICE, part, reshape, select, slice_along, unsqueeze, view
 from nanotorch.ops.sorting import in_memory_order, slowest_first
 
-# Whole parts by index along one dimension: `index_select`, `index_add`, `index_copy`, ...
+# Slices by index along one dimension: `index_select`, `index_add`, `index_copy`, ...
 
 
 WHOLE: Any = slice(None)
@@ -49,7 +49,7 @@ WHOLE: Any = slice(None)
 
 
 def index_select_batched(call: Call) -> Any:
-    """`index_select` of each sample; each at its own place in one long dimension."""
+    """The rule of `index_select`: the samples join dimension ``dim``, each at its own offset."""
     own, size = call.ndim("input"), call.batch.size
     if not own or call.args["index"].ndim != 1:
         return one_by_one(call)
@@ -70,7 +70,15 @@ def index_select_batched(call: Call) -> Any:
     batch=index_select_batched,
 )
 def index_select(input: Array, dim: int, index: Array) -> Array:
-    """The parts at ``index`` of dimension ``dim``."""
+    """The slices of ``input`` at ``index`` along ``dim``; a copy.
+
+    Args:
+        index: a vector of int32 or int64.
+
+    Raises:
+        IndexError: for an index out of range, or one of several dimensions.
+        RuntimeError: for an index of another dtype.
+    """
     dim = normal_dim(dim, input.ndim)
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
@@ -83,28 +91,28 @@ def index_select(input: Array, dim: int, index: Array) -> Array:
         picked = source.take(wanted, dim)
     except IndexError:
         raise select_error(source.shape, wanted, dim) from None
-    # NumPy counts from the end too, and takes any place in nothing.
+    # NumPy accepts negative indices, and any index into an empty array.
     if (wanted < 0).any() or (not picked.size and (wanted >= source.shape[dim]).any()):
         raise select_error(source.shape, wanted, dim)
     return picked if input.ndim else picked.reshape(())
 
 
 def select_error(shape: tuple[int, ...], index: Array, dim: int) -> Exception:
-    """The error for an index out of range."""
+    """The error of `index_select` for an index out of range."""
     if len(shape) == 1 or (0 not in shape and dim != 1):
         return IndexError("index out of range in self")
-    # PyTorch has a kernel of its own for the second dimension, and for nothing.
+    # PyTorch has a kernel of its own for the second dimension, and for empty tensors.
     return out_of_range(index, dim, shape[dim], RuntimeError)
 
 
 @hidden_op(g=lambda g, dim, index: index_select(g, dim, index), node="IndexAddBackward0")
 def index_select_backward(g: Array, shape: tuple[int, ...], dim: int, index: Array) -> Array:
-    """Zeros of ``shape``, to which `index_select`'s gradient is added where its parts came from."""
+    """The gradient of `index_select`, of ``shape``: ``g`` added to zeros at ``index``."""
     return add_slices(np.zeros(shape, g.dtype), dim, index, g)
 
 
 def add_slices(out: Array, dim: int, index: Array, source: Array) -> Array:
-    """Add the parts of ``source`` along ``dim`` into those of ``out`` at ``index``."""
+    """Add the slices of ``source`` along ``dim`` to those of ``out`` at ``index``."""
     if out.ndim and out.size:
         add_rows(np.moveaxis(out, dim, 0), index.reshape(-1), np.moveaxis(source, dim, 0))
     elif not out.ndim:
@@ -114,7 +122,7 @@ def add_slices(out: Array, dim: int, index: Array, source: Array) -> Array:
 
 @with_inplace(
     input=lambda g: g,
-    # It names the source only to notice, as PyTorch does, that it was written to.
+    # It names the source only so that, as in PyTorch, a write to it raises an error.
     source=lambda g, dim, index, alpha, source: (
         index_select(g, dim, index) if alpha == 1 else index_select(g, dim, index) * alpha
     ),
@@ -123,7 +131,14 @@ def add_slices(out: Array, dim: int, index: Array, source: Array) -> Array:
 def index_add(
     input: Array, dim: int, index: Array, source: Array, *, alpha: dtypes.Number = 1
 ) -> Array:
-    """``input`` with ``alpha * source`` added to its parts at ``index`` along ``dim``."""
+    """``input`` with ``alpha * source`` added to its slices at ``index`` along ``dim``.
+
+    Args:
+        index: a vector of int32 or int64; indices may be repeated.
+
+    Raises:
+        IndexError, RuntimeError: for an index out of range, or a ``source`` that does not fit.
+    """
     dim = normal_dim(dim, input.ndim)
     require(index.ndim <= 1, "index_add(): index must be a vector", error=IndexError)
     known = index.dtype.kind == "i" and index.itemsize >= 4
@@ -152,7 +167,14 @@ def index_add(
     overlap=False,
 )
 def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:
-    """``input`` with the parts of ``source`` at ``index`` along ``dim``."""
+    """``input`` with the slices of ``source`` at ``index`` along ``dim``.
+
+    Args:
+        index: a vector of int64.
+
+    Raises:
+        IndexError, RuntimeError: for an index out of range, or a ``source`` that does not fit.
+    """
     dim = normal_dim(dim, input.ndim)
     require(index.ndim <= 1, "index_copy(): index must be a vector", error=IndexError)
     text = "index_copy(): source of shape {} does not fit {} indices along dimension {} of {}"
@@ -170,17 +192,17 @@ def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:
     if ((index < 0) | (index >= size)).any() and (input.size or not size):
         raise out_of_range(index, dim, size, name="index_copy_(): ")
     target = input if input.ndim else input.reshape(1)
-    if target.size:  # in nothing any place will do
+    if target.size:  # an empty tensor accepts any index
         target[(*(WHOLE,) * dim, index.reshape(-1))] = source
     return input
 
 
 @with_inplace(
     COPY, input=lambda g, dim, index: fill_by_number(g, dim, index, 0), method=False, overlap=False,
-    expanded="index_fill_", node="IndexFillBackward0",  # of which PyTorch warns only
+    expanded="index_fill_", node="IndexFillBackward0",  # PyTorch only warns of expanded tensors
 )  # fmt: skip
 def fill_by_number(input: Array, dim: int, index: Array, value: dtypes.Number) -> Array:
-    """Write a number into the parts of ``input`` at ``index`` along ``dim``."""
+    """Write a number into the slices of ``input`` at ``index`` along ``dim``."""
     dim = normal_dim(dim, input.ndim)
     target = input if input.ndim else input.reshape(1)
     try:
@@ -192,21 +214,21 @@ def fill_by_number(input: Array, dim: int, index: Array, value: dtypes.Number) -
     return input
 
 
-# Indexing by tensors: `index` reads, `index_put` writes. Brackets are made of them below.
+# Indexing with tensors: `index` reads, `index_put` writes. Brackets use both, below.
 
 
 MASK = "vmap over indices that are masks: each sample would have a shape of its own"
-Key = tuple[Any, ...]  # what NumPy takes: an array or `slice(None)` for each dimension or mask
+Key = tuple[Any, ...]  # NumPy's index: an array or `slice(None)` for each dimension or mask
 
 
 class Index:
-    """The tensors of an index, one for each dimension or mask or None, as a static argument.
+    """The tensors of an index, or None, for each dimension or mask; a static argument.
 
-    A backward pass that uses them again refuses to if they were written to since.
+    A backward pass raises an error if one of them was written to in the meantime.
     """
 
     __slots__ = ("key", "watched")
-    keeps_values = True  # a node that keeps it drops it after use
+    keeps_values = True  # a node that saves it drops it after use
 
     def __init__(self, tensors: Sequence[Tensor | None]) -> None:
         self.watched = [(t, t._cell[0]) for t in tensors if t is not None]
@@ -214,19 +236,19 @@ class Index:
 
     @property
     def tensors(self) -> list[Tensor | None]:
-        """The tensors it was made of."""
+        """The tensors of the index."""
         given = iter(self.watched)
         return [None if entry is WHOLE else next(given)[0] for entry in self.key]
 
     def replaced(self, change: Callable[[Tensor], Tensor]) -> "Index":
-        """The index of other tensors."""
+        """The index with ``change`` applied to each tensor."""
         return Index([None if t is None else change(t) for t in self.tensors])
 
     def unchanged(self) -> Key:
-        """The key.
+        """The key for NumPy.
 
         Raises:
-            RuntimeError: if one of the tensors was written to.
+            RuntimeError: if one of the tensors was written to since.
         """
         for tensor, version in self.watched:
             if tensor._cell[0] != version:
@@ -235,15 +257,18 @@ class Index:
 
     @property
     def only(self) -> Array | None:
-        """The index, if there is just one."""
+        """The array of the only index tensor; None if there are several."""
         return self.watched[0][0]._array if len(self.watched) == 1 else None
 
 
 def numpy_index(array: Array) -> Array:
-    """An index array as NumPy takes it.
+    """An index array for NumPy.
+
+    Raises:
+        IndexError: for a dtype that is not int64, int32, bool or uint8.
 
     Warns:
-        UserWarning: for uint8, which stands for a mask.
+        UserWarning: for uint8, which counts as a mask.
     """
     kind = array.dtype
     if kind == np.int64 or kind.kind == "b" or kind == np.int32:
@@ -257,7 +282,7 @@ def numpy_index(array: Array) -> Array:
 
 
 def check_masks(shape: tuple[int, ...], key: Key) -> None:
-    """Refuse masks that do not cover their dimensions."""
+    """Refuse masks whose shapes differ from those of their dimensions."""
     dim = 0
     for entry in key:
         if isinstance(entry, slice) or entry.dtype.kind != "b":
@@ -273,7 +298,7 @@ def check_masks(shape: tuple[int, ...], key: Key) -> None:
 
 
 def index_error_text(shape: tuple[int, ...], key: Key) -> Exception:
-    """Why an array of ``shape`` that fits the masks has nothing at ``key``, in PyTorch's words."""
+    """PyTorch's error for a ``key`` that does not fit an array of ``shape``, apart from masks."""
     dims, indices = index_by_dim(key)
     shapes = [index.shape for index in indices]
     try:
@@ -291,7 +316,7 @@ def index_error_text(shape: tuple[int, ...], key: Key) -> Exception:
 
 
 def indexed_shape(shape: tuple[int, ...], key: Key) -> tuple[int, ...]:
-    """The shape of what is at ``key`` in an array of ``shape``, were all its indices in range."""
+    """The shape of ``array[key]`` for an array of ``shape``; indices may be out of range."""
     check_masks(shape, key)
     first = [e if e is WHOLE or e.dtype.kind == "b" else np.zeros_like(e) for e in key]
     try:
@@ -304,9 +329,10 @@ def indexed_shape(shape: tuple[int, ...], key: Key) -> tuple[int, ...]:
 
 
 def in_pytorch_layout(found: Array, input: Array, key: Key) -> Array:
-    """``found``, which is ``input[key]``, in memory as PyTorch has it.
+    """``found``, which is ``input[key]``, with PyTorch's order of dimensions in memory.
 
-    The input is asked first, of whose dimensions those without an index are left; then the indices.
+    The strides of the input decide it, in its dimensions without an index; then those of the
+    indices.
     """
     if found.ndim < 2:
         return found
@@ -319,7 +345,7 @@ def in_pytorch_layout(found: Array, input: Array, key: Key) -> Array:
     operands = [(*before, *(0,) * count, *after)]
     for index in indices:
         own = np.broadcast_to(index, sizes[1]).strides
-        # Beside its own dimensions an index has others, of size 1.
+        # An index broadcasts: it has size 1 in the other dimensions.
         first, last = sizes[1][0] * own[0], own[-1]
         left, right = [first * (n == 1) for n in sizes[0]], [last * (n == 1) for n in sizes[2]]
         operands.append((*left, *own, *right))
@@ -327,7 +353,7 @@ def in_pytorch_layout(found: Array, input: Array, key: Key) -> Array:
 
 
 def index_batched(call: Call) -> Any:
-    """`index` of each sample."""
+    """The rule of `index`."""
     tensors = call.args["at"].tensors
     dims: list[int] = []
     dim = 0
@@ -358,7 +384,7 @@ def index_batched(call: Call) -> Any:
 
 @hidden_op(input=lambda g, input_shape, at: index_backward(g, input_shape, at), batch=index_batched)
 def index(input: Array, at: Index) -> Array:
-    """The elements at an index of tensors, by NumPy's rules; a copy."""
+    """The elements at an index of tensors, a copy; NumPy's rules decide the shape."""
     key = at.unchanged()
     indices = [entry for entry in key if entry is not WHOLE]
     plain = input.flags.c_contiguous and all(i.flags.c_contiguous for i in indices)
@@ -369,7 +395,7 @@ def index(input: Array, at: Index) -> Array:
         found = input[key]
     except IndexError:
         place = indexed_shape(input.shape, key)
-        if 0 not in place:  # in nothing any index will do
+        if 0 not in place:  # an empty result accepts any index
             raise index_error_text(input.shape, key) from None
         return np.empty(place, input.dtype)
     return np.asanyarray(found, order="C") if plain else in_pytorch_layout(found, input, key)
@@ -377,7 +403,7 @@ def index(input: Array, at: Index) -> Array:
 
 @hidden_op(g=lambda g, at: index(g, at), node="IndexPutImplBackward0")
 def index_backward(g: Array, shape: tuple[int, ...], at: Index) -> Array:
-    """Zeros of ``shape``, to which `index`'s gradient is added where its elements came from."""
+    """The gradient of `index`, of ``shape``: ``g`` added to zeros at the index."""
     return zeros_with_added(shape, at.unchanged(), g)
 
 
@@ -385,7 +411,7 @@ def index_backward(g: Array, shape: tuple[int, ...], at: Index) -> Array:
 
 
 def check_fit(values: Array, place: tuple[int, ...]) -> None:
-    """Refuse values of a shape that does not broadcast to that of their place."""
+    """Refuse values that do not broadcast to the shape ``place``."""
     try:
         np.broadcast_to(values, place)
     except ValueError:
@@ -397,7 +423,7 @@ def check_fit(values: Array, place: tuple[int, ...]) -> None:
 
 @hidden_op(g=lambda g, at: index_cleared(g, at), node="IndexPutBackward0")
 def index_cleared(g: Array, at: Index) -> Array:
-    """``g`` with zeros at an index: the gradient of what `index_put` wrote over."""
+    """``g`` with zeros at an index: the gradient of `index_put` by its input."""
     out = g.copy()
     out[at.unchanged()] = 0
     return out
@@ -410,7 +436,7 @@ def index_cleared(g: Array, at: Index) -> Array:
     node="IndexPutBackward0", method=False, overlap=True, expanded="index_put_",
 )  # fmt: skip
 def put_at(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
-    """Write ``values`` into ``input``, or add them, at an index."""
+    """Write ``values`` into ``input`` at an index; add them if ``accumulate`` is true."""
     key = at.unchanged()
     check_masks(input.shape, key)
     only = at.only if values.size == 1 else None
@@ -430,14 +456,15 @@ def put_at(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
             input += zeros_with_added(input.shape, key, np.broadcast_to(values, shape))
         else:
             if values.ndim > 1 and (values.shape[0] == 1 or not values.size):
-                # NumPy drops leading dimensions of size 1, PyTorch those of one value for a mask.
+                # NumPy drops leading dimensions of size 1, PyTorch only those of one value for a
+                # mask.
                 place = indexed_shape(input.shape, key)
                 values = values.reshape(()) if masked else np.broadcast_to(values, place)
             input[key] = values
     except (ValueError, IndexError, TypeError):
         place = indexed_shape(input.shape, key)
         check_fit(values, place)
-        if 0 not in place:  # nothing can be written to any place
+        if 0 not in place:  # an empty place accepts any index
             raise index_error_text(input.shape, key) from None
     return input
 
@@ -446,7 +473,7 @@ put_at_, fill_by_number_ = inplace_form("put_at"), inplace_form("fill_by_number"
 
 
 def checked_indices(indices: Any, ndim: int) -> Index:
-    """The indices of a call as an `Index`."""
+    """The argument ``indices`` of `index_put` as an `Index`."""
     check_tensor_list(indices)
     if len(indices) > ndim:
         raise IndexError(f"too many indices for tensor of dimension {ndim} (got {len(indices)})")
@@ -455,10 +482,12 @@ def checked_indices(indices: Any, ndim: int) -> Index:
 
 @method
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy of ``input`` with ``values`` at the elements that a tuple of index tensors means.
+    """A copy of ``input`` with ``values`` at the elements ``input[indices]``.
 
     Args:
-        accumulate: add the values, all of them where an index comes several times.
+        indices: a tuple of index tensors.
+        values: a tensor that broadcasts to the shape of ``input[indices]``.
+        accumulate: whether to add the values, each of them if an index is repeated.
 
     Raises:
         IndexError: for an index out of range.
@@ -475,7 +504,7 @@ def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 
 
 def put_into(self: Tensor, at: Index, values: Tensor, accumulate: bool = False) -> Tensor:
-    """`index_put_`, which refuses what shares its memory, unless it fills a mask with a number."""
+    """`index_put_`; tensors that share memory are refused unless one value fills a mask."""
     only, given = at.only, (values, *[t for t, _ in at.watched])
     sharing = [t for t in given if t._cell is self._cell]
     if sharing and (
@@ -485,12 +514,12 @@ def put_into(self: Tensor, at: Index, values: Tensor, accumulate: bool = False) 
             refuse_history(self)
         for t in sharing:
             if mode.enabled:
-                edge_of(t)  # a history is brought up to date even for a write that is refused
+                edge_of(t)  # PyTorch updates the history even if it refuses the write
             refuse_overlap(self, t, same_too=True)
     return put_at_(self, at, values, accumulate)
 
 
-# Brackets: `tensor[index]` and `tensor[index] = value`, put together from views and `index`.
+# Brackets: `tensor[index]` and `tensor[index] = value`, composed of views and `index`.
 
 
 NOT_AN_INDEX = (
@@ -509,12 +538,12 @@ NO_DIMENSIONS = (
 OUT_OF_BOUNDS = "index {} is out of bounds for dimension {} with size {}"
 SEQUENCES = (tuple, list, range, str, bytes)
 
-# Flags become indices into a new dimension of size 1.
+# A bool becomes an index into a new dimension of size 1.
 FLAGS = {True: np.zeros(1, np.int64), False: np.zeros(0, np.int64)}
 
 
 def index_items(given: Any) -> tuple[Any, ...]:
-    """An index as a tuple of what there is for each dimension."""
+    """An index in brackets as a tuple of items."""
     if type(given) is tuple:
         return given
     if not isinstance(given, (list, range)) or len(given) >= 32:
@@ -527,7 +556,7 @@ def index_items(given: Any) -> tuple[Any, ...]:
 
 
 def as_index_tensor(item: Any) -> Tensor:
-    """A sequence or array as an index tensor: a mask of bools, else int64."""
+    """A sequence or array as an index tensor: a mask for bools and uint8, else int64."""
     if isinstance(item, Tensor):
         return item
     if isinstance(item, np.ndarray):
@@ -545,7 +574,7 @@ def as_index_tensor(item: Any) -> Tensor:
 
 
 def consumed_dims(items: Sequence[Any]) -> int:
-    """How many dimensions of the tensor the items of its index take up."""
+    """The number of dimensions of the tensor that the items of an index refer to."""
     count = len(items)
     for item in items:
         if item is None or item is ... or item is True or item is False:
@@ -556,24 +585,24 @@ def consumed_dims(items: Sequence[Any]) -> int:
 
 
 def slice_bounds(given: slice, size: int) -> tuple[int, int, int]:
-    """Start, stop and step of a slice of a dimension."""
+    """Start, stop and step of a slice of a dimension of ``size``."""
     if given.step is not None and operator.index(given.step) < 0:
         raise ValueError("step must be greater than zero")
     return given.indices(size)
 
 
 def slice_at(source: Tensor, dim: int, given: slice) -> Tensor:
-    """A slice of a dimension; the source itself where the slice says the whole of it."""
+    """A slice of ``source`` along ``dim``; ``source`` itself for a slice of all."""
     size = source._array.shape[dim]
     start, stop, step = slice_bounds(given, size)
-    # PyTorch does not look twice at bounds that are counted from the end.
+    # As in PyTorch, a bound that counts from the end always leads to a new view.
     if step == 1 and not given.start and (given.stop is None or given.stop >= size):
         return source
     return slice_along(source, dim, start, stop, step)
 
 
 def is_basic_index(items: tuple[Any, ...]) -> bool:
-    """Whether NumPy understands an index just as PyTorch does: integers and slices alone."""
+    """Whether an index has only integers and slices, which mean the same in NumPy and PyTorch."""
     for item in items:
         if type(item) is slice:
             step = item.step
@@ -585,7 +614,7 @@ def is_basic_index(items: tuple[Any, ...]) -> bool:
 
 
 def select_at(source: Tensor, dim: int, at: int, position: int) -> Tensor:
-    """One index of a dimension; `position` is that of the item, for the message."""
+    """The slice at one index of a dimension; ``position`` is the item's, for the message."""
     size = source._array.shape[dim]
     if not -size <= at < size:
         raise IndexError(OUT_OF_BOUNDS.format(at, position, size))
@@ -593,7 +622,7 @@ def select_at(source: Tensor, dim: int, at: int, position: int) -> Tensor:
 
 
 def apply_basic_items(source: Tensor, items: Sequence[Any]) -> tuple[Tensor, dict[int, Tensor]]:
-    """The view that the plain items of an index lead to, and the index tensors by dimension."""
+    """The view that the basic items of an index select, and its index tensors by dimension."""
     taken = consumed_dims(items)
     ndim = source._array.ndim
     if taken > ndim:
@@ -621,7 +650,7 @@ def apply_basic_items(source: Tensor, items: Sequence[Any]) -> tuple[Tensor, dic
                         continue
                     flag = bool(tensor._array)
                 except NoValues:
-                    pass  # each sample has an index of its own
+                    pass  # each sample has its own index
             if flag is not None:
                 source, tensor = unsqueeze(source, dim), wrap(FLAGS[flag])
             assert tensor is not None
@@ -631,7 +660,7 @@ def apply_basic_items(source: Tensor, items: Sequence[Any]) -> tuple[Tensor, dic
 
 
 def index_from_tensors(tensors: dict[int, Tensor], ndim: int) -> Index:
-    """Index tensors by dimension as an index."""
+    """The `Index` of index tensors by dimension."""
     entries: list[Tensor | None] = []
     dim = 0
     for at, tensor in tensors.items():
@@ -648,7 +677,7 @@ def read(self: Tensor, given: Any) -> Tensor:
     """A part of the tensor: a view for integers, slices, None and `...`, a copy for index tensors.
 
     Raises:
-        IndexError: for an index out of range, too many of them, or what is no index.
+        IndexError: for an index out of range, too many indices, or a value that is not an index.
         ValueError: for a slice with a step that is not positive.
     """
     kind = type(given)
@@ -657,7 +686,7 @@ def read(self: Tensor, given: Any) -> Tensor:
         try:
             return select(self, 0, given)
         except IndexError:
-            pass  # said below, as of an index
+            pass  # raised below, with the words for an index
     if kind is Tensor and given._array.ndim and given._array.dtype == np.int64 and self._array.ndim:
         return index(self, Index((given,)))
     if not recorded:
@@ -666,7 +695,7 @@ def read(self: Tensor, given: Any) -> Tensor:
             try:
                 return part(self, items)
             except (IndexError, TypeError):
-                pass  # step by step it will be known why
+                pass  # the steps below raise the right error
     if kind is int:
         if not self._array.ndim:
             raise IndexError(OUT_OF_BOUNDS.format(given, 0, 0) if given else NO_DIMENSIONS)
@@ -685,7 +714,7 @@ def read(self: Tensor, given: Any) -> Tensor:
 
 
 def is_same_part(array: np.ndarray, given: Any, part: np.ndarray) -> bool:
-    """Whether a part of an array is what is there, as `x[i] += 1` has it."""
+    """Whether ``part`` is the view ``array[given]``, as in `x[i] += 1`."""
     if isinstance(given, Tensor):
         return False
     try:
@@ -694,12 +723,12 @@ def is_same_part(array: np.ndarray, given: Any, part: np.ndarray) -> bool:
         return False
     if there.shape != part.shape or there.strides != part.strides or not there.size:
         return False
-    first: Any = (*(0,) * there.ndim, ...)  # of elements, NumPy compares addresses fast
+    first: Any = (*(0,) * there.ndim, ...)  # NumPy compares single elements fast
     return np.may_share_memory(there[first], part[first])
 
 
 def try_basic_write(self: Tensor, given: Any, value: Any) -> bool:
-    """Write a value where no graph is involved and NumPy does as PyTorch; whether it was done."""
+    """Write a value with NumPy if no graph is needed and PyTorch agrees; returns whether it did."""
     array, place = self._array, given
     if 0 in array.strides:
         return False
@@ -707,7 +736,7 @@ def try_basic_write(self: Tensor, given: Any, value: Any) -> bool:
         place = given._array
         if place.dtype not in (np.int64, np.bool_) or not place.ndim:
             return False
-        # NumPy takes an empty mask of any shape.
+        # NumPy accepts an empty mask of any shape.
         if place.dtype.kind == "b" and place.shape != array.shape[: place.ndim]:
             return False
     elif given is not ... and not is_basic_index(given if type(given) is tuple else (given,)):
@@ -782,12 +811,12 @@ def assign_at(target: Tensor, tensors: dict[int, Tensor], value: Any) -> None:
 
 @method(name="__setitem__", public=False)
 def write(self: Tensor, given: Any, value: Any) -> None:
-    """Write a number or tensor to a part of the tensor, broadcasting and converting.
+    """Write a number or tensor to a part of the tensor; broadcast and convert it.
 
     Raises:
-        IndexError: as for reading.
-        TypeError: for a value that is neither.
-        RuntimeError: for a value that does not fit, or a tensor that must not be written to.
+        IndexError: see `Tensor.__getitem__`.
+        TypeError: for a value that is neither a number nor a tensor.
+        RuntimeError: for a value that does not fit, or a tensor that cannot be written to.
     """
     if try_basic_write(self, given, value):
         return

@@ -1,4 +1,4 @@
-"""Tensors joined, taken apart, and repeated."""
+"""Joins, splits and repetitions of tensors."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -41,18 +41,18 @@ from nanotorch.ops.shape import (
     view,
 )
 
-# Tensors joined along a dimension, and taken apart again as views.
+# Joins of tensors along a dimension, and splits as views.
 
 
 WHOLE: Any = slice(None)
 Tensors = Sequence[Tensor]
 
 
-# Along a dimension they have
+# Joins along an existing dimension
 
 
 def check_joinable(arrays: Arrays, dim: int) -> int:
-    """The dimension to join along, counted from the front."""
+    """Refuse tensors that cannot be joined along ``dim``; returns it counted from the front."""
     if not arrays:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     for position, a in enumerate(arrays):
@@ -60,7 +60,7 @@ def check_joinable(arrays: Arrays, dim: int) -> int:
             raise RuntimeError(
                 f"zero-dimensional tensor (at position {position}) cannot be concatenated"
             )
-    # PyTorch has always let empty vectors pass beside tensors of any shape, along any dimension.
+    # PyTorch has always accepted empty vectors among tensors of any shape, along any dimension.
     first = next((a for a in arrays if a.shape != (0,)), None)
     if first is None:
         return 0
@@ -86,7 +86,7 @@ def split_gradient(g: Any, tensors_shape: Sequence[tuple[int, ...]], dim: int) -
     """The part of ``g`` that belongs to each of the tensors joined along ``dim``."""
     dim, start, parts = dim % g.ndim, 0, []
     for shape in tensors_shape:
-        if shape == (0,):  # it may stand beside tensors of any shape, and has no part in them
+        if shape == (0,):  # an empty vector among tensors of any shape
             parts.append(vanishing(reshape(slice_along(g, dim, 0, 0), shape)))
         else:
             parts.append(slice_along(g, dim, start, start + shape[dim]))
@@ -96,7 +96,7 @@ def split_gradient(g: Any, tensors_shape: Sequence[tuple[int, ...]], dim: int) -
 
 @hidden_op(tensors=split_gradient, node="CatBackward0", cast="promote", in_order=True, batch=joined)
 def cat_along(tensors: Arrays, dim: int) -> Array:
-    """Arrays one behind the other."""
+    """The kernel of `cat`."""
     try:
         return np.concatenate(tensors, dim)
     except ValueError:
@@ -106,16 +106,17 @@ def cat_along(tensors: Arrays, dim: int) -> Array:
 
 @public
 def cat(tensors: Any, dim: int = 0) -> Any:
-    """The tensors one behind the other along ``dim``; their other sizes agree.
+    """The tensors joined in order along ``dim``; their other sizes must be equal.
 
     Raises:
-        RuntimeError: if they do not.
+        RuntimeError: for other sizes that differ.
+        ValueError: for no tensor.
     """
     check_tensor_list(tensors)
     return cat_along(tensors, as_int(dim))
 
 
-# Along a new dimension
+# Joins along a new dimension
 
 
 @hidden_op(
@@ -123,7 +124,7 @@ def cat(tensors: Any, dim: int = 0) -> Any:
     cast="promote", node="StackBackward0", in_order=True, batch=joined,
 )  # fmt: skip
 def stack_along(tensors: Arrays, dim: int) -> Array:
-    """Arrays of one shape along a new dimension."""
+    """The kernel of `stack`."""
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
     shape = tensors[0].shape
@@ -140,10 +141,10 @@ def stack_along(tensors: Arrays, dim: int) -> Array:
 
 @public
 def stack(tensors: Any, dim: int = 0) -> Any:
-    """The tensors, all of one shape, along a new dimension ``dim``.
+    """The tensors, all of one shape, joined along a new dimension ``dim``.
 
     Raises:
-        RuntimeError: if their shapes differ.
+        RuntimeError: for shapes that differ, or no tensor.
     """
     check_tensor_list(tensors)
     return stack_along(tensors, dim)
@@ -151,12 +152,12 @@ def stack(tensors: Any, dim: int = 0) -> Any:
 
 @method(name="_stacked_with", public=False)
 def stacked_with(self: Tensor, others: Any) -> Tensor:
-    """`stack` for the engine, which knows tensors and their methods only."""
+    """`stack` for the engine, which uses only tensors and their methods."""
     return stack_along([self, *others], 0)
 
 
 def map_tensors(function: Any, tensors: tuple[Any, ...]) -> Any:
-    """``function`` of one tensor, or a tuple of its results for several or a sequence of them."""
+    """The result of ``function`` for one tensor; a tuple of results for several or a sequence."""
     if len(tensors) == 1 and isinstance(tensors[0], Tensor):
         return function(tensors[0])
     return tuple([function(t) for t in unpack_tensors(tensors)])
@@ -164,20 +165,24 @@ def map_tensors(function: Any, tensors: tuple[Any, ...]) -> Any:
 
 @public
 def atleast_1d(*tensors: Any) -> Any:
-    """0-d tensors with one dimension; others as they are."""
+    """Tensors with at least one dimension: a 0-d tensor becomes a vector; others stay as they are.
+
+    Returns:
+        A tensor for one tensor, a tuple for several or a sequence.
+    """
     return map_tensors(lambda t: t if t.ndim else reshape(t, 1), tensors)
 
 
 @public
 def atleast_2d(*tensors: Any) -> Any:
-    """Numbers and vectors as matrices of one row; others as they are."""
+    """Tensors with at least two dimensions: 0-d tensors and vectors become matrices of one row."""
     small = (lambda t: reshape(t, (1, 1)), lambda t: unsqueeze(t, 0))
     return map_tensors(lambda t: small[t.ndim](t) if t.ndim < 2 else t, tensors)
 
 
 @public
 def atleast_3d(*tensors: Any) -> Any:
-    """Tensors with at least three dimensions: a matrix gets a last one, a vector two around it."""
+    """Tensors with at least three dimensions: (N,) becomes (1, N, 1), and (M, N) (M, N, 1)."""
     small = (
         lambda t: reshape(t, (1, 1, 1)),
         lambda t: unsqueeze(unsqueeze(t, 0), -1),
@@ -187,7 +192,7 @@ def atleast_3d(*tensors: Any) -> Any:
 
 
 def prepare_inputs(name: str, tensors: Tensors, shaped: Callable[[Tensor], Any]) -> list[Tensor]:
-    """The tensors to join, of which there are some, each as ``shaped`` makes it."""
+    """The results of ``shaped`` for the tensors to join; refuse an empty sequence."""
     check_tensor_list(tensors)
     require(tensors, "{} expects a non-empty TensorList", name)
     return [shaped(t) for t in tensors]
@@ -195,38 +200,42 @@ def prepare_inputs(name: str, tensors: Tensors, shaped: Callable[[Tensor], Any])
 
 @public
 def hstack(tensors: Tensors) -> Tensor:
-    """The tensors side by side: along the second dimension, vectors along their only one."""
+    """The tensors joined side by side: along the second dimension, vectors along the first."""
     parts = prepare_inputs("hstack", tensors, atleast_1d)
     return cat_along(parts, 0 if parts[0].ndim == 1 else 1)
 
 
 @public
 def vstack(tensors: Tensors) -> Tensor:
-    """The tensors one below the other: along the first dimension, vectors as rows."""
+    """The tensors joined along the first dimension; vectors count as rows."""
     return cat_along(prepare_inputs("vstack", tensors, atleast_2d), 0)
 
 
 @public
 def dstack(tensors: Tensors) -> Tensor:
-    """The tensors one behind the other, along the third dimension."""
+    """The tensors joined along the third dimension, each as `atleast_3d`."""
     return cat_along(prepare_inputs("dstack", tensors, atleast_3d), 2)
 
 
 @public
 def column_stack(tensors: Tensors) -> Tensor:
-    """The tensors side by side, vectors as columns."""
+    """The tensors joined along the second dimension; vectors count as columns."""
     return cat_along(
         prepare_inputs("column_stack", tensors, lambda t: t if t.ndim > 1 else reshape(t, (-1, 1))),
         1,
     )
 
 
-# Apart: all parts are views of the same memory
+# Splits: all parts are views of the same memory
 
 
 @op(input=lambda g, dim: stack_along(g, dim), view=True, multi=True)
 def unbind(input: Array, dim: int = 0) -> list[Array]:
-    """The parts at each index of one dimension, which goes away."""
+    """The slices at each index of dimension ``dim``, without that dimension, as views.
+
+    Raises:
+        IndexError: for a 0-d tensor.
+    """
     dim = normal_dim(dim, input.ndim)
     if not input.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
@@ -234,7 +243,7 @@ def unbind(input: Array, dim: int = 0) -> list[Array]:
 
 
 def split_views(input: Array, sizes: Sequence[int], dim: int) -> list[Array]:
-    """Views of consecutive parts along one dimension."""
+    """Views of consecutive parts of ``input`` along ``dim``, of the given sizes."""
     at, start, parts = (WHOLE,) * dim, 0, []
     for size in sizes:
         items = (*at, slice(start, start + size))
@@ -245,7 +254,7 @@ def split_views(input: Array, sizes: Sequence[int], dim: int) -> list[Array]:
 
 @hidden_op(input=lambda g, dim: cat_along(g, dim), view=True, multi=True, node="SplitBackward0")
 def split_equally(input: Array, split_size: int, dim: int) -> list[Array]:
-    """Parts of one size; the last may be smaller."""
+    """`split` into parts of one size."""
     check_ndim("split", input, 1)
     require(as_int(split_size) >= 0, "split(): negative split_size {}", split_size)
     dim = normal_dim(dim, input.ndim)
@@ -258,7 +267,11 @@ def split_equally(input: Array, split_size: int, dim: int) -> list[Array]:
 
 @op(input=lambda g, dim: cat_along(g, dim), view=True, multi=True)
 def split_with_sizes(input: Array, split_sizes: Sequence[int], dim: int = 0) -> list[Array]:
-    """Parts of the given sizes, which make up the whole dimension."""
+    """The parts of ``split_sizes`` along ``dim``, as views.
+
+    Raises:
+        RuntimeError: if the sizes are negative or do not add up to the size of ``dim``.
+    """
     check_ndim("split", input, 1)
     along, dim, split_sizes = dim, normal_dim(dim, input.ndim), as_ints(split_sizes)
     n = input.shape[dim]
@@ -273,13 +286,13 @@ def split_with_sizes(input: Array, split_sizes: Sequence[int], dim: int = 0) -> 
 
 @public
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Parts along one dimension, as views.
+    """The parts of ``tensor`` along ``dim``, as views.
 
     Args:
         split_size_or_sections: the size of each part (the last may be smaller), or all sizes.
 
     Raises:
-        RuntimeError: if the sizes do not make up the dimension.
+        RuntimeError: if the sizes do not add up to the size of ``dim``.
     """
     if isinstance(split_size_or_sections, Tensor) and not split_size_or_sections.ndim:
         split_size_or_sections = as_int(split_size_or_sections)
@@ -292,13 +305,13 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
 
 @method(name="split", public=False)
 def split_method(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Parts of one size or of given sizes along one dimension, as views."""
+    """The parts along ``dim``, of one size or of given sizes, as views."""
     return split(self, split_size, dim)
 
 
 @method
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """At most ``chunks`` parts of one size (the last may be smaller), as views.
+    """At most ``chunks`` parts of one size along ``dim`` (the last may be smaller), as views.
 
     Raises:
         RuntimeError: unless ``chunks`` is positive.
@@ -314,10 +327,11 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 @method
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Parts along one dimension, as views; sizes need not be equal.
+    """The parts of ``input`` along ``dim``, as views.
 
     Args:
-        indices_or_sections: how many parts, their sizes differing by at most 1; or where to cut.
+        indices_or_sections: the number of parts, whose sizes differ by at most 1; or the indices
+            where parts after the first begin.
 
     Raises:
         RuntimeError: unless the number of parts is positive.
@@ -337,14 +351,14 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     return tuple([slice_along(input, dim, start, stop) for start, stop in bounds])
 
 
-# Repetition, by views where possible, and rearrangements by copy: repeat, flip, roll.
+# Repetitions, as views if possible, and rearrangements, as copies: repeat, flip, roll.
 
 
 # Views: along a repeated dimension all elements share their memory
 
 
 def expand_error(shape: tuple[int, ...], size: tuple[int, ...], kind: np.dtype) -> RuntimeError:
-    """Why a tensor of ``shape`` cannot be expanded to ``size``."""
+    """The error for a tensor of ``shape`` that cannot be expanded to ``size``."""
     added = len(size) - len(shape)
     if added < 0:
         char = dtypes.OF_NUMPY[kind].char
@@ -369,21 +383,21 @@ def expand_error(shape: tuple[int, ...], size: tuple[int, ...], kind: np.dtype) 
 
 
 def align_batch(call: Call, name: str) -> Tensor:
-    """The tensor of all samples, with as many dimensions as an argument has entries."""
+    """The tensor of all samples, whose ndim is the length of the argument ``name``."""
     array, wanted = call.args["input"]._array, call.args[name]
     if array.ndim > len(wanted):
         raise expand_error(array.shape, wanted, array.dtype)
     return align_dims(call.whole("input"), array.ndim, len(wanted))
 
 
-# Formulas of views stand alone when a view's history is taken anew: no help from the sweep.
+# The formula may not rely on the sweep: it also serves for a view whose history is renewed.
 @hidden_op(
     input=lambda g, input_shape: sum_to(g, input_shape),
     view=True, node="ExpandBackward0",
     batch=lambda call: expand_to(align_batch(call, "size"), (call.batch.size, *call.args["size"])),
 )  # fmt: skip
 def expand_to(input: Array, size: tuple[int, ...]) -> Array:
-    """Repeated along dimensions of size 1 and new leading ones; -1 keeps a size."""
+    """`expand` to ``size``, a tuple."""
     shape, added = input.shape, len(size) - input.ndim
     if added < 0:
         raise expand_error(shape, size, input.dtype)
@@ -396,43 +410,46 @@ def expand_to(input: Array, size: tuple[int, ...]) -> Array:
     if min(full, default=0) < 0:
         raise expand_error(shape, size, input.dtype)
     if isinstance(input, np.ndarray) and input.flags.c_contiguous and input.size:
-        # Many times as fast as `broadcast_to`.
+        # Much faster than `broadcast_to`.
         return input.__class__(full, input.dtype, input, 0, strides)
     out = np.broadcast_to(input, full)
     if input.flags.writeable:
-        out.flags.writeable = True  # PyTorch lets users write where no memory is shared
+        out.flags.writeable = True  # PyTorch allows writes to elements that share no memory
     return out
 
 
 @method(public=False)
 def expand(self: Any, *sizes: Any, size: Sequence[int] | None = None) -> Any:
-    """Repeated along dimensions of size 1 and new leading ones, without a copy; -1 keeps a size.
+    """A view that repeats the tensor along dimensions of size 1 and new leading dimensions.
+
+    Args:
+        sizes: the shape of the view, as one sequence or as several numbers; -1 keeps a size.
 
     Raises:
-        RuntimeError: if a size differs where it is not 1.
+        RuntimeError: for another size of a dimension whose size is not 1.
     """
     return expand_to(self, parse_ints("expand", "size", sizes, size))
 
 
 @method(public=False)
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """`expand` to the shape of ``other``."""
+    """`Tensor.expand` to the shape of ``other``."""
     check_tensors(other)
     return expand_to(self, other._array.shape)
 
 
 @method
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
-    """`expand` to ``size``."""
+    """`Tensor.expand` to ``size``."""
     return expand_to(input, parse_ints("broadcast_to", "size", (size,)))
 
 
 @public
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    """The tensors, expanded to the shape they have in common.
+    """The tensors expanded to the shape that they broadcast to.
 
     Raises:
-        RuntimeError: if they have none.
+        RuntimeError: if they do not broadcast.
     """
     given = unpack_tensors(tensors)
     shape: tuple[int, ...] = ()
@@ -442,7 +459,11 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 
 
 def common_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that two shapes broadcast to."""
+    """The shape that two shapes broadcast to.
+
+    Raises:
+        RuntimeError: if there is none.
+    """
     ndim = max(len(a), len(b))
     shape = [1] * ndim
     for d in range(-1, -ndim - 1, -1):
@@ -481,7 +502,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
 
 @method(public=False)
 def sum_to_size(self: Tensor, *sizes: Any, size: Sequence[int] | None = None) -> Tensor:
-    """Summed along dimensions so that the result has shape ``size``: the adjoint of `expand`.
+    """The sum along those dimensions that leave the shape ``size``: the adjoint of `expand`.
 
     Raises:
         RuntimeError: if ``size`` cannot be expanded to the tensor's shape.
@@ -498,7 +519,7 @@ def sum_to_size(self: Tensor, *sizes: Any, size: Sequence[int] | None = None) ->
 
 
 def repeat_formula(g: Any, input_shape: tuple[int, ...], repeats: tuple[int, ...]) -> Any:
-    """The adjoint of `repeat_by`: the sum of all the blocks that ``g`` consists of."""
+    """The gradient of `repeat_by`: the sum of the copies in ``g``."""
     shape = (1,) * (len(repeats) - len(input_shape)) + input_shape
     blocks = [n for pair in zip(repeats, shape, strict=True) for n in pair]
     kept = tuple([n for size in shape for n in (1, size)])
@@ -510,7 +531,7 @@ def repeat_formula(g: Any, input_shape: tuple[int, ...], repeats: tuple[int, ...
     batch=lambda call: repeat_by(align_batch(call, "repeats"), (1, *call.args["repeats"])),
 )  # fmt: skip
 def repeat_by(input: Array, repeats: tuple[int, ...]) -> Array:
-    """Copies side by side along each dimension."""
+    """The kernel of `Tensor.repeat`."""
     require(len(repeats) >= input.ndim, "repeat(): expected a number for each dimension")
     require(min(repeats, default=0) >= 0, "repeat(): negative number in {}", repeats)
     return np.tile(input, repeats)
@@ -518,23 +539,26 @@ def repeat_by(input: Array, repeats: tuple[int, ...]) -> Array:
 
 @method(public=False)
 def repeat(self: Tensor, *times: Any, repeats: Sequence[int] | None = None) -> Tensor:
-    """Copies side by side, a number for each dimension and for new leading ones.
+    """Copies of the tensor side by side along each dimension.
+
+    Args:
+        times: the number of copies along each dimension, preceded by those along new dimensions.
 
     Raises:
-        RuntimeError: for fewer numbers than dimensions.
+        RuntimeError: for fewer numbers than dimensions, or a negative number.
     """
     return repeat_by(self, parse_ints("repeat", "repeats", times, repeats))
 
 
 @method
 def tile(input: Tensor, *times: Any, dims: Sequence[int] | None = None) -> Tensor:
-    """As `repeat`, with 1 for dimensions that fewer numbers leave out."""
+    """`Tensor.repeat`, where fewer numbers count for the last dimensions."""
     numbers = parse_ints("tile", "dims", times, dims)
     return repeat_by(input, (1,) * (input.ndim - len(numbers)) + numbers)
 
 
 def repeat_counts(repeats: Tensor) -> Array:
-    """How often something is repeated."""
+    """The array of ``repeats``; refuse numbers that are negative or not integers."""
     counts = repeats._array
     check_kind("repeat_interleave_cpu", counts, kinds="iu")
     require(not (counts < 0).any(), "repeats can not be negative")
@@ -547,14 +571,16 @@ def repeat_interleave(
     input: Any = None, repeats: Any = None, dim: int | None = None, *,
     output_size: int | None = None,
 ) -> Tensor:  # fmt: skip
-    """Each element, or each part along ``dim``, repeated in place.
+    """Each element, or each slice along ``dim``, several times in succession.
 
     Args:
-        repeats: how often: a number for all, or a tensor of numbers. A single tensor argument
-            gives its indices, each as often as it says.
+        input: a tensor. A single tensor argument counts as ``repeats``: the result has its indices,
+            each as many times as its element says.
+        repeats: the number of repetitions: one for all, or a tensor with one for each slice.
+        dim: a dimension. Default: the tensor is flattened.
 
     Raises:
-        RuntimeError: for negative numbers, or another count of numbers than of parts.
+        RuntimeError: for a negative number, or a count of numbers that does not fit.
     """
     if input is None or repeats is None:
         only = repeats if input is None else input
@@ -567,7 +593,7 @@ def repeat_interleave(
         input, dim = input.flatten(), 0
     dim = normal_dim(dim, input.ndim)
     if not input.ndim:
-        normal_dim(1, 0)  # PyTorch's words: it looks for the dimension after this one
+        normal_dim(1, 0)  # PyTorch's error: it looks for the next dimension
     if not isinstance(repeats, Tensor):
         repeats = as_int(repeats)
         require(repeats >= 0, "Repeats must be non-negative")
@@ -584,39 +610,39 @@ def repeat_interleave(
 
 @hidden_op(input=lambda g, dims: flip_along(g, dims), node="FlipBackward0")
 def flip_along(input: Array, dims: tuple[int, ...]) -> Array:
-    """In reverse along some dimensions."""
+    """The kernel of `flip`."""
     chosen = distinct_dims(dims, input.ndim)
     return np.flip(input, chosen).copy(order_of(input)) if input.ndim else input.copy()
 
 
 @method
 def flip(input: Tensor, *order: Any, dims: Sequence[int] | None = None) -> Tensor:
-    """In reverse along the given dimensions; a copy."""
+    """A copy with the order of elements reversed along the given dimensions."""
     return flip_along(input, parse_ints("flip", "dims", order, dims))
 
 
 @method(name="__reversed__", public=False)
 def reversed_(self: Tensor) -> Tensor:
-    """``reversed(tensor)``: in reverse along the first dimension."""
+    """``reversed(tensor)``: `flip` along the first dimension."""
     return flip_along(self, (0,)) if self.ndim else self
 
 
 @method
 def fliplr(input: Tensor) -> Tensor:
-    """In reverse along the second dimension."""
+    """`flip` along the second dimension."""
     check_ndim("fliplr", input, 2)
     return flip_along(input, (1,))
 
 
 @method
 def flipud(input: Tensor) -> Tensor:
-    """In reverse along the first dimension."""
+    """`flip` along the first dimension."""
     check_ndim("flipud", input, 1)
     return flip_along(input, (0,))
 
 
 def roll_batched(call: Call) -> Any:
-    """`roll` of each sample."""
+    """The rule of `roll`."""
     whole, dims, shifts = call.whole("input"), as_ints(call.args["dims"]), call.args["shifts"]
     if not dims:
         return reshape(roll(flat_samples(whole), shifts, 1), whole.shape)
@@ -628,9 +654,11 @@ def roll_batched(call: Call) -> Any:
     in_order=True, batch=roll_batched,
 )  # fmt: skip
 def roll(input: Array, shifts: Any, dims: Any = ()) -> Array:
-    """Shifted along ``dims``, or as one row of elements without them.
+    """A copy with the elements shifted along ``dims``; elements past the end reappear at the start.
 
-    What leaves at one end comes in at the other.
+    Args:
+        shifts: the number of places, for each of ``dims``.
+        dims: the dimensions. Default: the tensor is shifted as if flattened.
 
     Raises:
         RuntimeError: unless there is a shift for each dimension.
@@ -639,7 +667,7 @@ def roll(input: Array, shifts: Any, dims: Any = ()) -> Array:
     fits = steps and len(steps) == (len(along) or 1)
     require(fits, "roll(): {} shifts for {} dimensions", len(steps), len(along))
     require(input.ndim or not along, "roll(): the tensor has no dimensions", error=IndexError)
-    if len(along) == 1 and 0 in input.shape:  # nothing can be shifted along any dimension
+    if len(along) == 1 and 0 in input.shape:  # an empty tensor accepts any dimension
         along = ()
     dims = tuple([normal_dim(d, input.ndim) for d in along])
     return np.roll(input, steps, dims) if dims else np.roll(input, steps[0])
@@ -647,10 +675,10 @@ def roll(input: Array, shifts: Any, dims: Any = ()) -> Array:
 
 @op(input=lambda g, k, dims: rot90(g, -as_int(k), dims))
 def rot90(input: Array, k: int = 1, dims: Sequence[int] = (0, 1)) -> Array:
-    """Turned ``k`` quarters in the plane of two dimensions, from the first to the second.
+    """A copy rotated by ``k`` times 90 degrees, from the first of ``dims`` to the second.
 
     Raises:
-        RuntimeError: unless two different dimensions are given.
+        RuntimeError: unless ``dims`` are two different dimensions.
     """
     plane, quarters = as_ints(dims), as_int(k) % 4
     require(len(plane) == 2, "expected total rotation dims == 2, but got dims = {}", len(plane))
@@ -661,5 +689,5 @@ def rot90(input: Array, k: int = 1, dims: Sequence[int] = (0, 1)) -> Array:
         return input.copy("C")
     if quarters == 2:
         return np.flip(input, plane).copy("K")
-    # A flip, and a transposition, which is a view of it.
+    # A flip, and a transposed view of it.
     return np.flip(input, second if quarters == 1 else first).copy("K").swapaxes(first, second)
