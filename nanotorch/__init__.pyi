@@ -517,7 +517,7 @@ def conv_transpose1d(
     groups: _int = ...,
     dilation: Any = ...,
 ) -> Tensor:
-    """The adjoint of a convolution by its input, plus a bias."""
+    """The adjoint of a convolution with respect to its input, plus a bias."""
 
 def conv_transpose2d(
     input: Tensor,
@@ -529,7 +529,7 @@ def conv_transpose2d(
     groups: _int = ...,
     dilation: Any = ...,
 ) -> Tensor:
-    """The adjoint of a convolution by its input, plus a bias."""
+    """The adjoint of a convolution with respect to its input, plus a bias."""
 
 def conv_transpose3d(
     input: Tensor,
@@ -541,7 +541,7 @@ def conv_transpose3d(
     groups: _int = ...,
     dilation: Any = ...,
 ) -> Tensor:
-    """The adjoint of a convolution by its input, plus a bias."""
+    """The adjoint of a convolution with respect to its input, plus a bias."""
 
 def copysign(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """The absolute value of ``input`` with the sign of ``other``, a tensor or a number."""
@@ -1891,7 +1891,7 @@ def tan_(input: Tensor) -> Tensor:
     """In-place `tan`: writes its result into the tensor."""
 
 def tanh(input: Tensor, *, out: Any = ...) -> Tensor:
-    """Hyperbolic tangent."""
+    """The hyperbolic tangent."""
 
 def tanh_(input: Tensor) -> Tensor:
     """In-place `tanh`: writes its result into the tensor."""

@@ -1073,7 +1073,7 @@ class Methods:
     def tan_(self) -> Tensor:
         """In-place `tan`: writes its result into the tensor."""
     def tanh(self) -> Tensor:
-        """Hyperbolic tangent."""
+        """The hyperbolic tangent."""
     def tanh_(self) -> Tensor:
         """In-place `tanh`: writes its result into the tensor."""
     def tensor_split(self, indices_or_sections: Any, dim: _int = ...) -> tuple[Tensor, ...]:

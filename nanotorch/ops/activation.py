@@ -43,7 +43,7 @@ from nanotorch.ops.shape import slice_along
 
 @op(input=lambda g, out: tanh_backward(g, out), cast="float", inplace=True)
 def tanh(input: Array) -> Array:
-    """Hyperbolic tangent."""
+    """The hyperbolic tangent."""
     return np.tanh(input)
 
 

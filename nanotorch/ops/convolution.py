@@ -71,7 +71,7 @@ class Windows:
 
     @cached_property
     def in_one_row(self) -> "Windows":
-        """The same windows with a dimension of size 1 in front of the others."""
+        """The same windows with a new first dimension of size 1."""
         lead = ((1,), (1,), (1,), (0,), (1,), (1,))
         own = self.size, self.kernel, self.stride, self.padding, self.dilation, self.out
         return windows(*[a + b for a, b in zip(lead, own, strict=True)])
@@ -261,7 +261,7 @@ def pointwise(weight: Array, input: Array) -> Array:
 
 
 def convolved_back(g: Array, weight: Array, bias: Array | None, at: Windows, groups: int) -> Array:
-    """The adjoint of `convolved` by its input: the transposed convolution ``(N, C, *size)``."""
+    """The adjoint of `convolved` for the input: the transposed convolution ``(N, C, *size)``."""
     samples, outputs, channels = len(g), len(weight) // groups, weight.shape[1]
     shape = (samples, channels * groups, *at.size)
     # Zeros around `g` times an infinite or nan weight would be nan.
@@ -297,7 +297,7 @@ def convolved_back(g: Array, weight: Array, bias: Array | None, at: Windows, gro
 
 
 def correlated(g: Array, input: Array, at: Windows, groups: int) -> Array:
-    """The adjoint of `convolved` by its weight, of shape ``(O, C / groups, *kernel)``."""
+    """The adjoint of `convolved` for the weight, of shape ``(O, C / groups, *kernel)``."""
     samples, outputs, channels = len(g), g.shape[1] // groups, input.shape[1] // groups
     shape = (g.shape[1], channels, *at.kernel)
     few = at.single or (outputs > 1 and channels * math.prod(at.kernel) <= FEW)
@@ -626,7 +626,7 @@ def transposed_convolution(dims: int) -> Any:
         input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1,
         padding: Any = 0, output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
     ) -> Tensor:  # fmt: skip
-        """The adjoint of a convolution by its input, plus a bias.
+        """The adjoint of a convolution with respect to its input, plus a bias.
 
         It maps the shape of the convolution's result to the shape of its input.
 

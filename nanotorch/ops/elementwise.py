@@ -21,7 +21,7 @@ NO_ALLCLOSE = "vmap over torch.allclose isn't supported yet; compare the tensors
 
 @hidden_op(input=lambda g, mask: zero_where(g, mask))
 def zero_where(input: Array, mask: Array) -> Array:
-    """``input`` with zeros where ``mask`` is true; formulas use it to replace inf and nan."""
+    """``input`` with zeros where ``mask`` is true; formulas replace inf and nan with it."""
     return select(mask, input.dtype.type(0), input)
 
 
