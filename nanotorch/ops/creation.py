@@ -787,10 +787,10 @@ def is_dtype(value: Any) -> bool:
 
 @method(public=False)
 def cuda(self: Tensor, device: Any = "cuda", non_blocking: bool = False) -> Tensor:
-    """Raise PyTorch's error for a machine without CUDA: tensors live on the CPU.
+    """Raise PyTorch's error for a machine without CUDA; with "cpu", return the tensor itself.
 
     Raises:
-        AssertionError: for a CUDA device, the default.
+        AssertionError: for a CUDA device, which is the default.
     """
     return to(self, device)
 

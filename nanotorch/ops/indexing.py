@@ -77,7 +77,7 @@ def index_select(input: Array, dim: int, index: Array) -> Array:
 
     Raises:
         IndexError: for an index out of range, or one of several dimensions.
-        RuntimeError: for an index of another dtype.
+        RuntimeError: for an index of another dtype, or one out of range along dimension 1.
     """
     dim = normal_dim(dim, input.ndim)
     if index.ndim > 1:
