@@ -81,12 +81,13 @@ windows = lru_cache(1024)(Windows)  # by their sizes, which recur in every step 
 
 
 def valid_range(size: int, stride: int, first: int, out: int) -> tuple[slice, slice]:
-    """The numbers of those places, of ``out`` along a dimension, that lie in the input; the places.
+    """Two slices along a dimension: the places that lie in the input, and their elements of it.
 
     Args:
         size: the size of the input.
         stride: the distance between places.
-        first: the first place.
+        first: the first place; it may be negative.
+        out: the number of places.
     """
     low = min(max(0, -(first // stride)), out)
     high = max(low, min(out, (size - 1 - first) // stride + 1))

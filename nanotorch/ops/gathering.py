@@ -108,8 +108,7 @@ def zeros_with_added(shape: tuple[int, ...], key: Key, values: np.ndarray) -> np
     rows = np.zeros((), np.intp)
     for index, size in zip(indices, sizes, strict=True):
         rows = rows * size + np.where(index < 0, index + size, index)
-    # NumPy's rule: the indexed dimensions keep their place if they are neighbours, else they come
-    # first.
+    # NumPy's rule: the indexed dimensions keep their place if they are neighbours, else come first.
     place = dims[0] if dims[-1] - dims[0] == len(dims) - 1 else 0
     moved = np.moveaxis(values, range(place, place + rows.ndim), range(rows.ndim))
     width = tuple([shape[d] for d in rest])

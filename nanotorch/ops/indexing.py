@@ -456,8 +456,7 @@ def put_at(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
             input += zeros_with_added(input.shape, key, np.broadcast_to(values, shape))
         else:
             if values.ndim > 1 and (values.shape[0] == 1 or not values.size):
-                # NumPy drops leading dimensions of size 1, PyTorch only those of one value for a
-                # mask.
+                # NumPy drops leading dimensions of size 1; PyTorch does for one value and a mask.
                 place = indexed_shape(input.shape, key)
                 values = values.reshape(()) if masked else np.broadcast_to(values, place)
             input[key] = values
