@@ -1,4 +1,4 @@
-"""Matrices: inverses, systems of equations, factors, determinants, norms, functions of them."""
+"""Linear algebra: inverses, linear systems, factors, determinants, norms, matrix functions."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ from nanotorch.ops.shape import diag_embed, movedim, reshape, transpose, tril, t
 
 
 class _LinAlgError(RuntimeError):
-    """Raised where a matrix has no inverse, or no factors of the wanted kind."""
+    """The error for a matrix that has no inverse, or no factors of the kind asked for."""
 
 
 LinAlgError = _LinAlgError
@@ -36,12 +36,12 @@ def tr(A: Any) -> Any:
 
 
 def fortran_order(A: Array) -> Array:
-    """The matrices laid out by columns, as LAPACK writes them."""
+    """The matrices with their columns contiguous in memory, as LAPACK writes them."""
     return np.ascontiguousarray(A.swapaxes(-1, -2)).swapaxes(-1, -2)
 
 
 def check_matrices(name: str, A: Array, square: bool = True) -> None:
-    """Refuse what is no matrix of floats."""
+    """Refuse an array that is not a batch of (square) matrices of floats."""
     check_ndim(name, A, 2)
     if square and A.shape[-2] != A.shape[-1]:
         raise RuntimeError(
@@ -54,9 +54,9 @@ def check_matrices(name: str, A: Array, square: bool = True) -> None:
 def per_matrix_or_nan(
     A: Array, function: Callable[[Array], Array], step: Callable[[Array], int]
 ) -> tuple[Array, Array]:
-    """What ``function`` makes of matrices, and for each 0.
+    """``function`` of each matrix, and an int32 code for each: 0 for success.
 
-    Those for which it fails are nan, and have the number of the ``step`` at which it does.
+    If ``function`` fails for a matrix, its result is nan and its code is ``step(matrix)``.
     """
     info = np.zeros(A.shape[:-2], np.int32)
     try:
@@ -72,11 +72,11 @@ def per_matrix_or_nan(
 
 
 def refuse_failed(info: Array, text: str, error: type[Exception] = LinAlgError) -> None:
-    """Refuse matrices if one of them failed.
+    """Raise ``error`` if a matrix failed.
 
     Args:
-        info: for each 0, or the step at which it failed.
-        text: the error, with `{which}` of them it is and at which `{step}`.
+        info: the code of each matrix: 0, or the step at which it failed.
+        text: the message, with places for `{which}` matrix failed first and at which `{step}`.
     """
     if info.any():
         first = np.flatnonzero(info)[0]
@@ -92,9 +92,9 @@ def refuse_failed(info: Array, text: str, error: type[Exception] = LinAlgError) 
     node="LinalgInvExBackward0", batch=leading,
 )  # fmt: skip
 def inverse_or_nan(input: Array, checked: bool = False) -> Array:
-    """The inverses; nan of singular matrices, which are refused if ``checked``."""
+    """The inverses. A singular matrix is an error if ``checked``, else its inverse is nan."""
     check_matrices("linalg.inv", input)
-    # Of a singular matrix the step is that at which the elimination meets a zero.
+    # The step of a singular matrix: the one at which the elimination meets a zero pivot.
     out, info = per_matrix_or_nan(
         input, np.linalg.inv, lambda A: int(eliminate(A.astype(np.float64))[2]) or len(A)
     )
@@ -118,7 +118,7 @@ def inv(A: Any) -> Any:
 
 @method
 def inverse(input: Any) -> Any:
-    """`torch.linalg.inv` by another name."""
+    """Another name of `torch.linalg.inv`."""
     return inv(input)
 
 
@@ -131,7 +131,7 @@ def is_vector(A: tuple[int, ...], B: tuple[int, ...]) -> bool:
 
 
 def check_system(name: str, A: Array, B: Array, left: bool) -> None:
-    """Refuse right-hand sides that do not fit the matrices."""
+    """Refuse right-hand sides whose size does not fit the matrices."""
     if A.shape[-2] != B.shape[-2 if left else -1]:
         text = "{}: Incompatible shapes of A and B for the equation {} = B ({}x{} and {}x{})"
         which = "AX" if left else "XA"
@@ -139,21 +139,21 @@ def check_system(name: str, A: Array, B: Array, left: bool) -> None:
 
 
 def system_matrix_formula(gB: Any, X: Any, vector: bool, left: bool) -> Any:
-    """The gradient of the matrices of a system, from that of the right-hand sides."""
+    """The gradient of a system's matrices, from the gradient of its right-hand sides."""
     if vector:
         gB, X = unsqueeze(gB, -1), unsqueeze(X, -1)
     return -(gB @ tr(X)) if left else -(tr(X) @ gB)
 
 
 def solve_arrays(A: Array, B: Array, left: bool) -> Array:
-    """The X with ``A X = B``, or else ``X A = B``."""
+    """The X with ``A X = B`` if ``left``, else with ``X A = B``."""
     if left:
         return np.linalg.solve(A, B)
     return np.linalg.solve(A.swapaxes(-1, -2), B.swapaxes(-1, -2)).swapaxes(-1, -2)
 
 
 def solve_batched(call: Call) -> Any:
-    """`solve` of each sample; vectors as matrices of one column."""
+    """`solve` of each sample; a vector becomes a matrix of one column."""
     A, B = call.args["A"], call.args["B"]
     if not is_vector(A.shape, B.shape):
         return elementwise(call)
@@ -174,7 +174,7 @@ def solve(A: Array, B: Array, *, left: bool = True) -> Array:
     Args:
         A: ``(..., n, n)``.
         B: ``(..., n, k)``, or vectors ``(..., n)``.
-        left: whether A stands on the left.
+        left: solve ``A X = B``; False: ``X A = B``. Default: True.
 
     Raises:
         LinAlgError: for a singular matrix.
@@ -199,7 +199,7 @@ def solve(A: Array, B: Array, *, left: bool = True) -> Array:
 def solve_triangular_formula(
     g: Any, input: Any, out: Any, upper: bool, left: bool, unitriangular: bool
 ) -> tuple[Any, Any]:
-    """The gradients of triangular systems, of whose matrices one triangle counts."""
+    """The gradients of triangular systems; only one triangle of the matrices counts."""
     gB = solve_triangular(tr(input), g, upper=not upper, left=left, unitriangular=unitriangular)
     gA, beyond = system_matrix_formula(gB, out, False, left), int(unitriangular)
     return triu(gA, beyond) if upper else tril(gA, -beyond), gB
@@ -212,11 +212,11 @@ def solve_triangular_formula(
 def solve_triangular(
     input: Array, B: Array, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Array:
-    """`solve` for triangular matrices, of which the other triangle is not looked at.
+    """`solve` for triangular matrices; it ignores their other triangle.
 
     Args:
         upper: whether the matrices are upper triangular.
-        unitriangular: take the diagonal for ones.
+        unitriangular: ignore the diagonal, and use ones instead. Default: False.
     """
     check_matrices("linalg.solve_triangular", input)
     check_matrices("linalg.solve_triangular", B, square=False)
@@ -229,7 +229,7 @@ def solve_triangular(
 
 # Factors of matrices: Cholesky, QR, singular values, eigenvalues of symmetric matrices.
 #
-# LAPACK does the work. Singular vectors and eigenvectors are determined up to their signs only.
+# LAPACK does the work. The signs of singular vectors and eigenvectors are arbitrary.
 #
 # Reference:
 #     Giles, Collected Matrix Derivative Results for Forward and Reverse Mode Algorithmic
@@ -240,7 +240,7 @@ def solve_triangular(
 
 
 def cholesky_formula(g: Any, L: Any) -> Any:
-    """The gradient of a matrix from that of its lower factor, in equal shares to both triangles."""
+    """The gradient of a matrix from the gradient of its lower factor; it is symmetric."""
     middle = tr(L) @ g
     inverse = inverse_or_nan(L)
     half = tr(inverse) @ (0.5 * (tril(middle) + tril(middle, -1))) @ inverse
@@ -248,7 +248,7 @@ def cholesky_formula(g: Any, L: Any) -> Any:
 
 
 def lower_factor(A: Array) -> Array:
-    """NumPy's `cholesky`, to which nan, and infinities beside the diagonal, are like any number."""
+    """NumPy's `cholesky`; raises LinAlgError for nan too, and for inf outside the diagonal."""
     out = np.linalg.cholesky(A)
     if np.isnan(out).any() or not np.isfinite(np.tril(A, -1)).all():
         raise np.linalg.LinAlgError
@@ -256,7 +256,7 @@ def lower_factor(A: Array) -> Array:
 
 
 def leading_minor(A: Array) -> int:
-    """The order, from 1, of the first leading minor that is not positive."""
+    """The order (from 1) of the first leading minor that is not positive."""
     for k in range(1, len(A)):
         try:
             lower_factor(A[:k, :k])
@@ -272,9 +272,12 @@ def leading_minor(A: Array) -> int:
 def cholesky_ex(
     input: Array, *, upper: bool = False, check_errors: bool = False
 ) -> tuple[Array, Array]:
-    """`cholesky`, and for each the order of the minor at which it failed: ``(L, info)``.
+    """`cholesky` with a code for each matrix: the named tuple ``(L, info)``.
 
-    That is 0 for success. Without ``check_errors`` the others are nan.
+    ``info`` is 0, or the order of the leading minor that is not positive; then L is nan.
+
+    Args:
+        check_errors: raise LinAlgError if a matrix is not positive definite. Default: False.
     """
     check_matrices("linalg.cholesky", input)
     A = input.swapaxes(-1, -2) if upper else input
@@ -289,10 +292,11 @@ def cholesky_ex(
 
 
 def linalg_cholesky(input: Any, *, upper: bool = False) -> Any:
-    """The lower triangular L with ``A = L Lᵀ`` of symmetric positive definite matrices.
+    """The lower triangular L with ``A = L Lᵀ``, for symmetric positive definite matrices A.
 
     Args:
-        upper: return the upper triangular ``Lᵀ``, and look at the upper triangle of A only.
+        upper: return the upper triangular ``Lᵀ``, and read only the upper triangle of A.
+            Default: False.
 
     Raises:
         LinAlgError: if a matrix is not positive definite.
@@ -302,10 +306,10 @@ def linalg_cholesky(input: Any, *, upper: bool = False) -> Any:
 
 @method
 def cholesky(input: Any, upper: bool = False) -> Any:
-    """The former form of `torch.linalg.cholesky`, which PyTorch has removed.
+    """Raise an error: PyTorch removed this older form of `torch.linalg.cholesky`.
 
     Raises:
-        RuntimeError: always, as there.
+        RuntimeError: always.
     """
     raise RuntimeError("torch.cholesky is removed: use torch.linalg.cholesky(A), or .mH of it")
 
@@ -314,7 +318,7 @@ def cholesky(input: Any, upper: bool = False) -> Any:
 
 
 def square_qr_formula(gQ: Any, gR: Any, Q: Any, R: Any) -> Any:
-    """The gradient of a matrix of no more columns than rows; either gradient may be missing."""
+    """The gradient of a matrix with at least as many rows as columns; gQ or gR may be None."""
     middle = 0.0
     if gR is not None:
         middle = middle + gR @ tr(R)
@@ -334,7 +338,7 @@ def qr_formula(g: Any, Q: Any, R: Any, form: str) -> Any:
     require(form != "complete" or rows <= columns, "qr(): no derivative of a wider complete Q")
     if rows >= columns:
         return square_qr_formula(gQ, gR, Q, R)
-    # The first columns [U | V] of R make Q; the others follow from it.
+    # R = [U | V]: the columns of U alone determine Q, and V follows from Q.
     along, U, V = R.ndim - 1, R[..., :rows], R[..., rows:]
     if gR is None:
         return cat_along([square_qr_formula(gQ, None, Q, U), Q @ (V * 0)], along)
@@ -345,7 +349,7 @@ def qr_formula(g: Any, Q: Any, R: Any, form: str) -> Any:
 
 
 def qr_batched(call: Call) -> Any:
-    """`qr` of each sample; the factor that is left out is empty."""
+    """`qr` of each sample; with the form "r", Q is empty."""
     Q, R = leading(call)
     return (Q.expand(call.batch.size, 0) if call.args["form"] == "r" else Q), R
 
@@ -371,12 +375,12 @@ def pairwise_differences(values: Any) -> Any:
 
 
 def off_diagonal(A: Any) -> Any:
-    """Matrices without their diagonal."""
+    """Matrices with zeros on their diagonal."""
     return triu(A, 1) + tril(A, -1)
 
 
 def svd_formula(g: Any, U: Any, S: Any, Vh: Any) -> Any:
-    """The gradient of `svd`, any part of which may be missing."""
+    """The gradient of `svd`; the gradient of any of its results may be None."""
     gU, gS, gVh = g
     k, m, n = S.shape[-1], U.shape[-2], Vh.shape[-1]
     U, Vh = U[..., :k], Vh[..., :k, :]
@@ -400,7 +404,7 @@ def svd_formula(g: Any, U: Any, S: Any, Vh: Any) -> Any:
 
 
 def svd_arrays(A: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
-    """Singular values and vectors; all nan for a matrix with an infinity."""
+    """``(U, S, Vh)``. They are nan for a matrix with inf; a matrix with nan is an error."""
     finite = np.isfinite(A).all((-2, -1))
     if finite.all():
         return np.linalg.svd(A, full_matrices)
@@ -421,11 +425,14 @@ svd_result = named_tuple("svd", "U", "S", "V")
     node="LinalgSvdBackward0", batch=leading,
 )  # fmt: skip
 def linalg_svd(A: Array, full_matrices: bool = True) -> tuple[Array, Array, Array]:
-    """Orthogonal U, V and values S, from the greatest, with ``A = U diag(S) Vᵀ``: ``(U, S, Vh)``.
+    """The singular value decomposition ``A = U diag(S) Vh``: the named tuple ``(U, S, Vh)``.
+
+    U and Vh are orthogonal; S holds the singular values in descending order.
 
     Args:
         A: ``(..., m, n)``.
-        full_matrices: whether U and Vh are square; else they have min(m, n) columns and rows.
+        full_matrices: whether U and Vh are square. If not, U has min(m, n) columns, Vh as many
+            rows. Default: True.
 
     Raises:
         LinAlgError: for a matrix with a nan.
@@ -435,17 +442,17 @@ def linalg_svd(A: Array, full_matrices: bool = True) -> tuple[Array, Array, Arra
 
 
 def svdvals(A: Any) -> Any:
-    """The singular values, from the greatest."""
+    """The singular values of matrices, in descending order."""
     return linalg_svd(A, False)[1]
 
 
 @method
 def svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
-    """`torch.linalg.svd` in its former form: the named tuple ``(U, S, V)``, the last transposed.
+    """The older form of `torch.linalg.svd`: the named tuple ``(U, S, V)``, where V is ``Vhᵀ``.
 
     Args:
-        some: whether U and V have min(m, n) columns only.
-        compute_uv: False for zeros in place of both.
+        some: whether U and V have only min(m, n) columns. Default: True.
+        compute_uv: False: U and V are zeros. Default: True.
     """
     check_ndim("linalg.svd", input, 2)
     U, S, Vh = linalg_svd(input, not some)
@@ -458,7 +465,7 @@ def svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
 
 
 def eigh_formula(g: Any, values: Any, vectors: Any) -> Any:
-    """The gradient of `eigh`, either part of which may be missing."""
+    """The gradient of `eigh`; the gradient of either result may be None."""
     gL, gV = g
     middle = diag_embed(values * 0 if gL is None else gL)
     if gV is not None:
@@ -472,14 +479,15 @@ def eigh_formula(g: Any, values: Any, vectors: Any) -> Any:
     node="LinalgEighBackward0", batch=leading,
 )  # fmt: skip
 def eigh(input: Array, UPLO: str = "L") -> tuple[Array, Array]:
-    """Eigenvalues, from the smallest, and eigenvectors of symmetric matrices, in columns.
+    """The eigenvalues and eigenvectors of symmetric matrices.
 
     Args:
         input: ``(..., n, n)``.
-        UPLO: which triangle to look at, the lower "L" or the upper "U".
+        UPLO: the triangle to read, the lower "L" or the upper "U". Default: "L".
 
     Returns:
-        the named tuple ``(eigenvalues, eigenvectors)``.
+        The named tuple ``(eigenvalues, eigenvectors)``: the eigenvalues in ascending order, the
+        eigenvectors as columns.
     """
     check_matrices("linalg.eigh", input)
     require(UPLO in ("L", "U", "l", "u"), "linalg.eigh(): unknown UPLO {!r}", UPLO)
@@ -488,7 +496,7 @@ def eigh(input: Array, UPLO: str = "L") -> tuple[Array, Array]:
 
 
 def eigvalsh(input: Any, UPLO: str = "L") -> Any:
-    """The eigenvalues of symmetric matrices, from the smallest."""
+    """The eigenvalues of symmetric matrices, in ascending order."""
     return eigh(input, UPLO)[0]
 
 
@@ -496,12 +504,12 @@ def eigvalsh(input: Any, UPLO: str = "L") -> Any:
 
 
 def det_formula(g: Any, input: Any, out: Any) -> Any:
-    """The gradient of determinants: by the inverses, or by the cofactors of singular matrices."""
+    """The gradient of determinants: from the inverses, or from cofactors if one is singular."""
     g = unsqueeze(unsqueeze(g, -1), -1)
     size = input.shape[-1]
-    if size < 2:  # it does not depend on the matrix
+    if size < 2:  # the derivative does not depend on the matrix
         return g if size else vanishing(input)
-    if bool((out == 0).any()):  # by the cofactors
+    if bool((out == 0).any()):
         U, S, Vh = linalg_svd(input, False)
         scale = others(S) * unsqueeze(orientation(U, Vh), -1)
         return g * ((U * unsqueeze(scale, -2)) @ Vh)
@@ -510,7 +518,7 @@ def det_formula(g: Any, input: Any, out: Any) -> Any:
 
 @hidden_op(batch=leading)
 def orientation(U: Array, Vh: Array) -> Array:
-    """The sign of the determinants of products of orthogonal matrices."""
+    """The sign of ``det(U) det(Vh)``, for orthogonal matrices."""
     return np.sign(np.linalg.det(U) * np.linalg.det(Vh))
 
 
@@ -519,7 +527,7 @@ def det(input: Array) -> Array:
     """The determinants of square matrices, ``(..., n, n)``."""
     check_matrices("linalg.det", input)
     out = np.asarray(np.linalg.det(input))
-    if not out.all():  # LAPACK stops at a pivot of zero, whatever else there is
+    if not out.all():  # LAPACK stops at a zero pivot, and may not have met a nan
         out[np.isnan(input).any((-2, -1))] = math.nan
     return out
 
@@ -537,7 +545,11 @@ slogdet_result = named_tuple("slogdet", "sign", "logabsdet")
     node="LinalgSlogdetBackward0", batch=leading,
 )  # fmt: skip
 def linalg_slogdet(A: Array) -> tuple[Array, Array]:
-    """The sign of the determinants and the logarithm of their size: ``(sign, logabsdet)``."""
+    """The signs of determinants and the logarithms of their absolute values.
+
+    Returns:
+        The named tuple ``(sign, logabsdet)``.
+    """
     check_matrices("linalg.slogdet", A)
     sign, size = np.linalg.slogdet(A)
     return sign, size
@@ -545,29 +557,29 @@ def linalg_slogdet(A: Array) -> tuple[Array, Array]:
 
 @method
 def slogdet(input: Any) -> Any:
-    """The sign of the determinants and the logarithm of their size: ``(sign, logabsdet)``."""
+    """`torch.linalg.slogdet`: the named tuple ``(sign, logabsdet)``."""
     return slogdet_result(linalg_slogdet(input))
 
 
 @method
 def logdet(input: Any) -> Any:
-    """The logarithm of the determinants; nan of negative ones."""
+    """The logarithms of determinants; nan for a negative determinant."""
     check_matrices("logdet", input._array)
     sign, size = linalg_slogdet(input)
     return where(sign == -1, math.nan, size)
 
 
-# Matrices as a product of triangular ones by rows exchanged: `lu` and what is solved with it.
+# The LU factors of matrices, with rows exchanged.
 #
-# NumPy has no such function: the elimination goes column by column, for all matrices of a batch at
-# once. That of one matrix goes by panels, so that most of it is matrix products.
+# NumPy has no such function. The elimination goes column by column, for all matrices of a batch at
+# once. A single matrix is eliminated by panels: then most of the work is matrix products.
 
 
-PANEL = 16  # columns that are eliminated before the rest of the matrix follows
+PANEL = 16  # columns to eliminate before the rest of the matrix is updated
 
 
 def eliminate_matrix(work: Array, pivots: Array) -> int:
-    """`eliminate` for one matrix, in place; writes ``pivots`` and returns the first zero pivot."""
+    """Run `eliminate` on one matrix in place; fills ``pivots``, returns the first zero pivot."""
     steps, info = len(pivots), 0
     for start in range(0, steps, PANEL):
         stop = min(start + PANEL, steps)
@@ -595,7 +607,8 @@ def eliminate_matrix(work: Array, pivots: Array) -> int:
 
 
 def eliminate(A: Array) -> tuple[Array, Array, Array]:
-    """Both factors in one matrix, the rows exchanged (from 1), and the first zero pivot or 0."""
+    """Both factors in one matrix; the row exchanged in each step (from 1); the number (from 1) of
+    the first zero pivot, or 0."""
     shape, (m, n) = A.shape[:-2], A.shape[-2:]
     work = np.array(A, order="C").reshape(-1, m, n)
     steps = min(m, n)
@@ -617,7 +630,7 @@ def eliminate(A: Array) -> tuple[Array, Array, Array]:
 
 
 def lu_factor_formula(g: Any, out: Any, pivots: Any) -> Any:
-    """The gradient of a matrix from that of both factors in one."""
+    """The gradient of a matrix from the gradient of the matrix that holds both factors."""
     (m, n), ndim = out.shape[-2:], out.ndim
     k = min(m, n)
     L, U = unpacked(out)
@@ -638,7 +651,7 @@ def lu_factor_formula(g: Any, out: Any, pivots: Any) -> Any:
 
 @hidden_op(batch=leading)
 def exchanges(pivots: Array, like: Array) -> Array:
-    """The matrices P with ``A = P L U`` for exchanges of rows, in the dtype of a matrix."""
+    """The permutation matrices P with ``A = P L U``, in the dtype of ``like``."""
     flat, m = pivots.reshape(-1, pivots.shape[-1]), like.shape[-2]
     order = np.tile(np.arange(m), (len(flat), 1))
     each = np.arange(len(flat))
@@ -666,7 +679,7 @@ unpack_result = named_tuple("lu_unpack", "P", "L", "U")
 
 
 def lu_unpack_formula(g: Any, input: Any) -> Any:
-    """The gradient of a matrix that holds both factors; either may be missing."""
+    """The gradient of a matrix that holds both factors; gL or gU may be None."""
     gL, gU = g
     k = min(input.shape[-2], input.shape[-1])
     blank, out = input * 0, 0.0
@@ -679,7 +692,7 @@ def lu_unpack_formula(g: Any, input: Any) -> Any:
 
 @hidden_op(input=lu_unpack_formula, results=("L", "U"), node="LuUnpackBackward0", batch=leading)
 def unpacked(input: Array) -> tuple[Array, Array]:
-    """Both factors of a matrix that holds them."""
+    """L and U of a matrix that holds both."""
     k = min(input.shape[-2:])
     L = np.tril(input[..., :k], -1) + np.eye(input.shape[-2], k, dtype=input.dtype)
     return L, np.triu(input[..., :k, :])
@@ -689,11 +702,14 @@ def unpacked(input: Array) -> tuple[Array, Array]:
 def lu_unpack(
     LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Any:
-    """What `torch.linalg.lu` returns, from what `torch.linalg.lu_factor` does.
+    """The factors in ``A = P L U``, from the results of `torch.linalg.lu_factor`.
 
     Args:
-        unpack_data: False for empty L and U.
-        unpack_pivots: False for an empty P.
+        unpack_data: False: L and U are empty. Default: True.
+        unpack_pivots: False: P is empty. Default: True.
+
+    Returns:
+        The named tuple ``(P, L, U)``.
     """
     empty = LU_data.new_empty(0)
     P = exchanges(LU_pivots, LU_data) if unpack_pivots else empty
@@ -711,12 +727,15 @@ def matrix_norm(
     """A norm of each matrix of a batch.
 
     Args:
-        ord: "fro" for the root of the sum of squares; 1 and -1 for the largest and smallest sum of
-            a column's absolute values, infinity and its negative for a row's; 2 and -2 for the
-            greatest and the smallest singular value, "nuc" for the sum of all.
+        ord: "fro": the root of the sum of squares. 1 and -1: the greatest and the smallest sum of
+            absolute values of a column; inf and -inf: of a row. 2 and -2: the greatest and the
+            smallest singular value. "nuc": the sum of the singular values. Default: "fro".
+        dim: the two dimensions of the matrices. Default: the last two.
+        keepdim: keep these dimensions, with size 1. Default: False.
+        dtype: convert ``input`` to it first.
 
     Raises:
-        RuntimeError: for any other ``ord``, or without matrices.
+        RuntimeError: for any other ``ord``, or an input of less than two dimensions.
     """
     check_ndim("linalg.matrix_norm", input, 2)
     input = input if dtype is None else convert(input, dtypes.as_dtype(dtype))
@@ -740,7 +759,10 @@ def norm(
     input: Tensor, ord: Any = None, dim: Dims = None, keepdim: bool = False, *,
     dtype: DType | None = None,
 ) -> Tensor:  # fmt: skip
-    """`matrix_norm` of a matrix (or over two dimensions), else `vector_norm`."""
+    """`matrix_norm` of a matrix, or over two dimensions ``dim``; otherwise `vector_norm`.
+
+    Without ``ord``: the vector norm of order 2.
+    """
     if ord is None:
         return vector_norm(input, 2, dim, keepdim, dtype=dtype)
     if dim is None:
@@ -756,7 +778,7 @@ def norm_method(
     self: Tensor, p: Any = "fro", dim: Dims = None, keepdim: bool = False,
     dtype: DType | None = None,
 ) -> Tensor:  # fmt: skip
-    """`torch.norm`."""
+    """`torch.norm` of this tensor."""
     return torch_norm(self, p, dim, keepdim, dtype=dtype)
 
 
@@ -764,15 +786,16 @@ def torch_norm(
     input: Tensor, p: Any = "fro", dim: Dims = None, keepdim: bool = False,
     out: Tensor | None = None, dtype: DType | None = None,
 ) -> Tensor:  # fmt: skip
-    """The vector norm with exponent ``p`` over all elements, or along ``dim``; "fro" stands for 2.
+    """The vector norm of order ``p`` over all elements, or along ``dim``.
 
     Args:
-        p: or "nuc", for the sum of the singular values of matrices.
+        p: a number; "fro", which means 2; or "nuc", the sum of the singular values of matrices.
+            Default: "fro".
 
     Raises:
-        RuntimeError: for another word.
+        RuntimeError: for any other string.
     """
-    if out is not None:  # by its place, not by its name
+    if out is not None:  # a positional `out`
         return PUBLIC["norm"](input, p, dim, keepdim, out=out, dtype=dtype)
     if p == "nuc":
         return matrix_norm(input, p, (0, 1) if dim is None else dim, keepdim, dtype=dtype)  # type: ignore[arg-type]
@@ -783,11 +806,11 @@ def torch_norm(
 PUBLIC["norm"] = rename(torch_norm, "norm")
 
 
-# Pseudoinverses, least squares, ranks and condition numbers.
+# Pseudoinverses and least squares.
 
 
 def counts_as_nonzero(S: Array, A: Array, atol: Any, rtol: Any) -> Array:
-    """Which singular values of matrices count as not zero; the defaults are those of `pinv`."""
+    """Whether each singular value of A counts as nonzero; tolerances as for `pinv`."""
     low, share = (t._array[..., None] if isinstance(t, Tensor) else t for t in (atol, rtol))
     if share is None:
         given = low is not None and bool(np.any(low > 0))
@@ -800,7 +823,7 @@ def counts_as_nonzero(S: Array, A: Array, atol: Any, rtol: Any) -> Array:
 
 
 def pinv_formula(g: Any, input: Any, out: Any) -> Any:
-    """The gradient of matrices from that of their pseudoinverses, whose rank must not change."""
+    """The gradient of matrices from that of their pseudoinverses, if the rank is constant."""
     A, P = input, out
     gt, Pt = tr(g), tr(P)
     if A.shape[-2] <= A.shape[-1]:
@@ -832,20 +855,21 @@ def pseudoinverse(input: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
 def pinv(
     input: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ) -> Any:
-    """The pseudoinverses of matrices, ``(..., n, m)`` of ``(..., m, n)``.
+    """The pseudoinverses ``(..., n, m)`` of matrices ``(..., m, n)``.
 
     Args:
-        atol, rtol: singular values below the greater of ``atol`` and ``rtol`` times the greatest
-            count as zero. Default: the resolution of the dtype times the longer side.
+        atol, rtol: singular values up to ``max(atol, rtol * the greatest)`` count as zero.
+            Default: ``atol`` 0, and ``rtol`` the dtype's epsilon times max(m, n), or 0 if ``atol``
+            is positive.
         rcond: another name of ``rtol``.
-        hermitian: the matrices are symmetric; only the lower triangle is looked at.
+        hermitian: the matrices are symmetric; read only their lower triangle. Default: False.
     """
     return pseudoinverse(input, atol, rcond if rtol is None else rtol, hermitian)
 
 
 @method
 def pinverse(input: Any, rcond: float = 1e-15) -> Any:
-    """`torch.linalg.pinv` with a tolerance of its own."""
+    """`torch.linalg.pinv` with ``rcond`` 1e-15 by default."""
     return pinv(input, rcond)
 
 
@@ -853,7 +877,7 @@ def pinverse(input: Any, rcond: float = 1e-15) -> Any:
 
 
 def lstsq_formula(g: Any, input: Any, other: Any, solution: Any) -> tuple[Any, Any]:
-    """The gradients of both sides of ``A X = B``; of the solution and the residuals."""
+    """The gradients of A and B in ``A X = B``, from those of the solution and the residuals."""
     (gX, gr), A, B, X = g, input, other, solution
     P = pinv(A) if isinstance(A, Tensor) else pseudoinverse(A, None, None, False)
     gA = gB = through = 0.0
@@ -869,7 +893,7 @@ def lstsq_formula(g: Any, input: Any, other: Any, solution: Any) -> tuple[Any, A
     node="LinalgLstsqBackward0",
 )  # fmt: skip
 def least_squares(input: Array, other: Array, atol: Any, rtol: Any) -> tuple[Array, Array]:
-    """The kernel of `lstsq`, with the residuals of all systems."""
+    """The kernel of `lstsq`: X, and the residuals of all systems."""
     X = pseudoinverse(input, atol, rtol, False) @ other
     return X, np.square(input @ X - other).sum(-2)
 
@@ -877,10 +901,11 @@ def least_squares(input: Array, other: Array, atol: Any, rtol: Any) -> tuple[Arr
 lstsq_result = named_tuple("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
 
 
-# Functions of matrices: the exponential, systems by Cholesky's factor, reflections.
+# The matrix exponential, and systems solved with Cholesky factors.
 
 
-# Of the approximation of degree 13, and up to which norm it holds in double precision.
+# The coefficients of the Padé approximation of degree 13, and the greatest norm for which it is
+# exact in double precision.
 PADE = (64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0,
         129060195264000.0, 10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0,
         40840800.0, 960960.0, 16380.0, 182.0, 1.0)  # fmt: skip
@@ -888,7 +913,7 @@ REACH = 5.371920351148152
 
 
 def matrix_exp_formula(g: Any, input: Any) -> Any:
-    """The gradient: a block of the exponential of a matrix twice as large."""
+    """The gradient of `matrix_exp`: a block of the exponential of a matrix twice as large."""
     n, A = input.shape[-1], tr(input)
     last, row = A.ndim - 1, A.ndim - 2
     top, bottom = cat_along([A, g], last), cat_along([A * 0, A], last)
@@ -921,12 +946,12 @@ def linalg_matrix_exp(input: Array) -> Array:
 
 @method
 def matrix_exp(input: Any) -> Any:
-    """`torch.linalg.matrix_exp`."""
+    """Another name of `torch.linalg.matrix_exp`."""
     return linalg_matrix_exp(input)
 
 
 def cholesky_solve_formula(g: Any, input2: Any, out: Any, upper: bool) -> tuple[Any, Any]:
-    """The gradients; a factor's from the symmetric one of its product with its transpose."""
+    """The gradients of `cholesky_solve`; the factor's follows from that of A, made symmetric."""
     first = cholesky_solve(g, input2, upper)
     common = first @ tr(out)
     common = common + tr(common)
@@ -935,12 +960,12 @@ def cholesky_solve_formula(g: Any, input2: Any, out: Any, upper: bool) -> tuple[
 
 @op(input=cholesky_solve_formula, input2=cholesky_solve_formula, joint=True, batch=elementwise)
 def cholesky_solve(input: Array, input2: Array, upper: bool = False) -> Array:
-    """The solutions X of ``A X = input`` for A with the Cholesky factor ``input2``.
+    """The solutions X of ``A X = input``, where ``input2`` is the Cholesky factor of A.
 
     Args:
         input: ``(..., n, k)``.
-        input2: ``(..., n, n)``, of which one triangle is looked at.
-        upper: whether that is the upper one.
+        input2: ``(..., n, n)``; only one triangle is read.
+        upper: whether this is the upper triangle. Default: False.
     """
     check_ndim("cholesky_solve", input, 2)
     check_same_dtype(input, input2)

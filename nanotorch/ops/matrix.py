@@ -1,4 +1,4 @@
-"""Products of matrices and vectors, and sums with them; linear maps; rows of tables by index."""
+"""Products of matrices and vectors, sums with such products, linear layers, embeddings."""
 
 import math
 from typing import Any
@@ -38,7 +38,7 @@ from nanotorch.ops.joining import common_shape, expand_error, expand_to
 from nanotorch.ops.reduction import sum_along
 from nanotorch.ops.shape import reshape, squeeze_one, t, transpose, unsafe_view, unsqueeze, view_in
 
-# Products of matrices and vectors: `mm`, `mv`, `dot`, `bmm`, and `matmul`, which chooses.
+# Products of matrices and vectors: `mm`, `mv`, `dot`, `bmm`; `matmul` chooses among them.
 
 
 def product(a: Array, b: Array, name: str = "addmm_impl_cpu_") -> Array:
@@ -61,7 +61,7 @@ def product(a: Array, b: Array, name: str = "addmm_impl_cpu_") -> Array:
 
 
 def check_mm(name: str, a: Array, b: Array) -> None:
-    """Refuse what has no product, in PyTorch's words."""
+    """Raise PyTorch's error unless both arrays are matrices whose sizes fit."""
     for called, m in (("self", a), ("mat2", b)):
         if m.ndim != 2:
             raise RuntimeError(f"{name}: {called} must be a matrix, got {m.ndim}-D tensor")
@@ -73,7 +73,7 @@ def check_mm(name: str, a: Array, b: Array) -> None:
 
 
 def ordered_product(a: Any, b: Any, strides: tuple[int, ...]) -> Any:
-    """``a @ b`` in memory order of the matrix whose ``strides`` are given."""
+    """``a @ b`` in the memory order of a matrix with these ``strides``."""
     return t(mm(t(b), t(a))) if strides[0] < strides[1] else mm(a, b)
 
 
@@ -84,10 +84,10 @@ def ordered_product(a: Any, b: Any, strides: tuple[int, ...]) -> Any:
     wide=True,
 )
 def mm(input: Array, mat2: Array) -> Array:
-    """The product of two matrices.
+    """The product of two matrices, ``(n, m)`` and ``(m, p)``; the result is ``(n, p)``.
 
     Raises:
-        RuntimeError: if they are none, do not fit, or have different dtypes.
+        RuntimeError: if an operand is not a matrix, the sizes do not fit, or the dtypes differ.
     """
     kind = input.dtype
     if input.ndim != 2 or mat2.ndim != 2 or input.shape[1] != len(mat2):
@@ -102,7 +102,7 @@ def mm(input: Array, mat2: Array) -> Array:
 
 
 def check_mv(mat: Array, vec: Array) -> None:
-    """Refuse what has no product, in PyTorch's words."""
+    """Raise PyTorch's error unless the arrays are a matrix and a vector that fits it."""
     if mat.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {mat.ndim}, {vec.ndim}")
     n, m = mat.shape
@@ -119,13 +119,13 @@ def check_mv(mat: Array, vec: Array) -> None:
     wide=True,
 )
 def mv(input: Array, vec: Array) -> Array:
-    """The product of a matrix and a vector."""
+    """The product of a matrix ``(n, m)`` and a vector ``(m,)``; the result is ``(n,)``."""
     check_mv(input, vec)
     return product(input, vec, "addmv_impl_cpu")
 
 
 def check_vectors(a: Array, b: Array) -> None:
-    """Refuse what is no pair of vectors of one length and dtype, in PyTorch's words."""
+    """Raise PyTorch's error unless both arrays are vectors of the same length and dtype."""
     if a.ndim != 1 or b.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
     check_same_dtype(
@@ -151,7 +151,7 @@ def dot(input: Array, tensor: Array) -> Array:
 
 
 def check_bmm(a: Array, b: Array, kernel: str = "bmm") -> None:
-    """Refuse batches that have no product, in PyTorch's words, which name its kernel."""
+    """Raise PyTorch's error unless two batches of matrices fit; the error names ``kernel``."""
     for name, m in (("batch1", a), ("batch2", b)):
         if m.ndim != 3:
             raise RuntimeError(f"{name} must be a 3D tensor")
@@ -177,7 +177,7 @@ def check_bmm(a: Array, b: Array, kernel: str = "bmm") -> None:
     wide=True,
 )
 def bmm(input: Array, mat2: Array) -> Array:
-    """The products of the matrices of two batches."""
+    """The products of two batches of matrices, ``(b, n, m)`` and ``(b, m, p)``: ``(b, n, p)``."""
     check_bmm(input, mat2)
     return product(input, mat2)
 
@@ -186,7 +186,7 @@ def bmm(input: Array, mat2: Array) -> Array:
 
 
 def is_repeated(a: Array) -> bool:
-    """Whether a batch is one matrix repeated, by a stride of 0."""
+    """Whether a batch repeats one matrix, by a stride of 0."""
     return len(a) > 1 and a.strides[0] == 0
 
 
@@ -198,8 +198,10 @@ def is_repeated(a: Array) -> bool:
     wide=True,
 )
 def products_of_samples(input: Array, mat2: Array) -> Array:
-    """`bmm`, fast if a batch is one matrix repeated, or for products of columns by rows. The
-    gradients of single samples consist of such products."""
+    """`bmm`, fast for a batch that repeats one matrix and for products of a column and a row.
+
+    The gradients of single samples consist of such products.
+    """
     (size, rows, inner), columns = input.shape, mat2.shape[2]
     if input.dtype.kind == "b":
         return product(input, mat2)
@@ -213,7 +215,7 @@ def products_of_samples(input: Array, mat2: Array) -> Array:
 
 
 def products_batched(call: Call, check: Any, *named: str) -> Any:
-    """The products of two matrices, or batches of them, of each sample."""
+    """The product of two matrices, or of two batches of matrices, of each sample."""
     first, second = call.op.inputs[-2:]
     check(*named, call.args[first]._array, call.args[second]._array)
     a, b = call.whole(first), call.whole(second)
@@ -222,7 +224,7 @@ def products_batched(call: Call, check: Any, *named: str) -> Any:
 
 
 def mv_batched(call: Call) -> Any:
-    """The products of a matrix and a vector of each sample."""
+    """The product of a matrix and a vector of each sample."""
     matrix, vector = call.args["input"], call.args["vec"]
     check_mv(matrix._array, vector._array)
     if not call.is_batched("input"):
@@ -233,7 +235,7 @@ def mv_batched(call: Call) -> Any:
 
 
 def dot_batched(call: Call) -> Any:
-    """The products of two vectors of each sample."""
+    """The product of two vectors of each sample."""
     first, second = call.op.inputs
     check_vectors(call.args[first]._array, call.args[second]._array)
     if not call.is_batched(first):
@@ -244,7 +246,7 @@ def dot_batched(call: Call) -> Any:
     return reshape(matmul(row, column), (call.batch.size,))
 
 
-# Any of them
+# `matmul`
 
 
 @hidden_op(
@@ -253,15 +255,15 @@ def dot_batched(call: Call) -> Any:
     batch=lambda call: call.whole("input").select(1, 0),
 )
 def squeeze_fresh(input: Array) -> Array:
-    """The row of a new matrix as a vector. Nobody else holds the matrix, so the row is no view."""
+    """The only row of a new matrix, as a vector; not a view, since the matrix is not shared."""
     return input[0]
 
 
 def should_fold(larger: Tensor, smaller: Tensor, mirrored: bool) -> bool:
-    """Whether to multiply a batch by a matrix or vector as one large matrix.
+    """Whether to fold the batch ``larger`` into one large matrix before the product.
 
-    Then the gradient of the smaller operand needs no copy for each matrix of the batch. If the
-    smaller one requires no grad, fold only if the larger operand need not be copied.
+    Then the gradient of ``smaller`` needs no copy for each matrix of the batch. If ``smaller``
+    requires no grad, fold only if this does not copy ``larger``.
     """
     if larger.ndim < 3 or smaller.ndim > 2:
         return False
@@ -280,7 +282,7 @@ def should_fold(larger: Tensor, smaller: Tensor, mirrored: bool) -> bool:
 
 
 def folded_product(larger: Tensor, smaller: Tensor, mirrored: bool) -> Tensor:
-    """The product of a batch and a matrix or vector, as one large matrix."""
+    """The product of a batch and a matrix or vector; the batch becomes one large matrix."""
     shape = larger._array.shape
     flat = reshape(larger, (math.prod(shape[:-1]), shape[-1]))
     if smaller.ndim == 1:
@@ -291,7 +293,7 @@ def folded_product(larger: Tensor, smaller: Tensor, mirrored: bool) -> Tensor:
 
 
 def broadcast_product(a: Tensor, b: Tensor) -> Tensor:
-    """The product of two batches, which broadcast."""
+    """The product of two batches of matrices, which broadcast."""
     left, right = a._array.shape, b._array.shape
     rows, inner = (left[-2], left[-1]) if len(left) > 1 else (1, left[0])
     inner2, columns = (right[-2], right[-1]) if len(right) > 1 else (right[0], 1)
@@ -315,10 +317,10 @@ def broadcast_product(a: Tensor, b: Tensor) -> Tensor:
 
 @method
 def matmul(input: Any, other: Any = ABSENT, **named: Any) -> Any:
-    """The product of matrices, vectors, or batches of matrices, which broadcast.
+    """The product of two vectors, matrices or batches of matrices; batches broadcast.
 
     Raises:
-        RuntimeError: for 0-d tensors, sizes that do not fit, different dtypes.
+        RuntimeError: for 0-d tensors, sizes that do not fit, or different dtypes.
     """
     if named:
         return call_by_own_names(matmul, named, input=input, other=other)
@@ -340,7 +342,7 @@ def matmul(input: Any, other: Any = ABSENT, **named: Any) -> Any:
         return dot(input, other)
     if a == 1 and b == 2:
         row = squeeze_fresh(mm(unsqueeze(input, 0), other))
-        row._cell[0] += 1  # in PyTorch the dimension is dropped in place
+        row._cell[0] += 1  # PyTorch drops the dimension in place, which counts as a write
         return row
     mirrored = b > a
     larger, smaller = (transpose(other, -2, -1), input) if mirrored else (input, other)
@@ -360,7 +362,7 @@ def matmul_operator(self: Tensor, other: Any) -> Any:
     """`matmul` as the operator `@`."""
     if not isinstance(other, Tensor):
         return NotImplemented
-    matrices = self._array.ndim == other._array.ndim == 2  # without the call between
+    matrices = self._array.ndim == other._array.ndim == 2  # saves the call of `matmul`
     return mm(self, other) if matrices else matmul(self, other)
 
 
@@ -368,7 +370,7 @@ def matmul_operator(self: Tensor, other: Any) -> Any:
 
 
 def scale_array(value: Any, factor: Number) -> Any:
-    """``value * factor`` in the dtype of ``value``; of half precision by any number."""
+    """``value * factor`` in the dtype of ``value``; ``factor`` may exceed half precision."""
     if factor == 1:
         return value
     if isinstance(value, np.ndarray) and value.dtype != np.float16:
@@ -396,7 +398,7 @@ def add_scaled(out: Array, input: Array, beta: Number) -> Array:
 
 
 def addmm_batched(call: Call, product: Any) -> Any:
-    """``beta * input + alpha * product`` of each sample; in place if that was asked for."""
+    """``beta * input + alpha * product`` of each sample; in place for an in-place call."""
     alpha, beta = call.args["alpha"], call.args["beta"]
     out, own = scale_array(product, alpha), call.args["input"]._array
     if not any(call.is_batched(name) for name in call.op.inputs[1:]):
@@ -438,10 +440,10 @@ ADDED: dict[str, Any] = {
     batch=lambda call: addmm_batched(call, products_batched(call, check_mm, "addmm")),
 )
 def addmm(input: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
-    """``beta * input + alpha * mat1 @ mat2``; ``input`` broadcasts.
+    """``beta * input + alpha * (mat1 @ mat2)``; ``input`` broadcasts.
 
     Raises:
-        RuntimeError: if the matrices do not fit, or dtypes differ.
+        RuntimeError: if the sizes do not fit, or the dtypes differ.
     """
     if input.dtype != mat2.dtype or mat1.dtype != mat2.dtype:
         check_dtypes(input, mat1, mat2)
@@ -470,28 +472,28 @@ def baddbmm(
 
 
 def check_ndims(*asked: tuple[Array, int]) -> None:
-    """Raise the error of PyTorch's `size(dim)` for arrays that lack the dimension."""
+    """Raise the IndexError of PyTorch's `size(dim)` if an array lacks its dimension."""
     for a, dim in asked:
         existing_dim(dim, a.ndim)
 
 
 def repeat_for_batch(g: Any, count: int) -> Any:
-    """``g`` for each matrix of a batch."""
+    """``g``, repeated for each of the ``count`` matrices of a batch."""
     return expand_to(unsqueeze(g, 0), (count, *g.shape))
 
 
 def unfold_layer(node: Any) -> None:
     """Turn the node of `layer` into PyTorch's nodes: `addmm`, and `t` for the weight.
 
-    If the input is no matrix, two nodes more: a `view` of the input as a matrix before `addmm`, and
-    an `unsafe_view` back to the input's dimensions after it. The sequence numbers of the new nodes
-    are fractions between the node's own number and the next lower integer.
+    An input that is not a matrix needs two more nodes: a `view` of the input as a matrix before
+    `addmm`, and an `unsafe_view` back to its dimensions after it. The sequence numbers of the new
+    nodes are fractions between the node's own number and the next lower integer.
     """
     bias, input, edge = node._edges
     shape, kind = node._outputs[0]
     matrices = len(shape) == 2
     after = new_node("addmm", node)
-    # A `NO_EDGE` or `CUT_OFF` stays as it is: the node saved nothing for this gradient.
+    # `NO_EDGE` and `CUT_OFF` stay as they are: the node saved nothing for this gradient.
     if edge[0] is not None:
         turned, size = new_node("t", node), edge[0]._outputs[edge[1]][0]
         turned._sequence, turned._outputs = node._sequence - 0.5, ((size[::-1], kind),)
@@ -523,7 +525,7 @@ def unfold_layer(node: Any) -> None:
 
 
 def saved_view(saved: tuple[Tensor, int], array: Array, step: Any, edge: Edge) -> Tensor:
-    """The view that `addmm` would have saved: of a saved tensor, at the saved version."""
+    """The view of a saved tensor, at its saved version, that `addmm` would have saved."""
     source, version = saved
     out = wrap(array)
     before, mode.enabled = mode.enabled, True
@@ -547,10 +549,10 @@ def saved_view(saved: tuple[Tensor, int], array: Array, step: Any, edge: Edge) -
     method=False, public=False, node="AddmmBackward0", unfold=unfold_layer, one_step=True,
 )  # fmt: skip
 def layer(bias: Array, input: Array, weight: Array, matrix: Any) -> Array:
-    """``input @ weight.T + bias`` of matrices that fit.
+    """``input @ weight.T + bias``, for matrices whose sizes fit.
 
     Args:
-        matrix: the weight's array, kept because ``weight.data = ...`` may replace it.
+        matrix: the weight's array; the node keeps it, since ``weight.data = ...`` may replace it.
     """
     out = input.dot(matrix.T) if input.shape[1] != 1 else np.multiply(input, matrix.T)
     return np.add(out, bias, out)
@@ -560,12 +562,12 @@ layer_kernel = OPS["layer"].kernel
 
 
 def as_rows(x: Array) -> Array:
-    """An array as a matrix, whose rows are the array's last dimension."""
+    """An array as a matrix, whose rows run along the array's last dimension."""
     return x.reshape(-1, x.shape[-1])
 
 
 def from_rows(x: Array, like: Array) -> Array:
-    """A matrix with the dimensions of ``like`` before its last one: undoes `as_rows`."""
+    """A matrix with its rows in the leading dimensions of ``like``: undoes `as_rows`."""
     return x.reshape(*like.shape[:-1], x.shape[1])
 
 
@@ -576,7 +578,7 @@ def from_rows(x: Array, like: Array) -> Array:
     method=False, public=False, node="UnsafeViewBackward0", unfold=unfold_layer, one_step=True,
 )  # fmt: skip
 def layer_of_rows(bias: Array, input: Array, weight: Array, matrix: Any, rows: Any) -> Array:
-    """`layer` for an input with more dimensions, which is contiguous.
+    """`layer` for a contiguous input of any number of dimensions.
 
     Args:
         rows: the input's array, for the weight's gradient. PyTorch saves a view of the input here,
@@ -586,7 +588,7 @@ def layer_of_rows(bias: Array, input: Array, weight: Array, matrix: Any, rows: A
 
 
 def add_product(bias: Tensor, mat1: Tensor, mat2: Tensor) -> Tensor:
-    """`addmm`, whose errors call its ``input`` by the name that `linear` has for it."""
+    """`addmm`, whose errors call the ``input`` "bias", as `linear` does."""
     try:
         return addmm(bias, mat1, mat2)
     except RuntimeError as error:
@@ -598,8 +600,10 @@ LINEAR_OUT = Out("linear", strict=True)
 
 
 def linear_batched(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """`linear` of each sample. It adds the bias out of place: the samples may share one product
-    and have different biases."""
+    """`linear` of each sample.
+
+    The bias is not added in place: samples with different biases may share one product.
+    """
     given = dict(zip(("input", "weight", "bias"), args, strict=False)) | kwargs
     bias = given.pop("bias", None)
     out = function(**given)
@@ -611,7 +615,8 @@ def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Ten
     """``input @ weight.T + bias``.
 
     Shape:
-        input ``(*, m)``, weight ``(n, m)`` or ``(m,)``, bias ``(n,)`` or a number -> ``(*, n)``
+        ``input`` ``(*, m)``, ``weight`` ``(n, m)`` or ``(m,)``, ``bias`` ``(n,)`` or a number; the
+        result ``(*, n)``.
     """
     if out is not None:
         return LINEAR_OUT.fill(linear, out, (input, weight, bias), {})
@@ -625,7 +630,7 @@ def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Ten
         and x.ndim >= 2 == matrix.ndim
         and x.shape[-1] == matrix.shape[1]
         and bias._array.shape == matrix.shape[:1]
-        and matrix.strides[0] > matrix.strides[1]  # `addmm` lays out gradients by its operands
+        and matrix.strides[0] > matrix.strides[1]  # `addmm` lays out gradients like its operands
         and not observers
         and not mode.transforms
     ):
@@ -652,14 +657,14 @@ def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Ten
     return matmul(input, t(weight)).add_(bias)
 
 
-# Rows of a table by index: embeddings, sums of such rows, and classes as vectors.
+# Rows of a table by index: embeddings, sums of rows, one-hot vectors.
 
 
 # Single rows
 
 
 def check_indices(name: str, indices: Array) -> None:
-    """Refuse what are no indices."""
+    """Refuse indices of any dtype but int32 and int64."""
     if indices.dtype.kind != "i" or indices.itemsize < 4:
         char = dtypes.dtype_of(indices).char
         kind = "CPUBoolType" if char == "Bool" else f"torch.{char}Tensor"
@@ -670,7 +675,7 @@ def check_indices(name: str, indices: Array) -> None:
 
 
 def embedding_batched(call: Call) -> Any:
-    """`embedding_rows` of each sample; if each sample has a weight, all weights form one table."""
+    """`embedding_rows` of each sample; the samples' own weights are joined to one table."""
     if not call.is_batched("weight"):
         return call.again(indices=call.whole("indices"))
     if call.args["padding_idx"] >= 0 or call.args["scale_grad_by_freq"]:
@@ -683,7 +688,7 @@ def embedding_batched(call: Call) -> Any:
 
 
 def check_range(indices: Array, rows: int) -> None:
-    """Refuse indices of rows that there are not."""
+    """Raise IndexError for indices outside of a table of ``rows`` rows."""
     if indices.size and (indices.min() < 0 or indices.max() >= rows):
         about = describe_range("weight", "rows", rows, "input", indices)
         raise IndexError("index out of range in self" + about)
@@ -707,12 +712,12 @@ def embedding_rows(
 
 
 def sum_rows_at(rows: Array, at: Array, count: int) -> Array:
-    """Zeros ``(count, D)``, to which each row is added at its place."""
+    """The sums ``(count, D)`` of ``rows``, each added to row ``at[i]`` of zeros."""
     out = np.zeros((count, rows.shape[1]), rows.dtype)
     if not 0 < 8 * count <= len(rows) <= rows.size <= CHUNK:
         add_rows(out, at.astype(np.intp, copy=False), rows)
         return out
-    # Many rows for few places: sort the rows by place. NumPy sorts 16-bit integers faster.
+    # For many rows and few places, sort the rows by place. NumPy sorts 16-bit integers faster.
     order = np.argsort(at.astype(np.uint16) if count <= 1 << 16 else at, kind="stable")
     places = at[order]
     starts = np.flatnonzero(np.concatenate(([True], places[1:] != places[:-1])))
@@ -729,11 +734,11 @@ def sum_rows_at(rows: Array, at: Array, count: int) -> Array:
 def embedding_dense_backward(
     g: Array, indices: Array, count: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Array:
-    """The gradient of a table of ``count`` rows: each row's share of ``g``, added up.
+    """The gradient of a table of ``count`` rows: for each row, the sum of its rows of ``g``.
 
     Args:
-        padding_idx: a row without gradient; -1 for none.
-        scale_grad_by_freq: divide by how often a row was taken.
+        padding_idx: a row whose gradient is zero; -1 for no such row.
+        scale_grad_by_freq: divide the gradient of a row by how often the row was looked up.
     """
     rows, at = g.reshape(-1, g.shape[-1]), indices.reshape(-1)
     if padding_idx >= 0:
@@ -751,7 +756,7 @@ def embedding_dense_backward(
     )
 )
 def embedding_taken(g: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool) -> Array:
-    """The rows of ``g`` as `embedding_dense_backward` adds them: its adjoint."""
+    """The rows of ``g`` at the indices: the adjoint of `embedding_dense_backward`."""
     rows = g.take(indices, 0)
     if scale_grad_by_freq:
         often = np.bincount(indices.reshape(-1), minlength=len(g)).astype(g.dtype)
@@ -762,7 +767,7 @@ def embedding_taken(g: Array, indices: Array, padding_idx: int, scale_grad_by_fr
 
 
 def renormalize(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
-    """Scale down, in place, those of the rows at ``indices`` whose norm exceeds ``max_norm``."""
+    """Scale the rows at ``indices`` down, in place, to a norm of at most ``max_norm``."""
     array, rows = weight._array, np.unique(indices._array)
     norms = np.linalg.norm(array[rows], norm_type, 1)
     long = norms > max_norm
@@ -774,7 +779,7 @@ def renormalize(weight: Tensor, indices: Tensor, max_norm: float, norm_type: flo
 
 
 def as_type_of(g: Any, array: Array) -> Any:
-    """An array for a formula that runs on what ``g`` is."""
+    """``array``, as a Tensor if ``g`` is one."""
     return wrap(array) if isinstance(g, Tensor) else array
 
 
@@ -805,14 +810,14 @@ def bag_sums(
     weight: Array, factors: Array | None, indices: Any, bags: Any, count: int,
     scale_grad_by_freq: bool,
 ) -> Array:  # fmt: skip
-    """Sums of rows, each times its factor.
+    """The sum of the rows of each bag, each row times its factor: (count, D).
 
     Args:
         weight: (K, D).
         factors: (N,), or None for ones.
         indices: an array (N,), the row of each sample.
-        bags: an array (N,), the sum that each sample belongs to, in ascending order.
-        count: the number of sums.
+        bags: an array (N,), the bag of each sample, in ascending order.
+        count: the number of bags.
         scale_grad_by_freq: see `embedding_dense_backward`.
     """
     rows = weight.take(indices, 0)
@@ -826,13 +831,13 @@ def bag_sums(
     aux=("rows",), node="EmbeddingBagBackward0",
 )  # fmt: skip
 def bag_maxima(weight: Array, indices: Any, bags: Any, filled: Any) -> tuple[Array, Array]:
-    """The greatest of the rows of each bag, in each column; and the rows they are from.
+    """The maxima of each column over the rows of each bag, and the rows that attain them.
 
     Args:
         weight: (K, D).
         indices: an array (N,), the row of each sample.
-        bags: an array (N,), the bag that each sample belongs to, in ascending order.
-        filled: (bags, 1), whether a bag has any sample; an empty bag gives 0.
+        bags: an array (N,), the bag of each sample, in ascending order.
+        filled: (number of bags, 1), whether a bag has a sample; the maxima of an empty bag are 0.
     """
     out = np.zeros((len(filled), weight.shape[1]), weight.dtype)
     where = np.zeros(out.shape, np.int64)
@@ -846,12 +851,12 @@ def bag_maxima(weight: Array, indices: Any, bags: Any, filled: Any) -> tuple[Arr
     return out, where
 
 
-# Classes as vectors
+# One-hot vectors
 
 
 @hidden_op(batch=leading)
 def one_hot_rows(input: Array, num_classes: int) -> Array:
-    """A row for each class: 1 at its place, else 0."""
+    """One-hot rows ``(*input.shape, num_classes)``: 1 at the index of the class, 0 elsewhere."""
     if input.size and input.max() >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
     out = np.zeros((input.size, num_classes), np.int64)

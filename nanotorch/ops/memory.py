@@ -1,4 +1,4 @@
-"""A tensor's memory: views of it by their layout, writes into it, what shares it."""
+"""A tensor's memory: strided views, writes in place, resizing, sharing by DLPack."""
 
 import gc
 import math
@@ -77,7 +77,7 @@ Layout = tuple[tuple[int, ...], tuple[int, ...], int]  # sizes, strides and offs
 
 
 def layout_of(array: Array) -> Layout:
-    """Where the elements of ``array`` lie in its memory."""
+    """The sizes, strides and offset of ``array`` in its memory, in elements."""
     start = address(array) - address(whole_memory(array))
     strides = tuple([s // array.itemsize for s in array.strides])
     return array.shape, strides, start // array.itemsize
@@ -85,18 +85,18 @@ def layout_of(array: Array) -> Layout:
 
 @method(public=False)
 def untyped_storage(self: Tensor) -> UntypedStorage:
-    """The memory that the tensor and others are views of."""
+    """The whole memory of the tensor, which it may share with other tensors."""
     return UntypedStorage(whole_memory(self._array))
 
 
 @method(public=False)
 def storage_offset(self: Tensor) -> int:
-    """Where in its memory the first element lies, counted in elements."""
+    """The position of the first element in the tensor's memory, in elements."""
     return layout_of(self._array)[2]
 
 
 def element_positions(layout: Layout) -> np.ndarray:
-    """For each element its place in memory."""
+    """The position in memory of each element."""
     sizes, strides, offset = layout
     at = np.full(sizes, offset)
     for d, (n, stride) in enumerate(zip(sizes, strides, strict=True)):
@@ -110,20 +110,20 @@ def element_positions(layout: Layout) -> np.ndarray:
     batch=lambda call: strided_view_batched(call),
 )  # fmt: skip
 def strided_view(input: Array, layout: Layout, source: Layout) -> Array:
-    """A view of given layout of the memory of ``input``, which has the layout ``source``."""
+    """A view, with ``layout``, of the memory of ``input``; its own layout is ``source``."""
     sizes, strides, offset = layout
     memory, item = whole_memory(input), input.itemsize
     reach = offset + memory_extent(sizes, strides)
     require(0 in sizes or reach * item <= memory.nbytes, "as_strided(): beyond the memory")
-    start = min(offset * item, memory.nbytes)  # further only without elements
+    start = min(offset * item, memory.nbytes)  # only an empty view may begin beyond the end
     return input.__class__(sizes, input.dtype, memory, start, tuple([s * item for s in strides]))
 
 
 @hidden_op(g=lambda g, layout, source, over: relaid(g, source, layout, over))
 def relaid(g: Array, layout: Layout, source: Layout, over: Layout) -> Array:
-    """Add up ``g``, laid out as ``layout``, in blank memory, and read it as ``source``.
+    """The sums of ``g``, added to blank memory with ``layout`` and read from it with ``source``.
 
-    Elements of ``over`` that share a place there have equal parts of what it holds.
+    If several elements of the layout ``over`` share a position, the sum there is split equally.
     """
     to, from_, sharing = (
         element_positions(layout),
@@ -139,14 +139,14 @@ def relaid(g: Array, layout: Layout, source: Layout, over: Layout) -> Array:
 
 
 def strided_view_batched(call: Call) -> Any:
-    """`strided_view` of each sample, whose layout counts from its own first element."""
+    """`strided_view` of each sample; an offset counts from the sample's first element."""
     whole, (sizes, strides, offset) = call.whole("input"), call.args["layout"]
     start = layout_of(all_values(whole))[2] + offset - call.args["source"][2]
     return as_strided(whole, (call.batch.size, *sizes), (whole.stride(0), *strides), start)
 
 
 def as_strided_batched(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """`as_strided` of each sample, whose elements lie as those of all do."""
+    """`as_strided` of each sample, by one view of the whole batch."""
     given = dict(zip(("input", "size", "stride", "storage_offset"), args, strict=False)) | kwargs
     whole = given["input"]._whole
     first = layout_of(all_values(whole))[2]
@@ -164,27 +164,31 @@ def as_strided_batched(function: Any, batch: Batch, args: Any, kwargs: Any) -> A
 
 
 def memory_extent(sizes: Sequence[int], strides: Sequence[int]) -> int:
-    """How far behind its first element a tensor's memory ends."""
+    """The number of elements from the first one of a layout to the last one in memory."""
     return 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
 
 
 @method
 @under_vmap(as_strided_batched)
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    """A view of the tensor's memory with given sizes, strides and first element.
+    """A view of the tensor's memory with the given sizes, strides and offset, in elements.
 
     Args:
-        storage_offset: counted from the beginning of the memory; default: the tensor's own.
+        storage_offset: the position of the first element in the memory. Default: the tensor's own.
 
     Raises:
-        RuntimeError: for a layout that is not valid or leads out of the memory.
+        RuntimeError: for a layout that is not valid or exceeds the memory.
     """
     own = layout_of(input._array)
     return strided_view(input, checked_layout(own, size, stride, storage_offset), own)
 
 
 def checked_layout(own: Layout, size: Any, stride: Any, storage_offset: int | None) -> Layout:
-    """What is asked of `as_strided`, if it is valid, for a tensor that lies as ``own``."""
+    """The layout asked of `as_strided`; raises RuntimeError unless valid.
+
+    Args:
+        own: the tensor's layout, for the default offset.
+    """
     offset = own[2] if storage_offset is None else storage_offset
     layout = (as_ints(size), as_ints(stride), as_int(offset))
     require(len(layout[0]) == len(layout[1]), "mismatch in length of strides and shape")
@@ -195,12 +199,12 @@ def checked_layout(own: Layout, size: Any, stride: Any, storage_offset: int | No
 
 # Writes into a tensor's own memory: `copy_`, `fill_`, `zero_`, and in-place views.
 #
-# A kernel declared with ``inplace=True`` usually computes a result, which is then written to the
-# tensor. Those below write to the array they are given and return it, since no result stands apart.
+# A kernel declared with ``inplace=True`` usually computes a new array, which is then written to the
+# tensor. The kernels below write to their argument and return it.
 
 
 def inplace(**declared: Any) -> Callable[[Any], Any]:
-    """Declare a kernel that writes to its first argument; what is returned is the in-place form."""
+    """Declare a kernel that writes to its first argument; returns the in-place operation."""
 
     def declare(kernel: Any) -> Any:
         op(inplace=True, method=False, public=False, **declared)(kernel)
@@ -210,13 +214,13 @@ def inplace(**declared: Any) -> Callable[[Any], Any]:
 
 
 def apply_to_copy(kernel: Any, copied: Callable[..., Array], of: int) -> Any:
-    """A kernel that writes to its first argument, called with a copy of that.
+    """The ``kernel``, which writes to its first argument, applied to a copy of this argument.
 
-    Its source is put together, for any other way to pass arguments on takes longer.
+    The source is generated: any other way to pass the arguments is slower.
 
     Args:
-        copied: makes the copy.
-        of: how many arguments it takes.
+        copied: the function that makes the copy.
+        of: the number of arguments of ``copied``.
     """
     arguments = arguments_of(kernel)
     first, *others = [n for n, a in arguments.items() if not a.keyword_only]
@@ -232,18 +236,19 @@ def apply_to_copy(kernel: Any, copied: Callable[..., Array], of: int) -> Any:
 
 
 COPY = partial(np.array, subok=True)
-IN_ORDER = partial(COPY, order="C")  # with its elements in order in memory
+IN_ORDER = partial(COPY, order="C")  # a contiguous copy
 
 
 def with_inplace(
     copied: Callable[..., Array] = IN_ORDER, of: int = 1, *, method: bool = True, **declared: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declare a kernel that writes to its first argument as two operations.
+    """Declare a kernel that writes to its first argument as two operations: ``f`` and ``f_``.
 
-    The function is that on a copy. With ``method`` it is public, and both are methods.
+    ``f_`` is the kernel, ``f`` applies it to a copy.
 
     Args:
         copied, of: see `apply_to_copy`.
+        method: make ``f`` public, and both methods. Default: True.
     """
 
     def declare(kernel: Any) -> Any:
@@ -260,7 +265,7 @@ def with_inplace(
 
 @hidden_op(batch=elementwise)
 def blank(input: Array) -> Array:
-    """Zeros where ``input`` has values: the gradient of what was overwritten."""
+    """Zeros like ``input``: the gradient of values that were overwritten."""
     return np.zeros(input.shape, input.dtype)
 
 
@@ -273,7 +278,7 @@ def blank(input: Array) -> Array:
     node="torch::autograd::CopyBackwards", batch=elementwise,
 )  # fmt: skip
 def copied_into(input: Array, other: Array) -> Array:
-    """Write ``other`` into ``input``, broadcasting and converting."""
+    """Write ``other`` into ``input``; broadcasts and converts it."""
     if other.ndim > input.ndim:
         check_broadcast_into(input.shape, other.shape)
     try:
@@ -286,7 +291,7 @@ def copied_into(input: Array, other: Array) -> Array:
 
 @method(public=False)
 def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
-    """Write the values of ``other`` into this tensor, broadcasting and converting.
+    """Write the values of ``other``, broadcast and converted, into this tensor; returns it.
 
     Raises:
         RuntimeError: if the shapes do not fit, or the tensor must not be written to.
@@ -302,7 +307,7 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
 
 @inplace(input=lambda g: blank(g), node="FillBackward2", expanded="")
 def filled_with_number(input: Array, value: Number) -> Array:
-    """Write a Python number everywhere."""
+    """Write a Python number to every element."""
     input.fill(number_as(value, input.dtype))
     return input
 
@@ -314,7 +319,7 @@ def filled_with_number(input: Array, value: Number) -> Array:
     batch=lambda call: copied_into(call.args["input"], call.args["value"]),
 )  # fmt: skip
 def filled_with_tensor(input: Array, value: Array) -> Array:
-    """Write the value of a 0-d tensor everywhere."""
+    """Write the value of a 0-d tensor to every element."""
     check_ndim("fill_", value, 0, 0)
     np.copyto(input, value, casting="unsafe")
     return input
@@ -322,20 +327,20 @@ def filled_with_tensor(input: Array, value: Array) -> Array:
 
 @method(public=False)
 def fill_(self: Tensor, value: Any) -> Tensor:
-    """Write a number, or the value of a 0-d tensor, everywhere.
+    """Write a number, or the value of a 0-d tensor, to every element; returns the tensor.
 
     Raises:
-        RuntimeError: if it does not fit the dtype, or the tensor must not be written to.
+        RuntimeError: if the value does not fit the dtype, or the tensor must not be written to.
     """
     if isinstance(value, Tensor):
-        check_memory(self)  # a number may be written twice to one place, a tensor is copied there
+        check_memory(self)  # as in PyTorch, overlapping elements accept a number, but no tensor
         return filled_with_tensor(self, value)
     return filled_with_number(self, as_number(value))
 
 
 @inplace(input=lambda g: blank(g), expanded="")
 def zero(input: Array) -> Array:
-    """Write zeros."""
+    """Fill the tensor with zeros; returns the tensor."""
     input.fill(0)
     return input
 
@@ -346,13 +351,14 @@ method(zero, name="zero_", public=False)
 @method(public=False)
 @under_vmap(in_place)
 def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
-    """Write a number where all indices are equal.
+    """Write a number to the main diagonal, where all indices are equal; returns the tensor.
 
     Args:
-        wrap: in a matrix of more rows than columns, begin anew below the diagonal's end.
+        wrap: in a matrix with more rows than columns, start another diagonal below the end of the
+            first. Default: False.
 
     Raises:
-        RuntimeError: unless there are two dimensions, or more of one size.
+        RuntimeError: unless the tensor has two dimensions, or more dimensions of equal size.
     """
     shape, ndim = self._array.shape, self.ndim
     check_ndim("fill_diagonal_", self, 2)
@@ -365,14 +371,14 @@ def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tens
     return self
 
 
-# Views in place of their source
+# In-place views: a tensor becomes a view of itself
 
 
 def become_view(self: Tensor, view: Any, undo: Step) -> Tensor:
-    """Make ``self`` what its ``view`` is; the memory stays.
+    """Give ``self`` the layout and history of its ``view``; the memory stays. Returns ``self``.
 
     Args:
-        undo: how to come back, for other views of ``self``.
+        undo: the step back to the former layout, for other views of ``self``.
 
     Raises:
         RuntimeError: for an inference tensor outside inference mode.
@@ -389,7 +395,7 @@ def become_view(self: Tensor, view: Any, undo: Step) -> Tensor:
     count_write(self._cell, "an operation that reshapes in place")
     known = self._view
     if known is not None and view._view is not None:
-        # Unless it is recorded, a view takes its history from its base when next asked for it.
+        # A view that is not recorded here updates its history from its base at the next use.
         version = self._cell[0] if mode.enabled and self.requires_grad else known.version
         self._view = View(known.base, view._view.steps, version, known.origin, known.base_array)
         self._view.history = known.history
@@ -398,7 +404,7 @@ def become_view(self: Tensor, view: Any, undo: Step) -> Tensor:
     return self
 
 
-# PyTorch numbers the forms in place after the others.
+# PyTorch numbers the nodes of the in-place forms after the others.
 IN_PLACE = {
     "TBackward0": "TBackward1", "TransposeBackward0": "TransposeBackward1",
     "UnsqueezeBackward0": "UnsqueezeBackward1", "SqueezeBackward0": "SqueezeBackward3",
@@ -408,14 +414,14 @@ IN_PLACE = {
 
 @cache
 def inplace_node_class(kind: Any) -> Any:
-    """The class of the node of a view in place, from the plain view's."""
+    """The node class of an in-place view, from the class of the plain view."""
     return node_class(IN_PLACE[kind.__name__], kind)
 
 
 def inplace_view(function: Any) -> None:
-    """`transpose_` and its kin: the tensor becomes its own view."""
+    """Declare the in-place form of a view, `transpose_` for example, as a method."""
     name = function.__name__
-    plain = getattr(Tensor, name)  # whose errors count arguments as those of a method
+    plain = getattr(Tensor, name)  # its errors count arguments as those of a method
     plain = as_method(plain) if plain is function else plain
 
     def replaced(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -446,10 +452,10 @@ for _function in (t, transpose, swapaxes, swapdims, squeeze, unsqueeze):
 
 @method(public=False)
 def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
-    """Give the tensor another shape in its own memory, in the order of the dimensions.
+    """Give the tensor another shape in its own memory, with contiguous strides; returns it.
 
-    Views of it see what they saw. If the memory is too small, all tensors in it move to new memory:
-    what they had, followed by zeros.
+    Views of the tensor do not change. If the memory is too small, all tensors in it move to new
+    memory: a copy of the old one, followed by zeros.
 
     Raises:
         RuntimeError: for a tensor that requires grad, a negative size, an inference tensor outside
@@ -466,7 +472,7 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
 def give_shape(
     self: Tensor, shape: tuple[int, ...], strides: tuple[int, ...] | None = None
 ) -> Tensor:
-    """`resize_`, of tensors that require grad as well, and to any strides without gaps."""
+    """`resize_`, also for tensors that require grad, and with any ``strides`` without gaps."""
     if shape == self._array.shape:
         return self
     refuse_write(self._cell)
@@ -477,7 +483,7 @@ def give_shape(
     if own[2] + count > whole_memory(self._array).nbytes // self._array.itemsize:
         together = tensors_sharing_memory(self)
         grow_memory(self, together, own[2] + count)
-        if len(together) == 1:  # nobody has to find a way back
+        if len(together) == 1:  # no view needs a step back
             self._array = strided_view(self._array, there, own)
             count_write(self._cell, "resize_")
             return self
@@ -485,17 +491,21 @@ def give_shape(
 
 
 def arrays_of(tensor: Tensor) -> list[np.ndarray]:
-    """The arrays by which a tensor knows its memory."""
+    """All arrays through which a tensor holds its memory."""
     view = tensor._view
     earlier = [array for array, _ in tensor._past]
     return [tensor._array, *earlier, *([] if view is None else [view.base_array])]
 
 
 def tensors_sharing_memory(tensor: Tensor) -> list[Tensor]:
-    """All tensors in the memory of ``tensor``."""
+    """All tensors that share the memory of ``tensor``.
+
+    Raises:
+        RuntimeError: if something else, NumPy's array for example, holds the memory.
+    """
     array = tensor._array
     if array.flags.owndata and sys.getrefcount(tensor._array) == 3 and tensor._view is None:
-        return [tensor]  # without the search, which takes long
+        return [tensor]  # skips the search, which is slow
     owner = owner_of(array)
     tensors = [
         t
@@ -506,7 +516,7 @@ def tensors_sharing_memory(tensor: Tensor) -> list[Tensor]:
     slots = Counter(id(a) for t in tensors for a in arrays_of(t))
     arrays = {id(a): a for a in (owner, *(a for t in tensors for a in arrays_of(t)))}
     slots[id(owner)] += 1 + sum(a.base is owner for a in arrays.values())
-    # Each is held by `arrays` and by the call, too.
+    # `arrays` and the call of `getrefcount` hold each array, too.
     if any(sys.getrefcount(arrays[key]) > slots[key] + 2 for key in arrays):
         raise RuntimeError("Trying to resize storage that is not resizable")
     return tensors
@@ -514,7 +524,7 @@ def tensors_sharing_memory(tensor: Tensor) -> list[Tensor]:
 
 @with_memory_errors
 def grow_memory(tensor: Tensor, together: list[Tensor], count: int) -> None:
-    """Give a tensor and those in the same memory one of ``count`` of its elements, zeros behind."""
+    """Move the tensors ``together`` to new memory of ``count`` elements; zeros follow the old."""
     old = whole_memory(tensor._array)
     memory = np.zeros(count, tensor._array.dtype)
     memory.view(np.uint8)[: old.size] = old
@@ -532,7 +542,7 @@ def grow_memory(tensor: Tensor, together: list[Tensor], count: int) -> None:
 
 @method
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
-    """`resize_` to the shape of another tensor."""
+    """`resize_` to the shape of ``the_template``."""
     return resize_(self, the_template.shape)
 
 
@@ -542,13 +552,13 @@ def square_(input: Tensor) -> Tensor:
     return input.pow_(2)
 
 
-# Elements replaced, one by one, by what a Python function makes of them.
+# `apply_`: a Python function of each element.
 
 
 @method(public=False)
 @under_vmap(in_place)
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
-    """Replace each element by the function of it: slow, and without a gradient.
+    """Replace each element ``x`` by ``callable(x)``; returns the tensor. Slow, no gradient.
 
     Raises:
         RuntimeError: for a tensor that requires grad.
@@ -563,7 +573,7 @@ def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     return self
 
 
-# Memory shared with other libraries, by the protocol DLPack.
+# Memory shared with other libraries by the DLPack protocol.
 
 
 CAPSULE = "from_dlpack(): expected an array, or a capsule that has not been used yet"
@@ -572,10 +582,10 @@ DLPACK_CPU = (1, 0)  # DLPack's name of the only device
 
 @method(public=False)
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """Always an error: pinned memory is for copies to an accelerator, which there is not.
+    """Raise PyTorch's error for a machine without an accelerator, which pinned memory serves.
 
     Raises:
-        RuntimeError: PyTorch's.
+        RuntimeError: always.
     """
     raise RuntimeError("Cannot access accelerator device when none is available.")
 
@@ -585,11 +595,11 @@ def dlpack(
     self: Tensor, *, stream: Any = -1, max_version: tuple[int, int] | None = None,
     dl_device: tuple[int, int] | None = None, copy: bool | None = None, read_only: bool = False,
 ) -> Any:  # fmt: skip
-    """The memory of this tensor for `from_dlpack` of another library.
+    """A DLPack capsule of this tensor's memory, for `from_dlpack` of another library.
 
     Raises:
         BufferError: if the tensor requires grad.
-        AssertionError: for a stream, which only GPUs have.
+        AssertionError: for a ``stream`` other than None and -1: only GPUs have streams.
     """
     if self.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
@@ -599,7 +609,7 @@ def dlpack(
 
 @method(name="__dlpack_device__", public=False)
 def dlpack_device(self: Tensor) -> tuple[int, int]:
-    """Where the tensor is: the CPU, of which there is one."""
+    """DLPack's number of the tensor's device: the CPU, ``(1, 0)``."""
     return DLPACK_CPU
 
 
@@ -608,17 +618,18 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     """A tensor on the memory of another library's array.
 
     Args:
-        ext_tensor: what has a method ``__dlpack__``, or what that gave, which can be used once.
-        device: the CPU is the only one.
-        copy: True: on memory of its own.
+        ext_tensor: an object with the method ``__dlpack__``, or a capsule that this method
+            returned; a capsule works once.
+        device: the CPU is the only device.
+        copy: True: copy the memory. Default: None.
 
     Raises:
-        RuntimeError: for anything else, or a capsule that has been used.
-        BufferError: for memory that cannot be shared: on another device, of other elements, of a
-            tensor that requires grad.
+        RuntimeError: for any other object, or a capsule that has been used.
+        BufferError: for memory that cannot be shared: on another device, with elements of an
+            unknown type, or of a tensor that requires grad.
     """
     require_cpu(device)
-    if type(ext_tensor).__name__ == "PyCapsule":  # taken from its object already
+    if type(ext_tensor).__name__ == "PyCapsule":
         capsule = ext_tensor
         ext_tensor = SimpleNamespace(
             __dlpack__=lambda **options: capsule, __dlpack_device__=lambda: DLPACK_CPU
@@ -634,9 +645,9 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
 @public
 def to_dlpack(tensor: Tensor) -> Any:
-    """The memory of a tensor for another library, to be used once.
+    """A DLPack capsule of a tensor's memory, for another library; it works once.
 
     Raises:
         BufferError: if the tensor requires grad.
     """
-    return dlpack(tensor, max_version=(1, 0))  # in which it can be told that writing is allowed
+    return dlpack(tensor, max_version=(1, 0))  # the first version that can mark memory writable
