@@ -1,4 +1,4 @@
-"""Products of other kinds, sums of products by `einsum`, combinations, and distances."""
+"""Outer, inner, cross and Kronecker products; combinations and blocks; distances; `einsum`."""
 
 import itertools
 import math
@@ -51,15 +51,15 @@ from nanotorch.ops.shape import (
     view,
 )
 
-# Products of other kinds: outer, inner, cross, Kronecker, over any dimensions.
+# Outer, inner, cross and Kronecker products, and products over chosen dimensions.
 
 
 @method
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """``out[i, j] = input[i] * vec2[j]``.
+    """The outer product of two vectors: ``out[i, j] = input[i] * vec2[j]``.
 
     Raises:
-        RuntimeError: unless both are vectors.
+        RuntimeError: unless both tensors are vectors.
     """
     check_tensors(input, vec2)
     for vector in (input, vec2):
@@ -74,7 +74,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     wide=True,
 )
 def vdot(input: Array, other: Array) -> Array:
-    """The sum of the products of the elements of two vectors: `dot`, for real numbers."""
+    """The dot product of two vectors; the same as `dot` for real numbers."""
     check_vectors(input, other)
     return product(input, other, "vdot")
 
@@ -84,13 +84,14 @@ def vdot(input: Array, other: Array) -> Array:
 
 @public
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
-    """Products summed over dimensions of both: the last of ``a`` and first of ``b``, or given ones.
+    """The product of two tensors, summed over dimensions of both.
 
     Args:
-        dims: how many, or a list for each tensor.
+        dims: a number n: the last n dimensions of ``a`` and the first n of ``b``. Or two lists:
+            the dimensions of ``a`` and those of ``b``. Default: 2.
 
     Raises:
-        RuntimeError: if the lists or the sizes differ.
+        RuntimeError: if the lists differ in length, the dimensions in size, or the dtypes differ.
     """
     check_tensors(a, b)
     if isinstance(dims, int):
@@ -130,10 +131,12 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 
 @method
 def inner(input: Tensor, other: Tensor) -> Tensor:
-    """Products summed over the last dimension of both; with a 0-d tensor their product.
+    """The product of two tensors, summed over the last dimension of both.
+
+    If one of the tensors is 0-d, the elementwise product.
 
     Raises:
-        RuntimeError: if these dimensions differ in size.
+        RuntimeError: if the last dimensions differ in size.
     """
     check_tensors(input, other)
     if not input.ndim or not other.ndim:
@@ -144,7 +147,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 
 @method
 def kron(input: Tensor, other: Tensor) -> Tensor:
-    """The Kronecker product: each element of ``input`` times the whole of ``other``."""
+    """The Kronecker product: blocks, each one element of ``input`` times all of ``other``."""
     check_tensors(input, other)
     ndim = max(input.ndim, other.ndim)
     a = (1,) * (ndim - input.ndim) + tuple(input.shape)
@@ -164,7 +167,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     node="LinalgCrossBackward0", batch=dimensions, wide=True,
 )  # fmt: skip
 def cross_along(input: Array, other: Array, dim: int) -> Array:
-    """The cross products of vectors of three elements along one dimension."""
+    """The cross products of vectors of 3 elements along one dimension."""
     check_kind("cross", input, kinds="fiu")
     check_same_dtype(input, other)
     a, b = np.moveaxis(input, dim, 0), np.moveaxis(other, dim, 0)
@@ -173,10 +176,13 @@ def cross_along(input: Array, other: Array, dim: int) -> Array:
 
 
 def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
-    """The cross products of vectors of three elements along ``dim``; other dimensions broadcast.
+    """The cross products of vectors of 3 elements along ``dim``; other dimensions broadcast.
+
+    Args:
+        dim: default: the last dimension.
 
     Raises:
-        RuntimeError: if the dimension does not have three elements.
+        RuntimeError: if ``dim`` does not have size 3 in both tensors.
     """
     check_tensors(input, other)
     check_ndim("linalg.cross", other, input.ndim, input.ndim)
@@ -196,10 +202,13 @@ WITHOUT_DIM = (
 
 @method
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
-    """The cross products of vectors along ``dim``, by default the first dimension of size 3.
+    """The cross products of vectors of 3 elements along ``dim``.
+
+    Args:
+        dim: default: the first dimension of size 3.
 
     Raises:
-        RuntimeError: if there is none.
+        RuntimeError: if ``dim`` does not have size 3, or no dimension has.
     """
     check_tensors(input, other)
     if dim is None and input.ndim == other.ndim:
@@ -218,7 +227,11 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     wide=True,
 )
 def trace(input: Array) -> Array:
-    """The sum of a matrix's diagonal."""
+    """The sum of the diagonal of a matrix.
+
+    Raises:
+        RuntimeError: unless ``input`` is a matrix.
+    """
     check_kind("trace", input, kinds="fiu")
     check_ndim("trace", input, 2, 2)
     return np.asarray(input.trace(dtype=input.dtype if input.dtype.kind == "f" else np.int64))
@@ -232,24 +245,23 @@ def trace(input: Array) -> Array:
     ),
 )  # fmt: skip
 def trace_backward(g: Array, shape: tuple[int, ...]) -> Array:
-    """``g`` along the diagonal of zeros of ``shape``."""
+    """Zeros of ``shape`` with ``g`` along the diagonal."""
     out = np.zeros(shape, g.dtype)
     diagonal_of(out, 0, 0, 1)[...] = g
     return out
 
 
-# Combinations of elements, blocks and indices of matrices, and distances.
-
-
-# Combinations
+# Combinations of elements
 
 
 @public
 def cartesian_prod(*tensors: Any) -> Any:
-    """All tuples of an element of each vector, ``(number, vectors)``.
+    """The Cartesian product of vectors: a row for each tuple, ``(tuples, vectors)``.
+
+    One vector is returned as it is.
 
     Raises:
-        RuntimeError: for what is no vector.
+        RuntimeError: for no tensors, or one that is not a vector.
     """
     vectors = unpack_tensors(tensors)
     for vector in vectors:
@@ -262,13 +274,14 @@ def cartesian_prod(*tensors: Any) -> Any:
 
 @public
 def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
-    """All choices of ``r`` elements of a vector in their order, ``(number, r)``.
+    """All combinations of ``r`` elements of a vector, in its order: ``(combinations, r)``.
 
     Args:
-        with_replacement: an element may be chosen several times.
+        r: Default: 2.
+        with_replacement: whether an element may repeat. Default: False.
 
     Raises:
-        RuntimeError: for what is no vector, or a negative ``r``.
+        RuntimeError: if ``input`` is not a vector, or ``r`` is negative.
     """
     check_ndim("combinations", input, 1, 1)
     require(as_int(r) >= 0, "Expect a non-negative number, but got {}", r)
@@ -279,11 +292,11 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     return input[wrap(np.array(chosen, np.int64).reshape(-1, r))]
 
 
-# Matrices
+# Block matrices and indices of triangles
 
 
 def block_positions(shapes: Any) -> list[tuple[slice, slice]]:
-    """Where tensors of up to two dimensions stand as the blocks of a matrix."""
+    """The row and column slices of tensors of up to two dimensions along a block diagonal."""
     sides = zip(*[(1,) * (2 - len(shape)) + tuple(shape) for shape in shapes], strict=True)
     ends = [itertools.pairwise(itertools.accumulate(side, initial=0)) for side in sides]
     return [(slice(*rows), slice(*columns)) for rows, columns in zip(*ends, strict=True)]
@@ -310,28 +323,30 @@ def block_diagonal(tensors: Arrays) -> Array:
 
 @public
 def block_diag(*tensors: Any) -> Any:
-    """A matrix with the tensors, of up to two dimensions, along its diagonal and zeros elsewhere.
+    """A block diagonal matrix: the tensors along its diagonal, zeros elsewhere.
 
     Raises:
-        RuntimeError: for more dimensions.
+        RuntimeError: for a tensor of more than two dimensions.
     """
     given = unpack_tensors(tensors)
     return block_diagonal(given) if given else wrap(np.zeros((1, 0), np.float32))
 
 
 def triangle_indices(side: str) -> Any:
-    """`tril_indices` or `triu_indices`, by ``side``: "l" or "u"."""
+    """The function `tril_indices` (``side`` "l") or `triu_indices` ("u")."""
     name = f"tri{side}_indices"
 
     def maker(
         row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: Any = None,
         layout: Any = None,
     ) -> Tensor:  # fmt: skip
-        """The indices of a matrix's lower (`tril_`) or upper (`triu_`) triangle, ``(2, number)``.
+        """The indices of a matrix's lower (`tril_`) or upper (`triu_`) triangle, ``(2, elements)``.
 
         Args:
             row, col: the size of the matrix.
-            offset: of the diagonal that bounds the triangle. Default: the main one.
+            offset: the number of the diagonal that bounds the triangle; positive: above the main
+                one. Default: 0.
+            dtype: default: ``int64``.
 
         Raises:
             RuntimeError: for negative sizes.
@@ -341,7 +356,7 @@ def triangle_indices(side: str) -> Any:
         kind = dtypes.int64 if dtype is None else dtype
         check_kind(name, np.empty(0, kind._numpy), kinds="iu")
         offset = min(max(offset, -row), col)
-        # No more than the rows that have elements: as many as there are may not be counted.
+        # Use only the rows that have elements: `row` may be too large for an array.
         if side == "l":
             rows = np.arange(max(0, -offset), row if col else 0)
             first, last = np.zeros_like(rows), np.minimum(rows + (offset + 1), col)
@@ -364,7 +379,7 @@ tril_indices, triu_indices = triangle_indices("l"), triangle_indices("u")
 
 
 def dist_formula(g: Any, input: Any, other: Any, out: Any, p: float) -> tuple[Any, Any]:
-    """The gradients of `dist`; zeros for a norm that counts."""
+    """The gradients of `dist`; zeros for ``p=0``, which counts elements."""
     way = input - other
     slope = (
         way * 0 if p == 0 else norm_formula(g, way, out, float(p), tuple(range(way.ndim)), False)
@@ -377,7 +392,10 @@ def dist_formula(g: Any, input: Any, other: Any, out: Any, p: float) -> tuple[An
     batch=one_by_one, wide=True,
 )  # fmt: skip
 def dist(input: Array, other: Array, p: float = 2) -> Array:
-    """The norm of ``input - other``: see `torch.linalg.vector_norm`.
+    """The norm of order ``p`` of ``input - other``: see `torch.linalg.vector_norm`.
+
+    Args:
+        p: Default: 2.
 
     Raises:
         NotImplementedError: for bools.
@@ -387,8 +405,8 @@ def dist(input: Array, other: Array, p: float = 2) -> Array:
 
 
 def cdist_formula(g: Any, x1: Any, x2: Any, out: Any, p: float) -> tuple[Any, Any]:
-    """The gradients of all distances between two sets."""
-    if p == 2:  # without the differences of all pairs
+    """The gradients of `cdist`."""
+    if p == 2:  # needs no array of all differences
         r = zero_where(g / out, out == 0)
         sums = unsqueeze(sum_along(r, (r.ndim - 1,), False), -1)
         others = unsqueeze(sum_along(r, (r.ndim - 2,), False), -1)
@@ -426,17 +444,17 @@ MODES = (
 def cdist(
     x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
 ) -> Any:
-    """The distances of all pairs of rows, ``(..., P, R)``.
+    """The distances between all rows of ``x1`` and all rows of ``x2``, ``(..., P, R)``.
 
     Args:
         x1, x2: ``(..., P, M)`` and ``(..., R, M)``.
-        p: of the norm, not negative.
-        compute_mode: whether Euclidean distances are made of a product of matrices, by default if
-            there are more than 25 rows. That takes less memory, but is less exact.
+        p: the order of the norm, at least 0. Default: 2.
+        compute_mode: whether to compute Euclidean distances by a product of matrices, which needs
+            less memory, but is less exact. Default: if P or R is more than 25.
 
     Raises:
         RuntimeError: for shapes that do not fit, or a negative ``p``.
-        ValueError: for another mode.
+        ValueError: for an unknown ``compute_mode``.
     """
     p = float(as_number(p))
     require(compute_mode in MODES, "cdist(): unknown mode {!r}", compute_mode, error=ValueError)
@@ -451,9 +469,9 @@ def cdist(
     return distances(x1, x2, p, p == 2 and (many or compute_mode == MODES[1]))
 
 
-# Norms held below a limit
+# Norms limited to a maximum
 
-SMALL = 1e-7  # so that no norm is divided by that is zero
+SMALL = 1e-7  # added to norms, to avoid a division by zero
 
 
 def other_dims(input: Any, dim: int) -> tuple[int, ...]:
@@ -463,7 +481,7 @@ def other_dims(input: Any, dim: int) -> tuple[int, ...]:
 
 
 def renorm_formula(g: Any, input: Any, p: float, dim: int, maxnorm: float) -> Any:
-    """The gradient of `renorm`, through the norms too."""
+    """The gradient of `renorm`, including the gradient through the norms."""
     p, dims = float(p), other_dims(input, dim)
     norm = norm_along(input, p, dims, True)
     within = norm <= maxnorm
@@ -475,10 +493,13 @@ def renorm_formula(g: Any, input: Any, p: float, dim: int, maxnorm: float) -> An
 
 @op(input=renorm_formula, inplace=True, in_order=True, batch=one_by_one, wide=True)
 def renorm(input: Array, p: float, dim: int, maxnorm: float) -> Array:
-    """With every slice along ``dim`` scaled so that its norm is at most ``maxnorm``.
+    """``input`` with each slice along ``dim`` scaled down to a norm of at most ``maxnorm``.
+
+    Args:
+        p: the order of the norm.
 
     Raises:
-        RuntimeError: for a vector, or numbers out of range.
+        RuntimeError: for less than two dimensions, ``p`` not positive, or ``maxnorm`` negative.
     """
     p, maxnorm = as_number(p), as_number(maxnorm)
     require(p > 0, "renorm: non-positive-norm not supported")
@@ -488,7 +509,7 @@ def renorm(input: Array, p: float, dim: int, maxnorm: float) -> Array:
     return input * np.where(norm > maxnorm, kind(maxnorm) / (norm + kind(SMALL)), kind(1))
 
 
-# Norms of differences: between the rows of one matrix, or of two.
+# Distances and cosines along one dimension.
 
 
 @hidden_op(
@@ -496,7 +517,7 @@ def renorm(input: Array, p: float, dim: int, maxnorm: float) -> Array:
     node="NormBackward1", in_order=True, wide=True,
 )  # fmt: skip
 def norm_of(input: Array, p: float, dim: tuple[int, ...], keepdim: bool) -> Array:
-    """`norm_along`, as PyTorch records it where it takes norms itself."""
+    """`norm_along` with the node that PyTorch records for norms inside its own functions."""
     return OPS["norm_along"].kernel(input, p, dim, keepdim)
 
 
@@ -508,11 +529,12 @@ def pairwise_distance(
 
     Args:
         p: the order of the norm. Default: 2.
-        eps: keeps the norm away from 0, where it has no gradient. Default: 1e-6.
+        eps: a small number that keeps the norm away from 0, where it has no gradient.
+            Default: 1e-6.
         keepdim: keep the last dimension, with size 1. Default: False.
 
     Shape:
-        ``x1`` and ``x2`` (N, D) or (D,), or what broadcasts so; the result (N,) or a number.
+        ``x1`` and ``x2`` (N, D) or (D,), which broadcast; the result (N,) or a 0-d tensor.
 
     Raises:
         RuntimeError: for shapes that do not broadcast.
@@ -529,11 +551,11 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Tens
     """The cosine of the angle between vectors: ``x1 · x2 / (‖x1‖ ‖x2‖)``.
 
     Args:
-        dim: along which the vectors lie. Default: 1.
-        eps: norms are held above it. Default: 1e-8.
+        dim: the dimension of the vectors. Default: 1.
+        eps: the least norm; smaller norms become ``eps``. Default: 1e-8.
 
     Shape:
-        ``x1`` and ``x2`` broadcast together; the result has not the dimension ``dim``.
+        ``x1`` and ``x2`` broadcast; the result lacks dimension ``dim``.
 
     Raises:
         IndexError: for a ``dim`` out of range.
@@ -549,17 +571,17 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Tens
         if tuple(vectors.shape) != shape:
             vectors = vectors.expand(shape)
         norms = norm_along(vectors, 2.0, normal_dims(dim, vectors.ndim), True).clone()
-        with no_grad():  # as in PyTorch, the limit does not end the gradient
+        with no_grad():  # as in PyTorch, the gradient passes norms below the limit
             norms.clamp_(min=eps)
         units.append(vectors / norms)
     return (units[0] * units[1]).sum(dim)
 
 
-# Sums of products in Einstein's notation, put together from views and `bmm`.
+# Sums of products in Einstein's notation, composed of views and `bmm`.
 #
-# Every operand is brought to the same dimensions: first those of the result, then those summed
-# over, in one order, with size 1 where it lacks a label. Then the operands are multiplied from left
-# to right, and a label is summed over as soon as no later operand has it.
+# Every operand is arranged with the same dimensions in the same order: those of the result, then
+# those summed over. A dimension has size 1 in an operand without its label. Then the operands are
+# multiplied from left to right; a label is summed over as soon as no later operand has it.
 
 
 DOTS = "..."
@@ -568,7 +590,7 @@ Labels = list[str]  # letters and DOTS
 
 
 def parse_labels(text: str, whose: str) -> Labels:
-    """The letters and dots of one operand or of the result."""
+    """The labels of one operand or of the result: letters, and `DOTS` for an ellipsis."""
     labels: Labels = re.findall(r"\.\.\.|[A-Za-z]", text)
     known = "".join(labels) == text.replace(" ", "") and labels.count(DOTS) <= 1
     require(known, "einsum(): {!r} of {} is not of letters and one ellipsis", text, whose)
@@ -577,12 +599,12 @@ def parse_labels(text: str, whose: str) -> Labels:
 
 @lru_cache(maxsize=256)
 def einsum_plan(equation: str, ndims: tuple[int, ...]) -> tuple[list[Labels], Labels, int]:
-    """What an equation says of operands of so many dimensions.
+    """The plan of an equation for operands of ``ndims`` dimensions.
 
     Returns:
-        The labels of each operand, with a number for each dimension that dots stand for, counted
-        from the last; those of all dimensions in the order in which every operand is arranged;
-        and how many of these the result keeps.
+        The labels of each operand; an ellipsis becomes one number for each of its dimensions,
+        counted from the last. The labels of all dimensions, in the order in which every operand is
+        arranged. The number of these that the result keeps.
     """
     left, arrow, right = equation.partition("->")
     texts, count = left.split(","), len(ndims)
@@ -591,7 +613,7 @@ def einsum_plan(equation: str, ndims: tuple[int, ...]) -> tuple[list[Labels], La
     require(len(texts) == count, "einsum(): {} operands, but {} in the equation", count, len(texts))
     for number, (text, ndim) in enumerate(zip(texts, ndims, strict=True)):
         labels = parse_labels(text, f"operand {number}")
-        rest = ndim - len(labels) + (DOTS in labels)  # of which there are some for dots alone
+        rest = ndim - len(labels) + (DOTS in labels)  # the dimensions of the ellipsis
         wrong, end = "does not match", " and no ellipsis was given"
         if DOTS in labels:
             wrong, end = "is more than", ""
@@ -606,7 +628,7 @@ def einsum_plan(equation: str, ndims: tuple[int, ...]) -> tuple[list[Labels], La
     every = [label for labels in inputs for label in labels]
     if arrow:
         output = parse_labels(right, "the output")
-    else:  # the dots, then what occurs once, in order
+    else:  # the ellipsis, then the labels that occur once, in order
         output = [DOTS, *(letter for letter in LETTERS if every.count(letter) == 1)]
     for label in output:
         text = "einsum(): output subscript {} " + (
@@ -621,7 +643,7 @@ def einsum_plan(equation: str, ndims: tuple[int, ...]) -> tuple[list[Labels], La
 
 
 def arrange_operand(operand: Tensor, labels: Labels, order: Labels) -> Tensor:
-    """An operand with its dimensions in ``order``, size 1 where it has none."""
+    """An operand with its dimensions in ``order``; a label that it lacks has size 1."""
     labels = list(labels)
     for label in dict.fromkeys(labels):
         while labels.count(label) > 1:
@@ -637,7 +659,7 @@ def arrange_operand(operand: Tensor, labels: Labels, order: Labels) -> Tensor:
 
 
 def multiply_and_sum(a: Tensor, b: Tensor, summed: list[int]) -> Tensor:
-    """``a * b``, summed over some dimensions, which stay with size 1; sizes 1 broadcast."""
+    """``a * b``, which broadcast, summed over the dimensions ``summed``, kept with size 1."""
     wide_a, wide_b = ([n != 1 for n in x._array.shape] for x in (a, b))
     only_a = tuple([d for d in summed if wide_a[d] and not wide_b[d]])
     only_b = tuple([d for d in summed if wide_b[d] and not wide_a[d]])
@@ -657,7 +679,7 @@ def multiply_and_sum(a: Tensor, b: Tensor, summed: list[int]) -> Tensor:
     def size(shape: tuple[int, ...], dims: list[int]) -> int:
         return math.prod([shape[d] for d in dims])
 
-    if left and right and max(right) < min(left):  # then the product comes out in order
+    if left and right and max(right) < min(left):  # swapped, the product is in order
         a, b, m, n, left, right = b, a, n, m, right, left
     batch, middle = size(m, both), size(m, inner)
     x = permute_to(a, (*both, *left, *inner, *right))
@@ -673,13 +695,14 @@ def multiply_and_sum(a: Tensor, b: Tensor, summed: list[int]) -> Tensor:
 
 @public
 def einsum(*args: Any) -> Tensor:
-    """A sum of products, for example ``einsum("ij,jk->ik", a, b)`` for a product of matrices.
+    """A sum of products; ``einsum("ij,jk->ik", a, b)``, for example, is a product of matrices.
 
     Args:
-        args: the equation and the operands; or each operand with a list of numbers for labels, and
-            a last list for the result. Repeated labels mean a diagonal; labels that the result
-            lacks are summed over; dots stand for the other dimensions, which broadcast. Without
-            ``->`` the result has the labels that occur once, in order.
+        args: the equation and the operands; or each operand followed by a list of numbers as its
+            labels, and perhaps a last list for the result. A label repeated in an operand means a
+            diagonal. Labels that the result lacks are summed over. An ellipsis means the other
+            dimensions, which broadcast. Without ``->`` the result has the labels that occur once,
+            in order.
 
     Raises:
         RuntimeError: if the equation is not valid or does not fit the operands.
@@ -688,7 +711,7 @@ def einsum(*args: Any) -> Tensor:
         equation, operands = args[0], list(args[1:])
         if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
             operands = list(operands[0])
-    else:  # each operand with a list of numbers, and perhaps one for the result
+    else:  # each operand with a list of numbers, and perhaps a list for the result
         pairs = len(args) // 2
         operands = list(args[: 2 * pairs : 2])
         lists = (*args[1::2], *args[2 * pairs :])

@@ -1,4 +1,4 @@
-"""Generators of random numbers, random tensors, and tensors filled at random."""
+"""Random number generators, random tensors, and tensors filled with random numbers."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -46,10 +46,10 @@ from nanotorch.ops.joining import common_shape
 
 
 class Generator(random.Generator):
-    """A stream of random numbers: after `manual_seed(0)`, those PyTorch draws after it.
+    """A stream of random numbers: for the same seed, PyTorch's numbers.
 
     Args:
-        device: accepted for PyTorch's sake; the only one is the CPU.
+        device: the only device is the CPU.
     """
 
     @property
@@ -65,28 +65,32 @@ class Generator(random.Generator):
         return wrap(super().get_state())
 
     def set_state(self, state: Any) -> Self:
-        """Continue from a state that `get_state` gave, here or in PyTorch.
+        """Continue from a state of `get_state`, of nanotorch or PyTorch; returns the generator.
 
         Raises:
-            TypeError: for anything but a tensor of bytes.
-            RuntimeError: for bytes that are no state.
+            TypeError: unless ``state`` is a tensor of bytes.
+            RuntimeError: for bytes that are not a valid state.
         """
         if not isinstance(state, Tensor):
             raise TypeError(f"expected a torch.ByteTensor, but got {type(state).__name__}")
         return super().set_state(state._array)
 
     def clone_state(self) -> Self:
-        """A generator of its own that goes on as this one."""
+        """A copy of this generator, which continues from the same state."""
         return type(self)().set_state(self.get_state())
 
 
 default_generator = Generator()
-# As in PyTorch, a program that sets no seed gets other numbers each time it runs.
+# As in PyTorch, each run of a program that sets no seed draws different numbers.
 default_generator.seed()
 
 
 def stream(generator: Any) -> Any:
-    """The generator to draw from: the given one or, for None, the default."""
+    """The given generator, or the default generator for None.
+
+    Raises:
+        TypeError: for an argument of any other type.
+    """
     if generator is None:
         return default_generator
     if isinstance(generator, random.InMemoryOrder):
@@ -100,26 +104,26 @@ def stream(generator: Any) -> Any:
 
 @public
 def manual_seed(seed: SupportsInt) -> Generator:
-    """Start the default generator's stream of ``seed``; returns that generator.
+    """Set the seed of the default generator; returns the generator.
 
     Args:
         seed: an integer from -2⁶³ to 2⁶⁴ - 1; negative ones wrap.
 
     Raises:
-        ValueError: if it is out of range.
+        ValueError: if ``seed`` is out of range.
     """
     return default_generator.manual_seed(int(seed))
 
 
 @public
 def seed() -> int:
-    """Start an unforeseeable stream in the default generator; returns its seed."""
+    """Set an unpredictable seed for the default generator; returns the seed."""
     return default_generator.seed()
 
 
 @public
 def initial_seed() -> int:
-    """The seed of the default generator's stream."""
+    """The seed of the default generator."""
     return default_generator.initial_seed()
 
 
@@ -131,11 +135,11 @@ def get_rng_state() -> Tensor:
 
 @public
 def set_rng_state(new_state: Tensor) -> None:
-    """Let the default generator continue from a state that `get_rng_state` gave.
+    """Set the state of the default generator to a result of `get_rng_state`.
 
     Raises:
-        TypeError: for anything but a tensor of bytes.
-        RuntimeError: for bytes that are no state.
+        TypeError: unless ``new_state`` is a tensor of bytes.
+        RuntimeError: for bytes that are not a valid state.
     """
     default_generator.set_state(new_state)
 
@@ -144,11 +148,11 @@ def set_rng_state(new_state: Tensor) -> None:
 def fork_rng(
     devices: Iterable[Any] | None = None, enabled: bool = True, *, device_type: str | None = None
 ) -> Iterator[None]:
-    """A block after which the default generator continues as if the block had drawn nothing.
+    """A context that restores the default generator's state on exit.
 
     Args:
-        devices, device_type: accepted for PyTorch's sake.
-        enabled: whether to do so. Default: True.
+        devices, device_type: accepted for compatibility with PyTorch, and ignored.
+        enabled: False: the context has no effect. Default: True.
     """
     state = get_rng_state() if enabled else None
     try:
@@ -158,10 +162,10 @@ def fork_rng(
             set_rng_state(state)
 
 
-# Random numbers under `vmap`: none, the same for all samples, or different ones.
+# Random numbers under `vmap`: an error, the same for all samples, or different ones.
 #
-# What a function draws for different samples it draws at once, in PyTorch's order. An outer `vmap`
-# is asked in its turn.
+# A function draws different numbers for all samples at once, in PyTorch's order. The next outer
+# `vmap` applies its own rule to this call.
 
 
 ERROR = (
@@ -173,7 +177,7 @@ IN_PLACE = "vmap with randomness='different' fills in place only what differs be
 
 
 def call_outside_batch(function: Any, rule: FunctionRule, args: Any, kwargs: Any) -> Any:
-    """The function as the next outer `vmap` has it called, or as it is."""
+    """Call the function by the rule of the next outer `vmap`, or directly if there is none."""
     held = active.batches
     active.batches = held[:-1]
     try:
@@ -188,13 +192,17 @@ def has_sample(args: Any, kwargs: Any, batch: Batch) -> bool:
 
 
 def refuse_error(batch: Batch) -> None:
-    """Refuse random numbers where they are an error."""
+    """Refuse random numbers if the batch's mode of randomness is "error"."""
     if batch.randomness == "error":
         raise RuntimeError(ERROR)
 
 
 def sized(several: bool) -> FunctionRule:
-    """For functions of a shape: ``size``, the last argument, or ``several`` numbers."""
+    """The rule of functions of a shape.
+
+    Args:
+        several: whether the shape may be several arguments. If not, it is the last one.
+    """
 
     def rule(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
         refuse_error(batch)
@@ -216,7 +224,7 @@ def sized(several: bool) -> FunctionRule:
 
 
 def alike(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """For functions of a tensor of which only shape and dtype count."""
+    """The rule of functions that use only the shape and dtype of a tensor."""
     refuse_error(batch)
     input, *rest = args
     if batch.randomness == "same":
@@ -227,7 +235,7 @@ def alike(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
 
 
 def by_values(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """For functions whose numbers are drawn by the values of tensors, one for each."""
+    """The rule of functions that draw a number for each element of their tensors."""
     refuse_error(batch)
     if batch.randomness == "same":
         if has_sample(args, kwargs, batch):
@@ -245,7 +253,7 @@ def by_values(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
 
 
 def by_rows(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """For `multinomial`, which takes rows of weights."""
+    """The rule of `multinomial`, whose input is a vector or a matrix of rows of weights."""
     refuse_error(batch)
     input = args[0]
     if batch.randomness == "same" or input.ndim == 1:
@@ -256,7 +264,7 @@ def by_rows(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
 
 
 def filling(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """For functions that fill a tensor."""
+    """The rule of functions that fill a tensor."""
     refuse_error(batch)
     input, *rest = args
     mine = isinstance(input, Batched) and input._batch is batch
@@ -277,7 +285,10 @@ def filling(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
 
 
 def each(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """For other functions: one sample after the other, from the same state for the same numbers."""
+    """The rule of other functions: one call for each sample, in order.
+
+    With the randomness "same", each call starts from the same state of the default generator.
+    """
     refuse_error(batch)
     if batch.randomness == "same" and not has_sample(args, kwargs, batch):
         return call_outside_batch(function, each, args, kwargs)
@@ -293,9 +304,8 @@ def each(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
 
 # Filling a tensor in place with random numbers.
 #
-# The former values play no part in the result, so the gradient of a filled tensor ends there, in
-# zeros. Numbers are drawn in the order of the memory, which is that of the elements where the
-# tensor is contiguous.
+# The result does not depend on the former values, so their gradient is zeros. Numbers are drawn in
+# memory order, which is the order of the elements if the tensor is contiguous.
 
 
 class ZeroGradient(Node):
@@ -310,14 +320,17 @@ class ZeroGradient(Node):
 
 @cache
 def zero_gradient(name: str) -> type[ZeroGradient]:
-    """The node class of a random operation, by PyTorch's name for it."""
+    """The node class of a random operation, by PyTorch's name of the node."""
     return type(name, (ZeroGradient,), {"__module__": "nanotorch.autograd"})
 
 
 def zero_node(name: str, *inputs: Tensor) -> Node | None:
-    """A node of that class on the inputs, whose result has the first one's shape and dtype.
+    """A `ZeroGradient` node on the inputs; its result has the shape and dtype of the first one.
 
-    None if the inputs have no history, or nothing is recorded.
+    None if no input has a history, or gradients are disabled.
+
+    Args:
+        name: PyTorch's name of the node.
     """
     edges = tuple([edge_of(t) for t in inputs]) if mode.enabled else ()
     if all(node is None for node, _ in edges):
@@ -333,11 +346,12 @@ def fill(
     input: Tensor, name: str, draw: Callable[..., Array], *args: Any,
     others: tuple[Tensor, ...] = (), **named: Any,
 ) -> Tensor:  # fmt: skip
-    """Write what ``draw`` gives for a shape, a dtype and further arguments into ``input``.
+    """Fill ``input`` with the numbers that ``draw`` returns for its shape and dtype.
 
     Args:
-        name: of the node, if the fill is recorded.
-        others: further tensors that the node leads to.
+        name: PyTorch's name of the node, if the fill is recorded.
+        args, named: further arguments of ``draw``.
+        others: further tensors with an edge from the node.
     """
     check_write(input)
     array = input._array
@@ -353,14 +367,18 @@ def fill(
 
 
 def filling_method(function: Any) -> Any:
-    """Register a method that fills its tensor, and what it does under `vmap`."""
+    """Register a method that fills its tensor, with its rule under `vmap`."""
     return method(under_vmap(filling, random=True)(function), public=False)
 
 
 def random_limits(
     name: str, given: tuple[Any, ...], named: dict[str, Any], default: list[Any]
 ) -> Any:
-    """The arguments ``from`` and ``to``, the first of which is a word of Python."""
+    """The arguments ``from`` and ``to``, read from a dict: ``from`` is a keyword of Python.
+
+    Raises:
+        TypeError: for more than two arguments, or another name.
+    """
     names = ("from", "to")
     if len(given) > len(names):
         raise TypeError(f"{name}() takes at most 2 arguments, but {len(given)} were given")
@@ -375,10 +393,10 @@ def random_limits(
 def normal_(
     input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None
 ) -> Tensor:
-    """Fill with normal numbers; returns the tensor.
+    """Fill with normally distributed numbers; returns the tensor.
 
     Args:
-        mean, std: of the distribution; ``std`` at least 0. Default: 0 and 1.
+        mean, std: the mean and the standard deviation, at least 0. Default: 0 and 1.
         generator: to draw from. Default: the default generator.
 
     Raises:
@@ -395,7 +413,7 @@ def normal_(
 def uniform_(
     input: Tensor, *bounds: float, generator: Generator | None = None, **named: float
 ) -> Tensor:
-    """Fill with uniform numbers; returns the tensor.
+    """Fill with uniformly distributed numbers; returns the tensor.
 
     Args:
         bounds: ``from`` and ``to``; the numbers are in [from, to). Default: 0 and 1.
@@ -416,12 +434,12 @@ def random_(
     """Fill with random integers; returns the tensor.
 
     Args:
-        bounds: nothing; or ``to``; or ``from`` and ``to``. The numbers are in [from, to), by
-            default from 0 to the last integer up to which the dtype has all of them.
+        bounds: nothing; or ``to``; or ``from`` and ``to``. The numbers are in [from, to). Default:
+            from 0 to the greatest n for which the dtype represents all integers 0, ..., n.
         generator: to draw from. Default: the default generator.
 
     Raises:
-        RuntimeError: if ``from`` is not less than ``to``, or one is out of the dtype's range.
+        RuntimeError: if ``from`` is not less than ``to``, or a bound is out of the dtype's range.
     """
     if len(bounds) == 1 and not named:
         bounds = (0, *bounds)
@@ -438,15 +456,15 @@ def random_(
 def bernoulli_(
     input: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None
 ) -> Tensor:
-    """Fill with ones with probability ``p`` and zeros else; returns the tensor.
+    """Fill with 1 with probability ``p``, else with 0; returns the tensor.
 
     Args:
-        p: a number in [0, 1], or a tensor of them that can be expanded to this one's shape.
-            Default: 0.5.
+        p: a probability in [0, 1], or a tensor of probabilities that expands to the shape of
+            ``input``. Default: 0.5.
         generator: to draw from. Default: the default generator.
 
     Raises:
-        RuntimeError: if ``p`` is not in [0, 1] or does not fit.
+        RuntimeError: if ``p`` is not in [0, 1], or its shape does not fit.
     """
     if isinstance(p, Tensor):
         chances = p.expand(input.shape)._array
@@ -465,13 +483,17 @@ def exponential_(
 ) -> Tensor:
     """Fill with exponentially distributed numbers of rate ``lambd``; returns the tensor.
 
+    Args:
+        lambd: positive; the mean is ``1 / lambd``. Default: 1.
+        generator: to draw from. Default: the default generator.
+
     Raises:
-        RuntimeError: for a dtype that is not a floating-point one; if ``lambd`` is not positive.
+        RuntimeError: for a dtype that is not a floating-point one, or if ``lambd`` is not positive.
     """
     return fill(input, "ExponentialBackward0", stream(generator).exponential, lambd)
 
 
-# Random tensors: of a shape, like another tensor, or by the values of one.
+# Random tensors: of a shape, like another tensor, or from the values of a tensor.
 
 
 Sizes = int | Sequence[int]
@@ -486,10 +508,10 @@ def rand(
     *sizes: Any, size: Sizes | None = None, generator: Generator | None = None,
     dtype: DType | None = None, **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
-    """Uniform numbers in [0, 1).
+    """A tensor of uniformly distributed numbers in [0, 1).
 
     Args:
-        sizes: the shape, as several numbers or one sequence; or ``size`` by keyword.
+        sizes: the shape, as several integers or one sequence; or the keyword ``size``.
         generator: to draw from. Default: the default generator.
         dtype: a floating-point one. Default: the default dtype.
         options: see `nanotorch.ops.creation.Options`.
@@ -507,7 +529,7 @@ def randn(
     *sizes: Any, size: Sizes | None = None, generator: Generator | None = None,
     dtype: DType | None = None, **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
-    """Normal numbers of mean 0 and standard deviation 1; the arguments are those of `rand`."""
+    """A tensor of normal numbers of mean 0 and variance 1; arguments as for `rand`."""
     shape = parse_shape("randn", sizes, size)
     return new_leaf(stream(generator).normal(shape, numpy_dtype(dtype)), **options)
 
@@ -518,17 +540,18 @@ def randint(
     *bounds: Any, low: int = 0, high: int | None = None, size: Sizes | None = None,
     generator: Generator | None = None, dtype: DType | None = None, **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
-    """Random integers in [low, high), called as ``randint(high, size)`` or with ``low`` first.
+    """A tensor of random integers in [low, high).
 
     Args:
-        bounds: ``high`` or ``low, high``, and the shape, a sequence; each may be a keyword.
+        bounds: ``high, size`` or ``low, high, size``, where ``size`` is a sequence; each may be a
+            keyword. ``low`` defaults to 0.
         generator: to draw from. Default: the default generator.
         dtype: default: ``int64``.
         options: see `nanotorch.ops.creation.Options`.
 
     Raises:
-        TypeError: for arguments of another kind or number.
-        RuntimeError: if ``low`` is not less than ``high``, or out of the dtype's range.
+        TypeError: for arguments of a wrong type or number.
+        RuntimeError: if ``low`` is not less than ``high``, or a bound is out of the dtype's range.
     """
     numbers, position = list(bounds), 0
     if size is None and len(numbers) > 1:
@@ -554,12 +577,12 @@ def randint(
 def randperm(
     n: int, *, generator: Generator | None = None, dtype: DType = int64, **options: Unpack[Options]
 ) -> Tensor:
-    """The integers 0, ..., ``n`` - 1 in random order.
+    """A random permutation of the integers 0, ..., ``n`` - 1.
 
     Args:
         n: at least 0.
         generator: to draw from. Default: the default generator.
-        dtype: one that has all of them. Default: ``int64``.
+        dtype: a dtype that represents all these integers. Default: ``int64``.
         options: see `nanotorch.ops.creation.Options`.
 
     Raises:
@@ -570,12 +593,12 @@ def randperm(
     return new_leaf(order, **options)
 
 
-# Like another tensor: of its shape, layout and, by default, dtype
+# Like another tensor: with its shape, layout and, by default, dtype
 
 
 @with_memory_errors
 def empty_layout(input: Tensor, dtype: DType | None) -> tuple[Array, Array]:
-    """An array like a tensor's, and a view of it whose C order is the order of its memory."""
+    """A new array with the layout of a tensor, and its view with dimensions in memory order."""
     kind = input._array.dtype if dtype is None else numpy_dtype(dtype)
     array = np.empty_like(input._array, kind, order_of(input._array))
     return array, array if array.flags.c_contiguous else memory_order(array)
@@ -587,7 +610,7 @@ def rand_like(
     input: Tensor, *, generator: Generator | None = None, dtype: DType | None = None,
     **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
-    """Uniform numbers in [0, 1), in the shape of ``input`` and, by default, its dtype."""
+    """Uniform numbers in [0, 1), with the shape and (by default) dtype of ``input``."""
     array, target = empty_layout(input, dtype)
     target[...] = stream(generator).uniform(target.shape, array.dtype)
     return new_leaf(array, **options)
@@ -599,7 +622,7 @@ def randn_like(
     input: Tensor, *, generator: Generator | None = None, dtype: DType | None = None,
     **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
-    """Standard normal numbers, in the shape of ``input`` and, by default, its dtype."""
+    """Normal numbers as from `randn`, with the shape and (by default) dtype of ``input``."""
     array, target = empty_layout(input, dtype)
     contiguous = bool(array.flags.c_contiguous)
     target[...] = stream(generator).normal(target.shape, array.dtype, contiguous=contiguous)
@@ -612,9 +635,10 @@ def randint_like(
     input: Tensor, *bounds: int, low: int = 0, high: int | None = None,
     generator: Generator | None = None, dtype: DType | None = None, **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
-    """Integers in [low, high), in the shape of ``input`` and, by default, its dtype.
+    """Random integers in [low, high), with the shape and (by default) dtype of ``input``.
 
-    Called as ``randint_like(input, high)`` or ``randint_like(input, low, high)``.
+    Args:
+        bounds: ``high`` or ``low, high``. ``low`` defaults to 0.
     """
     if len(bounds) == 2:
         low, high = bounds
@@ -625,21 +649,21 @@ def randint_like(
     return new_leaf(array, **options)
 
 
-# By the values of a tensor
+# From the values of a tensor
 
 
 @method
 @under_vmap(by_values, random=True)
 def bernoulli(input: Any, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
-    """Ones with the probabilities in ``input``, else zeros, in its shape and dtype.
+    """A tensor of 0 and 1 like ``input``, whose elements are the probabilities of 1.
 
     Args:
-        p: one probability for all, in place of those in ``input``.
+        p: a probability for all elements; then the values of ``input`` do not matter.
         generator: to draw from. Default: the default generator.
 
     Raises:
-        RuntimeError: for a probability that is not in [0, 1].
-        NotImplementedError: for probabilities of a dtype that is not a floating-point one.
+        RuntimeError: for a probability outside of [0, 1].
+        NotImplementedError: for probabilities whose dtype is not a floating-point one.
     """
     check_tensors(input)
     array = input._array
@@ -653,14 +677,14 @@ def normal(
     mean: Tensor | float, std: Tensor | float = 1.0, size: Sizes | None = None, *,
     generator: Generator | None = None, dtype: DType | None = None, **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
-    """Normal numbers of given means and standard deviations.
+    """A tensor of normally distributed numbers with given means and standard deviations.
 
     Args:
-        mean, std: tensors that broadcast together, or numbers; ``std`` at least 0.
+        mean, std: tensors that broadcast, or numbers; ``std`` at least 0, by default 1.
         size: the shape, if both are numbers.
         generator: to draw from. Default: the default generator.
-        dtype: if both are numbers; default: the default dtype. Otherwise that of ``mean``, or of
-            ``std`` where that is a number.
+        dtype: the dtype, if both are numbers. Default: the default dtype. With tensors, the result
+            has the dtype of ``mean``, or of ``std`` if ``mean`` is a number.
 
     Raises:
         TypeError: for two numbers without ``size``.
@@ -684,7 +708,7 @@ def normal(
 
 
 def record_zero_gradient(out: Tensor, name: str, *inputs: Tensor) -> Tensor:
-    """Give ``out`` a node that passes zeros to the inputs, if one of them requires grad."""
+    """Give ``out`` a `ZeroGradient` node if an input has a history; returns ``out``."""
     node = zero_node(name, *inputs)
     if node is not None:
         node._outputs = ((out._array.shape, out._array.dtype),)
@@ -701,15 +725,15 @@ def multinomial(
     """Indices drawn with probabilities proportional to ``input``.
 
     Args:
-        input: weights, at least 0 and not all 0, that need not sum up to 1.
-        num_samples: how many indices to draw from each row.
-        replacement: draw each independently of the others. Default: False.
+        input: floating-point weights, at least 0 and not all 0; the sum need not be 1.
+        num_samples: the number of indices to draw from each row, at least 1.
+        replacement: whether an index can be drawn more than once. Default: False.
         generator: to draw from. Default: the default generator.
 
     Shape:
         ``input`` (N,) or (B, N); the result (num_samples,) or (B, num_samples), ``int64``.
 
     Raises:
-        RuntimeError: for weights that are none, or too few of them.
+        RuntimeError: for invalid weights; without ``replacement``, for ``num_samples`` > N.
     """
     return wrap(stream(generator).multinomial(input._array, num_samples, replacement))

@@ -32,7 +32,7 @@ from nanotorch.ops.elementwise import abs as absolute
 from nanotorch.ops.elementwise import exp, maximum, minimum, sign, zero_where
 from nanotorch.ops.shape import distinct_dims, reshape, transpose, unsqueeze
 
-# Reductions: over all dimensions, or over those given by ``dim``.
+# Reductions over all dimensions, or over the dimensions ``dim``.
 
 
 Dims = int | Sequence[int] | None
@@ -44,7 +44,7 @@ minimum_of_all: Callable[..., Any] = np.minimum.reduce
 
 
 def normal_dims(dim: Dims, ndim: int) -> tuple[int, ...]:
-    """Dimensions counted from the front; None or an empty sequence stands for all."""
+    """The dimensions ``dim``, none negative; all of them for None or an empty sequence."""
     if dim.__class__ is int and ndim:
         return (normal_dim(dim, ndim),)
     dims = () if dim is None else distinct_dims(dim, ndim)
@@ -52,7 +52,7 @@ def normal_dims(dim: Dims, ndim: int) -> tuple[int, ...]:
 
 
 def only_dim(dim: int, ndim: int) -> tuple[int, ...]:
-    """One dimension counted from the front; none of a tensor that has none."""
+    """The dimension ``dim``, not negative, in a tuple; an empty tuple if ``ndim`` is 0."""
     along = normal_dim(dim, ndim)
     return (along,) if ndim else ()
 
@@ -62,7 +62,7 @@ def only_dim(dim: int, ndim: int) -> tuple[int, ...]:
     node="ExpandBackward0", batch=dimensions,
 )  # fmt: skip
 def spread(input: Array, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> Array:
-    """A reduced array of ``shape`` again, repeated along ``dim``: the adjoint of a sum."""
+    """A reduced array repeated along ``dim`` to ``shape`` again: the adjoint of a sum."""
     if not keepdim:
         input = input.reshape(tuple([1 if d in dim else n for d, n in enumerate(shape)]))
     out = np.empty(shape, input.dtype)
@@ -79,7 +79,7 @@ def spread_all(g: Any, shape: tuple[int, ...]) -> Any:
 
 
 def sum_dtype(input: Array, dtype: DType | None) -> np.dtype:
-    """The type of a sum or product: 64-bit for integers and bools."""
+    """The dtype of a sum or product; int64 by default for integers and bools."""
     if dtype is not None:
         return dtypes.as_dtype(dtype)._numpy
     return input.dtype if input.dtype.kind == "f" else np.dtype(np.int64)
@@ -119,7 +119,7 @@ def sum_along(
 
 
 NOT_GIVEN: Any = Absent("<all>")
-NOT_KEPT: Any = 0  # a default for `keepdim` that is false, but tells from a given False
+NOT_KEPT: Any = 0  # the default of `keepdim`: false, but not the same object as a given False
 # The forms of `sum` and `mean`, as `overloads` takes them.
 WHOLE = "Tensor input, *, torch.dtype dtype = None"
 ALONG = "Tensor input, tuple of ints dim, bool keepdim = False, *, torch.dtype dtype = None"
@@ -132,9 +132,10 @@ def sum(
     """The sum of all elements, or along ``dim``.
 
     Args:
-        dim: a dimension or several; None and () stand for all.
-        keepdim: keep reduced dimensions with size 1.
-        dtype: of the result; default: int64 for integers and bools, else that of ``input``.
+        dim: a dimension or several; None and () mean all.
+        keepdim: keep the reduced dimensions, with size 1. Default: False.
+        dtype: the dtype of the result. Default: int64 for integers and bools, else that of
+            ``input``.
 
     Raises:
         IndexError: for a dimension out of range.
@@ -142,7 +143,7 @@ def sum(
 
 
 def count(shape: tuple[int, ...], dim: tuple[int, ...]) -> int:
-    """How many elements go into one result."""
+    """The number of elements that are reduced to one result."""
     product = 1
     for d in dim:
         product *= shape[d]
@@ -150,7 +151,7 @@ def count(shape: tuple[int, ...], dim: tuple[int, ...]) -> int:
 
 
 def require_mean_dtype(input: Array, dtype: DType | None) -> None:
-    """Refuse a mean of integers without a ``dtype``."""
+    """Refuse a mean of integers, or with a ``dtype`` that is not a floating-point one."""
     if dtype is None and input.dtype.kind == "f":
         return
     kind = dtypes.dtype_of(input) if dtype is None else dtypes.as_dtype(dtype)
@@ -203,18 +204,18 @@ def mean(
     """The mean of all elements, or along ``dim``; arguments as for `sum`.
 
     Raises:
-        NotImplementedError: for integers, unless ``dtype`` is given.
+        NotImplementedError: for integers without a floating-point ``dtype``.
     """
 
 
 @op(input=lambda g, dim: reverse_cumsum(g, dim), dims=normal_dim, inplace=True, in_order=True)
 def cumsum(input: Array, dim: int, *, dtype: DType | None = None) -> Array:
-    """Running sums along ``dim``; integers give int64."""
+    """The cumulative sums along ``dim``; int64 for integers, unless ``dtype`` is given."""
     return accumulate_along(np.add, input, dim, sum_dtype(input, dtype))
 
 
 def define_inplace(name: str) -> None:
-    """Make `cumsum_` or `cumprod_`, which accepts no ``dtype`` but the tensor's own."""
+    """Declare `cumsum_` or `cumprod_`, which accept only the tensor's own ``dtype``."""
     written = inplace_form(name)
 
     def function(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
@@ -226,11 +227,11 @@ def define_inplace(name: str) -> None:
 
 
 define_inplace("cumsum")
-STRETCH = 1 << 15  # numbers of double precision that fit a processor's cache
+STRETCH = 1 << 15  # numbers in double precision that fit a processor's cache
 
 
 def accumulate_along(function: np.ufunc, input: Array, dim: int, kind: np.dtype) -> Array:
-    """Running sums or products; those of floating-point numbers are computed in double."""
+    """Cumulative sums or products; floating-point ones are computed in double precision."""
     input = input.astype(kind, copy=False)
     if not input.ndim:
         return input.copy()
@@ -246,9 +247,9 @@ def accumulate_along(function: np.ufunc, input: Array, dim: int, kind: np.dtype)
     out = np.empty(source.shape, kind)
     many = max(1, STRETCH // (size * row))
     step = max(4, STRETCH // (many * row) // 4 * 4)
-    # In NumPy's `accumulate`, each element waits for the one before it. So many or long rows are
-    # added as whole vectors, side by side. Otherwise very short rows (`apart`) are transposed in
-    # memory, because NumPy's inner loops run along the last dimension.
+    # In NumPy's `accumulate`, each element waits for the one before it. Many or long rows are
+    # therefore added as whole vectors, side by side. Otherwise very short rows (`apart`) are
+    # transposed in memory, because NumPy's inner loops run along the last dimension.
     side_by_side = many * row >= 512 or size < 16
     apart, last = row < 16 and not side_by_side, np.empty(0)
     for first in range(0, len(source), many):
@@ -268,7 +269,7 @@ def accumulate_along(function: np.ufunc, input: Array, dim: int, kind: np.dtype)
 
 
 def accumulate_rows(function: np.ufunc, held: Array, side_by_side: bool) -> None:
-    """Running sums or products in place along the first dimension of 3."""
+    """Replace an array of 3 dimensions by its cumulative sums or products along the first."""
     if side_by_side:
         for before, after in itertools.pairwise(held):
             function(before, after, out=after)
@@ -287,7 +288,7 @@ def accumulate_rows(function: np.ufunc, held: Array, side_by_side: bool) -> None
 
 @hidden_op(input=lambda g, dim: cumsum(g, dim))
 def reverse_cumsum(input: Array, dim: int) -> Array:
-    """Running sums from the end: the adjoint of `cumsum`."""
+    """The cumulative sums from the end: the adjoint of `cumsum`."""
     if not input.ndim:
         return input.copy()
     return np.flip(accumulate_along(np.add, np.flip(input, dim), dim, input.dtype), dim).copy()
@@ -297,7 +298,7 @@ def reverse_cumsum(input: Array, dim: int) -> Array:
 
 
 def prod_formula(g: Any, input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
-    """The gradient of a product along one dimension (none for a 0-d input)."""
+    """The gradient of a product along one dimension; ``dim`` is empty for a 0-d input."""
     if not dim:
         return g
     if not keepdim:
@@ -322,7 +323,7 @@ def prod_all(input: Array, dtype: DType | None = None) -> Array:
 
 
 def product(input: Array, dim: tuple[int, ...] | None, keepdim: bool, kind: np.dtype) -> Array:
-    """The product along dimensions; of half precision computed in single."""
+    """The product along dimensions; half precision is computed in single precision."""
     if kind == HALF:
         return multiply_all(input.astype(SINGLE), dim, None, None, keepdim).astype(kind)
     return multiply_all(input, dim, kind, None, keepdim)
@@ -335,14 +336,14 @@ def product(input: Array, dim: tuple[int, ...] | None, keepdim: bool, kind: np.d
 def prod_along(
     input: Array, dim: tuple[int, ...], keepdim: bool, dtype: DType | None = None
 ) -> Array:
-    """The product along one dimension (none for a 0-d input)."""
+    """The product along one dimension; ``dim`` is empty for a 0-d input."""
     return product(input, dim, keepdim, sum_dtype(input, dtype))
 
 
 @hidden_op(input=lambda g, input: others_slope(g, input), wide=True)
 def others(input: Array) -> Array:
-    """For each element, the product of the others along the last dimension."""
-    if input.all():  # with a nan, all products are nan, as in PyTorch
+    """For each element, the product of all others along the last dimension."""
+    if input.all():  # here a nan makes all products nan, as in PyTorch
         return multiply_all(input, -1, None, None, True) / input
     ones = np.ones((*input.shape[:-1], 1), input.dtype)
     before = np.cumprod(np.concatenate([ones, input[..., :-1]], -1), -1)
@@ -352,7 +353,7 @@ def others(input: Array) -> Array:
 
 @hidden_op(
     shares=lambda g, input: others_slope(g, input),
-    input=lambda g, shares, input: sum_along(  # a row of n - 1 by one of its elements
+    input=lambda g, shares, input: sum_along(  # `others_slope` of each row without one element
         without_diagonal(
             unsqueeze(shares, -1)
             * others_slope(without_diagonal(rows_without_one(g)), rows_without_one(input))
@@ -362,14 +363,14 @@ def others(input: Array) -> Array:
     wide=True,
 )
 def others_slope(shares: Array, input: Array) -> Array:
-    """The gradient of `others`, each of whose n results is a product along a row of n - 1."""
+    """The gradient of `others`, whose n results are products of n - 1 elements each."""
     last = (input.ndim - 1,)
     if not input.all():
         products = shares[..., None] * others(rows_without_one(input))
         return sum_over(without_diagonal(products), last)
     kind, (shares, input) = input.dtype, (shares.astype(DOUBLE), input.astype(DOUBLE))
     rests, parts = multiply_all(input, -1, None, None, True) / input, shares / input
-    if not np.isfinite(input).all():  # nan, as where PyTorch differentiates its division
+    if not np.isfinite(input).all():  # the result is nan where PyTorch's division makes it nan
         return (sum_over(parts, last, True) * rests - shares * (rests / input)).astype(kind)
     before, after = np.zeros_like(parts), np.zeros_like(parts)
     np.cumsum(parts[..., :-1], -1, out=before[..., 1:])
@@ -379,7 +380,7 @@ def others_slope(shares: Array, input: Array) -> Array:
 
 @hidden_op(input=lambda g: sum_along(without_diagonal(g), (g.ndim - 2,), False))
 def rows_without_one(input: Array) -> Array:
-    """``(..., n)`` -> ``(..., n, n)``: row i is ``input`` with a 1 in the place of element i."""
+    """The rows ``(..., n, n)`` of ``(..., n)``: row i is ``input`` with element i replaced by 1."""
     n = input.shape[-1]
     rows = np.repeat(input[..., None, :], n, -2)
     rows[..., np.arange(n), np.arange(n)] = 1
@@ -388,7 +389,7 @@ def rows_without_one(input: Array) -> Array:
 
 @hidden_op(input=lambda g: without_diagonal(g), batch=leading)
 def without_diagonal(input: Array) -> Array:
-    """Zeros on the diagonal of the last two dimensions."""
+    """A copy with zeros on the diagonal of the last two dimensions."""
     out = input.copy()
     at = np.arange(input.shape[-1])
     out[..., at, at] = 0
@@ -399,7 +400,11 @@ def without_diagonal(input: Array) -> Array:
 def prod(
     input: Any, dim: int = NOT_GIVEN, keepdim: bool = NOT_KEPT, *, dtype: DType | None = None
 ) -> Any:
-    """The product of all elements, or along one dimension; integers give int64."""
+    """The product of all elements, or along one dimension; arguments as for `sum`.
+
+    Args:
+        dim: one dimension. Default: all elements.
+    """
     if dim is not NOT_GIVEN:
         return prod_along(input, only_dim(dim, input.ndim), keepdim, dtype)
     if keepdim is not NOT_KEPT:
@@ -415,7 +420,7 @@ def prod(
     cast="float", dims=normal_dims, in_order=True, wide=True,
 )  # fmt: skip
 def logsumexp(input: Array, dim: Any, keepdim: bool = False) -> Array:
-    """``log(sum(exp(input)))`` along ``dim``, for inputs of any size."""
+    """``log(sum(exp(input)))`` along ``dim``, computed without overflow."""
     top = maximum_of_all(input, dim, None, None, True, -np.inf)
     top = np.where(np.isfinite(top), top, input.dtype.type(0))
     total = np.log(sum_over(np.exp(input - top), dim, keepdim))
@@ -426,7 +431,7 @@ def logsumexp(input: Array, dim: Any, keepdim: bool = False) -> Array:
 
 
 def require_float_input(input: Array, name: str = "std and var") -> None:
-    """Refuse integers, which have no variance."""
+    """Raise NotImplementedError for integers and bools."""
     if input.dtype.kind != "f":
         raise NotImplementedError(f"{name} only support floating point and complex dtypes")
 
@@ -435,21 +440,21 @@ NO_FREEDOM = (
     "{}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
     "factor (input numel divided by output numel)."
 )
-MANY = 8192  # elements; for more, a further pass costs more than a further call
+MANY = 8192  # elements; above this, another pass over them costs more than another call
 PART = 1 << 17  # elements that fit a cache in double precision
 
 
 def variance_and_mean(
     input: Array, dim: tuple[int, ...], correction: float, name: str
 ) -> tuple[Array, Array]:
-    """The variance and the mean along dimensions in double precision, for `as_dtype_of`.
+    """The variance and the mean along dimensions, in double precision, for `as_dtype_of`.
 
     Warns:
-        UserWarning: of fewer elements than ``correction`` asks for.
+        UserWarning: if each result has no more elements than ``correction``.
     """
     n = count(input.shape, dim)
     enough = n >= 8 and input.size > MANY and input.dtype != DOUBLE
-    if enough:  # of twice the digits the mean may take some
+    if enough:  # double has digits to spare: the mean square may cancel some of them
         total, squares = apply_in_parts(powers, input, dim)
         mean = total / n
         level = mean * total
@@ -466,9 +471,9 @@ def variance_and_mean(
 
 
 def apply_in_parts(function: Any, input: Array, dim: tuple[int, ...]) -> Sequence[Array]:
-    """Apply a function to parts of ``input``, converted to double, that fit a cache.
+    """``function`` of ``input`` in double precision, computed by parts that fit a cache.
 
-    Results of the parts are added if they are sums (`powers`) and short, and joined otherwise.
+    The results of the parts are added if they are short sums (`powers`), and joined otherwise.
     """
     if input.size <= PART or (function is deviations and len(dim) == input.ndim):
         return function(input.astype(DOUBLE, order="C"), dim)
@@ -487,13 +492,13 @@ def apply_in_parts(function: Any, input: Array, dim: tuple[int, ...]) -> Sequenc
 
 
 def powers(values: Array, dim: tuple[int, ...]) -> tuple[Array, Array]:
-    """The sums of the values, which may be overwritten, and of their squares."""
+    """The sums of the values and of their squares; may overwrite ``values``."""
     keep = len(dim) < values.ndim
     return sum_over(values, dim, keep), squares_along(values, dim, keep)
 
 
 def deviations(values: Array, dim: tuple[int, ...]) -> tuple[Array, Array]:
-    """The mean of the values, which are overwritten, and the sum of the squared deviations."""
+    """The mean of the values and the sum of the squared deviations; overwrites ``values``."""
     keep = len(dim) < values.ndim
     mean = sum_over(values, dim, keep) / count(values.shape, dim)
     values -= mean
@@ -501,14 +506,14 @@ def deviations(values: Array, dim: tuple[int, ...]) -> tuple[Array, Array]:
 
 
 def squares_along(values: Array, dim: tuple[int, ...], keep: bool) -> Array:
-    """The sum of their squares along dimensions; ``values`` lie in order and are overwritten."""
+    """The sums of squares along dimensions; may overwrite ``values``, which are contiguous."""
     if values.ndim - 1 in dim:
         return sum_products(values, values, dim, keep)
     return sum_over(np.multiply(values, values, out=values), dim, keep)
 
 
 def as_dtype_of(values: Array, input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
-    """What was computed along dimensions in the dtype of the input, with or without them."""
+    """Results along dimensions, in the dtype of ``input``; ``keepdim`` keeps the dimensions."""
     if keepdim:
         values = values.reshape([1 if d in dim else n for d, n in enumerate(input.shape)])
     elif len(dim) < input.ndim:
@@ -519,7 +524,7 @@ def as_dtype_of(values: Array, input: Array, dim: tuple[int, ...], keepdim: bool
 def variance_formula(
     g: Any, input: Any, dim: tuple[int, ...], keepdim: bool, correction: float, overall: bool
 ) -> Any:
-    """``2 / (n - correction) * (input - mean)``, for each result's share."""
+    """The gradient of a variance: ``g * 2 / (n - correction) * (input - mean)``."""
     n = count(input.shape, dim) - correction
     share, mean = spread(g, tuple(input.shape), dim, keepdim), mean_along(input, dim, True)
     if overall and n <= 0:  # nan at the mean, infinite elsewhere
@@ -531,7 +536,7 @@ def variance_formula(
 def var_along(
     input: Array, dim: tuple[int, ...], keepdim: bool, correction: float, overall: bool
 ) -> Array:
-    """The variance along dimensions, or ``overall``, which are then all of them."""
+    """The variance along dimensions; ``overall``: the user named no ``dim``, so all of them."""
     require_float_input(input)
     return as_dtype_of(variance_and_mean(input, dim, correction, "var")[0], input, dim, keepdim)
 
@@ -545,7 +550,7 @@ def var_along(
 def std_along(
     input: Array, dim: tuple[int, ...], keepdim: bool, correction: float, overall: bool
 ) -> Array:
-    """The standard deviation along dimensions, or ``overall``."""
+    """The standard deviation along dimensions; arguments as for `var_along`."""
     require_float_input(input)
     return as_dtype_of(
         np.sqrt(variance_and_mean(input, dim, correction, "std")[0]), input, dim, keepdim
@@ -553,10 +558,11 @@ def std_along(
 
 
 def define_variance(name: str, along: Any, doc: str = "") -> Any:
-    """`var` or one of its kin, whose first argument may be ``unbiased`` alone.
+    """`var` or a function like it; its second argument may also be ``unbiased``.
 
     Args:
-        along: the operation.
+        along: the operation along dimensions.
+        doc: the docstring. Default: that of `var`.
     """
 
     def function(
@@ -566,8 +572,10 @@ def define_variance(name: str, along: Any, doc: str = "") -> Any:
         """The variance of all elements, or along ``dim``.
 
         Args:
-            unbiased: divide by n - 1 rather than by n.
-            correction: what to subtract from n; overrides ``unbiased``.
+            dim: a dimension or several. Default: all.
+            unbiased: divide by n - 1; False: by n. Default: True.
+            keepdim: keep the reduced dimensions, with size 1. Default: False.
+            correction: divide by n - ``correction``; overrides ``unbiased``.
 
         Raises:
             NotImplementedError: for integers.
@@ -587,11 +595,11 @@ STD = "The standard deviation: the square root of `var`, with the same arguments
 var, std = method(define_variance("var", var_along)), method(define_variance("std", std_along, STD))
 
 
-# Maxima and minima, where they are, and whether any or all elements are true.
+# Maxima and minima, their indices, and whether any or all elements are true.
 
 
 def extremum_formula(g: Any, input: Any, out: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
-    """The gradient of an extremum, in equal shares to the elements that attain it."""
+    """The gradient of an extremum, split equally among the elements that attain it."""
     shape = tuple(input.shape)
     at = (input == spread(out, shape, dim, keepdim)) * 1.0
     return at * spread(g, shape, dim, keepdim) / sum_along(at, dim, True)
@@ -607,7 +615,7 @@ def extremum_all_formula(g: Any, input: Any, out: Any) -> Any:
 
 
 def require_elements(name: str, input: Array, dim: tuple[int, ...]) -> None:
-    """Refuse to reduce a dimension without elements: it has no extremum."""
+    """Raise IndexError if a dimension to reduce has no elements, and so no extremum."""
     for d in dim:
         if input.shape[normal_dim(d, input.ndim)] == 0:
             raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
@@ -615,20 +623,20 @@ def require_elements(name: str, input: Array, dim: tuple[int, ...]) -> None:
 
 @hidden_op(input=extremum_formula, node="AmaxBackward0", in_order=True)
 def amax_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
-    """The greatest element along dimensions."""
+    """The greatest elements along dimensions."""
     require_elements("amax", input, dim)
     return maximum_of_all(input, dim, None, None, keepdim)
 
 
 @hidden_op(input=extremum_formula, node="AminBackward0", in_order=True)
 def amin_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
-    """The smallest element along dimensions."""
+    """The smallest elements along dimensions."""
     require_elements("amin", input, dim)
     return minimum_of_all(input, dim, None, None, keepdim)
 
 
 def nonempty_dims(name: str, dim: Dims, input: Any) -> tuple[int, ...]:
-    """The dimensions to reduce; an error if one of them, or the whole input, has no elements."""
+    """The dimensions to reduce. It is an error if one of them, or all of ``input``, is empty."""
     if dim is None or (isinstance(dim, (tuple, list)) and not dim):
         return all_nonempty_dims(name, input)
     if 0 in input.shape:
@@ -638,26 +646,27 @@ def nonempty_dims(name: str, dim: Dims, input: Any) -> tuple[int, ...]:
 
 @method
 def amax(input: Any, dim: Dims = (), keepdim: bool = False) -> Any:
-    """The greatest element, or along ``dim``; equal ones share the gradient.
+    """The greatest element of all, or along ``dim``; equal ones share the gradient.
+
+    Args:
+        dim: a dimension or several. Default: all.
+        keepdim: keep the reduced dimensions, with size 1. Default: False.
 
     Raises:
-        IndexError: where there is no element.
+        IndexError: for a dimension without elements.
+        RuntimeError: without ``dim``, for a tensor without elements.
     """
     return amax_along(input, nonempty_dims("amax", dim, input), keepdim)
 
 
 @method
 def amin(input: Any, dim: Dims = (), keepdim: bool = False) -> Any:
-    """The smallest element, or along ``dim``; equal ones share the gradient.
-
-    Raises:
-        IndexError: where there is no element.
-    """
+    """The smallest element of all, or along ``dim``; arguments and errors as for `amax`."""
     return amin_along(input, nonempty_dims("amin", dim, input), keepdim)
 
 
 def all_nonempty_dims(name: str, input: Any) -> tuple[int, ...]:
-    """All dimensions of an input that must have elements."""
+    """All dimensions of ``input``; raises RuntimeError if it has no elements."""
     require(math.prod(input.shape) != 0, "{}(): a tensor without elements needs a dim", name)
     return tuple(range(input.ndim))
 
@@ -680,14 +689,14 @@ def min_all(input: Array) -> Array:
     return minimum_of_all(input, all_nonempty_dims("min", input))
 
 
-# Along one dimension, with the index of the element chosen
+# Along one dimension, with the index of the chosen element
 
 
 @hidden_op(
     input=lambda g, positions, dim, size: put_along(g, positions, dim, size), batch=dimensions
 )
 def take_along(input: Array, positions: Array, dim: int, size: int) -> Array:
-    """One element along ``dim`` for each position; ``positions`` keeps that dimension as 1."""
+    """The elements at ``positions`` along ``dim``; ``positions`` has size 1 there."""
     return np.take_along_axis(input, positions, dim)
 
 
@@ -695,7 +704,7 @@ def take_along(input: Array, positions: Array, dim: int, size: int) -> Array:
     input=lambda g, positions, dim, size: take_along(g, positions, dim, size), batch=dimensions
 )
 def put_along(input: Array, positions: Array, dim: int, size: int) -> Array:
-    """Zeros but for one element along ``dim`` at each position: the adjoint of `take_along`."""
+    """Zeros with the elements of ``input`` at ``positions`` along ``dim``: undoes `take_along`."""
     shape = list(positions.shape)
     shape[dim] = size
     out = np.zeros(shape, input.dtype)
@@ -706,7 +715,7 @@ def put_along(input: Array, positions: Array, dim: int, size: int) -> Array:
 def chosen_formula(
     g: Any, indices: Any, input_shape: tuple[int, ...], dim: int, keepdim: bool
 ) -> Any:
-    """The gradient of an element chosen along ``dim``."""
+    """The gradient of one element chosen along ``dim``."""
     if input_shape and not keepdim:
         kept = tuple(1 if d == dim else n for d, n in enumerate(input_shape))
         g, indices = reshape(g, kept), reshape(indices, kept)
@@ -714,18 +723,18 @@ def chosen_formula(
 
 
 def taken_formula(g: Any, indices: Any, input_shape: tuple[int, ...], dim: int) -> Any:
-    """The gradient of elements that were taken from ``indices`` along ``dim``."""
+    """The gradient of elements taken at ``indices`` along ``dim``."""
     return put_along(g, indices, dim, input_shape[dim]) if input_shape else g * 1.0
 
 
-# The declarations of an operation that picks one element along ``dim`` and returns its index, and
-# of the function that users call.
+# Declarations of an operation that chooses one element along ``dim`` and returns its index: of the
+# operation (CHOSEN) and of the public function (FIELDS).
 CHOSEN: dict[str, Any] = {"input": chosen_formula, "aux": ("indices",)}
 FIELDS: dict[str, Any] = {"dims": normal_dim, "fields": ("values", "indices")}
 
 
 def take_chosen(input: Array, indices: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    """The elements at ``indices`` and the indices, which keep dimension ``dim`` with size 1."""
+    """The elements at ``indices``, and the indices, which have size 1 along ``dim``."""
     values = np.take_along_axis(input, indices, dim)
     return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
 
@@ -733,7 +742,7 @@ def take_chosen(input: Array, indices: Array, dim: int, keepdim: bool) -> tuple[
 def choose_along(
     input: Array, dim: int, keepdim: bool, find: Any, name: str
 ) -> tuple[Array, Array]:
-    """The element that ``find`` picks along ``dim``, and its index."""
+    """The elements whose indices ``find`` returns along ``dim``, and the indices."""
     if input.ndim == 0:
         return input.copy(), np.zeros((), np.int64)
     require_elements(name, input, (dim,))
@@ -742,18 +751,23 @@ def choose_along(
 
 @hidden_op(**CHOSEN, node="MaxBackward0")
 def max_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    """The greatest element along ``dim`` and its first index."""
+    """The greatest element along ``dim``, and its first index."""
     return choose_along(input, dim, keepdim, np.argmax, "max")
 
 
 @hidden_op(**CHOSEN, node="MinBackward0")
 def min_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    """The smallest element along ``dim`` and its first index."""
+    """The smallest element along ``dim``, and its first index."""
     return choose_along(input, dim, keepdim, np.argmin, "min")
 
 
 def define_extremum(name: str, word: str, pair: Any, of_all: Any, along: Any) -> None:
-    """`max` or `min`, made of its operations: of two tensors, of all elements, along ``dim``."""
+    """Declare `max` or `min`.
+
+    Args:
+        word: "greatest" or "smallest".
+        pair, of_all, along: its operations: of two tensors, of all elements, and along ``dim``.
+    """
     result = named_tuple(name, "values", "indices")
 
     def function(
@@ -762,10 +776,12 @@ def define_extremum(name: str, word: str, pair: Any, of_all: Any, along: Any) ->
         """The {} element; with ``dim``, the named tuple ``(values, indices)`` along it.
 
         Args:
-            dim: a dimension, or a tensor, for which this is `{}`.
+            dim: a dimension; or a tensor: then the result is `{}` of both tensors.
+            keepdim: keep dimension ``dim``, with size 1. Default: False.
 
         Raises:
-            RuntimeError, IndexError: where there is no element.
+            IndexError: for a dimension ``dim`` without elements.
+            RuntimeError: without ``dim``, for a tensor without elements.
         """
         if isinstance(dim, Tensor) and other is None:
             other, dim = dim, NOT_GIVEN
@@ -788,7 +804,7 @@ define_extremum("min", "smallest", minimum, min_all, min_along)
 
 
 def arg_extremum(name: str, find: Any, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
-    """`argmax` and `argmin`."""
+    """The body of `argmax` and `argmin`."""
     array = input._array
     if array.dtype.kind == "b":
         raise NotImplementedError(f"{name}(): does not support bool input")
@@ -807,19 +823,27 @@ def arg_extremum(name: str, find: Any, input: Tensor, dim: int | None, keepdim: 
 @method
 @under_vmap(along)
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """The index of the greatest element, flat or along ``dim``; the first of equal ones."""
+    """The index of the greatest element along ``dim``; of equal ones, the first.
+
+    Args:
+        dim: a dimension. Default: all elements, with the index in the flattened tensor.
+        keepdim: keep the reduced dimensions, with size 1. Default: False.
+
+    Raises:
+        IndexError: if there are no elements.
+    """
     return arg_extremum("argmax", np.argmax, input, dim, keepdim)
 
 
 @method
 @under_vmap(along)
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """The index of the smallest element, flat or along ``dim``; the first of equal ones."""
+    """The index of the smallest element; arguments and errors as for `argmax`."""
     return arg_extremum("argmin", np.argmin, input, dim, keepdim)
 
 
 def reduce_truth(reduce: Any, input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
-    """`any` and `all`. The result is bool, but uint8 for uint8. ``dim=()`` tests each element."""
+    """The body of `any` and `all`: bools, or uint8 for uint8. ``dim=()`` tests each element."""
     axes = () if isinstance(dim, (tuple, list)) and not dim else normal_dims(dim, input.ndim)
     out = np.asarray(reduce(input._array, axes, keepdims=keepdim), order="C")
     return wrap(out.astype(np.uint8) if input.dtype == dtypes.uint8 else out)
@@ -828,14 +852,14 @@ def reduce_truth(reduce: Any, input: Tensor, dim: Dims, keepdim: bool) -> Tensor
 @method
 @under_vmap(along)
 def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """Whether every element is nonzero, overall or along ``dim``."""
+    """Whether all elements are nonzero, overall or along ``dim``."""
     return reduce_truth(np.all, input, dim, keepdim)
 
 
 @method
 @under_vmap(along)
 def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """Whether some element is nonzero, overall or along ``dim``."""
+    """Whether any element is nonzero, overall or along ``dim``."""
     return reduce_truth(np.any, input, dim, keepdim)
 
 
@@ -852,7 +876,7 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
 def norm_formula(
     g: Any, input: Any, out: Any, ord: float, dim: tuple[int, ...], keepdim: bool
 ) -> Any:
-    """The gradient of a vector norm: zero where the norm is zero, None if the norm is a count."""
+    """The gradient of a vector norm: zero where the norm is zero, None for ``ord=0``, a count."""
     if ord == 0:
         return None
     if not keepdim:
@@ -864,7 +888,7 @@ def norm_formula(
         # Mask only `1 / out`: a nan in `g` must pass, as in second derivatives at zero.
         return input * (g * zero_where(1 / out, out == 0))
     if math.isinf(ord):
-        # Do not use `out`: in half precision it is rounded.
+        # Do not use `out`: it is rounded in half precision.
         size = absolute(input)
         largest = size == (amax if ord > 0 else amin)(size, dim, True)
         share = g / sum_along(largest, dim, True)
@@ -882,7 +906,7 @@ def norm_formula(
 def norm_along(input: Array, ord: float, dim: tuple[int, ...], keepdim: bool) -> Array:
     """``sum(abs(input) ** ord) ** (1 / ord)`` along dimensions."""
     check_kind("linalg.vector_norm", input)
-    if ord and count(input.shape, dim) == 1:  # the power could over- or underflow
+    if ord and count(input.shape, dim) == 1:  # avoids overflow and underflow of the power
         return maximum_of_all(np.abs(input), dim, None, None, keepdim)
     if ord == 2:
         return np.sqrt(sum_products(input, input, dim, keepdim))
@@ -908,8 +932,11 @@ def vector_norm(
     """``sum(abs(x) ** ord) ** (1 / ord)`` along ``dim``, by default over all elements.
 
     Args:
-        ord: any number; infinity gives the largest absolute value, 0 counts what is not zero.
-        dtype: convert to it first.
+        ord: any number; inf: the greatest absolute value, -inf: the smallest; 0: the number of
+            nonzero elements. Default: 2.
+        dim: a dimension or several. Default: all.
+        keepdim: keep the reduced dimensions, with size 1. Default: False.
+        dtype: convert ``input`` to it first.
 
     Raises:
         NotImplementedError: for integers.
