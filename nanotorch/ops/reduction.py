@@ -704,7 +704,7 @@ def take_along(input: Array, positions: Array, dim: int, size: int) -> Array:
     input=lambda g, positions, dim, size: take_along(g, positions, dim, size), batch=dimensions
 )
 def put_along(input: Array, positions: Array, dim: int, size: int) -> Array:
-    """Zeros with the elements of ``input`` at ``positions`` along ``dim``: undoes `take_along`."""
+    """Zeros with ``input`` at ``positions`` along ``dim``: the adjoint of `take_along`."""
     shape = list(positions.shape)
     shape[dim] = size
     out = np.zeros(shape, input.dtype)

@@ -1,4 +1,4 @@
-"""Resampling: pooling, pictures in other sizes, and pictures seen through a grid."""
+"""Resampling: pooling, images resized, and images sampled at a grid of positions."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -21,31 +21,28 @@ from nanotorch.ops.joining import stack_along
 from nanotorch.ops.reduction import mean_along, sum_along
 from nanotorch.ops.shape import reshape, squeeze_one, unsqueeze
 
-# The last dimensions.
-
-
 Ints = tuple[int, ...]
 
 
 def index_of_last(parts: Iterable[Any]) -> tuple[Any, ...]:
-    """An index of the last dimensions."""
+    """An index of the last dimensions, one of ``parts`` for each."""
     return (..., *parts)
 
 
-# Each element along a dimension as a weighted sum of few others: what enlarges, pads and averages.
+# Weighted sums of a few elements along a dimension; they resize, pad and average.
 #
-# `Taps` say which others, and with which weights; their adjoint adds each back to where it came
-# from.
+# `Taps` holds the indices and weights of these elements. Its adjoint adds each result back to the
+# elements that it came from.
 
 
 class Taps:
-    """For each element along a dimension the elements that it is made of.
+    """New elements along a dimension, each a weighted sum of T old ones.
 
     Args:
-        size: of the dimension before.
-        index: ``(T, n)`` or ``(n,)``: where the T elements are that make each of n; those outside,
-            of which there are none with weights, are 0.
-        weights: ``(T, n)``; without them each is a copy of one.
+        size: the size of the old dimension.
+        index: ``(T, n)`` or ``(n,)``: the indices of the old elements of each of the n new ones.
+            Without weights, an index out of range means 0. With weights, all are in range.
+        weights: ``(T, n)``. Default: ones.
     """
 
     def __init__(self, size: int, index: Array, weights: Array | None = None) -> None:
@@ -59,7 +56,7 @@ class Taps:
             self.steps_back.append(Step(*pair[::-1], share))
         if weights is None and (rows[:, 1:] > rows[:, :-1]).all():
             return
-        # The adjoint: in step k, to each place comes what was made of it for the k-th time.
+        # The adjoint. An old element has several uses: step k adds the gradient of its k-th use.
         used = np.flatnonzero(np.ones_like(rows) if weights is None else weights)
         places, origins = rows.reshape(-1)[used], used % max(self.out, 1)
         order = np.argsort(places, kind="stable")
@@ -81,7 +78,7 @@ class Taps:
 
 
 class Step:
-    """Elements that are added, times weights, at places of which no two are the same."""
+    """An addition of source elements, times weights, to target elements, each at most once."""
 
     def __init__(self, target: Array, source: Array, weights: Array | None) -> None:
         self.count = len(target)
@@ -89,7 +86,7 @@ class Step:
         self.weights = weights
 
     def part(self, input: Array, dim: int) -> Array:
-        """What is added; perhaps a view."""
+        """The elements to add; perhaps a view of ``input``."""
         if isinstance(self.source, slice):
             part = input[(*(slice(None),) * dim, self.source)]
         else:
@@ -101,7 +98,7 @@ class Step:
 
 
 def as_slice(index: Array) -> slice | Array:
-    """Places at equal distances as a slice, which is faster."""
+    """``index`` as a slice, which is faster, if its steps are equal and positive."""
     if len(index) == 1:
         return slice(int(index[0]), int(index[0]) + 1)
     steps = set((index[1:] - index[:-1]).tolist())
@@ -111,7 +108,7 @@ def as_slice(index: Array) -> slice | Array:
 
 
 def apply_taps(steps: Sequence[Step], size: int, input: Array, dim: int) -> Array:
-    """The sum of all steps, along a dimension of the new ``size``."""
+    """The sum of all steps; dimension ``dim`` of the result has ``size`` elements."""
     first = steps[0] if steps else None
     if first is not None and first.count == size and isinstance(first.target, slice):
         part = first.part(input, dim)
@@ -124,11 +121,11 @@ def apply_taps(steps: Sequence[Step], size: int, input: Array, dim: int) -> Arra
     return out
 
 
-Maps = Sequence[Taps | None]  # of the last dimensions; None for one that stays as it is
+Maps = Sequence[Taps | None]  # for each of the last dimensions; None leaves it as it is
 
 
 def apply_along_dims(input: Array, maps: Maps, back: bool = False) -> Array:
-    """All taps, or their adjoints, one dimension after the other."""
+    """``input`` with all taps, or their adjoints if ``back``, applied along the last dimensions."""
     out, first = input, input.ndim - len(maps)
     for k, taps in enumerate(maps):
         if taps is not None:
@@ -140,19 +137,19 @@ def apply_along_dims(input: Array, maps: Maps, back: bool = False) -> Array:
 
 @hidden_op(input=lambda g, maps, back: resample(g, maps, not back), batch=merged, wide=True)
 def resample(input: Array, maps: Maps, back: bool = False) -> Array:
-    """The elements that ``maps`` make of the last dimensions, or the adjoint of that."""
+    """``maps`` applied along the last dimensions, or their adjoints if ``back``."""
     return apply_along_dims(input, maps, back)
 
 
-# PyTorch's backward takes the input of some of them as well.
+# In PyTorch, the backward pass of some of them also depends on the input.
 TIED: dict[str, Any] = {"input": lambda g, input, maps: tied(resample(g, maps, True), input)}
 
 
 def resampling(name: str, **declared: Any) -> Any:
-    """`resample` by another name, as an operation with a node of its own."""
+    """`resample` as an operation ``name`` with its own node."""
 
     def kernel(input: Array, maps: Maps) -> Array:
-        """The elements that ``maps`` make of the last dimensions."""
+        """``maps`` applied along the last dimensions."""
         return apply_along_dims(input, maps)
 
     formula = {"input": lambda g, maps: resample(g, maps, True)}
@@ -160,21 +157,21 @@ def resampling(name: str, **declared: Any) -> Any:
 
 
 def resamplings(name: str, **declared: Any) -> tuple[Any, ...]:
-    """`resampling` over one, two and three dimensions."""
+    """The operations `resampling` over one, two and three dimensions."""
     return tuple([resampling(f"{name}{dims}d", **declared) for dims in (1, 2, 3)])
 
 
-# The greatest element of each window, where it lies, and what leads back there.
+# Max pooling: the greatest element of each window, its index, and the gradient.
 
 
 class Pooling:
-    """Windows over the last dimensions, as pooling takes them.
+    """The windows of a pooling over the last dimensions.
 
     Attributes:
-        size: of these dimensions.
-        padding: before the first element.
-        out: how many windows there are along each dimension.
-        firsts: along each dimension, the first element of each window; negative in the padding.
+        size: the sizes of these dimensions.
+        padding: the padding before the first element of each dimension.
+        out: the number of windows along each dimension.
+        firsts: for each dimension, the index where each window begins; negative in the padding.
     """
 
     def __init__(
@@ -188,13 +185,14 @@ class Pooling:
 
     @cached_property
     def after(self) -> Ints:
-        """The padding behind the last element, as far as windows reach."""
+        """The padding after the last element of each dimension, as far as windows reach."""
         dims = zip(self.firsts, self.kernel, self.dilation, self.size, strict=True)
         return tuple([max(int(at[-1]) + d * (k - 1) + 1 - n, 0) for at, k, d, n in dims])
 
     @cached_property
     def places(self) -> list[Any]:
-        """For each element of the kernel, those of all windows in the padded input."""
+        """For each element of the kernel, an index of the padded input: that element of all
+        windows."""
         dims = zip(self.kernel, self.stride, self.dilation, self.out, strict=True)
         pieces = [
             [slice(j, j + (o - 1) * s + 1, s) for j in range(0, k * d, d)] for k, s, d, o in dims
@@ -203,25 +201,25 @@ class Pooling:
 
     @cached_property
     def origins(self) -> Array:
-        """The number in the input, not padded, of each window's first element: ``out``."""
+        """The flat index, in the input without padding, of each window's first element: ``out``."""
         return outer_sum(self.firsts, self.steps)
 
     @cached_property
     def numbers(self) -> Array:
-        """By how much the number of each element of a window exceeds that of the first."""
+        """The flat index of each element of a window, relative to the first one."""
         dims = zip(self.kernel, self.dilation, strict=True)
         return outer_sum([np.arange(k) * d for k, d in dims], self.steps).reshape(-1)
 
     @cached_property
     def entries(self) -> Array:
-        """Which element of each window is the first that is not in the padding: ``out``."""
+        """The number, in each window, of the first element outside of the padding: ``out``."""
         steps = [math.prod(self.kernel[k + 1 :]) for k in range(len(self.kernel))]
         dims = zip(self.firsts, self.dilation, strict=True)
         return outer_sum([-(np.minimum(first, 0) // d) for first, d in dims], steps)
 
     @cached_property
     def sums(self) -> Maps:
-        """What adds up each window, along one dimension after the other."""
+        """The taps that sum each window, along the dimensions in order."""
         dims = zip(self.size, self.firsts, self.kernel, strict=True)
         return [
             None if k == 1 and len(first) == n else Taps(n, first + np.arange(k)[:, None])
@@ -230,12 +228,15 @@ class Pooling:
 
 
 def outer_sum(parts: list[Array], factors: Sequence[int]) -> Array:
-    """The sums of one element of each vector, times its factor: a dimension for each of them."""
+    """The outer sum of vectors, each times its factor: a dimension for each vector."""
     return reduce(np.add.outer, [a * n for a, n in zip(parts, factors, strict=True)])
 
 
 def pool_by_element(source: Array, at: Pooling) -> tuple[Array, Array]:
-    """`max_pooled`, but for nan and the padding, by running over the elements of the windows."""
+    """The greatest element of each window and its number there; a loop over the kernel's elements.
+
+    Neither nan nor the padding has a special meaning here.
+    """
     best = np.array(source[at.places[0]], order="C")
     which = np.zeros(best.shape, np.min_scalar_type(len(at.places) - 1))
     for number, place in enumerate(at.places[1:], 1):
@@ -247,7 +248,7 @@ def pool_by_element(source: Array, at: Pooling) -> tuple[Array, Array]:
 
 
 def pool_by_window(source: Array, at: Pooling) -> tuple[Array, Array]:
-    """`pool_by_element` for few windows of many elements."""
+    """`pool_by_element`, for few windows with many elements."""
     dims = len(at.size)
     spans = [d * (k - 1) + 1 for k, d in zip(at.kernel, at.dilation, strict=True)]
     views = sliding_window_view(source, spans, tuple(range(-dims, 0)))
@@ -259,9 +260,9 @@ def pool_by_window(source: Array, at: Pooling) -> tuple[Array, Array]:
 
 
 def max_pooled(input: Array, at: Pooling) -> tuple[Array, Array]:
-    """The greatest element of each window, and its number in the input.
+    """The greatest element of each window, and its flat index in the input.
 
-    The first of equal ones; the last nan, if there is any.
+    Of equal elements, the first; if a window contains nan, its last nan.
     """
     check_kind(f"max_pool{len(at.size)}d", input, kinds="fiu")
     source, floating = np.ascontiguousarray(input), input.dtype.kind == "f"
@@ -272,7 +273,7 @@ def max_pooled(input: Array, at: Pooling) -> tuple[Array, Array]:
         source[index_of_last(slice(p, p + n) for n, p, _ in sizes)] = input
     count = math.prod(at.out)
     best, which = (pool_by_window if count <= 64 < len(at.places) else pool_by_element)(source, at)
-    if any(at.padding):  # where all are the lowest number, the first that is not padding
+    if any(at.padding):  # if all elements are the lowest number, the first outside of the padding
         which = np.maximum(which, at.entries)
     if floating and np.isnan(np.add.reduce(best, None)):
         for number, place in enumerate(at.places):
@@ -284,7 +285,7 @@ def max_pooled(input: Array, at: Pooling) -> tuple[Array, Array]:
 
 
 def put_back(g: Any, indices: Any, size: Ints) -> Any:
-    """Zeros of the last dimensions ``size``, with ``g`` added at ``indices`` within them."""
+    """Zeros whose last dimensions are ``size``, with ``g`` added there at the flat ``indices``."""
     lead = tuple(g.shape[: g.ndim - len(size)])
     planes = math.prod(lead)
     rows = (planes, math.prod(indices.shape[len(lead) :]))
@@ -294,10 +295,10 @@ def put_back(g: Any, indices: Any, size: Ints) -> Any:
 
 
 def define_max_pool(name: str, dims: int, kernel: Any) -> Any:
-    """The operation ``name``: what ``kernel`` takes of the last dimensions, and from where."""
+    """The operation ``name``: the elements that ``kernel`` chooses, and their flat indices."""
 
     def picked(input: Array, parts: Any) -> tuple[Array, Array]:
-        """The greatest element of each part of the last dimensions, and its number there."""
+        """The greatest element of each part of the last dimensions, and its flat index there."""
         return kernel(input, parts)
 
     def slope(g: Any, input: Any, indices: Any) -> Any:
@@ -311,11 +312,11 @@ MAX_POOL = {
 }
 
 
-# Means of windows, of equal or of different sizes.
+# Average pooling: the means of windows.
 
 
 def divide_by_counts(values: Array, at: Pooling, with_padding: bool, divisor: int | None) -> Array:
-    """Sums by ``divisor``, or by how many elements each window has; of integers towards zero."""
+    """Sums divided by ``divisor``, or by the size of each window; integers round towards zero."""
     by: Any = divisor
     if divisor is None:
         around = [p * with_padding for p in at.padding]
@@ -333,15 +334,15 @@ def divide_by_counts(values: Array, at: Pooling, with_padding: bool, divisor: in
     batch=merged, wide=True,
 )  # fmt: skip
 def avg_pool_backward(g: Array, at: Pooling, with_padding: bool, divisor: int | None) -> Array:
-    """The adjoint of the means of windows."""
+    """The gradient of the means of windows."""
     return apply_along_dims(divide_by_counts(g, at, with_padding, divisor), at.sums, True)
 
 
 def define_avg_pool(dims: int) -> Any:
-    """The means of windows over the last dimensions."""
+    """The operation for the means of windows over the last ``dims`` dimensions."""
 
     def means(input: Array, at: Pooling, with_padding: bool, divisor: int | None) -> Array:
-        """The sum of each window divided by the number of its elements, or by ``divisor``."""
+        """The sum of each window, divided by the number of its elements or by ``divisor``."""
         name = "avg_pool3d_out_frame" if dims == 3 else "avg_pool2d"
         if input.dtype != np.int64:
             check_kind(name, input, half=False)
@@ -357,7 +358,7 @@ def define_avg_pool(dims: int) -> Any:
 AVG_POOL: dict[int, Any] = {dims: define_avg_pool(dims) for dims in (2, 3)}
 
 
-# Pooling as users call it: the arguments, and what PyTorch says of wrong ones.
+# The public functions of pooling: their arguments, and PyTorch's errors for wrong ones.
 
 
 POSITIONS = {"kernel_size": 2, "stride": 3, "padding": 4, "dilation": 5}
@@ -365,7 +366,7 @@ FITTING = 2**31  # windows over several dimensions are counted in 32 bits
 
 
 def per_dim(name: str, what: str, value: Any, dims: int) -> Ints:
-    """One number for each dimension, of one for all or one for each."""
+    """``value`` as one number for each dimension; it may be one number for all."""
     if value.__class__ is int and -FITTING <= value < FITTING:
         return (value,) * dims
     one = as_int(value) if value.__class__ is int else value
@@ -379,7 +380,7 @@ def per_dim(name: str, what: str, value: Any, dims: int) -> Ints:
 def numbers(
     name: str, dims: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any = 1
 ) -> tuple[Ints, Ints, Ints, Ints]:
-    """Size, stride, padding and dilation of windows, which lie side by side without a stride."""
+    """The kernel size, stride, padding and dilation; the default stride is the kernel size."""
     kernel = per_dim(name, "kernel_size", kernel_size, dims)
     beside = stride is None or (isinstance(stride, (tuple, list)) and not stride)
     return (
@@ -391,7 +392,7 @@ def numbers(
 
 
 def check_elements(input: Tensor, dims: int) -> None:
-    """Refuse an input of another number of dimensions, or without elements in one but the batch."""
+    """Refuse a wrong number of dimensions, or a dimension of size 0 other than the batch."""
     shape = input._array.shape
     batch = len(shape) == dims + 2
     if len(shape) not in (dims + 1, dims + 2) or 0 in shape[1 if batch else 0 :]:
@@ -406,7 +407,7 @@ def windows_of(
     name: str, size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil: bool,
     channels: int,
 ) -> Pooling:  # fmt: skip
-    """The windows over the last dimensions of ``size``, if there are any."""
+    """The windows over the last dimensions of ``size``; raises RuntimeError if there are none."""
     out: Ints = ()
     for n, k, s, p, d in zip(size, kernel, stride, padding, dilation, strict=True):
         require(min(k, s, d) > 0, "kernel_size, stride and dilation must be greater than zero")
@@ -417,7 +418,7 @@ def windows_of(
                 f"pad={p}, kernel_size={k} and dilation={d}"
             )
         count = (n + 2 * p - d * (k - 1) - 1 + (s - 1 if ceil else 0)) // s + 1
-        beyond = ceil and (count - 1) * s >= n + p  # the last begins behind the input
+        beyond = ceil and (count - 1) * s >= n + p  # the last window begins after the input
         out += (count - 1 if beyond else count,)
     if name == "avg_pool3d":
         fits = all(n >= k for n, k in zip(size, kernel, strict=True))
@@ -431,14 +432,14 @@ def windows_of(
     return Pooling(size, kernel, stride, padding, dilation, out)
 
 
-# The greatest
+# Maxima
 
 
 def max_pool(
     name: str, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
     ceil_mode: bool, return_indices: bool,
 ) -> Any:  # fmt: skip
-    """The greatest elements of windows over one, two or three dimensions; perhaps their numbers."""
+    """The maxima of windows over 1 to 3 dimensions, with their indices if ``return_indices``."""
     check_input(name, input)
     dims = int(name[-2])
     each = numbers(name, dims, kernel_size, stride, padding, dilation)
@@ -458,11 +459,11 @@ def max_pool(
     return found if return_indices else found[0]
 
 
-# Means as users call them
+# Means
 
 
 def check_signal(name: str, input: Any) -> None:
-    """Refuse what is neither (N, C, L) nor (C, L)."""
+    """Refuse a shape other than (N, C, L) and (C, L)."""
     check_input(name, input)
     check_ndim(name, input, 2, 3)
 
@@ -490,10 +491,11 @@ def avg_pool1d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
     ceil_mode: bool = False, count_include_pad: bool = True,
 ) -> Tensor:  # fmt: skip
-    """The means of windows over one dimension: (N, C, L) or (C, L); see `max_pool2d`.
+    """The means of windows over the last dimension; see `max_pool2d` for the other arguments.
 
     Args:
-        count_include_pad: whether padding counts as elements that are zero.
+        input: (N, C, L) or (C, L).
+        count_include_pad: whether the padding counts, as zeros. Default: True.
     """
     name = "avg_pool1d"
     check_signal(name, input)
@@ -502,20 +504,20 @@ def avg_pool1d(
     return squeeze_one(mean_pool("avg_pool2d", *row, ceil_mode, count_include_pad, None), -2)
 
 
-# Pooling over windows of different sizes, which together make up the input.
+# Adaptive pooling: windows of different sizes, which cover the input.
 
 
 def part_bounds(size: int, out: int) -> tuple[Array, Array]:
-    """Where the windows begin and end that divide ``size`` elements into ``out`` parts.
+    """The first indices and the ends of ``out`` windows that cover ``size`` elements.
 
-    Where it does not divide evenly they overlap.
+    The windows overlap unless ``out`` divides ``size``.
     """
     k = np.arange(out)
     return k * size // out, -(-(k + 1) * size // out)
 
 
 def adaptive(input: Array, out: Ints) -> tuple[Array, Array]:
-    """The greatest element of each part of the last dimensions, and its number there."""
+    """The greatest element of each part of the last dimensions, and its flat index there."""
     dims = len(out)
     size = input.shape[input.ndim - dims :]
     check_kind(f"adaptive_max_pool{dims}d", input)
@@ -524,7 +526,7 @@ def adaptive(input: Array, out: Ints) -> tuple[Array, Array]:
     best: Any = None
     numbers: Any = None
     for at in product(*map(range, longest)):
-        # The last element of a shorter part is met again; it is not greater than itself.
+        # A shorter part repeats its last element, which is not greater than itself.
         rows = [np.minimum(start + k, stop - 1) for k, (start, stop) in zip(at, ends, strict=True)]
         part = input[index_of_last(np.ix_(*rows))]
         number = np.ravel_multi_index(np.ix_(*rows), size)
@@ -542,12 +544,12 @@ ADAPTIVE_MAX = {
 }
 
 
-# Means of windows of different sizes
+# Means
 
 
 @lru_cache(256)
 def mean_taps(size: int, out: int) -> Taps | None:
-    """The means of the parts into which ``size`` elements are divided."""
+    """The taps for the means of ``out`` parts of ``size`` elements; None if nothing changes."""
     if size == out:
         return None
     start, stop = part_bounds(size, out)
@@ -560,11 +562,11 @@ def mean_taps(size: int, out: int) -> Taps | None:
 ADAPTIVE_AVG = {dims: resampling(f"adaptive_avg_pool{dims}d", wide=True, **TIED) for dims in (2, 3)}
 
 
-# As users call them
+# The public functions
 
 
 def signal_output_size(name: str, input: Any, value: Any) -> Ints:
-    """The output size of a signal, as a picture of one row."""
+    """The output size of a signal, as of an image of one row."""
     check_signal(name, input)
     given = as_ints(value)
     require(len(given) == 1, "{}(): output_size must have one number, not {}", name, len(given))
@@ -572,7 +574,7 @@ def signal_output_size(name: str, input: Any, value: Any) -> Ints:
 
 
 def check_pool_input(name: str, input: Tensor, dims: int) -> None:
-    """Refuse an input of another number of dimensions, or without elements to pool."""
+    """Refuse a wrong number of dimensions, or dimensions to pool without elements."""
     shape = input._array.shape
     check_ndim(name, input, dims + 1, dims + 2)
     require(0 not in shape[-dims:], "{}(): nothing to pool in shape {}", name, shape)
@@ -580,10 +582,10 @@ def check_pool_input(name: str, input: Tensor, dims: int) -> None:
 
 @with_memory_errors
 def adaptive_mean(name: str, input: Any, size: Ints) -> Any:
-    """The means of as many parts as ``size`` says."""
+    """The means of ``size`` parts of the last dimensions."""
     dims = len(size)
     require(dims != 2 or min(size) >= 0, "{}(): negative output_size {}", name, size)
-    if set(size) == {1}:  # PyTorch takes the mean here
+    if set(size) == {1}:  # PyTorch calls `mean` here
         axes = [normal_dim(-k, input.ndim) for k in range(1, 1 + dims)]
         return mean_along(input, tuple(reversed(axes)), True)
     check_pool_input(name, input, dims)
@@ -594,7 +596,7 @@ def adaptive_mean(name: str, input: Any, size: Ints) -> Any:
 
 
 def adaptive_max(name: str, input: Any, size: Ints) -> Any:
-    """The greatest elements of as many parts as ``size`` says, and their numbers."""
+    """The maxima of ``size`` parts of the last dimensions, and their flat indices."""
     dims = len(size)
     check_pool_input(name, input, dims)
     require(min(size) >= 0, "{}(): negative output_size {}", name, size)
@@ -603,9 +605,13 @@ def adaptive_max(name: str, input: Any, size: Ints) -> Any:
 
 @public
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """The means of ``output_size`` parts of the last dimension: (N, C, L) or (C, L).
+    """The means of ``output_size`` parts of the last dimension.
 
-    Part k goes from ``⌊k L / output_size⌋`` to ``⌈(k + 1) L / output_size⌉``.
+    Part k contains the elements from ``⌊k L / output_size⌋`` to before
+    ``⌈(k + 1) L / output_size⌉``.
+
+    Args:
+        input: (N, C, L) or (C, L).
     """
     size = signal_output_size("adaptive_avg_pool1d", input, output_size)
     return squeeze_one(adaptive_mean("adaptive_avg_pool2d", unsqueeze(input, -2), size), -2)
@@ -613,19 +619,23 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 
 @public
 def adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
-    """The greatest elements of ``output_size`` parts of the last dimension, and their numbers."""
+    """The maxima of ``output_size`` parts of the last dimension, and their indices.
+
+    For the parts see `adaptive_avg_pool1d`.
+    """
     size = signal_output_size("adaptive_max_pool1d", input, output_size)
     values, indices = adaptive_max("adaptive_max_pool2d", unsqueeze(input, -2), size)
     return squeeze_one(values, -2), squeeze_one(indices, -2)
 
 
-# Pictures made larger or smaller: which elements each new one is made of, and how much of each.
+# Images resized: the source elements of each new element, and their weights.
 
 
 CUBIC = -0.75  # the slope of the cubic kernel at 1; with anti-aliasing it is -0.5
 
 
-# By mode: those over one, two and three dimensions; of how many the operation is, and that.
+# By mode: NEAREST_OF has operations over one, two and three dimensions; SMOOTH has one operation
+# with its number of dimensions.
 NEAREST_OF = {
     "nearest": resamplings("upsample_nearest"),
     "nearest-exact": resamplings("upsample_nearest_exact"),
@@ -640,13 +650,13 @@ ANTIALIASED = {
 
 
 def resize_step(size: int, out: int, scale: float | None) -> float:
-    """How far neighbours of the result are apart in the input."""
+    """The distance, in elements of the input, of neighbours in the result."""
     return 1.0 / scale if scale is not None and scale > 0 else size / out
 
 
 @lru_cache(256)
 def nearest_taps(size: int, out: int, scale: float | None, exact: bool) -> Taps:
-    """The nearest element: that below the left end of each new one, or (exact) its middle."""
+    """The taps for the element at the left end of each new one, or at its middle if ``exact``."""
     step = np.float32(resize_step(size, out, scale))
     k = np.arange(out, dtype=np.float32)
     if exact:
@@ -661,7 +671,7 @@ def nearest_taps(size: int, out: int, scale: float | None, exact: bool) -> Taps:
 
 
 def cubic_kernel(distance: Array, a: float) -> Array:
-    """The weight of an element at a distance.
+    """The weight of an element at ``distance``; ``a`` is the slope of the kernel at 1.
 
     Reference:
         Keys, Cubic Convolution Interpolation for Digital Image Processing, 1981.
@@ -677,10 +687,14 @@ def blend_taps(
     size: int, out: int, scale: float | None, align_corners: bool, cubic: bool,
     kind: np.dtype | None,
 ) -> Taps | None:  # fmt: skip
-    """The two neighbours, weighted by their nearness, or four, weighted by a cubic kernel.
+    """The taps for two neighbours with linear weights, or four with weights of a cubic kernel.
 
     Args:
-        kind: the precision of their places. None: as many elements as a new one covers.
+        kind: the dtype of the positions. None: anti-aliasing, where a new element uses all
+            elements that it covers.
+
+    Returns:
+        None if nothing changes.
     """
     if size == out and (align_corners or scale is None):
         return None
@@ -699,7 +713,7 @@ def blend_taps(
         return Taps(size, np.minimum(start + k, size - 1), weights / weights.sum(0))
     half = kind.type(0.0 if align_corners else 0.5)
     at = (np.arange(out).astype(kind) + half) * kind.type(step) - half
-    if cubic:  # beyond a border is the border
+    if cubic:  # the elements at the border continue beyond it
         places = np.floor(at) + np.arange(-1, 3)[:, None]
         index = np.clip(places, 0, size - 1).astype(np.int64)
         return Taps(size, index, cubic_kernel(at - places, CUBIC))
@@ -711,19 +725,19 @@ def blend_taps(
     )
 
 
-# Pictures seen through a grid of places: `grid_sample`, and the grids of affine maps.
+# Images sampled at a grid of positions: `grid_sample`, and the grids of affine maps.
 #
-# What is seen at a place is a sum over the elements around it, each times one weight for every
-# dimension. The derivative along a dimension is the same sum with the derivatives of its weights,
-# so that one operation, which is told how often to differentiate along each, has all of them.
+# The sample at a position is a sum over the elements around it, each times one weight for every
+# dimension. The derivative along a dimension is the same sum with the derivatives of its weights.
+# One operation computes them all; its argument `orders` is the order of the derivative along each.
 
 
 NEAREST, BICUBIC = 1, 2  # 0: bilinear
 ZEROS, _, REFLECTION = range(3)
 Options = tuple[int, int, bool]  # interpolation, padding, whether corners are aligned
-FAR = 1e9  # where a place lies that is farther away, or nowhere
+FAR = 1e9  # the limit of positions; nan becomes -FAR
 
-# The cubic kernel of nearest and of farther elements: coefficients, the constant first.
+# The coefficients, from the constant, of the cubic kernel for distances up to 1 and from 1 to 2.
 NEAR = (1.0, 0.0, -2.25, 1.25)
 OUTER = (3.0, -6.0, 3.75, -0.75)
 
@@ -731,9 +745,9 @@ OUTER = (3.0, -6.0, 3.75, -0.75)
 def clip_coordinates(
     at: Array, size: int, padding: int, align_corners: bool
 ) -> tuple[Array, Array]:
-    """Places as the padding moves them, and the slope of that."""
+    """Positions after padding, and the derivative of these."""
     slope = np.ones_like(at)
-    if padding == REFLECTION:  # mirrored at the borders until they are inside
+    if padding == REFLECTION:  # reflect positions at the borders until they are inside
         low, span = (0.0, max(size - 1.0, 1.0)) if align_corners else (-0.5, float(size))
         away = np.abs(at - low)
         even = np.floor(away / span) % 2 == 0
@@ -746,21 +760,22 @@ def clip_coordinates(
     return at, slope
 
 
-Tap = tuple[Array, Array]  # which element of a dimension, with which weight
+Tap = tuple[Array, Array]  # the index of an element along a dimension, and its weight
 
 
 def grid_taps(grid: Array, size: int, options: Options, order: int) -> list[Tap]:
-    """The elements around places of one dimension, and derivatives of their weights.
+    """The elements around positions in one dimension, and the derivatives of their weights.
 
     Args:
-        grid: the places; the picture is between -1 and 1.
+        grid: the positions; the image lies between -1 and 1.
+        order: the order of the derivatives.
     """
     mode, padding, align_corners = options
     scale = (size - 1) / 2 if align_corners else size / 2
     at = np.clip(np.nan_to_num(grid * scale + (size - 1) / 2, nan=-FAR), -FAR, FAR)
     at = at.astype(grid.dtype, copy=False)
     places = []
-    if mode == BICUBIC:  # the padding moves each element
+    if mode == BICUBIC:  # the padding applies to each element, not to the position
         left = np.floor(at)
         for k in range(-1, 3):
             distance, sign = (at - left - k, 1) if k <= 0 else (k - (at - left), -1)
@@ -777,7 +792,7 @@ def grid_taps(grid: Array, size: int, options: Options, order: int) -> list[Tap]
             share = slope * (scale if order == 1 else 0) if order else at - left
             places += [(left, -share if order else 1 - share), (left + 1, share)]
     found = []
-    for place, weight in places:  # 0 where it lies outside
+    for place, weight in places:  # elements outside of the image count as 0
         within = (place >= 0) & (place < size)
         index = np.where(within, place, 0).astype(np.int64)
         found.append((index, np.where(within, weight, 0).astype(grid.dtype)))
@@ -785,9 +800,9 @@ def grid_taps(grid: Array, size: int, options: Options, order: int) -> list[Tap]
 
 
 def grid_taps_of_all(grid: Array, size: Sequence[int], options: Options, orders: Ints) -> list[Tap]:
-    """The elements around places ``(N, P, d)``, numbered in the whole picture, and their weights.
+    """The elements around positions ``(N, P, d)``, by flat index, and their weights.
 
-    The last dimension of the picture comes first in the grid.
+    The last dimension of the image comes first in the grid.
     """
     dims = len(size)
     each = [
@@ -804,7 +819,7 @@ def grid_taps_of_all(grid: Array, size: Sequence[int], options: Options, orders:
 
 
 def grid_formula(g: Any, input: Any, grid: Any, options: Options, orders: Ints) -> Any:
-    """The gradient of the places: along each dimension that of what is seen there."""
+    """The gradient of the positions: the derivatives of the samples along each dimension."""
     parts = []
     for k in range(len(orders)):
         more = tuple([n + (k == j) for j, n in enumerate(orders)])
@@ -819,10 +834,10 @@ def grid_formula(g: Any, input: Any, grid: Any, options: Options, orders: Ints) 
     grid=grid_formula, batch=merged, wide=True,
 )  # fmt: skip
 def sample(input: Array, grid: Array, options: Options, orders: Ints) -> Array:
-    """What is seen of ``(N, C, ...)`` at the places ``(N, ..., d)``.
+    """The samples of ``(N, C, ...)`` at the positions ``(N, ..., d)``.
 
     Args:
-        orders: how often to differentiate along each dimension.
+        orders: the order of the derivative along each dimension; 0 for the samples themselves.
     """
     check_same_dtype(input, grid)
     check_kind(f"grid_sampler_{input.ndim - 2}d_cpu_kernel_impl", input)
@@ -843,7 +858,7 @@ def sample(input: Array, grid: Array, options: Options, orders: Ints) -> Array:
 def sample_spread(
     slope: Array, grid: Array, shape: tuple[int, ...], options: Options, orders: Ints
 ) -> Array:
-    """The adjoint of `sample` for its input."""
+    """The adjoint of `sample` with respect to its input."""
     n, channels, *size = shape
     out = np.zeros(shape, slope.dtype)
     flat = slope.reshape(n, channels, slope[0, 0].size if n and channels else 0)
@@ -855,18 +870,19 @@ def sample_spread(
 
 
 def grid_sampler(dims: int) -> Any:
-    """The pictures ``(N, C, H, W)`` seen at the places ``(N, h, w, 2)``, or so with volumes."""
+    """The operation that samples images ``(N, C, H, W)`` at ``(N, h, w, 2)``, or volumes."""
     still = (0,) * dims
 
     def kernel(
         input: Array, grid: Array, interpolation_mode: int, padding_mode: int, align_corners: bool
     ) -> Array:
-        """What is seen of ``input`` at the places ``grid``.
+        """The samples of ``input`` at the positions ``grid``.
 
         Args:
-            interpolation_mode: 0, 1, 2 for bilinear, nearest, bicubic.
-            padding_mode: 0, 1, 2 for zeros, the border, mirrored at it.
-            align_corners: whether -1 and 1 are the middles of the outermost elements.
+            interpolation_mode: 0 bilinear, 1 nearest, 2 bicubic.
+            padding_mode: 0 zeros, 1 border, 2 reflection.
+            align_corners: whether -1 and 1 mean the centers of the outermost elements, rather than
+                their outer edges.
         """
         options = interpolation_mode, padding_mode, align_corners
         return OPS["sample"].kernel(input, grid, options, still)
@@ -894,7 +910,7 @@ GRID_SAMPLER = {dims: grid_sampler(dims) for dims in (2, 3)}
 
 
 def base_grid(size: Sequence[int], align_corners: bool, kind: np.dtype) -> Array:
-    """The places of a picture's elements, and 1: ``(P, d + 1)``."""
+    """The positions of an image's elements, each followed by 1: ``(P, d + 1)``."""
     lines = []
     for n in size:
         line = np.linspace(-1, 1, n, dtype=kind) if n > 1 else np.zeros(n, kind)
@@ -904,7 +920,7 @@ def base_grid(size: Sequence[int], align_corners: bool, kind: np.dtype) -> Array
 
 
 def affine_grid_batched(call: Call, name: str) -> Any:
-    """`affine_grid_generator` of each sample, or its adjoint; all in one batch."""
+    """`affine_grid_generator` of each sample, or its adjoint, as one batch."""
     whole, (count, *sizes) = call.whole(name), call.args["size"]
     total = call.batch.size * count
     return split_samples(
@@ -919,11 +935,11 @@ def affine_grid_batched(call: Call, name: str) -> Any:
     wide=True,
 )
 def affine_grid_generator(theta: Array, size: Sequence[int], align_corners: bool) -> Array:
-    """The places ``(N, H, W, 2)`` to which the maps ``theta`` take those of a picture.
+    """The positions ``(N, H, W, 2)`` of an image's elements, mapped by ``theta``.
 
     Args:
-        theta: ``(N, 2, 3)``, or ``(N, 3, 4)`` for volumes: a matrix and a shift.
-        size: ``(N, C, H, W)`` of what is to be sampled.
+        theta: ``(N, 2, 3)``, or ``(N, 3, 4)`` for volumes: a matrix and a translation.
+        size: ``(N, C, H, W)``, the shape of the samples.
         align_corners: see `grid_sample`.
 
     Raises:
