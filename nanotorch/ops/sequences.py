@@ -1,4 +1,4 @@
-"""Sequences: all steps of a recurrent layer, and attention, each as one operation; GELU."""
+"""Recurrent layers over all steps, attention and GELU, each as one operation."""
 
 import math
 from functools import lru_cache
@@ -32,7 +32,7 @@ Sizes = tuple[int, ...]
 
 
 def packed_positions(sizes: Sizes) -> tuple[Array, Array]:
-    """Step and sequence of each packed row."""
+    """The step and the sequence of each packed row."""
     steps = np.repeat(np.arange(len(sizes)), sizes)
     return steps, np.concatenate([np.arange(n) for n in sizes])
 
@@ -42,27 +42,27 @@ def packed_positions(sizes: Sizes) -> tuple[Array, Array]:
     node="PackPaddedSequenceBackward0",
 )
 def pack_rows(input: Array, sizes: Sizes) -> Array:
-    """Padded sequences (T, N, ...) as packed rows (sum of sizes, ...)."""
+    """The packed rows (sum of sizes, ...) of padded sequences (T, N, ...)."""
     return input[packed_positions(sizes)]
 
 
 @hidden_op(data=lambda g, sizes: pack_rows(g, sizes), node="CopySlices")
 def pad_rows(data: Array, sizes: Sizes, length: int, value: Any) -> Array:
-    """Packed rows as sequences (length, N, ...), the rest filled with ``value``."""
+    """Padded sequences (length, N, ...) of packed rows; ``value`` fills the padding."""
     out = np.full((length, sizes[0], *data.shape[1:]), value, data.dtype)
     out[packed_positions(sizes)] = data
     return out
 
 
-# How states pass from step to step of a recurrent layer, over packed sequences.
+# The states of a recurrent layer from step to step, over packed sequences.
 #
-# A layer works on packed rows: those of the first step for all sequences, then those of the second
-# for the sequences that have one, and so on; sequences are sorted by falling length. ``sizes`` says
-# how many rows each step has. What is here works on arrays and on Tensors alike.
+# A layer works on packed rows: first the rows of step 0 of all sequences, then those of step 1 of
+# the sequences that reach it, and so on. Sequences are sorted by descending length. ``sizes`` is
+# the number of rows of each step. The functions accept arrays and Tensors.
 
 
 def step_bounds(sizes: Sizes, reverse: bool) -> list[tuple[int, int]]:
-    """Where the rows of each step begin and end, in the order in which the steps are taken."""
+    """The first row and the end of each step, in the order in which the layer takes the steps."""
     rows, stop = [], 0
     for size in sizes:
         start, stop = stop, stop + size
@@ -71,10 +71,10 @@ def step_bounds(sizes: Sizes, reverse: bool) -> list[tuple[int, int]]:
 
 
 def carried_state(state: Any, count: int, initial: Any) -> Any:
-    """The state before the next step, which has ``count`` rows.
+    """The state before a step of ``count`` rows.
 
-    Sequences that have ended drop out; those that begin, in the order of a reversed layer, bring
-    their initial state.
+    Sequences that have ended are dropped. Sequences that begin at this step, in a reversed layer,
+    are added with their ``initial`` state.
     """
     held = len(state)
     if held == count:
@@ -83,7 +83,7 @@ def carried_state(state: Any, count: int, initial: Any) -> Any:
 
 
 def states_before(states: Any, initial: Any, sizes: Sizes, reverse: bool) -> Any:
-    """For each row of ``states`` the state that the step started from."""
+    """For each row of ``states``, the state before its step."""
     parts, last = [], initial[:0]
     for start, stop in step_bounds(sizes, reverse):
         parts.append(carried_state(last, stop - start, initial))
@@ -92,23 +92,23 @@ def states_before(states: Any, initial: Any, sizes: Sizes, reverse: bool) -> Any
 
 
 def in_step_order(steps: list[Any], reverse: bool) -> Any:
-    """The rows that were collected on the way back, first step first."""
+    """The rows of ``steps``, which were collected in the backward pass, from the first step on."""
     return cat_along(steps if reverse else steps[::-1], 0)
 
 
 class StateGradient:
-    """The gradient of a state on its way back through the steps, and that of the initial state."""
+    """The gradient of a state, step by step in the backward pass, and of the initial state."""
 
     def __init__(self) -> None:
         self.held: Any = None
         self.ended: list[Any] = []
 
     def added_to(self, own: Any) -> Any:
-        """The gradient of the state after a step: what comes back, added to the step's ``own``."""
+        """The gradient of the state after a step: ``own``, plus the one from the next step."""
         held, count = self.held, len(own)
         if held is None:
             return own
-        if len(held) > count:  # of a reversed layer: the others began at the step after
+        if len(held) > count:  # in a reversed layer, the other sequences began at the next step
             self.ended.append(held[count:])
             held = held[:count]
         if len(held) == count:
@@ -156,12 +156,12 @@ def elman_steps(
     """The states after every step of one layer in one direction.
 
     Args:
-        gates: what the input adds, (T, N, H), or packed (rows, H).
+        gates: the input's part of each step, (T, N, H), or packed (rows, H).
         hx: (N, H).
         weight: (H, H).
         nonlinearity: "tanh" or "relu".
-        sizes: rows of each step.
-        reverse: begin with the last step.
+        sizes: the number of rows of each step.
+        reverse: start with the last step.
 
     Returns:
         Every h, in the shape of ``gates``.
@@ -182,7 +182,7 @@ def elman_steps(
     return hidden.reshape(gates.shape)
 
 
-# All steps of a layer of long short-term memory, as one operation.
+# All steps of an LSTM layer, as one operation.
 #
 # For each step, with the gates' inputs (i, f, g, o) = gates + h weightᵀ:
 #
@@ -197,7 +197,7 @@ def elman_steps(
 
 
 def split_gates(gates: Any) -> tuple[Any, Any, Any, Any]:
-    """The columns in four parts, one a gate."""
+    """The columns in four equal groups, one for each gate."""
     n = gates.shape[1] // 4
     return gates[:, :n], gates[:, n : 2 * n], gates[:, 2 * n : 3 * n], gates[:, 3 * n :]
 
@@ -208,8 +208,8 @@ def lstm_formula(
 ) -> tuple[Any, ...]:  # fmt: skip
     """The gradients of all inputs of `lstm_steps`.
 
-    Going back, the gradients of the gates' inputs are those of a step's h and c times factors,
-    which are made for all steps in advance.
+    The gradients of the gates' inputs are those of a step's h and c times factors. The factors of
+    all steps are computed before the loop.
     """
     g_hidden, g_cells, g_activated = g
     shape, rows = hidden.shape, cells.shape[0]
@@ -260,20 +260,20 @@ def lstm_steps(
     """The states after every step of one layer in one direction.
 
     Args:
-        gates: what the input adds to the gates, (T, N, 4H), or packed (rows, 4H).
-        hx: (N, P), where P = H without projection.
+        gates: the input's part of the gates, (T, N, 4H), or packed (rows, 4H).
+        hx: (N, P); without projection, P = H.
         cx: (N, H).
         weight: (4H, P).
         projection: (P, H), or None.
-        sizes: rows of each step.
-        reverse: begin with the last step.
+        sizes: the number of rows of each step.
+        reverse: start with the last step.
 
     Returns:
-        Every h, in the shape of ``gates`` but for the last size P; every c, (rows, H); and the
-        activated gates, (rows, 4H).
+        Every h, in the shape of ``gates`` with last size P; every c, (rows, H); and the activated
+        gates, (rows, 4H).
     """
     shape, kind, width = gates.shape, gates.dtype, cx.shape[1]
-    # tanh(x/2) for all gates but g, with the factor in front of the loop.
+    # The factor 1/2 in tanh(x/2), for all gates but g, is applied before the loop.
     half = np.full(4 * width, 0.5, kind)
     half[2 * width : 3 * width] = 1
     rest = kind.type(1) - half
@@ -302,7 +302,7 @@ def lstm_steps(
     return hidden.reshape((*shape[:-1], hidden.shape[1])), cells, activated
 
 
-# All steps of a layer of gated recurrent units, as one operation.
+# All steps of a GRU layer, as one operation.
 #
 # For each step, with (r, z, n) the thirds of ``gates`` and of u = h weightᵀ + bias:
 #
@@ -370,15 +370,15 @@ def gru_steps(
     """The states after every step of one layer in one direction.
 
     Args:
-        gates: what the input adds to the gates, (T, N, 3H), or packed (rows, 3H).
+        gates: the input's part of the gates, (T, N, 3H), or packed (rows, 3H).
         hx: (N, H).
         weight: (3H, H).
         bias: (3H,), or None.
-        sizes: rows of each step.
-        reverse: begin with the last step.
+        sizes: the number of rows of each step.
+        reverse: start with the last step.
 
     Returns:
-        Every h, in the shape of ``gates`` but for the last size H; and r, z, n and u_n, (rows, 4H).
+        Every h, in the shape of ``gates`` with last size H; and r, z, n and u_n, (rows, 4H).
     """
     shape, kind, width = gates.shape, gates.dtype, hx.shape[1]
     half = np.full(3 * width, 0.5, kind)
@@ -414,7 +414,7 @@ def gru_steps(
 # Attention as one operation: softmax(query keyᵀ · scale + mask) value.
 #
 # The scores are kept as (..., S, L), keys first: NumPy is fastest along the second last dimension.
-# They are never divided by their sums; the smaller arrays beside them are.
+# They are never divided by their sums; smaller arrays are divided instead.
 #
 # Reference:
 #     Vaswani et al., Attention is all you need, NeurIPS 2017; the backward pass as in Dao et al.,
@@ -423,14 +423,14 @@ def gru_steps(
 
 @lru_cache(20)
 def causal_mask(keys: int, queries: int, kind: np.dtype) -> Array:
-    """``-inf`` (S, L) where a key comes after the query, else 0; kept, not to be written to."""
+    """A mask (S, L): ``-inf`` where a key comes after the query, else 0. Do not write to it."""
     found = np.zeros((keys, queries), kind)
     found[np.tril(np.ones((keys, queries), bool), -1)] = -math.inf
     return found
 
 
 def transposed(x: Any) -> Any:
-    """Matrices with their last two dimensions exchanged."""
+    """``x`` with its last two dimensions swapped."""
     return transpose(x, -2, -1)
 
 
@@ -439,8 +439,8 @@ def attention_formula(
 ) -> tuple[Any, Any, Any]:
     """The gradients of query, key and value.
 
-    With P = e/Σe the weights: of the scores P (dP - Σ P dP), where Σ P dP is also Σ g out. The
-    greatest score, which was subtracted, counts as a constant: the weights do not depend on it.
+    The weights are P = e/Σe. The gradient of the scores is P (dP - Σ P dP), where Σ P dP equals
+    Σ g out. The greatest score, which was subtracted, is a constant here: P does not depend on it.
     """
     g_out, g_raised, g_inverse = g
     share = vanishing(out) if g_out is None else g_out * transposed(inverse)
@@ -467,19 +467,19 @@ def attention_formula(
 def attention(
     query: Array, key: Array, value: Array, mask: Any, causal: bool, scale: float
 ) -> tuple[Array, Array, Array]:
-    """Weighted means of the values.
+    """The means of the values, weighted by attention.
 
     Args:
         query: (B, H, L, E).
         key: (B, H, S, E).
         value: (B, H, S, E).
-        mask: an array that is added to the scores and broadcasts to (B, H, S, L), or None.
-        causal: no key counts that comes after the query.
-        scale: of the scores.
+        mask: an array to add to the scores, which broadcasts to (B, H, S, L), or None.
+        causal: whether a query ignores all later keys.
+        scale: the factor of the scores.
 
     Returns:
-        (B, H, L, E), in the memory order of ``query``, zeros where no key counts; the exponentials
-        (B, H, S, L), whose greatest is 1; and the reciprocals (B, H, 1, L) of their sums.
+        The means (B, H, L, E), in the memory order of ``query``, zeros for a query without keys;
+        the exponentials (B, H, S, L), at most 1; the reciprocals (B, H, 1, L) of their sums.
     """
     kind = query.dtype
     raised = np.matmul(key, (query * kind.type(scale)).swapaxes(-2, -1))
@@ -489,7 +489,7 @@ def attention(
     if mask is not None:
         raised += mask
     greatest = np.maximum.reduce(raised, -2, keepdims=True, initial=-math.inf)
-    np.maximum(greatest, np.finfo(kind).min, out=greatest)  # where no key counts
+    np.maximum(greatest, np.finfo(kind).min, out=greatest)  # finite for a query without keys
     raised -= greatest
     np.exp(raised, out=raised)
     inverse = np.matmul(ones(keys, kind)[None], raised)
@@ -517,9 +517,9 @@ def safe_softmax(input: Array) -> Array:
     return out
 
 
-# The unit of a Gaussian's distribution function: ``x Φ(x)``.
+# GELU: ``x Φ(x)``, where Φ is the distribution function of the standard normal distribution.
 #
-# Φ(x) is ``(1 + tanh(x P(x²))) / 2``, where P is of first degree if it is to be approximated.
+# Φ(x) is ``(1 + tanh(x P(x²))) / 2``; the approximation uses a P of first degree.
 #
 # Reference:
 #     Hendrycks and Gimpel, Gaussian Error Linear Units, 2016.
@@ -528,12 +528,12 @@ def safe_softmax(input: Array) -> Array:
 ROOT_1_2, ROOT_1_2PI = math.sqrt(0.5), 1.0 / math.sqrt(2.0 * math.pi)
 EXACT = tuple([factor * ROOT_1_2 ** (2 * k + 1) for k, factor in enumerate(R)])
 ROUGH = (math.sqrt(2.0 / math.pi), math.sqrt(2.0 / math.pi) * 0.044715)
-BLOCK = 1 << 16  # elements that stay in the cache for all steps
+BLOCK = 1 << 16  # elements that stay in the cache from step to step
 
 
 def blockwise(function: Any, *arrays: Array) -> Array:
-    """A function of each element of arrays of one shape, for many elements at a time."""
-    # While a step is traced, which `type` alone sees, one call for all makes a shorter tape.
+    """An elementwise function of arrays of one shape, computed block by block."""
+    # A traced array is of another `type`; then a single call makes a shorter tape.
     plain = all(type(a) is np.ndarray and a.flags.c_contiguous for a in arrays)
     if arrays[0].size <= BLOCK or not plain:
         out: Array = function(*arrays)
@@ -547,7 +547,7 @@ def blockwise(function: Any, *arrays: Array) -> Array:
 
 
 def normal_cdf(x: Array, approximate: str) -> Array:
-    """Φ(x)."""
+    """Φ(x), approximated if ``approximate`` is "tanh"."""
     tanh = approximate == "tanh"
     if tanh or x.dtype == np.float32:
         out = rational_tanh(x, ROUGH if tanh else EXACT)
@@ -559,7 +559,7 @@ def normal_cdf(x: Array, approximate: str) -> Array:
 
 
 def gelu_derivative(x: Array, share: Array, approximate: str) -> Array:
-    """``Φ(x) + x Φ'(x)``, of which ``share`` is the first."""
+    """``Φ(x) + x Φ'(x)``, the derivative of GELU, where ``share`` is Φ(x)."""
     kind = x.dtype.type
     out = np.multiply(x, x, out=...)
     if approximate == "tanh":
@@ -577,7 +577,7 @@ def gelu_derivative(x: Array, share: Array, approximate: str) -> Array:
 
 
 def gelu_second_derivative(x: Any, approximate: str) -> Any:
-    """The second derivative of ``x Φ(x)``; a formula."""
+    """The second derivative of ``x Φ(x)``, for a formula."""
     square = x * x
     if approximate == "none":
         return exp(square * -0.5) * ROOT_1_2PI * (2.0 - square)
@@ -596,10 +596,10 @@ def gelu_second_derivative(x: Any, approximate: str) -> Any:
     one_step=True,
 )
 def gelu_unit(input: Array, approximate: str) -> tuple[Array, Array]:
-    """``input`` times the normal distribution function at ``input``; and that alone.
+    """GELU, ``x Φ(x)``, and Φ(x).
 
     Args:
-        approximate: "tanh" or "none", as PyTorch has it.
+        approximate: "tanh" or "none".
     """
     check_kind("GeluKernelImpl", input)
     share = blockwise(lambda x: normal_cdf(x, approximate), input)
@@ -614,7 +614,7 @@ def gelu_unit(input: Array, approximate: str) -> tuple[Array, Array]:
     wide=True,
 )
 def gelu_backward(grad: Array, input: Array, share: Array, approximate: str) -> Array:
-    """The gradient of `gelu_unit`; in half precision, ``share`` has too few digits."""
+    """The gradient of `gelu_unit`; in half precision ``share`` is inexact, so it is recomputed."""
     if share.dtype == HALF:
         x = input.astype(SINGLE)
         return in_half(

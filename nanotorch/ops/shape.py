@@ -36,7 +36,7 @@ from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import check_ndim, check_tensors, check_width, require
 from nanotorch.ops.creation import alias, contiguous
 
-# Views of a part: one index, a slice, a diagonal, windows. The gradient of each is zero elsewhere.
+# Views of a part: one index, a slice, a diagonal, windows. Their gradients are zero elsewhere.
 
 
 WHOLE: Any = slice(None)
@@ -46,8 +46,8 @@ NO_SLICE = "slice() cannot be applied to a 0-dim tensor."
 def empty_view(input: Array, items: tuple[Any, ...]) -> Array:
     """``input[items]`` for integers and slices that select no elements.
 
-    NumPy's empty view begins at the start of ``input``. This view begins at the place that the
-    items select: `resize_` may give it elements there.
+    NumPy's empty view begins at the start of ``input``. This view begins at the position that the
+    items select, since `resize_` may give it elements there.
     """
     start, shape, strides = address(input), list(input.shape), list(input.strides)
     for d in reversed(range(len(items))):
@@ -74,7 +74,11 @@ def empty_view(input: Array, items: tuple[Any, ...]) -> Array:
     ),
 )  # fmt: skip
 def select(input: Array, dim: int, index: int) -> Array:
-    """The part at ``index`` of one dimension; the result lacks this dimension."""
+    """The part of ``input`` at ``index`` along ``dim``; the result lacks this dimension.
+
+    Raises:
+        IndexError: for a ``dim`` or ``index`` out of range.
+    """
     usual = dim == 0 and index.__class__ is int
     at = () if usual else (WHOLE,) * (normal_dim(dim, input.ndim) if input.ndim else as_int(dim))
     try:
@@ -91,7 +95,7 @@ def select(input: Array, dim: int, index: int) -> Array:
 
 @hidden_op(g=lambda g, dim, index: select(g, dim, index))
 def select_backward(g: Array, shape: tuple[int, ...], dim: int, index: int) -> Array:
-    """``g`` at ``index`` of zeros of ``shape``."""
+    """Zeros of ``shape`` with ``g`` at ``index`` along ``dim``."""
     out = np.zeros(shape, g.dtype)
     out[index if dim == 0 else (*(WHOLE,) * (dim % len(shape)), index)] = g
     return out
@@ -119,7 +123,7 @@ def slice_along(
 def slice_backward(
     g: Array, shape: tuple[int, ...], dim: int, start: int | None, stop: int | None, step: int
 ) -> Array:
-    """``g`` in the range of zeros of ``shape`` that `slice_along` takes."""
+    """Zeros of ``shape`` with ``g`` in the range of `slice_along`."""
     out = np.zeros(shape, g.dtype)
     out[(*(WHOLE,) * dim, slice(start, stop, step))] = g
     return out
@@ -131,7 +135,7 @@ def slice_backward(
     batch=lambda call: part(call.whole("input"), (WHOLE, *call.args["items"])),
 )  # fmt: skip
 def part(input: Array, items: tuple[int | slice, ...]) -> Array:
-    """The part that several indices and slices select, in one step if none of them is recorded."""
+    """A view of the part that ``items`` select, in one step; used where nothing is recorded."""
     try:
         out = input[(*items, ...)]
     except OverflowError:
@@ -146,7 +150,7 @@ def part(input: Array, items: tuple[int | slice, ...]) -> Array:
     ),
 )
 def part_backward(g: Array, shape: tuple[int, ...], items: tuple[int | slice, ...]) -> Array:
-    """``g`` at the place of `part` in zeros of ``shape``."""
+    """Zeros of ``shape`` with ``g`` at the items of `part`."""
     out = np.zeros(shape, g.dtype)
     out[(*items, ...)] = g
     return out
@@ -154,11 +158,11 @@ def part_backward(g: Array, shape: tuple[int, ...], items: tuple[int | slice, ..
 
 @method
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
-    """``length`` elements from ``start`` on along one dimension.
+    """A view of ``length`` elements from index ``start`` on along ``dim``.
 
     Raises:
         IndexError: for a ``start`` out of range.
-        RuntimeError: for a length that is negative or leads beyond the end.
+        RuntimeError: for a ``length`` that is negative or exceeds the end.
     """
     if not input.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
@@ -178,7 +182,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
 
 
 def diagonal_dims(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
-    """The two dimensions of a diagonal, which must differ."""
+    """The two dimensions of a diagonal, none negative; raises RuntimeError if they are equal."""
     first, second = normal_dim(dim1, ndim), normal_dim(dim2, ndim)
     require(first != second, "diagonal dimensions cannot be identical {}, {}", dim1, dim2)
     return first, second
@@ -201,13 +205,17 @@ def diagonal_of(input: Array, offset: int, dim1: int, dim2: int) -> Array:
     view=True,
 )
 def diagonal(input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
-    """The elements with equal indices in two dimensions (shifted by ``offset``), as the last."""
+    """A view of a diagonal along dimensions ``dim1`` and ``dim2``, as the last dimension.
+
+    Args:
+        offset: the number of the diagonal; positive: above the main one. Default: 0.
+    """
     return diagonal_of(input, offset, dim1, dim2)
 
 
 @hidden_op(g=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2))
 def diagonal_backward(g: Array, shape: tuple[int, ...], offset: int, dim1: int, dim2: int) -> Array:
-    """``g`` on a diagonal of zeros of ``shape``."""
+    """Zeros of ``shape`` with ``g`` on a diagonal."""
     out = np.zeros(shape, g.dtype)
     diagonal_of(out, offset, dim1, dim2)[...] = g
     return out
@@ -219,13 +227,18 @@ def diagonal_backward(g: Array, shape: tuple[int, ...], offset: int, dim1: int, 
     batch=lambda call: diagonal(call.whole("input"), call.args["offset"], 1, 2).clone(),
 )
 def diagonal_copy(input: Array, offset: int) -> Array:
-    """A copy of a matrix's diagonal."""
+    """A copy of a diagonal of a matrix."""
     return input.diagonal(as_int(offset)).copy()
 
 
 @op(input=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2), batch=new_dimension)
 def diag_embed(input: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
-    """Square matrices of zeros with the last dimension of ``input`` on a diagonal."""
+    """Square matrices with the last dimension of ``input`` on a diagonal, zeros elsewhere.
+
+    Args:
+        offset: the number of the diagonal; positive: above the main one. Default: 0.
+        dim1, dim2: the dimensions of the matrices in the result. Default: the last two.
+    """
     ndim = input.ndim + 1
     first, second = diagonal_dims(dim1, dim2, ndim)
     n = input.shape[-1] + abs(as_int(offset))
@@ -238,10 +251,13 @@ def diag_embed(input: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) ->
 
 @method
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    """A matrix's diagonal, or the matrix with a vector on its diagonal.
+    """A copy of a diagonal of a matrix; or the matrix with a vector on its diagonal.
+
+    Args:
+        diagonal: the number of the diagonal; positive: above the main one. Default: 0.
 
     Raises:
-        RuntimeError: for other numbers of dimensions.
+        RuntimeError: unless ``input`` has one or two dimensions.
     """
     check_ndim("diag", input, 1, 2)
     return (diag_embed if input.ndim == 1 else diagonal_copy)(input, diagonal)
@@ -249,7 +265,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 
 @method
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """The matrix with all elements of ``input`` on its diagonal."""
+    """The matrix with all elements of ``input`` on a diagonal, zeros elsewhere."""
     return diag_embed(input.reshape(-1), offset)
 
 
@@ -261,13 +277,21 @@ def triangle(name: str, keep: Any, input: Array, diagonal: int) -> Array:
 
 @op(input=lambda g, diagonal: tril(g, diagonal), inplace=True, in_order=True, batch=leading)
 def tril(input: Array, diagonal: int = 0) -> Array:
-    """Zeros above a diagonal of the last two dimensions."""
+    """The lower triangle of each matrix; zeros above diagonal number ``diagonal``.
+
+    Raises:
+        RuntimeError: for less than two dimensions.
+    """
     return triangle("tril", np.tril, input, diagonal)
 
 
 @op(input=lambda g, diagonal: triu(g, diagonal), inplace=True, in_order=True, batch=leading)
 def triu(input: Array, diagonal: int = 0) -> Array:
-    """Zeros below a diagonal of the last two dimensions."""
+    """The upper triangle of each matrix; zeros below diagonal number ``diagonal``.
+
+    Raises:
+        RuntimeError: for less than two dimensions.
+    """
     return triangle("triu", np.triu, input, diagonal)
 
 
@@ -281,11 +305,14 @@ def triu(input: Array, diagonal: int = 0) -> Array:
     view=True, public=False,
 )  # fmt: skip
 def unfold(input: Array, dimension: int, size: int, step: int) -> Array:
-    """Windows of ``size`` elements, ``step`` apart, along one dimension; a new last dimension runs
-    within each window.
+    """A view of windows along ``dimension``, each one a row of the new last dimension.
+
+    Args:
+        size: the number of elements of each window.
+        step: the distance between the starts of neighbouring windows.
 
     Raises:
-        RuntimeError: for windows larger than the dimension.
+        RuntimeError: if ``size`` exceeds the dimension or is negative, or ``step`` is not positive.
     """
     source = input if input.ndim else input.reshape(1)
     dim, size, step = normal_dim(dimension, input.ndim), as_int(size), as_int(step)
@@ -312,7 +339,7 @@ def unfold(input: Array, dimension: int, size: int, step: int) -> Array:
 def unfold_backward(
     g: Array, shape: tuple[int, ...], dimension: int, size: int, step: int
 ) -> Array:
-    """Zeros of ``shape``, with each window added at its place: the adjoint of `unfold`."""
+    """Zeros of ``shape`` to which each window is added: the adjoint of `unfold`."""
     if not shape:
         return g.reshape(-1)[:1].sum().reshape(())
     out = np.zeros(shape, g.dtype)
@@ -324,17 +351,17 @@ def unfold_backward(
 
 
 def linalg_diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
-    """A view of the diagonals of matrices: see `torch.diagonal`."""
+    """`torch.diagonal` along the last two dimensions by default."""
     return diagonal(A, offset, dim1, dim2)
 
 
-# The same elements in another shape, or with their dimensions in another order: mostly views.
+# The same elements in another shape, or with another order of dimensions; mostly views.
 
 
 def parse_ints(
     name: str, argument: str, given: tuple[Any, ...], named: Any = None
 ) -> tuple[int, ...]:
-    """Numbers given as one sequence or one by one, or as one sequence by the argument's name."""
+    """The integers of ``argument``: one sequence, several integers, or a keyword's sequence."""
     if named is not None:
         if given:
             raise given_twice(name, argument)
@@ -355,7 +382,7 @@ def parse_ints(
 
 
 def reshape_error(input: Array, size: tuple[int, ...]) -> RuntimeError:
-    """Why ``input`` cannot be seen in the shape ``size``."""
+    """The error for an ``input`` that has no view of shape ``size``."""
     unknown = [n for n in size if n < 0]
     for position, n in enumerate(size):
         if n < -1:
@@ -384,14 +411,14 @@ def reshape_view(input: Array, size: tuple[int, ...]) -> Array:
         out = input.reshape(size) if input.flags.c_contiguous else input.reshape(size, copy=False)
     except ValueError:
         raise reshape_error(input, size) from None
-    if out.shape != size and min(size) < -1:  # NumPy takes any negative size for -1
+    if out.shape != size and min(size) < -1:  # to NumPy, any negative size means -1
         raise reshape_error(input, size)
     return out
 
 
 @hidden_op(input=lambda g, input_shape: reshape(g, input_shape), view=True, node="ViewBackward0")
 def view_in(input: Array, size: tuple[int, ...]) -> Array:
-    """The same elements in another shape."""
+    """A view of the same elements in another shape."""
     return reshape_view(input, size)
 
 
@@ -399,7 +426,7 @@ def view_in(input: Array, size: tuple[int, ...]) -> Array:
     input=lambda g, input_shape: reshape(g, input_shape), view=True, node="ReshapeAliasBackward0"
 )
 def reshape_alias(input: Array, size: tuple[int, ...]) -> Array:
-    """As `view_in`, for a source whose elements do not lie in memory in order."""
+    """`view_in` for an input that is not contiguous."""
     return reshape_view(input, size)
 
 
@@ -408,7 +435,7 @@ def reshape_alias(input: Array, size: tuple[int, ...]) -> Array:
     node="UnsafeViewBackward0", batch=dimensions,
 )  # fmt: skip
 def unsafe_view(input: Array, size: tuple[int, ...]) -> Array:
-    """A new tensor in another shape. Nobody else holds the tensor, so the result is no view."""
+    """A new tensor in another shape; not recorded as a view, since the tensor is not shared."""
     return reshape_view(input, size)
 
 
@@ -416,11 +443,11 @@ def unsafe_view(input: Array, size: tuple[int, ...]) -> Array:
 def view(
     self: Tensor, *shape: Any, size: Sequence[int] | None = None, dtype: DType | None = None
 ) -> Tensor:
-    """The same memory in another shape; -1 stands for the size that the others imply.
+    """A view of the same memory in another shape, or as another dtype.
 
     Args:
-        shape: sizes; or a dtype: the result reads the same bytes as this dtype. If either dtype is
-            bfloat16, the result is a copy.
+        shape: sizes, where one -1 means the size that the others imply. Or a dtype, in which the
+            view reads the same bytes; if either dtype is bfloat16, the result is a copy.
 
     Raises:
         RuntimeError: if the sizes do not fit the elements or their layout in memory.
@@ -448,7 +475,10 @@ def reshape_batched(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
 
 
 def reshape(input: Any, *given: Any, shape: Sequence[int] | None = None) -> Any:
-    """The same elements in another shape: a view where the layout in memory allows, else a copy.
+    """The same elements in another shape: a view if the layout in memory allows it, else a copy.
+
+    Args:
+        shape: sizes, where one -1 means the size that the others imply.
 
     Raises:
         RuntimeError: if the sizes do not fit.
@@ -467,26 +497,29 @@ def reshape(input: Any, *given: Any, shape: Sequence[int] | None = None) -> Any:
 
 
 under_vmap(reshape_batched)(reshape)
-method(reshape)  # after the definition, which formulas above refer to
+method(reshape)  # after the definition, since formulas above refer to `reshape`
 
 
 @method(public=False)
 def view_as(self: Tensor, other: Tensor) -> Tensor:
-    """`view` in the shape of ``other``."""
+    """A `view` in the shape of ``other``."""
     check_tensors(other)
     return view(self, other.shape)
 
 
 @method(public=False)
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
-    """`reshape` to the shape of ``other``."""
+    """`reshape` of this tensor to the shape of ``other``."""
     check_tensors(other)
     return reshape(self, other.shape)
 
 
 @method
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Dimensions ``start_dim`` to ``end_dim`` made one.
+    """``input`` with dimensions ``start_dim`` to ``end_dim`` (inclusive) merged into one.
+
+    Args:
+        start_dim, end_dim: Default: the first and the last dimension.
 
     Raises:
         RuntimeError: if ``start_dim`` comes after ``end_dim``.
@@ -504,10 +537,10 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @method
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
-    """Dimension ``dim`` in the shape ``sizes``, one of which may be -1.
+    """A view with dimension ``dim`` split into ``sizes``, one of which may be -1.
 
     Raises:
-        RuntimeError: if the sizes do not multiply to that dimension's.
+        RuntimeError: if the product of ``sizes`` is not the size of ``dim``.
     """
     dim = normal_dim(dim, input.ndim)
     sizes = parse_ints("unflatten", "sizes", (sizes,))
@@ -528,7 +561,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 
 @method
 def ravel(input: Tensor) -> Tensor:
-    """All elements in one dimension."""
+    """All elements in one dimension: a view of a contiguous tensor, else a copy."""
     return view(contiguous(input), -1)
 
 
@@ -541,7 +574,7 @@ def ravel(input: Tensor) -> Tensor:
     batch=lambda call: squeeze_several(call.whole("input"), unit_dims(call)),
 )  # fmt: skip
 def squeeze_all(input: Array) -> Array:
-    """Without any dimension of size 1."""
+    """A view without dimensions of size 1."""
     return input.squeeze()
 
 
@@ -552,20 +585,20 @@ def unit_dims(call: Call) -> tuple[int, ...]:
 
 @hidden_op(input=lambda g, input_shape: reshape(g, input_shape), view=True, node="SqueezeBackward1")
 def squeeze_one(input: Array, dim: int) -> Array:
-    """Without one dimension, if it has size 1."""
+    """A view without dimension ``dim``, if this has size 1."""
     dim = normal_dim(dim, input.ndim)
     return input.squeeze(dim) if input.ndim and input.shape[dim] == 1 else input[...]
 
 
 @hidden_op(input=lambda g, input_shape: reshape(g, input_shape), view=True, node="SqueezeBackward2")
 def squeeze_several(input: Array, dim: tuple[int, ...]) -> Array:
-    """Without those of several dimensions that have size 1."""
+    """A view without the dimensions among ``dim`` that have size 1."""
     dims = distinct_dims(dim, input.ndim)
     return input.squeeze(tuple([d for d in dims if input.ndim and input.shape[d] == 1]))
 
 
 def distinct_dims(dim: int | Sequence[int], ndim: int) -> tuple[int, ...]:
-    """Dimensions counted from the front."""
+    """The dimensions ``dim``, none negative; raises RuntimeError if one repeats."""
     dims = tuple([normal_dim(d, ndim) for d in as_ints(dim)])
     for position, d in enumerate(dims):
         if d in dims[:position]:
@@ -575,10 +608,10 @@ def distinct_dims(dim: int | Sequence[int], ndim: int) -> tuple[int, ...]:
 
 @method
 def squeeze(input: Any, *dims: Any, dim: Any = None, **named: Any) -> Any:
-    """Without dimensions of size 1: without all of them, or those among ``dim``.
+    """A view without dimensions of size 1.
 
     Args:
-        dim: a dimension or several.
+        dim: the dimension or dimensions to remove if their size is 1. Default: all.
     """
     if named:
         return call_by_own_names(squeeze, named, input=input, dim=dims or dim)
@@ -595,7 +628,7 @@ def squeeze(input: Any, *dims: Any, dim: Any = None, **named: Any) -> Any:
 
 @op(input=lambda g, dim: squeeze_one(g, dim), view=True, batch=new_dimension)
 def unsqueeze(input: Array, dim: int) -> Array:
-    """With a new dimension of size 1 at ``dim``."""
+    """A view with a new dimension of size 1 at index ``dim``, from -ndim - 1 to ndim."""
     dim = normal_dim(dim, input.ndim + 1)
     return input[(WHOLE,) * dim + (None,)]
 
@@ -605,17 +638,17 @@ def unsqueeze(input: Array, dim: int) -> Array:
 
 @op(input=lambda g, dim0, dim1: transpose(g, dim0, dim1), view=True)
 def transpose(input: Array, dim0: int, dim1: int) -> Array:
-    """With two dimensions swapped."""
+    """A view with dimensions ``dim0`` and ``dim1`` swapped."""
     dim0, dim1 = normal_dim(dim0, input.ndim), normal_dim(dim1, input.ndim)
     return input.swapaxes(dim0, dim1) if input.ndim else input[...]
 
 
 @op(input=lambda g: t(g), view=True, batch=lambda call: t_batched(call))
 def t(input: Array) -> Array:
-    """The transpose of a matrix; vectors and 0-d tensors as they are.
+    """The transpose of a matrix, as a view; vectors and 0-d tensors stay as they are.
 
     Raises:
-        RuntimeError: for more dimensions.
+        RuntimeError: for more than two dimensions.
     """
     if input.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
@@ -631,7 +664,7 @@ def t_batched(call: Call) -> Any:
 
 
 def inverse_permutation(dims: tuple[int, ...]) -> tuple[int, ...]:
-    """The order of dimensions that undoes ``dims``."""
+    """The inverse of the permutation ``dims``."""
     order = [0] * len(dims)
     for position, d in enumerate(dims):
         order[d] = position
@@ -639,7 +672,7 @@ def inverse_permutation(dims: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def dims_of_batch(call: Call, name: str) -> tuple[int, ...]:
-    """The dimension of the samples, and behind it the dimensions that an argument names."""
+    """Dimension 0, of the samples, followed by the dimensions that the argument ``name`` lists."""
     return (0, *[shift_dim(d, call.ndim("input")) for d in call.args[name]])
 
 
@@ -649,7 +682,7 @@ def dims_of_batch(call: Call, name: str) -> tuple[int, ...]:
     batch=lambda call: permute_to(call.whole("input"), dims_of_batch(call, "dims")),
 )  # fmt: skip
 def permute_to(input: Array, dims: tuple[int, ...]) -> Array:
-    """With the dimensions in the order ``dims``."""
+    """A view with the dimensions in the order ``dims``."""
     if len(dims) != input.ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the "
@@ -666,35 +699,38 @@ def permute_to(input: Array, dims: tuple[int, ...]) -> Array:
 
 @method
 def permute(input: Any, *order: Any, dims: Sequence[int] | None = None) -> Any:
-    """With the dimensions in the order ``dims``.
+    """A view with the dimensions in the order ``dims``.
 
     Raises:
-        RuntimeError: unless each dimension is named once.
+        RuntimeError: unless ``dims`` contains each dimension once.
     """
     return permute_to(input, parse_ints("permute", "dims", order, dims))
 
 
-# More ways to put dimensions in another order: by other names, by moves, as properties.
+# More functions and properties that reorder dimensions.
 
 
 @method
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
-    """`transpose` by NumPy's name."""
+    """NumPy's name of `transpose`."""
     return transpose(input, axis0, axis1)
 
 
 @method
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """`transpose` by another name."""
+    """Another name of `transpose`."""
     return transpose(input, dim0, dim1)
 
 
 @method
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """With the dimensions ``source`` moved to ``destination``; the others keep their order.
+    """A view with dimensions ``source`` moved to ``destination``; the others keep their order.
+
+    Args:
+        source, destination: a dimension each, or a list of dimensions each.
 
     Raises:
-        RuntimeError: if a dimension is named twice, or not both lists are equally long.
+        RuntimeError: if a dimension repeats, or the lists differ in length.
     """
     source, destination = (list(as_ints(d)) for d in (source, destination))
     require(len(source) == len(destination), "movedim(): {} to {}", source, destination)
@@ -715,10 +751,10 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 
 
 def reversed_dims(self: Tensor) -> Tensor:
-    """The transpose of a matrix.
+    """The transpose of a matrix; of other tensors, a view with all dimensions reversed.
 
     Warns:
-        UserWarning: for any other number of dimensions, all of which it reverses.
+        UserWarning: unless the tensor has two dimensions.
     """
     if self.ndim != 2:
         warn_once(f"x.T of {self.ndim} dimensions is deprecated. Use x.mT or x.permute.")
@@ -726,7 +762,7 @@ def reversed_dims(self: Tensor) -> Tensor:
 
 
 def matrix_transpose(name: str) -> Any:
-    """A property: the transpose of a matrix, or (mT, mH) of each matrix of a batch."""
+    """The property ``name``: the transpose of a matrix; for mT and mH, of each in a batch."""
     batches = name != "H"
     kind = "matrices or batches of matrices" if batches else "matrices (2-D tensors)"
 
@@ -749,13 +785,13 @@ for _name in ("mT", "H", "mH"):
 
 @method
 def adjoint(input: Tensor) -> Tensor:
-    """The transpose of the last two dimensions, as for complex tensors.
+    """A view with the last two dimensions swapped; for real numbers, the adjoint.
 
     Raises:
         RuntimeError: for a tensor of one dimension.
 
     Warns:
-        UserWarning: for a tensor without dimensions, which is returned.
+        UserWarning: for a 0-d tensor, which is returned as it is.
     """
     if not input.ndim:
         warn("adjoint() is deprecated on 0-D tensors. Consider using x.conj().")
