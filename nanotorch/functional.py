@@ -1,4 +1,4 @@
-"""`torch.functional`: some functions of `nanotorch`, where old programs look for them."""
+"""`torch.functional`: functions of `nanotorch` that old programs import from this module."""
 
 from nanotorch.names.lookup import on_demand as _on_demand
 from nanotorch.ops import atleast_1d as atleast_1d

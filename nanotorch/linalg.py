@@ -54,10 +54,10 @@ __all__ = [
 def matrix_rank(
     input: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ) -> Tensor:
-    """The ranks of matrices: how many singular values are not zero; arguments as for `pinv`.
+    """The ranks of matrices: the number of nonzero singular values; arguments as for `pinv`.
 
     Args:
-        tol: an absolute tolerance alone.
+        tol: an absolute tolerance, in place of ``atol`` and ``rtol``.
     """
     array = input._array
     check_ndim("linalg.matrix_rank", array, 2)
@@ -70,17 +70,22 @@ def matrix_rank(
 
 @under_vmap(separately)
 def lstsq(input: Any, b: Any, rcond: float | None = None, *, driver: str | None = None) -> Any:
-    """The X that make ``A X - B`` smallest: ``(solution, residuals, rank, singular_values)``.
+    """The least-squares solutions X of ``A X = B``.
 
     Args:
-        input: ``(..., m, n)``.
-        b: ``(..., m, k)``, or vectors ``(..., m)``.
-        rcond: singular values below this share of the greatest count as zero.
-        driver: which results there are: "gelsy" gives ranks, "gels" residuals, "gelsd" and
-            "gelss" all of them; the others are empty.
+        input: the matrices A, ``(..., m, n)``.
+        b: the right-hand sides B, ``(..., m, k)``, or vectors ``(..., m)``.
+        rcond: singular values up to ``rcond`` times the greatest count as zero. Default: as for
+            `pinv`.
+        driver: the results besides the solution: "gelsy" computes ranks, "gels" residuals,
+            "gelsd" and "gelss" all; the others are empty. Default: "gelsy".
+
+    Returns:
+        The named tuple ``(solution, residuals, rank, singular_values)``. The residuals are empty,
+        too, unless m > n and all ranks are n.
 
     Raises:
-        RuntimeError: for sides that do not fit, or another driver.
+        RuntimeError: for shapes that do not fit, or an unknown ``driver``.
     """
     driver, drivers = driver or "gelsy", ("gels", "gelsy", "gelsd", "gelss")
     require(driver in drivers, "linalg.lstsq(): driver must be one of {}", drivers)
@@ -106,34 +111,45 @@ def lstsq(input: Any, b: Any, rcond: float | None = None, *, driver: str | None 
 
 
 def qr(A: Any, mode: str = "reduced") -> Any:
-    """Q with orthonormal columns and upper triangular R with ``A = Q R``: ``(Q, R)``.
+    """The QR decomposition ``A = Q R``: the named tuple ``(Q, R)``.
+
+    Q has orthonormal columns; R is upper triangular.
 
     Args:
         A: ``(..., m, n)``.
-        mode: "reduced" for min(m, n) columns of Q, "complete" for m, "r" for R alone.
+        mode: "reduced": Q has min(m, n) columns; "complete": m columns; "r": Q is empty.
+            Default: "reduced".
 
     Raises:
-        RuntimeError: for another mode.
+        RuntimeError: for an unknown ``mode``.
     """
     return linalg_qr(A, mode)
 
 
 def det(A: Any) -> Any:
-    """`det`, as PyTorch's module `linalg` has it."""
+    """The determinants of square matrices, ``(..., n, n)``: another name of `torch.det`."""
     return determinant(A)
 
 
 @under_vmap(looped)
 def lu_factor(A: Any, *, pivot: bool = True) -> Any:
-    """Both factors of `lu` in one matrix, and the rows exchanged: ``(LU, pivots)``.
+    """The LU decomposition ``A = P L U``, for `torch.lu_unpack`.
+
+    Args:
+        A: ``(..., m, n)``.
+        pivot: True: the CPU has no decomposition without exchanges of rows. Default: True.
+
+    Returns:
+        The named tuple ``(LU, pivots)``: L and U in one matrix, and the row (from 1) exchanged in
+        each step.
 
     Raises:
-        RuntimeError: if a pivot is zero.
+        RuntimeError: if a pivot is zero, or ``pivot`` is False.
     """
     return lu_factor_result(linalg_lu_factor(A, pivot))
 
 
-# How they treat `out=`, the others strictly.
+# The rules of `out=`; functions that are not listed are strict.
 _OUTS: dict[str, dict[str, Any]] = {
     "cross": {"strict": True, "overlap": "any"},
     "lstsq": {"each": True},
@@ -149,5 +165,5 @@ for _name in __all__[1:]:
     else:
         globals()[_name] = with_out(__name__, _name, globals()[_name], _rule)
 
-if not TYPE_CHECKING:  # so that checkers of types see which names there are
+if not TYPE_CHECKING:  # a type checker then knows the module's names
     __getattr__, __dir__ = on_demand(__name__)

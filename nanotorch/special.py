@@ -1,4 +1,4 @@
-"""`torch.special`: functions of numbers, under the names that SciPy has for them."""
+"""`torch.special`: mathematical functions by SciPy's names."""
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
@@ -11,5 +11,5 @@ logsumexp, round, sinc = _ops.logsumexp, _ops.round, _ops.sinc
 softmax = _ops.softmax
 expit, gammaln, psi = _ops.sigmoid, _ops.lgamma, _ops.digamma
 
-if not _TYPE_CHECKING:  # so that checkers of types see which names there are
+if not _TYPE_CHECKING:  # a type checker then knows the module's names
     __getattr__, __dir__ = _on_demand(__name__)

@@ -1,4 +1,4 @@
-"""Sorting, what values there are, how often, and where they belong."""
+"""Sorting, ranks, unique values, searches in sorted values, counts."""
 
 import math
 from collections.abc import Sequence
@@ -27,20 +27,20 @@ from nanotorch.ops.reduction import (
     taken_formula,
 )
 
-# In which order the dimensions of a result lie in memory, for operations that go by elements.
+# The memory order of the dimensions of a result, for elementwise operations.
 #
-# PyTorch lets the operands say, the first of them first; NumPy weighs them all alike. What people
-# see of it are the strides, and whether `view` works.
+# In PyTorch, the first operand decides, then the next ones; NumPy gives all the same weight. Users
+# see the difference in the strides, and in whether `view` works.
 
 
-Strides = tuple[int, ...]  # of an operand along the dimensions of the result; 0 where it repeats
+Strides = tuple[int, ...]  # of an operand along the result's dimensions; 0 where it broadcasts
 
 
 def slowest_first(shape: tuple[int, ...], operands: Sequence[Strides]) -> tuple[int, ...]:
-    """The dimensions of a result in the order in which it lies in memory.
+    """The dimensions of a result in memory order, the one with the greatest stride first.
 
-    Two dimensions change places if the first operand that repeats along neither has the larger
-    stride in the later one. Of equal strides, the longer dimension is the slower one.
+    Two dimensions are swapped if the first operand that broadcasts along neither has the larger
+    stride in the later one. If the strides are equal, the longer dimension comes first.
     """
     order = list(reversed(range(len(shape))))  # from the fastest to the slowest
     for place in range(1, len(order)):
@@ -55,7 +55,7 @@ def slowest_first(shape: tuple[int, ...], operands: Sequence[Strides]) -> tuple[
 
 
 def compare(a: int, b: int, shape: tuple[int, ...], operands: Sequence[Strides]) -> int:
-    """1 if dimension ``a`` lies slower than ``b``, -1 if faster, 0 if no operand says which."""
+    """1 if dimension ``a`` needs a larger stride than ``b``, -1 if a smaller one, 0 if open."""
     for strides in operands:
         one, other = strides[a], strides[b]
         if one and other:
@@ -67,7 +67,7 @@ def compare(a: int, b: int, shape: tuple[int, ...], operands: Sequence[Strides])
 
 
 def in_memory_order(values: np.ndarray, order: tuple[int, ...]) -> np.ndarray:
-    """``values`` in memory in an order of their dimensions, a copy if they do not lie there so."""
+    """``values`` with the memory order ``order``; a copy unless they have this order already."""
     turned = values.transpose(order)
     if turned.flags.c_contiguous:
         return values
@@ -75,19 +75,19 @@ def in_memory_order(values: np.ndarray, order: tuple[int, ...]) -> np.ndarray:
 
 
 def in_memory_order_of(values: np.ndarray, input: np.ndarray) -> np.ndarray:
-    """``values`` in memory in the order of the dimensions of ``input``, which has their shape."""
+    """``values`` in the memory order of ``input``, which has the same shape."""
     if input.flags.c_contiguous and values.flags.c_contiguous:
         return values
     return in_memory_order(values, slowest_first(values.shape, [input.strides]))
 
 
-# Sorting, and elements chosen by their rank or number; nan counts as the greatest of all.
+# Sorting, and elements chosen by rank. nan counts as the greatest value.
 #
-# Equal elements keep their order, also where PyTorch leaves that open.
+# Equal elements keep their order, even where PyTorch leaves their order open.
 
 
 def order_along(input: Array, dim: int, descending: bool = False) -> Array:
-    """The indices that sort along ``dim``; nan is last, or first if descending."""
+    """The indices that sort ``input`` along ``dim``; nan is last, or first if ``descending``."""
     if not input.ndim:
         return np.zeros((), np.int64)
     if not descending:
@@ -107,13 +107,13 @@ def sort_arrays(input: Array, dim: int, descending: bool) -> tuple[Array, Array]
 
 @hidden_op(input=taken_formula, aux=("indices",), **FIELDS, node="SortBackward0")
 def sort_along(input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
-    """`sort` that is not asked to be stable."""
+    """`sort` without the argument ``stable``."""
     return sort_arrays(input, dim, descending)
 
 
 @hidden_op(input=taken_formula, aux=("indices",), **FIELDS, node="SortBackward1")
 def sort_stably(input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
-    """`sort` that is asked to be stable, or not to be, which PyTorch counts as another form."""
+    """`sort` with the argument ``stable``, a separate overload in PyTorch."""
     return sort_arrays(input, dim, descending)
 
 
@@ -126,20 +126,24 @@ def sort_stably(input: Array, dim: int, descending: bool) -> tuple[Array, Array]
 def sort(
     input: Any, dim: int = -1, descending: bool = False, *, stable: bool | None = NOT_GIVEN
 ) -> Any:
-    """The elements in order along ``dim``: the named tuple ``(values, indices)``.
+    """The elements sorted along ``dim``: the named tuple ``(values, indices)``.
+
+    nan counts as the greatest value.
 
     Args:
-        stable: whether equal elements keep their order, as they always do.
+        dim: Default: the last dimension.
+        descending: sort from the greatest to the smallest. Default: False.
+        stable: has no effect: equal elements always keep their order.
 
     Raises:
-        IndexError: for a dimension out of range.
+        IndexError: for a ``dim`` out of range.
     """
 
 
 @method
 @under_vmap(along)
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
-    """The indices that sort along ``dim``; arguments as for `sort`."""
+    """The indices that sort ``input`` along ``dim``; arguments as for `sort`."""
     indices = order_along(input._array, normal_dim(dim, input.ndim), descending)
     return wrap(in_memory_order_of(indices, input._array))
 
@@ -154,11 +158,13 @@ def topk(
     """The ``k`` greatest elements along ``dim``: the named tuple ``(values, indices)``.
 
     Args:
-        largest: False for the smallest.
-        sorted: whether they have to be in order, as they always are.
+        dim: Default: the last dimension.
+        largest: False: the ``k`` smallest elements. Default: True.
+        sorted: has no effect: the results are always sorted.
 
     Raises:
-        RuntimeError: if there are fewer than ``k``.
+        RuntimeError: if ``k`` is negative, or there are fewer than ``k`` elements.
+        NotImplementedError: for bools.
     """
     k = as_int(k)
     if not 0 <= k <= (input.shape[dim] if input.ndim else 1):
@@ -172,10 +178,10 @@ def topk(
 
 
 def select_rank(input: Array, rank: Any, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    """The element of a rank along ``dim``, counted from 0, and its index.
+    """The element with rank ``rank`` along ``dim``, and its index.
 
     Args:
-        rank: a number, or an array with that dimension kept as 1.
+        rank: a number from 0, or an array of numbers with size 1 along ``dim``.
     """
     if not input.ndim:
         return input.copy(), np.zeros((), np.int64)
@@ -191,9 +197,12 @@ def kthvalue(input: Array, k: int, dim: int = -1, keepdim: bool = False) -> tupl
 
     Args:
         k: from 1.
+        dim: Default: the last dimension.
+        keepdim: keep dimension ``dim``, with size 1. Default: False.
 
     Raises:
-        RuntimeError: if there are fewer than ``k``.
+        IndexError: for a dimension without elements.
+        RuntimeError: if ``k`` is not positive, or there are fewer than ``k`` elements.
     """
     k = as_int(k)
     if input.ndim:
@@ -204,11 +213,11 @@ def kthvalue(input: Array, k: int, dim: int = -1, keepdim: bool = False) -> tupl
     return select_rank(input, k - 1, dim, keepdim)
 
 
-# Medians: of an even number of elements, the smaller of the two in the middle
+# Medians; for an even number of elements, the smaller of the two middle ones
 
 
 def middle_rank(input: Array, dim: int) -> Array:
-    """The rank of the median along ``dim``; of the first nan where there is one."""
+    """The rank of the median along ``dim``, or of the first nan if there is one."""
     count = input.shape[dim]
     known = count - np.isnan(input).sum(dim, keepdims=True) if input.dtype.kind == "f" else count
     return np.where(known < count, known, (count - 1) // 2)
@@ -216,7 +225,7 @@ def middle_rank(input: Array, dim: int) -> Array:
 
 @hidden_op(input=extremum_all_formula, node="MedianBackward0", batch=one_by_one)
 def median_all(input: Array) -> Array:
-    """The median of all elements; nan of none."""
+    """The median of all elements; without elements, nan or the least integer."""
     if not input.size:
         least = np.iinfo(np.int32 if input.dtype == np.int32 else np.int64).min
         return np.full((), math.nan if input.dtype.kind == "f" else least).astype(input.dtype)
@@ -227,7 +236,7 @@ def median_all(input: Array) -> Array:
 
 @hidden_op(**CHOSEN, **FIELDS, node="MedianBackward1")
 def median_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    """The median along ``dim`` and its index."""
+    """The median along ``dim``, and its index."""
     if input.ndim:
         require_elements("median", input, (dim,))
     check_kind("median_out", input, kinds="fiu")
@@ -242,18 +251,23 @@ def median_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
 def median(input: Any, dim: int = NOT_GIVEN, keepdim: bool = NOT_KEPT) -> Any:
     """The median of all elements; with ``dim``, the named tuple ``(values, indices)`` along it.
 
-    Of an even number it is the smaller of the two in the middle; nan if there is a nan.
+    The median of an even number of elements is the smaller of the two middle ones. It is nan if an
+    element is nan.
 
     Raises:
-        IndexError: along a dimension without elements.
+        IndexError: for a dimension ``dim`` without elements.
     """
 
 
-# Values without repetition
+# Unique values
 
 
 def group_equal_rows(rows: Array, order: Array) -> tuple[Array, Array, Array]:
-    """Where equal rows begin, in their ``order``; the group of each row; the groups' sizes."""
+    """Groups of equal rows that are neighbours in ``order``.
+
+    Returns:
+        The index of each group's first row, the group of each row, the size of each group.
+    """
     ordered = rows[order]
     new = np.ones(len(rows), bool)
     new[1:] = (ordered[1:] != ordered[:-1]).any(1)
@@ -264,10 +278,10 @@ def group_equal_rows(rows: Array, order: Array) -> tuple[Array, Array, Array]:
 
 
 def define_unique(name: str, node: str, consecutive: bool) -> Any:
-    """The values, or the slices along ``dim``, without repetition: PyTorch's operation ``name``."""
+    """PyTorch's operation ``name``, for the unique values, or unique slices along ``dim``."""
 
     def kernel(input: Array, dim: int | None) -> tuple[Array, Array, Array]:
-        """The values, where among them each element is, and how often there is each."""
+        """The unique values, the index among them of each element, and the count of each value."""
         whole = input.reshape(-1) if dim is None or not input.ndim else np.moveaxis(input, dim, 0)
         n = len(whole)
         require(0 not in whole.shape[1:], "unique(): a dimension that is not chosen has size 0")
@@ -279,7 +293,7 @@ def define_unique(name: str, node: str, consecutive: bool) -> Any:
             return values, inverse.reshape(input.shape), counts
         return np.moveaxis(np.ascontiguousarray(values), 0, dim), inverse, counts
 
-    def refuse(g: Any) -> Any:  # PyTorch has a node for it, but no derivative
+    def refuse(g: Any) -> Any:  # PyTorch has a node, but no derivative
         raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
 
     declare: Any = hidden_op(input=refuse, aux=("inverse", "counts"), node=node)
@@ -292,7 +306,7 @@ unique_runs = define_unique("unique_consecutive", "UniqueConsecutiveBackward0", 
 
 
 def requested_results(found: tuple[Any, ...], return_inverse: bool, return_counts: bool) -> Any:
-    """The results that were asked for, alone or as a tuple."""
+    """The requested results: the values alone, or a tuple."""
     values, inverse, counts = found
     parts = (values, *[inverse] * return_inverse, *[counts] * return_counts)
     return parts if len(parts) > 1 else values
@@ -304,16 +318,16 @@ def unique(
     input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:  # fmt: skip
-    """The values without repetition, in order; every nan is one of its own.
+    """The unique values, in ascending order; each nan counts as another value.
 
     Args:
-        sorted: whether they have to be in order, as they always are.
-        return_inverse: also return where among them each element is.
-        return_counts: also return how often there is each.
-        dim: compare slices along this dimension; default: compare all elements.
+        sorted: has no effect: the values are always sorted.
+        return_inverse: also return the index, among the values, of each element. Default: False.
+        return_counts: also return the count of each value. Default: False.
+        dim: compare the slices along this dimension. Default: compare all elements.
 
     Raises:
-        TypeError: if one of the flags is not a bool, as a dimension in their place is not.
+        TypeError: if a flag is not a bool.
     """
     name = "_unique2" if dim is None else "unique_dim"
     require_bool(sorted, (name, "sorted", 0))
@@ -329,7 +343,7 @@ def unique(
 def unique_consecutive(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """One of each run of equal values; arguments as for `unique`."""
+    """The values without repeated neighbours; arguments as for `unique`."""
     require_bool(return_inverse, ("unique_consecutive", "return_inverse", 0))
     require_bool(return_counts, ("unique_consecutive", "return_counts", 0))
     dim = None if dim is None else existing_dim(dim, input.ndim)
@@ -337,7 +351,7 @@ def unique_consecutive(
 
 
 def as_arrays(*given: Any) -> list[Array]:
-    """The arrays of tensors, and a number among them in the dtype that it has beside them."""
+    """The arrays of tensors and numbers; a number gets the dtype that all promote to."""
     held = [x._array if isinstance(x, Tensor) else as_number(x) for x in given]
     kind = dtypes.result_type(held)._numpy
     return [
@@ -353,11 +367,11 @@ def as_arrays(*given: Any) -> list[Array]:
 def isin(
     elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
-    """Which ``elements`` are among ``test_elements``; one of the two may be a number.
+    """Whether each of ``elements`` is among ``test_elements``; one of the two may be a number.
 
     Args:
-        assume_unique: neither has a value twice, which may be faster to search.
-        invert: which are not.
+        assume_unique: assume that no value repeats in either, which may be faster. Default: False.
+        invert: negate the result. Default: False.
     """
     if not (isinstance(elements, Tensor) or isinstance(test_elements, Tensor)):
         raise no_form("isin", elements, test_elements)
@@ -366,15 +380,15 @@ def isin(
     return wrap(np.asarray(np.isin(held[0], held[1], assume_unique, invert)))
 
 
-# Places in an order
+# Searches in sorted values
 
 
 def search_positions(edges: Array, values: Array, right: bool) -> Array:
-    """How many of sorted ``edges`` are smaller than each value (``right``: not greater)."""
+    """The number of sorted ``edges`` less than each value, or not greater if ``right``."""
     if edges.ndim == 1:
         return np.searchsorted(edges, values, "right" if right else "left")
     count, n = edges.shape[-1], values.shape[-1]
-    # Both sorted together; a value's place is its rank, less its rank among the values.
+    # Sort both together: a value's position is its rank minus its rank among the values.
     both = np.concatenate([edges, values] if right else [values, edges], -1)
     start = count if right else 0
     ranks = np.argsort(np.argsort(both, -1, "stable"), -1)[..., start : start + n]
@@ -387,13 +401,15 @@ def searchsorted(
     sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False,
     side: str | None = None, sorter: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """Where each value would have to be inserted in a sorted sequence to keep it sorted.
+    """The index at which to insert each value so that the sorted sequence remains sorted.
 
     Args:
-        sorted_sequence: ``(n,)``, or ``(..., n)`` with a row for each row of the values.
-        input: ``(..., m)``, or a number.
-        right, side: insert behind equal elements ("right") rather than before ("left").
-        sorter: indices that sort the sequence, if it is not sorted.
+        sorted_sequence: ``(n,)``, or ``(..., n)`` with a row for each row of ``input``.
+        input: the values, ``(..., m)``, or a number.
+        out_int32: return int32 rather than int64. Default: False.
+        right, side: True or "right": insert after equal elements; False or "left": before them.
+            Default: before.
+        sorter: the indices that sort the sequence, if it is not sorted.
 
     Raises:
         RuntimeError: for shapes that do not fit.
@@ -429,29 +445,29 @@ def searchsorted(
 def bucketize(
     input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
-    """Between which of sorted ``boundaries`` each value lies: see `searchsorted`.
+    """The index of the bucket of each value, between sorted ``boundaries``: see `searchsorted`.
 
     Raises:
-        RuntimeError: unless the boundaries have one dimension.
+        RuntimeError: unless ``boundaries`` is a vector.
     """
     check_ndim("bucketize", boundaries, 1, 1)
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
-# Numbers of values
+# Counts
 
 
 @op()
 def bincount(input: Array, weights: Array | None = None, minlength: int = 0) -> Array:
-    """How often each number from 0 occurs, or the sum of its weights.
+    """The count of each integer 0, 1, ..., or the sum of its weights.
 
     Args:
-        input: ``(n,)``, integers.
-        weights: ``(n,)``.
-        minlength: the result has at least this many elements.
+        input: ``(n,)``, integers, none negative.
+        weights: ``(n,)``. Default: ones.
+        minlength: the least number of elements of the result. Default: 0.
 
     Raises:
-        RuntimeError: for negative numbers, or a wrong shape.
+        RuntimeError: for a negative integer, or a wrong shape.
     """
     check_kind("bincount_cpu", input, kinds="iu")
     require(as_int(minlength) >= 0, "minlength should be >= 0")
@@ -467,14 +483,16 @@ def bincount(input: Array, weights: Array | None = None, minlength: int = 0) -> 
 @method
 @under_vmap(looped)
 def histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Tensor:
-    """How many elements fall into each of ``bins`` parts of equal width.
+    """The number of elements in each of ``bins`` intervals of equal width.
 
     Args:
-        min, max: the range; elements outside are not counted. Default: that of the elements.
+        bins: at least 1. Default: 100.
+        min, max: the range; elements outside are not counted. If ``min`` equals ``max``, as by
+            default, the range of the elements.
 
     Raises:
         NotImplementedError: for integers.
-        RuntimeError: for a range that is not finite, or no bins.
+        RuntimeError: for a range that is not finite, ``min`` > ``max``, or ``bins`` < 1.
     """
     values = input._array
     check_kind("histogram_cpu", values)

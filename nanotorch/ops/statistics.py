@@ -1,4 +1,4 @@
-"""Statistics: running reductions, quantiles, histograms, covariance."""
+"""Statistics: reductions without nan, covariance, quantiles, histograms, cumulative reductions."""
 
 import math
 from collections.abc import Sequence
@@ -70,10 +70,10 @@ from nanotorch.ops.reduction import any as any_of
 from nanotorch.ops.shape import movedim, narrow, reshape, select, t, transpose, triu, unsqueeze
 from nanotorch.ops.sorting import sort
 
-# Sums and means that skip nan, several reductions at once, and covariance.
+# Sums and means that skip nan, two reductions in one call, and covariance.
 
 
-# Without nan
+# Sums and means without nan
 
 
 @op(
@@ -85,7 +85,7 @@ from nanotorch.ops.sorting import sort
 def nansum(
     input: Array, dim: Any = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Array:
-    """`sum` with 0 in place of nan."""
+    """The sum of the elements that are not nan; arguments as for `sum`."""
     kind = sum_dtype(input, dtype)
     known = np.where(input == input, input, input.dtype.type(0))
     if kind.kind == "f":
@@ -97,7 +97,7 @@ def nansum(
 def nanmean(
     input: Any, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Any:
-    """The mean of the elements that are not nan, or along ``dim``.
+    """The mean of the elements that are not nan; arguments as for `sum`.
 
     Raises:
         NotImplementedError: for integers.
@@ -116,7 +116,7 @@ aminmax_result = named_tuple("aminmax", "min", "max")
 
 
 def add_gradients(*gradients: Any) -> Any:
-    """The sum of the gradients that there are."""
+    """The sum of one or two gradients; either may be None, but not both."""
     known = [g for g in gradients if g is not None]
     return known[0] if len(known) == 1 else known[0] + known[1]
 
@@ -139,12 +139,17 @@ def ends_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> tuple[Array
 
 @method
 def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The least and the greatest element: the named tuple ``(min, max)``; or along ``dim``.
+    """The least and the greatest element: the named tuple ``(min, max)``.
 
-    Equal ones share the gradient; both are nan if there is a nan.
+    Both are nan if an element is nan. Equal elements share the gradient.
+
+    Args:
+        dim: a dimension. Default: all.
+        keepdim: keep the reduced dimensions, with size 1. Default: False.
 
     Raises:
-        RuntimeError, IndexError: where there is no element.
+        IndexError: for a dimension ``dim`` without elements.
+        RuntimeError: without ``dim``, for a tensor without elements.
     """
     along = tuple(range(input.ndim)) if dim is None else only_dim(dim, input.ndim)
     error = RuntimeError if dim is None else IndexError
@@ -152,14 +157,14 @@ def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any
     return aminmax_result(ends_along(input, along, keepdim))
 
 
-# Spread and mean
+# Variance and mean
 
 
 def var_mean_formula(
     spread_g: Any, mean_g: Any, input: Any, dim: tuple[int, ...], keepdim: bool,
     correction: float, overall: bool,
 ) -> Any:  # fmt: skip
-    """The gradient of a variance and a mean, either of which may have none."""
+    """The gradient of a variance and a mean; the gradient of either result may be None."""
     first = second = None
     if spread_g is not None:
         first = variance_formula(spread_g, input, dim, keepdim, correction, overall)
@@ -214,16 +219,16 @@ public(define_variance("std_mean", std_mean_along, STD_MEAN))
 @method
 @under_vmap(looped)
 def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
-    """The covariance of variables, ``(variables, variables)``.
+    """The covariance matrix of variables, ``(variables, variables)``.
 
     Args:
         input: ``(variables, observations)``, or the observations of one variable.
-        correction: what to subtract from the number of observations.
-        fweights: how often each observation was made.
-        aweights: the weight of each observation.
+        correction: the number to subtract from the number of observations. Default: 1.
+        fweights: the count of each observation, integers.
+        aweights: the weight of each observation, floating-point numbers.
 
     Raises:
-        RuntimeError: for more dimensions, or weights that do not fit.
+        RuntimeError: for more than two dimensions, or weights that do not fit or are negative.
     """
     check_ndim("cov", input, 0, 2)
     rows = input.reshape(1, -1) if input.ndim < 2 else input
@@ -260,7 +265,10 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
 
 @method
 def corrcoef(input: Any) -> Any:
-    """The correlation of variables, ``(variables, variables)``, from -1 to 1; see `cov`.
+    """The correlation matrix of variables, ``(variables, variables)``, from -1 to 1.
+
+    Args:
+        input: see `cov`.
 
     Raises:
         RuntimeError: for more than two dimensions.
@@ -273,7 +281,7 @@ def corrcoef(input: Any) -> Any:
     return (c / deviation.view(-1, 1) / deviation.view(1, -1)).clip(-1, 1)
 
 
-# Quantiles: values at a share of the way through the elements in order.
+# Quantiles.
 
 
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
@@ -283,7 +291,7 @@ METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 def quantile_of(
     input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool
 ) -> Any:
-    """`quantile` and `nanquantile`."""
+    """The body of `quantile` and `nanquantile`."""
     require(interpolation in METHODS, "quantile(): unknown interpolation {!r}", interpolation)
     if not isinstance(q, Tensor):
         require(0 <= as_number(q) <= 1, "quantile() q must be in the range [0, 1] but got {:g}", q)
@@ -305,7 +313,7 @@ def quantile_of(
     if skip_nan:
         ranks = share * (sum(logical_not(isnan(values)), -1, True) - 1)
         ranks = masked_fill(ranks, ranks < 0, 0)
-    else:  # the last, which is nan, where one is
+    else:  # with a nan, the last of the sorted elements, which is nan
         ranks = masked_fill(share * last, any_of(isnan(values), -1, True), last)
     ranks = ranks.expand(*values.shape[:-1], q.numel())
     whole = {"lower": floor, "higher": ceil, "nearest": round}.get(interpolation)
@@ -321,24 +329,27 @@ def quantile_of(
 
 
 def quantiles(name: str, skip_nan: bool) -> Any:
-    """`quantile` or `nanquantile`."""
+    """The function `quantile`, or `nanquantile` if ``skip_nan``."""
 
     def function(
         input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *,
         interpolation: str = "linear",
     ) -> Any:  # fmt: skip
-        """The value below which a share ``q`` of all elements lies, or of those along ``dim``.
+        """The value below which the fraction ``q`` of the elements lies.
 
-        `quantile` is nan where an element is, `nanquantile` that of the other elements.
+        If an element is nan, `quantile` is nan, and `nanquantile` ignores the element.
 
         Args:
-            q: a number in [0, 1], or a tensor of them, ``(n,)``; then the result begins with a
-                dimension of n.
-            interpolation: what to do between two elements: "linear", "lower", "higher", "midpoint"
-                or "nearest".
+            q: a number in [0, 1], or a tensor ``(n,)`` of such numbers; then the result begins
+                with a dimension of size n.
+            dim: a dimension. Default: all elements.
+            keepdim: keep the reduced dimensions, with size 1. Default: False.
+            interpolation: the value between two elements: "linear", "lower", "higher", "midpoint"
+                or "nearest". Default: "linear".
 
         Raises:
-            RuntimeError: for other shares, dtypes or words, or no elements.
+            RuntimeError: for another ``q`` or ``interpolation``, a dtype other than float32 and
+                float64, or no elements.
         """
         return quantile_of(input, q, dim, keepdim, interpolation, skip_nan)
 
@@ -348,7 +359,7 @@ def quantiles(name: str, skip_nan: bool) -> Any:
 quantile, nanquantile = quantiles("quantile", False), quantiles("nanquantile", True)
 
 
-# `histogram`: how many values fall between edges.
+# `histogram`.
 
 
 histogram_result = named_tuple("histogram", "hist", "bin_edges")
@@ -360,18 +371,18 @@ def histogram(
     input: Tensor, bins: Any = 100, *, range: Sequence[float] | None = None,
     weight: Tensor | None = None, density: bool = False,
 ) -> Any:  # fmt: skip
-    """How many elements fall between edges.
+    """The number of elements in each bin, between two edges.
 
     Args:
-        bins: how many parts of equal width there are; or their edges, a vector in ascending order.
+        bins: the number of bins of equal width; or all edges, a vector in ascending order.
             Default: 100.
         range: the first and the last edge. Default: the least and the greatest element.
-        weight: for how many each element counts; shaped as ``input``. Default: 1.
-        density: divide by the sum and the widths, so that the integral is 1.
+        weight: the weight of each element, in the shape of ``input``. Default: 1.
+        density: divide by the sum and by the widths, so that the integral is 1. Default: False.
 
     Returns:
-        The named tuple ``(hist, bin_edges)``. Elements outside of the edges are not counted; one
-        on the last edge is.
+        The named tuple ``(hist, bin_edges)``. ``hist`` counts elements on the last edge, but none
+        outside of the edges.
 
     Raises:
         NotImplementedError: for dtypes other than float32 and float64.
@@ -416,37 +427,37 @@ def histogram(
     return histogram_result((wrap(counts.astype(points.dtype)), wrap(edges)))
 
 
-# Running products and extrema along a dimension, differences and integrals.
+# Cumulative products and extrema along a dimension, differences and integrals.
 
 
 # Products
 
 
 def cumprod_formula(g: Any, input: Any, out: Any, dim: int) -> Any:
-    """The gradient of running products.
+    """The gradient of cumulative products.
 
-    It is 0 behind the first zero. The zero itself counts in the products up to the next one.
+    It is 0 after the first zero. The zero itself counts in the products up to the next zero.
     """
     if math.prod(input.shape) <= 1 or input.shape[dim] == 1:
         return g
     if not bool((input == 0).any()):
         return reverse_cumsum(g * out, dim) / input
-    if not isinstance(input, Tensor):  # in linear memory
+    if not isinstance(input, Tensor):  # needs memory in proportion to the input
         zeros = cumsum(input == 0, dim)
         past, first = zeros > 0, (input == 0) & (zeros == 1)
         before = reverse_cumsum(zero_where(g * out, past), dim) / input
-        products = cumprod(input + first, dim)  # those without the first zero
+        products = cumprod(input + first, dim)  # the products without the first zero
         at_first = reverse_cumsum(zero_where(g * products, ~past), dim)
         return zero_where(before, past) + zero_where(at_first, ~first)
     g, rows = transpose(g, dim, -1), rows_without_one(transpose(input, dim, -1))
-    # Row i: how each product depends on element i, as those from there on do.
+    # Row i: the derivatives by element i of the products, of which those from i on depend on it.
     slopes = triu(cumprod(rows, rows.ndim - 1))
     return transpose(sum_along(unsqueeze(g, -2) * slopes, (slopes.ndim - 1,), False), dim, -1)
 
 
 @op(input=cumprod_formula, dims=normal_dim, inplace=True, in_order=True)
 def cumprod(input: Array, dim: int, *, dtype: DType | None = None) -> Array:
-    """Running products along ``dim``; integers give int64."""
+    """The cumulative products along ``dim``; int64 for integers, unless ``dtype`` is given."""
     return accumulate_along(np.multiply, input, dim, sum_dtype(input, dtype))
 
 
@@ -457,22 +468,24 @@ define_inplace("cumprod")
 
 
 def cummax_formula(g: Any, input: Any, indices: Any, dim: int) -> Any:
-    """The gradient of running extrema, added where each was met; as in PyTorch, for an input of no
-    elements that itself."""
+    """The gradient of cumulative extrema, added at the index of each.
+
+    As in PyTorch, the gradient of an input without elements is the input.
+    """
     if 0 in input.shape:
         return input * 1.0
     return gather_backward(g, tuple(input.shape), dim, indices) if input.ndim else g * 1.0
 
 
 def define_cumulative(name: str, best: np.ufunc) -> Any:
-    """`cummax` or `cummin`."""
+    """The operation `cummax` or `cummin`; ``best`` is `np.maximum` or `np.minimum`."""
 
     def kernel(input: Array, dim: int) -> tuple[Array, Array]:
         """The greatest (`cummax`) or smallest (`cummin`) element so far along ``dim``.
 
         Returns:
-            The named tuple ``(values, indices)``. The index is that of the last occurrence; from
-            the first nan on all values are nan.
+            The named tuple ``(values, indices)``. An index is that of the last occurrence so far.
+            All values from the first nan on are nan.
         """
         if not input.ndim:
             return input.copy(), np.zeros((), np.int64)
@@ -498,14 +511,15 @@ cummax, cummin = define_cumulative("cummax", np.maximum), define_cumulative("cum
 
 @method
 def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    """The differences of neighbours along ``dim``.
+    """The differences of neighbouring elements along ``dim``.
 
     Args:
-        n: how many times to take them.
-        prepend, append: what to join to the input before.
+        n: the number of times to take differences. Default: 1.
+        dim: Default: the last dimension.
+        prepend, append: tensors to join to ``input`` along ``dim`` first.
 
     Raises:
-        RuntimeError: for a tensor of no dimension, or a negative ``n``.
+        RuntimeError: for a 0-d tensor, or a negative ``n``.
     """
     check_ndim("diff", input, 1)
     require(n >= 0, "order must be non-negative but got {}", n)
@@ -525,7 +539,7 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
 
 
 def neighbours(y: Any, dim: int) -> tuple[Any, Any]:
-    """All but the last, and all but the first along ``dim``."""
+    """All elements but the last, and all but the first, along ``dim``."""
     size = max(y.shape[dim] - 1, 0)
     return narrow(y, dim, 0, size), narrow(y, dim, min(1, y.shape[dim]), size)
 
@@ -535,11 +549,13 @@ def trapezoid(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
     """The integral of ``y`` along ``dim`` by the trapezoidal rule.
 
     Args:
-        x: where ``y`` was taken, ``(n,)`` or of its shape.
-        dx: without ``x``: the distance of neighbours.
+        x: the positions of the values of ``y``, ``(n,)`` or in the shape of ``y``.
+        dx: without ``x``: the distance between neighbours. Default: 1.
+        dim: Default: the last dimension.
 
     Raises:
-        RuntimeError: if the two do not fit.
+        RuntimeError: if the shapes of ``x`` and ``y`` do not fit.
+        NotImplementedError: for bools.
     """
     dim = existing_dim(dim, y.ndim)
     if not y.shape[dim]:
