@@ -91,10 +91,10 @@ def acosh_(input: Tensor) -> Tensor:
     """In-place `acosh`: writes its result into the tensor."""
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """The means of ``output_size`` parts of the last dimension: (N, C, L) or (C, L)."""
+    """The means of ``output_size`` parts of the last dimension."""
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
-    """The greatest elements of ``output_size`` parts of the last dimension, and their numbers."""
+    """The maxima of ``output_size`` parts of the last dimension, and their indices."""
 
 def add(input: Tensor, other: Any, *, alpha: _float = ..., out: Any = ...) -> Tensor:
     """``input + alpha * other``, broadcasting."""
@@ -118,18 +118,18 @@ def addmm(
     alpha: _bool | _int | _float = ...,
     out: Any = ...,
 ) -> Tensor:
-    """``beta * input + alpha * mat1 @ mat2``; ``input`` broadcasts."""
+    """``beta * input + alpha * (mat1 @ mat2)``; ``input`` broadcasts."""
 
 def adjoint(input: Tensor) -> Tensor:
-    """The transpose of the last two dimensions, as for complex tensors."""
+    """A view with the last two dimensions swapped; for real numbers, the adjoint."""
 
 def affine_grid_generator(theta: Tensor, size: Sequence[_int], align_corners: _bool) -> Tensor:
-    """The places ``(N, H, W, 2)`` to which the maps ``theta`` take those of a picture."""
+    """The positions ``(N, H, W, 2)`` of an image's elements, mapped by ``theta``."""
 
 def all(
     input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Any = ...
 ) -> Tensor:
-    """Whether every element is nonzero, overall or along ``dim``."""
+    """Whether all elements are nonzero, overall or along ``dim``."""
 
 def allclose(
     input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...
@@ -139,17 +139,17 @@ def allclose(
 def amax(
     input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Any = ...
 ) -> Tensor:
-    """The greatest element, or along ``dim``; equal ones share the gradient."""
+    """The greatest element of all, or along ``dim``; equal ones share the gradient."""
 
 def amin(
     input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Any = ...
 ) -> Tensor:
-    """The smallest element, or along ``dim``; equal ones share the gradient."""
+    """The smallest element of all, or along ``dim``; arguments and errors as for `amax`."""
 
 def aminmax(
     input: Tensor, *, dim: _int | None = ..., keepdim: _bool = ..., out: Any = ...
 ) -> return_types.aminmax:
-    """The least and the greatest element: the named tuple ``(min, max)``; or along ``dim``."""
+    """The least and the greatest element: the named tuple ``(min, max)``."""
 
 def angle(input: Tensor, *, out: Any = ...) -> Tensor:
     """The angle of each real number in the complex plane: π below 0, nan for nan, else 0."""
@@ -157,7 +157,7 @@ def angle(input: Tensor, *, out: Any = ...) -> Tensor:
 def any(
     input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Any = ...
 ) -> Tensor:
-    """Whether some element is nonzero, overall or along ``dim``."""
+    """Whether any element is nonzero, overall or along ``dim``."""
 
 def arange(
     *bounds: Any,
@@ -218,23 +218,23 @@ def are_deterministic_algorithms_enabled() -> _bool:
 def argmax(
     input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Any = ...
 ) -> Tensor:
-    """The index of the greatest element, flat or along ``dim``; the first of equal ones."""
+    """The index of the greatest element along ``dim``; of equal ones, the first."""
 
 def argmin(
     input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Any = ...
 ) -> Tensor:
-    """The index of the smallest element, flat or along ``dim``; the first of equal ones."""
+    """The index of the smallest element; arguments and errors as for `argmax`."""
 
 def argsort(
     input: Tensor, dim: _int = ..., descending: _bool = ..., *, stable: _bool = ..., out: Any = ...
 ) -> Tensor:
-    """The indices that sort along ``dim``; arguments as for `sort`."""
+    """The indices that sort ``input`` along ``dim``; arguments as for `sort`."""
 
 def argwhere(input: Tensor) -> Tensor:
     """The indices of the elements that are not zero, of shape ``(number, ndim)``."""
 
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: _int | None = ...) -> Tensor:
-    """A view of the tensor's memory with given sizes, strides and first element."""
+    """A view of the tensor's memory with the given sizes, strides and offset, in elements."""
 
 def as_tensor(data: Any, *, dtype: dtype | None = ..., device: Any = ...) -> Tensor:
     """``data`` as a tensor; tensors and arrays that have ``dtype`` share their memory with it."""
@@ -296,7 +296,7 @@ def avg_pool1d(
     ceil_mode: _bool = ...,
     count_include_pad: _bool = ...,
 ) -> Tensor:
-    """The means of windows over one dimension: (N, C, L) or (C, L); see `max_pool2d`."""
+    """The means of windows over the last dimension; see `max_pool2d` for the other arguments."""
 
 def baddbmm(
     input: Tensor,
@@ -314,12 +314,12 @@ bcomplex32: dtype
 def bernoulli(
     input: Tensor, p: _float | None = ..., *, generator: Generator | None = ..., out: Any = ...
 ) -> Tensor:
-    """Ones with the probabilities in ``input``, else zeros, in its shape and dtype."""
+    """A tensor of 0 and 1 like ``input``, whose elements are the probabilities of 1."""
 
 bfloat16: dtype
 
 def bincount(input: Tensor, weights: Any = ..., minlength: _int = ...) -> Tensor:
-    """How often each number from 0 occurs, or the sum of its weights."""
+    """The count of each integer 0, 1, ..., or the sum of its weights."""
 
 def bitwise_and(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``input & other``, for integers and bools."""
@@ -340,10 +340,10 @@ def bitwise_xor(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``input ^ other``, for integers and bools."""
 
 def block_diag(*tensors: Any) -> Tensor:
-    """A matrix with the tensors, of up to two dimensions, along its diagonal and zeros elsewhere."""
+    """A block diagonal matrix: the tensors along its diagonal, zeros elsewhere."""
 
 def bmm(input: Tensor, mat2: Any, *, out: Any = ...) -> Tensor:
-    """The products of the matrices of two batches."""
+    """The products of two batches of matrices, ``(b, n, m)`` and ``(b, m, p)``: ``(b, n, p)``."""
 
 bool: dtype
 
@@ -359,19 +359,19 @@ def broadcast_to(input: Tensor, size: Sequence[_int]) -> Tensor:
 def bucketize(
     input: Tensor, boundaries: Tensor, *, out_int32: _bool = ..., right: _bool = ..., out: Any = ...
 ) -> Tensor:
-    """Between which of sorted ``boundaries`` each value lies: see `searchsorted`."""
+    """The index of the bucket of each value, between sorted ``boundaries``: see `searchsorted`."""
 
 def can_cast(from_: dtype, to: dtype) -> _bool:
     """Whether PyTorch's rules allow values of dtype ``from_`` to be stored in dtype ``to``."""
 
 def cartesian_prod(*tensors: Any) -> Tensor:
-    """All tuples of an element of each vector, ``(number, vectors)``."""
+    """The Cartesian product of vectors: a row for each tuple, ``(tuples, vectors)``."""
 
 def cat(tensors: Any, dim: _int = ..., *, out: Any = ...) -> Tensor:
     """The tensors joined in order along ``dim``; their other sizes must be equal."""
 
 def cdist(x1: Any, x2: Any, p: _float = ..., compute_mode: str = ...) -> Tensor:
-    """The distances of all pairs of rows, ``(..., P, R)``."""
+    """The distances between all rows of ``x1`` and all rows of ``x2``, ``(..., P, R)``."""
 
 cdouble: dtype
 
@@ -385,10 +385,10 @@ cfloat: dtype
 chalf: dtype
 
 def cholesky(input: Tensor, upper: _bool = ...) -> Tensor:
-    """The former form of `torch.linalg.cholesky`, which PyTorch has removed."""
+    """Raise an error: PyTorch removed this older form of `torch.linalg.cholesky`."""
 
 def cholesky_solve(input: Tensor, input2: Any, upper: _bool = ..., *, out: Any = ...) -> Tensor:
-    """The solutions X of ``A X = input`` for A with the Cholesky factor ``input2``."""
+    """The solutions X of ``A X = input``, where ``input2`` is the Cholesky factor of A."""
 
 def chunk(input: Tensor, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
     """At most ``chunks`` parts of one size along ``dim`` (the last may be smaller), as views."""
@@ -424,7 +424,7 @@ def column_stack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor:
     """The tensors joined along the second dimension; vectors count as columns."""
 
 def combinations(input: Tensor, r: _int = ..., with_replacement: _bool = ...) -> Tensor:
-    """All choices of ``r`` elements of a vector in their order, ``(number, r)``."""
+    """All combinations of ``r`` elements of a vector, in its order: ``(combinations, r)``."""
 
 @overload
 def compile(
@@ -547,7 +547,7 @@ def copysign(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """The absolute value of ``input`` with the sign of ``other``, a tensor or a number."""
 
 def corrcoef(input: Tensor) -> Tensor:
-    """The correlation of variables, ``(variables, variables)``, from -1 to 1; see `cov`."""
+    """The correlation matrix of variables, ``(variables, variables)``, from -1 to 1."""
 
 def cos(input: Tensor, *, out: Any = ...) -> Tensor:
     """The cosine of an angle in radians."""
@@ -570,10 +570,10 @@ def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = ...) -> Ten
 def cov(
     input: Tensor, *, correction: _int = ..., fweights: Any = ..., aweights: Any = ...
 ) -> Tensor:
-    """The covariance of variables, ``(variables, variables)``."""
+    """The covariance matrix of variables, ``(variables, variables)``."""
 
 def cross(input: Tensor, other: Tensor, dim: _int | None = ..., *, out: Any = ...) -> Tensor:
-    """The cross products of vectors along ``dim``, by default the first dimension of size 3."""
+    """The cross products of vectors of 3 elements along ``dim``."""
 
 def cummax(input: Tensor, dim: _int, *, out: Any = ...) -> return_types.cummax:
     """The greatest (`cummax`) or smallest (`cummin`) element so far along ``dim``."""
@@ -582,10 +582,10 @@ def cummin(input: Tensor, dim: _int, *, out: Any = ...) -> return_types.cummin:
     """The greatest (`cummax`) or smallest (`cummin`) element so far along ``dim``."""
 
 def cumprod(input: Tensor, dim: _int, *, dtype: dtype | None = ..., out: Any = ...) -> Tensor:
-    """Running products along ``dim``; integers give int64."""
+    """The cumulative products along ``dim``; int64 for integers, unless ``dtype`` is given."""
 
 def cumsum(input: Tensor, dim: _int, *, dtype: dtype | None = ..., out: Any = ...) -> Tensor:
-    """Running sums along ``dim``; integers give int64."""
+    """The cumulative sums along ``dim``; int64 for integers, unless ``dtype`` is given."""
 
 default_generator: Generator
 
@@ -605,16 +605,16 @@ def detach_(self: Any) -> Tensor:
     """Make this tensor a leaf that requires no grad; returns it."""
 
 def diag(input: Tensor, diagonal: _int = ..., *, out: Any = ...) -> Tensor:
-    """A matrix's diagonal, or the matrix with a vector on its diagonal."""
+    """A copy of a diagonal of a matrix; or the matrix with a vector on its diagonal."""
 
 def diag_embed(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
-    """Square matrices of zeros with the last dimension of ``input`` on a diagonal."""
+    """Square matrices with the last dimension of ``input`` on a diagonal, zeros elsewhere."""
 
 def diagflat(input: Tensor, offset: _int = ...) -> Tensor:
-    """The matrix with all elements of ``input`` on its diagonal."""
+    """The matrix with all elements of ``input`` on a diagonal, zeros elsewhere."""
 
 def diagonal(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
-    """The elements with equal indices in two dimensions (shifted by ``offset``), as the last."""
+    """A view of a diagonal along dimensions ``dim1`` and ``dim2``, as the last dimension."""
 
 def diff(
     input: Tensor,
@@ -625,13 +625,13 @@ def diff(
     *,
     out: Any = ...,
 ) -> Tensor:
-    """The differences of neighbours along ``dim``."""
+    """The differences of neighbouring elements along ``dim``."""
 
 def digamma(input: Tensor, *, out: Any = ...) -> Tensor:
     """The derivative of `lgamma`; infinite at 0, nan at the negative integers."""
 
 def dist(input: Tensor, other: Any, p: _float = ...) -> Tensor:
-    """The norm of ``input - other``: see `torch.linalg.vector_norm`."""
+    """The norm of order ``p`` of ``input - other``: see `torch.linalg.vector_norm`."""
 
 def div(input: Tensor, other: Any, *, rounding_mode: str | None = ..., out: Any = ...) -> Tensor:
     """``input / other``, broadcasting; without rounding, integers become the default float dtype."""
@@ -650,7 +650,7 @@ def dstack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor:
 e: _float
 
 def einsum(*args: Any) -> Tensor:
-    """A sum of products, for example ``einsum("ij,jk->ik", a, b)`` for a product of matrices."""
+    """A sum of products; ``einsum("ij,jk->ik", a, b)``, for example, is a product of matrices."""
 
 def empty(
     *sizes: Any,
@@ -729,7 +729,7 @@ def eye(
     """A matrix ``(n, m)`` of zeros with ones on the diagonal; square by default."""
 
 def fill_(self: Tensor, value: Any) -> Tensor:
-    """Write a number, or the value of a 0-d tensor, everywhere."""
+    """Write a number, or the value of a 0-d tensor, to every element; returns the tensor."""
 
 def fix(input: Tensor, *, out: Any = ...) -> Tensor:
     """The integer part of each element."""
@@ -738,7 +738,7 @@ def fix_(input: Tensor) -> Tensor:
     """In-place `trunc`: writes its result into the tensor."""
 
 def flatten(input: Tensor, start_dim: _int = ..., end_dim: _int = ...) -> Tensor:
-    """Dimensions ``start_dim`` to ``end_dim`` made one."""
+    """``input`` with dimensions ``start_dim`` to ``end_dim`` (inclusive) merged into one."""
 
 def flip(input: Tensor, *order: Any, dims: Sequence[_int] | None = ...) -> Tensor:
     """A copy with the order of elements reversed along the given dimensions."""
@@ -829,7 +829,7 @@ def ge(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``input >= other``, elementwise."""
 
 def ger(input: Tensor, vec2: Tensor, *, out: Any = ...) -> Tensor:
-    """``out[i, j] = input[i] * vec2[j]``."""
+    """The outer product of two vectors: ``out[i, j] = input[i] * vec2[j]``."""
 
 def get_default_device() -> device:
     """The CPU."""
@@ -874,7 +874,7 @@ def histc(
     *,
     out: Any = ...,
 ) -> Tensor:
-    """How many elements fall into each of ``bins`` parts of equal width."""
+    """The number of elements in each of ``bins`` intervals of equal width."""
 
 def histogram(
     input: Tensor,
@@ -885,7 +885,7 @@ def histogram(
     density: _bool = ...,
     out: Any = ...,
 ) -> return_types.histogram:
-    """How many elements fall between edges."""
+    """The number of elements in each bin, between two edges."""
 
 def hstack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor:
     """The tensors joined side by side: along the second dimension, vectors along the first."""
@@ -922,10 +922,10 @@ def index_select(input: Tensor, dim: _int, index: Any, *, out: Any = ...) -> Ten
 inf: _float
 
 def initial_seed() -> _int:
-    """The seed of the default generator's stream."""
+    """The seed of the default generator."""
 
 def inner(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor:
-    """Products summed over the last dimension of both; with a 0-d tensor their product."""
+    """The product of two tensors, summed over the last dimension of both."""
 
 int: dtype
 int16: dtype
@@ -934,7 +934,7 @@ int64: dtype
 int8: dtype
 
 def inverse(input: Tensor, *, out: Any = ...) -> Tensor:
-    """`torch.linalg.inv` by another name."""
+    """Another name of `torch.linalg.inv`."""
 
 def is_anomaly_check_nan_enabled() -> _bool:
     """Whether anomaly mode, once on, looks for nan and infinity."""
@@ -994,7 +994,7 @@ def isin(
     invert: _bool = ...,
     out: Any = ...,
 ) -> Tensor:
-    """Which ``elements`` are among ``test_elements``; one of the two may be a number."""
+    """Whether each of ``elements`` is among ``test_elements``; one of the two may be a number."""
 
 def isinf(input: Tensor) -> Tensor:
     """Whether each element is inf or -inf."""
@@ -1012,7 +1012,7 @@ def isreal(input: Tensor) -> Tensor:
     """Whether each element is a real number: True for all, since no dtype is complex."""
 
 def kron(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor:
-    """The Kronecker product: each element of ``input`` times the whole of ``other``."""
+    """The Kronecker product: blocks, each one element of ``input`` times all of ``other``."""
 
 def kthvalue(
     input: Tensor, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: Any = ...
@@ -1099,7 +1099,7 @@ def logaddexp2(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``log2(2**input + 2**other)``, without overflow."""
 
 def logdet(input: Tensor) -> Tensor:
-    """The logarithm of the determinants; nan of negative ones."""
+    """The logarithms of determinants; nan for a negative determinant."""
 
 def logical_and(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``input and other``, elementwise."""
@@ -1137,7 +1137,7 @@ def logspace(
 def logsumexp(
     input: Tensor, dim: _int | Sequence[_int] | None, keepdim: _bool = ..., *, out: Any = ...
 ) -> Tensor:
-    """``log(sum(exp(input)))`` along ``dim``, for inputs of any size."""
+    """``log(sum(exp(input)))`` along ``dim``, computed without overflow."""
 
 long: dtype
 
@@ -1152,10 +1152,10 @@ def lu_unpack(
     *,
     out: Any = ...,
 ) -> return_types.lu_unpack:
-    """What `torch.linalg.lu` returns, from what `torch.linalg.lu_factor` does."""
+    """The factors in ``A = P L U``, from the results of `torch.linalg.lu_factor`."""
 
 def manual_seed(seed: SupportsInt) -> Generator:
-    """Start the default generator's stream of ``seed``; returns that generator."""
+    """Set the seed of the default generator; returns the generator."""
 
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """``input`` with ``value`` where ``mask`` is true, broadcasting."""
@@ -1167,10 +1167,10 @@ def masked_select(input: Tensor, mask: Any, *, out: Any = ...) -> Tensor:
     """The elements of ``input`` where ``mask`` is true, as a vector; the two broadcast."""
 
 def matmul(input: Tensor, other: Any = ..., *, out: Any = ..., **named: Any) -> Tensor:
-    """The product of matrices, vectors, or batches of matrices, which broadcast."""
+    """The product of two vectors, matrices or batches of matrices; batches broadcast."""
 
 def matrix_exp(input: Tensor) -> Tensor:
-    """`torch.linalg.matrix_exp`."""
+    """Another name of `torch.linalg.matrix_exp`."""
 
 @overload
 def max(input: Tensor, *, out: Any = ...) -> Tensor:
@@ -1226,13 +1226,13 @@ def minimum(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """The smaller of ``input`` and ``other``; nan if either is. Equal ones share the gradient."""
 
 def mm(input: Tensor, mat2: Any, *, out: Any = ...) -> Tensor:
-    """The product of two matrices."""
+    """The product of two matrices, ``(n, m)`` and ``(m, p)``; the result is ``(n, p)``."""
 
 def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """With the dimensions ``source`` moved to ``destination``; the others keep their order."""
+    """A view with dimensions ``source`` moved to ``destination``; the others keep their order."""
 
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """With the dimensions ``source`` moved to ``destination``; the others keep their order."""
+    """A view with dimensions ``source`` moved to ``destination``; the others keep their order."""
 
 def mul(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``input * other``, broadcasting."""
@@ -1251,7 +1251,7 @@ def multiply(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``input * other``, broadcasting."""
 
 def mv(input: Tensor, vec: Any, *, out: Any = ...) -> Tensor:
-    """The product of a matrix and a vector."""
+    """The product of a matrix ``(n, m)`` and a vector ``(m,)``; the result is ``(n,)``."""
 
 nan: _float
 
@@ -1281,7 +1281,7 @@ def nanmean(
     dtype: dtype | None = ...,
     out: Any = ...,
 ) -> Tensor:
-    """The mean of the elements that are not nan, or along ``dim``."""
+    """The mean of the elements that are not nan; arguments as for `sum`."""
 
 def nanquantile(
     input: Tensor,
@@ -1292,7 +1292,7 @@ def nanquantile(
     interpolation: str = ...,
     out: Any = ...,
 ) -> Tensor:
-    """The value below which a share ``q`` of all elements lies, or of those along ``dim``."""
+    """The value below which the fraction ``q`` of the elements lies."""
 
 def nansum(
     input: Tensor,
@@ -1302,10 +1302,10 @@ def nansum(
     dtype: dtype | None = ...,
     out: Any = ...,
 ) -> Tensor:
-    """`sum` with 0 in place of nan."""
+    """The sum of the elements that are not nan; arguments as for `sum`."""
 
 def narrow(input: Tensor, dim: _int, start: Any, length: _int) -> Tensor:
-    """``length`` elements from ``start`` on along one dimension."""
+    """A view of ``length`` elements from index ``start`` on along ``dim``."""
 
 def ne(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``input != other``, elementwise."""
@@ -1343,7 +1343,7 @@ def norm(
     out: Tensor | None = ...,
     dtype: dtype | None = ...,
 ) -> Tensor:
-    """The vector norm with exponent ``p`` over all elements, or along ``dim``; "fro" stands for 2."""
+    """The vector norm of order ``p`` over all elements, or along ``dim``."""
 
 def normal(
     mean: Tensor | _float,
@@ -1358,7 +1358,7 @@ def normal(
     pin_memory: _bool = ...,
     requires_grad: _bool | None = ...,
 ) -> Tensor:
-    """Normal numbers of given means and standard deviations."""
+    """A tensor of normally distributed numbers with given means and standard deviations."""
 
 def not_equal(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``input != other``, elementwise."""
@@ -1391,7 +1391,7 @@ def ones_like(
     """A tensor of ones, with the shape and dtype of ``input``."""
 
 def outer(input: Tensor, vec2: Tensor, *, out: Any = ...) -> Tensor:
-    """``out[i, j] = input[i] * vec2[j]``."""
+    """The outer product of two vectors: ``out[i, j] = input[i] * vec2[j]``."""
 
 def pairwise_distance(
     x1: Any, x2: Any, p: _float = ..., eps: _float = ..., keepdim: _bool = ...
@@ -1399,12 +1399,12 @@ def pairwise_distance(
     """The norm of ``x1 - x2 + eps`` along the last dimension."""
 
 def permute(input: Tensor, *order: Any, dims: Sequence[_int] | None = ...) -> Tensor:
-    """With the dimensions in the order ``dims``."""
+    """A view with the dimensions in the order ``dims``."""
 
 pi: _float
 
 def pinverse(input: Tensor, rcond: _float = ...) -> Tensor:
-    """`torch.linalg.pinv` with a tolerance of its own."""
+    """`torch.linalg.pinv` with ``rcond`` 1e-15 by default."""
 
 def pixel_shuffle(input: Tensor, upscale_factor: Any) -> Tensor:
     """(..., C · r², H, W) as (..., C, H · r, W · r): r² channels become squares of r by r."""
@@ -1434,7 +1434,7 @@ def prod(
     dtype: dtype | None = ...,
     out: Any = ...,
 ) -> Tensor:
-    """The product of all elements, or along one dimension; integers give int64."""
+    """The product of all elements, or along one dimension; arguments as for `sum`."""
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The dtype that holds both: the one of the higher category, or NumPy's choice within one."""
@@ -1451,7 +1451,7 @@ def quantile(
     interpolation: str = ...,
     out: Any = ...,
 ) -> Tensor:
-    """The value below which a share ``q`` of all elements lies, or of those along ``dim``."""
+    """The value below which the fraction ``q`` of the elements lies."""
 
 quint2x4: dtype
 quint4x2: dtype
@@ -1474,7 +1474,7 @@ def rand(
     pin_memory: _bool = ...,
     requires_grad: _bool | None = ...,
 ) -> Tensor:
-    """Uniform numbers in [0, 1)."""
+    """A tensor of uniformly distributed numbers in [0, 1)."""
 
 def rand_like(
     input: Tensor,
@@ -1486,7 +1486,7 @@ def rand_like(
     pin_memory: _bool = ...,
     requires_grad: _bool | None = ...,
 ) -> Tensor:
-    """Uniform numbers in [0, 1), in the shape of ``input`` and, by default, its dtype."""
+    """Uniform numbers in [0, 1), with the shape and (by default) dtype of ``input``."""
 
 def randint(
     *bounds: Any,
@@ -1501,7 +1501,7 @@ def randint(
     pin_memory: _bool = ...,
     requires_grad: _bool | None = ...,
 ) -> Tensor:
-    """Random integers in [low, high), called as ``randint(high, size)`` or with ``low`` first."""
+    """A tensor of random integers in [low, high)."""
 
 def randint_like(
     input: Tensor,
@@ -1515,7 +1515,7 @@ def randint_like(
     pin_memory: _bool = ...,
     requires_grad: _bool | None = ...,
 ) -> Tensor:
-    """Integers in [low, high), in the shape of ``input`` and, by default, its dtype."""
+    """Random integers in [low, high), with the shape and (by default) dtype of ``input``."""
 
 def randn(
     *sizes: Any,
@@ -1528,7 +1528,7 @@ def randn(
     pin_memory: _bool = ...,
     requires_grad: _bool | None = ...,
 ) -> Tensor:
-    """Normal numbers of mean 0 and standard deviation 1; the arguments are those of `rand`."""
+    """A tensor of normal numbers of mean 0 and variance 1; arguments as for `rand`."""
 
 def randn_like(
     input: Tensor,
@@ -1540,7 +1540,7 @@ def randn_like(
     pin_memory: _bool = ...,
     requires_grad: _bool | None = ...,
 ) -> Tensor:
-    """Standard normal numbers, in the shape of ``input`` and, by default, its dtype."""
+    """Normal numbers as from `randn`, with the shape and (by default) dtype of ``input``."""
 
 def randperm(
     n: _int,
@@ -1553,7 +1553,7 @@ def randperm(
     pin_memory: _bool = ...,
     requires_grad: _bool | None = ...,
 ) -> Tensor:
-    """The integers 0, ..., ``n`` - 1 in random order."""
+    """A random permutation of the integers 0, ..., ``n`` - 1."""
 
 def range(
     start: Any = ...,
@@ -1570,7 +1570,7 @@ def range(
     """Numbers from ``start`` to ``end``, inclusive, in steps of ``step``."""
 
 def ravel(input: Tensor) -> Tensor:
-    """All elements in one dimension."""
+    """All elements in one dimension: a view of a contiguous tensor, else a copy."""
 
 def real(input: Tensor) -> Tensor:
     """The real part: the tensor itself, since its numbers are real."""
@@ -1591,7 +1591,7 @@ def remainder(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``input - floor(input / other) * other``, with the sign of ``other``, as Python's `%`."""
 
 def renorm(input: Tensor, p: _float, dim: _int, maxnorm: _float, *, out: Any = ...) -> Tensor:
-    """With every slice along ``dim`` scaled so that its norm is at most ``maxnorm``."""
+    """``input`` with each slice along ``dim`` scaled down to a norm of at most ``maxnorm``."""
 
 def repeat_interleave(
     input: Tensor = ...,
@@ -1603,10 +1603,10 @@ def repeat_interleave(
     """Each element, or each slice along ``dim``, several times in succession."""
 
 def reshape(input: Tensor, *given: Any, shape: Sequence[_int] | None = ...) -> Tensor:
-    """The same elements in another shape: a view where the layout in memory allows, else a copy."""
+    """The same elements in another shape: a view if the layout in memory allows it, else a copy."""
 
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = ...) -> Tensor:
-    """`resize_` to the shape of another tensor."""
+    """`resize_` to the shape of ``the_template``."""
 
 def resolve_conj(input: Tensor) -> Tensor:
     """The tensor itself, whose numbers are real."""
@@ -1704,13 +1704,13 @@ def searchsorted(
     sorter: Tensor | None = ...,
     out: Any = ...,
 ) -> Tensor:
-    """Where each value would have to be inserted in a sorted sequence to keep it sorted."""
+    """The index at which to insert each value so that the sorted sequence remains sorted."""
 
 def seed() -> _int:
-    """Start an unforeseeable stream in the default generator; returns its seed."""
+    """Set an unpredictable seed for the default generator; returns the seed."""
 
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
-    """The part at ``index`` of one dimension; the result lacks this dimension."""
+    """The part of ``input`` at ``index`` along ``dim``; the result lacks this dimension."""
 
 def set_anomaly_enabled(mode: _bool, check_nan: _bool = ...) -> None:
     """`set_detect_anomaly` by another name."""
@@ -1741,7 +1741,7 @@ def set_printoptions(
     """Set how tensors are printed; what is not given stays, except `sci_mode`."""
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Let the default generator continue from a state that `get_rng_state` gave."""
+    """Set the state of the default generator to a result of `get_rng_state`."""
 
 def set_warn_always(b: _bool) -> None:
     """Let what is said once be said each time; Python's filters still apply."""
@@ -1782,7 +1782,7 @@ def sinh_(input: Tensor) -> Tensor:
     """In-place `sinh`: writes its result into the tensor."""
 
 def slogdet(input: Tensor, *, out: Any = ...) -> return_types.slogdet:
-    """The sign of the determinants and the logarithm of their size: ``(sign, logabsdet)``."""
+    """`torch.linalg.slogdet`: the named tuple ``(sign, logabsdet)``."""
 
 def softmax(input: Tensor, dim: _int, dtype: Any = ..., *, out: Any = ...) -> Tensor:
     """``exp(input)`` divided by its sum along ``dim``: numbers in [0, 1] with sum 1."""
@@ -1795,7 +1795,7 @@ def sort(
     stable: _bool | None = ...,
     out: Any = ...,
 ) -> return_types.sort:
-    """The elements in order along ``dim``: the named tuple ``(values, indices)``."""
+    """The elements sorted along ``dim``: the named tuple ``(values, indices)``."""
 
 def split(tensor: Tensor, split_size_or_sections: Any, dim: _int = ...) -> tuple[Tensor, ...]:
     """The parts of ``tensor`` along ``dim``, as views."""
@@ -1818,7 +1818,7 @@ def square_(input: Tensor) -> Tensor:
     """In-place `square`."""
 
 def squeeze(input: Tensor, *dims: Any, dim: Any = ..., **named: Any) -> Tensor:
-    """Without dimensions of size 1: without all of them, or those among ``dim``."""
+    """A view without dimensions of size 1."""
 
 def stack(tensors: Any, dim: _int = ..., *, out: Any = ...) -> Tensor:
     """The tensors, all of one shape, joined along a new dimension ``dim``."""
@@ -1865,16 +1865,16 @@ def sum(
 def svd(
     input: Tensor, some: _bool = ..., compute_uv: _bool = ..., *, out: Any = ...
 ) -> return_types.svd:
-    """`torch.linalg.svd` in its former form: the named tuple ``(U, S, V)``, the last transposed."""
+    """The older form of `torch.linalg.svd`: the named tuple ``(U, S, V)``, where V is ``Vhᵀ``."""
 
 def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
-    """`transpose` by NumPy's name."""
+    """NumPy's name of `transpose`."""
 
 def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
-    """`transpose` by another name."""
+    """Another name of `transpose`."""
 
 def t(input: Tensor) -> Tensor:
-    """The transpose of a matrix; vectors and 0-d tensors as they are."""
+    """The transpose of a matrix, as a view; vectors and 0-d tensors stay as they are."""
 
 def take(input: Tensor, index: Any, *, out: Any = ...) -> Tensor:
     """The elements of the flattened ``input`` at ``index``, in the shape of ``index``."""
@@ -1910,13 +1910,13 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: _int = ...) -> tu
     """The parts of ``input`` along ``dim``, as views."""
 
 def tensordot(a: Tensor, b: Tensor, dims: Any = ..., *, out: Any = ...) -> Tensor:
-    """Products summed over dimensions of both: the last of ``a`` and first of ``b``, or given ones."""
+    """The product of two tensors, summed over dimensions of both."""
 
 def tile(input: Tensor, *times: Any, dims: Sequence[_int] | None = ...) -> Tensor:
     """`Tensor.repeat`, where fewer numbers count for the last dimensions."""
 
 def to_dlpack(tensor: Tensor) -> Tensor:
-    """The memory of a tensor for another library, to be used once."""
+    """A DLPack capsule of a tensor's memory, for another library; it works once."""
 
 def topk(
     input: Tensor,
@@ -1930,10 +1930,10 @@ def topk(
     """The ``k`` greatest elements along ``dim``: the named tuple ``(values, indices)``."""
 
 def trace(input: Tensor) -> Tensor:
-    """The sum of a matrix's diagonal."""
+    """The sum of the diagonal of a matrix."""
 
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
-    """With two dimensions swapped."""
+    """A view with dimensions ``dim0`` and ``dim1`` swapped."""
 
 def trapezoid(y: Any, x: Any = ..., *, dx: _float = ..., dim: _int = ...) -> Tensor:
     """The integral of ``y`` along ``dim`` by the trapezoidal rule."""
@@ -1942,7 +1942,7 @@ def trapz(y: Any, x: Any = ..., *, dx: _float = ..., dim: _int = ...) -> Tensor:
     """The integral of ``y`` along ``dim`` by the trapezoidal rule."""
 
 def tril(input: Tensor, diagonal: _int = ..., *, out: Any = ...) -> Tensor:
-    """Zeros above a diagonal of the last two dimensions."""
+    """The lower triangle of each matrix; zeros above diagonal number ``diagonal``."""
 
 def tril_indices(
     row: _int,
@@ -1953,10 +1953,10 @@ def tril_indices(
     device: Any = ...,
     layout: Any = ...,
 ) -> Tensor:
-    """The indices of a matrix's lower (`tril_`) or upper (`triu_`) triangle, ``(2, number)``."""
+    """The indices of a matrix's lower (`tril_`) or upper (`triu_`) triangle, ``(2, elements)``."""
 
 def triu(input: Tensor, diagonal: _int = ..., *, out: Any = ...) -> Tensor:
-    """Zeros below a diagonal of the last two dimensions."""
+    """The upper triangle of each matrix; zeros below diagonal number ``diagonal``."""
 
 def triu_indices(
     row: _int,
@@ -1967,7 +1967,7 @@ def triu_indices(
     device: Any = ...,
     layout: Any = ...,
 ) -> Tensor:
-    """The indices of a matrix's lower (`tril_`) or upper (`triu_`) triangle, ``(2, number)``."""
+    """The indices of a matrix's lower (`tril_`) or upper (`triu_`) triangle, ``(2, elements)``."""
 
 def true_divide(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``input / other``, broadcasting; integers become the default floating-point dtype."""
@@ -1990,7 +1990,7 @@ def unbind(input: Tensor, dim: _int = ...) -> tuple[Tensor, ...]:
     """The slices at each index of dimension ``dim``, without that dimension, as views."""
 
 def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
-    """Dimension ``dim`` in the shape ``sizes``, one of which may be -1."""
+    """A view with dimension ``dim`` split into ``sizes``, one of which may be -1."""
 
 def unique(
     input: Tensor,
@@ -1999,15 +1999,15 @@ def unique(
     return_counts: _bool = ...,
     dim: _int | None = ...,
 ) -> Any:
-    """The values without repetition, in order; every nan is one of its own."""
+    """The unique values, in ascending order; each nan counts as another value."""
 
 def unique_consecutive(
     input: Tensor, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...
 ) -> Any:
-    """One of each run of equal values; arguments as for `unique`."""
+    """The values without repeated neighbours; arguments as for `unique`."""
 
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
-    """With a new dimension of size 1 at ``dim``."""
+    """A view with a new dimension of size 1 at index ``dim``, from -ndim - 1 to ndim."""
 
 def use_deterministic_algorithms(mode: _bool, *, warn_only: _bool = ...) -> None:
     """Remember whether the same input must give the same bits; all operations do so anyway."""
@@ -2034,7 +2034,7 @@ def var_mean(
     """The variance and the mean, as a tuple; arguments as for `var`."""
 
 def vdot(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
-    """The sum of the products of the elements of two vectors: `dot`, for real numbers."""
+    """The dot product of two vectors; the same as `dot` for real numbers."""
 
 def vmap(
     func: Callable[..., Any],

@@ -81,8 +81,8 @@ def lstsq(input: Any, b: Any, rcond: float | None = None, *, driver: str | None 
             "gelsd" and "gelss" all; the others are empty. Default: "gelsy".
 
     Returns:
-        The named tuple ``(solution, residuals, rank, singular_values)``. The residuals are empty,
-        too, unless m > n and all ranks are n.
+        The named tuple ``(solution, residuals, rank, singular_values)``. Residuals need m > n and,
+        but for the driver "gels", matrices of rank n.
 
     Raises:
         RuntimeError: for shapes that do not fit, or an unknown ``driver``.
@@ -165,5 +165,5 @@ for _name in __all__[1:]:
     else:
         globals()[_name] = with_out(__name__, _name, globals()[_name], _rule)
 
-if not TYPE_CHECKING:  # a type checker then knows the module's names
+if not TYPE_CHECKING:  # with a `__getattr__`, type checkers would accept any name
     __getattr__, __dir__ = on_demand(__name__)

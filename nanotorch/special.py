@@ -11,5 +11,5 @@ logsumexp, round, sinc = _ops.logsumexp, _ops.round, _ops.sinc
 softmax = _ops.softmax
 expit, gammaln, psi = _ops.sigmoid, _ops.lgamma, _ops.digamma
 
-if not _TYPE_CHECKING:  # a type checker then knows the module's names
+if not _TYPE_CHECKING:  # with a `__getattr__`, type checkers would accept any name
     __getattr__, __dir__ = _on_demand(__name__)

@@ -30,9 +30,9 @@ class Methods:
     def __and__(self, other: Any) -> Tensor:
         """``input & other``, for integers and bools."""
     def __dlpack__(self) -> Tensor:
-        """The memory of this tensor for `from_dlpack` of another library."""
+        """A DLPack capsule of this tensor's memory, for `from_dlpack` of another library."""
     def __dlpack_device__(self) -> tuple[_int, _int]:
-        """Where the tensor is: the CPU, of which there is one."""
+        """DLPack's number of the tensor's device: the CPU, ``(1, 0)``."""
     def __eq__(self, other: Any) -> Tensor:  # type: ignore[override]
         ...
     def __floordiv__(self, other: Any) -> Tensor: ...
@@ -108,7 +108,7 @@ class Methods:
     def _give_shape(
         self, shape: tuple[_int, ...], strides: tuple[_int, ...] | None = ...
     ) -> Tensor:
-        """`resize_`, of tensors that require grad as well, and to any strides without gaps."""
+        """`resize_`, also for tensors that require grad, and with any ``strides`` without gaps."""
     def _stacked_with(self, others: Any) -> Tensor:
         """`stack` for the engine, which uses only tensors and their methods."""
     def abs(self) -> Tensor:
@@ -147,7 +147,7 @@ class Methods:
         beta: _bool | _int | _float = ...,
         alpha: _bool | _int | _float = ...,
     ) -> Tensor:
-        """``beta * input + alpha * mat1 @ mat2``; ``input`` broadcasts."""
+        """``beta * input + alpha * (mat1 @ mat2)``; ``input`` broadcasts."""
     def addmm_(
         self,
         mat1: Any,
@@ -158,25 +158,25 @@ class Methods:
     ) -> Tensor:
         """In-place `addmm`: writes its result into the tensor."""
     def adjoint(self) -> Tensor:
-        """The transpose of the last two dimensions, as for complex tensors."""
+        """A view with the last two dimensions swapped; for real numbers, the adjoint."""
     def all(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
-        """Whether every element is nonzero, overall or along ``dim``."""
+        """Whether all elements are nonzero, overall or along ``dim``."""
     def allclose(
         self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...
     ) -> _bool:
         """Whether all elements of ``input`` and ``other`` are close: see `isclose`."""
     def amax(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
-        """The greatest element, or along ``dim``; equal ones share the gradient."""
+        """The greatest element of all, or along ``dim``; equal ones share the gradient."""
     def amin(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
-        """The smallest element, or along ``dim``; equal ones share the gradient."""
+        """The smallest element of all, or along ``dim``; arguments and errors as for `amax`."""
     def aminmax(self, *, dim: _int | None = ..., keepdim: _bool = ...) -> return_types.aminmax:
-        """The least and the greatest element: the named tuple ``(min, max)``; or along ``dim``."""
+        """The least and the greatest element: the named tuple ``(min, max)``."""
     def angle(self) -> Tensor:
         """The angle of each real number in the complex plane: π below 0, nan for nan, else 0."""
     def any(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
-        """Whether some element is nonzero, overall or along ``dim``."""
+        """Whether any element is nonzero, overall or along ``dim``."""
     def apply_(self, callable: Callable[[Any], Any]) -> Tensor:
-        """Replace each element by the function of it: slow, and without a gradient."""
+        """Replace each element ``x`` by ``callable(x)``; returns the tensor. Slow, no gradient."""
     def arccos(self) -> Tensor:
         """The inverse cosine, in [0, pi]; nan outside [-1, 1]."""
     def arccos_(self) -> Tensor:
@@ -206,15 +206,15 @@ class Methods:
     def arctanh_(self) -> Tensor:
         """In-place `atanh`: writes its result into the tensor."""
     def argmax(self, dim: _int | None = ..., keepdim: _bool = ...) -> Tensor:
-        """The index of the greatest element, flat or along ``dim``; the first of equal ones."""
+        """The index of the greatest element along ``dim``; of equal ones, the first."""
     def argmin(self, dim: _int | None = ..., keepdim: _bool = ...) -> Tensor:
-        """The index of the smallest element, flat or along ``dim``; the first of equal ones."""
+        """The index of the smallest element; arguments and errors as for `argmax`."""
     def argsort(self, dim: _int = ..., descending: _bool = ..., *, stable: _bool = ...) -> Tensor:
-        """The indices that sort along ``dim``; arguments as for `sort`."""
+        """The indices that sort ``input`` along ``dim``; arguments as for `sort`."""
     def argwhere(self) -> Tensor:
         """The indices of the elements that are not zero, of shape ``(number, ndim)``."""
     def as_strided(self, size: Any, stride: Any, storage_offset: _int | None = ...) -> Tensor:
-        """A view of the tensor's memory with given sizes, strides and first element."""
+        """A view of the tensor's memory with the given sizes, strides and offset, in elements."""
     def asin(self) -> Tensor:
         """The inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1]."""
     def asin_(self) -> Tensor:
@@ -262,13 +262,13 @@ class Methods:
     ) -> Tensor:
         """In-place `baddbmm`: writes its result into the tensor."""
     def bernoulli(self, p: _float | None = ..., *, generator: Generator | None = ...) -> Tensor:
-        """Ones with the probabilities in ``input``, else zeros, in its shape and dtype."""
+        """A tensor of 0 and 1 like ``input``, whose elements are the probabilities of 1."""
     def bernoulli_(self, p: Tensor | _float = ..., *, generator: Generator | None = ...) -> Tensor:
-        """Fill with ones with probability ``p`` and zeros else; returns the tensor."""
+        """Fill with 1 with probability ``p``, else with 0; returns the tensor."""
     def bfloat16(self) -> Tensor:
         """This tensor with dtype bfloat16."""
     def bincount(self, weights: Any = ..., minlength: _int = ...) -> Tensor:
-        """How often each number from 0 occurs, or the sum of its weights."""
+        """The count of each integer 0, 1, ..., or the sum of its weights."""
     def bitwise_and(self, other: Any) -> Tensor:
         """``input & other``, for integers and bools."""
     def bitwise_and_(self, other: Any) -> Tensor:
@@ -294,7 +294,7 @@ class Methods:
     def bitwise_xor_(self, other: Any) -> Tensor:
         """In-place `bitwise_xor`: writes its result into the tensor."""
     def bmm(self, mat2: Any) -> Tensor:
-        """The products of the matrices of two batches."""
+        """The products of two batches of matrices, ``(b, n, m)`` and ``(b, m, p)``: ``(b, n, p)``."""
     def bool(self) -> Tensor:
         """This tensor with dtype bool."""
     def broadcast_to(self, size: Sequence[_int]) -> Tensor:
@@ -308,9 +308,9 @@ class Methods:
     def char(self) -> Tensor:
         """This tensor with dtype int8."""
     def cholesky(self, upper: _bool = ...) -> Tensor:
-        """The former form of `torch.linalg.cholesky`, which PyTorch has removed."""
+        """Raise an error: PyTorch removed this older form of `torch.linalg.cholesky`."""
     def cholesky_solve(self, input2: Any, upper: _bool = ...) -> Tensor:
-        """The solutions X of ``A X = input`` for A with the Cholesky factor ``input2``."""
+        """The solutions X of ``A X = input``, where ``input2`` is the Cholesky factor of A."""
     def chunk(self, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
         """At most ``chunks`` parts of one size along ``dim`` (the last may be smaller), as views."""
     def clamp(self, min: Any = ..., max: Any = ...) -> Tensor:
@@ -336,13 +336,13 @@ class Methods:
     def contiguous(self, memory_format: Any = ...) -> Tensor:
         """The tensor itself if its elements lie in order in memory, else a copy with that layout."""
     def copy_(self, other: Any, non_blocking: _bool = ...) -> Tensor:
-        """Write the values of ``other`` into this tensor, broadcasting and converting."""
+        """Write the values of ``other``, broadcast and converted, into this tensor; returns it."""
     def copysign(self, other: Any) -> Tensor:
         """The absolute value of ``input`` with the sign of ``other``, a tensor or a number."""
     def copysign_(self, other: Any) -> Tensor:
         """In-place `copysign`: writes its result into the tensor."""
     def corrcoef(self) -> Tensor:
-        """The correlation of variables, ``(variables, variables)``, from -1 to 1; see `cov`."""
+        """The correlation matrix of variables, ``(variables, variables)``, from -1 to 1."""
     def cos(self) -> Tensor:
         """The cosine of an angle in radians."""
     def cos_(self) -> Tensor:
@@ -354,9 +354,9 @@ class Methods:
     def count_nonzero(self, dim: _int | Sequence[_int] | None = ...) -> Tensor:
         """The number of nonzero elements, overall or along ``dim``."""
     def cov(self, *, correction: _int = ..., fweights: Any = ..., aweights: Any = ...) -> Tensor:
-        """The covariance of variables, ``(variables, variables)``."""
+        """The covariance matrix of variables, ``(variables, variables)``."""
     def cross(self, other: Tensor, dim: _int | None = ...) -> Tensor:
-        """The cross products of vectors along ``dim``, by default the first dimension of size 3."""
+        """The cross products of vectors of 3 elements along ``dim``."""
     def cuda(self, device: Any = ..., non_blocking: _bool = ...) -> Tensor:
         """Raise PyTorch's error for a machine without CUDA; with "cpu", return the tensor itself."""
     def cummax(self, dim: _int) -> return_types.cummax:
@@ -364,11 +364,11 @@ class Methods:
     def cummin(self, dim: _int) -> return_types.cummin:
         """The greatest (`cummax`) or smallest (`cummin`) element so far along ``dim``."""
     def cumprod(self, dim: _int, *, dtype: dtype | None = ...) -> Tensor:
-        """Running products along ``dim``; integers give int64."""
+        """The cumulative products along ``dim``; int64 for integers, unless ``dtype`` is given."""
     def cumprod_(self, dim: _int, *, dtype: dtype | None = ...) -> Tensor:
         """In-place `cumprod`."""
     def cumsum(self, dim: _int, *, dtype: dtype | None = ...) -> Tensor:
-        """Running sums along ``dim``; integers give int64."""
+        """The cumulative sums along ``dim``; int64 for integers, unless ``dtype`` is given."""
     def cumsum_(self, dim: _int, *, dtype: dtype | None = ...) -> Tensor:
         """In-place `cumsum`."""
     def deg2rad(self) -> Tensor:
@@ -378,21 +378,21 @@ class Methods:
     def det(self) -> Tensor:
         """The determinants of square matrices, ``(..., n, n)``."""
     def diag(self, diagonal: _int = ...) -> Tensor:
-        """A matrix's diagonal, or the matrix with a vector on its diagonal."""
+        """A copy of a diagonal of a matrix; or the matrix with a vector on its diagonal."""
     def diag_embed(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
-        """Square matrices of zeros with the last dimension of ``input`` on a diagonal."""
+        """Square matrices with the last dimension of ``input`` on a diagonal, zeros elsewhere."""
     def diagflat(self, offset: _int = ...) -> Tensor:
-        """The matrix with all elements of ``input`` on its diagonal."""
+        """The matrix with all elements of ``input`` on a diagonal, zeros elsewhere."""
     def diagonal(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
-        """The elements with equal indices in two dimensions (shifted by ``offset``), as the last."""
+        """A view of a diagonal along dimensions ``dim1`` and ``dim2``, as the last dimension."""
     def diff(self, n: _int = ..., dim: _int = ..., prepend: Any = ..., append: Any = ...) -> Tensor:
-        """The differences of neighbours along ``dim``."""
+        """The differences of neighbouring elements along ``dim``."""
     def digamma(self) -> Tensor:
         """The derivative of `lgamma`; infinite at 0, nan at the negative integers."""
     def digamma_(self) -> Tensor:
         """In-place `digamma`: writes its result into the tensor."""
     def dist(self, other: Any, p: _float = ...) -> Tensor:
-        """The norm of ``input - other``: see `torch.linalg.vector_norm`."""
+        """The norm of order ``p`` of ``input - other``: see `torch.linalg.vector_norm`."""
     def div(self, other: Any, *, rounding_mode: str | None = ...) -> Tensor:
         """``input / other``, broadcasting; without rounding, integers become the default float dtype."""
     def div_(self, other: Any, *, rounding_mode: str | None = ...) -> Tensor:
@@ -440,15 +440,15 @@ class Methods:
     def exponential_(self, lambd: _float = ..., *, generator: Generator | None = ...) -> Tensor:
         """Fill with exponentially distributed numbers of rate ``lambd``; returns the tensor."""
     def fill_(self, value: Any) -> Tensor:
-        """Write a number, or the value of a 0-d tensor, everywhere."""
+        """Write a number, or the value of a 0-d tensor, to every element; returns the tensor."""
     def fill_diagonal_(self, fill_value: _bool | _int | _float, wrap: _bool = ...) -> Tensor:
-        """Write a number where all indices are equal."""
+        """Write a number to the main diagonal, where all indices are equal; returns the tensor."""
     def fix(self) -> Tensor:
         """The integer part of each element."""
     def fix_(self) -> Tensor:
         """In-place `trunc`: writes its result into the tensor."""
     def flatten(self, start_dim: _int = ..., end_dim: _int = ...) -> Tensor:
-        """Dimensions ``start_dim`` to ``end_dim`` made one."""
+        """``input`` with dimensions ``start_dim`` to ``end_dim`` (inclusive) merged into one."""
     def flip(self, *order: Any, dims: Sequence[_int] | None = ...) -> Tensor:
         """A copy with the order of elements reversed along the given dimensions."""
     def fliplr(self) -> Tensor:
@@ -482,7 +482,7 @@ class Methods:
     def ge(self, other: Any) -> Tensor:
         """``input >= other``, elementwise."""
     def ger(self, vec2: Tensor) -> Tensor:
-        """``out[i, j] = input[i] * vec2[j]``."""
+        """The outer product of two vectors: ``out[i, j] = input[i] * vec2[j]``."""
     def greater(self, other: Any) -> Tensor:
         """``input > other``, elementwise."""
     def greater_equal(self, other: Any) -> Tensor:
@@ -498,7 +498,7 @@ class Methods:
     def histc(
         self, bins: _int = ..., min: _bool | _int | _float = ..., max: _bool | _int | _float = ...
     ) -> Tensor:
-        """How many elements fall into each of ``bins`` parts of equal width."""
+        """The number of elements in each of ``bins`` intervals of equal width."""
     def histogram(
         self,
         bins: Any = ...,
@@ -507,7 +507,7 @@ class Methods:
         weight: Tensor | None = ...,
         density: _bool = ...,
     ) -> return_types.histogram:
-        """How many elements fall between edges."""
+        """The number of elements in each bin, between two edges."""
     def hypot(self, other: Any) -> Tensor:
         """``sqrt(input**2 + other**2)``, without overflow."""
     def hypot_(self, other: Any) -> Tensor:
@@ -533,11 +533,11 @@ class Methods:
     def index_select(self, dim: _int, index: Any) -> Tensor:
         """The slices of ``input`` at ``index`` along ``dim``; a copy."""
     def inner(self, other: Tensor) -> Tensor:
-        """Products summed over the last dimension of both; with a 0-d tensor their product."""
+        """The product of two tensors, summed over the last dimension of both."""
     def int(self) -> Tensor:
         """This tensor with dtype int32."""
     def inverse(self) -> Tensor:
-        """`torch.linalg.inv` by another name."""
+        """Another name of `torch.linalg.inv`."""
     def is_complex(self) -> _bool:
         """Always False."""
     @property
@@ -591,7 +591,7 @@ class Methods:
     def isreal(self) -> Tensor:
         """Whether each element is a real number: True for all, since no dtype is complex."""
     def kron(self, other: Tensor) -> Tensor:
-        """The Kronecker product: each element of ``input`` times the whole of ``other``."""
+        """The Kronecker product: blocks, each one element of ``input`` times all of ``other``."""
     def kthvalue(self, k: _int, dim: _int = ..., keepdim: _bool = ...) -> return_types.kthvalue:
         """The ``k``-th smallest element along ``dim``: the named tuple ``(values, indices)``."""
     def lcm(self, other: Any) -> Tensor:
@@ -635,7 +635,7 @@ class Methods:
     def logaddexp2(self, other: Any) -> Tensor:
         """``log2(2**input + 2**other)``, without overflow."""
     def logdet(self) -> Tensor:
-        """The logarithm of the determinants; nan of negative ones."""
+        """The logarithms of determinants; nan for a negative determinant."""
     def logical_and(self, other: Any) -> Tensor:
         """``input and other``, elementwise."""
     def logical_and_(self, other: Any) -> Tensor:
@@ -657,7 +657,7 @@ class Methods:
     def logit_(self, eps: _float | None = ...) -> Tensor:
         """In-place `logit`: writes its result into the tensor."""
     def logsumexp(self, dim: _int | Sequence[_int] | None, keepdim: _bool = ...) -> Tensor:
-        """``log(sum(exp(input)))`` along ``dim``, for inputs of any size."""
+        """``log(sum(exp(input)))`` along ``dim``, computed without overflow."""
     def long(self) -> Tensor:
         """This tensor with dtype int64."""
     def lt(self, other: Any) -> Tensor:
@@ -677,9 +677,9 @@ class Methods:
     def masked_select(self, mask: Any) -> Tensor:
         """The elements of ``input`` where ``mask`` is true, as a vector; the two broadcast."""
     def matmul(self, other: Any = ..., **named: Any) -> Tensor:
-        """The product of matrices, vectors, or batches of matrices, which broadcast."""
+        """The product of two vectors, matrices or batches of matrices; batches broadcast."""
     def matrix_exp(self) -> Tensor:
-        """`torch.linalg.matrix_exp`."""
+        """Another name of `torch.linalg.matrix_exp`."""
     @overload
     def max(self) -> Tensor:
         """The greatest element; with ``dim``, the named tuple ``(values, indices)`` along it."""
@@ -717,11 +717,11 @@ class Methods:
     def minimum(self, other: Any) -> Tensor:
         """The smaller of ``input`` and ``other``; nan if either is. Equal ones share the gradient."""
     def mm(self, mat2: Any) -> Tensor:
-        """The product of two matrices."""
+        """The product of two matrices, ``(n, m)`` and ``(m, p)``; the result is ``(n, p)``."""
     def moveaxis(self, source: Any, destination: Any) -> Tensor:
-        """With the dimensions ``source`` moved to ``destination``; the others keep their order."""
+        """A view with dimensions ``source`` moved to ``destination``; the others keep their order."""
     def movedim(self, source: Any, destination: Any) -> Tensor:
-        """With the dimensions ``source`` moved to ``destination``; the others keep their order."""
+        """A view with dimensions ``source`` moved to ``destination``; the others keep their order."""
     def mul(self, other: Any) -> Tensor:
         """``input * other``, broadcasting."""
     def mul_(self, other: Any) -> Tensor:
@@ -735,7 +735,7 @@ class Methods:
     def multiply_(self, other: Any) -> Tensor:
         """In-place `mul`: writes its result into the tensor."""
     def mv(self, vec: Any) -> Tensor:
-        """The product of a matrix and a vector."""
+        """The product of a matrix ``(n, m)`` and a vector ``(m,)``; the result is ``(n,)``."""
     def nan_to_num(
         self,
         nan: _bool | _int | _float | None = ...,
@@ -757,11 +757,11 @@ class Methods:
         *,
         dtype: dtype | None = ...,
     ) -> Tensor:
-        """The mean of the elements that are not nan, or along ``dim``."""
+        """The mean of the elements that are not nan; arguments as for `sum`."""
     def nanquantile(
         self, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ...
     ) -> Tensor:
-        """The value below which a share ``q`` of all elements lies, or of those along ``dim``."""
+        """The value below which the fraction ``q`` of the elements lies."""
     def nansum(
         self,
         dim: _int | Sequence[_int] | None = ...,
@@ -769,9 +769,9 @@ class Methods:
         *,
         dtype: dtype | None = ...,
     ) -> Tensor:
-        """`sum` with 0 in place of nan."""
+        """The sum of the elements that are not nan; arguments as for `sum`."""
     def narrow(self, dim: _int, start: Any, length: _int) -> Tensor:
-        """``length`` elements from ``start`` on along one dimension."""
+        """A view of ``length`` elements from index ``start`` on along ``dim``."""
     def ndimension(self) -> _int:
         """The number of dimensions."""
     def ne(self, other: Any) -> Tensor:
@@ -854,21 +854,21 @@ class Methods:
         keepdim: _bool = ...,
         dtype: dtype | None = ...,
     ) -> Tensor:
-        """`torch.norm`."""
+        """`torch.norm` of this tensor."""
     def normal_(
         self, mean: _float = ..., std: _float = ..., *, generator: Generator | None = ...
     ) -> Tensor:
-        """Fill with normal numbers; returns the tensor."""
+        """Fill with normally distributed numbers; returns the tensor."""
     def not_equal(self, other: Any) -> Tensor:
         """``input != other``, elementwise."""
     def outer(self, vec2: Tensor) -> Tensor:
-        """``out[i, j] = input[i] * vec2[j]``."""
+        """The outer product of two vectors: ``out[i, j] = input[i] * vec2[j]``."""
     def permute(self, *order: Any, dims: Sequence[_int] | None = ...) -> Tensor:
-        """With the dimensions in the order ``dims``."""
+        """A view with the dimensions in the order ``dims``."""
     def pin_memory(self, device: Any = ...) -> Tensor:
-        """Always an error: pinned memory is for copies to an accelerator, which there is not."""
+        """Raise PyTorch's error for a machine without an accelerator, which pinned memory serves."""
     def pinverse(self, rcond: _float = ...) -> Tensor:
-        """`torch.linalg.pinv` with a tolerance of its own."""
+        """`torch.linalg.pinv` with ``rcond`` 1e-15 by default."""
     def positive(self) -> Tensor:
         """``+input``: the tensor itself."""
     def pow(self, exponent: Any) -> Tensor:
@@ -878,11 +878,11 @@ class Methods:
     def prelu(self, weight: Tensor) -> Tensor:
         """``input`` where positive, ``weight * input`` elsewhere."""
     def prod(self, dim: _int = ..., keepdim: _bool = ..., *, dtype: dtype | None = ...) -> Tensor:
-        """The product of all elements, or along one dimension; integers give int64."""
+        """The product of all elements, or along one dimension; arguments as for `sum`."""
     def quantile(
         self, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ...
     ) -> Tensor:
-        """The value below which a share ``q`` of all elements lies, or of those along ``dim``."""
+        """The value below which the fraction ``q`` of the elements lies."""
     def rad2deg(self) -> Tensor:
         """Radians in degrees."""
     def rad2deg_(self) -> Tensor:
@@ -892,7 +892,7 @@ class Methods:
     ) -> Tensor:
         """Fill with random integers; returns the tensor."""
     def ravel(self) -> Tensor:
-        """All elements in one dimension."""
+        """All elements in one dimension: a view of a contiguous tensor, else a copy."""
     @property
     def real(self) -> Tensor: ...
     def reciprocal(self) -> Tensor:
@@ -908,7 +908,7 @@ class Methods:
     def remainder_(self, other: Any) -> Tensor:
         """In-place `remainder`: writes its result into the tensor."""
     def renorm(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
-        """With every slice along ``dim`` scaled so that its norm is at most ``maxnorm``."""
+        """``input`` with each slice along ``dim`` scaled down to a norm of at most ``maxnorm``."""
     def renorm_(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
         """In-place `renorm`: writes its result into the tensor."""
     def repeat(self, *times: Any, repeats: Sequence[_int] | None = ...) -> Tensor:
@@ -918,13 +918,13 @@ class Methods:
     ) -> Tensor:
         """Each element, or each slice along ``dim``, several times in succession."""
     def reshape(self, *given: Any, shape: Sequence[_int] | None = ...) -> Tensor:
-        """The same elements in another shape: a view where the layout in memory allows, else a copy."""
+        """The same elements in another shape: a view if the layout in memory allows it, else a copy."""
     def reshape_as(self, other: Tensor) -> Tensor:
-        """`reshape` to the shape of ``other``."""
+        """`reshape` of this tensor to the shape of ``other``."""
     def resize_(self, *size: Any, memory_format: Any = ...) -> Tensor:
-        """Give the tensor another shape in its own memory, in the order of the dimensions."""
+        """Give the tensor another shape in its own memory, with contiguous strides; returns it."""
     def resize_as_(self, the_template: Tensor, *, memory_format: Any = ...) -> Tensor:
-        """`resize_` to the shape of another tensor."""
+        """`resize_` to the shape of ``the_template``."""
     def resolve_conj(self) -> Tensor:
         """The tensor itself, whose numbers are real."""
     def resolve_neg(self) -> Tensor:
@@ -968,7 +968,7 @@ class Methods:
     ) -> Tensor:
         """In-place `scatter_reduce`: writes its result into the tensor."""
     def select(self, dim: _int, index: _int) -> Tensor:
-        """The part at ``index`` of one dimension; the result lacks this dimension."""
+        """The part of ``input`` at ``index`` along ``dim``; the result lacks this dimension."""
     def sgn(self) -> Tensor:
         """The sign of each element: -1, 0 or 1; 0 for nan."""
     def sgn_(self) -> Tensor:
@@ -998,13 +998,13 @@ class Methods:
     def sinh_(self) -> Tensor:
         """In-place `sinh`: writes its result into the tensor."""
     def slogdet(self) -> return_types.slogdet:
-        """The sign of the determinants and the logarithm of their size: ``(sign, logabsdet)``."""
+        """`torch.linalg.slogdet`: the named tuple ``(sign, logabsdet)``."""
     def softmax(self, dim: _int, dtype: Any = ...) -> Tensor:
         """``exp(input)`` divided by its sum along ``dim``: numbers in [0, 1] with sum 1."""
     def sort(
         self, dim: _int = ..., descending: _bool = ..., *, stable: _bool | None = ...
     ) -> return_types.sort:
-        """The elements in order along ``dim``: the named tuple ``(values, indices)``."""
+        """The elements sorted along ``dim``: the named tuple ``(values, indices)``."""
     def split(self, split_size: Any, dim: _int = ...) -> tuple[Tensor, ...]:
         """The parts along ``dim``, of one size or of given sizes, as views."""
     def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = ...) -> tuple[Tensor, ...]:
@@ -1018,7 +1018,7 @@ class Methods:
     def square_(self) -> Tensor:
         """In-place `square`."""
     def squeeze(self, *dims: Any, dim: Any = ..., **named: Any) -> Tensor:
-        """Without dimensions of size 1: without all of them, or those among ``dim``."""
+        """A view without dimensions of size 1."""
     def squeeze_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place `squeeze`."""
     def std(
@@ -1031,7 +1031,7 @@ class Methods:
     ) -> Tensor:
         """The standard deviation: the square root of `var`, with the same arguments."""
     def storage_offset(self) -> _int:
-        """Where in its memory the first element lies, counted in elements."""
+        """The position of the first element in the tensor's memory, in elements."""
     def sub(self, other: Any, *, alpha: _float = ...) -> Tensor:
         """``input - alpha * other``, broadcasting."""
     def sub_(self, other: Any, *, alpha: _float = ...) -> Tensor:
@@ -1051,17 +1051,17 @@ class Methods:
     def sum_to_size(self, *sizes: Any, size: Sequence[_int] | None = ...) -> Tensor:
         """The sum along those dimensions that leave the shape ``size``: the adjoint of `expand`."""
     def svd(self, some: _bool = ..., compute_uv: _bool = ...) -> return_types.svd:
-        """`torch.linalg.svd` in its former form: the named tuple ``(U, S, V)``, the last transposed."""
+        """The older form of `torch.linalg.svd`: the named tuple ``(U, S, V)``, where V is ``Vhᵀ``."""
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
-        """`transpose` by NumPy's name."""
+        """NumPy's name of `transpose`."""
     def swapaxes_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place `swapaxes`."""
     def swapdims(self, dim0: _int, dim1: _int) -> Tensor:
-        """`transpose` by another name."""
+        """Another name of `transpose`."""
     def swapdims_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place `swapdims`."""
     def t(self) -> Tensor:
-        """The transpose of a matrix; vectors and 0-d tensors as they are."""
+        """The transpose of a matrix, as a view; vectors and 0-d tensors stay as they are."""
     def t_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place `t`."""
     def take(self, index: Any) -> Tensor:
@@ -1095,17 +1095,17 @@ class Methods:
     ) -> return_types.topk:
         """The ``k`` greatest elements along ``dim``: the named tuple ``(values, indices)``."""
     def trace(self) -> Tensor:
-        """The sum of a matrix's diagonal."""
+        """The sum of the diagonal of a matrix."""
     def transpose(self, dim0: _int, dim1: _int) -> Tensor:
-        """With two dimensions swapped."""
+        """A view with dimensions ``dim0`` and ``dim1`` swapped."""
     def transpose_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place `transpose`."""
     def tril(self, diagonal: _int = ...) -> Tensor:
-        """Zeros above a diagonal of the last two dimensions."""
+        """The lower triangle of each matrix; zeros above diagonal number ``diagonal``."""
     def tril_(self, diagonal: _int = ...) -> Tensor:
         """In-place `tril`: writes its result into the tensor."""
     def triu(self, diagonal: _int = ...) -> Tensor:
-        """Zeros below a diagonal of the last two dimensions."""
+        """The upper triangle of each matrix; zeros below diagonal number ``diagonal``."""
     def triu_(self, diagonal: _int = ...) -> Tensor:
         """In-place `triu`: writes its result into the tensor."""
     def true_divide(self, other: Any) -> Tensor:
@@ -1127,13 +1127,13 @@ class Methods:
     def unbind(self, dim: _int = ...) -> tuple[Tensor, ...]:
         """The slices at each index of dimension ``dim``, without that dimension, as views."""
     def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor:
-        """Dimension ``dim`` in the shape ``sizes``, one of which may be -1."""
+        """A view with dimension ``dim`` split into ``sizes``, one of which may be -1."""
     def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
-        """Windows of ``size`` elements, ``step`` apart, along one dimension; a new last dimension runs within each window."""
+        """A view of windows along ``dimension``, each one a row of the new last dimension."""
     def uniform_(
         self, *bounds: _float, generator: Generator | None = ..., **named: _float
     ) -> Tensor:
-        """Fill with uniform numbers; returns the tensor."""
+        """Fill with uniformly distributed numbers; returns the tensor."""
     def unique(
         self,
         sorted: _bool = ...,
@@ -1141,17 +1141,17 @@ class Methods:
         return_counts: _bool = ...,
         dim: _int | None = ...,
     ) -> Any:
-        """The values without repetition, in order; every nan is one of its own."""
+        """The unique values, in ascending order; each nan counts as another value."""
     def unique_consecutive(
         self, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...
     ) -> Any:
-        """One of each run of equal values; arguments as for `unique`."""
+        """The values without repeated neighbours; arguments as for `unique`."""
     def unsqueeze(self, dim: _int) -> Tensor:
-        """With a new dimension of size 1 at ``dim``."""
+        """A view with a new dimension of size 1 at index ``dim``, from -ndim - 1 to ndim."""
     def unsqueeze_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place `unsqueeze`."""
     def untyped_storage(self) -> UntypedStorage:
-        """The memory that the tensor and others are views of."""
+        """The whole memory of the tensor, which it may share with other tensors."""
     def var(
         self,
         dim: Any = ...,
@@ -1162,13 +1162,13 @@ class Methods:
     ) -> Tensor:
         """The variance of all elements, or along ``dim``."""
     def vdot(self, other: Any) -> Tensor:
-        """The sum of the products of the elements of two vectors: `dot`, for real numbers."""
+        """The dot product of two vectors; the same as `dot` for real numbers."""
     def view(
         self, *shape: Any, size: Sequence[_int] | None = ..., dtype: dtype | None = ...
     ) -> Tensor:
-        """The same memory in another shape; -1 stands for the size that the others imply."""
+        """A view of the same memory in another shape, or as another dtype."""
     def view_as(self, other: Tensor) -> Tensor:
-        """`view` in the shape of ``other``."""
+        """A `view` in the shape of ``other``."""
     def where(self, condition: Tensor, other: Any) -> Tensor:
         """This tensor where ``condition`` is true and ``other`` elsewhere."""
     def zero_(self) -> Tensor:
