@@ -94,7 +94,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     """The means of ``output_size`` parts of the last dimension."""
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
-    """The maxima of ``output_size`` parts of the last dimension, and their indices."""
+    """The maxima, and their indices, of ``output_size`` parts as in `adaptive_avg_pool1d`."""
 
 def add(input: Tensor, other: Any, *, alpha: _float = ..., out: Any = ...) -> Tensor:
     """``input + alpha * other``, broadcasting."""
@@ -149,7 +149,7 @@ def amin(
 def aminmax(
     input: Tensor, *, dim: _int | None = ..., keepdim: _bool = ..., out: Any = ...
 ) -> return_types.aminmax:
-    """The least and the greatest element: the named tuple ``(min, max)``."""
+    """The least and the greatest element, of all or along ``dim``: the named tuple ``(min, max)``."""
 
 def angle(input: Tensor, *, out: Any = ...) -> Tensor:
     """The angle of each real number in the complex plane: π below 0, nan for nan, else 0."""
@@ -218,7 +218,7 @@ def are_deterministic_algorithms_enabled() -> _bool:
 def argmax(
     input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Any = ...
 ) -> Tensor:
-    """The index of the greatest element along ``dim``; of equal ones, the first."""
+    """The index of the greatest element, of all (flat) or along ``dim``; the first of equal ones."""
 
 def argmin(
     input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Any = ...
@@ -365,7 +365,7 @@ def can_cast(from_: dtype, to: dtype) -> _bool:
     """Whether PyTorch's rules allow values of dtype ``from_`` to be stored in dtype ``to``."""
 
 def cartesian_prod(*tensors: Any) -> Tensor:
-    """The Cartesian product of vectors: a row for each tuple, ``(tuples, vectors)``."""
+    """The Cartesian product, ``(tuples, vectors)``; a single vector is returned as it is."""
 
 def cat(tensors: Any, dim: _int = ..., *, out: Any = ...) -> Tensor:
     """The tensors joined in order along ``dim``; their other sizes must be equal."""
@@ -547,7 +547,7 @@ def copysign(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """The absolute value of ``input`` with the sign of ``other``, a tensor or a number."""
 
 def corrcoef(input: Tensor) -> Tensor:
-    """The correlation matrix of variables, ``(variables, variables)``, from -1 to 1."""
+    """The correlation matrix of variables, from -1 to 1; shapes as for `cov`."""
 
 def cos(input: Tensor, *, out: Any = ...) -> Tensor:
     """The cosine of an angle in radians."""
@@ -573,7 +573,7 @@ def cov(
     """The covariance matrix of variables, ``(variables, variables)``."""
 
 def cross(input: Tensor, other: Tensor, dim: _int | None = ..., *, out: Any = ...) -> Tensor:
-    """The cross products of vectors of 3 elements along ``dim``."""
+    """The cross products of vectors along ``dim``, by default the first dimension of size 3."""
 
 def cummax(input: Tensor, dim: _int, *, out: Any = ...) -> return_types.cummax:
     """The greatest (`cummax`) or smallest (`cummin`) element so far along ``dim``."""
@@ -614,7 +614,7 @@ def diagflat(input: Tensor, offset: _int = ...) -> Tensor:
     """The matrix with all elements of ``input`` on a diagonal, zeros elsewhere."""
 
 def diagonal(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
-    """A view of a diagonal along dimensions ``dim1`` and ``dim2``, as the last dimension."""
+    """A view of a diagonal of dimensions ``dim1`` and ``dim2``, as the last dimension."""
 
 def diff(
     input: Tensor,
@@ -925,7 +925,7 @@ def initial_seed() -> _int:
     """The seed of the default generator."""
 
 def inner(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor:
-    """The product of two tensors, summed over the last dimension of both."""
+    """The sums of products over the last dimension of both; with a 0-d tensor, the product."""
 
 int: dtype
 int16: dtype
@@ -1152,7 +1152,7 @@ def lu_unpack(
     *,
     out: Any = ...,
 ) -> return_types.lu_unpack:
-    """The factors in ``A = P L U``, from the results of `torch.linalg.lu_factor`."""
+    """``(P, L, U)`` with ``A = P L U``, from the results of `torch.linalg.lu_factor`."""
 
 def manual_seed(seed: SupportsInt) -> Generator:
     """Set the seed of the default generator; returns the generator."""
@@ -1434,7 +1434,7 @@ def prod(
     dtype: dtype | None = ...,
     out: Any = ...,
 ) -> Tensor:
-    """The product of all elements, or along one dimension; arguments as for `sum`."""
+    """The product of all elements, or along one dimension; other arguments as for `sum`."""
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The dtype that holds both: the one of the higher category, or NumPy's choice within one."""
@@ -1591,7 +1591,7 @@ def remainder(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``input - floor(input / other) * other``, with the sign of ``other``, as Python's `%`."""
 
 def renorm(input: Tensor, p: _float, dim: _int, maxnorm: _float, *, out: Any = ...) -> Tensor:
-    """``input`` with each slice along ``dim`` scaled down to a norm of at most ``maxnorm``."""
+    """``input`` with each slice along ``dim`` scaled to a norm (order ``p``) up to ``maxnorm``."""
 
 def repeat_interleave(
     input: Tensor = ...,
@@ -1942,7 +1942,7 @@ def trapz(y: Any, x: Any = ..., *, dx: _float = ..., dim: _int = ...) -> Tensor:
     """The integral of ``y`` along ``dim`` by the trapezoidal rule."""
 
 def tril(input: Tensor, diagonal: _int = ..., *, out: Any = ...) -> Tensor:
-    """The lower triangle of each matrix; zeros above diagonal number ``diagonal``."""
+    """The lower triangle of each matrix: zeros above the diagonal number ``diagonal``."""
 
 def tril_indices(
     row: _int,
@@ -1956,7 +1956,7 @@ def tril_indices(
     """The indices of a matrix's lower (`tril_`) or upper (`triu_`) triangle, ``(2, elements)``."""
 
 def triu(input: Tensor, diagonal: _int = ..., *, out: Any = ...) -> Tensor:
-    """The upper triangle of each matrix; zeros below diagonal number ``diagonal``."""
+    """The upper triangle of each matrix: zeros below the diagonal number ``diagonal``."""
 
 def triu_indices(
     row: _int,

@@ -111,9 +111,7 @@ def lstsq(input: Any, b: Any, rcond: float | None = None, *, driver: str | None 
 
 
 def qr(A: Any, mode: str = "reduced") -> Any:
-    """The QR decomposition ``A = Q R``: the named tuple ``(Q, R)``.
-
-    Q has orthonormal columns; R is upper triangular.
+    """Q with orthonormal columns and upper triangular R, where ``A = Q R``: ``(Q, R)``.
 
     Args:
         A: ``(..., m, n)``.
@@ -133,15 +131,9 @@ def det(A: Any) -> Any:
 
 @under_vmap(looped)
 def lu_factor(A: Any, *, pivot: bool = True) -> Any:
-    """The LU decomposition ``A = P L U``, for `torch.lu_unpack`.
+    """The LU decomposition ``A = P L U``, for `torch.lu_unpack`: the named tuple ``(LU, pivots)``.
 
-    Args:
-        A: ``(..., m, n)``.
-        pivot: True: the CPU has no decomposition without exchanges of rows. Default: True.
-
-    Returns:
-        The named tuple ``(LU, pivots)``: L and U in one matrix, and the row (from 1) exchanged in
-        each step.
+    LU holds L and U in one matrix; pivots holds the row (from 1) exchanged in each step.
 
     Raises:
         RuntimeError: if a pivot is zero, or ``pivot`` is False.

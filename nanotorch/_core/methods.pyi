@@ -170,7 +170,7 @@ class Methods:
     def amin(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
         """The smallest element of all, or along ``dim``; arguments and errors as for `amax`."""
     def aminmax(self, *, dim: _int | None = ..., keepdim: _bool = ...) -> return_types.aminmax:
-        """The least and the greatest element: the named tuple ``(min, max)``."""
+        """The least and the greatest element, of all or along ``dim``: the named tuple ``(min, max)``."""
     def angle(self) -> Tensor:
         """The angle of each real number in the complex plane: π below 0, nan for nan, else 0."""
     def any(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
@@ -206,7 +206,7 @@ class Methods:
     def arctanh_(self) -> Tensor:
         """In-place `atanh`: writes its result into the tensor."""
     def argmax(self, dim: _int | None = ..., keepdim: _bool = ...) -> Tensor:
-        """The index of the greatest element along ``dim``; of equal ones, the first."""
+        """The index of the greatest element, of all (flat) or along ``dim``; the first of equal ones."""
     def argmin(self, dim: _int | None = ..., keepdim: _bool = ...) -> Tensor:
         """The index of the smallest element; arguments and errors as for `argmax`."""
     def argsort(self, dim: _int = ..., descending: _bool = ..., *, stable: _bool = ...) -> Tensor:
@@ -342,7 +342,7 @@ class Methods:
     def copysign_(self, other: Any) -> Tensor:
         """In-place `copysign`: writes its result into the tensor."""
     def corrcoef(self) -> Tensor:
-        """The correlation matrix of variables, ``(variables, variables)``, from -1 to 1."""
+        """The correlation matrix of variables, from -1 to 1; shapes as for `cov`."""
     def cos(self) -> Tensor:
         """The cosine of an angle in radians."""
     def cos_(self) -> Tensor:
@@ -356,7 +356,7 @@ class Methods:
     def cov(self, *, correction: _int = ..., fweights: Any = ..., aweights: Any = ...) -> Tensor:
         """The covariance matrix of variables, ``(variables, variables)``."""
     def cross(self, other: Tensor, dim: _int | None = ...) -> Tensor:
-        """The cross products of vectors of 3 elements along ``dim``."""
+        """The cross products of vectors along ``dim``, by default the first dimension of size 3."""
     def cuda(self, device: Any = ..., non_blocking: _bool = ...) -> Tensor:
         """Raise PyTorch's error for a machine without CUDA; with "cpu", return the tensor itself."""
     def cummax(self, dim: _int) -> return_types.cummax:
@@ -384,7 +384,7 @@ class Methods:
     def diagflat(self, offset: _int = ...) -> Tensor:
         """The matrix with all elements of ``input`` on a diagonal, zeros elsewhere."""
     def diagonal(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
-        """A view of a diagonal along dimensions ``dim1`` and ``dim2``, as the last dimension."""
+        """A view of a diagonal of dimensions ``dim1`` and ``dim2``, as the last dimension."""
     def diff(self, n: _int = ..., dim: _int = ..., prepend: Any = ..., append: Any = ...) -> Tensor:
         """The differences of neighbouring elements along ``dim``."""
     def digamma(self) -> Tensor:
@@ -533,7 +533,7 @@ class Methods:
     def index_select(self, dim: _int, index: Any) -> Tensor:
         """The slices of ``input`` at ``index`` along ``dim``; a copy."""
     def inner(self, other: Tensor) -> Tensor:
-        """The product of two tensors, summed over the last dimension of both."""
+        """The sums of products over the last dimension of both; with a 0-d tensor, the product."""
     def int(self) -> Tensor:
         """This tensor with dtype int32."""
     def inverse(self) -> Tensor:
@@ -878,7 +878,7 @@ class Methods:
     def prelu(self, weight: Tensor) -> Tensor:
         """``input`` where positive, ``weight * input`` elsewhere."""
     def prod(self, dim: _int = ..., keepdim: _bool = ..., *, dtype: dtype | None = ...) -> Tensor:
-        """The product of all elements, or along one dimension; arguments as for `sum`."""
+        """The product of all elements, or along one dimension; other arguments as for `sum`."""
     def quantile(
         self, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ...
     ) -> Tensor:
@@ -908,7 +908,7 @@ class Methods:
     def remainder_(self, other: Any) -> Tensor:
         """In-place `remainder`: writes its result into the tensor."""
     def renorm(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
-        """``input`` with each slice along ``dim`` scaled down to a norm of at most ``maxnorm``."""
+        """``input`` with each slice along ``dim`` scaled to a norm (order ``p``) up to ``maxnorm``."""
     def renorm_(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
         """In-place `renorm`: writes its result into the tensor."""
     def repeat(self, *times: Any, repeats: Sequence[_int] | None = ...) -> Tensor:
@@ -1101,11 +1101,11 @@ class Methods:
     def transpose_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place `transpose`."""
     def tril(self, diagonal: _int = ...) -> Tensor:
-        """The lower triangle of each matrix; zeros above diagonal number ``diagonal``."""
+        """The lower triangle of each matrix: zeros above the diagonal number ``diagonal``."""
     def tril_(self, diagonal: _int = ...) -> Tensor:
         """In-place `tril`: writes its result into the tensor."""
     def triu(self, diagonal: _int = ...) -> Tensor:
-        """The upper triangle of each matrix; zeros below diagonal number ``diagonal``."""
+        """The upper triangle of each matrix: zeros below the diagonal number ``diagonal``."""
     def triu_(self, diagonal: _int = ...) -> Tensor:
         """In-place `triu`: writes its result into the tensor."""
     def true_divide(self, other: Any) -> Tensor:

@@ -545,11 +545,7 @@ slogdet_result = named_tuple("slogdet", "sign", "logabsdet")
     node="LinalgSlogdetBackward0", batch=leading,
 )  # fmt: skip
 def linalg_slogdet(A: Array) -> tuple[Array, Array]:
-    """The signs of determinants and the logarithms of their absolute values.
-
-    Returns:
-        The named tuple ``(sign, logabsdet)``.
-    """
+    """The signs of determinants and the logarithms of their sizes: ``(sign, logabsdet)``."""
     check_matrices("linalg.slogdet", A)
     sign, size = np.linalg.slogdet(A)
     return sign, size
@@ -607,8 +603,7 @@ def eliminate_matrix(work: Array, pivots: Array) -> int:
 
 
 def eliminate(A: Array) -> tuple[Array, Array, Array]:
-    """Both factors in one matrix; the row exchanged in each step (from 1); the number (from 1) of
-    the first zero pivot, or 0."""
+    """Both factors in one matrix, the row exchanged in each step, the first zero pivot or 0."""
     shape, (m, n) = A.shape[:-2], A.shape[-2:]
     work = np.array(A, order="C").reshape(-1, m, n)
     steps = min(m, n)
@@ -702,14 +697,11 @@ def unpacked(input: Array) -> tuple[Array, Array]:
 def lu_unpack(
     LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Any:
-    """The factors in ``A = P L U``, from the results of `torch.linalg.lu_factor`.
+    """``(P, L, U)`` with ``A = P L U``, from the results of `torch.linalg.lu_factor`.
 
     Args:
         unpack_data: False: L and U are empty. Default: True.
         unpack_pivots: False: P is empty. Default: True.
-
-    Returns:
-        The named tuple ``(P, L, U)``.
     """
     empty = LU_data.new_empty(0)
     P = exchanges(LU_pivots, LU_data) if unpack_pivots else empty
@@ -759,10 +751,7 @@ def norm(
     input: Tensor, ord: Any = None, dim: Dims = None, keepdim: bool = False, *,
     dtype: DType | None = None,
 ) -> Tensor:  # fmt: skip
-    """`matrix_norm` of a matrix, or over two dimensions ``dim``; otherwise `vector_norm`.
-
-    Without ``ord``: the vector norm of order 2.
-    """
+    """`matrix_norm` of a matrix, or over two ``dim``; else, or without ``ord``, `vector_norm`."""
     if ord is None:
         return vector_norm(input, 2, dim, keepdim, dtype=dtype)
     if dim is None:

@@ -198,10 +198,8 @@ def is_repeated(a: Array) -> bool:
     wide=True,
 )
 def products_of_samples(input: Array, mat2: Array) -> Array:
-    """`bmm`, fast for a batch that repeats one matrix and for products of a column and a row.
-
-    The gradients of single samples consist of such products.
-    """
+    """`bmm`, fast for a batch that repeats one matrix and for products of a column and a row, as in
+    the gradients of single samples."""
     (size, rows, inner), columns = input.shape, mat2.shape[2]
     if input.dtype.kind == "b":
         return product(input, mat2)
@@ -366,7 +364,7 @@ def matmul_operator(self: Tensor, other: Any) -> Any:
     return mm(self, other) if matrices else matmul(self, other)
 
 
-# A product added to a tensor: `addmm` and its kin, and `linear`.
+# A product added to a tensor: `addmm`, functions like it, and `linear`.
 
 
 def scale_array(value: Any, factor: Number) -> Any:
@@ -615,8 +613,7 @@ def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Ten
     """``input @ weight.T + bias``.
 
     Shape:
-        ``input`` ``(*, m)``, ``weight`` ``(n, m)`` or ``(m,)``, ``bias`` ``(n,)`` or a number; the
-        result ``(*, n)``.
+        input ``(*, m)``, weight ``(n, m)`` or ``(m,)``, bias ``(n,)`` or a number -> ``(*, n)``
     """
     if out is not None:
         return LINEAR_OUT.fill(linear, out, (input, weight, bias), {})

@@ -184,11 +184,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
 
 
 def checked_layout(own: Layout, size: Any, stride: Any, storage_offset: int | None) -> Layout:
-    """The layout asked of `as_strided`; raises RuntimeError unless valid.
-
-    Args:
-        own: the tensor's layout, for the default offset.
-    """
+    """The layout asked of `as_strided`, if it is valid; ``own`` is the layout of the tensor."""
     offset = own[2] if storage_offset is None else storage_offset
     layout = (as_ints(size), as_ints(stride), as_int(offset))
     require(len(layout[0]) == len(layout[1]), "mismatch in length of strides and shape")
@@ -242,9 +238,7 @@ IN_ORDER = partial(COPY, order="C")  # a contiguous copy
 def with_inplace(
     copied: Callable[..., Array] = IN_ORDER, of: int = 1, *, method: bool = True, **declared: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declare a kernel that writes to its first argument as two operations: ``f`` and ``f_``.
-
-    ``f_`` is the kernel, ``f`` applies it to a copy.
+    """Declare ``f_``, a kernel that writes to its first argument, and ``f``, the same on a copy.
 
     Args:
         copied, of: see `apply_to_copy`.
@@ -498,11 +492,7 @@ def arrays_of(tensor: Tensor) -> list[np.ndarray]:
 
 
 def tensors_sharing_memory(tensor: Tensor) -> list[Tensor]:
-    """All tensors that share the memory of ``tensor``.
-
-    Raises:
-        RuntimeError: if something else, NumPy's array for example, holds the memory.
-    """
+    """All tensors that share the memory of ``tensor``; an error if another object shares it."""
     array = tensor._array
     if array.flags.owndata and sys.getrefcount(tensor._array) == 3 and tensor._view is None:
         return [tensor]  # skips the search, which is slow

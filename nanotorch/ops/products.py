@@ -131,9 +131,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 
 @method
 def inner(input: Tensor, other: Tensor) -> Tensor:
-    """The product of two tensors, summed over the last dimension of both.
-
-    If one of the tensors is 0-d, the elementwise product.
+    """The sums of products over the last dimension of both; with a 0-d tensor, the product.
 
     Raises:
         RuntimeError: if the last dimensions differ in size.
@@ -178,9 +176,6 @@ def cross_along(input: Array, other: Array, dim: int) -> Array:
 def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """The cross products of vectors of 3 elements along ``dim``; other dimensions broadcast.
 
-    Args:
-        dim: default: the last dimension.
-
     Raises:
         RuntimeError: if ``dim`` does not have size 3 in both tensors.
     """
@@ -202,10 +197,7 @@ WITHOUT_DIM = (
 
 @method
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
-    """The cross products of vectors of 3 elements along ``dim``.
-
-    Args:
-        dim: default: the first dimension of size 3.
+    """The cross products of vectors along ``dim``, by default the first dimension of size 3.
 
     Raises:
         RuntimeError: if ``dim`` does not have size 3, or no dimension has.
@@ -256,9 +248,7 @@ def trace_backward(g: Array, shape: tuple[int, ...]) -> Array:
 
 @public
 def cartesian_prod(*tensors: Any) -> Any:
-    """The Cartesian product of vectors: a row for each tuple, ``(tuples, vectors)``.
-
-    One vector is returned as it is.
+    """The Cartesian product, ``(tuples, vectors)``; a single vector is returned as it is.
 
     Raises:
         RuntimeError: for no tensors, or one that is not a vector.
@@ -277,7 +267,6 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     """All combinations of ``r`` elements of a vector, in its order: ``(combinations, r)``.
 
     Args:
-        r: Default: 2.
         with_replacement: whether an element may repeat. Default: False.
 
     Raises:
@@ -394,9 +383,6 @@ def dist_formula(g: Any, input: Any, other: Any, out: Any, p: float) -> tuple[An
 def dist(input: Array, other: Array, p: float = 2) -> Array:
     """The norm of order ``p`` of ``input - other``: see `torch.linalg.vector_norm`.
 
-    Args:
-        p: Default: 2.
-
     Raises:
         NotImplementedError: for bools.
     """
@@ -493,10 +479,7 @@ def renorm_formula(g: Any, input: Any, p: float, dim: int, maxnorm: float) -> An
 
 @op(input=renorm_formula, inplace=True, in_order=True, batch=one_by_one, wide=True)
 def renorm(input: Array, p: float, dim: int, maxnorm: float) -> Array:
-    """``input`` with each slice along ``dim`` scaled down to a norm of at most ``maxnorm``.
-
-    Args:
-        p: the order of the norm.
+    """``input`` with each slice along ``dim`` scaled to a norm (order ``p``) up to ``maxnorm``.
 
     Raises:
         RuntimeError: for less than two dimensions, ``p`` not positive, or ``maxnorm`` negative.
@@ -529,8 +512,7 @@ def pairwise_distance(
 
     Args:
         p: the order of the norm. Default: 2.
-        eps: a small number that keeps the norm away from 0, where it has no gradient.
-            Default: 1e-6.
+        eps: keeps the norm away from 0, where it has no gradient. Default: 1e-6.
         keepdim: keep the last dimension, with size 1. Default: False.
 
     Shape:

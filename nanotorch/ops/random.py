@@ -86,11 +86,7 @@ default_generator.seed()
 
 
 def stream(generator: Any) -> Any:
-    """The given generator, or the default generator for None.
-
-    Raises:
-        TypeError: for an argument of any other type.
-    """
+    """The given generator, or the default one for None; raises TypeError for any other object."""
     if generator is None:
         return default_generator
     if isinstance(generator, random.InMemoryOrder):
@@ -198,11 +194,7 @@ def refuse_error(batch: Batch) -> None:
 
 
 def sized(several: bool) -> FunctionRule:
-    """The rule of functions of a shape.
-
-    Args:
-        several: whether the shape may be several arguments. If not, it is the last one.
-    """
+    """The rule of functions of a shape: ``several`` arguments, or the last argument."""
 
     def rule(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
         refuse_error(batch)
@@ -285,10 +277,7 @@ def filling(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
 
 
 def each(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """The rule of other functions: one call for each sample, in order.
-
-    With the randomness "same", each call starts from the same state of the default generator.
-    """
+    """The rule of other functions: a call for each sample; for "same", from the same state."""
     refuse_error(batch)
     if batch.randomness == "same" and not has_sample(args, kwargs, batch):
         return call_outside_batch(function, each, args, kwargs)
@@ -325,12 +314,9 @@ def zero_gradient(name: str) -> type[ZeroGradient]:
 
 
 def zero_node(name: str, *inputs: Tensor) -> Node | None:
-    """A `ZeroGradient` node on the inputs; its result has the shape and dtype of the first one.
+    """A `ZeroGradient` node on the inputs, whose result has the first one's shape and dtype.
 
     None if no input has a history, or gradients are disabled.
-
-    Args:
-        name: PyTorch's name of the node.
     """
     edges = tuple([edge_of(t) for t in inputs]) if mode.enabled else ()
     if all(node is None for node, _ in edges):
@@ -346,11 +332,10 @@ def fill(
     input: Tensor, name: str, draw: Callable[..., Array], *args: Any,
     others: tuple[Tensor, ...] = (), **named: Any,
 ) -> Tensor:  # fmt: skip
-    """Fill ``input`` with the numbers that ``draw`` returns for its shape and dtype.
+    """Fill ``input`` with ``draw(shape, dtype, *args, **named)``; returns ``input``.
 
     Args:
         name: PyTorch's name of the node, if the fill is recorded.
-        args, named: further arguments of ``draw``.
         others: further tensors with an edge from the node.
     """
     check_write(input)
@@ -374,11 +359,7 @@ def filling_method(function: Any) -> Any:
 def random_limits(
     name: str, given: tuple[Any, ...], named: dict[str, Any], default: list[Any]
 ) -> Any:
-    """The arguments ``from`` and ``to``, read from a dict: ``from`` is a keyword of Python.
-
-    Raises:
-        TypeError: for more than two arguments, or another name.
-    """
+    """The arguments ``from`` and ``to``; they are not parameters, since ``from`` is a keyword."""
     names = ("from", "to")
     if len(given) > len(names):
         raise TypeError(f"{name}() takes at most 2 arguments, but {len(given)} were given")
@@ -482,10 +463,6 @@ def exponential_(
     input: Tensor, lambd: float = 1.0, *, generator: Generator | None = None
 ) -> Tensor:
     """Fill with exponentially distributed numbers of rate ``lambd``; returns the tensor.
-
-    Args:
-        lambd: positive; the mean is ``1 / lambd``. Default: 1.
-        generator: to draw from. Default: the default generator.
 
     Raises:
         RuntimeError: for a dtype that is not a floating-point one, or if ``lambd`` is not positive.
@@ -637,8 +614,7 @@ def randint_like(
 ) -> Tensor:  # fmt: skip
     """Random integers in [low, high), with the shape and (by default) dtype of ``input``.
 
-    Args:
-        bounds: ``high`` or ``low, high``. ``low`` defaults to 0.
+    Call ``randint_like(input, high)`` or ``randint_like(input, low, high)``.
     """
     if len(bounds) == 2:
         low, high = bounds

@@ -36,7 +36,7 @@ from nanotorch.ops.shape import distinct_dims, reshape, transpose, unsqueeze
 
 
 Dims = int | Sequence[int] | None
-# (array, axes, dtype, out, keepdims, initial): faster than `np.sum` and its kin, which wrap them.
+# Called with (array, axes, dtype, out, keepdims, initial); faster than `np.sum`, which wraps them.
 add_all: Callable[..., Any] = np.add.reduce
 multiply_all: Callable[..., Any] = np.multiply.reduce
 maximum_of_all: Callable[..., Any] = np.maximum.reduce
@@ -120,7 +120,7 @@ def sum_along(
 
 NOT_GIVEN: Any = Absent("<all>")
 NOT_KEPT: Any = 0  # the default of `keepdim`: false, but not the same object as a given False
-# The forms of `sum` and `mean`, as `overloads` takes them.
+# The signatures of `sum` and `mean`, for `overloads`.
 WHOLE = "Tensor input, *, torch.dtype dtype = None"
 ALONG = "Tensor input, tuple of ints dim, bool keepdim = False, *, torch.dtype dtype = None"
 
@@ -400,11 +400,7 @@ def without_diagonal(input: Array) -> Array:
 def prod(
     input: Any, dim: int = NOT_GIVEN, keepdim: bool = NOT_KEPT, *, dtype: DType | None = None
 ) -> Any:
-    """The product of all elements, or along one dimension; arguments as for `sum`.
-
-    Args:
-        dim: one dimension. Default: all elements.
-    """
+    """The product of all elements, or along one dimension; other arguments as for `sum`."""
     if dim is not NOT_GIVEN:
         return prod_along(input, only_dim(dim, input.ndim), keepdim, dtype)
     if keepdim is not NOT_KEPT:
@@ -558,12 +554,7 @@ def std_along(
 
 
 def define_variance(name: str, along: Any, doc: str = "") -> Any:
-    """`var` or a function like it; its second argument may also be ``unbiased``.
-
-    Args:
-        along: the operation along dimensions.
-        doc: the docstring. Default: that of `var`.
-    """
+    """`var` or a function like it, by ``along``; its second argument may be ``unbiased``."""
 
     def function(
         input: Tensor, dim: Any = NOT_GIVEN, unbiased: bool = True, keepdim: bool = False, *,
@@ -647,10 +638,6 @@ def nonempty_dims(name: str, dim: Dims, input: Any) -> tuple[int, ...]:
 @method
 def amax(input: Any, dim: Dims = (), keepdim: bool = False) -> Any:
     """The greatest element of all, or along ``dim``; equal ones share the gradient.
-
-    Args:
-        dim: a dimension or several. Default: all.
-        keepdim: keep the reduced dimensions, with size 1. Default: False.
 
     Raises:
         IndexError: for a dimension without elements.
@@ -762,12 +749,7 @@ def min_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
 
 
 def define_extremum(name: str, word: str, pair: Any, of_all: Any, along: Any) -> None:
-    """Declare `max` or `min`.
-
-    Args:
-        word: "greatest" or "smallest".
-        pair, of_all, along: its operations: of two tensors, of all elements, and along ``dim``.
-    """
+    """Declare `max` or `min` by its operations: of two tensors, of all elements, along ``dim``."""
     result = named_tuple(name, "values", "indices")
 
     def function(
@@ -823,11 +805,7 @@ def arg_extremum(name: str, find: Any, input: Tensor, dim: int | None, keepdim: 
 @method
 @under_vmap(along)
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """The index of the greatest element along ``dim``; of equal ones, the first.
-
-    Args:
-        dim: a dimension. Default: all elements, with the index in the flattened tensor.
-        keepdim: keep the reduced dimensions, with size 1. Default: False.
+    """The index of the greatest element, of all (flat) or along ``dim``; the first of equal ones.
 
     Raises:
         IndexError: if there are no elements.

@@ -191,8 +191,7 @@ class Pooling:
 
     @cached_property
     def places(self) -> list[Any]:
-        """For each element of the kernel, an index of the padded input: that element of all
-        windows."""
+        """For each element of the kernel, an index of this element of all padded windows."""
         dims = zip(self.kernel, self.stride, self.dilation, self.out, strict=True)
         pieces = [
             [slice(j, j + (o - 1) * s + 1, s) for j in range(0, k * d, d)] for k, s, d, o in dims
@@ -233,10 +232,7 @@ def outer_sum(parts: list[Array], factors: Sequence[int]) -> Array:
 
 
 def pool_by_element(source: Array, at: Pooling) -> tuple[Array, Array]:
-    """The greatest element of each window and its number there; a loop over the kernel's elements.
-
-    Neither nan nor the padding has a special meaning here.
-    """
+    """`max_pooled` without rules for nan and padding, in a loop over the kernel's elements."""
     best = np.array(source[at.places[0]], order="C")
     which = np.zeros(best.shape, np.min_scalar_type(len(at.places) - 1))
     for number, place in enumerate(at.places[1:], 1):
@@ -607,11 +603,8 @@ def adaptive_max(name: str, input: Any, size: Ints) -> Any:
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     """The means of ``output_size`` parts of the last dimension.
 
-    Part k contains the elements from ``⌊k L / output_size⌋`` to before
-    ``⌈(k + 1) L / output_size⌉``.
-
-    Args:
-        input: (N, C, L) or (C, L).
+    Part k ranges from ``⌊k L / output_size⌋`` to before ``⌈(k + 1) L / output_size⌉``. The input
+    is (N, C, L) or (C, L).
     """
     size = signal_output_size("adaptive_avg_pool1d", input, output_size)
     return squeeze_one(adaptive_mean("adaptive_avg_pool2d", unsqueeze(input, -2), size), -2)
@@ -619,10 +612,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 
 @public
 def adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
-    """The maxima of ``output_size`` parts of the last dimension, and their indices.
-
-    For the parts see `adaptive_avg_pool1d`.
-    """
+    """The maxima, and their indices, of ``output_size`` parts as in `adaptive_avg_pool1d`."""
     size = signal_output_size("adaptive_max_pool1d", input, output_size)
     values, indices = adaptive_max("adaptive_max_pool2d", unsqueeze(input, -2), size)
     return squeeze_one(values, -2), squeeze_one(indices, -2)
@@ -690,11 +680,7 @@ def blend_taps(
     """The taps for two neighbours with linear weights, or four with weights of a cubic kernel.
 
     Args:
-        kind: the dtype of the positions. None: anti-aliasing, where a new element uses all
-            elements that it covers.
-
-    Returns:
-        None if nothing changes.
+        kind: the dtype of the positions. None: anti-aliasing, by all elements under a new one.
     """
     if size == out and (align_corners or scale is None):
         return None

@@ -205,10 +205,9 @@ def diagonal_of(input: Array, offset: int, dim1: int, dim2: int) -> Array:
     view=True,
 )
 def diagonal(input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
-    """A view of a diagonal along dimensions ``dim1`` and ``dim2``, as the last dimension.
+    """A view of a diagonal of dimensions ``dim1`` and ``dim2``, as the last dimension.
 
-    Args:
-        offset: the number of the diagonal; positive: above the main one. Default: 0.
+    It is number ``offset``; positive numbers are above the main diagonal.
     """
     return diagonal_of(input, offset, dim1, dim2)
 
@@ -235,9 +234,7 @@ def diagonal_copy(input: Array, offset: int) -> Array:
 def diag_embed(input: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
     """Square matrices with the last dimension of ``input`` on a diagonal, zeros elsewhere.
 
-    Args:
-        offset: the number of the diagonal; positive: above the main one. Default: 0.
-        dim1, dim2: the dimensions of the matrices in the result. Default: the last two.
+    The matrices lie in dimensions ``dim1`` and ``dim2`` of the result; for ``offset`` see `diagonal`.
     """
     ndim = input.ndim + 1
     first, second = diagonal_dims(dim1, dim2, ndim)
@@ -277,21 +274,13 @@ def triangle(name: str, keep: Any, input: Array, diagonal: int) -> Array:
 
 @op(input=lambda g, diagonal: tril(g, diagonal), inplace=True, in_order=True, batch=leading)
 def tril(input: Array, diagonal: int = 0) -> Array:
-    """The lower triangle of each matrix; zeros above diagonal number ``diagonal``.
-
-    Raises:
-        RuntimeError: for less than two dimensions.
-    """
+    """The lower triangle of each matrix: zeros above the diagonal number ``diagonal``."""
     return triangle("tril", np.tril, input, diagonal)
 
 
 @op(input=lambda g, diagonal: triu(g, diagonal), inplace=True, in_order=True, batch=leading)
 def triu(input: Array, diagonal: int = 0) -> Array:
-    """The upper triangle of each matrix; zeros below diagonal number ``diagonal``.
-
-    Raises:
-        RuntimeError: for less than two dimensions.
-    """
+    """The upper triangle of each matrix: zeros below the diagonal number ``diagonal``."""
     return triangle("triu", np.triu, input, diagonal)
 
 
@@ -477,9 +466,6 @@ def reshape_batched(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
 def reshape(input: Any, *given: Any, shape: Sequence[int] | None = None) -> Any:
     """The same elements in another shape: a view if the layout in memory allows it, else a copy.
 
-    Args:
-        shape: sizes, where one -1 means the size that the others imply.
-
     Raises:
         RuntimeError: if the sizes do not fit.
     """
@@ -517,9 +503,6 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
 @method
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """``input`` with dimensions ``start_dim`` to ``end_dim`` (inclusive) merged into one.
-
-    Args:
-        start_dim, end_dim: Default: the first and the last dimension.
 
     Raises:
         RuntimeError: if ``start_dim`` comes after ``end_dim``.
@@ -725,9 +708,6 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
 @method
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """A view with dimensions ``source`` moved to ``destination``; the others keep their order.
-
-    Args:
-        source, destination: a dimension each, or a list of dimensions each.
 
     Raises:
         RuntimeError: if a dimension repeats, or the lists differ in length.

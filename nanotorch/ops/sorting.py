@@ -131,8 +131,6 @@ def sort(
     nan counts as the greatest value.
 
     Args:
-        dim: Default: the last dimension.
-        descending: sort from the greatest to the smallest. Default: False.
         stable: has no effect: equal elements always keep their order.
 
     Raises:
@@ -158,7 +156,6 @@ def topk(
     """The ``k`` greatest elements along ``dim``: the named tuple ``(values, indices)``.
 
     Args:
-        dim: Default: the last dimension.
         largest: False: the ``k`` smallest elements. Default: True.
         sorted: has no effect: the results are always sorted.
 
@@ -197,8 +194,6 @@ def kthvalue(input: Array, k: int, dim: int = -1, keepdim: bool = False) -> tupl
 
     Args:
         k: from 1.
-        dim: Default: the last dimension.
-        keepdim: keep dimension ``dim``, with size 1. Default: False.
 
     Raises:
         IndexError: for a dimension without elements.
@@ -263,11 +258,7 @@ def median(input: Any, dim: int = NOT_GIVEN, keepdim: bool = NOT_KEPT) -> Any:
 
 
 def group_equal_rows(rows: Array, order: Array) -> tuple[Array, Array, Array]:
-    """Groups of equal rows that are neighbours in ``order``.
-
-    Returns:
-        The index of each group's first row, the group of each row, the size of each group.
-    """
+    """For runs of equal rows in ``order``: their first rows, each row's run, their lengths."""
     ordered = rows[order]
     new = np.ones(len(rows), bool)
     new[1:] = (ordered[1:] != ordered[:-1]).any(1)

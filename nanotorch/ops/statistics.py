@@ -139,13 +139,9 @@ def ends_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> tuple[Array
 
 @method
 def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The least and the greatest element: the named tuple ``(min, max)``.
+    """The least and the greatest element, of all or along ``dim``: the named tuple ``(min, max)``.
 
     Both are nan if an element is nan. Equal elements share the gradient.
-
-    Args:
-        dim: a dimension. Default: all.
-        keepdim: keep the reduced dimensions, with size 1. Default: False.
 
     Raises:
         IndexError: for a dimension ``dim`` without elements.
@@ -265,10 +261,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
 
 @method
 def corrcoef(input: Any) -> Any:
-    """The correlation matrix of variables, ``(variables, variables)``, from -1 to 1.
-
-    Args:
-        input: see `cov`.
+    """The correlation matrix of variables, from -1 to 1; shapes as for `cov`.
 
     Raises:
         RuntimeError: for more than two dimensions.
@@ -468,10 +461,8 @@ define_inplace("cumprod")
 
 
 def cummax_formula(g: Any, input: Any, indices: Any, dim: int) -> Any:
-    """The gradient of cumulative extrema, added at the index of each.
-
-    As in PyTorch, the gradient of an input without elements is the input.
-    """
+    """The gradient of cumulative extrema, added at the index of each; as in PyTorch, an input
+    without elements is its own gradient."""
     if 0 in input.shape:
         return input * 1.0
     return gather_backward(g, tuple(input.shape), dim, indices) if input.ndim else g * 1.0
@@ -515,7 +506,6 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
 
     Args:
         n: the number of times to take differences. Default: 1.
-        dim: Default: the last dimension.
         prepend, append: tensors to join to ``input`` along ``dim`` first.
 
     Raises:
@@ -551,7 +541,6 @@ def trapezoid(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
     Args:
         x: the positions of the values of ``y``, ``(n,)`` or in the shape of ``y``.
         dx: without ``x``: the distance between neighbours. Default: 1.
-        dim: Default: the last dimension.
 
     Raises:
         RuntimeError: if the shapes of ``x`` and ``y`` do not fit.
