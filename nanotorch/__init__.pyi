@@ -314,7 +314,7 @@ bcomplex32: dtype
 def bernoulli(
     input: Tensor, p: _float | None = ..., *, generator: Generator | None = ..., out: Any = ...
 ) -> Tensor:
-    """A tensor of 0 and 1 like ``input``, whose elements are the probabilities of 1."""
+    """A tensor of 0 and 1 like ``input``; the elements of ``input`` are the probabilities of 1."""
 
 bfloat16: dtype
 
@@ -779,7 +779,7 @@ def frac_(input: Tensor) -> Tensor:
     """In-place `frac`: writes its result into the tensor."""
 
 def from_dlpack(ext_tensor: Any, *, device: Any = ..., copy: _bool | None = ...) -> Tensor:
-    """A tensor on the memory of another library's array."""
+    """A tensor that shares the memory of another library's array."""
 
 def from_numpy(ndarray: np.ndarray) -> Tensor:
     """A tensor on the memory of ``ndarray``: a write to one changes both."""
@@ -1999,7 +1999,7 @@ def unique(
     return_counts: _bool = ...,
     dim: _int | None = ...,
 ) -> Any:
-    """The unique values, in ascending order; each nan counts as another value."""
+    """The unique values, in ascending order; no nan equals another."""
 
 def unique_consecutive(
     input: Tensor, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...

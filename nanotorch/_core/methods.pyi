@@ -262,7 +262,7 @@ class Methods:
     ) -> Tensor:
         """In-place `baddbmm`: writes its result into the tensor."""
     def bernoulli(self, p: _float | None = ..., *, generator: Generator | None = ...) -> Tensor:
-        """A tensor of 0 and 1 like ``input``, whose elements are the probabilities of 1."""
+        """A tensor of 0 and 1 like ``input``; the elements of ``input`` are the probabilities of 1."""
     def bernoulli_(self, p: Tensor | _float = ..., *, generator: Generator | None = ...) -> Tensor:
         """Fill with 1 with probability ``p``, else with 0; returns the tensor."""
     def bfloat16(self) -> Tensor:
@@ -866,7 +866,7 @@ class Methods:
     def permute(self, *order: Any, dims: Sequence[_int] | None = ...) -> Tensor:
         """A view with the dimensions in the order ``dims``."""
     def pin_memory(self, device: Any = ...) -> Tensor:
-        """Raise PyTorch's error for a machine without an accelerator, which pinned memory serves."""
+        """Raise PyTorch's error: pinned memory needs an accelerator, and there is none."""
     def pinverse(self, rcond: _float = ...) -> Tensor:
         """`torch.linalg.pinv` with ``rcond`` 1e-15 by default."""
     def positive(self) -> Tensor:
@@ -1141,7 +1141,7 @@ class Methods:
         return_counts: _bool = ...,
         dim: _int | None = ...,
     ) -> Any:
-        """The unique values, in ascending order; each nan counts as another value."""
+        """The unique values, in ascending order; no nan equals another."""
     def unique_consecutive(
         self, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...
     ) -> Any:

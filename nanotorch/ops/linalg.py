@@ -76,7 +76,7 @@ def refuse_failed(info: Array, text: str, error: type[Exception] = LinAlgError) 
 
     Args:
         info: the code of each matrix: 0, or the step at which it failed.
-        text: the message, with places for `{which}` matrix failed first and at which `{step}`.
+        text: the message; `{which}` is the first matrix that failed, `{step}` its code.
     """
     if info.any():
         first = np.flatnonzero(info)[0]

@@ -731,7 +731,7 @@ def sum_rows_at(rows: Array, at: Array, count: int) -> Array:
 def embedding_dense_backward(
     g: Array, indices: Array, count: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Array:
-    """The gradient of a table of ``count`` rows: for each row, the sum of its rows of ``g``.
+    """The gradient of a table of ``count`` rows: the sums of ``g`` over the uses of each row.
 
     Args:
         padding_idx: a row whose gradient is zero; -1 for no such row.

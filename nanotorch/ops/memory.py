@@ -572,7 +572,7 @@ DLPACK_CPU = (1, 0)  # DLPack's name of the only device
 
 @method(public=False)
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """Raise PyTorch's error for a machine without an accelerator, which pinned memory serves.
+    """Raise PyTorch's error: pinned memory needs an accelerator, and there is none.
 
     Raises:
         RuntimeError: always.
@@ -605,7 +605,7 @@ def dlpack_device(self: Tensor) -> tuple[int, int]:
 
 @public
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor on the memory of another library's array.
+    """A tensor that shares the memory of another library's array.
 
     Args:
         ext_tensor: an object with the method ``__dlpack__``, or a capsule that this method

@@ -631,10 +631,10 @@ def randint_like(
 @method
 @under_vmap(by_values, random=True)
 def bernoulli(input: Any, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
-    """A tensor of 0 and 1 like ``input``, whose elements are the probabilities of 1.
+    """A tensor of 0 and 1 like ``input``; the elements of ``input`` are the probabilities of 1.
 
     Args:
-        p: a probability for all elements; then the values of ``input`` do not matter.
+        p: one probability for all elements, in place of those in ``input``.
         generator: to draw from. Default: the default generator.
 
     Raises:

@@ -234,7 +234,7 @@ def diagonal_copy(input: Array, offset: int) -> Array:
 def diag_embed(input: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
     """Square matrices with the last dimension of ``input`` on a diagonal, zeros elsewhere.
 
-    The matrices lie in dimensions ``dim1`` and ``dim2`` of the result; for ``offset`` see `diagonal`.
+    The result has the matrices in dimensions ``dim1`` and ``dim2``. For ``offset`` see `diagonal`.
     """
     ndim = input.ndim + 1
     first, second = diagonal_dims(dim1, dim2, ndim)

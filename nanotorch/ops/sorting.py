@@ -309,7 +309,7 @@ def unique(
     input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:  # fmt: skip
-    """The unique values, in ascending order; each nan counts as another value.
+    """The unique values, in ascending order; no nan equals another.
 
     Args:
         sorted: has no effect: the values are always sorted.
