@@ -1,6 +1,6 @@
 """Objects with their tensors in one file: `save` and `load`, in the safetensors format.
 
-Nothing of what a file holds is executed. `files` has where bytes come from and go to.
+Loading executes no code from the file. The module `files` reads and writes the bytes.
 """
 
 import importlib
@@ -32,31 +32,31 @@ from nanotorch.optim.lr_scheduler import LRScheduler
 from nanotorch.optim.optimizer import Optimizer
 from nanotorch.serialization.files import Parts, file_bytes, write
 
-# Classes and functions that a file may name: nanotorch's own, and those that a program has noted.
+# Classes and functions that a file may name: nanotorch's own, and those that a program allows.
 #
-# Nothing that a file of `save` names is ever called: objects get their class and attributes.
+# `load` never calls what a file names: objects get their class and attributes.
 
 
 noted: list[Any] = []
 
 
 def add_safe_globals(safe_globals: list[Any]) -> None:
-    """Note classes and functions, or pairs of one and its name."""
+    """Allow classes and functions, or pairs of one and its name, in the files that `load` reads."""
     noted.extend(entry for entry in safe_globals if entry not in noted)
 
 
 def get_safe_globals() -> list[Any]:
-    """What was noted."""
+    """The classes and functions that `add_safe_globals` has allowed."""
     return list(noted)
 
 
 def clear_safe_globals() -> None:
-    """Forget what was noted."""
+    """Forget the classes and functions that `add_safe_globals` has allowed."""
     noted.clear()
 
 
 class safe_globals:  # noqa: N801 - PyTorch's name
-    """`add_safe_globals` inside `with`."""
+    """A context in which `load` allows some more classes and functions, as `add_safe_globals`."""
 
     def __init__(self, safe_globals: list[Any]) -> None:
         self.safe_globals = safe_globals
@@ -69,7 +69,7 @@ class safe_globals:  # noqa: N801 - PyTorch's name
         noted[:] = self.before
 
 
-OWN = ("nanotorch.nn.", "nanotorch.ops.")  # where layers and functions stand that any file names
+OWN = ("nanotorch.nn.", "nanotorch.ops.")  # modules whose layers and functions any file may name
 PUBLIC = ("nanotorch", "nanotorch.nn.functional", "nanotorch.nn.init")  # the functions among them
 NOT_ALLOWED = (
     "Weights only load failed: the file holds {0}, which was not an allowed global by default. If "
@@ -79,13 +79,13 @@ NOT_ALLOWED = (
 
 
 def name_of(value: Any) -> str | None:
-    """The name by which `named` finds a class or function again, if it does."""
+    """The name by which `named` finds a class or function again; None if there is none."""
     name = f"{getattr(value, '__module__', None)}:{getattr(value, '__qualname__', None)}"
     return name if definition_at(name) is value else None
 
 
 def definition_at(name: str) -> Any:
-    """What is defined under a name in a module that is there, or None."""
+    """The class or function that an imported module defines under a name, or None."""
     module, _, path = name.partition(":")
     if module.startswith(OWN):
         with suppress(ImportError):
@@ -94,7 +94,8 @@ def definition_at(name: str) -> Any:
     found: Any = getattr(sys.modules.get(module), first, None)
     for part in inner:  # of classes alone: a property of an instance is code
         found = getattr(found, part, None) if isinstance(found, type) else None
-    # Not what that module has imported, but what stands in for one that is gone, or PyTorch has.
+    # A name that the module merely imports does not count, unless it is a stand-in for a removed
+    # module's or one that PyTorch has there.
     defined = f"{getattr(found, '__module__', None)}:{getattr(found, '__qualname__', None)}"
     if defined == name or module in STAND_INS:
         return found
@@ -107,8 +108,8 @@ def named(name: str, weights_only: bool | None) -> Any:
     """The class or function that a file names.
 
     Raises:
-        pickle.UnpicklingError: if it may not.
-        RuntimeError: if there is none.
+        pickle.UnpicklingError: if the file must not name it.
+        RuntimeError: if it does not exist.
     """
     known = name.replace(":", ".")
     for entry in noted:
@@ -117,8 +118,8 @@ def named(name: str, weights_only: bool | None) -> Any:
             return value
     trusted = weights_only is False
     found = definition_at(name) if trusted or name.startswith(OWN) else None
-    # Any file may put layers into a module, and the functions that layers use. Others may execute
-    # what they are given, and a module calls its hooks with what a file holds.
+    # Any file may name layers and the functions that layers use. Other functions may execute their
+    # arguments, and a module calls its hooks with values from the file.
     if isinstance(found, type):
         harmless = issubclass(found, Module)
     else:
@@ -133,7 +134,7 @@ def named(name: str, weights_only: bool | None) -> Any:
     return found
 
 
-# What a file is that `load` cannot read, by its first bytes, and what to do about it.
+# The kind of a file that `load` cannot read, by its first bytes, and advice.
 
 
 CONVERT = (
@@ -146,7 +147,7 @@ CONVERT = (
     "    save_file(torch.load({path!r}, weights_only=True), 'converted.safetensors')\n"
     "and nanotorch.load('converted.safetensors') here"
 )
-# First bytes, what they tell.
+# First bytes, and the kind of file.
 KINDS = (
     (b"version https://git-lfs", "a pointer of Git LFS; `git lfs pull` gets the file itself"),
     (b"\x93NUMPY", "an array of NumPy; numpy.load reads it and nanotorch.from_numpy takes that"),
@@ -155,7 +156,7 @@ KINDS = (
     (b"<", "a page of the web rather than the file that was to be fetched"),
     (b"\x1f\x8b", "compressed by gzip; unpack it first"),
 )
-# How the name of a file in a zip archive ends, and what the archive is then.
+# The end of a file's name in a zip archive, and the kind of archive.
 INSIDE = {
     "/constants.pkl": "is a program of torch.jit, which nanotorch does not have; save the "
     "state_dict of the original model where PyTorch is installed",
@@ -167,17 +168,17 @@ MAGIC = b"\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"  # of PyTorch's file
 
 
 def description(file: BinaryIO, path: str) -> str | None:
-    """What a file is and what to do, in a sentence; None if its beginning tells nothing.
+    """The kind of a file and advice, as a sentence; None if its first bytes are unknown.
 
     Args:
-        path: how the file is named in the advice.
+        path: the file's name in the advice.
     """
     file.seek(0)
     data = file.read(BEGINNING)
     if data.startswith(b"PK\x03\x04"):
         try:
             names = " ".join(zipfile.ZipFile(file).namelist()) + " "
-        except Exception:  # of which a damaged archive, whose directory stands at its end, has many
+        except Exception:  # a damaged archive, whose directory is at its end, raises many kinds
             return "is a zip archive that was cut off, maybe of torch.save; get it again"
         found = (told for end, told in INSIDE.items() if f"{end} " in names)
         return next(found, "is a zip archive, of which nanotorch knows nothing").format(
@@ -192,20 +193,21 @@ def description(file: BinaryIO, path: str) -> str | None:
     return None
 
 
-# Tensors that lie in the same memory: which they are, and how they come to do so again.
+# Tensors that share memory: how they are found, and how they share memory again.
 
 
 Layout = dict[str, Any]
-"""Where an array lies: ``group``, ``offset`` in bytes from its group's beginning, ``strides``."""
+"""An array's place in memory: its ``group``, the ``bytes`` of that, its ``offset`` there in bytes,
+and its ``strides``."""
 
 
 def memory_range(array: np.ndarray) -> tuple[int, int]:
-    """The address of an array's first byte and of that after its last."""
+    """The address of an array's first byte, and the address after its last."""
     return byte_range(array, address(array), array.strides)
 
 
 def byte_range(array: np.ndarray, start: int, strides: Sequence[int]) -> tuple[int, int]:
-    """As `memory_range`, of the array with its first element at `start`, and these strides."""
+    """`memory_range` of an array with its first element at `start`, and with other strides."""
     if not array.size:
         return start, start
     # Negative strides reach below the first element.
@@ -215,7 +217,7 @@ def byte_range(array: np.ndarray, start: int, strides: Sequence[int]) -> tuple[i
 
 
 def overlapping_groups(arrays: Sequence[np.ndarray]) -> list[list[int]]:
-    """The positions of the arrays, those together whose memory overlaps."""
+    """The positions of the arrays, grouped by overlapping memory."""
     extents = [memory_range(array) for array in arrays]
     found: list[list[int]] = []
     end = 0
@@ -230,16 +232,16 @@ def overlapping_groups(arrays: Sequence[np.ndarray]) -> list[list[int]]:
 
 
 def is_dense(array: np.ndarray) -> bool:
-    """Whether the elements fill the memory they lie in, in whatever order of dimensions."""
+    """Whether the elements fill their memory without gaps, in any order of dimensions."""
     start, stop = memory_range(array)
     return stop - start == array.nbytes
 
 
 def layouts(arrays: Sequence[np.ndarray]) -> list[Layout | None]:
-    """How to lay out each array again; None for elements in order in memory of their own.
+    """The layout of each array; None for an array in order in memory of its own.
 
-    What is alone in its memory keeps its strides if it fills that memory, and is stored without
-    the gaps if it does not.
+    An array that shares its memory with no other keeps its strides if it fills the memory. If not,
+    it is stored without the gaps.
     """
     result: list[Layout | None] = [None] * len(arrays)
     for number, members in enumerate(overlapping_groups(arrays)):
@@ -261,10 +263,13 @@ def layouts(arrays: Sequence[np.ndarray]) -> list[Layout | None]:
 def restore_layouts(
     arrays: Sequence[np.ndarray], layouts: Sequence[Layout | None], trusted: bool
 ) -> list[np.ndarray]:
-    """The arrays in memory as `layouts` told, with memory of their own else.
+    """The arrays laid out as `layouts` says; those without a layout get their own memory.
 
     Args:
-        trusted: they may take more memory than there are tensors: files have had no gaps once.
+        trusted: allow more memory than the tensors have: early versions stored no gaps.
+
+    Raises:
+        ValueError: for a layout that needs more memory or leads out of it.
     """
     memories: dict[int, np.ndarray] = {}
     result, left = [], sum(array.nbytes for array in arrays)
@@ -274,7 +279,7 @@ def restore_layouts(
             continue
         memory = memories.get(layout["group"])
         if memory is None:
-            left -= layout["bytes"]  # a small file may not ask for much memory
+            left -= layout["bytes"]  # a small file must not allocate much memory
             if left < 0 and not trusted:
                 raise ValueError(
                     f"{-left} bytes more than there are tensors of, as views saved by an earlier "
@@ -282,8 +287,8 @@ def restore_layouts(
                 )
             memory = memories[layout["group"]] = np.zeros(layout["bytes"], np.uint8)
         offset, strides = layout["offset"], tuple(layout["strides"])
-        # NumPy refuses an array that would lead out of the memory, unless the numbers are so large
-        # that its own arithmetic overflows.
+        # NumPy itself refuses an array that leads out of the memory, but not for numbers at which
+        # its arithmetic overflows.
         start, stop = byte_range(array, offset, strides)
         if start < 0 or stop > memory.size:
             raise ValueError(f"bytes {start} to {stop} of {memory.size}")
@@ -293,21 +298,21 @@ def restore_layouts(
     return result
 
 
-# Everything around the tensors of an object, as JSON, and back.
+# The structure around the tensors of an object, as JSON, and back.
 #
-# None, bools, integers, texts and lists are JSON's own. Everything else is an object with one key
-# that names its kind: ``{"tuple": [...]}``, ``{"tensor": "layer.weight"}``. Kinds are looked up in
-# a table, so that a file can ask for nothing else.
+# None, bools, integers, strings and lists are JSON's own. Every other value is a JSON object with a
+# key that names its kind: ``{"tuple": [...]}``, ``{"tensor": "layer.weight"}``. Kinds are looked up
+# in tables, so a file can request no others.
 
 
 PLAIN = (type(None), bool, int, str)
-# Kinds by their names in the file: of containers the type,
+# Kinds by their names in the file. Of a container, its type:
 SEQUENCES: dict[str, Any] = {
     "tuple": tuple, "Size": dtypes.Size, "set": set, "frozenset": frozenset,
 }  # fmt: skip
 MAPPINGS: dict[str, Any] = {"dict": dict, "Counter": Counter, "OrderedDict": OrderedDict}
 NAMES = {list: "list", **{kind: name for name, kind in (SEQUENCES | MAPPINGS).items()}}
-# of what is one text or several the type, the value as JSON, and back,
+# Of a value of one string or several, its type, the function to JSON, and the one back:
 SIMPLE: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
     "float": (float, float.hex, float.fromhex),  # exact, and for nan and infinity too
     "complex": (
@@ -318,39 +323,48 @@ SIMPLE: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
     "device": (device, str, device),
 }  # fmt: skip
 SIMPLE_NAMES = {row[0]: name for name, row in SIMPLE.items()}
-# and of what is stored beside the tensors what is made of its array.
+# Of a value that is stored among the tensors, the function from its array:
 ARRAYS: dict[str, Callable[[np.ndarray], Any]] = {
     "ndarray": lambda array: array,
     "scalar": lambda array: array[()],
     "bytes": lambda array: array.tobytes(),
     "bytearray": lambda array: bytearray(array.tobytes()),
-    # What no tensor is of, stored as signed: NumPy's random state, for instance.
+    # Dtypes that tensors lack, stored as signed integers: NumPy's random state, for instance.
     "uint16": lambda array: array.view(np.uint16),
     "uint32": lambda array: array.view(np.uint32),
     "uint64": lambda array: array.view(np.uint64),
 }
 STATEFUL = (Optimizer, LRScheduler)
-RESERVED = "__metadata__"  # what safetensors does not take for a tensor's name
+RESERVED = "__metadata__"  # not a tensor's name in safetensors
 
 
 class Encoder:
-    """Takes an object apart.
+    """Converts an object to JSON, and collects its tensors.
 
     Attributes:
-        tensors: what was found, by the names they get in the file.
-        has_objects: whether there are modules, other objects, classes or functions among it.
+        tensors: the tensors found so far, by their names in the file.
+        has_objects: whether modules, other objects, classes or functions are among the values.
     """
 
     def __init__(self) -> None:
         self.tensors: dict[str, Tensor] = {}
         self.has_objects = False
-        # Which is stored under which name first, and alive, so that no identity is used twice.
+        # By identity: the first name in the file, and the value, kept alive so that no identity
+        # is used twice.
         self._first: dict[int, tuple[str, Any]] = {}
-        self._above: set[int] = set()  # the containers that surround the value at hand
-        self._objects: dict[int, tuple[int, Any]] = {}  # with their numbers, and alive
+        self._above: set[int] = set()  # the containers around the current value
+        self._objects: dict[int, tuple[int, Any]] = {}  # their numbers, and the objects, kept alive
 
     def encode(self, value: Any, path: tuple[Any, ...] = ()) -> Any:
-        """The JSON of a value."""
+        """The JSON of a value.
+
+        Args:
+            path: the keys, indices and attributes that lead to it.
+
+        Raises:
+            TypeError: for a value that files cannot hold.
+            ValueError: for a container that contains itself.
+        """
         kind = type(value)
         if kind in PLAIN:
             return value
@@ -375,7 +389,7 @@ class Encoder:
         return self._encode_array(value, path)
 
     def _encode_object(self, value: Any, path: tuple[Any, ...]) -> Any:
-        """An object: its class and its attributes, at the first place where it stands."""
+        """The JSON of an object: its class and attributes, or its number from the second time."""
         self.has_objects = True
         if id(value) in self._objects:
             return {"again": self._objects[id(value)][0]}
@@ -390,9 +404,9 @@ class Encoder:
         for key, part in vars(value).items():
             if isinstance(part, HookDict):
                 part = dict(part)
-                if not part:  # each module has them
+                if not part:  # each module has several
                     continue
-            # The parts of a module go by the names that they have in its state.
+            # The tensors of a module get their names in its `state_dict`.
             within = path if key in PARTS else (*path, Attribute(key))
             pairs.append([key, self.encode(part, within)])
         return {"object": pairs, "class": name}
@@ -410,7 +424,7 @@ class Encoder:
 
     def _encode_array(self, value: Any, path: tuple[Any, ...]) -> Any:
         kind = type(value)
-        if kind is np.ndarray and not value.dtype.isnative:  # a file tells no order
+        if kind is np.ndarray and not value.dtype.isnative:  # a file stores no byte order
             value = value.astype(value.dtype.newbyteorder("="))
         if kind in (Tensor, Parameter):
             encoded = {"parameter" if kind is Parameter else "tensor": self._named(value, path)}
@@ -433,7 +447,7 @@ class Encoder:
         raise TypeError(why_not_saved(value, path))
 
     def _named(self, value: Any, path: tuple[Any, ...]) -> str:
-        """The name under which the values are stored; they are stored once for each place."""
+        """Store the values under a new name, which is returned; each place stores them again."""
         wanted = ".".join(map(str, path)) or "tensor"
         name, number = wanted, 1
         while name in self.tensors or name == RESERVED:
@@ -445,14 +459,14 @@ class Encoder:
 
 
 class Attribute(str):
-    """In the path to a value, the name of an attribute."""
+    """The name of an attribute in the path to a value."""
 
 
 PARTS = ("_parameters", "_buffers", "_modules")
 
 
 def is_plain_object(value: Any) -> bool:
-    """Whether an object is its class and its attributes, as far as pickles see it, too."""
+    """Whether an object consists of its class and attributes alone, also for pickle."""
     kind: Any = type(value)
     return (
         hasattr(value, "__dict__")
@@ -461,19 +475,19 @@ def is_plain_object(value: Any) -> bool:
         and kind.__reduce__ is object.__reduce__
         and getattr(kind, "__getstate__", None) is getattr(object, "__getstate__", None)
         and not hasattr(kind, "__setstate__")
-        and kind.__basicsize__ == Module.__basicsize__  # neither slots nor values of C
+        and kind.__basicsize__ == Module.__basicsize__  # neither slots nor C fields
     )
 
 
 def path_text(path: tuple[Any, ...]) -> str:
-    """Where a value stands, as Python would reach it."""
+    """The Python expression for the value at a path, such as ``obj['model'][0]``."""
     return "obj" + "".join(
         f".{key}" if isinstance(key, Attribute) else f"[{key!r}]" for key in path
     )
 
 
 def why_not_saved(value: Any, path: tuple[Any, ...]) -> str:
-    """Why a value cannot be saved, and what can be in its place."""
+    """The message for a value that cannot be saved, with advice."""
     kind = type(value).__name__
     told = f"cannot save {path_text(path)}: "
     if isinstance(value, STATEFUL):
@@ -497,15 +511,15 @@ def why_not_saved(value: Any, path: tuple[Any, ...]) -> str:
 
 
 class Decoder:
-    """Puts an object together from its JSON and the tensors' arrays."""
+    """Rebuilds an object from its JSON and the tensors' arrays."""
 
     def __init__(self, arrays: dict[str, np.ndarray], weights_only: bool | None) -> None:
         self._arrays, self._weights_only = arrays, weights_only
         self._objects: list[Any] = []  # in the order of their numbers
-        self._made: dict[str, Tensor] = {}  # by the name of the first place
+        self._made: dict[str, Tensor] = {}  # by the first name in the file
 
     def decode(self, value: Any) -> Any:
-        """The value of which this is the JSON."""
+        """The value that a JSON value describes."""
         if type(value) in PLAIN:
             return value
         if isinstance(value, list):
@@ -532,7 +546,7 @@ class Decoder:
         return ARRAYS[kind](self._array(content))
 
     def _object(self, content: Any, name: str) -> Any:
-        """An object by its class and attributes, without a call of its own code."""
+        """An object rebuilt from its class and attributes, without a call of its own code."""
         made: Any = object.__new__(named(name, self._weights_only))
         if isinstance(made, Module):
             Module.__init__(made)
@@ -547,14 +561,11 @@ class Decoder:
         return made
 
     def _array(self, name: str) -> np.ndarray:
-        """The array of this name, which stands at one place.
-
-        At many it could make a small file fill the memory.
-        """
+        """Take the array of a name, once: repeated use could make a small file fill the memory."""
         return self._arrays.pop(name)
 
     def _tensor(self, content: Any, value: Any) -> Tensor:
-        """A leaf, the same one at all places where it stood."""
+        """The leaf that a JSON value describes, the same one wherever it occurs."""
         first, needed = value["is"], value["requires_grad"] is True
         if first not in self._made:
             data = wrap(self._array(content))
@@ -564,17 +575,17 @@ class Decoder:
         return self._made[first]
 
 
-# One file in the safetensors format: tensors by name, and what belongs to them as metadata.
+# One file in the safetensors format: tensors by name, and the rest as metadata.
 #
-# Beside the tensors, files of nanotorch carry two texts: ``nanotorch``, which is JSON of the
-# structure around the tensors, how they lie in memory, and a checksum of each; and a checksum of
-# that. Other libraries read the tensors and pass over the texts.
+# A file of nanotorch has two strings of metadata: ``nanotorch``, which is JSON of the structure
+# around the tensors, their layouts in memory and a checksum of each; and a checksum of that JSON.
+# Other libraries read the tensors and ignore the strings.
 
 
 FORMAT, FORMAT_OF_VALUES = 2, 1  # the second has no objects
 OURS, CHECKSUM = "nanotorch", "nanotorch.crc32"
 LONGEST = 100  # characters of a name in a message
-# safetensors' names of dtypes; the rest is what NumPy or nanotorch lacks.
+# safetensors' names of dtypes, but those that NumPy or nanotorch lacks.
 DTYPES = {
     "BOOL": dtypes.bool_, "U8": dtypes.uint8, "I8": dtypes.int8, "I16": dtypes.int16,
     "I32": dtypes.int32, "I64": dtypes.int64, "F16": dtypes.float16, "F32": dtypes.float32,
@@ -583,7 +594,7 @@ DTYPES = {
 
 
 def pack_file(obj: Any) -> Parts:
-    """The bytes of a file that holds an object, as `sort_header` gives them."""
+    """The bytes of a file that holds an object, in parts."""
     from safetensors.numpy import save
 
     encoder = Encoder()
@@ -595,7 +606,7 @@ def pack_file(obj: Any) -> Parts:
     places = layouts(list(arrays.values()))
     sizes = {place["group"]: place["bytes"] for place in places if place is not None}
     gaps = sum(sizes.values()) - sum(array.nbytes for array in arrays.values())
-    if gaps > 0:  # `restore_layouts` gives no more memory than the file has
+    if gaps > 0:  # `restore_layouts` allocates no more memory than the file has
         arrays[encoder._named(0, ("gaps",))] = np.zeros(gaps, np.uint8)
         places.append(None)
     text = json.dumps(
@@ -608,22 +619,22 @@ def pack_file(obj: Any) -> Parts:
         separators=(",", ":"),
     )
     metadata = {"format": "pt", OURS: text, CHECKSUM: str(zlib.crc32(text.encode()))}
-    # safetensors writes the memory as it lies, whatever the strides say.
+    # `as_stored`: safetensors ignores strides and writes the memory in order.
     return sort_header(
         save({n: as_stored(a) for n, a in arrays.items()}, metadata), encoder.tensors
     )
 
 
 def as_stored(array: np.ndarray) -> np.ndarray:
-    """The values in order in memory, of a dtype that safetensors takes from NumPy."""
+    """The values in order in memory, in a dtype that safetensors accepts from NumPy."""
     return np.asarray(to_bits(array) if array.dtype == BFLOAT16 else array, order="C")
 
 
 def sort_header(data: bytes, tensors: dict[str, Tensor]) -> Parts:
-    """The file with its texts in the order of their names, which safetensors leaves to chance,
-    and with the dtypes that NumPy lacks.
+    """The bytes of a file with sorted metadata, and with the dtypes that NumPy lacks.
 
-    In two parts, as the tensors need not be copied.
+    safetensors leaves the order of metadata to chance. There are two parts, to save a copy of the
+    tensors.
     """
     start = 8 + int.from_bytes(data[:8], "little")
     header = json.loads(data[8:start])
@@ -637,16 +648,19 @@ def sort_header(data: bytes, tensors: dict[str, Tensor]) -> Parts:
 
 
 def checksum(array: np.ndarray) -> int:
-    """What tells whether the values have been changed."""
+    """The CRC-32 of an array's values, which shows whether they were changed."""
     return zlib.crc32(as_stored(array).reshape(-1).view(np.uint8).data)
 
 
 def unpack_file(file: BinaryIO, path: str, weights_only: bool | None = None) -> Any:
-    """The object that a file holds: what was saved, or a dict of another library's tensors.
+    """The object that was saved in a file, or a dict of another library's tensors.
 
     Args:
-        path: how errors name the file.
-        weights_only: as `load` has it.
+        path: the file's name in errors.
+        weights_only: as for `load`.
+
+    Raises:
+        pickle.UnpicklingError, EOFError, RuntimeError: as `load`.
     """
     header, size = read_header(file, path)
     metadata = header.pop(RESERVED, {})
@@ -667,7 +681,7 @@ def unpack_file(file: BinaryIO, path: str, weights_only: bool | None = None) -> 
         value = None if reason else rebuild_object(told, arrays, weights_only)
     except pickle.UnpicklingError:
         raise
-    except Exception as error:  # of any kind: a forger may write what he likes
+    except Exception as error:  # of any kind: a forged file may hold any description
         raise RuntimeError(
             f"{path}: the description of its contents makes no sense "
             f"({type(error).__name__}: {error})"
@@ -678,7 +692,7 @@ def unpack_file(file: BinaryIO, path: str, weights_only: bool | None = None) -> 
 
 
 def find_mismatch(told: Any, arrays: dict[str, np.ndarray]) -> str | None:
-    """Why the parsed description does not belong to the arrays, if it does not."""
+    """The reason why the parsed description does not fit the arrays; None if it does."""
     if told["format"] not in (FORMAT, FORMAT_OF_VALUES):
         return (
             f"written in format {short_repr(told['format'])} by a later version of nanotorch; this "
@@ -693,7 +707,7 @@ def find_mismatch(told: Any, arrays: dict[str, np.ndarray]) -> str | None:
 
 
 def rebuild_object(told: Any, arrays: dict[str, np.ndarray], weights_only: bool | None) -> Any:
-    """The object from the parsed description and the arrays."""
+    """The object that the parsed description and the arrays describe."""
     names = list(told["crc32"])
     layouts = [told["layouts"][n] for n in names]
     placed = restore_layouts([arrays[n] for n in names], layouts, weights_only is False)
@@ -701,10 +715,10 @@ def rebuild_object(told: Any, arrays: dict[str, np.ndarray], weights_only: bool 
 
 
 def read_header(file: BinaryIO, path: str) -> tuple[dict[str, Any], int]:
-    """The part of a file that tells names, dtypes, shapes and places, and how many bytes follow."""
+    """The header of a file: names, dtypes, shapes and places; and the number of bytes after it."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        """An object of JSON without a name that stands there twice."""
+        """The dict of a JSON object; raises ValueError if a name is in it twice."""
         counts = Counter(key for key, _ in pairs)
         if len(counts) < len(pairs):
             raise ValueError(f"{short_repr(counts.most_common(1)[0][0])} stands there twice")
@@ -716,7 +730,7 @@ def read_header(file: BinaryIO, path: str) -> tuple[dict[str, Any], int]:
     if not beginning:
         raise EOFError(f"{path} is empty, or was read to its end before; rewind it by seek(0)")
     length = int.from_bytes(beginning[:8], "little")
-    # What safetensors itself takes for the longest header.
+    # safetensors' own limit for the length of the header.
     if size < 8 or length > 100_000_000 or beginning[8:9] not in (b"{", b""):
         begins = f"is no file of nanotorch or safetensors; it begins with {beginning!r}"
         raise RuntimeError(f"{path} {description(file, path) or begins}")
@@ -733,7 +747,7 @@ def read_header(file: BinaryIO, path: str) -> tuple[dict[str, Any], int]:
 
 
 def short_repr(value: object) -> str:
-    """What `repr` tells of a value, cut off where it becomes too long for a message."""
+    """The `repr` of a value, cut off after `LONGEST` characters."""
     text = repr(value)
     return text if len(text) <= LONGEST else text[:LONGEST] + "..."
 
@@ -741,12 +755,16 @@ def short_repr(value: object) -> str:
 def read_arrays(
     file: BinaryIO, header: dict[str, Any], size: int, path: str
 ) -> dict[str, np.ndarray]:
-    """The tensors of a file as arrays that cannot be written to."""
+    """The tensors of a file, as read-only arrays by name.
+
+    Raises:
+        RuntimeError: for a damaged header or a file that is cut off.
+    """
     reached, name = 0, ""
     try:
-        for name, entry in header.items():  # noqa: B007 - the error tells it
+        for name, entry in header.items():  # noqa: B007 - the error names it
             entry["dtype"], entry["shape"], [int(n) for n in entry["data_offsets"]]
-        # In the order in which they lie, without a gap.
+        # In the order of their places, which must have no gaps.
         for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
             kind, shape, (start, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
             if not isinstance(kind, str) or kind not in DTYPES:
@@ -775,7 +793,7 @@ def read_arrays(
     if reached < size:
         raise RuntimeError(f"{path} is damaged: {size - reached} bytes are no part of a tensor")
     data = file.read(size)
-    if len(data) < size:  # another program has shortened it since
+    if len(data) < size:  # another program has just shortened it
         raise RuntimeError(f"{path} is cut off: {size - len(data)} bytes are missing at its end")
     arrays = {}
     for name, entry in header.items():
@@ -784,14 +802,14 @@ def read_arrays(
         try:
             array = np.ndarray(shape, np.uint16 if halves else kind._numpy, data, start)
             arrays[name] = from_bits(array) if halves else array
-        except (ValueError, OverflowError) as error:  # of none times too many elements
+        except (ValueError, OverflowError) as error:  # a dimension of 0 and others too large
             raise RuntimeError(
                 f"{path}: the shape of the tensor {short_repr(name)}: {error}"
             ) from None
     return arrays
 
 
-# What users call: `save` and `load`.
+# The public functions: `save` and `load`.
 
 
 NO_CUDA = (
@@ -807,26 +825,26 @@ def save(
 ) -> None:  # fmt: skip
     """Write an object to a file in the safetensors format.
 
-    The object may be made of tensors, parameters, NumPy's arrays and numbers, None, bools,
-    numbers, texts, bytes, dtypes, devices, and of dicts, lists, tuples and sets of them: what
-    `state_dict()` of modules, optimizers and schedulers gives, and a checkpoint of several such.
-    Tensors that are one, or share memory, do so again when they are loaded; of a tensor's memory
-    only the part that is seen is stored. Attributes set on tensors, gradients, hooks and history
-    are not stored. Of a module, and of another plain object, its class is stored by its name, and
-    its attributes: values as above, and functions and classes by their names.
+    The object may consist of tensors, parameters, NumPy's arrays and numbers, None, bools, numbers,
+    strings, bytes, dtypes, devices, and dicts, lists, tuples and sets of them: the results of
+    `state_dict()` of modules, optimizers and schedulers, and checkpoints of several such. Tensors
+    that are the same object, or share memory, do so again after loading. Of a tensor's memory, only
+    the visible part is stored. Gradients, hooks, history and attributes set on tensors are not
+    stored. A module or another plain object is stored as the name of its class and its attributes:
+    values as above, and functions and classes by their names.
 
-    In a flat dict the tensors have its keys, for other libraries that read the format too.
+    The tensors of a flat dict are stored under its keys, for other libraries that read the format.
 
     Args:
-        f: a path, which gets the file once all of it is on the disk, or an object with a method
+        f: a path, where the file appears once all of it is on the disk, or an object with a method
             ``write``.
         pickle_module, pickle_protocol: accepted for PyTorch's sake; no pickle is written.
 
     Raises:
-        TypeError: for anything else in the object, such as an optimizer or a lambda; the text
-            tells where it is.
-        ValueError: for an array of an unknown dtype or a container that contains itself.
-        RuntimeError: if the directory is not there.
+        TypeError: for any other value, such as an optimizer or a lambda; the message says where in
+            the object it is.
+        ValueError: for a container that contains itself, or for too many nested ones.
+        RuntimeError: if the directory does not exist.
     """
     write(f, pack_file(obj))
 
@@ -837,26 +855,26 @@ def load(
 ) -> Any:  # fmt: skip
     """Read an object that `save` wrote, or a dict of tensors from any file of safetensors.
 
-    Nothing in the file is executed, whatever it holds.
+    Loading executes no code from the file.
 
     Args:
         f: a path, or a file object opened in binary mode, which is read to its end.
-        map_location: where tensors go: anything that means the CPU, or a function, which is not
-            called, since they are there.
+        map_location: the device of the tensors: the CPU, or a function, which is not called, since
+            all tensors are on the CPU.
         weights_only: False lets the file name any class and function of the program, for modules
-            that were saved whole, and take more memory than it has bytes; by default, nanotorch's
-            layers and public functions, and those of `add_safe_globals`.
+            that were saved whole, and use more memory than it has bytes. By default it may name
+            nanotorch's layers and public functions, and those of `add_safe_globals`.
         mmap, pickle_module, pickle_load_args: accepted for PyTorch's sake.
 
     Raises:
-        pickle.UnpicklingError: for a class that the file must not name.
+        pickle.UnpicklingError: for a class or function that the file must not name.
         EOFError: for an empty file.
-        RuntimeError: for a file that is cut off, changed or of another format; the text tells
-            which, and how to convert a checkpoint of PyTorch's.
-        OSError: if the path is not that of a file that can be read.
+        RuntimeError: for a file that is cut off, changed or of another format; the message says
+            which, and how to convert a checkpoint of PyTorch.
+        OSError: if the file cannot be read.
         AssertionError, RuntimeError: if ``map_location`` is not the CPU.
     """
-    # Files hold nothing else than what is of the CPU.
+    # All tensors in files are on the CPU; of a dict, only its key for the CPU matters.
     where = map_location.get("cpu") if isinstance(map_location, dict) else map_location
     if where is not None and not callable(where) and (kind := device(where).type) != "cpu":
         raise RuntimeError(NO_CUDA) if kind == "cuda" else absent(kind)

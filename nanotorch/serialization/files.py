@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and read only if they have an end."""
+"""Files: written whole or not at all, and read only if they are regular files."""
 
 import contextlib
 import errno
@@ -11,20 +11,20 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 Parts = Sequence[bytes | memoryview]
-"""The bytes of a file in parts, which need not be copied to be one."""
+"""The bytes of a file in parts, to save the copy into one."""
 
 
 UNFINISHED = re.compile(r"\..+\.(json|yaml|safetensors|txt)-[0-9a-f]{8}")
-"""The names under which `write_atomically` begins the files of a run."""
+"""The names of a run's files while `write_atomically` writes them."""
 
 
 @contextlib.contextmanager
 def naming_file(path: Path) -> Iterator[None]:
-    """Let errors of the operating system in the block tell which file they are about."""
+    """A block in which errors of the operating system name the file ``path``."""
     try:
         yield
     except OSError as error:
-        if error.errno is not None:  # else it is Python's own, and a sentence
+        if error.errno is not None:  # without it, the error is a sentence of its own
             error.filename = str(path)
         raise
 
@@ -32,12 +32,12 @@ def naming_file(path: Path) -> Iterator[None]:
 def write_atomically(
     path: Path, data: bytes | Parts, check: Callable[[Path], object] | None = None
 ) -> None:
-    """Write a file that is either whole or, after a crash, what it was before.
+    """Write a file so that, after a crash, it is either whole or as it was before.
 
     Args:
-        path: where to.
-        data: what, in one part or several.
-        check: is called with what was written, before it takes the place of what was there.
+        path: the file.
+        data: its bytes, in one part or several.
+        check: called with the path of the new file before that replaces the old one.
     """
     fresh = path.with_name(f".{path.name}-{os.urandom(4).hex()}")
     with naming_file(path):
@@ -52,7 +52,7 @@ def write_atomically(
         except BaseException:
             fresh.unlink(missing_ok=True)
             raise
-    if os.name == "posix":  # the new name is only safe once its directory is
+    if os.name == "posix":  # the new name survives a crash only once its directory is on the disk
         descriptor = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -61,16 +61,16 @@ def write_atomically(
 
 
 def remove_unfinished(directory: Path, name: str = "*") -> None:
-    """Remove what a process that was killed while it wrote `name` has left in a directory."""
+    """Remove the partial files of a process that was killed while it wrote `name`."""
     for path in directory.glob(f".{name}-*"):
         if UNFINISHED.fullmatch(path.name) and (path.is_file() or path.is_symlink()):
             path.unlink(missing_ok=True)
 
 
 def open_file(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open a file to read."""
+    """Open a regular file to read its bytes; raises OSError for a pipe or a device."""
 
-    def without_waiting(name: str, flags: int) -> int:  # for somebody who writes to a pipe
+    def without_waiting(name: str, flags: int) -> int:  # opening a pipe would wait for a writer
         return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
 
     file = io.FileIO(path, opener=without_waiting)
@@ -81,15 +81,15 @@ def open_file(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def size_of(file: BinaryIO) -> int:
-    """Return how many bytes a file has."""
+    """Return the size of a file in bytes."""
     return os.fstat(file.fileno()).st_size
 
 
 def read_limited(path: Path, largest: int) -> bytes:
-    """Return what is in a file of at most `largest` bytes."""
+    """Return the bytes of a file; raises OSError if there are more than `largest`."""
     try:
         file = open_file(path)
-    except ValueError:  # a NUL in the name, for one
+    except ValueError:  # such as a NUL in the name
         raise OSError(errno.EINVAL, "is not a file name", str(path)) from None
     with file, naming_file(path):
         size = size_of(file)
@@ -112,7 +112,7 @@ def write(f: Any, data: Parts) -> None:
     path = Path(os.path.realpath(f))  # a link stays one, to the new file
     if not path.parent.is_dir():
         raise RuntimeError(f"Parent directory {Path(os.fspath(f)).parent} does not exist.")
-    if path.exists() and not path.is_file():  # a pipe or /dev/null is not to be replaced
+    if path.exists() and not path.is_file():  # a pipe or /dev/null must not be replaced
         with path.open("wb") as file:
             file.writelines(data)
         return
@@ -120,7 +120,7 @@ def write(f: Any, data: Parts) -> None:
 
 
 def file_bytes(f: Any) -> BinaryIO:
-    """Return the file at a path, or in memory what is in a file object from where it stands."""
+    """Return the file at a path, or the rest of a file object's bytes, as a file in memory."""
     if isinstance(f, (str, os.PathLike)):
         return open_file(f)
     if not hasattr(f, "read"):

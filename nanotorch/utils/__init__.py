@@ -1,4 +1,4 @@
-"""Around training: data, TensorBoard, and memory."""
+"""Tools for training: data loading, TensorBoard and checkpoints that save memory."""
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 

@@ -1,8 +1,8 @@
-"""Memory for time: forget what a part of a model saves, and compute it again when it is needed.
+"""Less memory for more time: forget the saved tensors of a part of a model and recompute them.
 
-The recommended way, ``use_reentrant=False``, packs each saved tensor into a number and unpacks the
-first by running the part again. The other way runs the part outside the graph and, in one user
-function's backward, inside a graph of its own.
+The recommended way, ``use_reentrant=False``, packs each saved tensor into a number. The first
+unpacking runs the part again. The other way runs the part outside the graph; the backward of its
+`Function` runs it again inside a graph of its own.
 """
 
 import weakref
@@ -39,11 +39,11 @@ Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
 
 
 class CheckpointError(RuntimeError):
-    """A part of a model that saves other tensors when it runs again."""
+    """The error for a part of a model that saves other tensors when it runs again."""
 
 
 def no_contexts() -> Contexts:
-    """The contexts of both runs, where none are asked for."""
+    """The default contexts of both runs: two that do nothing."""
     return nullcontext(), nullcontext()
 
 
@@ -52,21 +52,21 @@ def checkpoint(
     context_fn: Callable[[], Contexts] = no_contexts, determinism_check: str = "default",
     debug: bool = False, early_stop: bool = True, preserve_rng_state: bool = True, **kwargs: Any,
 ) -> Any:  # fmt: skip
-    """Run ``function`` without keeping what it saves; it runs again in the backward pass.
+    """Run ``function`` without keeping its saved tensors; the backward pass runs it again.
 
     Args:
-        function: has to compute the same again from the same arguments.
+        function: must compute the same result from the same arguments.
         args, kwargs: its arguments; keywords only with ``use_reentrant=False``.
-        use_reentrant: False is recommended; the default, with a warning, is True.
-        context_fn: gives two context managers, for the two runs.
-        determinism_check: "none" leaves shapes and dtypes of what is saved again unchecked.
+        use_reentrant: False is recommended. Default: True, with a warning.
+        context_fn: returns two context managers, one for each run.
+        determinism_check: "none" skips the check of the recomputed tensors' shapes and dtypes.
         debug: accepted for PyTorch's sake.
-        early_stop: end the second run as soon as it has saved what is needed.
-        preserve_rng_state: let the second run draw the same random numbers.
+        early_stop: end the second run once it has saved all tensors. Default: True.
+        preserve_rng_state: let the second run draw the same random numbers. Default: True.
 
     Raises:
         CheckpointError: in the backward pass, if the second run saves other tensors.
-        ValueError: for arguments that the chosen way does not take.
+        ValueError: for arguments that the chosen way does not accept.
     """
     if use_reentrant is None:
         warn(CHOOSE)
@@ -94,11 +94,11 @@ def checkpoint(
 
 
 class Enough(Exception):  # noqa: N818 - it ends a run, it is no error
-    """Ends the second run of a part that has saved all that is needed."""
+    """Raised to end the second run of a part that has saved all its tensors."""
 
 
 class KeptInputs(Function):
-    """Keeps tensors as saved tensors are kept, with their versions and through outer hooks."""
+    """Keeps tensors as saved tensors: versions are checked and outer hooks pack them."""
 
     @staticmethod
     def forward(ctx: Any, anchor: Tensor, *tensors: Tensor) -> Tensor:
@@ -107,9 +107,9 @@ class KeptInputs(Function):
 
 
 class Part:
-    """One checkpoint: what it takes to run the function again, and what that has saved.
+    """One checkpoint: the inputs for another run of the function, and the tensors it has saved.
 
-    Saved tensors are packed as their number in the order of saving.
+    A saved tensor is packed as its number in the order of saving.
     """
 
     checked = True
@@ -125,17 +125,17 @@ class Part:
         anchor = ops.zeros(0, requires_grad=True)
         self.inputs = KeptInputs.apply(anchor, *tensors).grad_fn
         self.kinds: list[tuple[Any, Any]] = []
-        # Per backward pass: what it has not yet asked for.
+        # Per backward pass: the recomputed tensors that it has not unpacked yet.
         self.values: weakref.WeakKeyDictionary[Sweep, dict[int, Tensor]]
         self.values = weakref.WeakKeyDictionary()
 
     def pack(self, tensor: Tensor) -> int:
-        """Forget a tensor but for its number."""
+        """Forget a tensor; returns its number."""
         self.kinds.append((tensor.shape, tensor.dtype))
         return len(self.kinds) - 1
 
     def unpack(self, number: int) -> Tensor:
-        """The tensor again. Each is given out once, so that memory is free as soon as it can be."""
+        """Recompute a tensor. Each is given out once, so that its memory is freed early."""
         sweep = current.sweep
         values = None if sweep is None else self.values.get(sweep)
         if values is None or number not in values:
@@ -145,7 +145,7 @@ class Part:
         return values.pop(number)
 
     def run_again(self) -> dict[int, Tensor]:
-        """What the function saves, by number."""
+        """Run the function again; returns its saved tensors by number."""
         saved: dict[int, Tensor] = {}
 
         def keep(tensor: Tensor) -> Tensor:
@@ -157,14 +157,14 @@ class Part:
         values = join_tensors(self.inputs.saved_tensors, self.rest)
         kwargs = dict(zip(self.names, values[self.count :], strict=True))
         hooks = saved_tensors_hooks(keep, lambda tensor: tensor)
-        # `Enough` of this part: inside others, others' hooks are the innermost.
+        # Only this part's `Enough` gets here: inside an inner part, its hooks are the innermost.
         with with_random_state(self.rng), suppress(Enough), hooks, self.context:
             self.function(*values[: self.count], **kwargs)
         self.check(saved)
         return saved
 
     def check(self, saved: dict[int, Tensor]) -> None:
-        """Refuse values that are not of the kinds that were forgotten."""
+        """Raise CheckpointError unless count, shapes and dtypes are those of the first run."""
         if len(saved) < len(self.kinds):
             raise CheckpointError(OTHER_COUNT.format(len(self.kinds), len(saved)))
         if not self.checked:
@@ -177,20 +177,20 @@ class Part:
 
 
 def split_tensors(values: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
-    """The tensors among values; and all values, each in a tuple, with None for the tensors."""
+    """The tensors among ``values``, and all values: None for a tensor, a 1-tuple for another."""
     tensors = [value for value in values if isinstance(value, Tensor)]
     return tensors, [None if isinstance(value, Tensor) else (value,) for value in values]
 
 
 def join_tensors(tensors: Iterable[Any], rest: Sequence[Any]) -> list[Any]:
-    """The values that `split_tensors` took apart, with these tensors."""
+    """The inverse of `split_tensors`."""
     following = iter(tensors)
     return [next(following) if value is None else value[0] for value in rest]
 
 
 @contextmanager
 def with_random_state(rng: Tensor | None) -> Iterator[None]:
-    """A block that is recorded, with the random numbers of a state if there is one."""
+    """A block that records a graph and, unless ``rng`` is None, draws from that state."""
     with enable_grad(), fork_rng(enabled=rng is not None):
         if rng is not None:
             set_rng_state(rng)
@@ -201,7 +201,7 @@ def with_random_state(rng: Tensor | None) -> Iterator[None]:
 
 
 class CheckpointFunction(Function):
-    """Runs a function outside the graph, and again inside a graph of its own."""
+    """Runs a function outside the graph; the backward runs it inside a graph of its own."""
 
     @staticmethod
     def forward(ctx: Any, function: Callable[..., Any], preserve: bool, *args: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Datasets, samplers, and the loader that makes batches of them."""
+"""Datasets, samplers, and the loader that reads batches with them."""
 
 from nanotorch.names.lookup import on_demand as _on_demand
 from nanotorch.utils.data.dataloader import DataLoader as DataLoader

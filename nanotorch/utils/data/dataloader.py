@@ -1,4 +1,4 @@
-"""`DataLoader`: batches of a data set, in order or shuffled, by workers or not."""
+"""`DataLoader`: batches of a dataset, in order or shuffled, read here or by workers."""
 
 import itertools
 import os
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from nanotorch.utils.data.worker import WorkerBatches
 
 
-# `DataLoader`: batches of a dataset, read in this process or by workers.
-
-
 FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 REPORTED = (
     "Length of IterableDataset {} was reported to be {}(when accessing len(dataloader)), but {} "
@@ -52,7 +49,7 @@ NO_DEVICE = (
 
 
 class _Endless(Sampler[None]):
-    """Asks a stream for one more sample, as often as one likes."""
+    """The sampler of a stream: an endless series of requests for one more sample."""
 
     def __iter__(self) -> Iterator[None]:
         while True:
@@ -63,7 +60,7 @@ Number = Tensor | np.ndarray[Any, Any] | float
 
 
 class Samples(Protocol[T_co]):
-    """An object that gives samples by index, such as a dataset or a list."""
+    """An object that returns samples by index, such as a dataset or a list."""
 
     def __getitem__(self, index: Any, /) -> T_co: ...
 
@@ -71,39 +68,40 @@ class Samples(Protocol[T_co]):
 class DataLoader(Generic[T_co]):
     """Iterates over a dataset in batches; each iteration is a new pass.
 
-    The same seed gives the samples in PyTorch's order, and gives workers PyTorch's seeds. A batch
-    of a `TensorDataset`, or of a `Subset` of one, is indexed out of its tensors at once. Its values
+    The same seed leads to PyTorch's order of samples and PyTorch's seeds of workers. A batch of a
+    `TensorDataset`, or of a `Subset` of one, is read from its tensors by one indexing. Its values
     equal those of samples collated one by one.
 
     `state_dict` and `load_state_dict` let another process resume a pass at the next batch.
 
     Args:
-        dataset: something with `__getitem__` and `__len__`, or an `IterableDataset`.
-        batch_size: samples per batch; None gives single samples, converted by ``collate_fn``.
+        dataset: an object with `__getitem__` and `__len__`, or an `IterableDataset`.
+        batch_size: samples per batch; None returns single samples, converted by ``collate_fn``.
             Default: 1.
         shuffle: a new random order in each pass. Default: False.
         sampler: the order of the indices, instead of ``shuffle``.
         batch_sampler: lists of indices, instead of ``batch_size``, ``shuffle``, ``sampler`` and
             ``drop_last``.
-        num_workers: how many processes read samples; 0 reads them in this one. Default: 0.
-        collate_fn: from a list of samples to a batch. Default: `default_collate`; without batches,
-            `default_convert`.
-        pin_memory, pin_memory_device: accepted for PyTorch's sake; there is no such memory.
+        num_workers: the number of processes that read samples; 0 reads them in this one.
+            Default: 0.
+        collate_fn: makes a batch from a list of samples. Default: `default_collate`; without
+            batches, `default_convert`.
+        pin_memory, pin_memory_device: accepted for PyTorch's sake; without a GPU, no effect.
         drop_last: leave out the last batch if it is smaller. Default: False.
-        timeout: how many seconds to wait for a worker's batch; 0 waits without end. Default: 0.
+        timeout: seconds to wait for a worker's batch; 0 waits without limit. Default: 0.
         worker_init_fn: called in each worker with its number, after its random numbers are seeded.
-        multiprocessing_context: what starts the workers: a context of `multiprocessing`, or
-            ``"fork"``, ``"spawn"``, ``"forkserver"``. Default: Python's default.
-        generator: of the random order, and of the workers' seed. Default: the default generator.
-        prefetch_factor: how many batches each worker reads in advance. Default: 2.
+        multiprocessing_context: starts the workers: a context of `multiprocessing`, or ``"fork"``,
+            ``"spawn"``, ``"forkserver"``. Default: Python's default.
+        generator: draws the random order and the workers' seed. Default: the default generator.
+        prefetch_factor: the number of batches that each worker reads in advance. Default: 2.
         persistent_workers: keep the workers from one pass to the next. Default: False.
-        in_order: batches of workers come in the order of their indices, not as they are ready.
-            Default: True.
+        in_order: return the workers' batches in the order of their indices; False returns them
+            as they are ready. Default: True.
 
     Raises:
-        ValueError: for options that exclude each other or are out of their range.
-        RuntimeError (in a pass): if a worker dies or takes longer than ``timeout``. Exceptions of a
-            worker are raised again with its traceback in their message.
+        ValueError: for options that exclude each other or are out of range.
+        RuntimeError (in a pass): if a worker dies or takes longer than ``timeout``. An exception of
+            a worker is raised again with its traceback in the message.
     """
 
     @overload
@@ -117,12 +115,12 @@ class DataLoader(Generic[T_co]):
         persistent_workers: bool = False, pin_memory_device: str = "", in_order: bool = True,
     ) -> None: ...  # fmt: skip
     @overload
-    def __init__(  # its batches are what `collate_fn` returns
+    def __init__(  # the type of a batch: the result of `collate_fn`
         self: "DataLoader[object]", dataset: Any, batch_size: int | None = 1, *args: Any,
         collate_fn: Callable[[Any], Any], **options: Any,
     ) -> None: ...  # fmt: skip
 
-    def __init__(  # type: ignore[misc]  # other options of the second are not told
+    def __init__(  # type: ignore[misc]  # the second overload does not name its other options
         self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None,
         sampler: Iterable[Any] | None = None, batch_sampler: Iterable[Any] | None = None,
         num_workers: int = 0, collate_fn: Callable[[Any], Any] | None = None,
@@ -176,7 +174,7 @@ class DataLoader(Generic[T_co]):
         self.sampler, self.batch_sampler = sampler, batch_sampler
         default = default_convert if batch_sampler is None else default_collate
         self.collate_fn = default if collate_fn is None else collate_fn
-        self._reported: int | None = None  # the length of a stream, once somebody has asked for it
+        self._reported: int | None = None  # the length of a stream, set by `__len__`
         self._position: Position | None = None
         self._resume: dict[str, Any] | None = None
         self._kept: WorkerBatches | None = None
@@ -184,7 +182,7 @@ class DataLoader(Generic[T_co]):
         self.check_worker_number_rationality()
 
     def check_worker_number_rationality(self) -> None:
-        """Warn of more workers than processors."""
+        """Warn if there are more workers than processors."""
         bound = hasattr(os, "sched_getaffinity")
         processors = len(os.sched_getaffinity(0)) if bound else os.cpu_count() or 0
         if self.num_workers > processors:
@@ -195,7 +193,7 @@ class DataLoader(Generic[T_co]):
             )
 
     def __setattr__(self, name: str, value: Any) -> None:
-        # `persistent_workers` is the last that the constructor sets.
+        # The constructor sets `persistent_workers` last.
         if name in FIXED and "persistent_workers" in self.__dict__:
             raise ValueError(
                 f"{name} attribute should not be set after {type(self).__name__} is initialized"
@@ -216,7 +214,7 @@ class DataLoader(Generic[T_co]):
         object.__setattr__(self, name, value)
 
     def __len__(self) -> int:
-        """The number of batches; for an `IterableDataset`, as computed from its ``len``."""
+        """The number of batches; for an `IterableDataset`, computed from its ``len``."""
         if not self._plan.streams:
             sampler: Any = self.sampler if self.batch_sampler is None else self.batch_sampler
             return len(sampler)
@@ -230,7 +228,7 @@ class DataLoader(Generic[T_co]):
         batched = self.batch_sampler is not None
         return Plan(self.dataset, self.collate_fn, batched, self.drop_last)
 
-    # Numbers and arrays of samples are tensors in batches; of `Any` nothing is known.
+    # Numbers and arrays in samples become tensors in batches; for `Any` a batch is `Any`.
     @overload
     def __iter__(self: "DataLoader[Never]") -> Iterator[Any]: ...
     @overload
@@ -271,7 +269,7 @@ class DataLoader(Generic[T_co]):
     def _in_this_process(
         self, plan: Plan, position: Position, resume: dict[str, Any] | None
     ) -> Iterator[Any]:
-        """Begin a pass, or resume one, and read the samples here."""
+        """Begin or resume a pass that reads the samples in this process."""
         if self.timeout != 0:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
         indices = self._order(plan, position)
@@ -284,7 +282,7 @@ class DataLoader(Generic[T_co]):
     def _in_workers(
         self, plan: Plan, position: Position, resume: dict[str, Any] | None
     ) -> Iterator[Any]:
-        """Begin a pass, or resume one, and let workers read the samples."""
+        """Begin or resume a pass whose samples workers read."""
         if not self.prefetch_factor:
             raise AssertionError(
                 "prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter"
@@ -313,7 +311,7 @@ class DataLoader(Generic[T_co]):
     def _hire(
         self, plan: Plan, seed: int, state: dict[str, Any] | None, mid_pass: bool
     ) -> "WorkerBatches":
-        """Start workers."""
+        """Start the workers."""
         # Import here: these modules are slow to import, and only loaders with workers need them.
         import multiprocessing
 
@@ -325,7 +323,7 @@ class DataLoader(Generic[T_co]):
         for number, one in enumerate(told):
             if one is not None and mid_pass:
                 one = {**one, "samples": one["tasks"] * (self.batch_size or 1)}
-            elif one is not None:  # the next pass begins with the numbers with which the last ended
+            elif one is not None:  # the next pass begins with the random state after the last one
                 one = {**one, "samples": 0, "ended": False, "begun": one["random"]}
             jobs.append(Job(plan, number, self.num_workers, seed, self.worker_init_fn, one))
         pool = WorkerPool(jobs, self.multiprocessing_context or multiprocessing)
@@ -333,7 +331,7 @@ class DataLoader(Generic[T_co]):
         return WorkerBatches(pool, table, self.timeout, self.persistent_workers)
 
     def _order(self, plan: Plan, position: Position) -> Iterator[Any]:
-        """The indices of a pass from a position on."""
+        """The indices of a pass, from ``position`` to its end."""
         order: Any = self.sampler if self.batch_sampler is None else self.batch_sampler
         indices = iter(order)
         if position.draws:
@@ -348,7 +346,7 @@ class DataLoader(Generic[T_co]):
         return indices
 
     def _counted(self, batches: Iterator[Any], reported: int) -> Iterator[Any]:
-        """Batches of a stream; warns of each batch beyond the length that its ``len`` gave."""
+        """The batches of a stream, with a warning for each beyond the reported length."""
         for count, batch in enumerate(batches, 1):
             if count > reported:
                 text = REPORTED.format(self.dataset, reported, count)
@@ -356,11 +354,11 @@ class DataLoader(Generic[T_co]):
             yield batch
 
     def state_dict(self) -> dict[str, Any]:
-        """The state of the latest pass, as tensors, numbers, texts, dicts and lists.
+        """The state of the latest pass, as tensors, numbers, strings, dicts and lists.
 
-        It counts the batches given so far. It includes the state of a dataset or a sampler that has
-        `state_dict` and `load_state_dict`. It includes the states of the random generators of the
-        order and of the workers. The program saves its own random state in its checkpoint.
+        It counts the batches returned so far. It includes the state of a dataset or a sampler that
+        has `state_dict` and `load_state_dict`. It includes the states of the random generators of
+        the order and of the workers. The program saves its own random state in its checkpoint.
 
         Raises:
             RuntimeError: for ``in_order=False``.
@@ -381,10 +379,10 @@ class DataLoader(Generic[T_co]):
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Make the next pass the rest of the pass in ``state_dict``.
+        """Make the next pass continue the pass in ``state_dict``.
 
-        If that pass was over, the next pass is a new one: the one that would have come next there.
-        The loader must have the same arguments as the loader that gave the state.
+        If that pass was over, the next pass is the one that would have followed it. The loader
+        needs the same arguments as the loader that returned the state.
 
         Raises:
             ValueError: for the state of a loader with another ``num_workers``.

@@ -1,7 +1,7 @@
-"""What a loader reads: datasets, the order of their samples, and batches made of these.
+"""Datasets, samplers for the order of their samples, and functions that collate batches.
 
-The random samplers draw what PyTorch draws, and when it draws it. Besides `__iter__` samplers have
-`chunks`, which gives the same indices as a few arrays; `BatchSampler` cuts batches from those.
+The random samplers draw PyTorch's numbers at PyTorch's moments. In addition to `__iter__`, many
+samplers have `chunks`, which yields the same indices as a few arrays; `BatchSampler` slices these.
 """
 
 import bisect
@@ -49,9 +49,9 @@ Array = np.ndarray
 
 
 class Dataset(Generic[T_co]):
-    """Samples by index: subclasses have `__getitem__` and, most often, `__len__`.
+    """Samples by index: subclasses define `__getitem__` and, most often, `__len__`.
 
-    With a method `__getitems__(indices)` that gives a list of samples, batches are read at once.
+    A method `__getitems__(indices)` that returns a list of samples reads a batch in one call.
     """
 
     def __getitem__(self, index: Any) -> T_co:
@@ -62,14 +62,14 @@ class Dataset(Generic[T_co]):
 
 
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
-    """Samples as a stream: subclasses have `__iter__`."""
+    """Samples as a stream: subclasses define `__iter__`."""
 
 
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
     """The rows of tensors: sample i is the tuple of their i-th entries.
 
     Args:
-        tensors: all of the same size in their first dimension.
+        tensors: of the same size in their first dimension.
 
     Raises:
         AssertionError: if the sizes differ.
@@ -90,13 +90,13 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 class ConcatDataset(Dataset[T_co]):
-    """Several datasets one after the other.
+    """The samples of several datasets, in order.
 
     Args:
-        datasets: with lengths.
+        datasets: datasets that have a length.
 
     Raises:
-        AssertionError: for none, or an `IterableDataset` among them.
+        AssertionError: if ``datasets`` is empty or contains an `IterableDataset`.
     """
 
     datasets: list[Any]
@@ -127,12 +127,12 @@ class Subset(Dataset[T_co]):
     """Some of the samples of a dataset.
 
     Args:
-        dataset: the whole.
-        indices: of the samples chosen.
+        dataset: the whole dataset.
+        indices: the indices of the chosen samples.
 
     Raises:
-        NotImplementedError: if a subclass has its own `__getitem__` but no `__getitems__`, which
-            is what batches are read with.
+        NotImplementedError: if a subclass overrides `__getitem__` but not `__getitems__`, which
+            reads batches.
     """
 
     dataset: Dataset[T_co]
@@ -161,7 +161,7 @@ class Subset(Dataset[T_co]):
 
 
 def samples(dataset: Any, indices: list[Any]) -> list[Any]:
-    """The samples of several indices, by `__getitems__` where the dataset has it."""
+    """The samples at ``indices``, read by `__getitems__` if the dataset has it."""
     at_once = getattr(dataset, "__getitems__", None)
     if at_once:
         return at_once(indices)
@@ -171,16 +171,16 @@ def samples(dataset: Any, indices: list[Any]) -> list[Any]:
 def random_split(
     dataset: Dataset[T], lengths: Sequence[float], generator: Generator | None = default_generator
 ) -> list[Subset[T]]:
-    """Divide a dataset at random.
+    """Split a dataset at random; returns the parts as `Subset`s.
 
     Args:
-        dataset: with a length.
-        lengths: of the parts; or fractions that sum up to 1, which are rounded down, and what
-            remains goes one by one to the first parts.
-        generator: of the permutation. Default: the default generator.
+        dataset: a dataset that has a length.
+        lengths: the lengths of the parts, or fractions that sum to 1. Lengths from fractions are
+            rounded down; the remaining samples go one by one to the first parts.
+        generator: draws the permutation. Default: the default generator.
 
     Raises:
-        ValueError: for a fraction outside [0, 1], or lengths that do not sum up to the dataset's.
+        ValueError: for a fraction outside [0, 1], or lengths that do not sum to the dataset's.
     """
     count = len(dataset)  # type: ignore[arg-type]
     sizes = list(lengths)
@@ -197,7 +197,7 @@ def random_split(
 
 
 def split_lengths(count: int, fractions: Sequence[float]) -> list[float]:
-    """How many of ``count`` samples go to each part."""
+    """The length of each part of ``count`` samples."""
     for position, fraction in enumerate(fractions):
         if not 0 <= fraction <= 1:
             raise ValueError(f"Fraction at index {position} is not between 0 and 1")
@@ -216,17 +216,17 @@ def split_lengths(count: int, fractions: Sequence[float]) -> list[float]:
 
 
 class Sampler(Generic[T_co]):
-    """An order of indices, or of lists of indices: subclasses have `__iter__`."""
+    """An order of indices, or of lists of indices: subclasses define `__iter__`."""
 
     def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError
 
 
 class ArraySampler(Sampler[int]):
-    """A sampler whose indices come as arrays."""
+    """A sampler that computes its indices as arrays."""
 
     def chunks(self) -> Iterator[Array]:
-        """The indices of one pass; an array is drawn when the one before is used up."""
+        """The indices of one pass; each array is drawn when the last one is used up."""
         raise NotImplementedError
 
     def __iter__(self) -> Iterator[int]:
@@ -238,7 +238,7 @@ class SequentialSampler(ArraySampler):
     """All indices in order.
 
     Args:
-        data_source: something with a length.
+        data_source: an object that has a length.
     """
 
     data_source: Sized
@@ -254,13 +254,13 @@ class SequentialSampler(ArraySampler):
 
 
 class RandomSampler(ArraySampler):
-    """All indices in random order, or random indices.
+    """All indices in random order, or random indices with replacement.
 
     Args:
-        data_source: something with a length.
+        data_source: an object that has a length.
         replacement: draw each index independently of the others. Default: False.
-        num_samples: how many indices. Default: as many as ``data_source`` has.
-        generator: to draw from. Default: a new one in each pass, with a seed that the default
+        num_samples: the number of indices. Default: the length of ``data_source``.
+        generator: draws the indices. Default: a new one in each pass, with a seed that the default
             generator draws.
 
     Raises:
@@ -281,7 +281,7 @@ class RandomSampler(ArraySampler):
 
     @property
     def num_samples(self) -> int:
-        """How many indices one pass has."""
+        """The number of indices in one pass."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def chunks(self) -> Iterator[Array]:
@@ -296,8 +296,7 @@ class RandomSampler(ArraySampler):
         else:
             for _ in range(count // n):
                 yield generator.permutation(n)
-            # Drawn even where nothing of it is used, as what a shared generator gives next depends
-            # on it.
+            # Drawn even if none of it is used: a shared generator's next draws depend on it.
             if count % n or self.generator is not None:
                 yield generator.permutation(n)[: count % n]
 
@@ -309,8 +308,8 @@ class SubsetRandomSampler(Sampler[int]):
     """Given indices in random order.
 
     Args:
-        indices: to choose from.
-        generator: to draw from. Default: the default generator.
+        indices: the indices to shuffle.
+        generator: draws the order. Default: the default generator.
     """
 
     indices: Sequence[int]
@@ -331,10 +330,10 @@ class WeightedRandomSampler(ArraySampler):
     """Random indices with given probabilities.
 
     Args:
-        weights: of the indices 0, 1, ...; they need not sum up to 1.
-        num_samples: how many indices.
+        weights: the weights of the indices 0, 1, ...; they need not sum to 1.
+        num_samples: the number of indices.
         replacement: draw each index independently of the others. Default: True.
-        generator: to draw from. Default: the default generator.
+        generator: draws the indices. Default: the default generator.
 
     Raises:
         ValueError: if ``num_samples`` is not a positive integer, ``replacement`` not a bool or
@@ -365,7 +364,7 @@ class BatchSampler(Sampler[list[int]]):
 
     Args:
         sampler: a sampler or any iterable of indices.
-        batch_size: how many indices to a batch.
+        batch_size: the number of indices in a batch.
         drop_last: leave out the last batch if it is smaller.
 
     Raises:
@@ -384,7 +383,7 @@ class BatchSampler(Sampler[list[int]]):
                 yield batch
 
     def gives_arrays(self) -> bool:
-        """Whether `arrays` gives the same batches as `__iter__`."""
+        """Whether `arrays` yields the same batches as `__iter__`."""
         sampler = self.sampler
         return (
             type(self).__iter__ is BatchSampler.__iter__
@@ -418,24 +417,24 @@ class BatchSampler(Sampler[list[int]]):
 def check_option(
     name: str, value: Any, kind: Any = int, error: type[Exception] = ValueError
 ) -> None:
-    """Refuse what is no bool, or no positive integer."""
+    """Raise ``error`` unless ``value`` is a bool or, for ``kind=int``, a positive integer."""
     if not isinstance(value, kind) or (kind is int and (value is True or value <= 0)):
         wanted = "boolean" if kind is bool else "positive integer"
         raise error(f"{name} should be a {wanted} value, but got {name}={value}")
 
 
 class DistributedSampler(ArraySampler):
-    """The indices that fall to one of several processes: every ``num_replicas``-th of the order.
+    """The indices for one of several processes: every ``num_replicas``-th of the order.
 
-    All processes have equally many: the order is filled up from its beginning, or cut off.
+    All processes get equally many indices: the order is repeated from its start, or cut off.
 
     Args:
-        dataset: something with a length, the same in all processes.
-        num_replicas: how many processes there are. Default: as many as `init_process_group` knows.
-        rank: which of them this is, from 0. Default: the same.
+        dataset: an object that has a length, the same in all processes.
+        num_replicas: the number of processes. Default: the size of the default group.
+        rank: the number of this process, from 0. Default: its rank in the default group.
         shuffle: a random order, which `set_epoch` changes. Default: True.
-        seed: of the order, the same in all processes. Default: 0.
-        drop_last: cut off what does not divide evenly, instead of filling up. Default: False.
+        seed: the seed of the order, the same in all processes. Default: 0.
+        drop_last: cut the order off instead of repeating its start. Default: False.
 
     Raises:
         ValueError: if ``rank`` is out of range, or there is no group of processes and
@@ -466,28 +465,28 @@ class DistributedSampler(ArraySampler):
             order = Generator().manual_seed(self.seed + self.epoch).permutation(count)
         else:
             order = np.arange(count)
-        # `resize` repeats the order from its beginning where it is too short.
+        # `resize` repeats the order from its start if it is too short.
         yield np.resize(order, self.total_size)[self.rank :: self.num_replicas]
 
     def __len__(self) -> int:
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Choose the random order of the passes from now on; call it before each of them."""
+        """Set the epoch that the random order of later passes depends on; call it before each."""
         self.epoch = epoch
 
 
-# What a worker process knows of itself.
+# What a worker process knows about itself.
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """What `get_worker_info` tells.
+    """A worker process of a `DataLoader`, as `get_worker_info` describes it.
 
     Attributes:
         id: the number of this worker, from 0.
-        num_workers: how many there are.
-        seed: of PyTorch's and Python's random numbers in this worker.
+        num_workers: the number of workers.
+        seed: the seed of nanotorch's and Python's random numbers in this worker.
         dataset: this worker's copy of the dataset.
         rng: None.
         worker_method: "multiprocessing".
@@ -505,30 +504,30 @@ current: list[WorkerInfo | None] = [None]  # the worker that this process is
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """Which worker this is; None outside of the workers of a `DataLoader`."""
+    """The worker that this process is; None outside of the workers of a `DataLoader`."""
     return current[0]
 
 
-# Where a pass through a loader stands, so that another process can resume there.
+# The position of a pass through a loader, so that another process can resume there.
 #
-# The order of the samples is not written down but drawn again: what counts are the states of the
-# generators when the pass began, and how many batches it has given since.
+# The order of the samples is not stored but drawn again: the states of the generators at the start
+# of the pass and the number of batches since then determine it.
 
 
 States = dict[str, Any]
 
 
 class Position:
-    """A pass under way.
+    """The position of a pass.
 
     Attributes:
-        start: what the order of its samples is drawn from.
-        draws: whether it began with drawing a seed for workers.
-        seed: of the workers.
-        batches: how many it has given.
-        ended: whether its stream has no more samples than those given.
-        finished: whether it is over.
-        workers: the table of where they stand; None without them.
+        start: the states from which the order of its samples is drawn.
+        draws: whether the pass began by drawing a seed for workers.
+        seed: the seed of the workers.
+        batches: the number of batches returned so far.
+        ended: whether its stream has no further samples.
+        finished: whether the pass is over.
+        workers: the table of the workers' positions; None without workers.
     """
 
     __slots__ = ("batches", "draws", "ended", "finished", "seed", "start", "workers")
@@ -539,7 +538,7 @@ class Position:
         self.workers: Any = None
 
     def state(self) -> States:
-        """What `DataLoader.load_state_dict` needs to resume the pass."""
+        """The state from which `DataLoader.load_state_dict` resumes the pass."""
         return {
             "start": portable_position(self.start),
             "draws": self.draws,
@@ -549,7 +548,7 @@ class Position:
 
 
 class Sources:
-    """What a loader draws the order of its samples from.
+    """The samplers and generators that determine a loader's order of samples.
 
     Args:
         loader: a `DataLoader`.
@@ -564,11 +563,11 @@ class Sources:
         found = [g for g in held if isinstance(g, Generator) and g is not default_generator]
         self.generators = list({id(g): g for g in found}.values())
         own = all(type(s).__module__.startswith("nanotorch.") for s in self.samplers)
-        # Orders and streams of the user's may draw from Python's and NumPy's random numbers.
+        # A user's sampler or stream may draw from Python's and NumPy's random numbers.
         self.plain = own and not loader._plan.streams
 
     def now(self) -> States:
-        """What a pass that begins now depends on, as it comes; see `portable_position`."""
+        """The states that a pass that begins now depends on; `portable_position` converts them."""
         return {
             "random": (default_generator._mark(),) if self.plain else raw_states(),
             "generators": [generator._mark() for generator in self.generators],
@@ -576,14 +575,14 @@ class Sources:
         }
 
     def state(self) -> States:
-        """The states of the samplers and of their and the loader's own generators."""
+        """The states of the samplers, and of their generators and the loader's."""
         return {
             "generators": [generator.get_state() for generator in self.generators],
             "samplers": [sampler.state_dict() for sampler in self._stateful],
         }
 
     def load_state(self, state: States) -> None:
-        """Let the samplers and their and the loader's own generators continue from a state."""
+        """Set the samplers, and their generators and the loader's, to the result of `state`."""
         for generator, told in zip(self.generators, state["generators"], strict=True):
             generator.set_state(as_tensor(told))
         for sampler, told in zip(self._stateful, state["samplers"], strict=True):
@@ -591,9 +590,9 @@ class Sources:
 
     @contextmanager
     def again(self, start: States) -> Iterator[None]:
-        """A block in which everything is as when a pass began.
+        """A block in which all random states and samplers are as at the start of a pass.
 
-        Afterwards the random numbers of the program continue as if nothing had happened.
+        After the block, the program's random numbers continue as if nothing had happened.
         """
         before = portable(raw_states())
         set_random_states(start["random"])
@@ -605,22 +604,22 @@ class Sources:
 
 
 def has_state(source: Any) -> bool:
-    """Whether a dataset or a sampler tells of its own position."""
+    """Whether a dataset or a sampler can save and load its position."""
     return hasattr(source, "state_dict") and hasattr(source, "load_state_dict")
 
 
 def dataset_state(dataset: Any) -> Any:
-    """What a dataset tells of its own position; None if it tells nothing."""
+    """The state of a dataset; None if it has no `state_dict`."""
     return dataset.state_dict() if has_state(dataset) else None
 
 
 def raw_states() -> tuple[Any, ...]:
-    """The states of the random numbers of nanotorch, Python and NumPy, as they come."""
+    """The random states of nanotorch, Python and NumPy, in their own formats."""
     return default_generator._mark(), random.getstate(), np.random.get_state()  # noqa: NPY002 - users' code draws from it
 
 
 def portable(states: tuple[Any, ...]) -> States:
-    """States in a form that any kind of file can hold; the first one alone will do."""
+    """The result of `raw_states`, or its first entry alone, as tensors, numbers and strings."""
     found: States = {"torch": wrap(state_bytes(states[0]))}
     if len(states) > 1:
         (version, words, spare), (kind, key, *rest) = states[1:]
@@ -630,7 +629,7 @@ def portable(states: tuple[Any, ...]) -> States:
 
 
 def set_random_states(states: States) -> None:
-    """Continue with the random numbers of `portable`, as far as they are among them."""
+    """Set the random states that a result of `portable` holds."""
     default_generator.set_state(as_tensor(states["torch"]))
     if "python" in states:
         version, words, spare = states["python"]
@@ -641,7 +640,7 @@ def set_random_states(states: States) -> None:
 
 
 def portable_position(start: States) -> States:
-    """What `Sources.now` gave, in a form that any kind of file can hold."""
+    """The result of `Sources.now`, as tensors, numbers and strings."""
     if isinstance(start["random"], dict):  # of a resumed pass
         return start
     generators = [wrap(state_bytes(mark)) for mark in start["generators"]]
@@ -658,10 +657,10 @@ UNKNOWN = (
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
-    """Put samples together: tensors, arrays and numbers become tensors with a new first dimension.
+    """Samples as one batch: tensors, arrays and numbers become tensors with a new dimension 0.
 
-    Mappings, tuples and lists are collated entry by entry; tuples become lists, except named ones.
-    Strings stay as they are. Python floats become float64.
+    Mappings, tuples and lists are collated entry by entry; tuples become lists, except named
+    tuples. Strings stay in a list. Python floats become float64.
 
     Raises:
         TypeError: for samples of another type.
@@ -671,10 +670,11 @@ def default_collate(batch: Sequence[Any]) -> Any:
 
 
 def collate(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -> Any:
-    """`default_collate` with other functions for the types that are no containers.
+    """`default_collate` with other functions for some types.
 
     Args:
-        collate_fn_map: functions ``f(batch, *, collate_fn_map)`` by type.
+        collate_fn_map: functions ``f(batch, *, collate_fn_map)`` by type. Other types than
+            mappings and sequences must be among them. Default: none.
     """
     first = batch[0]
     functions = collate_fn_map or {}
@@ -698,7 +698,7 @@ def collate(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -
 
 
 def default_convert(data: Any) -> Any:
-    """Turn NumPy arrays and numbers, also inside containers, into tensors; the rest stays."""
+    """``data`` with tensors for NumPy arrays and numbers, also in containers."""
     if isinstance(data, Tensor):
         return data
     if isinstance(data, (np.ndarray, np.generic)):
@@ -711,9 +711,10 @@ def default_convert(data: Any) -> Any:
 
 
 def like_container(first: Any, entries: Any) -> Any:
-    """A container of the type of ``first``: its copy, if it can be changed, to keep attributes.
+    """A container of the type of ``first`` with other entries.
 
-    A tuple that is not a named one becomes a list.
+    A mutable container is copied, to keep its attributes. A tuple becomes a list, except a named
+    tuple.
     """
     if isinstance(first, tuple):
         return type(first)(*entries) if hasattr(first, "_fields") else entries
@@ -729,7 +730,7 @@ def like_container(first: Any, entries: Any) -> Any:
 
 
 def stack_batch(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -> Any:
-    """Tensors or arrays of equal shapes, as a tensor."""
+    """Tensors or arrays of equal shapes, stacked into a tensor."""
     if isinstance(batch[0], np.ndarray):
         if batch[0].dtype.kind in "SUO":
             raise TypeError(UNKNOWN.format(batch[0].dtype))
@@ -754,7 +755,7 @@ default_collate_fn_map: CollateMap = {
 }
 
 
-# From indices to batches: what reads a dataset, in the loader's process or in a worker's.
+# From indices to batches: the functions that read a dataset, in the loader's process or a worker's.
 
 
 Reader = Callable[[Any], Any]
@@ -765,10 +766,10 @@ class Plan:
     """How a loader makes batches.
 
     Attributes:
-        dataset: what is read.
-        collate_fn: from a list of samples to a batch, or from one sample if not `batched`.
+        dataset: the dataset to read.
+        collate_fn: makes a batch from a list of samples, or from one sample unless `batched`.
         batched: whether indices come in lists.
-        drop_last: whether the last batch of a stream is left out if it is smaller.
+        drop_last: whether to leave out the last batch of a stream if it is smaller.
     """
 
     dataset: Any
@@ -783,17 +784,17 @@ class Plan:
 
     @cached_property
     def rows(self) -> tuple[list[Array], Array | None] | None:
-        """The arrays whose rows are to be batched, and which rows; None for other datasets."""
+        """The arrays whose rows a batch selects, and which rows; None for other loaders."""
         if self.streams or not self.batched or self.collate_fn is not default_collate:
             return None
         return rows_of(self.dataset)
 
     def reader(self, position: Position, skipped: int = 0) -> Reader:
-        """What gives the batch of some indices; at the end of a stream it raises `StopIteration`.
+        """The function from indices to a batch; it raises StopIteration at the end of a stream.
 
         Args:
-            position: where batches are counted.
-            skipped: how many samples of a stream are passed over.
+            position: counts the batches.
+            skipped: the number of samples of a stream to skip first.
         """
         dataset, collate_fn, batched = self.dataset, self.collate_fn, self.batched
         arrays, chosen = self.rows or ((), None)
@@ -804,7 +805,7 @@ class Plan:
             return collate_fn(samples(dataset, indices) if batched else dataset[indices])
 
         def read_rows(indices: Any) -> Any:
-            """The rows of each array at once."""
+            """The batch of some rows, by one indexing of each array."""
             rows = indices if type(indices) is Array else np.asarray(indices)
             if rows.ndim == 1 and rows.dtype.kind == "i":
                 try:
@@ -815,11 +816,11 @@ class Plan:
                     position.batches += 1
                     return batch
                 except IndexError:
-                    pass  # reading one by one tells which index it is
+                    pass  # reading the rows one by one names the wrong index
             return read(list(indices))
 
         def read_on(indices: Any) -> Any:
-            """What a stream has next."""
+            """The next batch of a stream."""
             size = len(indices) if batched else 1
             part = []
             if not position.ended:
@@ -851,13 +852,13 @@ def rows_of(dataset: Any) -> tuple[list[Array], Array | None] | None:
 
 
 def read_batches(read: Reader, indices: Iterator[Any], position: Position) -> Iterator[Any]:
-    """The batches of indices; an exception of one does not keep from reading the next."""
+    """The batches of some indices; after an exception for one, the next can still be read."""
 
     def finish() -> Iterator[None]:
         position.finished = True
         yield from ()
 
-    # Without a frame of Python's per batch, unlike a generator.
+    # Unlike a generator, `map` needs no Python frame per batch and survives an exception.
     return map(read, itertools.chain(indices, finish()))
 
 

@@ -40,13 +40,13 @@ from nanotorch.utils.data.dataset import (
     set_random_states,
 )
 
-# Messages between a loader and its workers: pickles with large arrays beside them.
+# Messages between a loader and its workers: pickles, followed by the large arrays.
 
 
-# Smaller arrays are copied with the pickle: that costs less than another call of the system.
+# Bytes. Smaller arrays are part of the pickle: a copy costs less than another system call.
 LARGE = 1 << 16
 # The loaders' ends of all channels of this process. A forked worker closes its copies of them:
-# with one of them open, other workers never hear that this process is gone.
+# an open copy would hide from other workers that this process is gone.
 ends: "weakref.WeakSet[socket.socket]" = weakref.WeakSet()
 
 Parts = list[Any]
@@ -69,13 +69,13 @@ def encode(message: Any) -> Parts:
 
 
 def send(end: socket.socket, parts: Parts) -> None:
-    """Send what `encode` gave."""
+    """Send the parts of an encoded message."""
     for part in parts:
         end.sendall(part)
 
 
 def receive(end: socket.socket) -> Any:
-    """The next message."""
+    """Receive the next message."""
     (count,) = struct.unpack("<Q", read(end, 8))
     first, *others = struct.unpack(f"<{count}Q", read(end, 8 * count))
     body = read(end, first)
@@ -83,7 +83,7 @@ def receive(end: socket.socket) -> Any:
 
 
 def read(end: socket.socket, size: int) -> memoryview:
-    """The next `size` bytes, in memory of their own."""
+    """Read the next `size` bytes into new memory; raises EOFError at the end."""
     content = memoryview(np.empty(size, np.uint8))  # type: ignore[arg-type]
     rest = content
     while rest:
@@ -94,15 +94,15 @@ def read(end: socket.socket, size: int) -> memoryview:
     return content
 
 
-# What runs in a worker process: it reads the samples that the loader asks for.
+# The code that runs in a worker process: it reads the samples that the loader asks for.
 
 
-# Seconds after which a worker that hears nothing looks whether the loader's process still is.
+# Seconds without a message after which a worker checks that the loader's process is alive.
 WATCH = 5.0
 
 
 class KeyErrorMessage(str):
-    """A text that a `KeyError` shows as it is."""
+    """A string that a `KeyError` shows without quotes."""
 
     __slots__ = ()
 
@@ -117,7 +117,7 @@ class Failure:
     Attributes:
         kind: its class.
         text: its traceback.
-        where: it was caught.
+        where: the place where it was caught, as "in DataLoader worker process 0".
     """
 
     kind: type[Exception]
@@ -125,7 +125,7 @@ class Failure:
     where: str
 
     def reraise(self) -> NoReturn:
-        """Raise one of the same class whose message holds the traceback."""
+        """Raise an exception of the same class whose message contains the traceback."""
         message = f"Caught {self.kind.__name__} {self.where}.\nOriginal {self.text}"
         if self.kind is KeyError:
             message = KeyErrorMessage(message)
@@ -139,19 +139,19 @@ class Failure:
 
 
 class Ended:
-    """In place of a batch: the stream of a worker has no more."""
+    """Sent in place of a batch: a worker's stream has no more samples."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """All that a worker is told when it starts.
+    """The instructions for a worker when it starts.
 
     Attributes:
         plan: how to make batches.
-        id, count: which worker it is, and of how many.
+        id, count: the number of this worker, from 0, and the number of workers.
         base_seed: the seed of the first worker's random numbers.
         init_fn: called with the worker's number.
-        resume: where the worker resumes; None at the beginning.
+        resume: the worker's state in the pass to resume; None for a new pass.
     """
 
     plan: Plan
@@ -162,7 +162,7 @@ class Job:
     resume: dict[str, Any] | None
 
     def failure(self, error: Exception) -> Failure:
-        """An exception of this worker."""
+        """The `Failure` for an exception in this worker."""
         where = f"in DataLoader worker process {self.id}"
         return Failure(type(error), "".join(traceback.format_exception(error)), where)
 
@@ -170,17 +170,17 @@ class Job:
 def run_worker(job: Job, end: socket.socket) -> None:
     """Answer the loader's messages until it is gone.
 
-    Messages are triples: the number of a pass, the number of a batch, and its indices. Answers are
-    quadruples: the number of the pass; the number of the batch; the batch or what is in its place;
-    the worker's state thereafter. When a pass begins, the second of both is None and the third of
-    the answer the state of the random numbers before.
+    A message is a triple: the number of a pass, the number of a batch, and its indices. An answer
+    is a quadruple: the number of the pass; the number of the batch; the batch, a `Failure` or
+    `Ended`; the worker's state after it. When a pass begins, the number of the batch is None, and
+    the third entry of the answer is the random state before the pass.
     """
-    # Undo what a forked process has of its parent and a worker should not have.
+    # Undo the parent's signal handlers and open sockets that a forked process inherits.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    # Ctrl-C reaches the whole group of processes. What it means is for the loader's to say, which
-    # may well continue to load; programs that the dataset starts still get it, unlike with SIG_IGN.
+    # Ctrl-C reaches the whole process group. The loader's process decides what it means, and may
+    # continue to load. Programs that the dataset starts still get it; SIG_IGN would be inherited.
     signal.signal(signal.SIGINT, lambda number, frame: None)
-    if hasattr(signal, "pthread_sigmask"):  # it was held back when this process was started
+    if hasattr(signal, "pthread_sigmask"):  # blocked while this process was started
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     for other in list(ends):
         other.close()
@@ -191,7 +191,7 @@ def run_worker(job: Job, end: socket.socket) -> None:
 
     def take_in() -> None:
         """Put messages in the inbox, and None when the loader is gone."""
-        # What has started this process need not be the loader's, but a server that forks for it.
+        # The process that started this one may be a fork server instead of the loader's.
         loader, starter = parent_process(), os.getppid()
 
         def alone() -> bool:
@@ -202,14 +202,14 @@ def run_worker(job: Job, end: socket.socket) -> None:
                 if wait([end], WATCH):
                     inbox.put(receive(end))
         inbox.put(None)
-        # A loader that stops its workers ends those that are slow; one that was killed cannot.
+        # A loader that stops its workers ends the slow ones; a killed loader cannot.
         while not alone():
             time.sleep(WATCH)
         time.sleep(WATCH)
         os._exit(1)
 
-    # Batches are sent while the next ones are read; and as messages are always taken in, the
-    # loader never waits for a worker that waits for the loader.
+    # Two threads: batches are sent while the next ones are read, and messages are always received,
+    # so that the loader never waits for a worker that waits for the loader.
     threading.Thread(target=take_in, daemon=True).start()
 
     def give_out() -> None:
@@ -231,9 +231,9 @@ def run_worker(job: Job, end: socket.socket) -> None:
 
 @functools.cache
 def blas_control() -> Any:
-    """What controls the threads of matrix products; None if it cannot be done.
+    """The control of the threads of matrix products; None if there is none.
 
-    To find it takes longer than to fork, which is why the loader asks before.
+    Finding it takes longer than a fork, so the loader calls this before it forks.
     """
     return pools()
 
@@ -241,9 +241,9 @@ def blas_control() -> Any:
 def answer_requests(
     job: Job, seed: int, inbox: "queue.SimpleQueue[Any]", outbox: "queue.SimpleQueue[Parts | None]"
 ) -> None:
-    """Read what is asked for."""
+    """Read the requested batches until the inbox holds None, and put the answers in the outbox."""
     reading = Reading(job, seed)
-    trouble: Failure | None = None  # of the start of a pass; told in place of its batches
+    trouble: Failure | None = None  # of the start of a pass; sent in place of its batches
     over = False
     while (message := inbox.get()) is not None:
         run, number, indices = message
@@ -263,8 +263,8 @@ def answer_requests(
         state = reading.state()
         try:
             parts = encode((run, number, value, state))
-        except Exception as error:  # it cannot be sent: then why not
-            if isinstance(value, Failure):  # of a class that only this process knows
+        except Exception as error:  # it cannot be pickled: send the reason
+            if isinstance(value, Failure):  # its class exists in this process only
                 value.kind = RuntimeError
             else:
                 value = job.failure(error)
@@ -274,11 +274,11 @@ def answer_requests(
 
 
 class Reading:
-    """Reads batches, pass after pass, and tells where it stands.
+    """Reads batches, pass after pass, and reports its position.
 
     Args:
-        job: what to read.
-        seed: of the random numbers.
+        job: the worker's instructions.
+        seed: the seed of the random numbers.
     """
 
     def __init__(self, job: Job, seed: int) -> None:
@@ -288,7 +288,7 @@ class Reading:
         self.read: Reader
 
     def begin(self) -> bytes:
-        """Begin a pass, or resume one; returns the state of the random numbers before."""
+        """Begin or resume a pass; returns the random state before it, pickled."""
         plan, resume = self._job.plan, None
         if not self._begun:
             resume = self._first()
@@ -308,7 +308,7 @@ class Reading:
         return before
 
     def _first(self) -> dict[str, Any] | None:
-        """What comes before the first pass; returns where that resumes."""
+        """Seed the random numbers and call `init_fn`; returns the state that the pass resumes."""
         job = self._job
         random.seed(self._seed)
         manual_seed(self._seed)
@@ -321,7 +321,7 @@ class Reading:
         return job.resume
 
     def state(self) -> bytes:
-        """The random numbers, what the dataset tells of itself, and whether it has ended."""
+        """The random states, the dataset's state, and whether its stream has ended, pickled."""
         dataset = dataset_state(self._job.plan.dataset)
         return pickle.dumps((raw_states(), dataset, self._position.ended), 5)
 
@@ -329,7 +329,7 @@ class Reading:
 # The worker processes of a loader: starting them, hearing from them, stopping them.
 
 
-# Seconds that a worker gets to finish its batch before it is terminated.
+# Seconds for a worker to finish its batch before it is terminated.
 PATIENCE = 5.0
 HOLDS_BACK = hasattr(signal, "pthread_sigmask")
 NOT_PICKLED = (
@@ -342,10 +342,10 @@ NOT_PICKLED = (
 
 @contextmanager
 def delay_interrupts() -> Iterator[None]:
-    """A block in which Ctrl-C waits; a process that is started in it lets it in when it is ready.
+    """A block that delays Ctrl-C; a process started in it blocks Ctrl-C until `run_worker`.
 
-    Else a worker that has not begun its `run_worker`, or that knows only half of its job, would
-    end with a traceback.
+    Otherwise a worker that is still starting, or has read only half of its job, would end with a
+    traceback.
     """
     if not HOLDS_BACK:
         yield
@@ -353,8 +353,9 @@ def delay_interrupts() -> Iterator[None]:
     held: list[int] = []
     main = threading.current_thread() is threading.main_thread()
     handler = signal.getsignal(signal.SIGINT) if main else None
-    # The new process inherits the mask. Here it is not enough: the system hands the signal to a
-    # thread without a mask, such as those of BLAS, and Python runs the handler in the main thread.
+    # The new process inherits the mask. In this process a mask is not enough: the system delivers
+    # the signal to an unmasked thread, such as one of BLAS, and Python runs the handler in the main
+    # thread.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     if handler is not None:
         signal.signal(signal.SIGINT, lambda number, frame: held.append(number))
@@ -374,8 +375,8 @@ class WorkerPool:
     They are stopped when the pool is dropped, at the latest when the program ends.
 
     Args:
-        jobs: of the workers.
-        context: of `multiprocessing`, which starts them.
+        jobs: one for each worker.
+        context: the context of `multiprocessing` that starts them.
     """
 
     def __init__(self, jobs: list[Job], context: Any) -> None:
@@ -384,7 +385,7 @@ class WorkerPool:
         self.stop = weakref.finalize(self, stop, self.processes, self.ends, os.getpid())
         blas_control()
         if HOLDS_BACK and context.get_start_method() != "fork":
-            # When it is first needed, it lets in the interrupts that are held back.
+            # Its first start would unblock the interrupts that `delay_interrupts` blocks.
             resource_tracker.ensure_running()
         for job in jobs:
             own, other = socket.socketpair()
@@ -402,12 +403,16 @@ class WorkerPool:
                 other.close()
 
     def send(self, worker: int, message: Any) -> None:
-        """Send a message to a worker; that one has died is told when its answer is waited for."""
+        """Send a message to a worker; if that has died, `receive` raises the error."""
         with contextlib.suppress(OSError):
             send(self.ends[worker], encode(message))
 
     def receive(self, workers: list[int], timeout: float = 0) -> tuple[int, Any]:
-        """The next answer of one of some workers, and which one gave it."""
+        """Receive the next answer of one of ``workers``; returns the worker and the answer.
+
+        Raises:
+            RuntimeError: if a worker has died, or after ``timeout`` seconds, unless that is 0.
+        """
         asked = {self.ends[worker]: worker for worker in workers}
         due = time.monotonic() + timeout if timeout else float("inf")
         while True:
@@ -421,7 +426,7 @@ class WorkerPool:
             if time.monotonic() >= due:
                 raise RuntimeError(f"DataLoader timed out after {timeout} seconds")
             for worker in workers:
-                # Its end may be open still: in a process that it has forked.
+                # A dead worker's end may still be open in a process that it forked.
                 if not self.processes[worker].is_alive():
                     self._raise_exit(worker)
 
@@ -443,11 +448,11 @@ class WorkerPool:
 
 
 def stop(processes: list[BaseProcess], ends: list[socket.socket], owner: int) -> None:
-    """Let workers finish the batch they are at, and see to it that they are gone."""
+    """Let workers finish their current batch, then terminate, and at last kill, those left."""
     if os.getpid() != owner:  # a copy in a forked process
         return
     for end in ends:
-        with contextlib.suppress(OSError):  # the worker has gone first
+        with contextlib.suppress(OSError):  # the worker has ended before
             end.shutdown(socket.SHUT_RDWR)
         end.close()
     for ask in (None, "terminate", "kill"):
@@ -460,19 +465,19 @@ def stop(processes: list[BaseProcess], ends: list[socket.socket], owner: int) ->
             process.join(max(0, due - time.monotonic()))
 
 
-# Which worker reads which batch.
+# The assignment of batches to workers.
 
 
 @dataclass
 class WorkerRow:
-    """What is known of a worker.
+    """The loader's knowledge of a worker.
 
     Attributes:
-        resumed: where it stood when it began, as `state` gave it in another process.
-        begun: its random numbers at the beginning of the pass; None before it told them.
-        told: its random numbers, the state of its dataset and whether that has ended; None before.
-        active: whether its stream may have more in this pass.
-        tasks: how many batches it has tried to read in this pass.
+        resumed: the state that it resumed, from `state` in another process; None for none.
+        begun: its random state at the start of the pass; None before it has reported that.
+        told: its latest report: random state, dataset's state, whether that has ended; or None.
+        active: whether its stream may have more samples in this pass.
+        tasks: the number of batches that it has tried to read in this pass.
     """
 
     resumed: dict[str, Any] | None = None
@@ -482,7 +487,7 @@ class WorkerRow:
     tasks: int = 0
 
     def state(self) -> dict[str, Any]:
-        """Where the worker stands, in a form that any kind of file can hold."""
+        """The worker's state, as tensors, numbers, strings, dicts and lists."""
         state = self.resumed or {"begun": None, "random": None, "dataset": None, "ended": False}
         if self.begun is not None:
             state = {**state, "begun": portable(pickle.loads(self.begun))}
@@ -496,9 +501,9 @@ class WorkerTable:
     """Hands the batches of a pass to workers in turn.
 
     Args:
-        count: how many workers there are.
-        prefetch: for how many batches each is asked in advance.
-        in_order: whether batches are given in the order in which they were asked for.
+        count: the number of workers.
+        prefetch: the number of batches that each worker reads in advance.
+        in_order: whether batches are returned in the order of their requests.
     """
 
     def __init__(self, count: int, prefetch: int, in_order: bool) -> None:
@@ -513,13 +518,13 @@ class WorkerTable:
             row.active, row.tasks = True, 0
         self._turn = 0
         self._numbers = itertools.count()
-        # The batches that are asked for: their numbers, and whose they are.
+        # The requested batches: the number of each, and its worker.
         self._asked: deque[tuple[int, int]] = deque()
 
     def next_worker(self) -> int | None:
         """The next worker in turn that has more to read; None if there is none.
 
-        If the order does not matter, it must have room for another batch too.
+        Unless `in_order`, it must also have room for another batch.
         """
         count = len(self.rows)
         active = sum(row.active for row in self.rows)
@@ -532,28 +537,32 @@ class WorkerTable:
         return None
 
     def add(self, worker: int) -> int:
-        """Note that a worker is asked for a batch; returns the batch's number."""
+        """Note a request to a worker; returns the number of the batch."""
         number = next(self._numbers)
         self._asked.append((number, worker))
         return number
 
     def waited_for(self) -> list[int]:
-        """The workers of which one has to give the next batch; none if all is read."""
+        """The workers, one of which must send the next batch; empty if no request is open."""
         owners = [worker for _, worker in self._asked]
         return owners[:1] if self.in_order else sorted(set(owners))
 
     def done(self, number: int, worker: int) -> None:
-        """Note that a worker has given a batch."""
+        """Note that a worker has sent a batch."""
         self._asked.remove((number, worker))
         self.rows[worker].tasks += 1
 
     def retire(self, worker: int) -> None:
-        """Note that the stream of a worker has no more."""
+        """Note that a worker's stream has no more samples."""
         self.rows[worker].active = False
         self._asked = deque(task for task in self._asked if task[1] != worker)
 
     def state(self) -> dict[str, Any]:
-        """Where the workers stand."""
+        """The states of the workers, the open requests, and whose turn it is.
+
+        Raises:
+            RuntimeError: unless `in_order`.
+        """
         if not self.in_order:
             raise RuntimeError("a DataLoader with in_order=False has no position to be saved")
         return {
@@ -563,11 +572,11 @@ class WorkerTable:
         }
 
     def resume(self, state: dict[str, Any], mid_pass: bool) -> list[int]:
-        """Go on from a state; returns who is to be asked for the next batches, in order.
+        """Continue from a state; returns the workers that read the next batches, in order.
 
         Args:
-            state: what `state` gave, of as many workers.
-            mid_pass: whether within a pass; else only the workers' own states count.
+            state: the result of `state` for as many workers.
+            mid_pass: whether it is from within a pass; if not, only the workers' own states count.
         """
         for row, told in zip(self.rows, state["members"], strict=True):
             row.resumed = told
@@ -583,12 +592,12 @@ class WorkerTable:
 
 
 class WorkerBatches(Iterator[Any]):
-    """Goes through the batches of a loader whose workers read them.
+    """The iterator over the batches that a loader's workers read.
 
     Args:
         pool: the workers.
-        table: says which of them reads which batch.
-        timeout: how long to wait for a batch, in seconds; 0 is for ever.
+        table: assigns batches to workers.
+        timeout: seconds to wait for a batch; 0 waits without limit.
         keeps: whether the workers wait for another pass when one is over.
     """
 
@@ -598,18 +607,18 @@ class WorkerBatches(Iterator[Any]):
         self._run = 0
 
     def begin(self, indices: Iterator[Any], position: Position, asked: Sequence[int]) -> None:
-        """Begin a pass, or resume one.
+        """Begin or resume a pass.
 
         Args:
-            indices: of the batches that are to come.
-            position: which batches are counted in.
-            asked: the workers that are to read the first ones; in turn if there are none.
+            indices: the indices of the batches to read.
+            position: counts the batches.
+            asked: the workers that read the first batches; if empty, workers read them in turn.
         """
         self._indices, self.position = indices, position
         self._run += 1
         for worker in range(len(self.table.rows)):
             self.pool.send(worker, (self._run, None, None))
-        # They first do what was asked of them in the pass before.
+        # Workers first answer the requests of the pass before.
         for worker, row in enumerate(self.table.rows if self._run > 1 else ()):
             while True:
                 _, (run, number, value, state) = self.pool.receive([worker])
@@ -622,14 +631,14 @@ class WorkerBatches(Iterator[Any]):
 
     @property
     def usable(self) -> bool:
-        """Whether the workers are there for another pass."""
+        """Whether the workers can read another pass."""
         return self.pool.stop.alive
 
     def __next__(self) -> Any:
         try:
             value = self._next_value()
         except BaseException:
-            # A channel that was left in the middle of a message cannot be used any more.
+            # A channel that was left in the middle of a message cannot be used again.
             self.pool.stop()
             raise
         if isinstance(value, Failure):
@@ -639,10 +648,10 @@ class WorkerBatches(Iterator[Any]):
         return value
 
     def _next_value(self) -> Any:
-        """The next batch, or what a worker has in its place; `Ended` if all have ended."""
+        """The next batch, or a worker's `Failure` in its place; `Ended` if all have ended."""
         while self.usable and (workers := self.table.waited_for()):
             worker, (run, number, value, state) = self.pool.receive(workers, self._timeout)
-            if run != self._run:  # asked for in a pass that was left
+            if run != self._run:  # requested in a pass that was abandoned
                 continue
             row = self.table.rows[worker]
             row.told = state
@@ -663,7 +672,7 @@ class WorkerBatches(Iterator[Any]):
         return Ended()
 
     def _ask(self, worker: int | None = None) -> None:
-        """Ask for the next batch, if there is one, a worker or the one whose turn it is."""
+        """Request the next batch, if any, from ``worker`` or, by default, the next in turn."""
         try:
             indices = next(self._indices)
         except StopIteration:
