@@ -1,7 +1,7 @@
-"""Training in several processes, on MPI: groups of processes and what they send each other.
+"""Training in several processes on MPI: process groups and their communication.
 
-Each function of a group does nothing but its share of the work; all processes of the group call it,
-in the same order. `init_process_group` comes first.
+A collective does one process's share of the work: all processes of the group call the same
+collectives in the same order. `init_process_group` comes first.
 """
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
@@ -33,12 +33,12 @@ _on_demand(
 
 
 def is_available() -> bool:
-    """True: a group of one process needs nothing else."""
+    """True: a group of one process needs no MPI."""
     return True
 
 
 def is_initialized() -> bool:
-    """Whether `init_process_group` was called."""
+    """Whether the default process group exists."""
     return GroupMember.WORLD is not None
 
 

@@ -1,8 +1,8 @@
-"""What the processes of a group send each other: sums, copies, pieces of tensors, messages.
+"""Communication in a group of processes: sums, copies, pieces of tensors, messages.
 
-A collective is declared as a generator of what it does with flat arrays, in the place of the
-tensors; `collective` makes the function that users call. Sums are taken in the order of the ranks,
-so that they have the bits of one process that adds up in that order.
+A collective is declared as a generator that works on flat arrays instead of tensors; `collective`
+makes the public function from it. Sums are computed in the order of the ranks: they equal, bit for
+bit, the sum that one process computes in that order.
 """
 
 import enum
@@ -40,14 +40,14 @@ __all__ = [
 
 P = ParamSpec("P")
 Total = Generator[Callable[[], bool], None, Any]
-"""`Steps` that end with a result."""
+"""`Steps` that return a result at their end."""
 
-SMALL = 16_384  # bytes: such arrays go to all at once, instead of in pieces
-LINE = 64  # bytes of memory that a processor takes at once
+SMALL = 16_384  # bytes: arrays up to this size are sent whole, larger ones in pieces
+LINE = 64  # bytes of a cache line
 
 
 class ReduceOp(enum.Enum):
-    """How values of several ranks become one."""
+    """The operations that reduce the values of several ranks to one."""
 
     SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR = range(8)
 
@@ -59,7 +59,7 @@ class ReduceOp(enum.Enum):
 
 
 reduce_op = ReduceOp
-ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]  # PyTorch's own name of the type
+ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]  # PyTorch's name for the type
 SUM = ReduceOp.SUM
 UFUNCS: dict[ReduceOp, np.ufunc] = {
     SUM: np.add, ReduceOp.AVG: np.add, ReduceOp.PRODUCT: np.multiply, ReduceOp.MIN: np.minimum,
@@ -71,7 +71,7 @@ KNOWN_TO_MPI = "bBhilqfd"  # the dtypes that each MPI can add: not bool, not flo
 
 
 class DebugLevel(enum.IntEnum):
-    """How much is checked: with DETAIL that all ranks do the same, before each collective."""
+    """The amount of checks: DETAIL checks before each collective that all ranks call the same."""
 
     OFF, INFO, DETAIL = range(3)
 
@@ -80,10 +80,10 @@ _level: list[DebugLevel | None] = [None]
 
 
 def get_debug_level() -> DebugLevel:
-    """The level: what was set, or else the variable ``TORCH_DISTRIBUTED_DEBUG``, or OFF.
+    """The debug level: the one set, or else that in ``TORCH_DISTRIBUTED_DEBUG``, or OFF.
 
     Raises:
-        ValueError: if the variable names none.
+        ValueError: if the environment variable does not name a level.
     """
     if _level[0] is None:
         name = os.environ.get("TORCH_DISTRIBUTED_DEBUG", "OFF").upper()
@@ -96,7 +96,7 @@ def get_debug_level() -> DebugLevel:
 
 
 def set_debug_level(level: DebugLevel) -> None:
-    """Choose the level, in all ranks alike."""
+    """Set the debug level. All ranks need the same one."""
     _level[0] = DebugLevel(level)
 
 
@@ -106,14 +106,14 @@ def set_debug_level(level: DebugLevel) -> None:
 def collective(
     writes: str = "", like: Sequence[str] = ()
 ) -> Callable[[Callable[P, Steps]], Callable[P, Work | None]]:
-    """Make a function that users call of a generator.
+    """Make the public function of a collective from a generator.
 
-    The generator gets a `ProcessGroup` as ``group``, flat contiguous arrays in place of tensors,
-    and ranks in the group as ``src`` and ``dst``.
+    The generator gets a `ProcessGroup` as ``group``, flat contiguous arrays instead of tensors, and
+    ranks in the group as ``src`` and ``dst``.
 
     Args:
         writes: the argument that is written to, one tensor or several.
-        like: the arguments that all ranks have alike, of tensors their shapes and dtypes.
+        like: the arguments that must be equal in all ranks; of tensors, shapes and dtypes.
     """
 
     def declared(steps: Callable[P, Steps]) -> Callable[P, Work | None]:
@@ -150,7 +150,11 @@ def collective(
 
 
 def flattened(name: str, value: Any) -> Any:
-    """An argument as a collective gets it: flat arrays for tensors."""
+    """An argument with flat arrays instead of tensors.
+
+    Raises:
+        TypeError: for another type in place of a tensor.
+    """
     if isinstance(value, Tensor):
         return np.ascontiguousarray(value._array).reshape(-1)
     if isinstance(value, (list, tuple)) and value and not isinstance(value[0], int):
@@ -164,7 +168,7 @@ def flattened(name: str, value: Any) -> Any:
 
 
 def finish(steps: Steps, targets: Any, arrays: Any) -> Steps:
-    """Do the steps, then put what was computed in copies where it belongs."""
+    """Do the steps, then copy the results into the targets that are not contiguous."""
     yield from steps
     several = isinstance(targets, (list, tuple))
     pairs = zip(targets, arrays, strict=True) if several else [(targets, arrays)]
@@ -174,7 +178,11 @@ def finish(steps: Steps, targets: Any, arrays: Any) -> Steps:
 
 
 def root_rank(group: ProcessGroup, name: str, rank: int | None, local: int | None) -> int:
-    """The rank in the group that is meant by ``src`` or ``group_src``; default: the first."""
+    """The rank in the group from ``src``, a rank among all, or ``group_src``; default: 0.
+
+    Raises:
+        ValueError: if both are given, or the rank is not in the group.
+    """
     if rank is not None and local is not None:
         raise ValueError(f"Can't specify both group_{name} and {name}")
     if local is None:
@@ -185,7 +193,7 @@ def root_rank(group: ProcessGroup, name: str, rank: int | None, local: int | Non
 
 
 def description(value: Any) -> str:
-    """What is compared of an argument: a tensor's dtype and shape, or the value."""
+    """The text that ranks compare of an argument: a tensor's dtype and shape, or the value."""
     if isinstance(value, Tensor):
         return f"{value.dtype}{list(value.shape)}"
     if isinstance(value, (list, tuple)):
@@ -194,11 +202,7 @@ def description(value: Any) -> str:
 
 
 def compare(group: ProcessGroup, name: str, arguments: dict[str, str]) -> None:
-    """Check that all ranks do the same.
-
-    Raises:
-        RuntimeError: if they do not; the text names two ranks and what they do.
-    """
+    """Raise RuntimeError unless all ranks call the same; the message names two ranks and calls."""
     text = f"{name}({', '.join(f'{key}={value}' for key, value in arguments.items())})"
     own = np.zeros(512, np.uint8)
     told = text.encode()[: own.size]
@@ -219,7 +223,7 @@ def compare(group: ProcessGroup, name: str, arguments: dict[str, str]) -> None:
 
 
 def combine(parts: Sequence[Array], op: ReduceOp) -> Array:
-    """What the ranks' arrays come to, one after the other; the first one becomes it."""
+    """Reduce the ranks' arrays in order, into the first one, which is returned."""
     total, *rest = (p.view(Bfloat16Array) if p.dtype == BFLOAT16 else p for p in parts)
     with np.errstate(all="ignore"):
         for part in rest:
@@ -230,7 +234,12 @@ def combine(parts: Sequence[Array], op: ReduceOp) -> Array:
 
 
 def check_op(op: Any, array: Array) -> None:
-    """Refuse an operation that an array's dtype does not have."""
+    """Refuse an operation that does not exist for an array's dtype.
+
+    Raises:
+        TypeError: for a value that is no `ReduceOp`.
+        RuntimeError: for a `ReduceOp` that the dtype lacks.
+    """
     if not isinstance(op, ReduceOp):
         raise TypeError(f"op must be one of torch.distributed.ReduceOp, but got {op!r}")
     kind = dtype_of(array)
@@ -243,10 +252,13 @@ def check_op(op: Any, array: Array) -> None:
 
 
 def reduce_pieces(group: ProcessGroup, tag: int, sent: Mapping[int, Array], op: ReduceOp) -> Total:
-    """Send each rank its piece, and add up what comes for this one.
+    """Send each rank its piece, and reduce the pieces for this rank.
+
+    Args:
+        sent: the pieces, by rank.
 
     Returns:
-        the total, or None if no piece is for this rank.
+        the result, or None if no piece is for this rank.
     """
     own = sent.get(group.rank())
     if own is not None:
@@ -260,7 +272,7 @@ def reduce_pieces(group: ProcessGroup, tag: int, sent: Mapping[int, Array], op: 
 def all_reduce(
     tensor: Any, op: ReduceOp = SUM, group: Any = None, async_op: bool = False
 ) -> Steps:  # fmt: skip
-    """Let each rank's ``tensor`` become the sum of all, or what else ``op`` makes of them."""
+    """Reduce the ``tensor`` of all ranks by ``op``, into each of them. Default: the sum."""
     check_op(op, tensor)
     size = group.size()
     if size == 1:
@@ -290,19 +302,19 @@ def all_reduce(
 
 
 class SharedSum(Arrivals):
-    """A sum over ranks of one host, in memory that they share: nothing is sent.
+    """A sum over the ranks of one host, in shared memory, without messages.
 
-    Each rank writes its numbers, adds up one piece of all of them, in the order of the ranks, and
-    reads the whole.
+    Each rank writes its numbers, reduces one piece of all ranks' numbers in the order of the ranks,
+    and reads the whole result.
 
     Args:
         group: the ranks.
-        table: of their numbers and the sum, as `shared_sum` makes it.
-        order: lets the others see what was written before, and this rank what they have written.
+        table: the memory for their numbers and the sum, made by `shared_sum`.
+        order: a memory fence: earlier writes of all ranks are visible to all after it.
 
     Attributes:
-        own: where this rank writes.
-        total: the sum, from the end of `steps` until the next ones begin.
+        own: the numbers of this rank, to write to.
+        total: the sum, valid from the end of `steps` until the next `steps` begin.
     """
 
     def __init__(self, group: ProcessGroup, table: Array, order: Callable[[], None]) -> None:
@@ -312,7 +324,7 @@ class SharedSum(Arrivals):
         self._arrivals, self._group, self._order = table["arrivals"][:-1], group, order
 
     def steps(self, op: ReduceOp = SUM) -> Steps:
-        """Combine what all have written; at the end each may write again."""
+        """Reduce the numbers of all ranks; afterwards each may write again."""
         yield self._arrive()
         np.copyto(self._piece, self._parts[0])
         combine([self._piece, *self._parts[1:]], op)
@@ -324,24 +336,24 @@ class SharedSum(Arrivals):
         return self
 
     def __call__(self) -> bool:
-        """Whether all ranks have come as far as this one."""
+        """Whether all ranks have arrived where this one is."""
         if self.missing():
-            self._group.comm.Iprobe()  # MPI sends when it is called
+            self._group.comm.Iprobe()  # MPI makes progress only when it is called
             return False
         self._order()
         return True
 
     def missing(self) -> list[int]:
-        """The ranks that have not."""
+        """The ranks that have not arrived where this one is."""
         goal = self._arrivals[self._group.rank()]
         return [k for k, reached in enumerate(self._arrivals.tolist()) if reached < goal]
 
 
 def shared_sum(group: ProcessGroup, count: int, dtype: np.dtype) -> SharedSum | None:
-    """Where all ranks of a group, which all call this, can add up so many numbers of each.
+    """Allocate a `SharedSum` of ``count`` numbers; all ranks of the group call this.
 
     Returns:
-        None if they are not on one host, or it lacks memory to share.
+        the sum, or None if the ranks are not on one host, or it lacks memory to share.
     """
     line = np.dtype({
         "names": ["arrivals", "numbers"], "formats": [np.int64, (dtype, (count,))],
@@ -351,7 +363,7 @@ def shared_sum(group: ProcessGroup, count: int, dtype: np.dtype) -> SharedSum | 
     return None if found is None else SharedSum(group, found[0].view(line), found[1])
 
 
-kept_sum = functools.lru_cache(64)(shared_sum)  # as all ranks call it alike, they forget alike
+kept_sum = functools.lru_cache(64)(shared_sum)  # all ranks call it alike, so they evict alike
 
 
 @collective(writes="tensor", like=("tensor", "dst", "op"))
@@ -359,7 +371,7 @@ def reduce(
     tensor: Any, dst: int | None = None, op: ReduceOp = SUM, group: Any = None,
     async_op: bool = False, group_dst: int | None = None,
 ) -> Steps:  # fmt: skip
-    """Let the ``tensor`` of rank ``dst`` become the sum of all; the others stay as they are."""
+    """Reduce the ``tensor`` of all ranks by ``op``, into that of rank ``dst``; the others stay."""
     check_op(op, tensor)
     sent: dict[Any, Array] = {dst: tensor}
     total = yield from reduce_pieces(group, group.next_tag(), sent, op)
@@ -371,7 +383,7 @@ def reduce(
 def reduce_scatter(
     output: Any, input_list: Any, op: ReduceOp = SUM, group: Any = None, async_op: bool = False
 ) -> Steps:
-    """Let ``output`` of rank k become the sum of all ranks' ``input_list[k]``."""
+    """Reduce ``input_list[k]`` of all ranks by ``op``, into ``output`` of rank k."""
     check_op(op, output)
     sent = by_rank("input_list", group, input_list, output)
     output[:] = yield from reduce_pieces(group, group.next_tag(), sent, op)
@@ -381,7 +393,7 @@ def reduce_scatter(
 def reduce_scatter_tensor(
     output: Any, input: Any, op: ReduceOp = SUM, group: Any = None, async_op: bool = False
 ) -> Steps:
-    """Let ``output`` of rank k become the sum of all ranks' k-th pieces of ``input``."""
+    """Reduce the k-th piece of ``input`` of all ranks by ``op``, into ``output`` of rank k."""
     check_op(op, output)
     sent = by_rank("input", group, input, output)
     output[:] = yield from reduce_pieces(group, group.next_tag(), sent, op)
@@ -391,7 +403,11 @@ def reduce_scatter_tensor(
 
 
 def by_rank(name: str, group: ProcessGroup, pieces: Any, one: Array) -> dict[int, Array]:
-    """The pieces, or those of an array, by their ranks; all are to be like another array."""
+    """The pieces, or the equal pieces of an array, by rank.
+
+    Raises:
+        RuntimeError: unless there is one for each rank, with the size and dtype of ``one``.
+    """
     if isinstance(pieces, Array):
         pieces = np.array_split(pieces, group.size())
     if len(pieces) != group.size():
@@ -406,7 +422,7 @@ def by_rank(name: str, group: ProcessGroup, pieces: Any, one: Array) -> dict[int
 
 
 def to_all(group: ProcessGroup, array: Array, received: Mapping[int, Array]) -> Steps:
-    """Send an array to all ranks, and receive theirs."""
+    """Send an array to all ranks, and receive theirs into ``received``."""
     sent = dict.fromkeys(range(group.size()), array)
     yield from group.exchange(group.next_tag(), sent, received)
 
@@ -423,7 +439,7 @@ def broadcast(
 
 @collective(writes="tensor_list", like=("tensor",))
 def all_gather(tensor_list: Any, tensor: Any, group: Any = None, async_op: bool = False) -> Steps:
-    """Let ``tensor_list[k]`` become the ``tensor`` of rank k, in all ranks."""
+    """Copy the ``tensor`` of rank k to ``tensor_list[k]`` of all ranks."""
     yield from to_all(group, tensor, by_rank("tensor_list", group, tensor_list, tensor))
 
 
@@ -431,7 +447,7 @@ def all_gather(tensor_list: Any, tensor: Any, group: Any = None, async_op: bool 
 def all_gather_into_tensor(
     output_tensor: Any, input_tensor: Any, group: Any = None, async_op: bool = False
 ) -> Steps:
-    """Let the k-th piece of ``output_tensor`` become the ``input_tensor`` of rank k."""
+    """Copy the ``input_tensor`` of rank k to the k-th piece of ``output_tensor`` of all ranks."""
     received = by_rank("output_tensor", group, output_tensor, input_tensor)
     yield from to_all(group, input_tensor, received)
 
@@ -441,7 +457,7 @@ def gather(
     tensor: Any, gather_list: Any = None, dst: int | None = None, group: Any = None,
     async_op: bool = False, group_dst: int | None = None,
 ) -> Steps:  # fmt: skip
-    """Let ``gather_list[k]`` of rank ``dst`` become the ``tensor`` of rank k."""
+    """Copy the ``tensor`` of rank k to ``gather_list[k]`` of rank ``dst``."""
     received = root_pieces("destination", dst, group, "gather_list", gather_list, tensor)
     yield from group.exchange(group.next_tag(), {dst: tensor}, received)
 
@@ -451,7 +467,7 @@ def scatter(
     tensor: Any, scatter_list: Any = None, src: int | None = None, group: Any = None,
     async_op: bool = False, group_src: int | None = None,
 ) -> Steps:  # fmt: skip
-    """Let the ``tensor`` of rank k become ``scatter_list[k]`` of rank ``src``."""
+    """Copy ``scatter_list[k]`` of rank ``src`` to the ``tensor`` of rank k."""
     sent = root_pieces("source", src, group, "scatter_list", scatter_list, tensor)
     yield from group.exchange(group.next_tag(), sent, {src: tensor})
 
@@ -459,10 +475,10 @@ def scatter(
 def root_pieces(
     role: str, root: int | None, group: ProcessGroup, name: str, pieces: Any, one: Array
 ) -> dict[int, Array]:
-    """The pieces by their ranks, which only the root gives.
+    """The pieces by rank on the root; an empty dict on other ranks.
 
     Raises:
-        ValueError: if another gives them, or the root does not.
+        ValueError: if another rank than the root has pieces, or the root has none.
     """
     if group.rank() != root:
         if pieces:
@@ -478,10 +494,11 @@ def all_to_all_single(
     output: Any, input: Any, output_split_sizes: Sequence[int] | None = None,
     input_split_sizes: Sequence[int] | None = None, group: Any = None, async_op: bool = False,
 ) -> Steps:  # fmt: skip
-    """Let the k-th piece of ``output`` become rank k's piece of ``input`` for this rank.
+    """Copy piece k of ``input`` to rank k, and rank k's piece for this rank to piece k of
+    ``output``.
 
     Args:
-        output_split_sizes, input_split_sizes: how many rows each piece has; default: equally many.
+        output_split_sizes, input_split_sizes: the number of rows of each piece. Default: equal.
     """
     received = dict(enumerate(split("output", output, output_split_sizes, group)))
     sent = dict(enumerate(split("input", input, input_split_sizes, group)))
@@ -489,7 +506,7 @@ def all_to_all_single(
 
 
 def split(name: str, array: Array, rows: Sequence[int] | None, group: ProcessGroup) -> list[Array]:
-    """A flat array in pieces of so many rows each."""
+    """The pieces of a flat array, with ``rows[k]`` rows in piece k; None for equal pieces."""
     shares = [1] * group.size() if rows is None else list(rows)
     whole = max(sum(shares), 1)
     if len(shares) != group.size() or array.size % whole:
@@ -502,7 +519,7 @@ def split(name: str, array: Array, rows: Sequence[int] | None, group: ProcessGro
 
 @collective()
 def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -> Steps:
-    """Wait until all ranks are here."""
+    """Wait until all ranks have called this."""
     if group.size() > 1:
         yield group.comm.Ibarrier().Test
 
@@ -513,7 +530,7 @@ def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -
 def start_message(
     send: bool, tensor: Tensor, rank: int | None, group: Any, tag: int, group_rank: int | None
 ) -> tuple[Work, list[int]]:
-    """Begin to send or receive; the list gets the rank, among all, that has sent."""
+    """Begin to send or receive; returns the work, and a list that gets the sender's global rank."""
     home = member_of(group)
     role = "destination" if send else "source"
     if home is None:
@@ -566,7 +583,7 @@ def send(
     tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0,
     group_dst: int | None = None,
 ) -> None:  # fmt: skip
-    """Send a tensor to a rank; its memory may be written to afterwards."""
+    """Send a tensor to a rank; afterwards the tensor may be changed."""
     isend(tensor, dst, group, tag, group_dst).wait()
 
 
@@ -582,7 +599,7 @@ def recv(
 
 @dataclass
 class P2POp:
-    """A message to come, for `batch_isend_irecv`.
+    """A message for `batch_isend_irecv` to send or receive.
 
     Args:
         op: `isend` or `irecv`.
@@ -598,5 +615,5 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
-    """Begin several messages."""
+    """Begin to send and receive several messages."""
     return [op.op(op.tensor, op.peer, op.group, op.tag, op.group_peer) for op in p2p_op_list]

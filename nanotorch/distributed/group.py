@@ -1,12 +1,12 @@
-"""Groups of processes: who belongs to them, how they find each other, how one waits for others.
+"""Groups of processes: their members, how they find each other, how one waits for others.
 
-MPI does all that goes on between processes. It is imported when a group of several is made.
+MPI does all communication between processes. It is imported when a group of several is made.
 
-Processes that no launcher of MPI has started become processes of MPI, on one machine. That of
-rank 0 starts a guardian. It runs `mpiexec` with one idle process for each rank, which tells what
-MPI has put into its environment, and hands that out at the address where PyTorch's processes meet.
-Each process keeps its connection until its very end, which is after Python's: MPI has to do with
-`mpiexec` even then.
+Processes that no MPI launcher has started become MPI processes, on one machine. The process of
+rank 0 starts a guardian. The guardian runs `mpiexec` with one idle process for each rank, which
+prints the variables that MPI has set in its environment. The guardian sends each rank's variables
+to its process, at the address where PyTorch's processes meet. Each process keeps its connection
+open until it ends, after Python has: MPI needs `mpiexec` until then.
 """
 
 import contextlib
@@ -39,27 +39,27 @@ __all__ = [
 
 Array = np.ndarray
 Steps = Iterator[Callable[[], bool]]
-"""What a communication does, up to each point where it waits: it gives what tells if it may go on.
-"""
+"""The steps of a communication. At each wait, it yields a predicate: whether it can continue."""
 
 DEFAULT_TIMEOUT = timedelta(minutes=30)
 UNINITIALIZED = (
     "Default process group has not been initialized, please make sure to call init_process_group."
 )
-# Where launchers tell a process who it is: Hydra and Slurm, Hydra with ports, Open MPI.
+# The variables of launchers for rank and size: Hydra and Slurm, Hydra with ports, Open MPI.
 RANKS = ("PMI_RANK", "PMI_ID", "OMPI_COMM_WORLD_RANK", "PMIX_RANK")
 SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
 LOCAL_RANKS = ("MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID")
 LOCAL_SIZES = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
-SHARED = Path("/dev/shm")  # where Linux keeps memory that processes share
+SHARED = Path("/dev/shm")  # the file system of shared memory on Linux
 REDUCTIONS = ("ordered", "fast")
-FAREWELL = 32_763  # the tag of what a process says at last: odd, unlike those of `send`
+FAREWELL = 32_763  # the tag of a process's last message: odd, unlike those of `send`
 LOOK, LONG = 1.0, 60.0
-"""Seconds of waiting after which a process looks who has ended, and after which it says so."""
+"""Seconds of waiting until a process looks for ended ones, and until it prints that it waits."""
 
 
 def set_rank_variables() -> None:
-    """Set the variables that programs read, ``RANK`` and the like, from those of the launcher."""
+    """Set ``RANK``, ``WORLD_SIZE``, ``LOCAL_RANK`` and ``LOCAL_WORLD_SIZE`` from the launcher's
+    variables, unless they are set."""
     pairs = {"RANK": RANKS, "WORLD_SIZE": SIZES, "LOCAL_RANK": LOCAL_RANKS,
              "LOCAL_WORLD_SIZE": LOCAL_SIZES}  # fmt: skip
     for name, sources in pairs.items():
@@ -69,19 +69,19 @@ def set_rank_variables() -> None:
 
 
 def mpi() -> Any:
-    """The module `mpi4py.MPI`, which begins to talk to the launcher when it is imported.
+    """The module `mpi4py.MPI`; its import connects this process to the launcher.
 
     Raises:
-        RuntimeError: if it is not there; the text says what to install.
+        RuntimeError: if it is not installed; the message says what to install.
     """
     try:
         import mpi4py
 
-        mpi4py.rc.finalize = False  # `connect` sees to it
-        # Open MPI complains of networks for memory of other hosts, which nothing here asks for.
+        mpi4py.rc.finalize = False  # `connect` does it
+        # Open MPI warns about networks for remote memory, which are not used here.
         os.environ.setdefault("OMPI_MCA_osc", "^ucx")
         from mpi4py import MPI
-    except (ImportError, RuntimeError) as error:  # the latter without a library of MPI
+    except (ImportError, RuntimeError) as error:  # the latter without an MPI library
         raise RuntimeError(NEEDS_MPI.format(error)) from None
     return MPI
 
@@ -91,10 +91,10 @@ class ProcessGroup:
 
     Attributes:
         ranks: the members' ranks among all processes, in ascending order.
-        timeout: how many seconds a process waits for others.
+        timeout: seconds that a process waits for others.
         reduction: "ordered" or "fast": see `init_process_group`.
-        begun: how many collectives this process has begun.
-        left: the ranks in the group that have ended, and how many collectives they had begun.
+        begun: the number of collectives that this process has begun.
+        left: by rank in the group, for ended processes: the number of collectives begun.
     """
 
     alive: ClassVar[list["ProcessGroup"]] = []
@@ -115,7 +115,7 @@ class ProcessGroup:
         return self._rank
 
     def size(self) -> int:
-        """How many processes are in the group."""
+        """The number of processes in the group."""
         return len(self.ranks)
 
     def name(self) -> str:
@@ -128,10 +128,10 @@ class ProcessGroup:
         return self._name
 
     def rank_of(self, global_rank: int) -> int:
-        """The rank in the group of a process by its rank among all.
+        """The rank in the group of a process, from its rank among all processes.
 
         Raises:
-            ValueError: if it is not in the group.
+            ValueError: if the process is not in the group.
         """
         if global_rank not in self.ranks:
             known = ", ".join(map(str, self.ranks))
@@ -141,25 +141,26 @@ class ProcessGroup:
         return self.ranks.index(global_rank)
 
     def next_tag(self) -> int:
-        """A number for the messages of one communication, the same in all processes.
+        """A new tag for the messages of one collective, the same in all processes.
 
-        It is odd; messages of `send` have even ones.
+        It is odd; messages of `send` have even tags.
         """
         self._count += 1
-        return 2 * (self._count % 16_000) + 1  # MPI promises numbers up to 32,767
+        return 2 * (self._count % 16_000) + 1  # MPI guarantees tags up to 32,767
 
     def say_farewell(self) -> list[Any]:
-        """Tell the other ranks that this process ends; return what is to be kept until then."""
+        """Tell the other ranks that this process ends; returns requests to keep until the end."""
         others = (k for k in range(self.size()) if k != self._rank)
         return [self.comm.Isend(np.array([self.begun]), k, FAREWELL) for k in others]
 
     def shared_memory(self, size: int) -> tuple[Array, Callable[[], None]] | None:
-        """So many bytes that all ranks see, who all call this, and what orders their accesses.
+        """Allocate ``size`` bytes that all ranks share; all ranks call this.
 
-        Memory from former calls is freed when no rank has arrays in it any more.
+        Memory from earlier calls is freed when no rank has arrays in it any more.
 
         Returns:
-            None if the ranks are not on one host, or it has less than twice as much to share.
+            the memory and a memory fence, or None if the ranks are not on one host, or it has less
+            than twice as many bytes to share.
 
         Raises:
             RuntimeError: if the ranks want different sizes.
@@ -187,23 +188,23 @@ class ProcessGroup:
         window.Lock_all()
         memory = np.frombuffer(window.Shared_query(0)[0], np.uint8)
         self._windows.append((weakref.ref(memory), window))
-        np.array_split(memory, self.size())[self._rank].fill(0)  # takes it, too
+        np.array_split(memory, self.size())[self._rank].fill(0)  # also allocates its pages
         comm.Barrier()
         return memory, window.Sync
 
     def exchange(self, tag: int, sent: Mapping[int, Array], received: Mapping[int, Array]) -> Steps:
-        """Send arrays to other ranks, and receive others into place, all contiguous.
+        """Send contiguous arrays to ranks, and receive others in place.
 
         Args:
-            sent: by the rank they go to.
-            received: by the rank they come from.
+            sent: the arrays to send, by the receiver's rank.
+            received: the arrays to receive into, by the sender's rank.
         """
         me = self._rank
         if me in received:
             received[me][...] = sent[me]
         comm = self.comm
         requests = [comm.Irecv(as_mpi_bytes(a), k, tag) for k, a in received.items() if k != me]
-        # Each begins behind itself, so that not all send to the first at once.
+        # Each rank begins with its successor, so that not all send to rank 0 at once.
         for k in sorted(sent, key=lambda k: (k - me) % self.size()):
             if k != me:
                 requests.append(comm.Isend(as_mpi_bytes(sent[k]), k, tag))
@@ -212,11 +213,11 @@ class ProcessGroup:
 
 
 class Arrivals:
-    """Tells whether messages have arrived.
+    """A predicate: whether messages have arrived.
 
     Args:
-        requests: of MPI, for all of them.
-        sources: the ranks that the first ones come from.
+        requests: the MPI requests of all messages, received ones first.
+        sources: the senders' ranks of the received ones.
     """
 
     def __init__(self, requests: list[Any], sources: list[int]) -> None:
@@ -226,29 +227,29 @@ class Arrivals:
         return bool(self._requests[0].Testall(self._requests))
 
     def missing(self) -> list[int]:
-        """The ranks that nothing has come from."""
+        """The ranks whose message has not arrived."""
         pairs = zip(self._sources, self._requests, strict=False)
         return [k for k, request in pairs if not request.Test()]
 
 
 def as_mpi_bytes(array: Array) -> Any:
-    """The bytes of a contiguous array, as MPI takes them."""
+    """The bytes of a contiguous array, as MPI accepts them."""
     return array.reshape(-1).view(np.uint8).data
 
 
 class Work:
-    """A communication under way.
+    """A communication that has begun.
 
     Args:
-        steps: what it does.
-        name: of the function that users call.
+        steps: its steps.
+        name: the name of the public function.
         home: the group.
         result: the tensors that it writes to.
-        peer: the rank that a message is for or from, -1 for any; None for a collective.
+        peer: the receiver's or sender's rank of a message, -1 for any; None for a collective.
     """
 
     waited = 0.0
-    """Seconds that this process has waited, in all."""
+    """The seconds that this process has waited in total."""
     _begun: ClassVar[weakref.WeakSet["Work"]] = weakref.WeakSet()
 
     def __init__(
@@ -265,15 +266,15 @@ class Work:
 
     @staticmethod
     def go_on() -> None:
-        """Do what can be done now of all communications of this process."""
+        """Continue all communications of this process as far as possible without waiting."""
         for work in [*Work._begun]:
             if work.is_completed():
                 Work._begun.discard(work)
 
     def is_completed(self) -> bool:
-        """Whether all is done; if it is not, go on with what can be done now."""
+        """Whether the communication is done; continues it as far as possible without waiting."""
         while self._ready is not None:
-            ready, self._ready = self._ready, None  # that of an error
+            ready, self._ready = self._ready, None  # stays None after an error
             try:
                 if not ready():
                     self._ready = ready
@@ -287,16 +288,16 @@ class Work:
         return True
 
     def wait(self, timeout: timedelta | None = None) -> bool:
-        """Wait until all is done.
+        """Wait until the communication is done.
 
         Args:
-            timeout: default: that of the group.
+            timeout: the longest time to wait. Default: the group's.
 
         Returns:
             True.
 
         Raises:
-            RuntimeError: if it takes longer, or a process that it needs has ended.
+            RuntimeError: after ``timeout``, or if a process that it needs has ended.
         """
         limit = self._home.timeout if timeout is None else timeout.total_seconds()
         begin, pause, due, long = time.monotonic(), 0.0, LOOK, LONG
@@ -312,18 +313,18 @@ class Work:
                 raise RuntimeError(f"{self._told}: timed out after {limit:g} s without {answer}")
             if waited > long:
                 long, missing = limit, self._missing()
-                if {*range(self._home.rank())} <= {*missing}:  # the first of those who wait tells
+                if {*range(self._home.rank())} <= {*missing}:  # the lowest waiting rank
                     told = f"has waited {waited:.0f} s for {self._names(missing)}"
                     print(f"{self._told}: {told}", file=sys.stderr, flush=True)
-            Work.go_on()  # what others wait for
-            # Others may need this core: at first it is offered, later left alone.
+            Work.go_on()  # others may wait for these
+            # Other processes may need this core: yield at first, sleep later.
             pause = 0.0 if waited < 1e-3 else min(pause + 2e-5, 1e-3)
             time.sleep(pause)
         Work.waited += time.monotonic() - begin
         return True
 
     def _gone(self) -> set[int]:
-        """The ranks in the group that have ended without their part in this."""
+        """The ranks in the group that have ended without taking part in this."""
         comm, left, status = self._home.comm, self._home.left, mpi().Status()
         while comm.Iprobe(tag=FAREWELL, status=status):
             comm.Recv(begun := np.empty(1, np.int64), source := status.Get_source(), FAREWELL)
@@ -333,42 +334,42 @@ class Work:
         return {rank for rank, count in left.items() if count < self._turn}
 
     def _missing(self) -> list[int]:
-        """The ranks in the group that nothing has come from, as far as that is known."""
+        """The ranks in the group whose messages are missing, as far as that is known."""
         if isinstance(self._ready, Arrivals):
             return self._ready.missing()
         return [] if self._peer in (None, -1) else [self._peer]
 
     def _names(self, ranks: Iterable[int]) -> str:
-        """What ranks in the group are called among all processes."""
+        """Ranks in the group as text: their ranks among all processes."""
         found = ", ".join(str(self._home.ranks[k]) for k in sorted(ranks))
         return f"rank {found}" if found else "others"
 
     def is_success(self) -> bool:
-        """Whether all is done, without an error."""
+        """Whether the communication has ended."""
         return self._ready is None
 
     def result(self) -> Any:
-        """The tensors that it has written to."""
+        """The tensors that the communication has written to."""
         return self._result
 
     def get_future(self) -> "Work":
-        """Itself: it has a future's methods as well."""
+        """The work itself, which also has the methods of a future."""
         return self
 
     def value(self) -> Any:
-        """The tensors, as of a future."""
+        """The same as `result`: the value of a future."""
         return self._result
 
     done = is_completed
 
 
 class Backend(str):
-    """A name in small letters; each that may be given means MPI here."""
+    """The name of a backend in lower case; every accepted one means MPI here."""
 
     UNDEFINED, GLOO, NCCL, MPI = "undefined", "gloo", "nccl", "mpi"
     default_device_backend_map: ClassVar[dict[str, str]] = {"cpu": MPI}
 
-    def __new__(cls, name: str) -> str:  # type: ignore[misc]  # as PyTorch's
+    def __new__(cls, name: str) -> str:  # type: ignore[misc]  # as in PyTorch
         return name.lower()
 
 
@@ -377,7 +378,7 @@ class GroupMember:
 
     Attributes:
         WORLD: that group; None before `init_process_group`.
-        NON_GROUP_MEMBER: what `new_group` gives to processes that are not in the group.
+        NON_GROUP_MEMBER: the result of `new_group` in processes that are not in the group.
     """
 
     WORLD: ProcessGroup | None = None
@@ -399,7 +400,7 @@ def world() -> ProcessGroup:
 
 
 def member_of(given: Any) -> ProcessGroup | None:
-    """The group that is meant by an argument, or None if this process is not in it."""
+    """The group from an argument ``group``; None if this process is not in it."""
     if given is None or given is GroupMember.WORLD:
         return world()
     return given if isinstance(given, ProcessGroup) else None
@@ -410,28 +411,28 @@ def init_process_group(
     world_size: int = -1, rank: int = -1, store: Any = None, group_name: str = "",
     pg_options: Any = None, device_id: Any = None, *, reduction: str = "ordered",
 ) -> None:  # fmt: skip
-    """Let this process join the group of all processes; all of them call it.
+    """Join the default group, the group of all processes; all processes call this.
 
-    Processes that a launcher of MPI started find each other through it. Others on one machine do
-    so by ``rank`` and ``world_size`` and an address: they need `mpiexec` in the environment. One
-    process alone needs no MPI.
+    Processes from an MPI launcher find each other through it. Other processes, on one machine, find
+    each other by ``rank``, ``world_size`` and an address; they need MPICH's `mpiexec`. One process
+    alone needs no MPI.
 
     Args:
         backend: "mpi", "gloo" or "nccl"; all of them mean MPI here.
-        init_method: the address where processes without launcher meet, ``tcp://host:port``.
+        init_method: the address where processes without a launcher meet, ``tcp://host:port``.
             Default: ``MASTER_ADDR`` and ``MASTER_PORT`` of the environment.
-        timeout: how long to wait for other processes. Default: 30 minutes.
-        world_size, rank: how many there are, and which one this is. Default: the launcher's, or
-            ``WORLD_SIZE`` and ``RANK`` of the environment, or one process.
+        timeout: the longest time to wait for other processes. Default: 30 minutes.
+        world_size, rank: the number of processes, and the number of this one, from 0. Default: the
+            launcher's, or ``WORLD_SIZE`` and ``RANK`` of the environment, or one process.
         store, group_name, pg_options, device_id: accepted for PyTorch's sake.
-        reduction: how `all_reduce` adds. "ordered": in the order of the ranks, the same bits in
-            each run and with each MPI. "fast": as MPI does, in an order of its choice, where
-            messages are sent; a sum of n numbers differs by at most (n - 1) roundings of the sum of
-            their absolute values.
+        reduction: the order in which `all_reduce` adds. "ordered": the order of the ranks; each run
+            and each MPI computes the same bits. "fast": if messages are needed, an order that MPI
+            chooses; a sum of n numbers differs by at most (n - 1) roundings of the sum of their
+            absolute values.
 
     Raises:
-        ValueError: if there is a group already, or for arguments that do not fit.
-        RuntimeError: if there is no MPI; the text says what to install.
+        ValueError: if the default group exists already, or for invalid arguments.
+        RuntimeError: if MPI is not installed; the message says what to install.
     """
     if GroupMember.WORLD is not None:
         raise ValueError("trying to initialize the default process group twice!")
@@ -457,12 +458,12 @@ def init_process_group(
 
 
 def is_launched() -> bool:
-    """Whether a launcher of MPI has started this process."""
+    """Whether an MPI launcher has started this process."""
     return any(name in os.environ for name in RANKS)
 
 
 def env_number(name: str, given: int, default: int) -> int:
-    """A number from an argument or the environment."""
+    """The argument ``given`` if it is not negative, or else the environment variable ``name``."""
     if given >= 0:
         return given
     text = os.environ.get(name, "") or str(default)
@@ -472,10 +473,13 @@ def env_number(name: str, given: int, default: int) -> int:
 
 
 def connect(rank: int, size: int) -> Any:
-    """A communicator of MPI of all processes, who leave it in good order when they end.
+    """An MPI communicator of all processes; each finalizes MPI when it ends without an error.
 
     Args:
-        rank, size: what this process is by its arguments or its environment.
+        rank, size: this process's rank and the number of processes, by arguments or environment.
+
+    Raises:
+        ValueError: if MPI reports others.
     """
     import multiprocessing.util  # calls its finalizers in forked processes, too
 
@@ -492,17 +496,17 @@ def connect(rank: int, size: int) -> Any:
         failed = error is not None and getattr(error, "code", 1) not in (None, 0)
         if not failed and not MPI.Is_finalized():
             _kept = [made.say_farewell() for made in ProcessGroup.alive if made.comm is not None]
-            MPI.Finalize()  # which waits for the others, who would wait for one that has failed
+            MPI.Finalize()  # waits for the others: a failed process must not call it
 
     multiprocessing.util.Finalize(None, leave, exitpriority=0)
     return comm
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
-    """Leave a group; default: that of all processes, and with it all others.
+    """Leave a group. Default: the group of all processes, and with it all others.
 
     Raises:
-        AssertionError: if there is none.
+        AssertionError: if there is no group.
     """
     left = member_of(group) if group is not None else GroupMember.WORLD
     assert left is not None, "Process group cannot be None"
@@ -519,19 +523,20 @@ def new_group(
     backend: str | None = None, pg_options: Any = None, use_local_synchronization: bool = False,
     group_desc: str | None = None, device_id: Any = None,
 ) -> Any:  # fmt: skip
-    """A group of some of the processes; all processes call it, also those that are not in it.
+    """Make a group of some of the processes; all processes call this, not only its members.
 
     Args:
-        ranks: which, in any order. Default: all.
-        timeout: default: that of the group of all.
-        backend, pg_options, use_local_synchronization, group_desc, device_id: accepted for
-            PyTorch's sake.
+        ranks: the members' ranks, in any order. Default: all.
+        timeout: the longest time to wait for other processes. Default: the default group's.
+        backend: the result of `get_backend`; it means MPI here.
+        group_desc: the group's name.
+        pg_options, use_local_synchronization, device_id: accepted for PyTorch's sake.
 
     Returns:
         the group, or `GroupMember.NON_GROUP_MEMBER` in processes that are not in it.
 
     Raises:
-        ValueError: for ranks that there are not.
+        ValueError: for ranks that do not exist or occur twice.
     """
     whole = world()
     chosen = sorted(whole.ranks if ranks is None else ranks)
@@ -549,19 +554,23 @@ def new_group(
 
 
 def get_rank(group: ProcessGroup | None = None) -> int:
-    """This process's rank in a group, by default of all processes; -1 if it is not in it."""
+    """This process's rank in a group, by default in that of all; -1 if it is not in the group."""
     found = member_of(group)
     return -1 if found is None else found.rank()
 
 
 def get_world_size(group: ProcessGroup | None = None) -> int:
-    """How many processes are in a group, by default all; -1 if this one is not in it."""
+    """The number of processes in a group, by default of all; -1 if this one is not in it."""
     found = member_of(group)
     return -1 if found is None else found.size()
 
 
 def get_backend(group: ProcessGroup | None = None) -> str:
-    """The name that `init_process_group` was given, or "mpi"."""
+    """The name of a group's backend, as given when it was made; "mpi" by default.
+
+    Raises:
+        ValueError: if this process is not in the group.
+    """
     found = member_of(group)
     if found is None:
         raise ValueError("Invalid process group specified")
@@ -569,22 +578,26 @@ def get_backend(group: ProcessGroup | None = None) -> str:
 
 
 def get_process_group_ranks(group: ProcessGroup | None) -> list[int]:
-    """The ranks among all processes of a group's members."""
+    """The ranks of a group's members among all processes."""
     return list((member_of(group) or world()).ranks)
 
 
 def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
-    """The rank among all processes of a member, by its rank in a group."""
+    """The rank among all processes, from a rank in a group."""
     return group.ranks[group_rank]
 
 
 def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
-    """The rank in a group of a process, by its rank among all."""
+    """The rank in a group, from a rank among all processes."""
     return group.rank_of(global_rank)
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
-    """This process's rank among those of its machine."""
+    """This process's rank among those of its machine.
+
+    Raises:
+        RuntimeError: if the environment does not say, and there is no ``fallback_rank``.
+    """
     set_rank_variables()
     if "LOCAL_RANK" not in os.environ and fallback_rank is None:
         raise RuntimeError("LOCAL_RANK is not in the environment; give fallback_rank")
@@ -592,7 +605,7 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
 
 
 def end_all_with_an_error() -> None:
-    """From now on let an error that ends this process end all."""
+    """Install a hook: an error that ends this process ends all processes."""
     hook = sys.excepthook
 
     def tell(kind: Any, error: Any, frames: Any) -> None:
@@ -604,14 +617,14 @@ def end_all_with_an_error() -> None:
     sys.excepthook = tell
 
 
-# How processes that no launcher of MPI has started find each other.
+# How processes that no MPI launcher has started find each other.
 
 
 NEEDS_MPI = (
     "training in several processes needs mpi4py and an MPI library ({}). Install the extra "
     "`distributed`, from a checkout: pip install -e '.[distributed]'"
 )
-# What an idle process does. The first ends with its input, and with it all.
+# The program of an idle process. The first ends when its input ends, and with it all.
 IDLE = """
 import json, os, sys, time
 own = {k: v for k, v in os.environ.items() if k.startswith(("PMI", "MPI_"))}
@@ -624,18 +637,18 @@ time.sleep(10**8)
 
 
 def end_all(code: int) -> NoReturn:
-    """End all processes that the launcher has started, also before they have come to MPI."""
+    """End all processes that the launcher has started, even before they have joined MPI."""
     sys.stdout.flush()
     sys.stderr.flush()
-    time.sleep(0.3)  # Hydra drops what it has not read by then
-    if "HYDI_CONTROL_FD" in os.environ:  # MPI's own `Abort` is there only after all have come
+    time.sleep(0.3)  # Hydra drops output that it has not read by then
+    if "HYDI_CONTROL_FD" in os.environ:  # MPI's own `Abort` works only after all have joined
         with contextlib.suppress(OSError):
             os.write(int(os.environ["PMI_FD"]), f"cmd=abort exitcode={code}\n".encode())
         time.sleep(1)
     if MPI := sys.modules.get("mpi4py.MPI"):
         MPI.COMM_WORLD.Abort(code)
         time.sleep(1)
-    with contextlib.suppress(OSError):  # what Hydra has left on a host that is cut off would stay
+    with contextlib.suppress(OSError):  # Hydra's proxy would stay on a host that is cut off
         if Path(f"/proc/{os.getppid()}/comm").read_text("utf-8").startswith("hydra_pmi_proxy"):
             os.kill(os.getppid(), signal.SIGTERM)
     os._exit(code)
@@ -647,7 +660,7 @@ def refuse(text: str) -> NoReturn:
 
 
 def launcher() -> str:
-    """The path of `mpiexec`: that of this Python's environment, or else the one on the path.
+    """The path of `mpiexec`: this Python's environment's, or else the one in ``PATH``.
 
     Raises:
         RuntimeError: if there is none.
@@ -660,7 +673,7 @@ def launcher() -> str:
 
 
 def address(init_method: str | None) -> tuple[str, int]:
-    """Where the processes meet: host and port."""
+    """The host and port where the processes meet."""
     if init_method in (None, "env://"):
         for name in ("MASTER_ADDR", "MASTER_PORT"):
             if not os.environ.get(name):
@@ -673,14 +686,14 @@ def address(init_method: str | None) -> tuple[str, int]:
 
 
 def join_guardian(init_method: str | None, rank: int, size: int, timeout: float) -> None:
-    """Take over the environment of a process of MPI.
+    """Get an MPI process's environment from the guardian, and set it; rank 0 starts the guardian.
 
     Args:
         init_method: the address.
-        timeout: how many seconds to wait for other processes.
+        timeout: seconds to wait for other processes.
 
     Raises:
-        RuntimeError: if the other processes do not come, or there is no `mpiexec`.
+        RuntimeError: if other processes do not connect, or there is no `mpiexec` of MPICH.
     """
     place, end = address(init_method), time.monotonic() + timeout
     if not rank:
@@ -710,7 +723,7 @@ def join_guardian(init_method: str | None, rank: int, size: int, timeout: float)
             told = file.readline()
     except OSError:
         told = ""
-    line.detach()  # so that Python does not close it
+    line.detach()  # keeps the connection open until the process ends
     if not told:
         raise RuntimeError(
             f"not all of {size} ranks have come within {timeout:g} s, or mpiexec has failed"
@@ -719,10 +732,10 @@ def join_guardian(init_method: str | None, rank: int, size: int, timeout: float)
 
 
 def run_guardian(size: int, number: int, timeout: float) -> None:
-    """What the guardian does, until all processes have ended.
+    """Run the guardian until all processes have ended.
 
     Args:
-        number: of the socket that listens.
+        number: the file descriptor of the listening socket.
     """
     command = [launcher(), "-pmi-port", "-n", str(size), sys.executable, "-c", IDLE]
     server, pipe = socket.socket(fileno=number), subprocess.PIPE
@@ -733,7 +746,7 @@ def run_guardian(size: int, number: int, timeout: float) -> None:
         assert started.stdout is not None
         text = ""
         while text.count("}") < size and (part := started.stdout.readline()):
-            text += part.decode()  # where two may stand in one line
+            text += part.decode()  # a line may hold two
         parts = map(json.loads, re.findall("{[^}]*}", text))
         found = {int(own["PMI_ID"]): own for own in parts}
         try:
@@ -747,7 +760,7 @@ def run_guardian(size: int, number: int, timeout: float) -> None:
                 line.sendall(json.dumps(own).encode() + b"\n")
             for line, _ in lines:
                 line.recv(1)
-        except (OSError, KeyError):  # one has not come, or gone at once, or mpiexec has failed
+        except (OSError, KeyError):  # a process is missing or has ended, or mpiexec has failed
             pass
         started.terminate()
 

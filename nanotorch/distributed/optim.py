@@ -1,10 +1,10 @@
-"""`ZeroRedundancyOptimizer`, and plain data that the processes of a group send each other for it.
+"""`ZeroRedundancyOptimizer`, and the collectives of objects that it uses.
 
-In the optimizer each process keeps the state of its share of the parameters. PyTorch pickles
-objects, and to read a pickle is to run what its sender wrote. Here objects travel in the format of
-`torch.save`: tensors, arrays, numbers, texts, bytes, None, and dicts, lists, tuples and sets of
-them. Code is refused where it is sent, and objects of a program's own classes where they are
-received, unless `torch.serialization.add_safe_globals` allows them.
+Each process keeps the optimizer's state of its share of the parameters. PyTorch pickles objects,
+and reading a pickle runs its sender's code. Here objects travel in the format of `torch.save`:
+tensors, arrays, numbers, strings, bytes, None, and dicts, lists, tuples and sets of them. The
+sender refuses code. The receiver refuses objects of a program's own classes, unless
+`torch.serialization.add_safe_globals` allows them.
 """
 
 import io
@@ -22,15 +22,15 @@ from nanotorch.serialization import pack_file, unpack_file
 
 
 def exchange_objects(name: str, home: ProcessGroup, sent: Mapping[int, Any]) -> dict[int, Any]:
-    """Send objects to ranks of a group; all of them take part.
+    """Send objects to ranks of a group, and receive theirs; all ranks call it.
 
     Args:
-        sent: the objects by the rank in the group that they go to.
+        sent: the objects, by the receiver's rank in the group.
 
     Returns:
-        what has come, by the rank that it came from.
+        the received objects, by the sender's rank in the group.
     """
-    coded: dict[int, Array] = {}  # what goes to several is coded once
+    coded: dict[int, Array] = {}  # an object for several ranks is encoded once
     for value in sent.values():
         if id(value) not in coded:
             coded[id(value)] = np.frombuffer(b"".join(pack_file(value)), np.uint8)
@@ -51,11 +51,11 @@ def exchange_objects(name: str, home: ProcessGroup, sent: Mapping[int, Any]) -> 
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
-    """Let ``object_list[k]`` become the ``obj`` of rank k, in all ranks.
+    """Set ``object_list[k]`` to the ``obj`` of rank k, in all ranks.
 
     Raises:
-        TypeError: for an object that is no plain data; the text tells what is.
-        pickle.UnpicklingError: for one of a class that `add_safe_globals` does not allow.
+        TypeError: for an object that `torch.save` refuses; the message says what it accepts.
+        pickle.UnpicklingError: for an object of a class that `add_safe_globals` does not allow.
     """
     if (home := member_of(group)) is not None:
         found = exchange_objects("all_gather_object", home, dict.fromkeys(range(home.size()), obj))
@@ -66,7 +66,7 @@ def broadcast_object_list(
     object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None,
     group_src: int | None = None,
 ) -> None:  # fmt: skip
-    """Copy the objects of rank ``src`` to all ranks; errors as of `all_gather_object`."""
+    """Copy the objects of rank ``src`` to all ranks; raises what `all_gather_object` raises."""
     if (home := member_of(group)) is not None:
         root = root_rank(home, "src", src, group_src)
         sent = dict.fromkeys(range(home.size()), object_list) if home.rank() == root else {}
@@ -77,8 +77,8 @@ def gather_object(
     obj: Any, object_gather_list: list[Any] | None = None, dst: int | None = None,
     group: Any = None, group_dst: int | None = None,
 ) -> None:  # fmt: skip
-    """Let ``object_gather_list[k]`` of rank ``dst`` become the ``obj`` of rank k; errors as of
-    `all_gather_object`."""
+    """Set ``object_gather_list[k]`` of rank ``dst`` to the ``obj`` of rank k; raises what
+    `all_gather_object` raises."""
     if (home := member_of(group)) is not None:
         root = root_rank(home, "dst", dst, group_dst)
         found = exchange_objects("gather_object", home, {root: obj})
@@ -92,8 +92,8 @@ def scatter_object_list(
     scatter_object_output_list: list[Any], scatter_object_input_list: list[Any] | None = None,
     src: int | None = None, group: Any = None, group_src: int | None = None,
 ) -> None:  # fmt: skip
-    """Let ``scatter_object_output_list[0]`` of rank k become the k-th object of rank ``src``;
-    errors as of `all_gather_object`."""
+    """Set ``scatter_object_output_list[0]`` of rank k to the k-th object of rank ``src``;
+    raises what `all_gather_object` raises."""
     if (home := member_of(group)) is not None:
         root = root_rank(home, "src", src, group_src)
         sent = dict(enumerate(scatter_object_input_list or ())) if home.rank() == root else {}
@@ -102,7 +102,7 @@ def scatter_object_list(
         scatter_object_output_list[0] = exchange_objects("scatter_object_list", home, sent)[root]
 
 
-__path__: list[str] = []  # so that a row of `HOMES` may be in it
+__path__: list[str] = []  # so that `HOMES` can add submodules
 __all__ = ("ZeroRedundancyOptimizer",)
 
 on_demand(__name__)
@@ -114,17 +114,17 @@ NOT_HERE = (
 
 
 class ZeroRedundancyOptimizer(Optimizer):
-    """Steps as an optimizer of another class does, with its state spread over the processes.
+    """Another optimizer with its state distributed over the processes.
 
-    Each process updates the parameters that fall to it, and they send each other the results: the
-    parameters are those of the other optimizer, bit for bit.
+    Each process updates its share of the parameters, and the processes send each other the results.
+    The parameters equal those of the other optimizer, bit for bit.
 
     Args:
         params: the parameters or groups of them, the same in all processes.
-        optimizer_class: the class of the optimizer.
+        optimizer_class: the class of the other optimizer.
         process_group: the processes that take part. Default: all.
         parameters_as_bucket_view, overlap_with_ddp: accepted for PyTorch's sake.
-        defaults: options of the optimizer.
+        defaults: options of the other optimizer.
 
     Attributes:
         optim: the optimizer of this process's share.
@@ -141,7 +141,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         self.process_group = group
         self._owner: dict[Any, int] = {}
         loads = np.zeros(group.size(), np.int64)
-        for told in self.param_groups:  # the largest first, each to who has least
+        for told in self.param_groups:  # the largest first, each to the least loaded rank
             for p in sorted(told["params"], key=lambda p: -p.numel()):
                 self._owner[p] = int(loads.argmin())
                 loads[self._owner[p]] += p.numel()
@@ -172,7 +172,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         return loss
 
     def consolidate_state_dict(self, to: int = 0) -> None:
-        """Gather the whole state in the process of rank ``to``; all processes call it."""
+        """Gather the whole state in the process of rank ``to``. All processes call this."""
         group = self.process_group
         mine = self.optim.state_dict()["state"]
         held = self._all(self.optim)
@@ -191,17 +191,17 @@ class ZeroRedundancyOptimizer(Optimizer):
         return [p for told in of.param_groups for p in told["params"]]
 
     def state_dict(self) -> dict[str, Any]:
-        """The groups and the state of all parameters, as the other optimizer has them.
+        """The groups and the state of all parameters, in the other optimizer's format.
 
         Raises:
-            RuntimeError: before `consolidate_state_dict`, and in other processes than its ``to``.
+            RuntimeError: before `consolidate_state_dict`, and in processes other than its ``to``.
         """
         if self._everything is None:
             raise RuntimeError(NOT_HERE.format(self.process_group.rank()))
         return super().state_dict() | {"state": dict(sorted(self._everything.items()))}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over the whole state: each process keeps its share."""
+        """Load the whole state; each process keeps its share."""
         whole, groups = self._all(self), state_dict["param_groups"]
         numbers = {id(p): n for n, p in enumerate(self._all(self.optim))}
         state = {

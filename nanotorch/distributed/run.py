@@ -1,8 +1,8 @@
 """`python -m nanotorch.distributed.run --nproc-per-node 4 script.py`: a program in 4 processes.
 
-It calls `mpiexec` of this Python's environment. In each process `import torch` gives nanotorch, and
-``RANK``, ``LOCAL_RANK`` and ``WORLD_SIZE`` are set. When one fails, whatever kills it, its rank is
-told and all end.
+It calls the `mpiexec` of this Python's environment. In each process `import torch` imports
+nanotorch, and ``RANK``, ``LOCAL_RANK`` and ``WORLD_SIZE`` are set. If one process fails, for
+whatever reason, its rank is printed and all end.
 """
 
 import argparse
@@ -22,7 +22,7 @@ MANY = (
 
 
 def parse_arguments() -> argparse.Namespace:
-    """The command line."""
+    """The arguments of the command line."""
     name = "python -m nanotorch.distributed.run"
     parser = argparse.ArgumentParser(name, description="Run a program in several processes.")
     parser.add_argument("--nproc-per-node", "--nproc_per_node", default="1", metavar="N",
@@ -46,10 +46,10 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def watch() -> None:
-    """Return in a process of its own; the old one tells how that ends, and ends all if it fails."""
+    """Fork: return in the new process; the old one reports its failure and then ends all."""
     if not (pid := os.fork()):
         return
-    asking, asked = (signal.SIGINT, signal.SIGTERM), list[int]()  # launchers send them to both
+    asking, asked = (signal.SIGINT, signal.SIGTERM), list[int]()  # launchers signal both
     for number in asking:
         signal.signal(number, lambda number, _: asked.append(number))
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
@@ -59,13 +59,13 @@ def watch() -> None:
     how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
     rank, size = (os.environ.get(name) for name in ("RANK", "WORLD_SIZE"))
     if code > 0 and rank != "0":
-        time.sleep(0.6)  # rank 0 tells of what all come upon, and ends them meanwhile
+        time.sleep(0.6)  # if all ranks fail alike, rank 0 alone reports it and ends all meanwhile
     print(f"rank {rank} of {size} (PID {pid} on {os.uname().nodename}): {how}", file=sys.stderr)
     end_all(status)
 
 
 def main() -> None:
-    """Start the processes, or be one of them."""
+    """Start the processes, or, in one of them, run the program."""
     asked = parse_arguments()
     if is_launched():
         set_rank_variables()
