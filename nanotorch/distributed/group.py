@@ -424,7 +424,8 @@ def init_process_group(
         timeout: the longest time to wait for other processes. Default: 30 minutes.
         world_size, rank: the number of processes, and the number of this one, from 0. Default: the
             launcher's, or ``WORLD_SIZE`` and ``RANK`` of the environment, or one process.
-        store, group_name, pg_options, device_id: accepted for PyTorch's sake.
+        group_name: the group's name. Default: "0".
+        store, pg_options, device_id: accepted for PyTorch's sake.
         reduction: the order in which `all_reduce` adds. "ordered": the order of the ranks; each run
             and each MPI computes the same bits. "fast": if messages are needed, an order that MPI
             chooses; a sum of n numbers differs by at most (n - 1) roundings of the sum of their

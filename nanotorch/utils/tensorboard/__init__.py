@@ -1,4 +1,4 @@
-"""Write what TensorBoard shows: curves, histograms, images, text, and the model's graph."""
+"""Files for TensorBoard: curves, histograms, images, text, and the model's graph."""
 
 import functools
 import os
@@ -55,17 +55,18 @@ PROFILED, VERSION = "graph_run_metadata", b"1"
 class SummaryWriter:
     """Writes events for TensorBoard to files in a run's directory.
 
-    Values may be tensors, arrays or numbers. Writing happens in the caller's thread: after
-    `flush` everything added is on the disk, and nothing has to be stopped at exit.
+    Values may be tensors, arrays or numbers. The caller's thread writes: after `flush` everything
+    added is on the disk, and there is no thread to stop at exit.
 
     Args:
-        log_dir: the run's directory, `runs/<date>_<time>_<host><comment>` if not given. A
-            relative path with several parts groups runs in TensorBoard.
-        comment: the end of the directory's name if `log_dir` is not given.
-        purge_step: the step from which a resumed run continues in the same directory; what was
-            written for it and for later steps is hidden.
-        max_queue: accepted for compatibility; there is no queue.
-        flush_secs: the longest time an event stays in memory while others follow it.
+        log_dir: the run's directory. Default: `runs/<date>_<time>_<host><comment>`. A path with
+            several parts groups runs in TensorBoard.
+        comment: the end of the default directory's name.
+        purge_step: the step from which a resumed run continues in the same directory. TensorBoard
+            hides earlier events of this step and later ones.
+        max_queue: accepted for PyTorch's sake; there is no queue.
+        flush_secs: the longest time in seconds that an event stays in memory while others follow.
+            Default: 120.
         filename_suffix: the end of the event files' names.
 
     Example:
@@ -98,12 +99,12 @@ class SummaryWriter:
         return self.log_dir
 
     def flush(self) -> None:
-        """Return when everything added is on the disk."""
+        """Write everything added to the disk."""
         for file in self._files.values():
             file.flush()
 
     def close(self) -> None:
-        """Flush and close the files; adding afterwards opens new ones."""
+        """Flush and close the files; a later `add_...` opens new ones."""
         for file in self._files.values():
             file.close()
         self._files.clear()
@@ -134,12 +135,15 @@ class SummaryWriter:
         """Add a point to the curve `tag`.
 
         Args:
-            tag: the curve's name; what stands before a `/` groups curves.
+            tag: the curve's name; the part before a `/` groups curves.
             scalar_value: a number, or a tensor or array of one element.
             global_step: the point's abscissa.
-            walltime: seconds since the epoch, now if not given.
-            new_style: store the value as a tensor instead of a plain number.
-            double_precision: with `new_style`, store 64 bits instead of 32.
+            walltime: seconds since the epoch. Default: now.
+            new_style: store the value as a tensor instead of a plain number. Default: False.
+            double_precision: with `new_style`, store 64 bits instead of 32. Default: False.
+
+        Raises:
+            ValueError: for a tensor or array of several elements.
         """
         value = number_of(scalar_value)
         self._scalar_tags.add(tag)
@@ -149,10 +153,15 @@ class SummaryWriter:
         self, main_tag: str, tag_scalar_dict: "Mapping[str, Values]",
         global_step: int | None = None, walltime: float | None = None,
     ) -> None:  # fmt: skip
-        """Add a point to each of several curves that are drawn in one chart.
+        """Add a point to each of several curves in one chart.
 
-        TensorBoard overlays curves of equal tags from different runs. So each key becomes a run
-        in a subdirectory, as in PyTorch.
+        TensorBoard overlays curves of equal tags from different runs, so each key becomes a run in
+        a subdirectory, as in PyTorch.
+
+        Args:
+            main_tag: the chart's name.
+            tag_scalar_dict: the values by the curves' names.
+            global_step, walltime: as of `add_scalar`.
         """
         for tag, value in tag_scalar_dict.items():
             file = self._file(f"{main_tag.replace('/', '_')}_{tag}")
@@ -169,17 +178,17 @@ class SummaryWriter:
         Args:
             tag: the histogram's name.
             values: a tensor or array of any shape.
-            global_step: where the histogram stands on the time axis.
-            bins: `"tensorflow"` for exponential bins on both sides of zero; else what
-                `numpy.histogram` accepts.
-            walltime: seconds since the epoch, now if not given.
-            max_bins: join neighbouring bins down to about this number.
+            global_step: the histogram's place on the step axis.
+            bins: `"tensorflow"`, the default, for exponential bins on both sides of zero; others
+                are for `numpy.histogram`.
+            walltime: seconds since the epoch. Default: now.
+            max_bins: join neighbouring bins down to about this number. Default: no limit.
 
         Raises:
             ValueError: if no value is finite.
         """
         array = array_of(values).astype(np.float64).ravel()
-        finite = array[np.isfinite(array)]  # a diverging run is still to be seen
+        finite = array[np.isfinite(array)]  # a diverging run has infinite values too
         if finite.size == 0:
             raise ValueError(f"add_histogram({tag!r}): none of the {array.size} values is finite")
         edges = _exponential_bins() if bins == "tensorflow" else bins
@@ -191,14 +200,18 @@ class SummaryWriter:
         self, tag: str, text_string: str, global_step: int | None = None,
         walltime: float | None = None,
     ) -> None:  # fmt: skip
-        """Add a text, shown as Markdown."""
+        """Add a text, which TensorBoard shows as Markdown."""
         self._add_summary(protos().summary.text(tag, text_string), global_step, walltime)
 
     def add_pr_curve(
         self, tag: str, labels: "Values", predictions: "Values", global_step: int | None = None,
         num_thresholds: int = 127, weights: "Values | None" = None, walltime: float | None = None,
     ) -> None:  # fmt: skip
-        """Add a precision-recall curve of binary `labels` and predicted probabilities."""
+        """Add a precision-recall curve of binary `labels` and predicted probabilities.
+
+        Raises:
+            ValueError: if `labels`, `predictions` and `weights` have different sizes.
+        """
         rows = (array_of(labels), array_of(predictions))
         factors = None if weights is None else array_of(weights)
         sizes = [array.size for array in (*rows, factors) if array is not None]
@@ -208,14 +221,14 @@ class SummaryWriter:
         self._add_summary(curve, global_step, walltime, tag)
 
     def add_custom_scalars(self, layout: Layout) -> None:
-        """Say which curves are drawn together on the page *Custom scalars*; once for a run.
+        """Define charts of several curves for the page *Custom scalars*; call it once for a run.
 
         Args:
-            layout: `{category: {chart: ["Multiline", tags]}}`; with `"Margin"` the three tags are
-                of a curve and of the lower and upper end of its margin.
+            layout: `{category: {chart: ["Multiline", tags]}}`; with `"Margin"` there are three
+                tags: a curve's, and those of the lower and upper end of its margin.
 
         Raises:
-            AssertionError: for a margin that has not three tags.
+            AssertionError: for a `"Margin"` without exactly three tags.
         """
         for charts in layout.values():
             for kind, tags in charts.values():
@@ -232,13 +245,14 @@ class SummaryWriter:
         Args:
             tag: the image's name.
             img_tensor: the pixels; 1, 3 or 4 channels.
-            global_step: where the image stands on the time axis.
-            walltime: seconds since the epoch, now if not given.
-            dataformats: the meaning of the dimensions: `CHW`, `HWC`, `HW`, or with `N` a batch,
-                drawn as a grid.
+            global_step: the image's place on the step axis.
+            walltime: seconds since the epoch. Default: now.
+            dataformats: the order of the dimensions: `CHW`, `HWC`, `HW`, or, with `N`, a batch,
+                drawn as a grid. Default: `CHW`.
 
         Raises:
             AssertionError: if `dataformats` does not fit the shape.
+            ValueError: for an unknown order, or more than 4 channels.
         """
         pixels = pixels_of(img_tensor, dataformats)
         image = protos().summary.image(tag, pixels, dataformats=dataformats)
@@ -255,7 +269,7 @@ class SummaryWriter:
         self, tag: str, figure: "Figure | list[Figure]", global_step: int | None = None,
         close: bool = True, walltime: float | None = None,
     ) -> None:  # fmt: skip
-        """Add a matplotlib figure, or several of one size as a grid, and `close` it."""
+        """Add a matplotlib figure, or several of one size as a grid; `close` them by default."""
         from matplotlib import pyplot
         from matplotlib.backends.backend_agg import FigureCanvasAgg
 
@@ -276,18 +290,19 @@ class SummaryWriter:
     ) -> None:  # fmt: skip
         """Add the graph of a model, with a box for each of its modules.
 
-        The model and its derivative run twice, in evaluation mode, and the model is left as it
-        was. The time and memory of the operations are stored too: on the page, choose the tag
-        `forward` or `backward`, then *Profile*. `trace_step` shows real training steps.
+        The model runs twice, and its backward pass once, in evaluation mode; the model is left
+        unchanged. The time and memory of the operations are stored too: on the page *Graphs*,
+        choose the tag `forward` or `backward`, then *Profile*. `trace_step` shows real training
+        steps.
 
         Args:
-            model: the model; a run shows one graph, the last.
+            model: the model. TensorBoard shows the last graph of a run.
             input_to_model: the argument of its `forward`, or a sequence of several.
-            verbose: also print the graph, a line for each node.
-            use_strict_trace: accepted for compatibility; any container may be returned.
+            verbose: also print the graph, one line for each node. Default: False.
+            use_strict_trace: accepted for PyTorch's sake; any container may be returned.
 
         Warns:
-            UserWarning: if the derivative cannot be computed; then there is no `backward`.
+            UserWarning: if the backward pass fails; then there is no tag `backward`.
         """
         arguments = () if input_to_model is None else input_to_model
         arguments = (arguments,) if isinstance(arguments, Tensor) else tuple(arguments)
@@ -302,26 +317,26 @@ class SummaryWriter:
                 print(f"{node.name} = {node.op}({', '.join(node.input)})")
 
     def _add_structure(self, forward: ForwardGraph) -> Any:
-        """Add the graph without time and memory, and return it: a run shows one, the last."""
+        """Add the graph without time and memory, and return it."""
         graph = forward.graph_def()
         self._file().add(protos().Event(graph_def=graph.SerializeToString()))
         return graph
 
     @contextmanager
     def trace_step(self, model: "Module", global_step: int | None = None) -> Iterator[None]:
-        """Add the graphs of a training step, the block: forward and backward, as they really ran.
+        """Run a training step as a `with` block, and add the graphs of its two passes.
 
-        The step computes what it would compute without this, in more time: its operations are
-        watched one by one. Their time and memory are shown under the tags `step_<n>/forward` and
-        `step_<n>/backward`. What belongs to no module of the model, as the loss, stands beside it
-        under its own name.
+        The results are unchanged, but the step takes longer, as each operation is measured. The
+        operations' time and memory appear under the tags `step_<n>/forward` and
+        `step_<n>/backward`. Operations outside of the model, such as the loss, appear next to it
+        under their own names.
 
         Args:
-            model: whose modules are shown as boxes.
-            global_step: the number of the step; without it, the tags have none.
+            model: the model; its modules are shown as boxes.
+            global_step: the number of the step; without it, the tags have no `step_<n>/`.
 
         Raises:
-            RuntimeError: if no operation was recorded in the block: a compiled step has none.
+            RuntimeError: if no operation was recorded in the block: a compiled step records none.
 
         Example:
             >>> with writer.trace_step(model, step):
@@ -343,7 +358,7 @@ class SummaryWriter:
     def _add_profiles(
         self, forward: ForwardGraph, prefix: str = "", step: int | None = None
     ) -> None:
-        """Add the graphs of both directions, each with the time and memory of its nodes."""
+        """Add the graphs of both passes, each with the time and memory of its nodes."""
         backward = BackwardGraph(forward)
         graphs: dict[str, Nodes] = {"forward": forward, "backward": backward}
         for name, graph in graphs.items():
@@ -362,20 +377,21 @@ class SummaryWriter:
     ) -> None:  # fmt: skip
         """Add a row to the table of hyperparameters and final metrics.
 
-        As in PyTorch, the row is a run of its own, in a subdirectory, away from the curves it
-        belongs to, unless `run_name` is `"."`: then it is this run, and a metric named like a
-        curve shows the curve's last value.
+        As in PyTorch, the row is a run of its own in a subdirectory, apart from this run's curves.
+        With `run_name="."` the row belongs to this run, and a metric with the name of a curve shows
+        the curve's last value.
 
         Args:
-            hparam_dict: numbers, booleans and strings; other values are shown as their `str`.
-            metric_dict: the metrics' values; each becomes a curve of one point, unless there is a
-                curve of that name in the run.
-            hparam_domain_discrete: for a hyperparameter, the list of all values it may take.
-            run_name: the subdirectory; the time if not given, `"."` for this run itself.
+            hparam_dict: numbers, bools and strings; other values are shown as their `str`.
+            metric_dict: the metrics' values. Each becomes a curve of one point, unless the run has
+                a curve of that name.
+            hparam_domain_discrete: by hyperparameter, the list of all its possible values.
+            run_name: the subdirectory, or `"."` for this run. Default: the time.
             global_step: the abscissa of the metrics.
 
         Raises:
-            TypeError: for what are no dicts, or a domain of another type than its hyperparameter.
+            TypeError: if an argument is not a dict, or a value of a domain has another type than
+                its hyperparameter.
         """
         if not isinstance(hparam_dict, dict) or not isinstance(metric_dict, dict):
             raise TypeError("hparam_dict and metric_dict should be dictionary.")
@@ -402,7 +418,7 @@ for _name, _method in [*vars(SummaryWriter).items()]:
 
 
 def scalar(tag: str, value: float, new_style: bool = False, double: bool = False) -> Any:
-    """The summary of a point of a curve."""
+    """The summary message of one point of a curve."""
     p = protos()
     if not new_style:
         return p.Summary(value=[p.Summary.Value(tag=tag, simple_value=value)])
@@ -415,7 +431,7 @@ def scalar(tag: str, value: float, new_style: bool = False, double: bool = False
 
 @functools.cache
 def _exponential_bins() -> tuple[float, ...]:
-    """Return edges that grow by a tenth from 1e-12 to 1e20, both ways from zero."""
+    """The edges of bins that grow by a tenth from 1e-12 to 1e20, on both sides of zero."""
     positive, edge = [], 1e-12
     while edge < 1e20:
         positive.append(edge)

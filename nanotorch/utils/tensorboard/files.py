@@ -1,4 +1,4 @@
-"""TensorBoard's files: records, events, and the messages in them."""
+"""TensorBoard's files: records, events, and their messages."""
 
 import contextlib
 import functools
@@ -27,18 +27,18 @@ from nanotorch._core.tensor import Tensor
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    Values = Tensor | ArrayLike  # what `array_of` takes
+    Values = Tensor | ArrayLike  # the arguments of `array_of`
 
 
 # A file of records with checksums, as TensorBoard reads it.
 
 
 MASK = 0xA282EAD8
-"""Added to a checksum that is stored beside what it is of."""
+"""Added to each checksum, as the format requires."""
 
 
 def record(data: bytes) -> bytes:
-    """Return a record: the length, a checksum of the length, the data, a checksum of the data."""
+    """A record: the length, a checksum of the length, the data, a checksum of the data."""
     head = struct.pack("<Q", len(data))
     return b"".join((head, _checksum(head), data, _checksum(data)))
 
@@ -51,7 +51,7 @@ def _checksum(data: bytes) -> bytes:
 # TensorFlow's `RunMetadata` with the time and memory of each operation, in protobuf's encoding.
 #
 # tensorboardX has no classes for these messages. The numbers are those of the fields in
-# TensorFlow's `config.proto` and `step_stats.proto`; there is nothing else to know of them.
+# TensorFlow's `config.proto` and `step_stats.proto`.
 
 
 STEP_STATS, FUNCTION_GRAPHS = 1, 4  # in RunMetadata
@@ -72,15 +72,16 @@ class OpStats:
 
 
 def run_metadata(stats: Iterable[OpStats], graph: bytes) -> bytes:
-    """Return a serialised `RunMetadata` in which the operations run one after another.
+    """A serialised `RunMetadata` in which the operations run in sequence.
 
-    They do so box by box, whatever their true order: TensorBoard takes for the time of a box that
-    from the first start to the last end in it, which so is the sum of its operations' times.
+    They run box by box, not in their true order: TensorBoard computes the time of a box from the
+    first start to the last end in it, which is then the sum of its operations' times.
 
     Args:
-        graph: the serialised graph whose nodes they are.
+        stats: the costs of the nodes.
+        graph: the serialised graph of the nodes.
     """
-    # TensorBoard takes a time of 0 for none, at the start of an operation and in its duration.
+    # TensorBoard reads a start or a duration of 0 as missing.
     device, start = field(DEVICE, b"/device:CPU:0"), 1
     for op in sorted(stats, key=lambda op: op.name.split("/")):
         micros = max(1, round(op.nanoseconds / 1000)) if op.nanoseconds else 0
@@ -99,14 +100,14 @@ def run_metadata(stats: Iterable[OpStats], graph: bytes) -> bytes:
 
 
 def field(number: int, value: int | bytes) -> bytes:
-    """Encode one field: an integer, or bytes with their length."""
+    """The encoding of one field: an integer, or bytes with their length."""
     if isinstance(value, int):
         return varint(number << 3) + varint(value)
     return varint(number << 3 | 2) + varint(len(value)) + value
 
 
 def varint(value: int) -> bytes:
-    """Encode an integer seven bits at a time, the low ones first."""
+    """The encoding of an integer: seven bits in each byte, the low ones first."""
     encoded = bytearray()
     while value > 0x7F:
         encoded.append(value & 0x7F | 0x80)
@@ -115,7 +116,7 @@ def varint(value: int) -> bytes:
     return bytes(encoded)
 
 
-# The one place that imports tensorboardX, and only when something is written.
+# The only import of tensorboardX, which happens when something is written.
 
 
 MESSAGES = (
@@ -126,13 +127,13 @@ MESSAGES = (
 
 @functools.cache
 def protos() -> SimpleNamespace:
-    """Return the messages and builders of tensorboardX."""
+    """The messages and builders of tensorboardX."""
     with _without_torch():
         from tensorboardX import summary
         from tensorboardX.crc32c import crc32c
     modules = {name: importlib.import_module(f"tensorboardX.proto.{name}_pb2") for name in MESSAGES}
     found = {name: value for module in modules.values() for name, value in vars(module).items()}
-    # Both have types of data: of hyperparameters, and of tensors, which keep the name.
+    # Two messages are called DataType: that of tensors keeps the name.
     more = {"HParamType": modules["api"].DataType, "SessionStatus": modules["api"].Status}
     return SimpleNamespace(**{**found, **more, "summary": summary, "crc32c": crc32c})
 
@@ -140,7 +141,7 @@ def protos() -> SimpleNamespace:
 @contextmanager
 def _without_torch() -> Iterator[None]:
     # tensorboardX imports an installed PyTorch for the name of one type in its annotations,
-    # which takes seconds. A None in sys.modules makes that import fail, and tensorboardX continue.
+    # which takes seconds. With None in sys.modules that import fails, and tensorboardX continues.
     if "torch" in sys.modules:
         yield
         return
@@ -151,7 +152,7 @@ def _without_torch() -> Iterator[None]:
         del sys.modules["torch"]
 
 
-# An event file: what is added is in the file, in order, when `flush` returns.
+# An event file: when `flush` returns, all added events are in the file, in order.
 
 
 # Distinguishes the files that one process opens within one second.
@@ -165,9 +166,9 @@ class EventFile:
     drain, and truncates the file of a run that was started in the same second.
 
     Args:
-        log_dir: the directory, created if need be.
+        log_dir: the directory, created if it does not exist.
         suffix: the end of the file's name.
-        flush_secs: the longest time an event stays in memory while others follow it.
+        flush_secs: the longest time in seconds that an event stays in memory while others follow.
     """
 
     def __init__(self, log_dir: str, suffix: str = "", flush_secs: float = 120) -> None:
@@ -175,15 +176,15 @@ class EventFile:
         directory.mkdir(parents=True, exist_ok=True)
         self.log_dir = log_dir
         self._flush_secs = flush_secs
-        # Readers take a run's files in the order of their names, so that a run resumed within the
-        # second in which it was interrupted must not sort before its first part.
+        # Readers sort a run's files by name: a run resumed within the second in which it was
+        # interrupted must not sort before its first part.
         names = (re.search(r"\.tfevents\.(\d+)\.", path.name) for path in directory.iterdir())
         latest = max((int(found[1]) for found in names if found), default=0)
         seconds = max(int(time.time()), latest + 1)
         where = f"{socket.gethostname()}.{os.getpid()}.{next(_serial)}"
         name = f"events.out.tfevents.{seconds:010d}.{where}{suffix}"
         self._file = (directory / name).open("wb")
-        # Unlike atexit, this lets go of a writer that is dropped before the program ends.
+        # Unlike atexit, this also closes the file of a writer that is dropped before the end.
         self._close = weakref.finalize(self, _close, self._file)
         self.add(protos().Event(file_version="brain.Event:2"))
         self.flush()
@@ -200,17 +201,17 @@ class EventFile:
     _flush_due = float("inf")
 
     def flush(self) -> None:
-        """Return when all events are on the disk."""
+        """Write all events to the disk."""
         if self._close.alive:
             self._file.flush()
             os.fsync(self._file.fileno())
             self._flush_due = time.monotonic() + self._flush_secs
 
     def close(self) -> None:
-        """Flush and close the file; doing so again has no effect.
+        """Flush and close the file; a second call has no effect.
 
         Raises:
-            OSError: if what was added cannot be written; the file is closed all the same.
+            OSError: if events cannot be written; the file is closed all the same.
         """
         try:
             self.flush()
@@ -219,7 +220,7 @@ class EventFile:
 
 
 def _close(file: BinaryIO) -> None:
-    """Close a file that has been flushed, or whose owner is gone and can be told nothing."""
+    """Close a file without errors: it has been flushed, or its owner no longer exists."""
     with contextlib.suppress(OSError):
         file.close()
 
@@ -228,27 +229,31 @@ def _close(file: BinaryIO) -> None:
 
 
 def array_of(value: "Values") -> np.ndarray[Any, np.dtype[Any]]:
-    """A tensor, or what NumPy takes for an array, as an array.
+    """The array of a tensor, or of any value that NumPy can convert.
 
-    tensorboardX takes any type with "torch" in its name for PyTorch's, nanotorch's included.
+    tensorboardX must get no tensor: it treats each type with "torch" in its name as PyTorch's.
     """
     return value.detach().numpy() if isinstance(value, Tensor) else np.asarray(value)
 
 
 def number_of(value: "Values") -> float:
-    """A number, or a tensor or an array of one element, as a number."""
+    """The float of a number, or of a tensor or array of one element.
+
+    Raises:
+        ValueError: for several elements.
+    """
     array = array_of(value)
     if array.size != 1:
         raise ValueError(f"a scalar has one element, got shape {array.shape}")
     return float(array.item())
 
 
-# What the arguments of `SummaryWriter` are to be. They are looked at after an error only, so that
-# right ones cost nothing.
+# The types of `SummaryWriter`'s arguments. They are checked only after an error, so valid ones cost
+# nothing.
 
 
 def are_numbers(value: Any, count: int | None = None) -> bool:
-    """Whether a value is a tensor or an array of numbers, of as many if that is given."""
+    """Whether a value is a tensor or array of numbers, with ``count`` elements unless None."""
     try:
         array = array_of(value)
     except ValueError:  # lists of several lengths
@@ -257,12 +262,12 @@ def are_numbers(value: Any, count: int | None = None) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a number, or a tensor or an array of one element."""
+    """Whether a value is a number, or a tensor or array of one element."""
     return are_numbers(value, 1)
 
 
 def is_table(value: Any, fits: Callable[[Any], bool] = lambda inner: True) -> bool:
-    """Whether a value is a dict from names to values that fit."""
+    """Whether a value is a dict from names to values for which ``fits`` is true."""
     named = isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
     return named and all(map(fits, value.values()))
 
@@ -273,7 +278,7 @@ WANTED: Sequence[tuple[str, str, Callable[[Any], bool]]] = (
      is_number),
     ("values img_tensor labels predictions weights", "numbers", are_numbers),
     ("tag_scalar_dict", "a dict from names to numbers", lambda v: is_table(v, is_number)),
-    # What is no dict at all, `add_hparams` itself refuses.
+    # `add_hparams` itself refuses other types than dicts.
     ("metric_dict", "a dict from names to numbers",
      lambda v: not isinstance(v, dict) or is_table(v, is_number)),
     ("hparam_dict", "a dict from names to values",
@@ -284,11 +289,11 @@ WANTED: Sequence[tuple[str, str, Callable[[Any], bool]]] = (
     ("layout", "{category: {chart: [kind, tags]}}", lambda v: False),
     ("figure", "a figure of matplotlib, or a list of them", lambda v: False),
 )  # fmt: skip
-"""Names of arguments, what these are to be, and what tells whether they are."""
+"""Names of arguments, a description of valid values, and a predicate for them."""
 
 
 def naming_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a method's errors name the argument that is not what it is to be."""
+    """A method whose errors name the invalid argument."""
 
     @functools.wraps(method)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -312,13 +317,13 @@ def naming_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def metadata(plugin: str, content: bytes = b"") -> Any:
-    """Which of TensorBoard's plugins a summary is for."""
+    """The metadata of a summary, which name TensorBoard's plugin for it."""
     data = protos().SummaryMetadata.PluginData(plugin_name=plugin, content=content)
     return protos().SummaryMetadata(plugin_data=data)
 
 
 def shape_proto(shape: tuple[int, ...]) -> Any:
-    """The message for a shape."""
+    """The message of a shape."""
     p = protos()
     return p.TensorShapeProto(dim=[p.TensorShapeProto.Dim(size=int(size)) for size in shape])
 
@@ -327,13 +332,17 @@ def shape_proto(shape: tuple[int, ...]) -> Any:
 
 
 def pixels_of(image: "Values", dataformats: str) -> Any:
-    """Pixels as bytes: what are no bytes are numbers from 0 to 1; others are clipped.
+    """The pixels of an image as bytes; other dtypes hold numbers from 0 to 1, and are clipped.
 
     Args:
-        dataformats: the meaning of the dimensions: letters of `NCHW` or of a part of it.
+        dataformats: the order of the dimensions: the letters of `NCHW`, `CHW` or `HW`.
+
+    Raises:
+        ValueError: for other letters, or more than 4 channels.
+        AssertionError: for a batch of images with other than 1, 3 or 4 channels.
     """
     pixels, order = array_of(image), dataformats.upper()
-    if len(set(order)) == pixels.ndim:  # what else there may be, tensorboardX refuses
+    if len(set(order)) == pixels.ndim:  # tensorboardX refuses other cases
         if set(order) not in map(set, ("NCHW", "CHW", "HW")):
             raise ValueError(f"dataformats={dataformats!r} is not an order of NCHW, CHW or HW")
         if "N" in order and pixels.shape[order.index("C")] not in (1, 3, 4):
@@ -355,7 +364,7 @@ FIELDS = {bool: "bool_value", float: "number_value", str: "string_value"}
 
 
 def plain(value: Any) -> Value:
-    """A hyperparameter as the table can hold it: a bool, a number, or else a text."""
+    """A hyperparameter as a value of the table: a bool, a float or a string."""
     if isinstance(value, bool | str):
         return value
     if isinstance(value, int | float):
@@ -371,9 +380,12 @@ def hparams(
     """The summaries of a row: of the experiment, of its start and of its end.
 
     Args:
-        values: the hyperparameters; None is left out.
+        values: the hyperparameters; those that are None are left out.
         metrics: the tags of the curves whose last values are shown.
-        domains: all values that a hyperparameter may take, for the page's filters.
+        domains: by hyperparameter, the list of its possible values, for the page's filters.
+
+    Raises:
+        TypeError: for a domain that is no list of values of its hyperparameter's type.
     """
     for name, domain in (domains or {}).items():
         if not (

@@ -25,31 +25,30 @@ from nanotorch.nn.module import Module
 from nanotorch.nn.module_call import register_module_forward_hook, register_module_forward_pre_hook
 from nanotorch.utils.tensorboard.files import OpStats, protos, run_metadata, shape_proto
 
-# How long operations take, forward and backward, and which lines called them.
+# The time of operations, forward and backward, and the lines that called them.
 #
-# Python's profiling hook sees the functions of operations and the methods of nodes without any
-# provision, and cost, in them. A profiler that is at work goes on; beside one that Python code
-# cannot call, nothing is measured.
+# Python's profiling hook sees the functions of operations and the methods of nodes; these need no
+# code for it. A running profiler continues, but if Python code cannot call it, nothing is measured.
 
 
 PACKAGE = f"{Path(__file__).parents[2]}{os.sep}"
 FUNCTIONAL = os.path.join(PACKAGE, "nn", "functional", "")  # noqa: PTH118 - Path drops the end
 GENERATED = "<nanotorch op "
 FORMULAS = ("apply_bare", "apply_recorded", "plain_back", "careful_back")
-# Of a node, `apply` and its kin; of a leaf without hooks, the function that adds to its gradient.
+# The methods of a node that run it; for a leaf without hooks, the function that adds to its `grad`.
 LEAF = "accumulate_into"
 BACKWARD = ("apply", "accumulate", "accumulate_tensor", LEAF, *FORMULAS)
 
 
 @dataclass
 class Measured:
-    """What was seen of the operation that made a node.
+    """The measurement of the operation that made a node.
 
     Attributes:
-        nanoseconds: how long it took.
+        nanoseconds: its time.
         source: the line of the caller's code, as `file:line`; empty if all is in this package.
-        function: the function of `nn.functional` that the caller called, if it is one.
-        kept: the tensors that it keeps for its formulas.
+        function: the function of `nn.functional` that the caller called, or an empty string.
+        kept: the tensors that it saves for its formulas.
     """
 
     nanoseconds: int
@@ -60,13 +59,13 @@ class Measured:
 
 @dataclass
 class Measurements:
-    """What was measured.
+    """Measured times.
 
     Attributes:
-        forward: by node, of the operation that made it.
-        backward: by node, how many nanoseconds its formulas took.
-        leaves: by identity of the leaf, how many it took to add to its gradient.
-        lost: how many measuring itself has taken.
+        forward: by node, the measurement of its operation.
+        backward: by node, the nanoseconds of its formulas.
+        leaves: by identity of the leaf, the nanoseconds of adding to its gradient.
+        lost: the nanoseconds of the measuring itself.
     """
 
     forward: dict[Node, Measured] = field(default_factory=dict)
@@ -76,22 +75,23 @@ class Measurements:
 
 
 def role(code: CodeType) -> str:
-    """What a function is here: "forward", "backward", or nothing."""
+    """The role of a function: "forward", "backward", or an empty string."""
     if code.co_filename.startswith(GENERATED):
         return "backward" if code.co_name in FORMULAS else "forward"
     if not code.co_filename.startswith(PACKAGE) or code.co_name not in BACKWARD:
         return ""
-    # A user's function is applied by a method of its class, a node by one of its own.
+    # `apply` of a user's `Function` is a class method; `apply` of a node is not.
     first = code.co_varnames[:1]
     return "forward" if first == ("cls",) else "backward"
 
 
 @contextmanager
 def measure_operations(into: Measurements, outermost: CodeType | None) -> Iterator[None]:
-    """Measure the operations of the block.
+    """A block whose operations are measured.
 
     Args:
-        outermost: lines are looked for between it and the operations; None if it does not matter.
+        into: gets the measurements.
+        outermost: the outermost code in which `caller` searches for lines; None for any.
     """
     before: Any = sys.getprofile()
     if before is not None and not callable(before):  # `cProfile` until Python 3.11
@@ -99,7 +99,7 @@ def measure_operations(into: Measurements, outermost: CodeType | None) -> Iterat
         return
     roles: dict[CodeType, str] = {}
     starts: list[tuple[FrameType, int]] = []
-    lost = 0  # what the hook itself has taken, of which no operation is to blame
+    lost = 0  # the hook's own time, subtracted from the operations'
 
     def profile(frame: FrameType, event: str, result: Any) -> None:
         nonlocal lost
@@ -117,7 +117,7 @@ def measure_operations(into: Measurements, outermost: CodeType | None) -> Iterat
             if what == "backward":
                 owner = frame.f_locals[code.co_varnames[0]]
                 if isinstance(owner, Node):
-                    into.backward[owner] = elapsed  # of calls within each other, the outer is last
+                    into.backward[owner] = elapsed  # of nested calls, the outer one is last
                 elif code.co_name == LEAF:
                     into.leaves[id(owner)] = into.leaves.get(id(owner), 0) + elapsed
             else:
@@ -141,7 +141,7 @@ def measure_operations(into: Measurements, outermost: CodeType | None) -> Iterat
 
 
 def saved_tensors(node: Node) -> Iterator[Tensor]:
-    """The inputs that an operation keeps for its formulas."""
+    """The inputs that an operation saves for its formulas."""
     saved: Any = node._saved
     for kept in saved if isinstance(saved, tuple) else ():
         if isinstance(kept, tuple) and kept and isinstance(kept[0], Tensor):
@@ -149,9 +149,9 @@ def saved_tensors(node: Node) -> Iterator[Tensor]:
 
 
 def caller(frame: FrameType, outermost: CodeType | None) -> tuple[str, str]:
-    """The innermost line outside this package, between an operation and the outermost code.
+    """The line that called an operation, and the function of `nn.functional` that it called.
 
-    And which function of `nn.functional` that line called.
+    It is the innermost line outside of this package, inside of the code ``outermost``.
     """
     place, function = frame.f_back, ""
     while place is not None and place.f_code is not outermost:
@@ -164,18 +164,18 @@ def caller(frame: FrameType, outermost: CodeType | None) -> tuple[str, str]:
     return "", function
 
 
-# Which module was running when, and the names of modules in the graph.
+# The running module at each sequence number, and the names of modules in the graph.
 
 
 class Scopes:
-    """Which module was running when: a path like `Net/features_Sequential/0_Linear`.
+    """The running module at each time, as a path like `Net/features_Sequential/0_Linear`.
 
-    A module that is no part of the model, as a loss, has the name of its class.
+    A module outside of the model, such as a loss, has the name of its class.
 
     Args:
         model: the outermost module.
-        outside: the path of what is in no module; the model's own if not given.
-        complete: whether a module that only hands on its input gets a node of its own.
+        outside: the path for operations outside of all modules. Default: the model's path.
+        complete: whether a module that returns its input unchanged gets a node of its own.
     """
 
     def __init__(self, model: Module, outside: str | None = None, complete: bool = True) -> None:
@@ -194,12 +194,12 @@ class Scopes:
         self._starts, self._scopes = [0], [self.outside]
 
     def at(self, sequence: int) -> str:
-        """Return the path of the innermost module that was running at a sequence number."""
+        """The path of the innermost module that was running at a sequence number."""
         return self._scopes[bisect_right(self._starts, sequence) - 1]
 
     @contextmanager
     def following(self) -> Iterator[None]:
-        """Note in the block's course where each call of a module begins and ends."""
+        """A block in which the start and the end of each module's call are noted."""
         handles = [
             register_module_forward_pre_hook(self._enter),
             register_module_forward_hook(self._leave),
@@ -218,7 +218,7 @@ class Scopes:
     def _leave(self, module: Module, args: tuple[Any, ...], output: Any) -> Any:
         passed_on = isinstance(output, Tensor) and any(output is arg for arg in args)
         if self._complete and passed_on and output.requires_grad:
-            # A module that only hands on its input (dropout in evaluation) would have no node.
+            # A module that returns its input (dropout in evaluation) would have no node.
             output = output.clone()
             self.identities.add(output.grad_fn)
         self._stack.pop()
@@ -231,12 +231,12 @@ class Scopes:
 
 
 def join_names(box: str, name: str) -> str:
-    """The name of what is in a box; outside of all boxes, it is its own."""
+    """The path of a name in a box; the name itself if there is no box."""
     return f"{box}/{escape_name(name)}" if box else escape_name(name)
 
 
 def escape_name(name: str) -> str:
-    """Replace what has a meaning in the names of TensorBoard's nodes."""
+    """A name without the characters that have a meaning in TensorBoard's names of nodes."""
     return re.sub(r"[^A-Za-z0-9_.\-]", "_", name)
 
 
@@ -246,8 +246,8 @@ def escape_name(name: str) -> str:
 TYPES = {"float16": "DT_HALF", "float32": "DT_FLOAT", "float64": "DT_DOUBLE"}
 
 
-# TensorBoard stacks nodes of one box and kind whose names differ in the number at their end, from 5
-# on, and takes them out of the flow: good for an unrolled loop, bad for five views of an attention.
+# TensorBoard stacks 5 or more nodes of one box and kind whose names differ in the number at the
+# end, and draws them outside of the flow: good for an unrolled loop, bad for an attention's views.
 STACKED = 5
 LOOP = 12
 
@@ -259,11 +259,11 @@ class Nodes:
         self.nodes: list[Any] = []
         self.stats: list[OpStats] = []
         self._taken: set[str] = set()
-        # By name: the numbers of those that have got one, as the name was taken.
+        # By name: the numbers that were appended to make repeated names unique.
         self._numbers: dict[str, list[int]] = {}
 
     def graph_def(self) -> Any:
-        """Return the graph."""
+        """The graph as a message."""
         p, names = protos(), self._apart()
 
         def settled(node: Any) -> Any:
@@ -278,13 +278,13 @@ class Nodes:
         return p.GraphDef(node=nodes, versions=p.VersionDef(producer=22))
 
     def profile(self) -> bytes:
-        """Return the graph with the time and memory of its nodes, as a serialised `RunMetadata`."""
+        """The graph with the time and memory of its nodes, as a serialised `RunMetadata`."""
         names = self._apart()
         stats = [replace(one, name=names.get(one.name, one.name)) for one in self.stats]
         return run_metadata(stats, self.graph_def().SerializeToString())
 
     def _apart(self) -> dict[str, str]:
-        """Names of nodes that are not to be stacked, by those they were added under."""
+        """New names of nodes that must not be stacked, by their present ones."""
         return {
             f"{name}_{number}": f"{name}[{number}]"
             for name, numbers in self._numbers.items()
@@ -296,12 +296,12 @@ class Nodes:
         self, name: str, op: str, inputs: list[str], outputs: Any, nanoseconds: int = 0,
         shared: bool = False, **attributes: str,
     ) -> str:  # fmt: skip
-        """Append a node under a name like `name`, which is returned.
+        """Append a node; returns its unique name, which is `name` or begins with it.
 
         Args:
-            outputs: shape and dtype of each.
-            shared: whether the outputs are views and take no memory of their own.
-            attributes: shown beside the graph when the node is selected.
+            outputs: the shape and dtype of each output.
+            shared: whether the outputs are views, without memory of their own.
+            attributes: shown next to the graph when the node is selected.
         """
         p = protos()
         unique = name
@@ -323,14 +323,15 @@ class Nodes:
 
 
 def operation(node: Node) -> str:
-    """Return the name of the operation that made a node: `AddmmBackward0` is from `Addmm`."""
+    """The name of the operation that made a node: `Addmm` for `AddmmBackward0`."""
     return visible_name(re.sub(r"Backward\d*$", "", node.name()))
 
 
 def visible_name(op: str) -> str:
-    """The name of an operation without what TensorBoard would draw as a dot without inputs.
+    """The name of an operation without `Const`.
 
-    It does so with whatever has `Const` in its name, padding with a constant among it.
+    TensorBoard draws each node with `Const` in its name, such as a padding with a constant, as a
+    dot without inputs.
     """
     return re.sub(r"Const(ant)?", "", op.rpartition("::")[2]) or "Op"
 
@@ -340,7 +341,7 @@ def label(op: str) -> str:
     return escape_name(re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", "_", op).lower())
 
 
-# Run a model, or watch a training step, and note what happens where and how fast.
+# Traces of a model's run or of a training step: its operations, their places and times.
 
 
 Meta = tuple[tuple[int, ...], Any]
@@ -352,12 +353,12 @@ class Trace:
     """A model's forward pass, and the backward pass that followed.
 
     Attributes:
-        scopes: which module was running when.
-        inputs: the tensors the model was given, by argument name, each with the node that stands
-            for it; an integer tensor has none.
-        outputs: what came out, by name: where in the graph, of what shape and dtype.
+        scopes: the running module at each time.
+        inputs: the model's input tensors by argument name, each with its node; an integer tensor
+            has None.
+        outputs: the outputs by name: the edge, and the shape and dtype.
         measured: time and place of the operations.
-        trouble: why there was no backward pass, if it failed.
+        trouble: the error of the backward pass, if it failed.
     """
 
     scopes: Scopes
@@ -368,15 +369,15 @@ class Trace:
 
 
 def trace(model: Module, arguments: Sequence[Any]) -> Trace:
-    """Run `model(*arguments)` and its derivative in evaluation mode, twice.
+    """Run `model(*arguments)` twice in evaluation mode, and then its backward pass.
 
-    The model is left as it was. Everything is recorded, whatever requires grad and whatever the
-    grad mode is: frozen parameters and the arguments themselves take part for as long as it lasts.
+    The model is left unchanged. All is recorded, whatever the grad mode: for the duration of the
+    call, frozen parameters and the arguments require grad too.
     """
     scopes = Scopes(model)
     with enable_grad(), evaluation(model):
         bound, _ = _bind(model, arguments)
-        model(*bound.args, **bound.kwargs)  # so that what is timed is not the first of its kind
+        model(*bound.args, **bound.kwargs)  # a first run, so that the timed one is not the slow one
         bound, inputs = _bind(model, arguments)
         result = Trace(scopes, inputs)
         with scopes.following(), measure_operations(result.measured, trace.__code__):
@@ -392,7 +393,7 @@ def trace(model: Module, arguments: Sequence[Any]) -> Trace:
                 if roots and wanted:
                     ones = [wrap(np.ones(tensor.shape, tensor.dtype._numpy)) for tensor in roots]
                     grad(roots, wanted, ones, allow_unused=True)
-        except Exception as error:  # of a function of the user's, which may have no derivative
+        except Exception as error:  # a user's function may have no derivative
             result.trouble = error
             result.measured.backward.clear()
     return result
@@ -400,10 +401,10 @@ def trace(model: Module, arguments: Sequence[Any]) -> Trace:
 
 @contextmanager
 def watched_step(model: Module) -> Iterator[Trace]:
-    """Watch a training step, which is the block: its results are the same as without.
+    """A block that traces a training step, without a change to its results.
 
-    The trace is complete after the block. What was given to the model is found where operations
-    keep it.
+    The trace is complete after the block. The model's inputs have no nodes; they are found among
+    the tensors that operations save.
     """
     result = Trace(Scopes(model, "", complete=False), {})
 
@@ -427,7 +428,7 @@ def watched_step(model: Module) -> Iterator[Trace]:
 
 
 def _last(measured: Measurements) -> list[Node]:
-    """Where backward passes began; without one, the operations of which nothing was computed."""
+    """The roots of the backward passes; without any, the operations whose output no other used."""
     nodes = [n for n in measured.forward if n in measured.backward] or list(measured.forward)
     used = {target for node in nodes for target, _ in node.next_functions}
     return [node for node in nodes if node not in used]
@@ -441,11 +442,11 @@ def shape_and_dtype(tensor: Tensor) -> Meta:
 def _bind(
     model: Module, arguments: Sequence[Any]
 ) -> tuple[inspect.BoundArguments, dict[str, tuple[Tensor, Node | None]]]:
-    """Return the arguments of `forward`, and their tensors by name, each with its node."""
+    """The arguments of `forward`, and their tensors by name, each with its node."""
     inputs: dict[str, tuple[Tensor, Node | None]] = {}
 
     def enter(name: str, tensor: Tensor) -> Tensor:
-        # A copy, since the model may write to its input, which a leaf would refuse.
+        # A copy: the model may write to its input, and a leaf would refuse that.
         tensor = tensor.detach().requires_grad_(tensor.is_floating_point()).clone()
         inputs[name] = tensor, tensor.grad_fn
         return tensor
@@ -457,7 +458,7 @@ def _bind(
 
 
 def map_tensors(function: Callable[[str, Tensor], Any], value: Any, name: str) -> Any:
-    """Replace each tensor in nested containers by `function(name, tensor)`."""
+    """``value`` with `function(name, tensor)` for each tensor in nested containers."""
     if isinstance(value, Tensor):
         return function(name, value)
     if isinstance(value, dict):
@@ -473,9 +474,9 @@ def map_tensors(function: Callable[[str, Tensor], Any], value: Any, name: str) -
 
 @contextmanager
 def evaluation(model: Module) -> Iterator[None]:
-    """A block in which the model is in evaluation and no parameter is frozen.
+    """A block in which the model is in evaluation mode and no parameter is frozen.
 
-    So the pass neither moves running statistics nor draws random numbers.
+    In evaluation mode the pass neither updates running statistics nor draws random numbers.
     """
     before = [(module, module.training) for module in model.modules()]
     frozen = [p for p in model.parameters() if not p.requires_grad and p.is_floating_point()]
@@ -492,11 +493,10 @@ def evaluation(model: Module) -> Iterator[None]:
             parameter.requires_grad_(False)
 
 
-# A traced model as the graphs that TensorBoard draws: a box per module, a node per operation.
+# The graphs of a trace that TensorBoard draws: a box per module, a node per operation.
 #
-# Edges carry the real shapes. Parameters stand in the box of the module that owns them. Besides
-# each graph there is a profile, by which TensorBoard colours it: the time and memory of each
-# operation.
+# Edges have the real shapes. Parameters are in the box of the module that owns them. TensorBoard
+# colours a graph by its profile: the time and memory of each operation.
 
 
 class ForwardGraph(Nodes):
@@ -525,7 +525,7 @@ class ForwardGraph(Nodes):
             self.add(f"output/{name}", "Output", inputs, [shape])
 
     def _recorded(self) -> list[Node]:
-        """Return the nodes between inputs and outputs, oldest first."""
+        """The nodes between inputs and outputs, oldest first."""
         nodes = reachable_nodes(root for (root, _), _ in self.trace.outputs.values())
         inner = (n for n in nodes if n not in self._names and not isinstance(n, AccumulateGrad))
         return sorted(inner, key=lambda node: node._sequence)
@@ -552,13 +552,13 @@ class ForwardGraph(Nodes):
         )
 
     def scope(self, node: Node) -> str:
-        """Return the box of an operation: of a module, or of a function of several operations."""
+        """The box of an operation: a module's, or that of a function of several operations."""
         scope, seen = self.trace.scopes.at(node._sequence), self.trace.measured.forward.get(node)
         function = "" if scope or seen is None else seen.function
         return scope if function == label(operation(node)) else scope or function
 
     def _unrecorded(self, node: Node) -> Iterator[Tensor]:
-        """Yield the buffers and inputs without history that an operation keeps."""
+        """The buffers, and inputs without history, that an operation saves."""
         edges = {id(t.variable) for t, _ in node.next_functions if isinstance(t, AccumulateGrad)}
         measured = self.trace.measured.forward.get(node)
         for tensor in () if measured is None else measured.kept:
@@ -567,13 +567,13 @@ class ForwardGraph(Nodes):
                 yield tensor
 
     def _output(self, node: Node, number: int, scope: str = "") -> str:
-        """Return how output `number` of a node is named as an input of another."""
+        """The name of output `number` of a node, as an input of another."""
         if isinstance(node, AccumulateGrad):
             return self.name_of_source(node.variable, scope)
         return f"{self._names[node]}:{number}" if number else self._names[node]
 
     def name_of_source(self, tensor: Tensor, scope: str = "") -> str:
-        """Return the name of a tensor that no operation made; it gets one if it has none."""
+        """The name of a tensor that no operation made; adds a node for it if there is none."""
         name = self._sources.get(id(tensor))
         if name is not None:
             return name
@@ -618,7 +618,7 @@ class BackwardGraph(Nodes):
         op, forward = visible_name(node.name()), operation(node)
         own = label(forward) if op == forward else f"{label(forward)}_backward"
         edges = node.next_functions
-        nothing = ((0,), node._outputs[0][1])  # the gradient of what has none
+        nothing = ((0,), node._outputs[0][1])  # the gradient of an input that needs none
         outputs = [nothing if target is None else target._outputs[k] for target, k in edges]
         arriving = self._arriving[node]
         path = join_names(self._forward.scope(node), own)
@@ -629,7 +629,7 @@ class BackwardGraph(Nodes):
                 self._arriving.setdefault(target, []).append(output)
 
     def _add_end(self, node: Node, inputs: list[str]) -> None:
-        """Add a leaf's gradient, or an input's."""
+        """Add the gradient of a leaf, or of an input."""
         measured = self._trace.measured
         nanoseconds = measured.backward.get(node, 0)
         if isinstance(node, AccumulateGrad):
@@ -643,5 +643,5 @@ class BackwardGraph(Nodes):
 
 
 def is_view(node: Node) -> bool:
-    """Whether an operation gives a view, which takes no memory of its own."""
+    """Whether an operation returns a view, which has no memory of its own."""
     return bool(getattr(getattr(node, "op", None), "view", False))
