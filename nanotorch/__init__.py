@@ -62,9 +62,9 @@ _on_demand("nanotorch.random")
 
 __version__: str = _TorchVersion("0.1.0")
 newaxis = None
-globals().update(_NAMED)  # dtypes to compare with
+globals().update(_NAMED)  # also dtypes that no tensor has here, for comparisons
 
-# What many programs do without is imported when it is used.
+# Modules and functions that many programs do not need are imported on first use.
 __getattr__, __dir__ = _on_demand(
     "nanotorch",
     {

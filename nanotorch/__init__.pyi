@@ -240,7 +240,7 @@ def as_tensor(data: Any, *, dtype: dtype | None = ..., device: Any = ...) -> Ten
     """``data`` as a tensor; tensors and arrays that have ``dtype`` share their memory with it."""
 
 def as_torch() -> Any:
-    """Let `import torch` and its submodules give nanotorch in this process; returns nanotorch."""
+    """Make `import torch` import nanotorch in this process; returns nanotorch."""
 
 def asarray(
     obj: Any,
@@ -841,10 +841,10 @@ def get_device(input: Tensor) -> _int:
     """The number of the tensor's device: always -1, the CPU."""
 
 def get_float32_matmul_precision() -> str:
-    """What `set_float32_matmul_precision` was given last. Default: "highest"."""
+    """The precision that `set_float32_matmul_precision` has set. Default: "highest"."""
 
 def get_num_threads() -> _int:
-    """How many threads matrix products use."""
+    """The number of threads for matrix products."""
 
 def get_printoptions() -> dict[str, Any]:
     """The print options, as arguments for `set_printoptions`."""
@@ -949,7 +949,7 @@ def is_complex(input: Tensor) -> _bool:
     """Whether ``input`` has a complex dtype: always False, since there is none."""
 
 def is_deterministic_algorithms_warn_only_enabled() -> _bool:
-    """Whether `use_deterministic_algorithms` was last given ``warn_only``."""
+    """Whether the last call of `use_deterministic_algorithms` had ``warn_only``."""
 
 def is_floating_point(input: Tensor) -> _bool:
     """Whether ``input`` has a floating-point dtype."""
@@ -976,7 +976,7 @@ def is_tensor(obj: Any) -> _bool:
     """Whether ``obj`` is a `Tensor`."""
 
 def is_warn_always_enabled() -> _bool:
-    """What `set_warn_always` was given last. Default: False."""
+    """The value that `set_warn_always` has set. Default: False."""
 
 def isclose(
     input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...
@@ -1716,19 +1716,19 @@ def set_anomaly_enabled(mode: _bool, check_nan: _bool = ...) -> None:
     """`set_detect_anomaly` by another name."""
 
 def set_default_device(device: Any) -> None:
-    """Accept the CPU, where tensors are anyway; None stands for it."""
+    """Set the default device, which can only be the CPU, or None for it."""
 
 def set_default_dtype(d: dtype) -> None:
     """Set the dtype that new floating-point tensors get."""
 
 def set_default_tensor_type(t: Any) -> None:
-    """Set the default dtype to that of a type such as ``torch.DoubleTensor``, or its name."""
+    """Set the default dtype to that of a type such as ``torch.DoubleTensor``, or of its name."""
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Remember how exact products of float32 matrices need to be; they are computed in float32."""
+    """Set the precision of products of float32 matrices; without effect: it is always float32."""
 
 def set_num_threads(num: _int) -> None:
-    """Let matrix products use this many threads; one is best for small models."""
+    """Set the number of threads for matrix products; 1 is best for small models."""
 
 def set_printoptions(
     precision: _int | None = ...,
@@ -1744,7 +1744,7 @@ def set_rng_state(new_state: Tensor) -> None:
     """Set the state of the default generator to a result of `get_rng_state`."""
 
 def set_warn_always(b: _bool) -> None:
-    """Let what is said once be said each time; Python's filters still apply."""
+    """Repeat each time the warnings that are given once by default; Python's filters apply."""
 
 def sgn(input: Tensor, *, out: Any = ...) -> Tensor:
     """The sign of each element: -1, 0 or 1; 0 for nan."""
@@ -2010,7 +2010,7 @@ def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """A view with a new dimension of size 1 at index ``dim``, from -ndim - 1 to ndim."""
 
 def use_deterministic_algorithms(mode: _bool, *, warn_only: _bool = ...) -> None:
-    """Remember whether the same input must give the same bits; all operations do so anyway."""
+    """Require the same bits for the same input; without effect: all operations do so anyway."""
 
 def var(
     input: Tensor,

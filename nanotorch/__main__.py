@@ -19,7 +19,7 @@ USAGE = "\n".join(
 
 
 def main() -> int:
-    """Run `nanotorch ...`; return the exit code."""
+    """Run `nanotorch ...`; returns the exit code."""
     first, rest = sys.argv[1] if sys.argv[1:] else "", sys.argv[2:]
     if first == "run":
         run(rest, "nanotorch run")
@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def run(arguments: list[str], program: str) -> None:
-    """Run a program as Python does, but for `import torch`."""
+    """Run a program as Python does, with nanotorch as `torch`."""
     from nanotorch.program import main
 
     main(arguments, program)

@@ -1,6 +1,6 @@
-"""Libraries that PyTorch may be built with: none is here.
+"""`torch.backends`: no library that PyTorch can be built with is available.
 
-Their flags can be read and set, as scripts do to be reproducible.
+Their flags can be read and set, as scripts do for reproducible results.
 """
 
 import contextlib as _contextlib
@@ -11,7 +11,7 @@ from typing import Any as _Any
 from nanotorch.names.lookup import on_demand as _on_demand
 from nanotorch.names.lookup import stand_in as _stand_in
 
-__path__: list[str] = []  # so that the table of inert names may have modules in it
+__path__: list[str] = []  # so that `names/scope.py` can add submodules
 
 
 def _no() -> bool:
@@ -29,7 +29,7 @@ def _flags(
     fp32_precision: str = "none",
     depthwise_kernel: str = "auto",
 ) -> _Iterator[None]:
-    """Set the flags of `cudnn` inside `with`."""
+    """A context that sets the flags of `cudnn`."""
     own, before = vars(cudnn), dict(vars(cudnn))
     own.update(enabled=enabled, benchmark=benchmark, deterministic=deterministic)
     own.update(allow_tf32=allow_tf32)

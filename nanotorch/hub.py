@@ -1,4 +1,4 @@
-"""`torch.hub`: where downloaded weights lie. nanotorch downloads nothing itself."""
+"""`torch.hub`: the directory of downloaded weights. nanotorch itself downloads nothing."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from urllib.parse import urlparse
 from nanotorch.names.lookup import on_demand
 from nanotorch.serialization import load as _load
 
-HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # how a file's name tells its checksum
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # the checksum in a file's name
 
 
 def _get_torch_home() -> str:
@@ -18,7 +18,7 @@ def _get_torch_home() -> str:
 
 
 def get_dir() -> str:
-    """The directory of what was downloaded: ``$TORCH_HOME/hub``."""
+    """The directory of downloaded files: ``$TORCH_HOME/hub``."""
     return str(Path(_get_torch_home()) / "hub")
 
 
@@ -26,16 +26,17 @@ def load_state_dict_from_url(
     url: str, model_dir: str | None = None, map_location: Any = None, progress: bool = True,
     check_hash: bool = False, file_name: str | None = None, weights_only: bool = False,
 ) -> Any:  # fmt: skip
-    """The weights in the file that a download of ``url`` has left in ``model_dir``.
+    """The weights in a file that was downloaded from ``url`` before.
 
     Args:
-        model_dir: default: ``checkpoints`` in the directory of `get_dir`.
-        file_name: default: the last part of ``url``.
+        url: the address of the file, which is not read.
+        model_dir: the directory of the file. Default: ``checkpoints`` in `get_dir`.
+        file_name: the name of the file. Default: the last part of ``url``.
         map_location, weights_only: see `nanotorch.load`.
         progress, check_hash: accepted for PyTorch's sake.
 
     Raises:
-        FileNotFoundError: if it is not there.
+        FileNotFoundError: if the file does not exist.
     """
     name = file_name or Path(urlparse(url).path).name
     path = Path(model_dir or f"{get_dir()}/checkpoints") / name

@@ -1,7 +1,7 @@
-"""Python's `multiprocessing`, functions run in several new processes, and memory that they share.
+"""Python's `multiprocessing`, functions run in several new processes, and shared memory.
 
-Tensors go from process to process as copies, those in shared memory (`Tensor.share_memory_`) as
-what they are: arguments of a `Process`, and what a `Queue` carries.
+Arguments of a `Process` and objects in a `Queue` are copied, also tensors. A tensor in shared
+memory (`Tensor.share_memory_`) is not copied: all processes see the same values.
 """
 
 import multiprocessing
@@ -12,7 +12,7 @@ import tempfile
 import traceback
 import weakref
 from collections.abc import Callable, Sequence
-from multiprocessing import *  # noqa: F403 - all of them are here as well, as in PyTorch
+from multiprocessing import *  # noqa: F403 - PyTorch's module has these names too
 from multiprocessing.heap import Arena
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
@@ -25,7 +25,7 @@ from nanotorch._core.layout import address, compact_copy, owner_of
 from nanotorch._core.tensor import Tensor
 from nanotorch.names.lookup import on_demand, stand_in
 
-__path__: list[str] = []  # so that who imports a module in it is told why there is none
+__path__: list[str] = []  # so that the import of a submodule raises an error with the reason
 IN_SPAWN = (
     "ProcessContext ProcessException ProcessExitedException ProcessRaisedException SpawnContext "
     "spawn start_processes"
@@ -34,11 +34,11 @@ stand_in(f"{__name__}.spawn", {__name__: IN_SPAWN})
 
 
 class ProcessException(Exception):  # noqa: N818 - PyTorch's name
-    """One of the processes has failed.
+    """The error for a failed process.
 
     Attributes:
-        error_index: which of them.
-        pid: the process's number.
+        error_index: the index of the process.
+        pid: its process ID.
     """
 
     def __init__(self, msg: str, error_index: int, pid: int) -> None:
@@ -50,15 +50,15 @@ class ProcessException(Exception):  # noqa: N818 - PyTorch's name
 
 
 class ProcessRaisedException(ProcessException):
-    """The function raised an error, whose traceback is told."""
+    """The error for a function that raised one; the message contains the traceback."""
 
 
 class ProcessExitedException(ProcessException):
-    """A process ended with another exit code than 0, or by a signal.
+    """The error for a process that ended with an exit code other than 0, or by a signal.
 
     Attributes:
-        exit_code: the code.
-        signal_name: the signal's name, if it was one.
+        exit_code: the exit code; for a signal, its number times -1.
+        signal_name: the signal's name, or None.
     """
 
     def __init__(
@@ -70,11 +70,11 @@ class ProcessExitedException(ProcessException):
 
 
 def _run(fn: Callable[..., Any], index: int, args: Sequence[Any], report: str) -> None:
-    """What a process does: call the function, and leave its traceback in a file if it fails."""
+    """Call the function in a new process; if it fails, write its traceback to ``report``."""
     try:
         fn(index, *args)
     except KeyboardInterrupt:
-        pass  # the parent is told by the same signal
+        pass  # the parent gets the same signal
     except Exception:
         Path(report).write_text(traceback.format_exc(), "utf-8")
         raise SystemExit(1) from None
@@ -91,28 +91,28 @@ class ProcessContext:
         self.processes, self._reports = list(processes), list(reports)
 
     def pids(self) -> list[int | None]:
-        """The processes' numbers."""
+        """The IDs of the processes."""
         return [process.pid for process in self.processes]
 
     def join(self, timeout: float | None = None) -> bool:
-        """Wait until a process ends; the others are ended too if it has failed.
+        """Wait until a process ends; if it has failed, terminate the others.
 
         Args:
-            timeout: how many seconds at most; default: any time.
+            timeout: the longest time to wait, in seconds. Default: no limit.
 
         Returns:
-            whether all have ended.
+            whether all processes have ended.
 
         Raises:
-            ProcessRaisedException: if the function failed in one of them.
-            ProcessExitedException: if one was ended otherwise.
+            ProcessRaisedException: if the function raised an error in one of them.
+            ProcessExitedException: if one failed in another way.
         """
         waiting = [p for p in self.processes if p.exitcode is None]
         if waiting and not any(p.exitcode for p in self.processes):  # one may have failed before
             ended = multiprocessing.connection.wait([p.sentinel for p in waiting], timeout=timeout)
             for process in waiting:
                 if process.sentinel in ended:
-                    process.join()  # which takes its exit code
+                    process.join()  # sets its exit code
         failed = [k for k, p in enumerate(self.processes) if p.exitcode]
         if not failed:
             return all(p.exitcode is not None for p in self.processes)
@@ -140,10 +140,10 @@ SpawnContext = ProcessContext
 
 
 class Memory:
-    """Memory that processes share, of which arrays are views.
+    """Memory that processes share; arrays are views of it.
 
     Args:
-        arena: Python's, which knows how to be sent to another process.
+        arena: Python's object for the memory, which can be sent to other processes.
     """
 
     def __init__(self, arena: Any) -> None:
@@ -163,13 +163,13 @@ def array_in_memory(
 
 
 def memory_of(array: np.ndarray) -> Memory | None:
-    """The shared memory in which an array lies, if it does."""
+    """The shared memory of an array; None if it is in other memory."""
     base = owner_of(array).base
     return base if isinstance(base, Memory) else None
 
 
 def send_array(array: np.ndarray) -> Any:
-    """An array for another process: in shared memory where it lies, else its values."""
+    """The reduction of an array for another process: its place in shared memory, or its values."""
     memory = memory_of(array)
     if memory is None:
         return array.__reduce_ex__(2)
@@ -182,7 +182,7 @@ for _kind in (np.ndarray, Bfloat16Array):
 
 
 def share(tensor: Tensor) -> Tensor:
-    """Move the values of a tensor to shared memory, unless they are there; returns the tensor."""
+    """Move a tensor to shared memory, unless it is there; returns the tensor."""
     if memory_of(tensor._array) is None:
         array = compact_copy(tensor._array)
         memory = Memory(Arena(max(array.nbytes, 1)))
@@ -198,20 +198,20 @@ _strategy = [STRATEGIES[0]]
 
 
 def get_all_sharing_strategies() -> set[str]:
-    """The names of PyTorch's ways to share memory, which are accepted."""
+    """The names that `set_sharing_strategy` accepts."""
     return set(STRATEGIES)
 
 
 def get_sharing_strategy() -> str:
-    """The one that was chosen; it has no effect."""
+    """The sharing strategy that was set last; it has no effect."""
     return _strategy[0]
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Choose one, without effect.
+    """Set the sharing strategy, without effect.
 
     Raises:
-        AssertionError: for a name that is none of them.
+        AssertionError: for an unknown name.
     """
     assert new_strategy in STRATEGIES
     _strategy[0] = new_strategy
@@ -224,13 +224,15 @@ def start_processes(
     """Run ``fn(i, *args)`` in new processes, for i from 0 to ``nprocs`` - 1; also called `spawn`.
 
     Args:
-        fn: a function that processes find by its name, at the top level of a module.
-        join: wait until all have ended.
-        daemon: end them when this process ends.
-        start_method: how they begin: "spawn", "fork" or "forkserver".
+        fn: a function at the top level of a module, where the processes can import it.
+        args: the arguments after i.
+        nprocs: the number of processes. Default: 1.
+        join: wait until all have ended. Default: True.
+        daemon: end the processes when this one ends. Default: False.
+        start_method: "spawn", "fork" or "forkserver". Default: "spawn".
 
     Returns:
-        None, or the processes if they are not waited for.
+        None, or the processes if ``join`` is False.
 
     Raises:
         ProcessException: if one of them fails.

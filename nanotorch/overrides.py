@@ -1,8 +1,9 @@
-"""Subclasses of `Tensor`: `__torch_function__` decides what the framework's functions do with them.
+"""Subclasses of `Tensor` with a `__torch_function__`, which handles calls of functions on them.
 
-The class of such tensors gets methods that ask it, and an `_array` that operations cannot read: so
-their functions, too, end up here, as they do where a tensor has no values under `vmap`. Nothing
-asks other tensors what they are. A function made of several operations asks for each of these.
+Such a class gets methods that call its `__torch_function__`, and an `_array` that operations cannot
+read. So operations end up here too, in the same way as under `vmap` for a tensor without values.
+Other tensors are never checked. A function of several operations calls `__torch_function__` for
+each of them.
 """
 
 import functools
@@ -28,12 +29,12 @@ __all__ = [
     "has_torch_function",
     "is_tensor_like",
 ]
-_disabled_torch_function_impl = Parameter.__torch_function__  # for classes that are not asked
+_disabled_torch_function_impl = Parameter.__torch_function__  # for classes without overrides
 NOT_HANDLED = (
     "Multiple dispatch failed for '{}'; all __torch_function__ handlers returned NotImplemented:"
     "\n\n{}\n\nFor more information, try re-running with TORCH_LOGS=not_implemented"
 )
-# Methods of Python's that operators and brackets call.
+# Python's methods for operators, brackets and built-in functions.
 OPERATORS = (
     *("getitem", "setitem", "neg", "abs", "invert", "eq", "ne", "lt", "le", "gt", "ge", "pow"),
     *("add", "sub", "mul", "truediv", "floordiv", "mod", "matmul", "and", "or", "xor"),
@@ -43,13 +44,13 @@ FORMS = {f"__{kind}{name}__" for name in OPERATORS for kind in ("", "r", "i")} |
     "_base",
     "_version",
 }
-# By which of them a class is asked for a method of another name.
+# The method that `__torch_function__` gets for a special method.
 NAMED = {f"__{name}__": name for name in ("add", "sub", "mul", "neg", "abs", "pow", "matmul")}
 NAMED |= {"__truediv__": "div", "__radd__": "add", "__rmul__": "mul", "__iadd__": "add_"}
 
 
 class _State(threading.local):
-    """Per thread: how many blocks there are in which subclasses are as other tensors."""
+    """Per thread: the number of open blocks of `DisableTorchFunctionSubclass`."""
 
     disabled = 0
 
@@ -58,7 +59,7 @@ state = _State()
 
 
 class DisableTorchFunctionSubclass:
-    """A block in which subclasses are as other tensors."""
+    """A block in which no `__torch_function__` is called."""
 
     def __enter__(self) -> None:
         state.disabled += 1
@@ -68,33 +69,34 @@ class DisableTorchFunctionSubclass:
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Whether it is a tensor, or of a class with `__torch_function__`."""
+    """Whether ``inp`` is a tensor, or of a class with `__torch_function__`."""
     return hasattr(inp, "__torch_function__")
 
 
 def overrides(value: Any) -> bool:
-    """Whether the class of a value has a `__torch_function__` that is to be asked."""
+    """Whether the class of a value has a `__torch_function__` of its own."""
     kind = type(value)
     own: Any = None if kind in (Tensor, Parameter) else getattr(kind, "__torch_function__", None)
     return own is not None and own != Parameter.__torch_function__
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether one of the arguments is of a class whose `__torch_function__` is to be asked."""
+    """Whether the `__torch_function__` of one of the arguments must be called."""
     return not state.disabled and any(map(overrides, relevant_args))
 
 
 def handle_torch_function(
     public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """What the classes of the arguments say that a function does, subclasses asked first.
+    """Call the arguments' `__torch_function__`, subclasses first; returns the first result.
 
     Args:
-        public_api: the function.
-        relevant_args: the arguments among which they are.
+        public_api: the function that was called.
+        relevant_args: the arguments that may have a `__torch_function__`.
+        args, kwargs: all arguments of the call.
 
     Raises:
-        TypeError: if all of them return NotImplemented.
+        TypeError: if each `__torch_function__` returns NotImplemented.
     """
     asked: list[Any] = []
     for value in filter(overrides, relevant_args):
@@ -113,12 +115,12 @@ def handle_torch_function(
 
 @functools.cache
 def get_default_nowrap_functions() -> set[Any]:
-    """The functions whose results stay what they are."""
+    """The functions whose results do not become tensors of the subclass."""
     return {vars(Tensor)[name].__get__ for name in ("_base", "grad")}
 
 
 def default(cls: type[Tensor], func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """What `Tensor.__torch_function__` does: the same, with results of the class."""
+    """`Tensor.__torch_function__`: call the function, and convert its results to ``cls``."""
     if not all(issubclass(cls, kind) for kind in types):
         return NotImplemented
     with DisableTorchFunctionSubclass():
@@ -127,7 +129,7 @@ def default(cls: type[Tensor], func: Any, types: Any, args: Any = (), kwargs: An
 
 
 def to_subclass(result: Any, cls: type[Tensor]) -> Any:
-    """Tensors, or those in tuples and lists, as tensors of a class."""
+    """The result of a function, with tensors, also in tuples and lists, as ``cls``."""
     if isinstance(result, (tuple, list)) and type(result) is not Size:
         return type(result)([to_subclass(part, cls) for part in result])
     if isinstance(result, Tensor) and not isinstance(result, cls):
@@ -136,10 +138,10 @@ def to_subclass(result: Any, cls: type[Tensor]) -> Any:
 
 
 def as_subclass(tensor: Tensor, cls: type[Tensor]) -> Any:
-    """A tensor of a subclass, a view of this one.
+    """A view of a tensor, as a tensor of the subclass ``cls``.
 
     Raises:
-        TypeError: for what is no subclass of `Tensor`.
+        TypeError: if ``cls`` is not a subclass of `Tensor`.
     """
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise TypeError(f"cls must be a subclass of Tensor, but got {cls!r}")
@@ -150,7 +152,7 @@ def as_subclass(tensor: Tensor, cls: type[Tensor]) -> Any:
 
 
 def make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -> Any:
-    """A leaf of a subclass on the memory of a tensor."""
+    """A leaf of the subclass ``cls`` that shares memory with ``data``."""
     with DisableTorchFunctionSubclass():
         out = data.detach()
         out.__class__ = cls
@@ -158,7 +160,7 @@ def make_subclass(cls: type[Tensor], data: Tensor, require_grad: bool = False) -
 
 
 def ask_first(function: Callable[..., Any]) -> Any:
-    """A method of tensors that asks the classes of its arguments first."""
+    """A method that calls `__torch_function__` of its arguments first."""
 
     @functools.wraps(function)
     def ask(*args: Any, **kwargs: Any) -> Any:
@@ -170,7 +172,7 @@ def ask_first(function: Callable[..., Any]) -> Any:
 
 
 def property_that_asks(of: property) -> property:
-    """A property that asks the class of the tensor, unless the framework itself looks at it."""
+    """A property that calls `__torch_function__`, except when the framework itself reads it."""
 
     def by(function: Callable[..., Any]) -> Callable[..., Any]:
         def ask(*args: Any) -> Any:
@@ -185,7 +187,7 @@ def property_that_asks(of: property) -> property:
 
 
 def array_of(tensor: Any) -> Any:
-    """The array of a tensor; an operation that asks for it is to ask the class first."""
+    """The array of a tensor; raises NoValues in an operation, which must call the class first."""
     if not state.disabled:
         frame: Any = sys._getframe(1)
         for _ in range(3):
@@ -199,7 +201,7 @@ def array_of(tensor: Any) -> Any:
 
 
 def prepare(cls: Any) -> None:
-    """Let the methods of a new class of tensors, and the operations on them, ask it."""
+    """Make methods and operations call the `__torch_function__` of a new class of tensors."""
     if cls.__torch_function__ == Parameter.__torch_function__:
         return
     cls._array = property(array_of, lambda tensor, array: vars(tensor).update(_array=array))
@@ -214,7 +216,7 @@ def prepare(cls: Any) -> None:
 
 
 def operation(o: Any, inplace: bool, args: dict[str, Any]) -> Any:
-    """An operation on tensors whose arrays it cannot read."""
+    """The result of an operation on tensors whose arrays it cannot read."""
     function = o.functions[f"{METHOD}{o.name}_" if inplace else o.name]
     given = dict(args)
     by_name = {n: given.pop(n) for n, a in o.arguments.items() if a.keyword_only}

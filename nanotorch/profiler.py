@@ -1,6 +1,6 @@
 """`torch.profiler`: the time of operations, forward and backward.
 
-Only what takes part in a graph is measured, as by `SummaryWriter.trace_step`.
+Only operations that record a node are measured, as by `SummaryWriter.trace_step`.
 """
 
 import enum
@@ -18,7 +18,7 @@ __all__ = [
     "schedule", "supported_activities",
 ]  # fmt: skip
 
-__path__: list[str] = []  # so that `torch.profiler.profiler` may be in it
+__path__: list[str] = []  # so that `torch.profiler.profiler` can be imported
 
 ProfilerAction = enum.Enum("ProfilerAction", "NONE WARMUP RECORD RECORD_AND_SAVE", start=0)
 ProfilerActivity = enum.Enum("ProfilerActivity", "CPU XPU MTIA CUDA HPU PrivateUse1", start=0)
@@ -30,23 +30,24 @@ COLUMNS = "Name|Self CPU %|Self CPU|CPU total %|CPU total|CPU time avg|# of Call
 
 
 def kineto_available() -> bool:
-    """Always False: Python's own hook measures."""
+    """Always False: Python's profiling hook measures instead."""
     return False
 
 
 def supported_activities() -> set[Any]:
-    """What can be measured: the CPU."""
+    """The activities that can be measured: the CPU."""
     return {ProfilerActivity.CPU}
 
 
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0
 ) -> Callable[[int], Any]:
-    """What a profiler does in each step: it waits, warms up, and records ``active`` steps.
+    """A function from a step to a profiler's action: wait, warm up, or record.
 
     Args:
-        repeat: how often, 0 for always.
-        skip_first: steps before the first time.
+        wait, warmup, active: the number of steps of each action in a cycle.
+        repeat: the number of cycles; 0, the default, repeats them without limit.
+        skip_first: the number of steps before the first cycle. Default: 0.
 
     Raises:
         AssertionError: for numbers out of range.
@@ -68,12 +69,13 @@ def schedule(
 
 @dataclass
 class Average:
-    """All calls of one operation, or of one block.
+    """The sum over all calls of one operation, or of one block.
 
     Attributes:
-        key: its name: ``aten::`` and that of an operation, or that of a node.
+        key: the name: ``aten::`` and an operation's, or a node's, or a block's.
         count: the number of calls.
-        cpu_time_total, self_cpu_time_total: in microseconds, with and without what is inside.
+        cpu_time_total: microseconds in all calls.
+        self_cpu_time_total: the same, without operations inside of a block.
     """
 
     key: str
@@ -83,11 +85,11 @@ class Average:
 
     @property
     def cpu_time(self) -> float:
-        """Microseconds a call."""
+        """Microseconds per call."""
         return self.cpu_time_total / self.count
 
     def add(self, nanoseconds: int, inside: int = 0) -> None:
-        """Count a call."""
+        """Add a call of ``nanoseconds``, of which ``inside`` are those of operations in it."""
         self.count += 1
         self.cpu_time_total += nanoseconds / 1000
         self.self_cpu_time_total += (nanoseconds - inside) / 1000
@@ -102,14 +104,14 @@ def format_time(microseconds: float) -> str:
 
 
 class Averages(list[Average]):
-    """What was measured, an `Average` for each name."""
+    """The measurements: an `Average` for each name."""
 
     def table(self, sort_by: str | None = None, row_limit: int = 100, **options: Any) -> str:
-        """A table as text.
+        """The measurements as a table.
 
         Args:
-            sort_by: an attribute of `Average`, largest first. Default: as they first came.
-            row_limit: how many rows. Default: 100.
+            sort_by: an attribute of `Average`, largest first. Default: the order of first calls.
+            row_limit: the number of rows; a negative one shows all. Default: 100.
             options: accepted for PyTorch's sake.
         """
         order = self if sort_by is None else sorted(self, key=lambda a: -getattr(a, sort_by))
@@ -128,16 +130,19 @@ class Averages(list[Average]):
 
 
 class profile:  # noqa: N801 - PyTorch's name
-    """Measures the operations of a `with` block, or of the steps that a schedule names.
+    """Measures the operations of a `with` block, or of the steps that a schedule selects.
 
     Args:
-        activities: what to measure; the CPU is measured.
+        activities: members of `ProfilerActivity`; only the CPU is measured.
         schedule: see `schedule`. Default: all steps.
-        on_trace_ready: called with this object after each time of recording.
+        on_trace_ready: called with this object after each recording.
         options: accepted for PyTorch's sake.
 
     Attributes:
-        step_num: how many calls of `step` there were.
+        step_num: the number of calls of `step`.
+
+    Raises:
+        TypeError: for other ``activities``.
     """
 
     current: "profile | None" = None
@@ -164,11 +169,11 @@ class profile:  # noqa: N801 - PyTorch's name
         self.stop()
 
     def start(self) -> None:
-        """Begin with the first step."""
+        """Begin the first step."""
         self._enter_step()
 
     def step(self) -> None:
-        """The next step begins."""
+        """Begin the next step."""
         save = self._plan is not None and self._plan(self.step_num).name == "RECORD_AND_SAVE"
         self.step_num += 1
         if save:
@@ -176,7 +181,7 @@ class profile:  # noqa: N801 - PyTorch's name
         self._enter_step()
 
     def stop(self) -> None:
-        """End measuring; `on_trace_ready` sees what there is."""
+        """End the recording, and call ``on_trace_ready``."""
         if self._held is not None:
             self._held.close()
             self._held = profile.current = None
@@ -191,15 +196,15 @@ class profile:  # noqa: N801 - PyTorch's name
             self._held.enter_context(measure_operations(self._measured, None))
 
     def _total(self) -> int:
-        """Nanoseconds in operations so far."""
+        """The nanoseconds in operations so far."""
         done = self._measured or Measurements()
         return sum(m.nanoseconds for m in done.forward.values()) + sum(done.backward.values())
 
     def key_averages(self, **options: Any) -> Averages:
-        """What was measured, by name.
+        """The measurements of the last recording, by name.
 
         Raises:
-            AssertionError: if nothing has been measured yet.
+            AssertionError: before the first recording.
         """
         assert self._measured is not None, (
             "Profiler must be initialized before getting key averages"
@@ -218,7 +223,7 @@ class profile:  # noqa: N801 - PyTorch's name
 
 
 class record_function(ContextDecorator):  # noqa: N801 - PyTorch's name
-    """A `with` block, or a function, that a profiler measures under a name of its own."""
+    """A `with` block, or a decorator of functions, that a profiler measures as ``name``."""
 
     def __init__(self, name: str, args: str | None = None) -> None:
         self.name = name

@@ -1,4 +1,4 @@
-"""Switches that scripts set. There is one way to compute here, so most are only remembered."""
+"""Global settings of PyTorch. Most are only remembered, as nanotorch computes in one way."""
 
 import os
 from typing import Any
@@ -19,12 +19,12 @@ DEPRECATED = (
 
 
 class _Switches:
-    """What was set last.
+    """The settings that were set last.
 
     Attributes:
-        deterministic: whether operations that are not deterministic are to be refused.
-        warn_only: whether they are to be warned of instead.
-        precision: how exact products of float32 matrices are.
+        deterministic: whether to refuse operations that are not deterministic.
+        warn_only: whether to warn of them instead.
+        precision: the precision of products of float32 matrices.
     """
 
     deterministic = False
@@ -36,10 +36,16 @@ switches = _Switches()
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Remember how exact products of float32 matrices need to be; they are computed in float32.
+    """Set the precision of products of float32 matrices; without effect: it is always float32.
+
+    Args:
+        precision: "highest", "high" or "medium".
+
+    Raises:
+        RuntimeError: if ``precision`` is not a string.
 
     Warns:
-        UserWarning: for what is not "highest", "high" or "medium".
+        UserWarning: for another string, which is ignored.
     """
     if not isinstance(precision, str):
         raise RuntimeError(
@@ -55,12 +61,12 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """What `set_float32_matmul_precision` was given last. Default: "highest"."""
+    """The precision that `set_float32_matmul_precision` has set. Default: "highest"."""
     return switches.precision
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Remember whether the same input must give the same bits; all operations do so anyway."""
+    """Require the same bits for the same input; without effect: all operations do so anyway."""
     if not isinstance(mode, bool):
         raise wrong_type(mode, "bool", ("_set_deterministic_algorithms", "mode", 1))
     switches.deterministic, switches.warn_only = mode, bool(warn_only)
@@ -72,12 +78,12 @@ def are_deterministic_algorithms_enabled() -> bool:
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether `use_deterministic_algorithms` was last given ``warn_only``."""
+    """Whether the last call of `use_deterministic_algorithms` had ``warn_only``."""
     return switches.warn_only
 
 
 def set_default_device(device: Any) -> None:
-    """Accept the CPU, where tensors are anyway; None stands for it.
+    """Set the default device, which can only be the CPU, or None for it.
 
     Raises:
         AssertionError, RuntimeError: for another device.
@@ -91,32 +97,32 @@ def get_default_device() -> device:
 
 
 def set_default_tensor_type(t: Any) -> None:
-    """Set the default dtype to that of a type such as ``torch.DoubleTensor``, or its name.
+    """Set the default dtype to that of a type such as ``torch.DoubleTensor``, or of its name.
 
     Raises:
         TypeError: for a type that is not floating-point.
-        ValueError: for the name of none.
+        ValueError: for an unknown name.
 
     Warns:
-        UserWarning: that PyTorch has deprecated it.
+        UserWarning: the function is deprecated in PyTorch.
     """
     warn_once(DEPRECATED)
     dtypes.set_default_dtype(dtype_of(t))
 
 
 def set_warn_always(b: bool) -> None:
-    """Let what is said once be said each time; Python's filters still apply."""
+    """Repeat each time the warnings that are given once by default; Python's filters apply."""
     call_site.always[0] = bool(b)
 
 
 def is_warn_always_enabled() -> bool:
-    """What `set_warn_always` was given last. Default: False."""
+    """The value that `set_warn_always` has set. Default: False."""
     return call_site.always[0]
 
 
-# How many threads the matrix products of NumPy's BLAS use. Two threads that wait for each other
-# cost small models more than they gain: below about 256 x 256 elements one is faster. NumPy cannot
-# set their number; the package `threadpoolctl` can.
+# The number of threads for the matrix products of NumPy's BLAS. For small models the waiting of two
+# threads for each other costs more than they gain: below about 256 x 256 elements one is faster.
+# NumPy cannot set the number; the package `threadpoolctl` can.
 
 
 MISSING = (
@@ -126,7 +132,7 @@ MISSING = (
 
 
 def pools() -> Any:
-    """What controls the threads of the loaded BLAS; None if it cannot be controlled."""
+    """The control of the loaded BLAS's threads; None without the package `threadpoolctl`."""
     try:
         from threadpoolctl import ThreadpoolController  # optional: an extra of the package
     except ModuleNotFoundError:
@@ -135,13 +141,13 @@ def pools() -> Any:
 
 
 def set_num_threads(num: int) -> None:
-    """Let matrix products use this many threads; one is best for small models.
+    """Set the number of threads for matrix products; 1 is best for small models.
 
     Raises:
-        RuntimeError: for anything else than a positive int.
+        RuntimeError: unless ``num`` is a positive int.
 
     Warns:
-        UserWarning: where it has no effect, as `threadpoolctl` is not installed.
+        UserWarning: if it has no effect because `threadpoolctl` is not installed.
     """
     if type(num) is not int:
         raise RuntimeError(f"set_num_threads expects an int, but got {type(num).__name__}")
@@ -155,17 +161,17 @@ def set_num_threads(num: int) -> None:
 
 
 def built_with() -> str:
-    """What computes, in a few lines: `torch.__config__.show`."""
+    """`torch.__config__.show`: the version of NumPy, and that there is no GPU."""
     return f"nanotorch, in Python, on NumPy {np.__version__}\n  - CPU only, no CUDA\n"
 
 
 def parallel_info() -> str:
-    """How many threads matrix products use: `torch.__config__.parallel_info`."""
+    """`torch.__config__.parallel_info`: the number of threads, as text."""
     return f"matrix products: {get_num_threads()} threads\n"
 
 
 def get_num_threads() -> int:
-    """How many threads matrix products use."""
+    """The number of threads for matrix products."""
     held = pools()
     if held is not None and held.info():
         return int(held.info()[0]["num_threads"])

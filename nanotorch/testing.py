@@ -1,4 +1,4 @@
-"""`assert_close`: two results are the same up to rounding, or an error tells how they are not."""
+"""`assert_close`: a check that two results are equal up to rounding; its error says how not."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.tensor import Tensor
 from nanotorch.names.lookup import on_demand
 
-# By dtype: relative and absolute.
+# The relative and absolute tolerance, by dtype.
 TOLERANCES = {
     dtypes.float16: (1e-3, 1e-5), dtypes.float32: (1.3e-6, 1e-5), dtypes.float64: (1e-7, 1e-7),
     dtypes.bfloat16: (1.6e-2, 1e-5),
@@ -19,10 +19,10 @@ NUMBERS = (int, float, complex)
 
 
 class Options:
-    """How exactly to compare.
+    """The options of a comparison.
 
     Raises:
-        ValueError: if one tolerance is given and the other is not.
+        ValueError: if only one tolerance is given.
     """
 
     def __init__(self, rtol: float | None, atol: float | None, **flags: bool) -> None:
@@ -35,7 +35,7 @@ class Options:
         self.flags = flags
 
     def tolerances(self, *kinds: DType) -> tuple[float, float]:
-        """The relative and the absolute tolerance: the larger of those of several dtypes."""
+        """The relative and the absolute tolerance: the largest of those of several dtypes."""
         if self._given is not None:
             return self._given
         pairs = [TOLERANCES.get(kind, (0.0, 0.0)) for kind in kinds]
@@ -56,21 +56,23 @@ def assert_close(
     check_stride: bool = False,
     msg: str | Callable[[str], str] | None = None,
 ) -> None:
-    """Check that |actual - expected| <= atol + rtol |expected|, element by element.
+    """Raise AssertionError unless |actual - expected| <= atol + rtol |expected| for all elements.
 
     Args:
         actual, expected: tensors, arrays, numbers, None, or sequences and mappings of them.
-        allow_subclasses: whether a tensor and a parameter, say, may be compared.
+        allow_subclasses: allow other types that can be compared, such as a tensor and a parameter.
+            Default: True.
         rtol, atol: both or neither. Default: by dtype; integers must be equal.
-        equal_nan: whether nan equals nan.
-        check_dtype, check_stride: whether these must be the same too.
+        equal_nan: whether nan equals nan. Default: False.
+        check_dtype: whether dtypes must be equal. Default: True.
+        check_stride: whether strides must be equal. Default: False.
         check_device, check_layout: accepted for PyTorch's sake.
-        msg: what the error says, or a function that makes it of what it would say.
+        msg: the message of the error, or a function from the default message to it.
 
     Raises:
         AssertionError: if they are not close.
-        TypeError: for what cannot be compared.
-        ValueError: if one tolerance is given and the other is not.
+        TypeError: for types that cannot be compared.
+        ValueError: if only one tolerance is given.
     """
     options = Options(
         rtol, atol, nan=equal_nan, dtype=check_dtype, stride=check_stride, same=not allow_subclasses
@@ -90,10 +92,10 @@ Problem = tuple[str, tuple[Any, ...]]
 def find_difference(
     actual: Any, expected: Any, options: Options, path: tuple[Any, ...]
 ) -> Problem | None:
-    """What is wrong first, and where; None if nothing is.
+    """The first difference as text, and its path; None if there is none.
 
     Raises:
-        TypeError: for what cannot be compared.
+        TypeError: for types that cannot be compared.
     """
     if is_sequence(actual) and is_sequence(expected):
         if len(actual) != len(expected):
@@ -121,15 +123,15 @@ def find_difference(
 
 
 def is_sequence(value: Any) -> bool:
-    """Whether it is compared entry by entry."""
+    """Whether a value is compared entry by entry."""
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
 def leaf_problem(actual: Any, expected: Any, options: Options) -> str | None:
-    """What is wrong with two values that are no containers.
+    """The difference of two values that are not containers, as text; None if there is none.
 
     Raises:
-        TypeError: for values of different kinds, or of others.
+        TypeError: for types that cannot be compared.
     """
     pair = (actual, expected)
     if actual is None or expected is None:
@@ -167,7 +169,7 @@ def leaf_problem(actual: Any, expected: Any, options: Options) -> str | None:
 
 
 def is_close(actual: Any, expected: Any, options: Options, tolerances: tuple[float, float]) -> Any:
-    """Where two arrays, or numbers, agree."""
+    """The mask of the elements at which two arrays, or numbers, are close."""
     rtol, atol = tolerances
     with np.errstate(invalid="ignore"):
         return np.isclose(actual, expected, rtol, atol, equal_nan=options.flags["nan"])
@@ -176,7 +178,7 @@ def is_close(actual: Any, expected: Any, options: Options, tolerances: tuple[flo
 def scalar_problem(
     actual: Any, expected: Any, options: Options, tolerances: tuple[float, float]
 ) -> str | None:
-    """How two numbers differ."""
+    """The difference of two numbers as text; None if they are close."""
     if is_close(actual, expected, options, tolerances):
         return None
     difference = abs(actual - expected)
@@ -188,7 +190,7 @@ def scalar_problem(
 def mismatch(
     actual: np.ndarray, expected: np.ndarray, matches: np.ndarray, tolerances: tuple[float, float]
 ) -> str:
-    """How many elements differ, and by how much at most."""
+    """The text of how many elements differ, and of the greatest differences."""
     if actual.dtype.kind != "f":
         actual, expected = actual.astype(np.int64), expected.astype(np.int64)
     with np.errstate(all="ignore"):
@@ -204,7 +206,7 @@ def mismatch(
 
 
 def report(what: str, first: str, found: list[str], tolerances: tuple[float, float]) -> str:
-    """The absolute and the relative difference that were found, beside what is allowed."""
+    """The message with the absolute and relative difference found, each with its tolerance."""
     rtol, atol = tolerances
     exact = not rtol and not atol
     allowed = ["" if exact else f" (up to {tolerance} allowed)" for tolerance in (atol, rtol)]

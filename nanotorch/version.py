@@ -1,15 +1,15 @@
-"""The version of PyTorch whose behaviour nanotorch has, and how versions compare."""
+"""The version of PyTorch that nanotorch follows, and the class of versions."""
 
 from typing import Any
 
 __version__ = "2.15.0"
 debug = False
 git_version = "Unknown"
-cuda = hip = rocm = xpu = None  # what PyTorch may be built with
+cuda = hip = rocm = xpu = None  # libraries that PyTorch can be built with
 
 
 def comparison(name: str) -> Any:
-    """One of the comparisons of `TorchVersion`."""
+    """The comparison method ``name`` of `TorchVersion`."""
 
     def compare(self: str, other: Any) -> Any:
         from packaging.version import InvalidVersion, Version  # few programs compare
@@ -27,9 +27,9 @@ def comparison(name: str) -> Any:
 
 
 class TorchVersion(str):
-    """A version that compares with texts, tuples of numbers and versions of `packaging`.
+    """A version that compares with strings, tuples of numbers and versions of `packaging`.
 
-    Another text compares letter by letter.
+    A string that is not a version is compared letter by letter.
     """
 
     __slots__ = ()

@@ -1,7 +1,6 @@
-"""Automatic mixed precision, which serves GPUs: `autocast` and `GradScaler`, mostly switched off.
+"""Automatic mixed precision: `autocast` and `GradScaler`, disabled as in PyTorch without a GPU.
 
-Tensors keep their dtypes here; programs that use mixed precision where there is a GPU run as they
-do where there is none.
+Tensors keep their dtypes: programs with mixed precision run as PyTorch runs them without a GPU.
 """
 
 import functools
@@ -26,19 +25,19 @@ ON_CPU = (
 
 
 class autocast:  # noqa: N801 - PyTorch's name
-    """A block, or a function so decorated, in which tensors keep their dtypes.
+    """A block, or a decorator of functions, in which tensors keep their dtypes.
 
     Args:
         device_type: "cuda", "cpu", ...
         dtype, cache_enabled: accepted for PyTorch's sake.
-        enabled: whether to cast; there is a warning that it is not done.
+        enabled: whether to cast; True, the default, only warns.
 
     Raises:
-        RuntimeError: for a type of devices that PyTorch does not know.
-        ValueError: if it is no text.
+        RuntimeError: for a ``device_type`` that PyTorch does not know.
+        ValueError: if ``device_type`` is not a string.
 
     Warns:
-        UserWarning: if enabled.
+        UserWarning: if ``enabled``: autocast has no effect.
     """
 
     def __init__(
@@ -62,12 +61,12 @@ class autocast:  # noqa: N801 - PyTorch's name
         pass
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        """The function itself, as it runs in the block."""
+        """The decorated function: ``func`` itself."""
         return func
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether `autocast` has an effect for a type of devices: never."""
+    """Whether `autocast` has an effect for ``device_type``: always False."""
     device(device_type)
     return False
 
@@ -80,14 +79,14 @@ def is_autocast_enabled(device_type: str | None = None) -> bool:
 def custom_fwd(
     fwd: Callable[..., Any] | None = None, *, device_type: str, cast_inputs: DType | None = None
 ) -> Callable[..., Any]:
-    """The `forward` of an `autograd.Function`, as it is."""
+    """The `forward` of an `autograd.Function`, unchanged; without ``fwd``, a decorator."""
     if fwd is None:
         return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
     return fwd
 
 
 def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Callable[..., Any]:
-    """The `backward` of an `autograd.Function`, as it is."""
+    """The `backward` of an `autograd.Function`, unchanged; without ``bwd``, a decorator."""
     return functools.partial(custom_bwd, device_type=device_type) if bwd is None else bwd
 
 
@@ -96,20 +95,23 @@ SAVED = ("scale", "growth_factor", "backoff_factor", "growth_interval", "_growth
 
 
 class GradScaler:
-    """Multiplies losses by a factor, divides gradients by it, leaves out steps with inf or nan.
+    """Multiplies losses by a factor, divides gradients by it, and skips steps with inf or nan.
 
-    The factor grows after ``growth_interval`` steps in a row that were taken, and shrinks after
-    each one that was left out.
+    The factor grows after ``growth_interval`` steps without a skip, and shrinks after each skip.
 
     Args:
-        device: for "cuda", the default, the scaler is switched off, since there is none.
-        init_scale: the factor at first.
-        growth_factor, backoff_factor: by what it is multiplied.
-        growth_interval: see above.
-        enabled: False: losses, gradients and steps are left as they are.
+        device: "cpu" enables the scaler. "cuda", the default, disables it: there is no GPU.
+        init_scale: the initial factor. Default: 65536.
+        growth_factor, backoff_factor: multiply the factor when it grows or shrinks. Default: 2
+            and 0.5.
+        growth_interval: the number of steps until the factor grows. Default: 2000.
+        enabled: False leaves losses, gradients and steps unchanged. Default: True.
+
+    Raises:
+        AssertionError: unless ``growth_factor`` > 1 and ``backoff_factor`` < 1.
 
     Warns:
-        UserWarning: if it is switched off though enabled.
+        UserWarning: if ``device`` disables the scaler.
     """
 
     def __init__(
@@ -137,11 +139,15 @@ class GradScaler:
         self._found: dict[int, bool] = {}  # of optimizers unscaled since `update`: inf or nan found
 
     def is_enabled(self) -> bool:
-        """Whether it is not switched off."""
+        """Whether the scaler is enabled."""
         return self._enabled
 
     def scale(self, outputs: Any) -> Any:
-        """A tensor, or each of several, times the factor."""
+        """A tensor, or each tensor of an iterable, times the factor.
+
+        Raises:
+            ValueError: for another type.
+        """
         if not self._enabled:
             return outputs
         self._used = True
@@ -153,10 +159,10 @@ class GradScaler:
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
 
     def unscale_(self, optimizer: Any) -> None:
-        """Divide the gradients of an optimizer's parameters by the factor; once before each step.
+        """Divide the gradients of an optimizer's parameters by the factor.
 
         Raises:
-            RuntimeError: if they have been divided already.
+            RuntimeError: if this was done since the last `update`.
         """
         if not self._enabled:
             return
@@ -174,13 +180,13 @@ class GradScaler:
         self._found[id(optimizer)] = found
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """Unscale, if that has not been done, and take the step if all gradients are finite.
+        """Unscale the gradients unless that is done, and step if all of them are finite.
 
         Returns:
-            What the step returns; None if it is left out.
+            the result of ``optimizer.step``, or None for a skipped step.
 
         Raises:
-            RuntimeError: for a closure, which would compute gradients that nobody scales back.
+            RuntimeError: for a keyword ``closure``: its gradients would not be unscaled.
         """
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
@@ -191,10 +197,10 @@ class GradScaler:
         return None if self._found[id(optimizer)] else optimizer.step(*args, **kwargs)
 
     def update(self, new_scale: float | Tensor | None = None) -> None:
-        """Adapt the factor to what the steps since the last update found; or set it.
+        """Adapt the factor to the steps since the last update, or set it to ``new_scale``.
 
         Raises:
-            AssertionError: if no loss was scaled, or no gradients unscaled.
+            AssertionError: if no loss was scaled, or no gradients were unscaled.
         """
         if not self._enabled:
             return
@@ -218,44 +224,44 @@ class GradScaler:
         self._found = {}
 
     def get_scale(self) -> float:
-        """The factor; 1 if switched off."""
+        """The factor; 1 if the scaler is disabled."""
         return self._scale if self._enabled else 1.0
 
     def get_growth_factor(self) -> float:
-        """By what the factor grows."""
+        """The growth factor."""
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
-        """Set by what the factor grows."""
+        """Set the growth factor."""
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
-        """By what the factor shrinks."""
+        """The backoff factor."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
-        """Set by what the factor shrinks."""
+        """Set the backoff factor."""
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
-        """After how many steps the factor grows."""
+        """The number of steps until the factor grows."""
         return self._growth_interval
 
     def set_growth_interval(self, new_interval: int) -> None:
-        """Set after how many steps the factor grows."""
+        """Set the number of steps until the factor grows."""
         self._growth_interval = new_interval
 
     def state_dict(self) -> dict[str, Any]:
-        """What `load_state_dict` takes; empty if switched off."""
+        """The state for `load_state_dict`; empty if the scaler is disabled."""
         if not self._enabled:
             return {}
         return {name: vars(self)[f"_{name.removeprefix('_')}"] for name in SAVED}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` gave.
+        """Load the result of `state_dict`; no effect if the scaler is disabled.
 
         Raises:
-            RuntimeError: if it is empty.
+            RuntimeError: if ``state_dict`` is empty.
         """
         if not self._enabled:
             return

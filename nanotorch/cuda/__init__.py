@@ -1,7 +1,7 @@
-"""Questions about GPUs that scripts ask: there is none.
+"""The functions of `torch.cuda` for a machine without a GPU.
 
-What would use one raises as PyTorch's builds for the CPU do; what would only tidy up after one
-does nothing.
+Functions that need a GPU raise the error of PyTorch's CPU builds; those that only clean up do
+nothing.
 """
 
 from types import FunctionType as _FunctionType
@@ -29,18 +29,18 @@ def device_count(device: _Any = None) -> int:
 
 
 def manual_seed(seed: int) -> None:
-    """Nothing to do: `nanotorch.manual_seed` starts the only stream."""
+    """Do nothing: `nanotorch.manual_seed` seeds the only generator."""
 
 
 def empty_cache() -> None:
-    """Nothing to do."""
+    """Do nothing."""
 
 
 def current_device(device: _Any = None) -> _NoReturn:
-    """Always an error, as of `set_device`, `synchronize` and `get_device_name`.
+    """Raise an error; so do `set_device`, `synchronize` and `get_device_name`.
 
     Raises:
-        AssertionError: PyTorch's.
+        AssertionError: always, with PyTorch's message.
     """
     raise _absent("cuda")
 
@@ -49,7 +49,7 @@ is_initialized = is_bf16_supported = is_available
 memory_allocated = max_memory_allocated = device_count
 manual_seed_all = manual_seed
 set_device = synchronize = get_device_name = current_device
-for _name, _other in list(globals().items()):  # each is a function of its own name
+for _name, _other in list(globals().items()):  # aliases become functions of their own names
     if isinstance(_other, _FunctionType) and _other.__name__ != _name and _name[0] != "_":
         _code = _other.__code__.replace(co_name=_name, co_qualname=_name)
         globals()[_name] = _FunctionType(_code, globals(), None, _other.__defaults__)

@@ -1,4 +1,4 @@
-"""The former place of `autocast` and `GradScaler`."""
+"""The former module of `autocast` and `GradScaler`, which `nanotorch.amp` replaces."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,7 @@ from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch.names.lookup import on_demand
 
-__path__: list[str] = []  # so that `torch.cuda.amp.grad_scaler` may be in it
+__path__: list[str] = []  # so that `torch.cuda.amp.grad_scaler` can be imported
 FORMER = "`torch.cuda.amp.{0}(args...)` is deprecated. Please use `torch.amp.{0}({1})` instead."
 
 
@@ -28,7 +28,7 @@ class autocast(amp.autocast):  # noqa: N801 - PyTorch's name
 
 
 class GradScaler(amp.GradScaler):
-    """See `nanotorch.amp.GradScaler`, whose arguments but for the device it takes.
+    """See `nanotorch.amp.GradScaler`; the arguments are the same without ``device``.
 
     Warns:
         FutureWarning: always.

@@ -1,11 +1,11 @@
 """Exercises in autograd, each checked against the engine; `python -m nanotorch.learn` lists them.
 
-In a notebook, `learn.exercise(3)` shows the task of number 3, and `learn.check(3)` checks what the
-cells define.
+In a notebook, `learn.exercise(3)` shows the task of exercise 3, and `learn.check(3)` checks the
+names that the cells define.
 
-An exercise is a text in `exercises`: its task, then parts under the headings Start, Hint,
-Solution, Check, and a Mistake for each typical wrong answer, with the hint that helps there. A
-wrong answer gets the hint of the mistake that goes wrong in the same way, or else the general one.
+An exercise is a Markdown file in `exercises`: its task, then parts under the headings Start, Hint,
+Solution, Check, and a Mistake for each typical wrong answer, with a hint. A wrong answer gets the
+hint of the mistake that fails in the same way, or else the general hint.
 """
 
 import contextlib
@@ -26,11 +26,11 @@ from nanotorch._core.call_site import relative_path
 FOLDER = Path(__file__).parent / "exercises"
 HEADING = re.compile(r"^## (\w+)\n", re.MULTILINE)
 FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-WIDTH, LINES = 78, 6  # of the terminal, and of a value
+WIDTH, LINES = 78, 6  # columns of the terminal, and lines for a value
 
 
 class Part(NamedTuple):
-    """What stands under a heading: prose, and one block of code."""
+    """The part under a heading: prose, and one block of code."""
 
     heading: str
     prose: str
@@ -38,7 +38,7 @@ class Part(NamedTuple):
 
 
 class Exercise(NamedTuple):
-    """An exercise, as its file has it."""
+    """An exercise, as read from its file."""
 
     number: int
     title: str
@@ -52,7 +52,7 @@ class Exercise(NamedTuple):
 
     @property
     def mistakes(self) -> list[Part]:
-        """Typical wrong answers, each with the hint that helps."""
+        """Typical wrong answers, each with its hint."""
         return [part for part in self.parts if part.heading == "Mistake"]
 
     @property
@@ -66,7 +66,7 @@ class Exercise(NamedTuple):
 
     @property
     def template(self) -> str:
-        """The learner's file before anything is written into it."""
+        """The initial text of the learner's file."""
         check = f"To check it: python -m nanotorch.learn {self.number}"
         start = self.part("Start").code
         return f'"""{self}\n\n{check}\n"""\n\nimport nanotorch as torch\n\n\n{start}'
@@ -87,13 +87,13 @@ class Wrong(Exception):  # noqa: N818 - an answer is wrong, not the program
 
 
 class Report(NamedTuple):
-    """What the checks of an exercise have found; true if the answer is right.
+    """The result of the checks of an exercise; true if the answer is right.
 
     Attributes:
-        passed: what was right, in the order of the checks.
-        asked: what was looked at when something went wrong.
-        error: what went wrong, a `Wrong` answer or an error of the learner's; None if nothing.
-        place: where the error is in the learner's code, or else in the checks.
+        passed: the checks that were right, in order.
+        asked: the check, or the line of the checks, that failed.
+        error: a `Wrong` answer or an error in the learner's code; None if the answer is right.
+        place: the place of the error in the learner's code; empty if it is not there.
     """
 
     exercise: Exercise
@@ -107,7 +107,7 @@ class Report(NamedTuple):
 
     @property
     def hint(self) -> str:
-        """What helps: the hint of the typical mistake that goes wrong in the same way."""
+        """The hint of the typical mistake that fails in the same way, or the general hint."""
         for mistake in self.exercise.mistakes:
             if same_mistake(run_quietly(self.exercise, mistake.code), self):
                 return mistake.prose
@@ -133,15 +133,15 @@ class Report(NamedTuple):
 
 @cache
 def exercises() -> list[Exercise]:
-    """All exercises, in their order."""
+    """All exercises, in order."""
     return [read(path) for path in sorted(FOLDER.glob("*.md"))]
 
 
 def exercise(number: int) -> Exercise:
-    """The exercise of a number, from 1.
+    """The exercise with a number, from 1.
 
     Raises:
-        ValueError: if there is none.
+        ValueError: if there is no such exercise.
     """
     if not 1 <= number <= len(exercises()):
         raise ValueError(f"there is no exercise {number}; there are 1 to {len(exercises())}")
@@ -149,11 +149,11 @@ def exercise(number: int) -> Exercise:
 
 
 def check(number: int, names: dict[str, Any] | None = None) -> Report:
-    """Check an answer.
+    """Check an answer; returns the report.
 
     Args:
-        number: of the exercise.
-        names: what the learner has defined; those of the calling module or notebook by default.
+        number: the number of the exercise.
+        names: the learner's definitions. Default: those of the calling module or notebook.
 
     Raises:
         ValueError: if there is no such exercise.
@@ -175,13 +175,13 @@ def read(path: Path) -> Exercise:
 def run(
     exercise: Exercise, source: str | bytes = "", file: str = "the answer", names: Any = None
 ) -> Report:
-    """Run an answer and the checks on it, with the same random numbers each time.
+    """Run an answer and its checks, with the same random numbers each time; returns the report.
 
     Args:
-        exercise: whose checks.
-        source: of the answer; empty if ``names`` holds it.
-        file: how a message calls it.
-        names: what the answer has defined already.
+        exercise: the exercise.
+        source: the code of the answer; empty if ``names`` holds its definitions.
+        file: the name of the answer in messages.
+        names: the definitions that exist already.
     """
     passed: list[str] = []
     asked = ""
@@ -189,10 +189,10 @@ def run(
     checks: dict[str, Any] = {}
 
     def expect(what: str, expected: Any, when: str = "", *, hidden: bool = False) -> None:
-        """Compute what an expression gives, and compare."""
+        """Evaluate an expression, and raise `Wrong` unless its value is the expected one."""
         nonlocal asked
         asked = f"{what}  # {when}" if when else what
-        # Of a text, an interrupt would change the exit code of the process.
+        # Compiled first: an interrupt in `eval` of a string would change the exit code.
         if not same(found := eval(compile(what, "a check", "eval"), checks), expected):
             raise Wrong(found, expected, hidden)
         passed.append(asked)
@@ -209,7 +209,7 @@ def run(
             checks |= {**names, "torch": torch, "expect": expect}
             exec(compile("\n" * above + code, exercise.path, "exec"), checks)
     except BaseException as error:
-        place = inside = ""  # the innermost line of the learner's, and that of the checks
+        place = inside = ""  # the learner's innermost line, and that of the checks
         for frame, line in traceback.walk_tb(error.__traceback__):
             path, function = frame.f_code.co_filename, frame.f_code.co_name
             text = linecache.getline(path, line).strip()
@@ -227,7 +227,7 @@ def run(
 
 
 def run_quietly(*arguments: Any) -> Report:
-    """What `run` finds, without what the answer prints and warns of."""
+    """The report of `run`; the answer's output and warnings are dropped."""
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings(action="ignore"):
         return run(*arguments)
 
@@ -235,7 +235,7 @@ def run_quietly(*arguments: Any) -> Report:
 def same(found: Any, expected: Any) -> bool:
     """Whether an answer is the expected one: numbers up to rounding, tensors of equal shape.
 
-    A number, and a tensor of one element in any shape, count as the same.
+    A number and a tensor of one element, in any shape, count as equal.
     """
     if isinstance(expected, tuple | list):
         several = isinstance(found, tuple | list) and len(found) == len(expected)
@@ -252,7 +252,7 @@ def same(found: Any, expected: Any) -> bool:
 
 
 def same_mistake(one: Report, other: Report) -> bool:
-    """Whether two answers go wrong in the same way."""
+    """Whether two answers fail in the same way."""
     if isinstance(one.error, Wrong) and isinstance(other.error, Wrong):
         return one.asked == other.asked and same(one.error.found, other.error.found)
     first, second = (str(report.error).partition("\n")[0] for report in (one, other))
@@ -260,7 +260,7 @@ def same_mistake(one: Report, other: Report) -> bool:
 
 
 def label_value(label: str, value: Any) -> list[str]:
-    """A value under its name in a report; of a long one, its beginning."""
+    """The lines of a report that show a value; a long one is cut off."""
     text = f"{value:.6g}" if isinstance(value, float) else repr(value)
     text = text.replace("Ellipsis", "... (nothing is written there yet)")
     first, *lines = wrap_text(text, " " * 19)
@@ -269,7 +269,7 @@ def label_value(label: str, value: Any) -> list[str]:
 
 
 def wrap_text(text: str, indent: str = "") -> list[str]:
-    """Lines that fit the terminal."""
+    """The lines of a text, wrapped at the width of the terminal."""
     lines = []
     for line in text.splitlines():
         margin = line[: len(line) - len(line.lstrip())]

@@ -11,7 +11,7 @@ PROGRAM = "python -m nanotorch.learn"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; return the exit code, 1 for an answer that is wrong."""
+    """Run the command; returns the exit code, 1 for a wrong answer."""
     parser = argparse.ArgumentParser(
         prog=PROGRAM,
         description="Exercises in autograd. With a number: shows the task and writes a file to "

@@ -1,5 +1,5 @@
-"""Names of PyTorch's that are looked up when they are asked for, or that nanotorch lacks.
+"""PyTorch's names: those that are imported on first use, and those that nanotorch lacks.
 
-lookup   a module's names that are imported when used; errors for those that are missing
-scope   what is out of scope, why, and what to use instead; what libraries import of it all the same
+lookup   names of a module that are imported on first use; errors for missing names
+scope   names that are out of scope, with reasons and alternatives; stand-ins that libraries import
 """

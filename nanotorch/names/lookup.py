@@ -1,4 +1,4 @@
-"""Names of a module that are imported when they are used, and errors for those that are missing."""
+"""Names of a module that are imported on first use, and errors for missing names."""
 
 import dis
 import importlib
@@ -15,24 +15,24 @@ def on_demand(
     origins: Mapping[str, str] | None = None,
     change: Callable[[str, str, Any], Any] | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Give a module its ``__getattr__`` and its ``__dir__``, and return them.
+    """Give a module a ``__getattr__`` and a ``__dir__``; returns them.
 
-    Checkers of types are not told of it, and so see which names there are.
+    The assignment is invisible to type checkers, so these still report missing names.
 
     Args:
-        module: its name; one that is not imported yet gets nothing.
-        origins: names that it has, but does not import before they are used, separated by blanks,
-            by the module that defines them; the module's own name stands for modules inside it.
-        change: what functions go through, with the module and their names.
+        module: the module's name. If it is not imported yet, only the return value counts.
+        origins: names that the module imports on first use, separated by blanks, by the module that
+            defines them. Names under the module's own name are its submodules.
+        change: replaces each imported function, given the module, the name and the function.
     """
     known = {name: origin for origin, names in (origins or {}).items() for name in names.split()}
 
-    def __getattr__(name: str) -> Any:  # noqa: N807 - what a module's must be called
+    def __getattr__(name: str) -> Any:  # noqa: N807 - Python's name for it
         origin = known.get(name)
         if origin is None:
             if name.startswith("__"):  # Python itself asks for names such as `__path__`
                 raise missing(module, name)
-            from nanotorch.names.scope import is_place, value_of  # few programs ask
+            from nanotorch.names.scope import is_place, value_of  # few programs need it
 
             place = module.partition(".")[2]
             if is_place(f"{place}.{name}".lstrip(".")):
@@ -62,13 +62,13 @@ STAND_INS: dict[str, ModuleType] = {}
 
 
 def stand_in(name: str, origins: Mapping[str, str]) -> ModuleType:
-    """A module where PyTorch has one, of names that are at home elsewhere: see `on_demand`.
+    """Make a module that PyTorch has, with names that other modules define: see `on_demand`.
 
-    It is there to be imported by its ``name`` from then on.
+    From then on it can be imported by its ``name``.
     """
     module: Any = ModuleType(name, "Names that are at home elsewhere, where PyTorch has them.")
     module.__getattr__, module.__dir__ = on_demand(name, origins)
-    module.__path__ = []  # others may be in it
+    module.__path__ = []  # it may have submodules
     if origins:
         module.__all__ = sorted(" ".join(origins.values()).split())
     sys.modules[name] = STAND_INS[name] = module
@@ -80,7 +80,7 @@ def stand_in(name: str, origins: Mapping[str, str]) -> ModuleType:
 def missing(module: str, name: str) -> Exception:
     """The error for a name that a module lacks: Python's, with the reason if there is one.
 
-    ``from module import name`` swallows an AttributeError and its text; it gets an ImportError.
+    ``from module import name`` hides the message of an AttributeError; it gets an ImportError.
     """
     place = module.removeprefix("nanotorch").removeprefix(".")
     shown = f"torch.{place}" if place else "torch"
@@ -92,25 +92,25 @@ def missing(module: str, name: str) -> Exception:
 
 
 def no_module(fullname: str) -> ModuleNotFoundError:
-    """The error for a module that there is not: Python's, with the reason if there is one."""
+    """The error for a missing module: Python's, with the reason if there is one."""
     place, _, name = fullname.partition(".")[2].rpartition(".")
     return ModuleNotFoundError(f"No module named '{fullname}'{reason(place, name)}", name=fullname)
 
 
 class InertModules:
-    """The last of Python's finders: modules of the tables, and why there are no others."""
+    """Python's last finder: it finds modules of `TABLE` and `HOMES`, and explains missing ones."""
 
     @classmethod
     def find_spec(cls, fullname: str, path: object, target: object = None) -> Any:
-        """The spec of such a module.
+        """The spec of a module of the tables; None for other modules.
 
         Raises:
-            ModuleNotFoundError: for another of nanotorch's, if there is a reason to tell.
+            ModuleNotFoundError: for another module of nanotorch, if there is a reason.
         """
         above, _, place = fullname.partition(".")
         if above != "nanotorch":
             return None
-        from importlib.machinery import ModuleSpec  # of a package that takes long to import
+        from importlib.machinery import ModuleSpec  # slow to import
 
         from nanotorch.names.scope import is_place
 
@@ -123,11 +123,11 @@ class InertModules:
 
     @staticmethod
     def create_module(spec: object) -> None:
-        """Leave that to Python."""
+        """Let Python make the module."""
 
     @staticmethod
     def exec_module(module: Any) -> None:
-        """Give it its names, which are made when they are asked for."""
+        """Give the module its names, which are made on first use."""
         from nanotorch.names.scope import HOMES, row
 
         place = module.__name__.partition(".")[2]
@@ -140,7 +140,7 @@ class InertModules:
 sys.meta_path.append(InertModules)
 
 
-# What of PyTorch's tensors is out of scope.
+# The attributes of PyTorch's tensors that are out of scope.
 NAMES_OF_TENSORS = """
     addbmm addbmm_ addmv addmv_ addr addr_ as_strided_ as_strided_scatter cauchy_ ccol_indices
     cdouble cfloat chalf cholesky_inverse coalesce col_indices conj_physical conj_physical_
@@ -163,10 +163,11 @@ OF_TENSORS = tuple(NAMES_OF_TENSORS.split())
 
 
 class OutOfScope:
-    """An attribute that there is not: who asks for it is told why.
+    """A missing attribute: its use raises the error with the reason.
 
     Args:
-        place: where the type stands, as `why_not` has it.
+        place: the place of the type, as in `why_not`.
+        name: the attribute's name.
     """
 
     __slots__ = ("name", "place")
@@ -182,7 +183,7 @@ def missing_attribute(value: object, place: str, name: str) -> AttributeError:
     """The error for an attribute that an object lacks, with the reason if there is one.
 
     Args:
-        place: where the object's type stands, as `why_not` has it.
+        place: the place of the object's type, as in `why_not`.
     """
     why = "" if name.startswith("_") else reason(place, name)
     owner = f"'{type(value).__name__}' object"
@@ -193,7 +194,7 @@ def missing_attribute(value: object, place: str, name: str) -> AttributeError:
 
 
 def reason(place: str, name: str) -> str:
-    """Why there is no such name, as the end of an error's text; nothing if that is not known."""
+    """The reason for a missing name, as the end of an error's message; empty if there is none."""
     from nanotorch.names.scope import why_not
 
     why = why_not(place, name)
@@ -201,5 +202,5 @@ def reason(place: str, name: str) -> str:
 
 
 def reason_text(why: str) -> str:
-    """A reason as the end of an error's text, to which Python may add what one could mean."""
+    """A reason as the end of an error's message; no period, as Python may add a suggestion."""
     return f"out of scope. {why[0].upper()}{why[1:]}"

@@ -1,6 +1,6 @@
-"""PyTorch's names that nanotorch lacks, with reasons; stand-ins that libraries import; file homes.
+"""PyTorch's names that nanotorch lacks, with reasons, and stand-ins that libraries import.
 
-Errors about missing names tell it, and the table of coverage does.
+Errors about missing names and the table of coverage print the reasons.
 """
 
 import functools
@@ -14,19 +14,19 @@ from typing import Any, NamedTuple, NoReturn
 
 
 class Reason(NamedTuple):
-    """A part of PyTorch that nanotorch does not mean to have.
+    """A part of PyTorch that is out of nanotorch's scope.
 
     Attributes:
-        why: a sentence for the user, with what to use instead.
-        names: patterns of names, separated by blanks. One with a dot is for that place, such as
-            ``nn.parallel`` or ``torch.eig``; others are for the name wherever it stands.
+        why: a sentence for the user, with an alternative.
+        names: patterns of names, separated by blanks. A pattern with a dot matches a name at one
+            place, such as ``nn.parallel`` or ``torch.eig``; others match the name at any place.
     """
 
     why: str
     names: str
 
 
-# The first pattern that fits a name gives its reason.
+# The first pattern that matches a name determines its reason.
 REASONS = (
     Reason(
         "ONNX describes graphs of programs for other runtimes, which nanotorch does not make. "
@@ -245,18 +245,18 @@ def _patterns() -> list[tuple[re.Pattern[str], bool, str]]:
 
 @functools.cache
 def names_of_pytorch() -> dict[str, list[str]]:
-    """PyTorch's public names, by the modules and classes of PyTorch's that nanotorch has, too."""
+    """PyTorch's public names, by module or class, for those that nanotorch has too."""
     text = Path(__file__).with_name("pytorch.json").read_text("utf-8")
     return {place: names.split() for place, names in json.loads(text).items()}
 
 
 def why_not(place: str, name: str) -> str | None:
-    """Why a name is out of scope; None if it is not.
+    """The reason why a name is out of scope; None if it is not.
 
-    Where nanotorch has the place, a name that PyTorch lacks is a misspelt one.
+    If nanotorch has the place, a name that PyTorch lacks there is misspelt and has no reason.
 
     Args:
-        place: where it stands, without ``torch``: ``nn.functional``, or nothing.
+        place: its module or class without ``torch``, such as ``nn.functional``; empty for `torch`.
     """
     if place in (known := names_of_pytorch()) and name[:1] != "_" and name not in known[place]:
         return None
@@ -267,11 +267,11 @@ def why_not(place: str, name: str) -> str | None:
     above, _, own = place.rpartition(".")
     if not place:
         return None
-    # A module may be out of scope; and modules of a package show its names, as `functional` does.
+    # The module itself may be out of scope; or the name's reason belongs to the package above.
     return why_not(above, own) or (why_not(above, name) if above or own == "functional" else None)
 
 
-# Modules of PyTorch's whose names nanotorch has in other modules, which are told first.
+# Modules of PyTorch whose names nanotorch defines in other modules: by the defining module.
 HOMES = {
     "accelerator": {"nanotorch.cuda": "device_count is_available"},
     "amp.autocast_mode": {
@@ -305,20 +305,20 @@ HOMES = {
     },
 }
 
-# Names that libraries import, decorate with or ask for, behind which nanotorch has nothing.
+# Names that libraries import, decorate with or test for, but that do nothing in nanotorch.
 #
-# A row of the table is a module of PyTorch's, and what becomes of its names there. A module that
-# nanotorch has gets those of its row besides its own. Nothing is made before it is asked for.
+# A row of the table is a module of PyTorch with its names. A module that nanotorch has gets the
+# names of its row in addition to its own. Each name is made on first use.
 #
 # The mark before a name:
-#   =  gives back what it is given first, or, where that is no function, a decorator that does so
-#   ~  does nothing
-#   ?  answers False
-#   0  answers 0
-#   *  a class whose objects may be made, for plans that nothing here carries out
-#   <  the name after the next `<`, from where it stands
-# Without a mark, a class: it may be named, inherited from and asked for by `isinstance`; whoever
-# calls it, or makes an object of it, is told that it is out of scope, why, and what to do.
+#   =  a function that returns its first argument, or, without one, a decorator that changes nothing
+#   ~  a function that does nothing
+#   ?  a function that returns False
+#   0  a function that returns 0
+#   *  a class whose objects only hold their arguments
+#   <  the object whose full name follows the next `<`
+# Without a mark, a class that can be named, subclassed and used in `isinstance`. A call of it
+# raises an error with the reason and an alternative.
 TABLE = {
     "": (
         "<_assert<nanotorch.names.scope.assert_condition Event Future OutOfMemoryError "
@@ -532,13 +532,13 @@ TABLE = {
 
 
 def is_place(place: str) -> bool:
-    """Whether one of the tables has a module, or one inside it."""
+    """Whether `TABLE` or `HOMES` has a module, or one of its submodules."""
     return any(f"{other}.".startswith(f"{place}.") for other in (*TABLE, *HOMES))
 
 
 @functools.cache
 def row(place: str) -> dict[str, tuple[str, str]]:
-    """The names of a row, each with its mark and where it stands; none if there is no such row."""
+    """The names of a row of `TABLE`, each with its mark and its home; empty without such a row."""
     found = {}
     for entry in TABLE.get(place, "").split():
         mark = entry[0] if entry[0] in MAKERS else ""
@@ -549,10 +549,10 @@ def row(place: str) -> dict[str, tuple[str, str]]:
 
 @functools.cache
 def value_of(place: str, name: str) -> Any:
-    """What stands under a name of PyTorch's; None if the table has no such name.
+    """The stand-in for a name of PyTorch; None if the table has no such name.
 
     Args:
-        place: the module without ``torch``, as the table has it.
+        place: the module without ``torch``, as in `TABLE`.
     """
     if name not in row(place):
         return None
@@ -564,7 +564,7 @@ def value_of(place: str, name: str) -> Any:
 
 
 class Inert(ABCMeta):
-    """The type of classes that stand for what nanotorch lacks."""
+    """The metaclass of stand-ins for classes that nanotorch lacks."""
 
     _full = ""
 
@@ -574,7 +574,7 @@ class Inert(ABCMeta):
     def __getattr__(cls, name: str) -> "Inert":
         if name.startswith("_"):
             raise AttributeError(f"type object {cls._full!r} has no attribute {name!r}", name=name)
-        made = inert_class(f"{cls._full}.{name}", "")  # of an enumeration, as defaults name them
+        made = inert_class(f"{cls._full}.{name}", "")  # members of enumerations occur as defaults
         setattr(cls, name, made)
         return made
 
@@ -586,20 +586,20 @@ class Inert(ABCMeta):
 
 
 def refuse(full: str) -> NoReturn:
-    """Say why ``torch...`` is not there, and what to do."""
+    """Raise NotImplementedError with the reason why ``torch...`` is missing."""
     place, _, name = full.removeprefix("torch.").rpartition(".")
     why = why_not(place, name) or "it is PyTorch's own"
     raise NotImplementedError(f"{full} is out of scope. {why[0].upper()}{why[1:]}")
 
 
 def inert_class(full: str, home: str) -> Inert:
-    """A class whose use is an error."""
+    """A class whose call is an error."""
     place, _, name = full.rpartition(".")
     return Inert(name, (), {"_full": full, "__module__": place})
 
 
 def same(full: str, home: str) -> Callable[..., Any]:
-    """A function that gives back what it is given, with or without options for a decorator."""
+    """A function that returns its argument; with options only, it returns such a decorator."""
 
     def given_back(value: Any = None, *args: Any, **options: Any) -> Any:
         if value is None:
@@ -612,12 +612,12 @@ def same(full: str, home: str) -> Callable[..., Any]:
 
 
 def answer(value: Any) -> Callable[[str, str], Callable[..., Any]]:
-    """Makes functions that answer with a value, whatever they are asked."""
+    """A maker of functions that return ``value`` for any arguments."""
     return lambda full, home: lambda *args, **named: value
 
 
 def plan(full: str, home: str) -> type:
-    """A class whose objects hold what they were given."""
+    """A class whose objects only hold their arguments."""
     place, _, name = full.rpartition(".")
 
     def hold(self: Any, *args: Any, **named: Any) -> None:
@@ -627,17 +627,17 @@ def plan(full: str, home: str) -> type:
 
 
 def assert_condition(condition: Any, message: Any) -> None:
-    """`torch._assert`: AssertionError unless the condition holds."""
+    """`torch._assert`: raise AssertionError unless the condition is true."""
     assert condition, message
 
 
 def load_library(path: Any) -> NoReturn:
-    """`torch.ops.load_library`: an OSError, as for a library that cannot be loaded."""
+    """`torch.ops.load_library`: raise OSError, as for a library that cannot be loaded."""
     raise OSError(f"nanotorch runs no compiled code for PyTorch: {path}")
 
 
 def elsewhere(full: str, home: str) -> Any:
-    """What another module has."""
+    """The object that ``home`` names in another module."""
     module, _, name = home.rpartition(".")
     return getattr(importlib.import_module(module), name)
 

@@ -1,10 +1,10 @@
-"""Programs written for PyTorch, run with nanotorch in its place.
+"""Programs written for PyTorch, run with nanotorch instead.
 
-`as_torch` lets `import torch` give nanotorch, and `import torch.nn` its `nn`: the same modules,
-twice named. `python -m nanotorch script.py` is as `python script.py` in all other ways.
+After `as_torch`, `import torch` imports nanotorch, and `import torch.nn` its `nn`: the same modules
+under a second name. In all other ways `python -m nanotorch script.py` is `python script.py`.
 
-path   what processes find under the name `torch` that the program starts
-last   what is found of packages that draw PyTorch's graphs if they are not installed
+path   the package `torch` for processes that the program starts
+last   stand-ins for packages that draw PyTorch's graphs, used if these are not installed
 """
 
 import builtins
@@ -25,7 +25,7 @@ from nanotorch.version import TorchVersion
 from nanotorch.version import __version__ as pytorch_version
 
 PATH, LAST = (str(Path(__file__).with_name(name)) for name in ("path", "last"))
-# Modules that have another name here, by what follows `torch.`.
+# Modules that have another name here, by the part of the name after `torch.`.
 ELSEWHERE = {
     "distributed.constants": "nanotorch.distributed",
     "distributed.distributed_c10d": "nanotorch.distributed",
@@ -36,15 +36,15 @@ ELSEWHERE = {
 
 
 class TorchFinder(MetaPathFinder, Loader):
-    """Finds `torch.<name>` as what nanotorch has of that name."""
+    """Finds `torch.<name>` as the module of that name in nanotorch."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The spec of a module of PyTorch's; None for all others.
+        """The spec of a module `torch.<name>`; None for all others.
 
         Raises:
-            ModuleNotFoundError: for one that nanotorch lacks.
+            ModuleNotFoundError: if nanotorch lacks the module.
         """
         if not fullname.startswith("torch."):
             return None
@@ -56,10 +56,10 @@ class TorchFinder(MetaPathFinder, Loader):
         return spec
 
     def find_distributions(self, context: Any = None) -> Iterable[Any]:
-        """PyTorch as an installed distribution, for those who ask `importlib.metadata`."""
-        if getattr(context, "name", None) not in ("torch", None):  # None asks for all
+        """PyTorch as an installed distribution, for `importlib.metadata`."""
+        if getattr(context, "name", None) not in ("torch", None):  # None means all
             return ()
-        from importlib.metadata import Distribution  # it takes long to import
+        from importlib.metadata import Distribution  # slow to import
 
         class Torch(Distribution):
             def read_text(self, filename: str) -> str | None:
@@ -72,17 +72,17 @@ class TorchFinder(MetaPathFinder, Loader):
         return (Torch(),)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """The module itself, which is loaded already."""
+        """The module of nanotorch, which is loaded already."""
         return spec.loader_state[0]
 
     def exec_module(self, module: ModuleType) -> None:
-        """Give the module back the spec that it had, which the import has replaced."""
+        """Restore the module's own spec, which the import has replaced."""
         spec: Any = module.__spec__
         module.__spec__ = spec.loader_state[1]
 
 
 def counterpart(name: str) -> ModuleType | None:
-    """The module of nanotorch's that stands for ``torch.<name>``; None if there is none."""
+    """The module of nanotorch for ``torch.<name>``; None if there is none."""
     if name in ELSEWHERE:
         return importlib.import_module(ELSEWHERE[name])
     try:
@@ -97,12 +97,12 @@ def counterpart(name: str) -> ModuleType | None:
 
 
 def as_torch() -> ModuleType:
-    """Let `import torch` and its submodules give nanotorch in this process; returns nanotorch.
+    """Make `import torch` import nanotorch in this process; returns nanotorch.
 
-    The modules are the same by either name, and so are their classes. ``torch.__version__`` is
-    then that of the PyTorch whose behaviour nanotorch has, with nanotorch's own behind a plus.
-    Processes started by `multiprocessing` do the same. May be called again. `import torchviz`
-    gives `make_dot` if that package is not installed.
+    The modules and classes are the same by either name. Afterwards ``torch.__version__`` is the
+    version of PyTorch that nanotorch follows, then a plus and nanotorch's own version. Processes
+    started by `multiprocessing` do the same. A second call has no effect. If `torchviz` is not
+    installed, `import torchviz` provides nanotorch's `make_dot`.
 
     Raises:
         RuntimeError: if PyTorch itself has been imported already.
@@ -127,7 +127,7 @@ def as_torch() -> ModuleType:
     return nanotorch
 
 
-# A program, as Python itself runs it.
+# Running a program as Python itself does.
 
 
 USAGE = """usage: PROGRAM (script.py | directory | -m module | -c code | -) [argument]
@@ -136,16 +136,16 @@ Runs a program written for PyTorch: `import torch` gives nanotorch. Everything e
 `python script.py`. Options of Python itself come before `-m`, as in
 `python -W error -m nanotorch script.py`.
 """
-# Files whose frames stand above the program's own in a traceback.
+# Files whose frames are above the program's own in a traceback.
 ABOVE = {__file__, str(Path(__file__).parents[1] / "__main__.py"), "<frozen runpy>"}
 
 
 def main(arguments: list[str], program: str) -> None:
-    """Run the program that the command line names; `sys.argv` is what the program gets.
+    """Run the program that the command line names, with `sys.argv` set for it.
 
     Args:
-        arguments: those of the command line.
-        program: how this was called, for its usage.
+        arguments: the arguments of the command line.
+        program: the name of this command in its usage.
     """
     usage = USAGE.replace("PROGRAM", program)
     ABOVE.add(sys.argv[0])  # the console command, which calls this
@@ -188,13 +188,13 @@ def main(arguments: list[str], program: str) -> None:
 
 
 def fail(message: str, status: int) -> NoReturn:
-    """End with a message of the kind that Python gives for its command line."""
+    """Exit with a message in the style of Python's own command line."""
     print(f"{sys.executable}: {message}", file=sys.stderr)
     sys.exit(status)
 
 
 def put_first(directory: str) -> None:
-    """Search for modules in ``directory`` first, as Python does unless it was told not to."""
+    """Search for modules in ``directory`` first, as Python does unless its safe path is on."""
     if not sys.flags.safe_path:
         sys.path[0] = directory
 
@@ -205,15 +205,15 @@ def run_module(name: str, alter_argv: bool) -> None:
 
 
 def execute(run: Callable[[], CodeType | None], **own: Any) -> None:
-    """Run the program as the module `__main__`, whose errors end in Python's own way.
+    """Run the program as the module `__main__`; its errors end the process as in Python itself.
 
     Args:
-        run: runs it, or gives its code; errors of syntax are the program's too.
+        run: runs the program, or returns its code; its syntax errors are the program's too.
         own: attributes of the module.
     """
     module = ModuleType("__main__")
     vars(module).update({"__builtins__": builtins, "__package__": None} | own)
-    if sys.version_info < (3, 14):  # since then it is made when it is needed
+    if sys.version_info < (3, 14):  # from 3.14 on, it is made on first use
         module.__annotations__ = {}
     sys.modules["__main__"] = module
     try:
@@ -225,11 +225,11 @@ def execute(run: Callable[[], CodeType | None], **own: Any) -> None:
         hook = sys.excepthook
 
         def told(kind: Any, error: BaseException, frames: TracebackType | None) -> None:
-            """Tell the program's part of the traceback."""
+            """Print the program's part of the traceback."""
             while frames is not None and frames.tb_frame.f_code.co_filename in ABOVE:
                 frames = frames.tb_next
             hook(kind, error.with_traceback(frames), frames)
 
-        # Python ends the process: it tells the error, and how it was ended by Ctrl-C.
+        # Python itself ends the process: it prints the error, and sets the exit code of Ctrl-C.
         sys.excepthook = told
         raise

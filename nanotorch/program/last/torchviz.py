@@ -1,3 +1,3 @@
-"""`torchviz` where it is not installed: the drawing of graphs that nanotorch has itself."""
+"""`torchviz`, if the real one is not installed: nanotorch's own drawing of graphs."""
 
 from nanotorch.autograd import make_dot as make_dot

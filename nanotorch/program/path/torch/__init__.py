@@ -1,4 +1,4 @@
-"""What `import torch` finds in a process that `multiprocessing` starts: it inherits the path."""
+"""The package `torch` for processes that `multiprocessing` starts: they inherit `sys.path`."""
 
 import nanotorch
 
