@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 
 
 def pattern(text: str) -> re.Pattern[str]:
-    """What `--only` and `--profile` take: a regular expression; capitals do not matter."""
+    """The regular expression of `--only` or `--profile`; case does not matter."""
     try:
         return re.compile(text, re.IGNORECASE)
     except re.error as error:
@@ -37,7 +37,7 @@ def pattern(text: str) -> re.Pattern[str]:
 
 
 def arguments() -> argparse.Namespace:
-    """The command line."""
+    """The arguments of the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -57,16 +57,16 @@ def arguments() -> argparse.Namespace:
 
 
 def limit_threads(number: int) -> None:
-    """Tell NumPy's library, before it is loaded.
+    """Set the number of threads of NumPy's BLAS, before it is loaded.
 
-    OMP_NUM_THREADS and MKL_NUM_THREADS are left alone: PyTorch has its default from them.
+    OMP_NUM_THREADS and MKL_NUM_THREADS stay unchanged: they determine PyTorch's default.
     """
     for name in ("OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
         os.environ[name] = str(number)
 
 
 def machine() -> str:
-    """The processor and how many of them there are."""
+    """The name of the processor and the number of its cores."""
     name = platform.processor() or platform.machine()
     information = Path("/proc/cpuinfo")
     if information.exists():
@@ -76,7 +76,7 @@ def machine() -> str:
 
 
 def versions() -> str:
-    """Python's, and those of the libraries that are installed."""
+    """The versions of Python and of the libraries that are installed."""
     found = [f"Python {platform.python_version()}"]
     for name in ("numpy", "torch", "autograd", "mygrad", "dezero", "jax", "tinygrad"):
         try:
@@ -87,7 +87,7 @@ def versions() -> str:
 
 
 def profile(wanted: re.Pattern[str]) -> None:
-    """Take training steps apart."""
+    """Print where the time of training steps goes."""
     from benchmarks.anatomy import describe
     from benchmarks.libraries import Parts
     from benchmarks.workloads import WORKLOADS
@@ -104,8 +104,8 @@ def profile(wanted: re.Pattern[str]) -> None:
 
 
 def measure(options: argparse.Namespace) -> bool:
-    """Measure and report; return whether all targets were reached, if that was asked."""
-    # Imported here, since NumPy must find the number of threads set.
+    """Measure and report; return whether all targets were reached, or True without `--check`."""
+    # Imported here: the number of threads must be set before NumPy is loaded.
     from benchmarks import fresh, measuring, rivals, table, targets, workloads
 
     wanted = options.only or pattern("")
@@ -135,7 +135,7 @@ def measure(options: argparse.Namespace) -> bool:
 
 
 def main() -> int:
-    """The exit status tells whether a target was missed."""
+    """Return 1 if a target was missed."""
     options = arguments()
     limit_threads(options.threads)
     if options.profile:

@@ -41,7 +41,7 @@ def network() -> Any:
 
 
 def stepper(model: Any, batch: int) -> Callable[[], None]:
-    """A training step."""
+    """A function that does a training step of a model."""
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     pictures, kinds = torch.randn(batch, 1, 28, 28), torch.randint(0, 10, (batch,))
 
@@ -54,20 +54,20 @@ def stepper(model: Any, batch: int) -> Callable[[], None]:
 
 
 def timed(step: Callable[[], None]) -> tuple[float, float]:
-    """How many seconds a step takes, and how many of them the processor works."""
+    """The seconds of a step, by the clock and of the processor."""
     start, work = time.perf_counter(), time.process_time()
     step()
     return time.perf_counter() - start, time.process_time() - work
 
 
 def measure(batch: int, rounds: int, cap: float, reduction: str) -> None:
-    """What each process does; that of rank 0 tells."""
+    """Measure in each process; rank 0 prints the results."""
     dist.init_process_group(reduction=reduction)
     home: Any = dist.group.WORLD
     rank, size = dist.get_rank(), dist.get_world_size()
     torch.manual_seed(0)
     model = DistributedDataParallel(network(), bucket_cap_mb=cap)
-    home.shared_memory = lambda size: None  # as between hosts
+    home.shared_memory = lambda size: None  # so that it sends messages, as between hosts
     far = DistributedDataParallel(network(), bucket_cap_mb=cap)
     alone = stepper(network(), batch)
     shared, sent = stepper(model, batch // size), stepper(far, batch // size)
@@ -83,7 +83,7 @@ def measure(batch: int, rounds: int, cap: float, reduction: str) -> None:
         f"{size}, by messages": sent,
     }
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in rows}
-    for _ in range(rounds):  # in turn, since machines are not always as fast
+    for _ in range(rounds):  # in turn, since a machine's speed drifts
         for name, step in rows.items():
             dist.barrier()
             times[name].append(timed(step))
@@ -108,7 +108,7 @@ def measure(batch: int, rounds: int, cap: float, reduction: str) -> None:
 
 
 def watched(model: Any, step: Callable[[], None]) -> tuple[int, list[tuple[str, float, float]]]:
-    """A step with an eye on it: the bytes that go out, and when each bucket begins and is added."""
+    """Run a step; returns the bytes sent, and the start and end of each bucket's sum."""
     home, sent, start = model.process_group, 0, 0.0
     begun, added = {}, {}
     exchange, finish, backward = home.exchange, model._finish, torch.Tensor.backward
@@ -153,7 +153,7 @@ def watched(model: Any, step: Callable[[], None]) -> tuple[int, list[tuple[str, 
 
 
 def main() -> None:
-    """Start the processes, or be one of them."""
+    """Start the processes, or, in one of them, measure."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

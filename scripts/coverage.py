@@ -34,14 +34,14 @@ that says so. Written by `python scripts/coverage.py`; a test compares this file
 
 
 def is_nothing(value: Any) -> bool:
-    """Whether a name is there to be imported and compared with only: its use is an error."""
+    """Whether a name can only be imported and compared with: its use is an error."""
     inert = getattr(getattr(value, "__spec__", None), "loader", None) is InertModules
     inert = inert and value.__name__.partition(".")[2] not in HOMES
     return inert or isinstance(value, AbsentDtype | Inert)
 
 
 def sorted_names(known: dict[str, list[str]], place: str) -> dict[str, list[str]]:
-    """The names of a place, by what holds for them: present, not yet, or a reason."""
+    """The names of a place, by status: present, not yet, or a reason."""
     try:
         here: Any = reduce(getattr, filter(None, place.split(".")), torch)
     except AttributeError:
@@ -60,7 +60,7 @@ def listed(names: list[str]) -> str:
 
 
 def table() -> str:
-    """The whole file."""
+    """The text of the file."""
     known = names_of_pytorch()
     places = {place: sorted_names(known, place) for place in PLACES}
     rows = ["| | present | not yet | out of scope |", "| --- | ---: | ---: | ---: |"]

@@ -36,12 +36,12 @@ NAMED = re.compile(r"# ([\w.-]+\.\w+)\n")  # the first line of a block that is a
 
 
 def told(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
-    """Print a warning as Python does, but for its place."""
+    """Print a warning as Python does, without its place."""
     print(f"{category.__name__}: {message}")
 
 
 def run_python(code: str, names: dict[str, Any]) -> tuple[str, str]:
-    """What a block prints, and the error it ends with, as Python shows it; "" for none."""
+    """The output of a block, and the traceback of the error that ends it; "" for none."""
     name, printed, error = "example.py", io.StringIO(), ""
     lines = code.splitlines(keepends=True)
     linecache.cache[name] = (len(code), None, lines, name)  # errors quote the lines
@@ -56,7 +56,7 @@ def run_python(code: str, names: dict[str, Any]) -> tuple[str, str]:
 
 
 def run_shell(code: str, directory: Path) -> tuple[str, str]:
-    """What commands print, and "" as they must not fail."""
+    """The output of commands, and "": an error of theirs ends the script."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
         ["bash", "-euc", code.replace(".venv/bin/", "")], cwd=directory, text=True, check=False,
@@ -68,7 +68,7 @@ def run_shell(code: str, directory: Path) -> tuple[str, str]:
 
 
 def executed(page: str, directory: Path, *, shell: bool = True) -> str:
-    """The page with what its blocks print and raise now, run in ``directory``.
+    """The page with the present output and errors of its blocks, run in ``directory``.
 
     Raises:
         RuntimeError: if a block fails and no block ``pytb`` after it says so.
@@ -76,7 +76,7 @@ def executed(page: str, directory: Path, *, shell: bool = True) -> str:
     names: dict[str, Any] = {"__name__": "__main__"}
     parts: list[str] = []
     end = 0
-    printed: str | None = None  # by the last block, if it ran and that is not yet written down
+    printed: str | None = None  # output of the last block, not yet in the page
     error = ""
 
     def check() -> None:
@@ -109,7 +109,7 @@ def executed(page: str, directory: Path, *, shell: bool = True) -> str:
 
 @contextlib.contextmanager
 def directory_for_pictures() -> Iterator[Path]:
-    """An empty directory, the current one meanwhile, with room for pictures."""
+    """A block whose current directory is a new one with a folder for pictures."""
     with tempfile.TemporaryDirectory() as name, contextlib.chdir(name):
         directory = Path(name)
         (directory / "pictures").mkdir()
@@ -117,12 +117,12 @@ def directory_for_pictures() -> Iterator[Path]:
 
 
 def drawn(picture: Path) -> str:
-    """A drawing but for its numbers: keys are new each time, last digits differ by processor."""
+    """A drawing without its numbers: keys are new each time, last digits differ by processor."""
     return re.sub(r"-?\d[\d.e+-]*", "0", picture.read_text("utf-8"))
 
 
 def write(path: Path) -> None:
-    """Run a page; write down what it prints and the pictures it makes."""
+    """Run a page, and write its blocks' output and its pictures."""
     page = path.read_text("utf-8")
     with directory_for_pictures() as directory:
         new = executed(page, directory)
@@ -135,7 +135,7 @@ def write(path: Path) -> None:
 
 
 def build(directory: Path) -> Path:
-    """Build the site in a directory, which also gets what it is made from; nothing is fetched."""
+    """Build the site in a directory, which also gets its sources; nothing is downloaded."""
     staged = directory / "docs"
     for old in (staged, directory / "site", directory / ".cache"):
         shutil.rmtree(old, ignore_errors=True)

@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT))
 
 
 def arguments() -> argparse.Namespace:
-    """The command line."""
+    """The arguments of the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--programs", type=int, default=1000, help="how many to run")
     parser.add_argument("--seed", type=int, default=0, help="of the first program")
@@ -33,7 +33,8 @@ def arguments() -> argparse.Namespace:
 
 
 def one(task: tuple[int, int, bool]) -> tuple[Any, int, str | None, str]:
-    """Run the program of a seed; what was found, its statements, what was accepted, its text."""
+    """Run a seed's program; returns the difference found, the number of statements, the accepted
+    difference, and the program's text."""
     from fuzzing.programs import Found, shrink, write
 
     seed, length, show = task
@@ -48,7 +49,7 @@ def one(task: tuple[int, int, bool]) -> tuple[Any, int, str | None, str]:
 
 
 def main() -> int:
-    """Run all programs; the exit status tells whether any differed."""
+    """Run all programs; returns the exit status, which says whether any differed."""
     options = arguments()
     try:
         importlib.import_module("torch")

@@ -30,10 +30,10 @@ CONFIG = (
     "log.tensorboard=false", "train.epochs=60", "checkpoint.seconds=0.1", "log.timed=false",
 )  # fmt: skip
 HOSTS = {2: "{0}.1,{0}.2", 4: "{0}.1,{0}.2:2,{0}.3"}
-"""On which hosts so many processes run."""
+"""The hosts of the processes, by their number."""
 NET = "10.77.0"
 END = 40.0
-"""Seconds in which all have to end; a silence of 10 s may be noticed by one part after another."""
+"""Seconds until all must have ended: several parts in turn may each notice a silence after 10 s."""
 SSH = """#!/bin/sh
 while [ "${1#-}" != "$1" ]; do shift; done
 name=PREFIX${1##*.}
@@ -43,12 +43,12 @@ exec ip netns exec "$name" sh -c "$*"
 
 
 def ip(*words: str) -> str:
-    """Run `ip`; return what it prints."""
+    """Run `ip`; return its output."""
     return subprocess.run(["ip", *words], check=True, capture_output=True, text=True).stdout
 
 
 class Network:
-    """Hosts 1 to 3, each with a cable to a bridge; the addresses end with these numbers."""
+    """Hosts 1 to 3, each with a cable to a bridge; each address ends with the host's number."""
 
     def __init__(self, place: Path) -> None:
         self.prefix = f"nanotorch{os.getpid()}-"
@@ -57,7 +57,7 @@ class Network:
         self.ssh.chmod(0o755)
 
     def begin(self) -> None:
-        """Lay the cables."""
+        """Make the hosts, the bridge and the cables."""
         bridge = f"{self.prefix}0"
         ip("netns", "add", bridge)
         ip("-n", bridge, "link", "add", "name", "bridge", "type", "bridge")
@@ -73,11 +73,11 @@ class Network:
             self.plug(number, True)
 
     def plug(self, number: int, whole: bool) -> None:
-        """Plug a host's cable in, or pull it out."""
+        """Plug a host's cable in if ``whole``; otherwise pull it out."""
         ip("-n", f"{self.prefix}{number}", "link", "set", "eth0", "up" if whole else "down")
 
     def processes(self) -> dict[int, list[bytes]]:
-        """Return the processes on all hosts, and their commands."""
+        """Return the processes on all hosts, with their commands."""
         found = {}
         for number in (1, 2, 3):
             for pid in ip("netns", "pids", f"{self.prefix}{number}").split():
@@ -88,31 +88,31 @@ class Network:
         return found
 
     def sent(self) -> int:
-        """Return how many bytes the first host has sent."""
+        """Return the number of bytes that the first host has sent."""
         told = json.loads(ip("-n", f"{self.prefix}1", "-j", "-s", "link", "show", "eth0"))
         return int(told[0]["stats64"]["tx"]["bytes"])
 
     def end(self) -> None:
-        """Kill what is left on the hosts, and remove them."""
+        """Kill the remaining processes of the hosts, and remove the hosts."""
         for pid in self.processes():
             os.kill(pid, signal.SIGKILL)
         for number in range(4):
             ip("netns", "del", f"{self.prefix}{number}")
 
     def start(self, count: int, *words: str) -> "subprocess.Popen[str]":
-        """Start a training in so many processes, from the first host."""
+        """Start a training in ``count`` processes, from the first host."""
         mpiexec = [str(Path(sys.executable).with_name("mpiexec")), "-n", str(count)]
         hosts = ["-launcher", "ssh", "-launcher-exec", str(self.ssh)]
         hosts += ["-hosts", HOSTS[count].format(NET)]
         return subprocess.Popen(
             ["ip", "netns", "exec", f"{self.prefix}1", *mpiexec, *hosts, *TRAIN, *words],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            # Namespaces share memory, which hosts do not.
+            # TCP only: namespaces share memory, but hosts do not.
             env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "UCX_TLS": "tcp,self"},
         )  # fmt: skip
 
     def train(self, count: int, *words: str) -> None:
-        """Train undisturbed; of one process there is no host."""
+        """Train without a failure; one process runs outside of the hosts."""
         if count == 1:
             subprocess.run([*TRAIN, *words], check=True, capture_output=True)
             return
@@ -124,7 +124,7 @@ class Network:
 
 @contextmanager
 def network(place: Path) -> Iterator[Network]:
-    """Hosts for the block, which may end by SIGTERM as well."""
+    """A block with hosts, which are removed also if SIGTERM ends it."""
     made = Network(place)
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
@@ -135,7 +135,7 @@ def network(place: Path) -> Iterator[Network]:
 
 
 def fail(net: Network, process: "subprocess.Popen[str]", chance: random.Random) -> str:
-    """Cut off a host, or kill a process; return what was done."""
+    """Cut off a host, or kill a process; return a description."""
     if chance.random() < 0.5:
         host = chance.choice((1, 2, 3))
         net.plug(host, False)
@@ -153,7 +153,7 @@ def attempt(net: Network, place: Path, whole: Path, chance: random.Random) -> tu
     """Let a training fail, and resume it.
 
     Returns:
-        What was done, with the seconds until all had ended; and what is wrong.
+        A description of the failure, with the seconds until all had ended; and the defects.
     """
     run, wrong = place / "broken" / "run", list[str]()
     until = chance.random() * 0.9 * (whole / "metrics.jsonl").stat().st_size
@@ -185,7 +185,7 @@ def attempt(net: Network, place: Path, whole: Path, chance: random.Random) -> tu
 
 
 def size(run: Path) -> int:
-    """Return how much has been recorded."""
+    """Return the bytes of recorded metrics."""
     file = run / "metrics.jsonl"
     return file.stat().st_size if file.exists() else 0
 

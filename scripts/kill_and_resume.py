@@ -33,11 +33,11 @@ TRAIN = [sys.executable, str(ROOT / "scripts" / "train.py")]
 AGAIN = 0.3
 """The share of runs that are killed once more."""
 EARLY = 0.1
-"""The share of kills while a training is starting, more or less."""
+"""The approximate share of kills while a training is starting."""
 STARTING = 1.0
-"""How many seconds that takes."""
+"""Seconds in which a training starts."""
 LONGEST_END = 60.0
-"""Seconds in which a child ends whose parent is gone, after the step or the sample it is at."""
+"""Seconds in which a child must end after its parent, at the end of its step or sample."""
 PROGRAM = """
 import pathlib, nanotorch as torch
 from nanotorch.utils.data import DataLoader, Dataset
@@ -89,7 +89,7 @@ class Experiment:
 
     Attributes:
         config: the name of its file.
-        overrides: what makes it last, and gives it all that has a state.
+        overrides: settings that make it last, with all parts that have a state.
     """
 
     config: str
@@ -130,7 +130,7 @@ EXPERIMENTS = (
 
 @dataclass(frozen=True)
 class Unbroken:
-    """A run that was left alone, and how much it recorded."""
+    """A run without a kill, and the bytes that it recorded."""
 
     directory: Path
     recorded: int
@@ -157,12 +157,12 @@ def arguments_of(experiment: Experiment) -> list[str]:
 
 
 def run_of(place: Path) -> Path | None:
-    """Return the run below `place` that can be resumed, if there is one."""
+    """Return the run below `place` that can be resumed; None if there is none."""
     return next((path.parent for path in place.glob("runs/*/*/config.yaml")), None)
 
 
 def unbroken(experiment: Experiment, place: Path) -> Unbroken:
-    """Run an experiment without disturbing it."""
+    """Run an experiment without a kill."""
     finish(start(arguments_of(experiment), place))
     found = run_of(place)
     assert found is not None
@@ -170,24 +170,24 @@ def unbroken(experiment: Experiment, place: Path) -> Unbroken:
 
 
 def writing(place: Path) -> bool:
-    """Return whether a checkpoint is being written just now."""
+    """Return whether a checkpoint is being written now."""
     return any(True for _ in place.glob("runs/*/*/checkpoints/.*"))
 
 
 def progress(place: Path) -> int:
-    """Return how much has been recorded."""
+    """Return the bytes recorded so far."""
     names = ("runs/*/*/metrics.jsonl", "runs/*_sweep/*/*/*/metrics.jsonl", "steps.txt")
     return sum(path.stat().st_size for name in names for path in place.glob(name))
 
 
 def kill(process: subprocess.Popen[bytes], place: Path, until: int, inside: bool) -> str:
-    """Kill a training at some point; return what it was doing.
+    """Kill a training at some point; return a description of the moment.
 
     Args:
         process: the training.
-        place: where it runs.
-        until: how much is to be recorded before; 0 for any moment until training begins.
-        inside: whether to wait, after that, for a checkpoint to be under way.
+        place: its directory.
+        until: the bytes to be recorded before; 0 for any moment until training begins.
+        inside: whether to wait, after that, until a checkpoint is being written.
     """
     if until == 0:
         time.sleep(random.uniform(0, STARTING))
@@ -207,7 +207,7 @@ def kill(process: subprocess.Popen[bytes], place: Path, until: int, inside: bool
 
 
 def children(process: int) -> list[int]:
-    """Return the processes that a process has started and that have not ended."""
+    """Return the running children of a process."""
     try:
         words = [path.read_text() for path in Path(f"/proc/{process}/task").glob("*/children")]
         return [int(word) for word in " ".join(words).split()]
@@ -216,7 +216,7 @@ def children(process: int) -> list[int]:
 
 
 def left(processes: list[int]) -> list[int]:
-    """Return which of some processes do not end."""
+    """Return those of some processes that do not end."""
     end = time.monotonic() + LONGEST_END
     while (alive := [pid for pid in processes if is_alive(pid)]) and time.monotonic() < end:
         time.sleep(0.05)
@@ -225,7 +225,7 @@ def left(processes: list[int]) -> list[int]:
 
 @contextmanager
 def ending() -> Iterator[None]:
-    """End with the block, by SIGTERM as well, the processes that were started in it."""
+    """A block whose processes are ended with it, also if SIGTERM ends it."""
 
     def end(number: int, frame: object) -> None:
         sys.exit(128 + number)
@@ -246,7 +246,7 @@ def ending() -> Iterator[None]:
 
 
 def is_alive(process: int) -> bool:
-    """Return whether a process is at work, and not just waiting to be asked how it ended."""
+    """Return whether a process is running, and not a zombie."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -259,7 +259,7 @@ def kill_one(
     """Kill a process that has children, or one of these.
 
     Returns:
-        Who was killed, and what is wrong with what the other ones made of it.
+        The killed process as text, and the wrong reactions of the others.
     """
     found: list[int] = []
     while not found or progress(place) < until:
@@ -281,12 +281,12 @@ def kill_one(
 
 
 def with_workers(place: Path) -> subprocess.Popen[bytes]:
-    """Start the program with a `DataLoader`, which goes on from where it was, if it was."""
+    """Start the program with a `DataLoader`, or resume it."""
     return subprocess.Popen([sys.executable, "-c", PROGRAM], cwd=place, stderr=subprocess.PIPE)
 
 
 def attempt_workers(whole: Path, chance: random.Random, place: Path) -> tuple[list[str], list[str]]:
-    """As `attempt`, with a program of which a worker may be killed."""
+    """Do as `attempt`, with a program and its workers."""
     moments, wrong = [], []
     while True:
         until = int(progress(place) + chance.random() * (progress(whole) - progress(place)))
@@ -309,7 +309,7 @@ def sweep(place: Path) -> subprocess.Popen[bytes]:
 
 
 def attempt_sweep(whole: Path, chance: random.Random, place: Path) -> tuple[list[str], list[str]]:
-    """As `attempt`, with the runs of a sweep."""
+    """Do as `attempt`, with the runs of a sweep."""
     child = chance.random() < 0.5
     moment, wrong = kill_one(sweep(place), place, int(chance.random() * progress(whole)), child)
     tables = [path.read_text("utf-8") for path in place.glob("runs/*/*/sweep.csv")]
@@ -323,7 +323,7 @@ def attempt_sweep(whole: Path, chance: random.Random, place: Path) -> tuple[list
 
 
 def differences(directory: Path, reference: Path) -> list[str]:
-    """Return in what a run differs from the one that was left alone."""
+    """Return the differences of a run from the unbroken one."""
     found = [
         name
         for name in ("weights.safetensors", "metrics.jsonl")
@@ -333,7 +333,7 @@ def differences(directory: Path, reference: Path) -> list[str]:
 
 
 def curves(directory: Path) -> dict[str, list[tuple[int, float]]]:
-    """Return what TensorBoard shows of a run, without what is a matter of time."""
+    """Return TensorBoard's curves of a run, without those of times."""
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     events = EventAccumulator(str(directory), size_guidance={"scalars": 0}).Reload()
@@ -350,12 +350,12 @@ def attempt(
     """Kill a run, perhaps twice, and resume it to its end.
 
     Returns:
-        What it was doing when it was killed, and in what it differs from the unbroken run.
+        The moments of the kills, and the differences from the unbroken run.
     """
     moments, inside = [], chance.random() < 0.5
     process = start(arguments_of(experiment), place)
     while True:
-        # How far it gets is chosen by what it records: time means little on a busy machine.
+        # The moment is chosen by recorded bytes: time means little on a busy machine.
         share = chance.uniform(-EARLY, 1.0)
         before, all_of_it = progress(place), whole.recorded
         until = 0 if share < 0 else int(before + share * (all_of_it - before))

@@ -33,11 +33,11 @@ HEAD = (
 
 
 def run(python: str, path: Path, ours: bool) -> tuple[list[str], str]:
-    """Run a program: the lines that it prints, and how its error ends.
+    """Run a program; returns the lines of its output, and the last line of its error.
 
     Args:
         python: the interpreter.
-        ours: whether `import torch` is to give nanotorch.
+        ours: whether `import torch` imports nanotorch.
     """
     paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     setting = {"PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -50,7 +50,7 @@ def run(python: str, path: Path, ours: bool) -> tuple[list[str], str]:
 
 
 def beside(lines: list[str], expected: list[str]) -> str:
-    """How what a program prints compares with what it prints with PyTorch."""
+    """The comparison of a program's output with its output with PyTorch."""
     if lines == expected:
         return "the same"
     try:
@@ -62,21 +62,21 @@ def beside(lines: list[str], expected: list[str]) -> str:
 
 
 def described(path: Path) -> tuple[str, str]:
-    """The distribution that a quick-start is of, and what it does."""
+    """The distribution of a quick-start, and a description."""
     text = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
     name, _, what = text.splitlines()[0].partition(": ")
     return name, what
 
 
 def version(python: str, distribution: str) -> str:
-    """The version of a distribution that is installed."""
+    """The version of an installed distribution."""
     asked = f"import importlib.metadata as m; print(m.version({distribution!r}))"
     found = subprocess.run([python, "-c", asked], capture_output=True, text=True, check=True)
     return found.stdout.strip()
 
 
 def main() -> None:
-    """Run them, compare, and write the page and the answers."""
+    """Run the quick-starts, compare, and write the page and the answers."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

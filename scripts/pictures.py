@@ -43,7 +43,7 @@ CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
 class Residual(nn.Module):
-    """``x``, and what two linear layers make of it, added up."""
+    """The sum of ``x`` and the output of two linear layers."""
 
     def __init__(self, in_features: int) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ DESCENT = {
 
 
 def bare(run: train.RunResult, name: str) -> plots.Plot:
-    """The trainer's plot of that name, without all that is around its axes."""
+    """The trainer's plot of a name, cropped to its axes."""
     drawn = run.task.plots(read_metrics(run.directory))
     plot = next(p for p in drawn if p is not None and p.name == name)
     axes, *others = plot.figure.axes
@@ -84,22 +84,22 @@ def bare(run: train.RunResult, name: str) -> plots.Plot:
 
 
 def image(plot: plots.Plot) -> Image.Image:
-    """What a plot looks like now."""
+    """The present image of a plot."""
     return Image.fromarray(plots.pixels(plot.figure)[..., :3])
 
 
 def draw_descent(run: train.RunResult, path: Path) -> None:
-    """The ways to the minima, as an animation."""
+    """Draw the ways to the minima, as an animation."""
     plot = bare(run, "trajectory")
     assert plot.moving is not None
     for artist in plot.moving.artists:
         artist.set_visible(False)
     move = plot.moving.start(plot.moving.axes)
     frames = []
-    for number in range(plot.moving.frames - plot.moving.speed):  # without those that rest
+    for number in range(plot.moving.frames - plot.moving.speed):  # without the still ones
         move(number)
         frames.append(image(plot))
-    # One palette for all, without dithering: what does not move is stored once.
+    # One palette for all, without dithering: parts that do not move are stored once.
     coverage = Image.Quantize.MAXCOVERAGE  # the stars are small, but stand out
     palette = frames[-1].quantize(COLORS, coverage, dither=Image.Dither.NONE)
     first, *others = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
@@ -108,13 +108,13 @@ def draw_descent(run: train.RunResult, path: Path) -> None:
 
 
 def draw_boundary(run: train.RunResult, path: Path) -> None:
-    """What the network decides."""
+    """Draw the network's decisions."""
     smooth = image(bare(run, "boundary")).quantize(256, dither=Image.Dither.NONE)
     smooth.save(path, optimize=True)
 
 
 class Browser:
-    """A page in Chromium, which is told what to do through two pipes."""
+    """A page in Chromium, controlled through two pipes."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", orders: int, answers: int) -> None:
         self.process, self.numbers, self.session = process, itertools.count(1), ""
@@ -124,7 +124,7 @@ class Browser:
         self.session = attached["sessionId"]
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
-        """One call of its debugging protocol."""
+        """The result of a call of the debugging protocol."""
         number = next(self.numbers)
         order = {"id": number, "method": method, "params": params}
         order |= {"sessionId": self.session} if self.session else {}
@@ -143,12 +143,12 @@ class Browser:
         return done["result"].get("value")
 
     def picture(self) -> Image.Image:
-        """What the page looks like now."""
+        """The present image of the page."""
         shot = base64.b64decode(self.call("Page.captureScreenshot")["data"])
         return Image.open(io.BytesIO(shot)).convert("RGB")
 
     def wait(self, script: str) -> Any:
-        """The value as soon as it is true."""
+        """The value of a piece of JavaScript as soon as it is true."""
         end = time.monotonic() + PATIENCE
         while not (value := self.run(script)):
             if time.monotonic() > end:
@@ -179,7 +179,7 @@ def browser() -> Iterator[Browser]:
             process.wait()
 
 
-# What a page of TensorBoard is asked: `all` finds elements inside of others' shadows as well.
+# JavaScript for a page of TensorBoard: `all` also finds elements in shadow trees.
 QUESTIONS = """
 var all = selector => {
   const found = [];
@@ -202,7 +202,7 @@ var alone = () => {
 
 
 def draw_graph(run: train.RunResult, path: Path) -> None:
-    """The network's graph in TensorBoard, opened to its modules, in a square."""
+    """Draw the network's graph in TensorBoard, opened to its modules, in a square."""
     from tensorboard import program
 
     board = program.TensorBoard()

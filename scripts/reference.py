@@ -21,18 +21,18 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from coverage import sorted_names  # noqa: E402 - the script beside this one
+from coverage import sorted_names  # noqa: E402 - the script in this folder
 
 import nanotorch as torch  # noqa: E402 - of this checkout
 from nanotorch.names.scope import names_of_pytorch  # noqa: E402
 
-OWN = {  # what is there beside PyTorch's names
+OWN = {  # names in addition to PyTorch's
     "autograd": "explain graph_text make_dot print_graph",
     "utils.tensorboard": "SummaryWriter",
     "train": "fit train resume load_trained Callback Loop Task History RunResult load_config "
     "register_callback register_function register_generator register_layer register_loss",
 }
-PLACES = {  # pages, and what they are about
+PLACES = {  # pages, and their subjects
     "": "tensors: how to make them, operations on them, modes",
     "Tensor": "methods and attributes of tensors",
     "autograd": "gradients, `Function`, pictures of graphs",
@@ -71,7 +71,7 @@ def stubs() -> dict[str, list[ast.FunctionDef]]:
 
 
 def with_default(default: ast.expr, parameter: inspect.Parameter | None) -> ast.expr:
-    """The default value of a stub, which says only that there is one, from the function itself."""
+    """The default value, from the function itself: a stub says only that there is one."""
     try:
         return ast.parse(repr(parameter and parameter.default), mode="eval").body
     except SyntaxError:
@@ -79,7 +79,7 @@ def with_default(default: ast.expr, parameter: inspect.Parameter | None) -> ast.
 
 
 def signatures(thing: Any, name: str) -> Iterator[str]:
-    """How a function or class is called: each way that the stubs know, or Python's own."""
+    """The signatures of a function or class: those of the stubs, or Python's own."""
     try:
         own = inspect.signature(thing)
     except (TypeError, ValueError):
@@ -102,7 +102,7 @@ def signatures(thing: Any, name: str) -> Iterator[str]:
 
 
 def wrapped(signature: str) -> str:
-    """A signature on one line, or an argument a line."""
+    """A signature on one line, or with one argument per line."""
     if len(signature) <= 90:
         return signature
     inner = signature.index("(") + 1
@@ -118,13 +118,13 @@ def wrapped(signature: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Words of a docstring as Markdown: what it marks as code stays so, all else is plain."""
+    """A docstring's text as Markdown: code stays code, and all else is plain."""
     parts = re.split(r"(``.+?``|`.+?`)", text, flags=re.DOTALL)
     return "".join(p if p.startswith("`") else re.sub(r"([*_<|])", r"\\\1", p) for p in parts)
 
 
 def markdown(docstring: str) -> str:
-    """A docstring in the house's form as Markdown."""
+    """A docstring in the project's style as Markdown."""
     lines: list[str] = []
     for block in re.split(r"\n(?=\S)|\n\n", inspect.cleandoc(docstring)):
         head, _, rest = block.partition("\n")
@@ -190,7 +190,7 @@ def page(place: str) -> str:
 
 
 def configuration() -> str:
-    """What `nanotorch train --list all` says, as a page."""
+    """The output of `nanotorch train --list all`, as a page."""
     script = [sys.executable, str(ROOT / "scripts" / "train.py"), "--list", "all"]
     environment = {**os.environ, "COLUMNS": "100000"}
     done = subprocess.run(script, capture_output=True, text=True, check=True, env=environment)

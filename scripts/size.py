@@ -20,7 +20,7 @@ NO_CODE = {
 
 
 def code_lines(source: str) -> int:
-    """How many lines of a module hold code."""
+    """The number of code lines of a module."""
     lines = {
         line
         for token in tokenize.generate_tokens(StringIO(source).readline)
@@ -28,14 +28,14 @@ def code_lines(source: str) -> int:
         for line in range(token.start[0], token.end[0] + 1)
     }
     for node in ast.walk(ast.parse(source)):
-        match node:  # a string that stands alone documents what it follows
+        match node:  # a string alone is documentation
             case ast.Expr(ast.Constant(str())):
                 lines -= set(range(node.lineno, (node.end_lineno or 0) + 1))
     return len(lines)
 
 
 def count() -> dict[str, list[int]]:
-    """Files, code lines and lines of each folder, and of all together."""
+    """The files, code lines and lines of each folder, and in total."""
     rows: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
     for path in PACKAGE.rglob("*.py"):
         folder, source = path.relative_to(PACKAGE).parts[0], path.read_text("utf-8")

@@ -31,8 +31,8 @@ PACKAGE = Path(nanotorch.__file__).parent
 TENSOR, TUPLE, ANY = "Tensor", "tuple[Tensor, ...]", "Any"
 ALL, ALONG = "*, out: Any = ...", "dim: _int, keepdim: _bool = ..., *, out: Any = ..."
 
-# The results that are no tensor, where no annotation tells: by name, or in the order of overloads
-# by the arguments after the first. PyTorch's overloads are told apart only where results differ.
+# The results that are no tensor and have no annotation: by name, or in the order of overloads by
+# the arguments after the first. PyTorch's overloads are separate only where results differ.
 RESULTS: dict[str, str | dict[str, str]] = {
     **dict.fromkeys(("unbind", "split_with_sizes", "var_mean", "std_mean"), TUPLE),
     **dict.fromkeys(("lstm", "gru", "rnn_tanh", "rnn_relu"), TUPLE),
@@ -62,10 +62,10 @@ import numpy as np
 
 '''
 FUNCTION = '_F = TypeVar("_F", bound=Callable[..., Any])'
-# What returns what it is given, or, given nothing, what does that.
+# Functions that return their argument, or, without one, a decorator.
 DECORATORS = {"compile"}
 OPERATIONS = {*PUBLIC, *" ".join(ops.LATER.values()).split()}
-# What annotations call types, and what stubs call them: `torch.int` and its kin are dtypes.
+# The names of types in stubs, by their names in annotations: `torch.int` and others are dtypes.
 NAMES = {name: f"_{name}" for name in ("int", "float", "bool")} | {
     "ndarray": "np.ndarray",
     "generic": "np.generic",
@@ -85,7 +85,7 @@ TYPES = {
 
 
 def annotation(kind: Any) -> str:
-    """A type as a stub names it; ``Any`` where the declaration is silent."""
+    """The name of a type in a stub; ``Any`` without an annotation."""
     if kind is inspect.Parameter.empty:
         return ANY
     text = kind if isinstance(kind, str) else inspect.formatannotation(kind)
@@ -95,7 +95,7 @@ def annotation(kind: Any) -> str:
 
 
 def kernel_annotations(function: FunctionType) -> dict[str, Any]:
-    """The annotations of an operation's kernel, of which arrays are tensors to users."""
+    """The annotations of an operation's kernel; users pass tensors for its arrays."""
     several = OVERLOADS.get(function.__name__.removesuffix("_"))
     if several is not None and function in several.functions.values():
         return several.kernel.__annotations__
@@ -137,7 +137,7 @@ def parameters(name: str, function: FunctionType, method: bool) -> str:
 
 
 def documentation(function: FunctionType) -> list[str]:
-    """The body of a stub: what the function does, which editors show."""
+    """The body of a stub: the first paragraph of the docstring, which editors show."""
     first = (function.__doc__ or "").strip().split("\n\n")[0].split()
     return [f'    """{" ".join(first)}"""' if first else "    ..."]
 
@@ -176,7 +176,7 @@ def stub(name: str, function: FunctionType, method: bool = False) -> list[str]:
 
 
 def origin(value: type) -> str | None:
-    """The module whose source defines a class, whichever it shows."""
+    """The module whose source defines a class, whatever its ``__module__`` says."""
     for name, module in sorted(sys.modules.items()):
         ours = name.startswith("nanotorch.") and vars(module).get(value.__name__) is value
         if ours and re.search(rf"^class {value.__name__}\b", inspect.getsource(module), re.M):
@@ -191,7 +191,7 @@ def entry(module: ModuleType, name: str, value: Any) -> list[str]:
             written = vars(Tensor).get(name) if name.endswith("_") else None
             return stub(name, written if isinstance(written, FunctionType) else value)
         case ModuleType() if not hasattr(value, "__file__") and name not in HOMES:
-            return []  # it is there for libraries that import it
+            return []  # a stand-in for libraries that import it
         case ModuleType():
             package, _, own = value.__name__.rpartition(".")
             if own == name:
@@ -216,7 +216,7 @@ def module_stub(module: ModuleType) -> list[str]:
 
 
 def methods_stub() -> list[str]:
-    """The lines of a class with the methods of tensors that stand in no class's source."""
+    """The lines of a class with the methods of tensors that no class's source defines."""
     source = inspect.getsource(_core.tensor) + inspect.getsource(_core.layout)
     written = set(re.findall(r"^    def (\w+)", source, re.M))
     lines = []
@@ -232,7 +232,7 @@ def methods_stub() -> list[str]:
 
 
 def text(about: str, lines: list[str]) -> str:
-    """A stub, before its imports are sorted and those it has no use for are taken out."""
+    """A stub, before its imports are sorted and the unused ones removed."""
     needed = [f"from {module} import {n} as {n}" for module, names in TYPES.items() for n in names]
     imports = [line for line in needed if line not in lines]
     if any("_F" in line for line in lines):
@@ -252,8 +252,8 @@ def homes_stub(place: str) -> str:
 
 
 def settings_stub() -> str:
-    """The keys that `nanotorch.train.fit` takes of a configuration, with their types."""
-    from nanotorch.train import fit, schema  # here: else it would be a name of `nanotorch`
+    """The keys of a configuration that `nanotorch.train.fit` accepts, with their types."""
+    from nanotorch.train import fit, schema  # here, so that it is no name of `nanotorch` before
     from nanotorch.train.config import hint_form, section_keys
 
     classes = list[str]()

@@ -1,7 +1,8 @@
-"""What `scripts/bench.py` measures and how.
+"""The benchmarks of `scripts/bench.py`.
 
-`problems` says what is computed, `libraries` does it in nanotorch and PyTorch, `numpy_by_hand` and
-`numpy_network` in bare NumPy, `rivals` in other libraries; `workloads` puts them side by side,
-`measuring` compares their losses and times them, `fresh` runs what needs a process of its own, one
-of them `memory`, `anatomy` takes one step of nanotorch apart, `table` and `targets` report.
+`problems` defines the computations. `libraries` does them in nanotorch and PyTorch, `numpy_by_hand`
+and `numpy_network` in bare NumPy, `rivals` in other libraries. `workloads` lists the candidates of
+each workload. `measuring` compares their losses and times them. `fresh` runs measurements in new
+processes, one of them `memory`. `anatomy` splits the time of one step of nanotorch. `table` and
+`targets` report.
 """

@@ -1,8 +1,8 @@
-"""Where the time of one training step of nanotorch goes.
+"""The division of the time of one training step of nanotorch.
 
 The parts of the step are timed as they are. Then the kernels and formulas of all operations are
-put behind a clock, in the namespaces from which the operations call them: what a part takes beside
-them is nanotorch's own.
+wrapped in a clock, in the namespaces from which the operations call them. The rest of a part's time
+is nanotorch's own.
 """
 
 import statistics
@@ -22,7 +22,7 @@ from nanotorch._core.op import OPS
 
 SECONDS = 1.0  # of each kind of run
 BLOCKS = 10
-COSTLIEST = 12  # are listed
+COSTLIEST = 12  # kernels and formulas in the list
 PARTS = ("zero_grad", "forward", "backward", "optimizer.step")
 clock = time.perf_counter
 
@@ -31,7 +31,7 @@ class Meter:
     """Counts and times kernels and formulas.
 
     Attributes:
-        part: of the step, under which what is called is booked.
+        part: the part of the step to which calls are booked.
         booked: calls and seconds by part, kind and name.
     """
 
@@ -45,7 +45,7 @@ class Meter:
         self.cost = self.booked.pop(("", "nothing", ""))[1] / 1000
 
     def behind(self, kind: str, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function behind a clock; what it calls itself is booked with it."""
+        """A function with a clock around it; the time of its own calls is included."""
 
         def timed(*args: Any, **named: Any) -> Any:
             if self.inside:
@@ -64,7 +64,7 @@ class Meter:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Put all operations behind the clock for a while."""
+        """A block in which all operations have a clock around them."""
         originals = []
         for name, op in OPS.items():
             wanted = {"kernel": "kernel"} | {f"grad_{n}": "formula" for n in op.formulas}
@@ -80,7 +80,7 @@ class Meter:
 
 
 def in_parts(parts: Parts, enter: Callable[[str], None]) -> Callable[[], list[float]]:
-    """A step that returns the seconds of its parts; ``enter`` is told each."""
+    """A step that returns the seconds of its parts; it calls ``enter`` with the name of each."""
     forward, optimizer = parts.forward, parts.optimizer
 
     def step() -> list[float]:
@@ -106,7 +106,7 @@ def in_parts(parts: Parts, enter: Callable[[str], None]) -> Callable[[], list[fl
 
 
 def count_nodes(loss: Any) -> tuple[int, int]:
-    """Nodes and leaves of the graph behind a loss."""
+    """The numbers of nodes and leaves in the graph of a loss."""
     seen = {loss.grad_fn}
     waiting = [loss.grad_fn]
     while waiting:
@@ -120,7 +120,7 @@ def count_nodes(loss: Any) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Item:
-    """What one kernel or formula takes in a part of a step.
+    """The cost of one kernel or formula in a part of a step.
 
     Attributes:
         calls, us: per step.
@@ -134,7 +134,7 @@ class Item:
 
 
 def items(meters: list[Meter], steps: int) -> list[Item]:
-    """What is booked, the costliest first; of several meters' times the median."""
+    """The booked costs, the largest first; times are the median of several meters."""
     found = []
     for key, (calls, _) in meters[0].booked.items():
         times = [(m.booked[key][1] - calls * m.cost) / steps * 1e6 for m in meters]
@@ -143,7 +143,7 @@ def items(meters: list[Meter], steps: int) -> list[Item]:
 
 
 def inside(booked: list[Item], us: float) -> str:
-    """What a part that takes ``us`` consists of."""
+    """The components of a part that takes ``us`` microseconds, as text."""
     texts, rest = [], us
     for kind in ("kernel", "formula"):
         chosen = [item for item in booked if item.kind == kind]
@@ -155,9 +155,9 @@ def inside(booked: list[Item], us: float) -> str:
 
 
 def describe(name: str, parts: Parts, by_hand: Step) -> str:
-    """The report: parts, what they consist of, and the costliest kernels and formulas.
+    """The report: parts, their components, and the costliest kernels and formulas.
 
-    All that is measured takes turns, so that its parts fit together on a busy machine.
+    All measurements take turns, so that they are consistent on a busy machine.
     """
     step = parts.step()
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""What needs fresh processes: the cost of an import, and memory."""
+"""Measurements in fresh processes: the cost of an import, and memory."""
 
 import functools
 import json
@@ -31,15 +31,15 @@ print(time.process_time() - start)
 
 @functools.cache
 def bytecode() -> tempfile.TemporaryDirectory[str]:
-    """Where bytecode is kept, which installed packages have: whoever's files can be written or not.
+    """The directory for bytecode, so that all packages have it, even in read-only folders.
 
-    It is deleted with the process.
+    It is deleted when the process ends.
     """
     return tempfile.TemporaryDirectory()
 
 
 def python(*arguments: str) -> Any:
-    """What a fresh interpreter prints, read as JSON."""
+    """The output of a fresh interpreter, read as JSON."""
     paths = [str(SCRIPTS), str(SCRIPTS.parent), *sys.path[1:]]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     environment |= {"PYTHONPYCACHEPREFIX": bytecode().name, "PYTHONDONTWRITEBYTECODE": ""}
@@ -88,7 +88,7 @@ def memories(names: list[str]) -> list[Row]:
 
 
 def growth(names: list[str]) -> Row:
-    """How the memory grows in a long training of the small classifier."""
+    """The growth of memory in a long training of the small classifier."""
     grown = {}
     for who in trained(names):
         found = memory(who, GROWING, MARKS)
@@ -98,12 +98,12 @@ def growth(names: list[str]) -> Row:
 
 
 def trained(names: list[str]) -> list[str]:
-    """Those whose memory is looked at."""
+    """The candidates whose memory is measured."""
     return [who for who in (NANOTORCH, COMPILED, NUMPY, TORCH) if who in names]
 
 
 def run(pattern: re.Pattern[str], names: list[str], rivals: list[Rival]) -> list[Row]:
-    """The rows that ``pattern`` asks for."""
+    """The rows whose names match ``pattern``."""
     rows = []
     if pattern.search("import"):
         rows.append(imports(names, rivals))

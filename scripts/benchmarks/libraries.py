@@ -21,13 +21,13 @@ from benchmarks.problems import (
 
 @dataclass(frozen=True)
 class Parts:
-    """What a training step is put together from."""
+    """The parts of a training step."""
 
     forward: Callable[[], Any]
     optimizer: Any
 
     def step(self) -> Step:
-        """A function that makes one step and returns the loss."""
+        """A function that does one step and returns the loss."""
         forward, optimizer = self.forward, self.optimizer
 
         def step() -> Any:
@@ -124,7 +124,7 @@ def epoch(torch: Any, problem: Epoch) -> Step:
 
 
 class Pass:
-    """Goes through a loader and touches nothing but its batches.
+    """Iterates over a loader, and does nothing with its batches.
 
     Args:
         loader: yields pairs.
@@ -140,5 +140,5 @@ class Pass:
         return rows
 
     def check(self) -> float:
-        """A number that every order of the rows gives, if each comes once and with its target."""
+        """A checksum that is equal for every order of the rows, if each comes with its target."""
         return sum(float((x.sum(1) * y[:, 0]).sum()) for x, y in self.loader)

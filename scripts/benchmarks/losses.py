@@ -1,4 +1,4 @@
-"""What the rivals differentiate: a loss in a rival's own terms, its parameters and data."""
+"""The losses that rivals differentiate, in a rival's own functions, with parameters and data."""
 
 from typing import Any
 

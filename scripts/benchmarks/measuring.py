@@ -24,8 +24,8 @@ class Ready:
     """A candidate whose losses agree, ready to be timed.
 
     Attributes:
-        seconds: about what a call takes.
-        calls: how many fill a turn.
+        seconds: the approximate time of a call.
+        calls: the number of calls in a turn.
     """
 
     candidate: Candidate
@@ -35,7 +35,7 @@ class Ready:
 
 
 def value(result: Any) -> Array:
-    """A loss or result as an array, whatever library it is of."""
+    """A loss or result of any library as an array."""
     if hasattr(result, "detach"):
         result = result.detach()
     if hasattr(result, "numpy"):
@@ -45,7 +45,7 @@ def value(result: Any) -> Array:
 
 
 def losses(step: Step, steps: int) -> tuple[list[Array], float]:
-    """The results of so many steps, and what the last took; a step that checks itself is asked."""
+    """The results of ``steps`` steps, and the seconds of the last; `check` is used if it exists."""
     call = getattr(step, "check", step)
     found = []
     for _ in range(steps):
@@ -57,13 +57,13 @@ def losses(step: Step, steps: int) -> tuple[list[Array], float]:
 
 
 def ready(workload: Workload, candidates: list[Candidate]) -> tuple[list[Ready], list[str]]:
-    """Let every candidate make some steps, and insist that the losses are those of the first.
+    """Run some steps of each candidate, and compare the losses with those of the first.
 
     Returns:
-        Those who agree, and a note for each rival that fails or does not.
+        The candidates that agree, and a note for each rival that fails or differs.
 
     Raises:
-        SystemExit: if nanotorch or PyTorch do not.
+        SystemExit: if nanotorch or PyTorch fails or differs.
     """
     made: list[Ready] = []
     notes: list[str] = []
@@ -90,7 +90,7 @@ def ready(workload: Workload, candidates: list[Candidate]) -> tuple[list[Ready],
 
 
 def agree(found: list[Array], reference: list[Array]) -> bool:
-    """Whether losses are equal but for the rounding of float32."""
+    """Whether losses are equal up to the rounding of float32."""
     return all(
         a.shape == b.shape and np.isfinite(a).all() and np.allclose(a, b, rtol=1e-5, atol=1e-6)
         for a, b in zip(found, reference, strict=True)
@@ -106,8 +106,8 @@ def turn(step: Step, calls: int) -> float:
 
 
 def count_calls(entry: Ready) -> None:
-    """Find how many calls fill a turn."""
-    if entry.seconds < 1:  # else what it took when losses were compared is known well enough
+    """Find the number of calls in a turn."""
+    if entry.seconds < 1:  # a longer time is known well enough from the comparison of losses
         entry.seconds = turn(entry.step, 1)
     while entry.seconds * entry.calls < SECONDS_PER_TURN / 2:
         entry.calls = max(int(SECONDS_PER_TURN / 2 / entry.seconds), entry.calls * 2)
@@ -124,7 +124,7 @@ def take_times(entries: list[Ready]) -> dict[str, list[float]]:
     rounds = min(max(int(SECONDS_PER_WORKLOAD / seconds), ROUNDS[0]), ROUNDS[1])
     figures: dict[str, list[float]] = {entry.candidate.name: [] for entry in entries}
     gc.collect()
-    gc.freeze()  # else the collector would walk through all that the other libraries have loaded
+    gc.freeze()  # so that the collector does not scan the objects of the other libraries
     for _ in range(rounds):
         for entry in entries:
             entry.candidate.prepare()
@@ -134,7 +134,7 @@ def take_times(entries: list[Ready]) -> dict[str, list[float]]:
 
 
 def row(name: str, group: str, unit: str, figures: dict[str, list[float]]) -> Row:
-    """What is reported of a workload: for each candidate the median and the minimum."""
+    """The report of a workload: for each candidate the median and the minimum."""
     summary = {
         who: {"median": statistics.median(values), "min": min(values), "rounds": len(values)}
         for who, values in figures.items()
@@ -149,7 +149,7 @@ def measure(workload: Workload, candidates: list[Candidate]) -> Row:
 
 
 def announce(text: str) -> None:
-    """Tell on the error stream what is at work."""
+    """Print the current measurement to the error stream."""
     print(f"\r{text:40}\r", end="", file=sys.stderr, flush=True)
 
 

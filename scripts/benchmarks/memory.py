@@ -18,9 +18,9 @@ STATUS = Path("/proc/self/status")
 
 
 def resident(peak: bool = False) -> float:
-    """Megabytes resident; where the system does not tell, the most there were until now.
+    """Resident megabytes; if the system does not say, the peak until now.
 
-    Not `ru_maxrss` if it can be helped: it begins with what the parent process held.
+    `ru_maxrss` is the last resort: it begins with the parent process's memory.
     """
     if STATUS.exists():
         field = "VmHWM:" if peak else "VmRSS:"
@@ -32,7 +32,7 @@ def resident(peak: bool = False) -> float:
 
 
 def main(who: str, name: str, marks: list[int]) -> dict[str, float]:
-    """Train, looking at the memory after each number of steps in ``marks``."""
+    """Train, and measure the memory after each number of steps in ``marks``."""
     (workload,) = [w for w in WORKLOADS if w.name == name]
     library: Any = None
     if who != NUMPY:

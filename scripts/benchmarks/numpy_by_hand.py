@@ -1,10 +1,10 @@
-"""The small workloads in bare NumPy, as fast as they get: the limit for a library built on it.
+"""The small workloads in bare NumPy, as fast as possible: the limit for a library built on it.
 
-Gradients are in closed form and every result goes into a buffer made beforehand. What is done for
-speed, each where it was measured to help: `np.dot`, which is quicker than `np.matmul` on small
+Gradients are in closed form, and each result goes into a buffer made beforehand. These means of
+speed are used where measurements show a gain: `np.dot`, which is quicker than `np.matmul` on small
 matrices; 0-d arrays as constants, quicker than NumPy scalars or Python numbers; outputs as
 positional arguments; sums as products with ones; all parameters in one buffer, so that an update
-takes four calls. Everything is float32, so Python's own arithmetic, though quick, is no help.
+needs four calls. All is float32, so Python's own arithmetic, though quick, cannot be used.
 """
 
 from collections.abc import Callable, Iterator
@@ -47,7 +47,7 @@ class Trainable:
 
     Attributes:
         parameters, gradients: views, in the shapes of the arrays given.
-        update: makes a step; it spoils the gradients.
+        update: does a step; it overwrites the gradients.
     """
 
     def __init__(self, arrays: list[Array], lr: float = LR) -> None:
@@ -128,7 +128,7 @@ def squares(trainable: Trainable) -> Callable[..., Any]:
 
 
 def buffers(rows: int) -> tuple[Array, ...]:
-    """What `squares` needs for a batch of so many rows."""
+    """The buffers of `squares` for a batch of ``rows`` rows."""
     error, scaled = np.empty((2, rows), np.float32)
     return error, scaled, np.ones((1, rows), np.float32), constant(2 / rows)
 
@@ -149,7 +149,8 @@ def cross_entropy(y: Array) -> tuple[Array, Array, Step]:
     gradient p - y is tanh(z / 2) / 2 + 1/2 - y.
 
     Returns:
-        A row for the logits, a row that gets their gradient, and what computes that and the loss.
+        A row for the logits, a row for their gradient, and the function that computes that and the
+        loss.
     """
     rows = len(y)
     terms, shares = np.empty((2, 3, rows), np.float32)
@@ -241,7 +242,7 @@ def chain(length: int) -> Step:
 
 
 class Slices:
-    """A loader: slices of the arrays, reordered as a whole if they are to be shuffled."""
+    """A loader: slices of the arrays, which are permuted first if it shuffles."""
 
     def __init__(self, problem: Epoch) -> None:
         self.problem, self.arrays = problem, problem.data()

@@ -1,4 +1,4 @@
-"""What the training steps compute: the same data and starting weights for every candidate."""
+"""The problems of the training steps: the same data and initial weights for every candidate."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ Step = Callable[[], Any]
 
 MOMENTUM = 0.9
 LR = 0.01
-# Minimizing a function goes on for tens of thousands of steps. With a larger rate it would arrive,
-# and its momentum decay to denormal numbers, which take processors longer than others.
+# The minimization of a function runs for tens of thousands of steps. With a larger rate it would
+# converge, and its momentum would decay to denormal numbers, on which processors are slower.
 FUNCTION_LR = 1e-5
 START = (-1.0, 2.0)
 
@@ -23,9 +23,9 @@ class Network:
     """A dense network with a batch of data.
 
     Attributes:
-        rows: how many the batch has.
-        widths: of the layers, from input to output.
-        activation: between the layers: ``tanh`` or ``relu``.
+        rows: the number of rows of the batch.
+        widths: the widths of the layers, from input to output.
+        activation: the function between the layers: ``tanh`` or ``relu``.
         loss: ``mse``, ``bce`` (of logits) or ``cross_entropy``; a mean over the batch.
     """
 
@@ -69,17 +69,17 @@ def operands(spread: float = 0.5) -> tuple[Array, Array]:
 
 
 def factors() -> tuple[Array, Array]:
-    """The start of a chain of multiplications and its factor, so near 1 that 100,000 stay small."""
+    """The start of a chain of products and its factor, so near 1 that 100,000 steps stay small."""
     return operands()[0], operands(1e-5)[1]
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """One pass over a data set through a loader.
+    """One pass over a dataset through a loader.
 
     Attributes:
         shuffled: whether the loader shuffles.
-        trains: whether a linear model makes a step on every batch.
+        trains: whether a linear model does a step on every batch.
     """
 
     shuffled: bool = False
@@ -93,5 +93,5 @@ class Epoch:
         return Network(self.rows, (self.columns, 1), "relu", "mse").batch()
 
     def parameters(self) -> list[Array]:
-        """Of the linear model."""
+        """The weight and the bias of the linear model."""
         return Network(self.rows, (self.columns, 1), "relu", "mse").parameters()

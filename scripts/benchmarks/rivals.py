@@ -1,7 +1,7 @@
-"""Other libraries that differentiate: each says how it takes a step; `losses` says of what.
+"""Other libraries that differentiate: how each does a step of the `losses`.
 
-A library that is not installed, or not for this NumPy, is left out. What a user of the library
-would do for speed is done: compiling the step in JAX and tinygrad, MyGrad's memory guard off.
+A library that is not installed, or does not work with this NumPy, is left out. Each runs as its
+users run it for speed: JAX and tinygrad compile the step, and MyGrad's memory guard is off.
 """
 
 import importlib
@@ -23,10 +23,10 @@ class Rival:
     """A library: its own names for the mathematics, and its way to train.
 
     Attributes:
-        name: in the tables.
-        module: what is imported.
-        before_import: what has to run for that to work.
-        longest: how many operations in a row it compiles within seconds; 0: it does not compile.
+        name: the name in the tables.
+        module: the module to import.
+        before_import: code that must run before the import.
+        longest: the longest chain of operations that it compiles within seconds; 0: no compiler.
     """
 
     name = ""
@@ -64,12 +64,12 @@ class Rival:
         return self.lib.mean(logs - self.lib.sum(shifted * hot, axis=1))
 
     def step(self, loss: Loss, parameters: Arrays, data: Arrays, lr: float) -> Step:
-        """A function that makes one step and returns the loss."""
+        """A function that does one step and returns the loss."""
         raise NotImplementedError
 
 
 class Updates:
-    """SGD with momentum on NumPy arrays, in place, for libraries that leave it to the user."""
+    """SGD with momentum on NumPy arrays, in place, for libraries without an optimizer."""
 
     def __init__(self, parameters: Arrays, lr: float) -> None:
         self.parameters = parameters
@@ -133,9 +133,9 @@ class Jax(Rival):
 
 @contextmanager
 def one_processor() -> Any:
-    """Let what starts threads see one processor, where OPENBLAS_NUM_THREADS asks for one thread.
+    """A block that sees one processor, if OPENBLAS_NUM_THREADS is 1.
 
-    XLA makes a thread for each processor that the process may run on, and knows no other way.
+    XLA starts a thread for each processor that the process may run on, and has no option for it.
     """
     if os.environ.get("OPENBLAS_NUM_THREADS") != "1" or not hasattr(os, "sched_setaffinity"):
         yield
@@ -199,7 +199,7 @@ class DeZero(Rival):
         return self.lib.mean_squared_error(z, y)
 
     def bce(self, z: Any, y: Any) -> Any:
-        """By the probabilities: it has no stable form of logits."""
+        """Binary cross entropy of probabilities: DeZero has no stable form for logits."""
         return self.lib.binary_cross_entropy(self.lib.sigmoid(z), y)
 
     def cross_entropy(self, z: Any, hot: Any) -> Any:

@@ -43,7 +43,7 @@ def swept(operation: Operation, to_scalar: bool) -> Callable[[Any], Step]:
 
 
 def by_hand(bare: Bare) -> Callable[[], Step]:
-    """The same on arrays."""
+    """An operation on arrays."""
 
     def make() -> Step:
         a, b = operands()

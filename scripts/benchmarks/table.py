@@ -1,4 +1,4 @@
-"""The figures as text: ratios first, for the terminal, for the docs and for the README."""
+"""The figures as text: tables for the terminal, for the docs and for the README."""
 
 import re
 import textwrap
@@ -47,7 +47,7 @@ def digits(value: float) -> str:
 
 
 def ratio(row: Row, who: str) -> str:
-    """How many times as long, or as large, as nanotorch; the figure itself in absolute rows."""
+    """The ratio of a figure to nanotorch's; the figure itself in absolute rows."""
     figures = row["figures"]
     if who not in figures or NANOTORCH not in figures:
         return ""
@@ -76,7 +76,7 @@ def both(row: Row, who: str) -> str:
 
 
 def columns(rows: list[Row], names: list[str]) -> list[str]:
-    """Who has figures, in the order of ``names``."""
+    """The candidates that have figures, in the order of ``names``."""
     found = {who for row in rows for who in row["figures"]}
     return [who for who in names if who in found]
 
@@ -84,7 +84,7 @@ def columns(rows: list[Row], names: list[str]) -> list[str]:
 def lines(
     rows: list[Row], names: list[str], width: int, cells: Callable[[Row], list[str]]
 ) -> Iterator[str]:
-    """A table, one block a group; a comma breaks a name at the head into two lines."""
+    """A table with one block per group; a comma splits a name in its head into two lines."""
     split = [name.split(", ") for name in names]
     for line in zip(*((["", *name] if len(name) == 1 else name) for name in split), strict=True):
         yield f"{'':{LABEL}}" + "".join(f"{part:>{width}}" for part in line)
@@ -157,7 +157,7 @@ def write(docs: Path, readme: Path, machine: str, table: str) -> None:
 
 
 def ranges(docs: str) -> str:
-    """The table of the README, from those of the docs: from the least to the most of a row."""
+    """The table of the README, from those of the docs: the range of each row."""
     found: dict[str, list[dict[str, str]]] = {name: [] for name in IN_README}
     head: list[str] = []
     for line in docs.splitlines():

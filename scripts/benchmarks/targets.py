@@ -1,4 +1,4 @@
-"""How fast nanotorch is meant to be, and whether it is."""
+"""The targets for nanotorch's speed and memory, and whether they are reached."""
 
 from dataclasses import dataclass, replace
 
@@ -12,9 +12,9 @@ class Target:
 
     Attributes:
         row: the name of the workload.
-        above, below: whose figure is divided by whose.
-        limit: of the quotient.
-        at_least: whether the quotient is to be at least the limit, or at most.
+        above, below: the candidates whose figures are divided.
+        limit: the limit of the quotient.
+        at_least: whether the quotient must be at least the limit; if not, at most.
     """
 
     row: str
@@ -24,7 +24,7 @@ class Target:
     at_least: bool
 
     def quotient(self, rows: list[Row]) -> float | None:
-        """The quotient of the medians; None where one was not measured."""
+        """The quotient of the medians; None if one was not measured."""
         for row in rows:
             figures = row["figures"]
             if row["name"] == self.row and self.above in figures and self.below in figures:
@@ -32,7 +32,7 @@ class Target:
         return None
 
     def reached(self, quotient: float) -> bool:
-        """Whether that is good enough."""
+        """Whether a quotient reaches the target."""
         return quotient >= self.limit if self.at_least else quotient <= self.limit
 
 
@@ -62,7 +62,7 @@ IMPORT = 10.0  # times cheaper than PyTorch's
 
 
 def targets(torch: str) -> list[Target]:
-    """All of them; ``torch`` is the name of PyTorch with the same number of threads."""
+    """All targets; ``torch`` is the name of PyTorch with the same number of threads."""
     found = [Target(row, torch, NANOTORCH, limit, True) for row, limit in FASTER.items()]
     found.append(Target("import, CPU time", TORCH, NANOTORCH, IMPORT, True))
     found += [Target(r, COMPILED, NUMPY, limit, False) for r, limit in COMPILED_BY_HAND.items()]
@@ -74,7 +74,7 @@ def targets(torch: str) -> list[Target]:
 
 
 def report(rows: list[Row], torch: str) -> tuple[str, bool]:
-    """A line for each target that was measured, and whether all of these were reached."""
+    """A line for each measured target, and whether all of them are reached."""
     lines, good = [], True
     for target in targets(torch):
         quotient = target.quotient(rows)

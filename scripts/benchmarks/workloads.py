@@ -1,4 +1,4 @@
-"""The workloads, and for each the candidates that are there to run it."""
+"""The workloads, and the candidates for each."""
 
 import importlib
 import importlib.util
@@ -16,15 +16,15 @@ from benchmarks.single_ops import OPERATIONS
 
 @dataclass(frozen=True)
 class Workload:
-    """Something to time.
+    """A computation to time.
 
     Attributes:
-        name, group: what `--only` looks at.
+        name, group: `--only` selects by them.
         library: makes it in nanotorch or PyTorch.
         by_hand: makes it in bare NumPy.
-        rival: makes it in another library, if others are to run it.
-        steps: over how many the losses are compared.
-        operations: how many follow one another, where they are many.
+        rival: makes it in another library, if others run it too.
+        steps: the number of steps whose losses are compared.
+        operations: the number of operations in a row, for a long chain.
     """
 
     name: str
@@ -54,7 +54,7 @@ def network(name: str, problem: Network, steps: int = 20) -> Workload:
 
 
 def chain(length: int, steps: int) -> Workload:
-    """A step through so many operations in a row."""
+    """A step through ``length`` operations in a row."""
     return Workload(
         f"chain of {length:,}",
         "chains",
@@ -101,10 +101,10 @@ class Candidate:
     """One way to run a workload.
 
     Attributes:
-        name: in the tables.
+        name: the name in the tables.
         make: makes the step.
-        prepare: called before its turn: sets how many threads it has.
-        rival: whether it is left out, with a note, where it fails or computes something else.
+        prepare: called before its turn; sets the number of threads.
+        rival: whether it is left out, with a note, if it fails or computes something else.
     """
 
     name: str
@@ -122,10 +122,10 @@ def torch_limited(threads: int) -> str:
 
 
 class Field:
-    """What is installed.
+    """The installed libraries.
 
     Args:
-        threads: how many NumPy's library has, and PyTorch beside its default.
+        threads: the number of threads of NumPy's BLAS, and of PyTorch in addition to its default.
         rivals: other libraries.
     """
 
@@ -145,7 +145,7 @@ class Field:
         return [NANOTORCH, *compiled, NUMPY, *torch, *(rival.name for rival in self.rivals)]
 
     def candidates(self, workload: Workload) -> list[Candidate]:
-        """Those who can run a workload; NumPy first, since the others are compared with it."""
+        """The candidates for a workload; NumPy first, as the others are compared with it."""
         library = workload.library
         made = [
             Candidate(NUMPY, workload.by_hand),
@@ -173,7 +173,7 @@ class Field:
 
 
 def step_of(made: Step | Parts) -> Step:
-    """A workload's step, which training steps are put together to."""
+    """A workload's step; parts become one step."""
     return made.step() if isinstance(made, Parts) else made
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-# (pattern of PyTorch's error, pattern of nanotorch's, reason); None where there is no error
+# (pattern of PyTorch's error, pattern of nanotorch's, reason); None for no error
 ACCEPTED: list[tuple[str | None, str | None, str]] = [
     (
         r"TypeError: .*received an invalid combination of arguments.*",
@@ -230,8 +230,8 @@ OF_STATES: list[tuple[str, str, str]] = [
     ),
 ]
 
-# What a call may be refused for. Where several of these hold at once, which one is told depends on
-# the order of the checks inside; that both refuse is what counts.
+# Reasons for the refusal of a call. If several hold at once, the order of the checks decides which
+# one is raised; it only matters that both frameworks refuse.
 REFUSALS = [
     r"RuntimeError: a (view of a )?leaf Variable that requires grad is being used in an in-place.*",
     r"RuntimeError: A view was created in .*",
@@ -289,7 +289,7 @@ PASS = re.compile(r"backward\(|autograd\.grad\(")
 # augmented assignment or one to an index.
 WRITES = re.compile(PASS.pattern + r"|step\(|\w_\(|Doubled|inplace=|out=|\] = |[-+*/%&|^]= ")
 SEVERAL = "refused for several reasons, of which another is told"
-# What holds of programs with such a statement; `\Z` stands for the end of the last one.
+# Differences that are accepted in programs with a statement; `\Z` is the end of the last one.
 OF_STATEMENTS: list[tuple[str, str | None, str | None, str]] = [
     (
         r"pow|\*\*",
@@ -367,14 +367,14 @@ OF_STATEMENTS: list[tuple[str, str | None, str | None, str]] = [
 
 
 def matches(pattern: str | None, error: str | None) -> bool:
-    """Whether an error, or its absence, is of this pattern."""
+    """Whether an error matches a pattern; None matches no error."""
     if pattern is None:
         return error is None
     return re.fullmatch(pattern, error or "") is not None
 
 
 def own_words() -> str:
-    """A pattern of the texts that nanotorch's refusals have of their own, with the types."""
+    """A pattern for nanotorch's own error messages, with the types of the errors."""
     root = Path(__file__).parents[2]
     texts = [r"[\w.]+\(\): the dimensions must be .* in number, not \d+"]
     for path in (root / "nanotorch").rglob("*.py"):
@@ -385,7 +385,7 @@ def own_words() -> str:
     for own in json.loads(
         (root / "tests" / "golden" / "own_words.json").read_text("utf-8")
     ).values():
-        # Sizes and other numbers may be any.
+        # Sizes and other numbers match any number.
         texts += [
             re.sub(r"(\\?[\d\[\](),.-]|\\ (?=\d))*\d[^a-z]*", ".*", re.escape(t)) for t in own
         ]

@@ -34,12 +34,12 @@ def augmented(g: Scene) -> str:
     symbol = apt(g, x, ["+", "-", "*", "/", "+", "*", "**", "%", "&", "|"])
     where = f"{x}[{index(g, x)}]" if g.chance(0.3) else x
     if where != x and y in g.machine.tensors():
-        y = f"{y}.clone()"  # what comes of reading the memory that is written to is not defined
+        y = f"{y}.clone()"  # reading the memory that is written to has no defined result
     return f"{where} {symbol}= {y}"
 
 
 def augmented_part(g: Scene) -> str:
-    """An augmented assignment to what an index of any kind picks."""
+    """An augmented assignment to a part that any kind of index selects."""
     x = g.any("f" if g.chance(0.7) else "")
     y = g.number() if g.chance(0.6) else g.fitting(x)
     if y in g.machine.tensors():
@@ -116,7 +116,7 @@ def hook(g: Scene) -> str:
 
 
 def looked(g: Scene) -> str:
-    """Who stands before the node of a matrix product, by name."""
+    """The names of the nodes before that of a matrix product."""
     tensors = g.machine.tensors().items()
     nodes = {n: attempt(lambda t=t: name_of(t.grad_fn)) for n, t in tensors}  # type: ignore[misc]
     made = [n for n, node in nodes.items() if node in ("AddmmBackward0", "MmBackward0")]

@@ -10,14 +10,14 @@ from pathlib import Path
 from fuzzing.grammar import view_of
 from fuzzing.scene import Scene
 
-# What LAPACK makes of numbers that are not finite differs from one library to the next.
+# LAPACK's results for numbers that are not finite differ between libraries.
 LAPACK = re.compile(r"linalg\.(det|inv|solve|cholesky)|det\(|inverse\(")
 FAMILIES = Path(__file__).with_name("templates.txt").read_text("utf-8").split("# ")[1:]
 TEMPLATES = {name: words.split() for name, _, words in (f.partition("\n") for f in FAMILIES)}
 
 
 class Slots(dict[str, str]):
-    """What stands for the letters of a template about the tensor ``x``, drawn at each place."""
+    """Random values for the letters of a template about the tensor ``x``, drawn at each place."""
 
     def __init__(self, g: Scene, x: str) -> None:
         self.g, self.x = g, x
@@ -51,15 +51,15 @@ class Slots(dict[str, str]):
 
 
 def fill(g: Scene, x: str, family: str) -> str:
-    """One of the templates of a family, filled."""
+    """A random template of a family, filled."""
     call = g.text(TEMPLATES[family]).format_map(Slots(g, x))
     if call.startswith("as_strided") and not g.tensor(x).numel():
-        raise LookupError  # where a view of nothing begins is NumPy's to say
+        raise LookupError  # NumPy decides where an empty view begins
     return call
 
 
 def apart(g: Scene, call: str, target: str) -> str:
-    """A call with copies for tensors in the memory that is written to, which is not defined."""
+    """A call with copies of tensors in the memory that is written to; else it is not defined."""
     memory = g.tensor(target).untyped_storage().data_ptr()
     for name, t in g.machine.tensors().items():
         if t.untyped_storage().data_ptr() == memory:
@@ -73,9 +73,9 @@ def method(g: Scene) -> str:
     if LAPACK.search(call) and not g.tensor(x).data.isfinite().all():
         raise LookupError
     if call == f"cross({x})":
-        raise LookupError  # nothing but the rounding of what cancels
+        raise LookupError  # the result is only the rounding of terms that cancel
     if call.startswith("kth") and len(g.tensor(x).data.unique()) < g.tensor(x).numel():
-        raise LookupError  # which of equal elements it points to depends on how it searches
+        raise LookupError  # the choice among equal elements depends on the search
     return f"{g.new()} = {x}.{call}"
 
 
@@ -90,7 +90,7 @@ def function(g: Scene) -> str:
     if call == f"linalg.cross({x},{x})":
         raise LookupError
     if "_mean" in call and not g.tensor(x).data.isfinite().all():
-        raise LookupError  # the order in which it meets infinities decides between them and nan
+        raise LookupError  # the order of infinities decides between inf and nan
     return f"{g.new()} = torch.{call}"
 
 
@@ -99,9 +99,9 @@ def network(g: Scene) -> str:
     call = fill(g, x, "networks")
     given = [t for n, t in g.machine.tensors().items() if re.search(rf"\b{n}\b", call)]
     if any(not t.numel() or t.element_size() == 2 for t in given):
-        raise LookupError  # PyTorch has ways of its own with no elements, and not all for float16
+        raise LookupError  # PyTorch has own ways for empty tensors, and lacks some for float16
     if "attention" in call and not all(t.data.isfinite().all() for t in given):
-        raise LookupError  # its kernels differ in what they make of numbers that are not finite
+        raise LookupError  # its kernels differ for numbers that are not finite
     return f"{g.new()} = torch.nn.functional.{call}"
 
 
@@ -135,7 +135,7 @@ def written(g: Scene) -> str:
 def transform(g: Scene) -> str:
     x = g.any("f", least=1)
     if not g.tensor(x).numel() or g.tensor(x)._is_view():
-        raise LookupError  # PyTorch cannot stack nothing, and views may hide what they come from
+        raise LookupError  # PyTorch cannot stack empty tensors, and views may hide their bases
     call = re.sub(rf"\b{x}\b", f"{x}.clone()", fill(g, x, "transforms"))
     if "hessian" in call and "norm" in call and not g.tensor(x).data.all():
         raise LookupError  # at zero PyTorch's has one second derivative forwards, none backwards

@@ -1,4 +1,4 @@
-"""What statements of random programs look like: expressions, views, reductions, products."""
+"""The grammar of random programs: expressions, views, reductions, products."""
 
 from collections.abc import Callable
 
@@ -10,15 +10,15 @@ Rule = Callable[[Scene], str]
 
 
 def callable_as(o: Op) -> str | None:
-    """Whether an operation is a method of the tensor alone, or of it with another operand."""
+    """The kind of an operation: a method of one tensor, or one with a second operand; or None."""
     statics = [a for n, a in o.arguments.items() if n in o.statics]
     if not o.method or o.variadic or o.multi or any(a.default is EMPTY for a in statics):
         return None
     return {1: "unary", 2: "binary" if o.cast else None}.get(len(o.inputs))
 
 
-# The first differs for matrices of another form. The gradient of the other is a zero that
-# PyTorch knows of, so that it stays 0 beside nan; a template asks for `sgn` without a gradient.
+# `trace` differs for matrices of another form. The gradient of `sgn` is a zero that PyTorch knows as
+# such, so that it stays 0 next to nan; a template calls `sgn` without a gradient.
 ODD = ("trace", "sgn")
 UNARY = [o.name for o in OPS.values() if callable_as(o) == "unary" and o.name not in ODD]
 BINARY = [o.name for o in OPS.values() if callable_as(o) == "binary"] + ["div", "pow", "remainder"]
@@ -30,7 +30,7 @@ OF_INTEGERS = ("bitwise_", "gcd", "lcm", "&", "|", "^")
 
 
 def apt(g: Scene, x: str, names: list[str]) -> str:
-    """One of the operations; for a floating-point tensor seldom one of integers alone."""
+    """One of the operations; for a floating-point tensor rarely one for integers only."""
     if g.kind(g.tensor(x)) == "f" and not g.chance(0.03):
         names = [name for name in names if not name.startswith(OF_INTEGERS)]
     return g.text(names)
@@ -109,7 +109,7 @@ def along(g: Scene) -> str:
 
 
 def sizes(g: Scene, name: str) -> str:
-    """A shape for the elements of a tensor; seldom a wrong one."""
+    """A shape for the elements of a tensor; rarely a wrong one."""
     count = g.tensor(name).numel()
     options = [(count,), (-1,), (1, count), (count, 1)]
     options += [(a, count // a) for a in (2, 3) if count and count % a == 0]
@@ -179,7 +179,7 @@ def views(g: Scene) -> str:
 
 
 def index(g: Scene, x: str) -> str:
-    """What stands in brackets."""
+    """The index in brackets."""
     parts = []
     for size in g.tensor(x).shape[: g.rng.randrange(1, 4)]:
         parts.append(g.pick([
@@ -228,7 +228,7 @@ def product(g: Scene) -> str:
 
 
 def linear(g: Scene) -> str:
-    """A layer's product, mostly of a matrix of samples; its weight, if none fits yet."""
+    """A linear layer's product, mostly of a matrix of samples; or a weight, if none fits yet."""
     x = g.any("f", ndim=2 if g.chance(0.85) else None, least=1)
     t = g.tensor(x)
     tensors = g.machine.tensors().items()

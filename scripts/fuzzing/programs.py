@@ -1,4 +1,4 @@
-"""Random programs: written statement by statement as PyTorch runs them, compared, minimised."""
+"""Random programs: generated statement by statement while PyTorch runs them, compared, shrunk."""
 
 import random
 import re
@@ -47,8 +47,8 @@ RULES: dict[Rule, float] = {
     families.train: 4,
     families.drawn: 1,
 }
-# Errors that PyTorch finds while it writes. Its backward passes come to nodes without a derivative
-# before all others, so that leaves have got less than here where both stop.
+# Errors that PyTorch raises while it writes. Its backward passes run nodes without a derivative
+# first, so that leaves have smaller gradients than here when both stop.
 LATE = (
     "is out of bounds",
     "index out of range in self",
@@ -63,7 +63,7 @@ LATE = (
 
 @dataclass
 class Found:
-    """A program on which the frameworks differ, up to the statement after which they do."""
+    """A program after whose last statement the frameworks differ."""
 
     seed: int
     statements: list[str]
@@ -76,7 +76,7 @@ class Both:
     """The same program in both frameworks.
 
     Args:
-        quiet: look at the state only at the end, since looking brings views up to date.
+        quiet: compare states only at the end, as a look at views brings them up to date.
     """
 
     torch: Any
@@ -94,7 +94,7 @@ class Both:
             framework.set_grad_enabled(True)
 
     def step(self, statement: str) -> str | None:
-        """Run one more statement; how the frameworks differ after it."""
+        """Run one more statement; returns the difference after it, or None."""
         self.statements.append(statement)
         kinds = self.kinds(statement)
         theirs, ours = self.theirs.run(statement), self.ours.run(statement)
@@ -113,7 +113,7 @@ class Both:
             return None
         kinds |= self.kinds(statement)
         self.through = max([PROGRAMS.get(kind, 0.0) for kind in kinds], default=0.0)
-        if "_norm(" in statement:  # which magnifies the rounding of numbers that are all alike
+        if "_norm(" in statement:  # it magnifies the rounding of nearly equal numbers
             self.through *= 10
         if self.quiet:
             self.equalise()
@@ -127,7 +127,7 @@ class Both:
         at = re.match(r"state (t\d+) (?:is_view|base|grad_fn): ", found)
         told = rf"\b{at[1]} = .*\b(ravel|reshape|flatten|contiguous)\(" if at else r"\Z."
         if re.match(r"state t\d+ values: ", found):
-            # What is drawn in the order of the memory, or written to what may be a copy.
+            # Numbers drawn in the order of the memory, or writes to a possible copy.
             told = r"manual_seed\(|\b(ravel|reshape|flatten|contiguous)\("
         for statement in self.statements:
             if re.search(told, statement):
@@ -143,7 +143,7 @@ class Both:
         return any(".func" in statement for statement in self.statements)
 
     def of_memory(self, theirs: str | None, ours: str | None) -> str | None:
-        """The reason why a refusal by one of them is accepted for how the tensors lie."""
+        """The reason why a refusal by one framework is accepted for the tensors' layouts."""
         statement, text = self.statements[-1], theirs or ours or ""
         if "view size is not compatible" in text and self.lie_otherwise(
             statement, plain=theirs is None
@@ -161,10 +161,10 @@ class Both:
         return None
 
     def lie_otherwise(self, statement: str, *, plain: bool) -> bool:
-        """Whether a tensor in a statement owns memory, in order in one of the two alone.
+        """Whether a tensor in a statement owns memory that is in order in one framework only.
 
         Args:
-            plain: in PyTorch; else in nanotorch.
+            plain: whether in PyTorch; if not, in nanotorch.
         """
         for name in re.findall(r"\bt\d+\b", statement):
             pair = [m.tensors()[name] for m in (self.theirs, self.ours) if name in m.tensors()]
@@ -175,9 +175,9 @@ class Both:
         return False
 
     def kinds(self, statement: str) -> set[str]:
-        """The dtypes through whose rounding a statement's results have come.
+        """The dtypes to which a statement's results were rounded.
 
-        Those of half precision are computed in single, but gradients are handed on in half.
+        Half precision is computed in single, but gradients are passed on in half.
         """
         tensors = self.theirs.tensors()
         if accepted.PASS.search(statement):
@@ -187,7 +187,7 @@ class Both:
         return {kind.replace("float16", "float32") for kind in kinds}
 
     def count(self) -> None:
-        """Note by how much versions of new tensors differ: how often a kernel wrote its result."""
+        """Note the differences of new tensors' versions: how often a kernel wrote its result."""
         ours = self.ours.tensors()
         for name, t in self.theirs.tensors().items():
             known = name in self.ahead and self.ahead[name][0] is t
@@ -195,7 +195,7 @@ class Both:
                 self.ahead[name] = (t, t._version - ours[name]._version)
 
     def compare(self) -> str | None:
-        """How the states differ; where they agree, the numbers are made the same."""
+        """The difference of the states; if there is none, make the numbers equal."""
         theirs, ours = self.theirs.state(), self.ours.state()
         for name, (_, ahead) in self.ahead.items():
             if name in ours and isinstance(ours[name]["version"], int):
@@ -206,7 +206,7 @@ class Both:
         return found
 
     def equalise(self) -> None:
-        """Let both go on with the same numbers."""
+        """Let both frameworks continue with the same numbers."""
         ours = self.ours.tensors()
         for name, t in self.theirs.tensors().items():
             if name not in ours:
@@ -232,7 +232,7 @@ def equalise(theirs: Any, ours: Any, through: float) -> None:
 
 
 def run(torch: ModuleType, nanotorch: ModuleType, statements: list[str], quiet: bool) -> Both | str:
-    """Run a program anew; how the frameworks differ, if they do."""
+    """Run a program anew; returns the difference as text, or else both states."""
     both = Both(torch, nanotorch, quiet)
     for statement in statements:
         found = both.step(statement)
@@ -245,7 +245,7 @@ def run(torch: ModuleType, nanotorch: ModuleType, statements: list[str], quiet: 
 
 
 def write(torch: Any, nanotorch: Any, seed: int, length: int) -> tuple[Both, str | None]:
-    """Write and run the program of a seed until its end or the first difference."""
+    """Generate and run the program of a seed until its end or the first difference."""
     rng = random.Random(seed)
     both = Both(torch, nanotorch, quiet=rng.random() < 0.4)
     scene = Scene(rng, both.theirs)
@@ -268,12 +268,12 @@ def write(torch: Any, nanotorch: Any, seed: int, length: int) -> tuple[Both, str
 
 
 def kind_of(found: str) -> str:
-    """What a difference is about, without its numbers, so that shrinking keeps to one."""
+    """The kind of a difference, so that shrinking keeps the same one."""
     return "error" if found.startswith("error") else "state"
 
 
 def shrink(torch: Any, nanotorch: Any, program: Found) -> Found:
-    """The program without the statements that are not needed for the frameworks to differ."""
+    """The program without the statements that its difference does not need."""
     statements, text = list(program.statements), program.text
     changed = True
     while changed:

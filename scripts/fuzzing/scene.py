@@ -1,4 +1,4 @@
-"""What a program's writer sees: random numbers and the tensors that exist."""
+"""The scene of a program's generator: random numbers and the existing tensors."""
 
 import random
 from typing import Any
@@ -32,7 +32,7 @@ class Scene:
         return self.rng.choice(options)
 
     def text(self, options: list[str]) -> str:
-        """One of several texts."""
+        """One of several strings."""
         return self.rng.choice(options)
 
     def tensor(self, name: str) -> Any:
@@ -44,11 +44,11 @@ class Scene:
 
         Args:
             kind: characters of dtypes: "f"loat, "i"nt, "b"ool.
-            ndim: how many dimensions it has.
-            least: how many dimensions it has at least.
+            ndim: its number of dimensions.
+            least: its least number of dimensions.
 
         Raises:
-            LookupError: if there is none.
+            LookupError: if there is no such tensor.
         """
         names = [
             name
@@ -80,10 +80,10 @@ class Scene:
         return str(self.pick(names))
 
     def fitting(self, name: str) -> str:
-        """A tensor that can be broadcast to the shape of this name's; sometimes any.
+        """A tensor that can be broadcast to the shape of the one of this name; sometimes any.
 
-        None that lies in the same memory, unless both lie in order, so that an overlap is refused:
-        what comes of writing there is not defined.
+        It does not share memory with that, unless both are in order, so that an overlap is refused:
+        otherwise the result of a write is not defined.
         """
         target = self.tensor(name)
         shape, memory = target.shape, target.untyped_storage().data_ptr()
@@ -118,13 +118,13 @@ class Scene:
         return self.rng.randrange(-count, count)
 
     def position(self, size: int) -> int:
-        """A place among ``size``; sometimes out of range."""
+        """An index below ``size``; sometimes out of range."""
         if size == 0 or self.chance(0.03):
             return int(self.pick([size, -size - 1]))
         return self.rng.randrange(-size, size)
 
     def new(self) -> str:
-        """The name for a result: mostly a new one."""
+        """A name for a result: mostly a new one."""
         names = list(self.machine.tensors())
         if names and self.chance(0.08):
             return str(self.pick(names))

@@ -19,7 +19,7 @@ from tests.answers import GOLDEN, cases, files, leaves, told  # noqa: E402 - of 
 
 
 def main(names: list[str]) -> None:
-    """Put every case to PyTorch."""
+    """Run every case with PyTorch."""
     torch: Any = importlib.import_module("torch")
     importlib.import_module("torch.utils.data")
     torch.set_num_threads(1)

@@ -109,7 +109,7 @@ def losses(model: Any, optimizer: Any, x: Any, y: Any, order: Any, steps: int) -
 
 
 def groups(model: Any) -> list[dict[str, Any]]:
-    """Weights decay, but for those of norms, and biases."""
+    """The parameter groups: weights decay, except those of norms and all biases."""
     named = dict(model.named_parameters())
     still = [p for name, p in named.items() if "norm" in name or name.endswith("bias")]
     rest = [p for name, p in named.items() if not ("norm" in name or name.endswith("bias"))]

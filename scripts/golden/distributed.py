@@ -40,7 +40,7 @@ def answer(rank: int, size: int, folder: str) -> None:
 
 
 def main() -> None:
-    """Let each number of processes answer."""
+    """Run the programs in each number of processes."""
     os.environ["OMP_NUM_THREADS"] = "1"
     start: Any = importlib.import_module("torch.multiprocessing").spawn
     answers = {}

@@ -1,6 +1,7 @@
-"""Write `tests/golden/foreign/`: small files of PyTorch's, for what `load` says of them.
+"""Write `tests/golden/foreign/`: small files of PyTorch, for the errors of `load`.
 
-One is of safetensors, which `load` reads; the others hold pickles. Run it where torch is.
+One is in the safetensors format, which `load` reads; the others hold pickles. Run it where torch
+is.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ TARGET = Path(__file__).parents[2] / "tests" / "golden" / "foreign"
 
 
 def main() -> None:
-    """Let PyTorch save a model in every format."""
+    """Save a model in every format with PyTorch."""
     torch: Any = importlib.import_module("torch")
     safetensors: Any = importlib.import_module("safetensors.torch")
     TARGET.mkdir(exist_ok=True)

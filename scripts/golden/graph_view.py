@@ -18,7 +18,7 @@ TARGET = ROOT / "tests" / "golden" / "graph_view.json"
 
 
 def main() -> None:
-    """Have torchviz draw every case."""
+    """Draw every case with torchviz."""
     torch: Any = importlib.import_module("torch")
     torchviz: Any = importlib.import_module("torchviz")
     answers = {}

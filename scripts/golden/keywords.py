@@ -1,7 +1,7 @@
-"""Write `tests/golden/keywords.json`: by which names PyTorch's functions know their arguments.
+"""Write `tests/golden/keywords.json`: the names of the arguments of PyTorch's functions.
 
 For each function and method of the table: the names of a sample's arguments, the sample's number,
-and whether NumPy's names for them do as well. Run it where torch is.
+and whether NumPy's names for them work too. Run it where torch is.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def forms(torch: Any, path: str, function: Any) -> Iterator[list[str]]:
 
 
 def accepts(function: Any, own: Any, named: dict[str, Any]) -> bool:
-    """Whether the function takes the arguments."""
+    """Whether the function accepts the arguments."""
     try:
         function(*own, **named)
     except (TypeError, RuntimeError, ValueError, IndexError, NotImplementedError):
@@ -52,7 +52,7 @@ def accepts(function: Any, own: Any, named: dict[str, Any]) -> bool:
 
 
 def entries(torch: Any, path: str, function: Any, samples: Any) -> Iterator[list[Any]]:
-    """One entry for each form that a sample has: names, its number, whether NumPy's do."""
+    """An entry for each form of a sample: names, its number, whether NumPy's names work."""
     told: set[tuple[str, ...]] = set()
     for number, sample in enumerate(samples):
         if sample.fails:
@@ -80,7 +80,7 @@ def entries(torch: Any, path: str, function: Any, samples: Any) -> Iterator[list
 
 
 def main() -> None:
-    """Ask PyTorch for every row, wherever it has an operation of that name."""
+    """Ask PyTorch for each row, at each place where it has an operation of that name."""
     torch: Any = importlib.import_module("torch")
     warnings.simplefilter("ignore")
     answers = {}

@@ -32,7 +32,7 @@ def regression(prediction: Array, target: Array) -> dict[str, float]:
 
 
 def classification(score: Array, target: Array) -> dict[str, float]:
-    """Return scikit-learn's measures of predicted classes and of the scores behind them."""
+    """Return scikit-learn's measures of predicted classes and of their scores."""
     predicted = (score >= 0.5).astype(int)
     return {
         "accuracy": metrics.accuracy_score(target, predicted),

@@ -1,4 +1,4 @@
-"""Write `tests/golden/minimization.json`: what PyTorch prints when it minimizes functions.
+"""Write `tests/golden/minimization.json`: PyTorch's results when it minimizes functions.
 
 For each function of the trainer's list, and for the expression in the shipped configuration, the
 value before each step and the point after it. Run it where torch is:

@@ -26,7 +26,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 
 
 def modules(package: ModuleType) -> Iterator[ModuleType]:
-    """A module, and those inside it that nanotorch has."""
+    """A module, and those of its submodules that nanotorch has."""
     from coverage import is_nothing
 
     from nanotorch.program import counterpart
@@ -40,13 +40,13 @@ def modules(package: ModuleType) -> Iterator[ModuleType]:
 
 
 def submodules(package: Any) -> set[str]:
-    """The names of the public modules inside a module or class."""
+    """The names of the public submodules of a module or class."""
     found = pkgutil.iter_modules(getattr(package, "__path__", ()))
     return {module.name for module in found if module.name[0] != "_"}
 
 
 def is_own(holder: Any, name: str) -> bool:
-    """Whether a module or class does not have a name from elsewhere."""
+    """Whether a name is a module's or class's own, not imported from elsewhere."""
     value, listed = getattr(holder, name, None), getattr(holder, "__all__", ())
     if isinstance(value, ModuleType):
         return value.__name__ == f"{holder.__name__}.{name}"

@@ -2,9 +2,9 @@
 operations.
 
 For each sample: the outputs' values, dtypes, node names and whether they are views; the gradients
-of the inputs for fixed weights of the outputs; and the gradients, for inputs and weights, of
-those along fixed directions. And how outputs and gradients lie in memory, for inputs that lie there
-in several ways; see `tests.ops.strides`. Run it where torch is.
+of the inputs for fixed weights of the outputs; and the gradients of these along fixed directions,
+for inputs and weights. For inputs of several layouts: the layouts of outputs and gradients; see
+`tests.ops.strides`. Run it where torch is.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Arrays = list[np.ndarray]
 
 
 def function_of(torch: Any, name: str, row: Row) -> Callable[..., Any]:
-    """How PyTorch is called for a row."""
+    """PyTorch's function for a row."""
     if row.call is not None:
         call = row.call
         return lambda *args, **kwargs: call(torch, *args, **kwargs)
@@ -58,7 +58,7 @@ def tensors_like(torch: Any, tensors: list[Any], kind: str) -> list[Any]:
 
 
 def derivatives(torch: Any, call: Call, second: bool) -> tuple[list[Any], list[Any] | None]:
-    """First and second gradients, zeros where PyTorch has none; None if it cannot say."""
+    """First and second gradients, zeros where PyTorch has none; None if not implemented there."""
     outs = [out for out in call() if out.requires_grad]
     weights = [w.requires_grad_() for w in tensors_like(torch, outs, "weight")]
 
@@ -86,7 +86,7 @@ def derivatives(torch: Any, call: Call, second: bool) -> tuple[list[Any], list[A
 
 
 def plain(outs: list[Any]) -> list[Any]:
-    """What a call returned that was no tensor."""
+    """The results of a call that are no tensors."""
     return [str(o).removeprefix("torch.") if "torch." in str(o) else o for o in outs]
 
 
@@ -105,7 +105,7 @@ def seen(call: Call, out: Any) -> list[Any]:
 
 
 def answer(torch: Any, name: str, row: Row, sample: Sample) -> tuple[Entry, Arrays]:
-    """One entry of the index and the numbers that belong to it."""
+    """One entry of the index, and its numbers."""
     drawn = [i.draw(k, "float64") for k, i in enumerate(sample.inputs())]
     total = 0
     for array in drawn:
@@ -144,7 +144,7 @@ def answer(torch: Any, name: str, row: Row, sample: Sample) -> tuple[Entry, Arra
 
 
 def write_strides(torch: Any) -> None:
-    """Ask how results and gradients lie in memory; what lies in order is left out."""
+    """Ask PyTorch for the layouts of results and gradients; those in order are left out."""
     lines = []
     for name, row in TABLE.items():
         if row.torch is None:

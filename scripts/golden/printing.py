@@ -52,7 +52,7 @@ def draw_floats(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) ->
 
 
 def draw_array(rng: np.random.Generator) -> np.ndarray:
-    """An array of any dtype that nanotorch knows."""
+    """An array of any dtype that nanotorch has."""
     shape, dtype = draw_shape(rng), str(rng.choice(DTYPES.split()))
     if dtype == "bool":
         return np.asarray(rng.random(shape) < 0.5)
@@ -82,7 +82,7 @@ def draw_options(rng: np.random.Generator) -> Case:
 
 
 def written(torch: Any, case: Case, array: np.ndarray, form: str) -> tuple[list[str], str, str]:
-    """Return the suffixes that the form of tensor brings, its prefix, and its text."""
+    """Return the suffixes of a form of tensor, its prefix, and its text."""
     tensor = torch.tensor(array)
     floating = array.dtype.kind == "f"
     suffixes, prefix = [], "tensor("
@@ -105,7 +105,7 @@ def written(torch: Any, case: Case, array: np.ndarray, form: str) -> tuple[list[
 
 
 def numbers(array: np.ndarray) -> list[bool | int | float]:
-    """The elements, floating-point ones by the shortest text that gives them back."""
+    """The elements, floating-point ones as the shortest text that is read back exactly."""
     if array.dtype.kind != "f":
         values: list[bool | int] = array.ravel().tolist()
         return list(values)
@@ -113,7 +113,7 @@ def numbers(array: np.ndarray) -> list[bool | int | float]:
 
 
 def draw_case(torch: Any, rng: np.random.Generator) -> tuple[np.ndarray, Case]:
-    """One tensor with the circumstances of its printing, and PyTorch's text."""
+    """A tensor, and the case: the options of its printing and PyTorch's text."""
     array = draw_array(rng)
     case: Case = {
         "dtype": array.dtype.name,

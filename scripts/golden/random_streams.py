@@ -86,7 +86,7 @@ def empty(call: Call) -> Any:
 
 
 def draw(method: str, call: Call, g: Any) -> Any:
-    """What torch answers where we call `Generator.method(**call)`."""
+    """PyTorch's result for nanotorch's `Generator.method(**call)`."""
     if method == "uniform":
         return empty(call).uniform_(call["low"], call["high"], generator=g)
     if method == "normal":
@@ -132,7 +132,7 @@ def choose_integers(rng: random.Random) -> Call:
     limits = np.finfo(dtype) if dtype in FLOATS else np.iinfo(dtype)
     first, last = max(int(limits.min) // 2, -(2**63)), min(int(limits.max) // 2, 2**62)
     low = rng.randint(first, last - 1)
-    # Not so narrow a range that a float of this size has no number in it.
+    # Wide enough that a float of this size has a number in the range.
     high = min(low + abs(low) // 1000 + int(10 ** rng.uniform(0.6, 18)), last)
     call = {"low": low, "high": high, "shape": rng.choice(SIZES), "dtype": dtype}
     return call | {"high": None, "low": 1} if rng.random() < 0.2 else call
@@ -199,7 +199,7 @@ def layouts() -> list[dict[str, Any]]:
 
 
 def errors() -> list[Any]:
-    """What torch says of the calls it refuses."""
+    """PyTorch's errors for the calls that it refuses."""
     wrong = [(method, call if method == "permutation" else TEN | call) for method, call in WRONG]
     for weights, count, replacement in WRONG_WEIGHTS:
         call = {"weights": weights, "num_samples": count, "replacement": replacement}
@@ -215,7 +215,7 @@ def errors() -> list[Any]:
 
 
 def exchange() -> dict[str, Any]:
-    """A state in full, with a spare normal in it, and what torch draws from there."""
+    """A full state, with a spare normal in it, and PyTorch's draws from there."""
     generator = torch.Generator().manual_seed(2**64 - 5)
     torch.randn(701, generator=generator)
     torch.randn(3, generator=generator)
