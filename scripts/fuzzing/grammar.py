@@ -17,8 +17,8 @@ def callable_as(o: Op) -> str | None:
     return {1: "unary", 2: "binary" if o.cast else None}.get(len(o.inputs))
 
 
-# `trace` differs for matrices of another form. The gradient of `sgn` is a zero that PyTorch knows as
-# such, so that it stays 0 next to nan; a template calls `sgn` without a gradient.
+# `trace` differs for matrices of another form. The gradient of `sgn` is a zero that PyTorch knows
+# as such, so that it stays 0 next to nan; a template calls `sgn` without a gradient.
 ODD = ("trace", "sgn")
 UNARY = [o.name for o in OPS.values() if callable_as(o) == "unary" and o.name not in ODD]
 BINARY = [o.name for o in OPS.values() if callable_as(o) == "binary"] + ["div", "pow", "remainder"]
