@@ -78,7 +78,7 @@ def measure(batch: int, rounds: int, cap: float, reduction: str) -> None:
 
     rows = {
         "1 process": alone if not rank else lambda: None,
-        f"{size} that share nothing": apart,  # what the machine can do at best
+        f"{size} that share nothing": apart,  # the machine's limit
         f"{size} processes": shared,
         f"{size}, by messages": sent,
     }

@@ -35,7 +35,7 @@ from nanotorch.train import plots  # noqa: E402
 from nanotorch.train.run_directory import read_metrics  # noqa: E402
 
 SIDE, INCHES = 600, 4  # of a picture: pixels, twice as many as the README shows, and for matplotlib
-COLORS, FRAMES, LAST = 256, 60, 1500  # of the animation; its last frame stays so many milliseconds
+COLORS, FRAMES, LAST = 256, 60, 1500  # of the animation; the milliseconds of its last frame
 MARGIN, FRAME = 16, "#d0d7de"  # pixels around the graph; the color of the line around them
 PATIENCE, MOVING = 60, 1.5  # seconds for a page to come up, and until it has stopped to move
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -57,7 +57,7 @@ class Residual(nn.Module):
 
 LINEAR = "{{name: Linear, out_features: {}}}"
 NETWORK = f"[{LINEAR.format(16)}, Residual, Residual, {LINEAR.format(1)}]"
-OPENED = {"Sequential": "0_Linear", "Sequential/1_Residual": "add"}  # boxes, and what is in them
+OPENED = {"Sequential": "0_Linear", "Sequential/1_Residual": "add"}  # boxes, and a node in each
 ANGLES = [math.tau * (turn + 0.5) / 10 for turn in range(10)]
 STARTS = [[5 * math.cos(angle), 5 * math.sin(angle)] for angle in ANGLES]
 DESCENT = {
@@ -100,7 +100,7 @@ def draw_descent(run: train.RunResult, path: Path) -> None:
         move(number)
         frames.append(image(plot))
     # One palette for all, without dithering: parts that do not move are stored once.
-    coverage = Image.Quantize.MAXCOVERAGE  # the stars are small, but stand out
+    coverage = Image.Quantize.MAXCOVERAGE  # it keeps the colors of the small stars
     palette = frames[-1].quantize(COLORS, coverage, dither=Image.Dither.NONE)
     first, *others = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
     shown = [1000 // plot.moving.speed] * len(others) + [LAST]

@@ -1,4 +1,4 @@
-"""The keys that `nanotorch.train.fit` takes of a configuration, with their types.
+"""The keys of a configuration that `nanotorch.train.fit` accepts, with their types.
 
 `scripts/stubs.py` writes this file.
 """

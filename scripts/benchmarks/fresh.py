@@ -73,7 +73,7 @@ def memory(who: str, name: str, marks: tuple[int, ...]) -> dict[str, float]:
 
 
 def memories(names: list[str]) -> list[Row]:
-    """For each of two networks: memory when loaded, at the peak, and what training added."""
+    """For two networks: memory after the import, at the peak, and its growth in training."""
     rows: list[Row] = []
     for name in TRAINED:
         found = {who: memory(who, name, (STEPS,)) for who in trained(names)}

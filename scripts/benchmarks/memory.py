@@ -1,7 +1,7 @@
 """The memory of one candidate in a process of its own: `python -m benchmarks.memory`.
 
-Prints as JSON the megabytes resident once the library is loaded, after the numbers of steps asked
-for, and at the peak.
+Prints as JSON the resident megabytes after the import of the library, after the given numbers of
+steps, and at the peak.
 """
 
 import importlib

@@ -1,4 +1,4 @@
-"""A classifier of dense layers in bare NumPy; see `numpy_by_hand` for what makes it fast.
+"""A classifier of dense layers in bare NumPy; `numpy_by_hand` explains its speed.
 
 A column is a row of the batch: a bias is then added to whole rows. Transposes are views, which the
 matrix product reads as they are.

@@ -24,7 +24,7 @@ UNARY = [o.name for o in OPS.values() if callable_as(o) == "unary" and o.name no
 BINARY = [o.name for o in OPS.values() if callable_as(o) == "binary"] + ["div", "pow", "remainder"]
 UNARY_INPLACE = [f"{name}_" for name in UNARY if OPS[name].inplace]
 BINARY_INPLACE = [f"{o.name}_" for o in OPS.values() if callable_as(o) == "binary" and o.inplace]
-BINARY_INPLACE.remove("floor_divide_")  # who of those before it may be asked for a gradient differs
+BINARY_INPLACE.remove("floor_divide_")  # which tensors before it can get a gradient differs
 SYMBOLS = ["+", "-", "*", "*", "/", "+", "**", "//", "%", "<", ">=", "==", "!=", "&", "|", "^"]
 OF_INTEGERS = ("bitwise_", "gcd", "lcm", "&", "|", "^")
 

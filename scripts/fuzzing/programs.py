@@ -153,7 +153,7 @@ class Both:
             return accepted.TRANSFORM if self.transformed else None
         written = re.fullmatch(r"(?:with [^:]*: )?(.+?)(?: = | \W= |\.\w+_\()(t\d+)\b.*", statement)
         if ours is None and written and "unsupported operation: some elements" in text:
-            with self.torch.no_grad():  # which asks no view for its history
+            with self.torch.no_grad():  # so that no view needs its history
                 parts = [attempt(partial(eval, p, self.theirs.names)) for p in written.groups()]
             places = [(t.data_ptr(), t.numel()) for t in parts if hasattr(t, "data_ptr")]
             if len(places) == 2 and places[0] == places[1]:

@@ -1,4 +1,4 @@
-"""Write `tests/golden/configurations.json`: what PyTorch's networks learn from shipped data.
+"""Write `tests/golden/configurations.json`: losses of PyTorch's networks on the shipped data.
 
 The convolutional network of `configs/digits_cnn.yaml` and the transformer of
 `configs/characters.yaml`, without dropout and schedule: the losses of their first steps. Everything

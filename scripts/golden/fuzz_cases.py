@@ -1,4 +1,4 @@
-"""Write `tests/golden/fuzz.json`: what PyTorch does with the programs that the fuzzer found."""
+"""Write `tests/golden/fuzz.json`: PyTorch's answers to the programs that the fuzzer found."""
 
 import importlib
 import json

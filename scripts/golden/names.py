@@ -2,7 +2,7 @@
 
     python scripts/golden/names.py
 
-The modules are those that nanotorch has, too. What they import from elsewhere does not count.
+The modules are those that nanotorch has too. Names that they import from elsewhere do not count.
 """
 
 import importlib
@@ -34,7 +34,7 @@ def modules(package: ModuleType) -> Iterator[ModuleType]:
     yield package
     for name in submodules(package):
         found = counterpart(f"{package.__name__}.{name}".partition(".")[2])
-        with suppress(ModuleNotFoundError):  # `tensorboard`, which its module asks for
+        with suppress(ModuleNotFoundError):  # `tensorboard`, which a module needs, may be missing
             if found is not None and not is_nothing(found):
                 yield from modules(importlib.import_module(f"{package.__name__}.{name}"))
 

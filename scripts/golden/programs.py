@@ -26,7 +26,7 @@ def compact(value: Any) -> str:
 
 
 def main() -> None:
-    """Ask PyTorch every program."""
+    """Run every program with PyTorch."""
     for path in sorted((HERE / "texts").glob("*.txt")):
         answers = {
             text: answer(torch, torch.nn.functional.linear, text) for text in texts(path.stem)

@@ -1,4 +1,4 @@
-"""Write `tests/golden/random_streams.json`: what PyTorch draws. Run it where torch is.
+"""Write `tests/golden/random_streams.json`: PyTorch's random numbers. Run it where torch is.
 
 Each sequence is a seed and calls of `Generator` methods that follow one another, each with its
 arguments, a digest of the result's bytes and the first few numbers. The calls are chosen from a

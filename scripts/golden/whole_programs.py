@@ -1,4 +1,4 @@
-"""Write `tests/golden/whole_programs.json`: what `tests/programs` prints with PyTorch.
+"""Write `tests/golden/whole_programs.json`: the output of `tests/programs` with PyTorch.
 
 Run it where torch is; with arguments, only the programs named are run anew.
 """
